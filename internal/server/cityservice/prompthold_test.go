@@ -91,7 +91,8 @@ func TestWhoCannotProveTheGuardWithoutAPromptGetsOne(t *testing.T) {
 	}
 }
 
-// life is one controller's: it is given two prompts, and what waits says why.
+// life is one run of a controller. The session is sent two prompts, and a waiting prompt has a
+// reason.
 func (h *hookTestCity) life(t *testing.T, store prompt.Store, desired plan.Session) {
 	t.Helper()
 	events := event.NewMemory(1000, 0, time.Now)

@@ -82,7 +82,7 @@ func TestMetricsNeedNoVersion(t *testing.T) {
 	}
 }
 
-// silent is a city that counts nothing.
+// silent is a city that records no usage.
 type silent struct{ City }
 
 func TestWithoutBooksUsageIsUnsupported(t *testing.T) {

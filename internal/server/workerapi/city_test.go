@@ -12,8 +12,7 @@ import (
 	"gascity/worker"
 )
 
-// fakeCity is a city that knows two runs and the owner, says something to everything, and
-// keeps what reached it.
+// fakeCity is a city with two runs and an owner. It answers every request and records it.
 type fakeCity struct {
 	mu    sync.Mutex
 	calls []string
@@ -22,7 +21,7 @@ type fakeCity struct {
 	items chan workerrun.Item // of each stream; nil: it ends at once
 }
 
-// The tokens of the paper city.
+// The tokens of the fake city.
 const (
 	tokenOne   = "token-of-run-one-4711"
 	tokenTwo   = "token-of-run-two-4711"

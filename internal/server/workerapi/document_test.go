@@ -47,7 +47,7 @@ func described(t *testing.T) document {
 	return document{*described, schemas}
 }
 
-// check holds an answer against the description.
+// check validates an answer with the API description.
 func (doc document) check(t *testing.T, e endpoint, a answer) {
 	t.Helper()
 	route, _, _ := strings.Cut(e.path, "?")
@@ -94,7 +94,7 @@ func (doc document) check(t *testing.T, e endpoint, a answer) {
 	}
 }
 
-// checkRequest holds the body of a request against the description.
+// checkRequest validates the body of a request with the API description.
 func (doc document) checkRequest(t *testing.T, e endpoint) {
 	t.Helper()
 	route, _, _ := strings.Cut(e.path, "?")
@@ -112,7 +112,7 @@ func (doc document) checkRequest(t *testing.T, e endpoint) {
 	}
 }
 
-// TestTheValidatorCanFail: an answer that is not as described is found.
+// TestTheValidatorCanFail checks that an answer that differs from the description is found.
 func TestTheValidatorCanFail(t *testing.T) {
 	doc := described(t)
 	probe := &testing.T{}

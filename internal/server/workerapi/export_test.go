@@ -6,7 +6,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Stall sets how long a reader may take for what is written to it.
+// Stall sets how long one write may wait for the reader.
 func (s *Server) Stall(d time.Duration) { s.stall = d }
 
 // Described returns the description and its schemas.

@@ -10,8 +10,8 @@ import (
 	"gascity/worker"
 )
 
-// FuzzBodies: whatever a body is, the server answers it as its description says, and
-// never that it has failed.
+// FuzzBodies checks that the server answers any body as its description says, and never with an
+// internal error.
 func FuzzBodies(f *testing.F) {
 	for i, e := range endpoints {
 		if e.method != http.MethodPost {
@@ -36,7 +36,7 @@ func FuzzBodies(f *testing.F) {
 	})
 }
 
-// FuzzCalls holds the reading of a call against encoding/json.
+// FuzzCalls compares the fast decoding of a call with encoding/json.
 func FuzzCalls(f *testing.F) {
 	for _, seed := range []string{
 		`{"run_id":"one","id":"c1","tool":"Bash","input":{"command":"ls \u0026\u0026 rm"},"context":{"role":"x","cwd":"/"},"wait_seconds":30,"allowance":true,"ask":false,"partial":true}`,

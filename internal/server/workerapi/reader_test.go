@@ -17,8 +17,8 @@ import (
 	"gascity/worker"
 )
 
-// TestASlowReaderIsCutOff: it gets the reason if it can, and the handler ends
-// although it takes nothing.
+// TestASlowReaderIsCutOff checks that a slow reader is sent the reason if possible, and that the
+// handler returns although the reader reads nothing.
 func TestASlowReaderIsCutOff(t *testing.T) {
 	city := &fakeCity{items: make(chan workerrun.Item)}
 	path := serve(t, city)
@@ -48,8 +48,8 @@ func TestASlowReaderIsCutOff(t *testing.T) {
 	}
 }
 
-// TestASlowReaderThatGoesOnIsServed: a message may take longer than a reader may take
-// nothing, and arrives as it is.
+// TestASlowReaderThatGoesOnIsServed checks that a message may take longer than one write may take,
+// and arrives unchanged.
 func TestASlowReaderThatGoesOnIsServed(t *testing.T) {
 	for _, network := range []string{"unix", "tcp4"} {
 		t.Run(network, func(t *testing.T) {

@@ -24,7 +24,7 @@ import (
 	"gascity/worker"
 )
 
-// endpoint is a route with a request that is in order, except its run and token.
+// endpoint is a route with a valid request, except for its run and token.
 type endpoint struct {
 	id, method, path, body string
 	directs                bool // the owner may
@@ -240,8 +240,8 @@ var attacks = []attack{
 	{name: "too much", token: tokenOne, body: func(e endpoint) string { return e.body[:len(e.body)-1] + strings.Repeat(" ", 9<<20) + "}" }, code: "too_large"},
 }
 
-// TestEveryAttackOnEveryEndpointIsRefused: with the right code, without reaching the
-// city, and with a line in the log that has no token.
+// TestEveryAttackOnEveryEndpointIsRefused checks the error code, that the city is not called, and
+// that the log has a line without the token.
 func TestEveryAttackOnEveryEndpointIsRefused(t *testing.T) {
 	for _, place := range []string{"unix", "tcp", "second user", "second user by TCP"} {
 		d := newTestServer(t, strings.HasSuffix(strings.ToLower(place), "tcp"))
@@ -286,9 +286,8 @@ func (d *testServer) refused(name string, e endpoint, token string, edit func(*h
 	}
 }
 
-// TestWhatIsInOrderIsServed: on both transports, by the run's worker and where it may
-// by the owner, and each answer is as described. It shows that the attacks above fail
-// for their own reasons.
+// TestWhatIsInOrderIsServed sends valid requests on both transports, from the run's worker and,
+// where allowed, from the owner. It shows that the attacks above fail for their own reasons.
 func TestWhatIsInOrderIsServed(t *testing.T) {
 	doc := described(t)
 	for _, tcp := range []bool{false, true} {
@@ -357,7 +356,7 @@ func TestNumbersOfEvents(t *testing.T) {
 	}
 }
 
-// TestTheLoopbackFallback: the port stands in a file that only we can read.
+// TestTheLoopbackFallback checks that the port is written in a file that only this user can read.
 func TestTheLoopbackFallback(t *testing.T) {
 	d := newTestServer(t, true)
 	dir := t.TempDir()

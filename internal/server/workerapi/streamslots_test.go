@@ -10,9 +10,8 @@ import (
 	"gascity/worker"
 )
 
-// TestOneWorkerReadsAStream: of two workers with one credential the second is refused while
-// the first one reads, the first one loses nothing by it, and the second one gets the
-// stream when the first has gone.
+// TestOneWorkerReadsAStream has two workers with one token. The second is refused while the first
+// reads; the first loses nothing; the second gets the stream when the first has disconnected.
 func TestOneWorkerReadsAStream(t *testing.T) {
 	d := newTestServer(t, false)
 	d.city.items = make(chan workerrun.Item)
@@ -80,8 +79,8 @@ func (d *testServer) refusesSecondReader() {
 	}
 }
 
-// TestAWorkerComesAgainAtOnce: the next stream of a worker that has hung up is not refused,
-// however soon it comes.
+// TestAWorkerComesAgainAtOnce checks that a worker that has disconnected can open its stream again
+// at once.
 func TestAWorkerComesAgainAtOnce(t *testing.T) {
 	d := newTestServer(t, false)
 	d.city.items = make(chan workerrun.Item)

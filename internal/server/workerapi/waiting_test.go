@@ -14,7 +14,7 @@ import (
 	"gascity/worker"
 )
 
-// waits is a city whose decisions wait for their context to end.
+// waits is a city whose decisions wait until their context ends.
 type waits struct {
 	*fakeCity
 
@@ -29,8 +29,8 @@ func (c waits) Authorize(ctx context.Context, _ string, _ worker.Call) (worker.D
 	return worker.Decision{}, err
 }
 
-// TestAWaitEndsWithItsCallerAndWithItsServer, in whatever way it looks at its context. A
-// caller that still listens learns that another controller will answer.
+// TestAWaitEndsWithItsCallerAndWithItsServer covers all ways in which a handler uses its context. A
+// caller that is still connected gets the error that another controller will answer.
 func TestAWaitEndsWithItsCallerAndWithItsServer(t *testing.T) {
 	type key struct{}
 	for name, how := range map[string]func(context.Context) error{
@@ -129,7 +129,7 @@ func (d *testServer) authorize(ctx context.Context) answer {
 	return answer{res.StatusCode, res.Header.Get("Content-Type"), string(body)}
 }
 
-// after waits for a word.
+// after waits for an answer.
 func after[T any](t *testing.T, from <-chan T) (word T) {
 	t.Helper()
 	select {

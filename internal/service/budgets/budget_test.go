@@ -31,7 +31,8 @@ func TestWarningHoldsNobody(t *testing.T) {
 	})
 }
 
-// TestHoldIsInForceWhenTheReportIsAnswered: no prompt can slip in between.
+// TestHoldIsInForceWhenTheReportIsAnswered checks that no prompt can be sent between a report and
+// its effect.
 func TestHoldIsInForceWhenTheReportIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, newFakeCity("a", "bb"), tokens(usage.ActHold, 100, time.Hour))
@@ -104,8 +105,8 @@ func TestInterruptThatFailsIsTriedAgain(t *testing.T) {
 	})
 }
 
-// TestStop: the session is ended and kept from running until the window lets it
-// again; what another controller finds is the same.
+// TestStop checks that the session is stopped and stays stopped until the window allows it again.
+// Another controller comes to the same result.
 func TestStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, newFakeCity("a", "bb"), tokens(usage.ActStop, 100, time.Hour))
@@ -126,8 +127,8 @@ func TestStop(t *testing.T) {
 	})
 }
 
-// TestStopWithoutAMemory: what cannot be remembered is at least interrupted, and
-// tried until it can.
+// TestStopWithoutAMemory checks that the turn is interrupted if a stop cannot be saved, and that
+// the stop is tried again until it succeeds.
 func TestStopWithoutAMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, newFakeCity("a"), tokens(usage.ActStop, 100, time.Hour))
@@ -143,7 +144,8 @@ func TestStopWithoutAMemory(t *testing.T) {
 	})
 }
 
-// TestPersonsSuspensionIsLeftAlone: the budget adds nothing to it.
+// TestPersonsSuspensionIsLeftAlone checks that a budget changes nothing for a session that a person
+// suspended.
 func TestPersonsSuspensionIsLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFakeCity("a")
@@ -171,7 +173,7 @@ func TestLimitOfTheCityIsEverybodys(t *testing.T) {
 	})
 }
 
-// TestRaisedLimitReleases: a changed configuration is in force at once.
+// TestRaisedLimitReleases checks that a changed configuration is applied at once.
 func TestRaisedLimitReleases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, newFakeCity("a"), tokens(usage.ActStop, 100, 0))
@@ -215,9 +217,8 @@ func TestLiftedBudgetBeginsAnew(t *testing.T) {
 	})
 }
 
-// TestSilenceTripsTheBreaker: the stream of reports is cut while the agent works. It
-// is ended, stays so when it rests and under another controller, and is trusted
-// again when it reports again.
+// TestSilenceTripsTheBreaker stops the reports while the agent works. The session is stopped, stays
+// so when it is idle and under another controller, and is released when it reports again.
 func TestSilenceTripsTheBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := tokens(usage.ActInterrupt, 1e9, 0)
@@ -251,7 +252,8 @@ func TestSilenceTripsTheBreaker(t *testing.T) {
 	})
 }
 
-// TestTimeIsCountedWhileItRuns: and neither twice nor lost when the controller changes.
+// TestTimeIsCountedWhileItRuns checks that working time is neither counted twice nor lost when the
+// controller changes.
 func TestTimeIsCountedWhileItRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := tokens(usage.ActHold, time.Hour.Seconds(), 0)
@@ -279,8 +281,7 @@ func TestTimeIsCountedWhileItRuns(t *testing.T) {
 	})
 }
 
-// TestUnknownSpendingHolds: as long as the spending is unknown, no budget has
-// anything left.
+// TestUnknownSpendingHolds checks that prompts are held while the usage is not known.
 func TestUnknownSpendingHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, newFakeCity("a"), tokens(usage.ActHold, 100, time.Hour))
@@ -299,8 +300,8 @@ func TestUnknownSpendingHolds(t *testing.T) {
 	})
 }
 
-// TestBrokenStoreLosesNoAnsweredReport: what was not taken is an error, and what was
-// taken although the answer was lost counts, once.
+// TestBrokenStoreLosesNoAnsweredReport checks that a failed write is an error, and that an entry
+// that was written although the answer was lost counts once.
 func TestBrokenStoreLosesNoAnsweredReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, newFakeCity("a"), tokens(usage.ActHold, 100, time.Hour))

@@ -18,7 +18,7 @@ import (
 	"gascity/runtime"
 )
 
-// fakeCity is a city that carries out its orders and records them.
+// fakeCity is a city that carries out the requested actions and records them.
 type fakeCity struct {
 	mu      sync.Mutex
 	views   map[string]*session.Snapshot
@@ -124,7 +124,7 @@ func (w *fakeCity) recordedActs() []string {
 	return slices.Clone(w.acts)
 }
 
-// rig is an engine in a town.
+// rig is an engine in a fake city.
 type rig struct {
 	*budgetservice.Engine
 	t     *testing.T
@@ -158,7 +158,7 @@ func start(t *testing.T, w *fakeCity, budgets ...usage.Budget) *rig {
 	return r
 }
 
-// begin starts an engine on what is kept.
+// begin starts an engine with the stored entries.
 func (r *rig) begin() {
 	e := budgetservice.New(budgetservice.Options{
 		City: r.city, Store: r.store, Events: r.under.Events, Rules: r.inForce,
@@ -181,7 +181,7 @@ func (r *rig) begin() {
 	synctest.Wait()
 }
 
-// restart ends the engine and starts another one, as a controller does.
+// restart stops the engine and starts another one, like a change of the controller.
 func (r *rig) restart() {
 	r.stop()
 	r.begin()

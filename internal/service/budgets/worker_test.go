@@ -24,7 +24,7 @@ import (
 	"gascity/worker"
 )
 
-// patience is how long a test waits for what ought to happen.
+// patience is the longest wait of a test for an expected event.
 const patience = 30 * time.Second
 
 // wiredCity is a city of one session, with every engine between a worker and its prompts.
@@ -94,7 +94,7 @@ func (h *wiredCity) Interrupt(ctx context.Context, name string, _ client.Lifecyc
 func (h *wiredCity) Withhold(context.Context, string, string, time.Time) error { return nil }
 func (h *wiredCity) Allow(context.Context, string, string) error               { return nil }
 
-// open opens a hall with a session, and returns the client of its worker.
+// open starts a city with a session and returns the client of its worker.
 func open(t *testing.T, rules budgets.Rules) (*wiredCity, *worker.Client) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "gcb") //nolint:usetesting // a socket path must be short
@@ -164,7 +164,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// ledger is what a worker really did.
+// ledger records what a worker really did.
 type ledger struct {
 	mu          sync.Mutex
 	prompts     []string
@@ -234,8 +234,8 @@ func (h *wiredCity) queue(t *testing.T, n int) {
 	}
 }
 
-// TestBreakerOfAFastSpender is R17's proof: a worker spends at speed, prompt after
-// prompt. With the report that uses the budget up, no prompt follows.
+// TestBreakerOfAFastSpender has a worker that uses tokens quickly, prompt after prompt (R17). After
+// the report that uses up the budget no prompt follows.
 func TestBreakerOfAFastSpender(t *testing.T) {
 	const each, limit = 100, 1000
 	h, c := open(t, budgets.Rules{Budgets: []usage.Budget{{
@@ -268,8 +268,8 @@ func TestBreakerOfAFastSpender(t *testing.T) {
 	}
 }
 
-// TestBreakerOfASilentWorker: the stream of reports is cut while the worker is busy.
-// Its turn is ended by its stream, and it gets no prompt when it rests.
+// TestBreakerOfASilentWorker stops the reports while the worker is busy. The turn is interrupted by
+// the worker's stream, and no prompt follows when the worker is idle.
 func TestBreakerOfASilentWorker(t *testing.T) {
 	h, c := open(t, budgets.Rules{Budgets: []usage.Budget{{
 		Name: "hour", Scope: usage.ScopeAgent, Measure: usage.MeasureTokens, Limit: 1e9, Window: time.Hour, Act: usage.ActInterrupt, Silence: 300 * time.Millisecond,

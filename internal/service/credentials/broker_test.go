@@ -19,7 +19,7 @@ import (
 	"gascity/worker"
 )
 
-// The test binary is the helper that logs in, too.
+// The test binary is also the command that logs in.
 func TestMain(m *testing.M) {
 	if address := os.Getenv("CREDENTIAL_TEST_LOGIN"); address != "" {
 		os.Exit(login(address, os.Args[1]))
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// login trades the refresh token in a file for an access token and the next one.
+// login exchanges the refresh token in a file for an access token and the next refresh token.
 func login(address, path string) int {
 	token, err := os.ReadFile(path)
 	if err != nil {
@@ -63,8 +63,7 @@ func print(v any) int {
 	return 0
 }
 
-// vendor is a login service: a refresh token is good once, and a used one logs
-// everybody out.
+// vendor is a login service: a refresh token is valid once, and a used one logs everyone out.
 type vendor struct {
 	clock *clock
 	life  time.Duration
@@ -96,8 +95,7 @@ func (v *vendor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// counts returns how many renewals there were, and how many used tokens came
-// again.
+// counts returns the number of renewals and the number of reused tokens.
 func (v *vendor) counts() (grants, stolen int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -121,7 +119,7 @@ func (c *clock) pass(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// shared returns a login that a service serves, and the source of it.
+// shared returns a login service and a source that uses it.
 func shared(t *testing.T, c *clock) (*vendor, credentials.Source, credentials.Environment) {
 	t.Helper()
 	v := &vendor{clock: c, life: time.Hour, refresh: "refresh-0"}
@@ -194,7 +192,7 @@ func TestAgentsShareALogin(t *testing.T) {
 	}
 }
 
-// pushRecorder takes what is pushed, and reports states.
+// pushRecorder records pushed values and states.
 type pushRecorder struct {
 	mu     sync.Mutex
 	had    map[string][]string // by session
@@ -264,8 +262,8 @@ func run(t *testing.T, b *credentials.Broker) {
 	})
 }
 
-// TestRenewalsReachEveryHolderBeforeTheEnd, without anybody asking; an outage is
-// reported once, takes nothing away, and is over with one renewal.
+// TestRenewalsReachEveryHolderBeforeTheEnd checks that renewals need no request. An outage is
+// reported once, removes no value, and is over after one renewal.
 func TestRenewalsReachEveryHolderBeforeTheEnd(t *testing.T) {
 	c := &clock{now: time.Now()}
 	v, source, world := shared(t, c)
@@ -334,7 +332,7 @@ func TestRenewalsReachEveryHolderBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// TestAWorkersWordCounts: it knows of an end that the source did not report.
+// TestAWorkersWordCounts covers a worker that knows an expiry time that the source did not report.
 func TestAWorkersWordCounts(t *testing.T) {
 	c := &clock{now: time.Now()}
 	v, source, world := shared(t, c)
@@ -404,8 +402,8 @@ func TestWhatHelpersDo(t *testing.T) {
 	}
 }
 
-// TestAHangingHelperHoldsUpNobodyElse: another account is served meanwhile, and the end
-// of the broker does not wait for it.
+// TestAHangingHelperHoldsUpNobodyElse checks that other accounts are renewed meanwhile, and that
+// the broker does not wait for the command when it stops.
 func TestAHangingHelperHoldsUpNobodyElse(t *testing.T) {
 	desk := newPushRecorder()
 	world := credentials.Environment{Environ: []string{"PATH=" + os.Getenv("PATH")}, Dir: t.TempDir(), Now: time.Now}

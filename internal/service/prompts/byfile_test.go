@@ -56,7 +56,7 @@ func (f *files) Write(v session.Snapshot, id, text string) (string, error) {
 	return f.Store.Write(v.Session, id, text)
 }
 
-// left returns the files that are there.
+// left returns the files that exist.
 func (f *files) left(t *testing.T) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(f.Dir, "*", "*"))

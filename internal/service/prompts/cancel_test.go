@@ -62,7 +62,7 @@ func TestCancelDuringADelivery(t *testing.T) {
 	}
 }
 
-// A cancel that a controller did not live to see through is kept with the receipt.
+// A cancellation that its controller could not finish is stored with the receipt.
 func TestACancelOutlivesItsController(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.edit("a", func(a *agent) { a.deliver, a.undecided = hanging, 1_000_000 })

@@ -17,8 +17,8 @@ import (
 	"gascity/runtime"
 )
 
-// agent is a scripted agent with a ledger: what it really took. Its terminal is a
-// line that a text may be left in.
+// agent is a scripted agent with a ledger of the prompts that it really accepted. Its terminal is
+// a line in which a text may be left.
 type agent struct {
 	undecided   int // how often the outcome of a text is not known yet
 	mu          sync.Mutex
@@ -45,7 +45,7 @@ func newAgent(name string) *agent {
 	return a
 }
 
-// start begins another instance.
+// start starts another instance.
 func (a *agent) start() {
 	a.epoch++
 	a.line = ""
@@ -64,8 +64,8 @@ func (a *agent) accept(text string) runtime.Outcome {
 	return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "composer_emptied+busy"}
 }
 
-// fakeCity is the controller of some agents, and their provider, for one life of an
-// engine. After kill it does nothing any more, as a process that is dead.
+// fakeCity is the controller of some agents and their provider, for one run of an engine. After
+// kill it does nothing, like a killed process.
 type fakeCity struct {
 	runtime.Provider
 	agents map[string]*agent
@@ -84,7 +84,7 @@ func (w *fakeCity) kill() {
 	w.dead = true
 }
 
-// effect calls do unless the process is dead.
+// effect calls do unless the process was killed.
 func (w *fakeCity) effect(do func() error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -158,7 +158,7 @@ func (w *fakeCity) Sense(name string) {
 	}
 }
 
-// edit changes an agent and has the engine look.
+// edit changes an agent and notifies the engine.
 func (w *fakeCity) edit(name string, do func(*agent)) {
 	a := w.find(name)
 	a.mu.Lock()
@@ -268,7 +268,7 @@ func (m killableStore) SaveReceipt(ctx context.Context, r prompt.Receipt) error 
 	return m.city.effect(func() error { return m.Store.SaveReceipt(ctx, r) })
 }
 
-// rig is an engine over a store that outlives it.
+// rig is an engine with a store that survives it.
 type rig struct {
 	*testing.T
 	*fakeCity
@@ -293,13 +293,13 @@ func inBubble(t *testing.T, do func(r *rig), agents ...*agent) {
 	})
 }
 
-// run begins a life, and waits until it rests.
+// run starts an engine and waits until it is idle.
 func (r *rig) run() {
 	r.begin()
 	synctest.Wait()
 }
 
-// begin begins a life.
+// begin starts an engine.
 func (r *rig) begin() {
 	w := &fakeCity{agents: r.agents}
 	w.engine = prompts.New(prompts.Options{Store: killableStore{r.store, w}, City: w, Events: r.events, PromptHold: w.promptHold, Opens: w.opens, Typed: w.typed, Texts: r.texts})
@@ -315,7 +315,7 @@ func (r *rig) begin() {
 	}()
 }
 
-// crash kills the engine and begins another life.
+// crash kills the engine and starts another one.
 func (r *rig) crash() {
 	r.kill()
 	r.stop()
@@ -336,7 +336,7 @@ func (r *rig) send(name, text string, edit ...func(*client.NudgeRequest)) client
 	return got
 }
 
-// pass lets virtual time pass.
+// pass advances the virtual time.
 func (r *rig) pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()

@@ -15,8 +15,8 @@ import (
 	"gascity/runtime"
 )
 
-// A controller that dies in the middle of a hand-over leaves an injected receipt.
-// The next one sends it again only with proof.
+// A controller that is killed during a delivery leaves an injected receipt. The next controller
+// sends the prompt again only with proof that the agent did not get it.
 func TestCutOffDelivery(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -80,7 +80,7 @@ func TestWhatCannotBeToldYetIsAskedAgain(t *testing.T) {
 	}, a)
 }
 
-// A store that cannot save lets nothing out. What it fails to say is asked.
+// While the store cannot save, nothing is sent. If the store does not report a result, it is asked.
 func TestBrokenStoreSendsNothing(t *testing.T) {
 	a := newAgent("a")
 	inBubble(t, func(r *rig) {
@@ -147,7 +147,7 @@ func TestOutcomeIsSavedLater(t *testing.T) {
 	}, a)
 }
 
-// An engine that has nothing to do does nothing: not one call of the store.
+// An engine without work does not call the store.
 func TestIdleEngineRests(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		faulty := storetest.NewFaulty(storetest.Stores{Receipts: &prompt.Memory{}})
@@ -200,7 +200,7 @@ func TestOutcomeIsSavedAtTheEnd(t *testing.T) {
 	}
 }
 
-// grace is that of the engine for a flight at its end.
+// grace is the engine's time limit for a running operation when it stops.
 const grace = 5 * time.Second
 
 // The time of a prompt passes while an attempt is under way: it has expired only
@@ -248,8 +248,8 @@ func TestTimePassesDuringAnAttempt(t *testing.T) {
 	}
 }
 
-// A person types who the view does not know of yet: no turn is interrupted until
-// that has rested.
+// A person types, and the snapshot does not show that yet: no turn is interrupted until the typing
+// has stopped for a while.
 func TestUrgentWaitsForWhoTypes(t *testing.T) {
 	a := newAgent("a")
 	interrupted := func() int {

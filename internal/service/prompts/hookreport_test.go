@@ -41,7 +41,8 @@ var (
 	unseen   = runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "no evidence"}
 )
 
-// hook says by a hook that a prompt has begun a turn; empty: that the turn is over.
+// hook reports by a hook that a prompt has started a turn; an empty text reports the end of the
+// turn.
 func (r *rig) hook(text string) {
 	r.Helper()
 	w := prompt.HookReport{Session: "s-a", Instance: r.agents["a"].view.Instance, Hash: worker.PromptHash(text), At: time.Now()}
@@ -180,7 +181,7 @@ func TestHooksInAnyOrder(t *testing.T) {
 	})
 }
 
-// anyOrder plays words, and returns what they must not have done.
+// anyOrder sends reports in any order and returns the errors that it found.
 func anyOrder(r *rig, words []string, out runtime.Outcome) (failed string) {
 	began := time.Now()
 	time.Sleep(time.Second) // of the bubble

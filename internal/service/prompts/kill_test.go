@@ -92,7 +92,7 @@ func engineMain(dir string, names []string) error {
 	return errors.Join(<-ended, db.Close())
 }
 
-// victim is a controller process.
+// victim is a controller process that is killed.
 type victim struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
@@ -190,7 +190,7 @@ func TestKilledControllersReconcile(t *testing.T) {
 	w := &killTest{T: t, dir: dir, names: names, peek: h.Peek, receipts: map[string]sentPrompt{}}
 	w.victim = startVictim(t, dir, names)
 	var killing sync.WaitGroup
-	killing.Go(func() { w.slaughter(kills) })
+	killing.Go(func() { w.killRepeatedly(kills) })
 	var sending sync.WaitGroup
 	for id := range 8 {
 		sending.Go(func() { w.sender(id, prompts/8) })
@@ -213,8 +213,8 @@ type killTest struct {
 	receipts map[string]sentPrompt
 }
 
-// slaughter kills controllers at random times.
-func (w *killTest) slaughter(kills int) {
+// killRepeatedly kills controllers at random times.
+func (w *killTest) killRepeatedly(kills int) {
 	for range kills {
 		life := 50 + rand.IntN(500)
 		if rand.IntN(3) == 0 {

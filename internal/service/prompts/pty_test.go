@@ -91,7 +91,7 @@ func (h *ptyCity) run(ctx context.Context) error {
 	defer watching.Wait()
 	watching.Go(func() {
 		for e := range events {
-			for _, name := range h.concerned(e) {
+			for _, name := range h.affected(e) {
 				h.read(ctx, name)
 			}
 		}
@@ -99,8 +99,8 @@ func (h *ptyCity) run(ctx context.Context) error {
 	return h.engine.Run(ctx)
 }
 
-// concerned returns the sessions that an event is about: all, if some were lost.
-func (h *ptyCity) concerned(e runtime.Event) []string {
+// affected returns the sessions that an event is about: all sessions, if events were lost.
+func (h *ptyCity) affected(e runtime.Event) []string {
 	if e.Session != "" {
 		return []string{e.Session}
 	}

@@ -19,8 +19,8 @@ import (
 	"gascity/runtime"
 )
 
-// scriptedOutcome is one way for a delivery to go. It may fail between any two of its steps
-// when the process dies.
+// scriptedOutcome is one scripted course of a delivery. The process may be killed between any two
+// of its steps.
 type scriptedOutcome struct {
 	weight int
 	do     func(w *fakeCity, a *agent, text string) (runtime.Outcome, error)
@@ -72,7 +72,7 @@ var scriptedOutcomes = []scriptedOutcome{
 	}},
 }
 
-// draw picks a fate.
+// draw returns a random scripted outcome.
 func draw(random *rand.Rand) scriptedOutcome {
 	total := 0
 	for _, f := range scriptedOutcomes {
@@ -171,8 +171,8 @@ func (s *stressTest) sender(id, prompts int, agents []string) {
 	}
 }
 
-// weather kills engines and agents, and breaks the store, until done.
-func (s *stressTest) weather(done <-chan struct{}, faulty *storetest.Faulty) {
+// disturb kills engines and agents, and breaks the store, until done is closed.
+func (s *stressTest) disturb(done <-chan struct{}, faulty *storetest.Faulty) {
 	for {
 		select {
 		case <-done:
@@ -192,7 +192,7 @@ func (s *stressTest) weather(done <-chan struct{}, faulty *storetest.Faulty) {
 	}
 }
 
-// restart kills the engine at this point, and begins another life.
+// restart kills the engine at this point and starts another one.
 func (s *stressTest) restart() {
 	s.kill()
 	s.stop()
@@ -204,7 +204,7 @@ func (s *stressTest) restart() {
 	s.mu.Unlock()
 }
 
-// revive starts dead agents again and reads all of them.
+// revive starts stopped agents again and reads all agents.
 func (s *stressTest) revive() {
 	s.mu.Lock()
 	w := s.fakeCity
@@ -241,7 +241,7 @@ func TestReceiptsAndLedgersReconcile(t *testing.T) {
 		}
 		done := make(chan struct{})
 		var storming sync.WaitGroup
-		storming.Go(func() { s.weather(done, faulty) })
+		storming.Go(func() { s.disturb(done, faulty) })
 		sending.Wait()
 		close(done)
 		storming.Wait()
@@ -260,7 +260,7 @@ func TestReceiptsAndLedgersReconcile(t *testing.T) {
 	}, agents...)
 }
 
-// reconcile compares what was promised with what happened.
+// reconcile compares the receipts with the ledgers of the agents.
 func (s *stressTest) reconcile(want int) {
 	taken := map[string]int{}
 	for _, a := range s.agents {

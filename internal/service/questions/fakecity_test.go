@@ -19,8 +19,8 @@ import (
 	"gascity/runtime"
 )
 
-// agent is a driver's agent that asks: the part of the world that the desk only
-// sees through readings and Respond.
+// agent is an agent that asks, as a driver shows it: the service sees it only through readings and
+// Respond.
 type agent struct {
 	runtime.Provider // nil: the desk may call nothing else
 
@@ -71,7 +71,7 @@ func (a *agent) Respond(_ string, r runtime.InteractionResponse) error {
 	return nil
 }
 
-// fakeCity is a scripted city around a desk.
+// fakeCity is a scripted city for a service.
 type fakeCity struct {
 	t     *testing.T
 	store *flakyStore
@@ -104,7 +104,7 @@ func newFakeCity(t *testing.T) *fakeCity {
 	return w
 }
 
-// run starts a desk over the town's store; the test's end stops it.
+// run starts a service with the city's store. The end of the test stops it.
 func (w *fakeCity) run() {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(w.t.Context())) // a desk outlives the test's own end
 	desk := New(w.opts)
@@ -168,7 +168,7 @@ func (w *fakeCity) provider(name string) *agent {
 	return w.views[name].Provider.(*agent)
 }
 
-// read is the controller reading the session now, and notifying the desk.
+// read simulates that the controller reads the session now and notifies the service.
 func (w *fakeCity) read(name string) {
 	a := w.provider(name)
 	a.mu.Lock()
@@ -177,7 +177,7 @@ func (w *fakeCity) read(name string) {
 	w.change(name, func(v *session.Snapshot) { v.Pending, v.ReadAt = asks, time.Now() })
 }
 
-// change is the controller learning something about the session.
+// change simulates that the controller gets new data about a session.
 func (w *fakeCity) change(name string, f func(*session.Snapshot)) {
 	w.mu.Lock()
 	v := w.views[name]
@@ -191,7 +191,7 @@ func (w *fakeCity) change(name string, f func(*session.Snapshot)) {
 	}
 }
 
-// readsBack makes the controller read the session when it takes an answer.
+// readsBack makes the controller read the session after each answer.
 func (w *fakeCity) readsBack(name string) {
 	a := w.provider(name)
 	a.onTake = func() {

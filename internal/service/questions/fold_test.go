@@ -11,8 +11,8 @@ import (
 	"gascity/runtime"
 )
 
-// TestFoldProperty drives the fold with any sequence of views and compares it
-// with what an onlooker knows.
+// TestFoldProperty calls Fold with random sequences of snapshots and compares the result with a
+// simple model.
 func TestFoldProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

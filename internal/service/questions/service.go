@@ -50,7 +50,7 @@ const (
 	maxEnded         = 200
 	saveLimit        = 10 * time.Second
 	saveRetryDelay   = 5 * time.Second // between tries to save what could not be saved
-	absentGrace      = time.Minute     // after which a session that the city does not know is over
+	absentGrace      = time.Minute     // after which a session that the city does not know counts as ended
 	policyRetryDelay = time.Minute     // between tries to carry out a policy
 	maxPolicyTries   = 3
 )

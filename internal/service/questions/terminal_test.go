@@ -41,8 +41,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// terminal is a desk over a fake agent in a real terminal, with a controller that
-// reads it all the time.
+// terminal is a service with a fake agent in a real terminal, and a controller that reads it all
+// the time.
 type terminal struct {
 	t    *testing.T
 	p    *pty.Provider

@@ -129,8 +129,9 @@ func TestReceiptAndQuestionAreFollowedByEvents(t *testing.T) {
 	})
 }
 
-// TestIdleIsNoMomentBeforeATurn: who has given an agent a prompt and waits until it is idle waits for
-// the turn, though the agent is still seen to rest; not longer than that may be.
+// TestIdleIsNoMomentBeforeATurn checks that a caller who has sent a prompt and waits for idle waits
+// for the turn, although the agent still looks idle, and not longer than the deadline for the start
+// of a turn.
 func TestIdleIsNoMomentBeforeATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFakeCity(t)

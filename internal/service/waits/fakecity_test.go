@@ -17,7 +17,7 @@ import (
 	"gascity/runtime"
 )
 
-// fakeCity is a scripted city around the waits.
+// fakeCity is a scripted city for the waits service.
 type fakeCity struct {
 	t     *testing.T
 	store *flakyStore
@@ -63,7 +63,7 @@ func newFakeCity(t *testing.T) *fakeCity {
 	return w
 }
 
-// run starts the waits over the town's store; the test's end stops them.
+// run starts the service with the city's store. The end of the test stops it.
 func (w *fakeCity) run() {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(w.t.Context())) // the waits outlive the test's own end
 	waits := New(w.opts)
@@ -156,7 +156,7 @@ func (w *fakeCity) agent(name string) {
 	}
 }
 
-// change is the controller learning something about the session.
+// change simulates that the controller gets new data about a session.
 func (w *fakeCity) change(name string, f func(*session.Snapshot)) {
 	w.mu.Lock()
 	v := w.views[name]
@@ -213,14 +213,14 @@ func (w *fakeCity) ran() int {
 	return w.runs
 }
 
-// outcome is what an Await returned.
+// outcome is the result of an Await call.
 type outcome struct {
 	wait client.Wait
 	err  error
 	took time.Duration
 }
 
-// startWait begins to wait; the channel has the outcome when it has ended.
+// startWait calls Await in a goroutine. The channel receives the outcome.
 func (w *fakeCity) startWait(ctx context.Context, req client.WaitRequest) <-chan outcome {
 	done := make(chan outcome, 1)
 	start := time.Now()

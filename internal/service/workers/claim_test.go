@@ -11,8 +11,8 @@ import (
 	"gascity/worker"
 )
 
-// hook is an agent CLI whose hook fetches context. Where it injects is false it does not
-// put it into the conversation.
+// hook is an agent CLI whose hook fetches context. If injects is false, the CLI does not put the
+// context into the conversation.
 type hook struct {
 	*worker.Client
 	rig     *rig
@@ -29,7 +29,7 @@ func (r *rig) hooked(env map[string]string, injects bool) *hook {
 	return h
 }
 
-// begin returns what a hook does at a beginning.
+// begin runs the hook at the start of a conversation and returns its output.
 func (h *hook) begin(source worker.Beginning, talk string, limit int) worker.Context {
 	h.rig.Helper()
 	h.n++
@@ -54,7 +54,7 @@ func (h *hook) begin(source worker.Beginning, talk string, limit int) worker.Con
 	return c
 }
 
-// turn is a turn with its end, at which a hook says what it has seen.
+// turn runs a turn. At its end the hook reports which nonces it has seen.
 func (h *hook) turn() {
 	h.rig.Helper()
 	h.rig.must(h.Report(h.rig.within(), worker.Busy, worker.Detail{Via: worker.ViaHook}))
@@ -65,7 +65,7 @@ func (h *hook) turn() {
 	h.claims = nil
 }
 
-// primes returns the prompts by which the city sends what it has no better way for.
+// primes returns the prompts that contain context sections.
 func (r *rig) primes() (texts []string) {
 	for _, p := range r.prompted() {
 		if p.Source == "prime" {
@@ -75,9 +75,9 @@ func (r *rig) primes() (texts []string) {
 	return texts
 }
 
-// TestAHookFetchesWhatItsAgentIsToldOnce: over a start, compactions, new conversations and
-// conversations taken up again, and two controllers, each section is fetched once in its
-// epoch and mode, and nothing of it comes as a prompt.
+// TestAHookFetchesWhatItsAgentIsToldOnce checks a start, compactions, new and resumed
+// conversations, and two controllers: each section is fetched once in its epoch and mode, and no
+// section is sent as a prompt.
 func TestAHookFetchesWhatItsAgentIsToldOnce(t *testing.T) {
 	r := newRig(t, func(o *workers.Options) { o.Sections = testSections })
 	h := r.hooked(r.start("a", "one"), true)
@@ -108,9 +108,9 @@ func TestAHookFetchesWhatItsAgentIsToldOnce(t *testing.T) {
 	}
 }
 
-// TestAHookThatDoesNotTellIsNoticed: a hook that succeeds, and whose agent CLI leaves its
-// words out, is noticed by the missing nonces: the sections come as one prompt, once,
-// although the controller is killed (R24).
+// TestAHookThatDoesNotTellIsNoticed covers a hook that succeeds while its agent CLI drops the
+// output. The missing nonces show that. The sections are sent as one prompt, once, although the
+// controller is killed (R24).
 func TestAHookThatDoesNotTellIsNoticed(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		t.Run(fmt.Sprint("killed ", killed), func(t *testing.T) {
@@ -135,8 +135,8 @@ func TestAHookThatDoesNotTellIsNoticed(t *testing.T) {
 	}
 }
 
-// TestWhatAHookCannotCarryComesAsAPrompt: a section beyond the hook's limit, and everything
-// where the claim never came, is sent by a prompt, once.
+// TestWhatAHookCannotCarryComesAsAPrompt checks that a section beyond the hook's limit, and every
+// section if no claim arrives, is sent as a prompt, once.
 func TestWhatAHookCannotCarryComesAsAPrompt(t *testing.T) {
 	r := newRig(t, func(o *workers.Options) { o.Sections = testSections })
 	h := r.hooked(r.start("a", "one"), true)
@@ -160,8 +160,8 @@ func TestWhatAHookCannotCarryComesAsAPrompt(t *testing.T) {
 	}
 }
 
-// TestAStartBringsItsOwn: what the first prompt of a start holds is not sent again,
-// except where that provably did not arrive.
+// TestAStartBringsItsOwn checks that sections in the first prompt of a start are not sent again,
+// unless that prompt provably did not arrive.
 func TestAStartBringsItsOwn(t *testing.T) {
 	for note, want := range map[string]int{"": 0, "cannot prompt: the first prompt is unsupported: no terminal": 1, "cannot prompt: the first prompt is unconfirmed": 0} {
 		r := newRig(t, func(o *workers.Options) {

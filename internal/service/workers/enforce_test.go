@@ -15,7 +15,7 @@ import (
 	"gascity/worker"
 )
 
-// guarded returns a city with a guard that denies force pushes by name of the tool.
+// guarded returns a city with a guard that denies the tool for force pushes.
 func guarded(t *testing.T, edit func(*workers.Options)) *rig {
 	t.Helper()
 	return newRig(t, func(o *workers.Options) {
@@ -32,15 +32,15 @@ func guarded(t *testing.T, edit func(*workers.Options)) *rig {
 	})
 }
 
-// promptHold returns what keeps prompts from a session.
+// promptHold returns why the guard holds back the prompts of a session.
 func (r *rig) promptHold(name string) string {
 	v, err := r.now().Snapshot(name)
 	r.must(err)
 	return r.now().engine.PromptHold(v)
 }
 
-// TestASessionThatHasNotShownThatItAsksGetsNoWork: the canary ends the hold, what it
-// shows outlives the controller, and another instance has to show it again.
+// TestASessionThatHasNotShownThatItAsksGetsNoWork checks that a canary call ends the hold, that
+// this survives the controller, and that another instance needs its own canary call.
 func TestASessionThatHasNotShownThatItAsksGetsNoWork(t *testing.T) {
 	t.Parallel()
 	told := make(chan string, 8)
@@ -79,8 +79,8 @@ func TestASessionThatHasNotShownThatItAsksGetsNoWork(t *testing.T) {
 	}
 }
 
-// TestAWorkerThatHearsOfSomeToolsProvesNothing: what it asks about is judged, and it is held
-// until something else proves the guard.
+// TestAWorkerThatHearsOfSomeToolsProvesNothing covers a worker that asks only about some tools:
+// these calls are judged, and the session is held until another call proves the guard.
 func TestAWorkerThatHearsOfSomeToolsProvesNothing(t *testing.T) {
 	t.Parallel()
 	told := make(chan string, 8)
@@ -103,8 +103,8 @@ func TestAWorkerThatHearsOfSomeToolsProvesNothing(t *testing.T) {
 	}
 }
 
-// TestACityMayLetTheUnguardedWork: nothing is held where it says so, or where there is no
-// guard, and what is so is still shown.
+// TestACityMayLetTheUnguardedWork checks that no session is held if the settings allow that or if
+// there is no guard. The guard state is still shown.
 func TestACityMayLetTheUnguardedWork(t *testing.T) {
 	t.Parallel()
 	regime := guard.Regime{On: true, Lenient: true}
@@ -119,9 +119,8 @@ func TestACityMayLetTheUnguardedWork(t *testing.T) {
 	}
 }
 
-// TestABypassIsPunishedAtOnce has a worker that cheats: it asks, is denied, and reports
-// that the tool ran. In less than a second the city receives the order to act, by its
-// policy.
+// TestABypassIsPunishedAtOnce has a worker that asks, is denied, and reports that the tool ran.
+// Within a second the city is asked to carry out the configured action.
 func TestABypassIsPunishedAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, act := range []guard.Bypass{guard.BypassStop, guard.BypassInterrupt, guard.BypassReport} {

@@ -12,8 +12,8 @@ import (
 	"gascity/internal/service/workers"
 )
 
-// FuzzReports: whatever a worker says to the engine, it is answered and not by a failure,
-// and the engine goes on.
+// FuzzReports checks that the engine answers any report without an internal error and continues to
+// work.
 func FuzzReports(f *testing.F) {
 	paths := []string{"/lifecycle", "/telemetry", "/interaction", "/health", "/ack", "/authorize", "/context", "/context/claim", "/identity", "/prompt"}
 	for path, bodies := range map[string][]string{

@@ -17,10 +17,10 @@ import (
 	"gascity/worker"
 )
 
-// outage is the state of the socket of a city.
+// outage is a state of the city's socket.
 type outage struct {
 	name string
-	// answer serves the socket; nil: no listener, although its file may be there.
+	// answer serves the socket. Nil means that nothing listens, although the file may exist.
 	answer  http.HandlerFunc
 	missing bool   // the socket
 	token   string // empty is the run's
@@ -58,10 +58,9 @@ func problem(err error) http.HandlerFunc {
 	}
 }
 
-// TestNoOutageAllows is the fault matrix: a worker that has an allowance of its city, and one
-// that has none, ask about a tool that is guarded, one that only reads, and one that reads
-// a secret, while the city is at fault. Nothing but reading passes, and that with a
-// allowance only.
+// TestNoOutageAllows is the fault matrix. A worker with an allowance and a worker without one ask
+// about a guarded tool, a tool that only reads, and a tool that reads a secret, while the city
+// fails. Only reading is allowed, and only with an allowance.
 func TestNoOutageAllows(t *testing.T) {
 	t.Parallel()
 	slow := make(chan struct{})
@@ -115,7 +114,7 @@ func TestNoOutageAllows(t *testing.T) {
 	}
 }
 
-// serve opens the socket of a fault and returns its path.
+// serve opens the socket in the state of a fault and returns its path.
 func (f outage) serve(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "gco") //nolint:usetesting // a socket path must be short
@@ -159,8 +158,8 @@ func (f outage) serve(t *testing.T) string {
 	return path
 }
 
-// TestAnAllowanceCountsForItsRunAndItsTime: not for another run, not for a changed call,
-// and not after its end.
+// TestAnAllowanceCountsForItsRunAndItsTime checks that an allowance is not valid for another run,
+// for a changed call, or after its end.
 func TestAnAllowanceCountsForItsRunAndItsTime(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -203,7 +202,7 @@ func TestAnAllowanceCountsForItsRunAndItsTime(t *testing.T) {
 	}
 }
 
-// TestOneVerdictThatIsNoneIsADenial: a judge that fails does not allow.
+// TestOneVerdictThatIsNoneIsADenial checks that an invalid verdict is a denial.
 func TestOneVerdictThatIsNoneIsADenial(t *testing.T) {
 	t.Parallel()
 	r := guarded(t, func(o *workers.Options) {

@@ -24,7 +24,7 @@ func (emptyCity) Snapshot(string) (session.Snapshot, error) {
 func (emptyCity) Sense(string)    {}
 func (emptyCity) HasSynced() bool { return true }
 
-// TestConformance: where there is no worker nothing changes.
+// TestConformance checks that the wrapper changes nothing for a session without a worker.
 func TestConformance(t *testing.T) {
 	h := fake.Harness(nil)
 	wrap := func(open func(t runtimetest.T, dir string) runtime.Provider) func(t runtimetest.T, dir string) runtime.Provider {
@@ -41,8 +41,8 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestOneOfTwentyStartsWins: the run of the start that succeeded lives, whatever
-// became of the others, and with whichever tokens they were made.
+// TestOneOfTwentyStartsWins checks that the run of the start that succeeded stays active, whatever
+// the results and tokens of the other starts.
 func TestOneOfTwentyStartsWins(t *testing.T) {
 	for name, instance := range map[string]func(int) string{
 		"one instance": func(int) string { return "same" },
@@ -85,8 +85,8 @@ func TestOneOfTwentyStartsWins(t *testing.T) {
 	}
 }
 
-// TestRelaunchFencesTheWorkerOut: the previous worker learns that its run is over, and
-// the new one has nothing of its past.
+// TestRelaunchFencesTheWorkerOut checks that the previous worker is informed that its run has
+// ended, and that the new run has no data of the previous one.
 func TestRelaunchFencesTheWorkerOut(t *testing.T) {
 	r := newRig(t, nil)
 	old := r.work(r.start("a", "one"), nil)
@@ -123,7 +123,7 @@ func TestRelaunchFencesTheWorkerOut(t *testing.T) {
 	}
 }
 
-// TestAnOlderViewChangesNothing: what the controller shows may be older than a start.
+// TestAnOlderViewChangesNothing covers a snapshot that is older than a start.
 func TestAnOlderViewChangesNothing(t *testing.T) {
 	r := newRig(t, nil)
 	view := &fixed{controller: r.now()}

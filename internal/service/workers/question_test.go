@@ -30,8 +30,8 @@ var menu = worker.Interaction{
 	Options: []worker.Option{{ID: "l", Label: "Left"}, {ID: "r", Label: "Right"}},
 }
 
-// TestAQuestionIsAnsweredOnce: it is shown word for word, survives a restart, is
-// answered once, and does not come back.
+// TestAQuestionIsAnsweredOnce checks that a question is shown with its exact text, survives a
+// restart, is answered once, and does not appear again.
 func TestAQuestionIsAnsweredOnce(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.work(r.start("a", "one"), nil)
@@ -66,7 +66,8 @@ func TestAQuestionIsAnsweredOnce(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatIsRefusedCanBeGivenAgain: the worker's word decides.
+// TestAnAnswerThatIsRefusedCanBeGivenAgain checks that a question stays open if the worker refuses
+// the answer.
 func TestAnAnswerThatIsRefusedCanBeGivenAgain(t *testing.T) {
 	r := newRig(t, nil)
 	state := worker.Refused
@@ -105,7 +106,7 @@ func TestAQuestionEndsWithItsDeadlineAndItsAgent(t *testing.T) {
 	}
 }
 
-// judged returns a guard that says this of everything.
+// judged returns a guard with the same verdict for every call.
 func judged(action guard.Action, ask time.Duration) func(*workers.Options) {
 	return func(o *workers.Options) {
 		o.AskTimeout = ask
@@ -161,8 +162,8 @@ func TestAPersonAllowsDeniesOrIsSilent(t *testing.T) {
 	}
 }
 
-// TestAWorkerCannotTouchAQuestionOfTheGuard: what a person is asked is the guard's
-// text, whatever the agent says under whichever name.
+// TestAWorkerCannotTouchAQuestionOfTheGuard checks that a person is asked the guard's text,
+// whatever the worker reports under any ID.
 func TestAWorkerCannotTouchAQuestionOfTheGuard(t *testing.T) {
 	r := newRig(t, judged(guard.Ask, patience))
 	a := r.work(r.start("a", "one"), nil)
@@ -186,8 +187,8 @@ func TestAWorkerCannotTouchAQuestionOfTheGuard(t *testing.T) {
 	}
 }
 
-// TestNamesOfQuestionsDoNotComeAgain, not from the next controller either: an answer to one
-// would be taken for one to another.
+// TestNamesOfQuestionsDoNotComeAgain checks that a request ID is not used again, also not by the
+// next controller. Otherwise an answer could go to another question.
 func TestNamesOfQuestionsDoNotComeAgain(t *testing.T) {
 	names := map[string]bool{}
 	for range 2 {
@@ -224,8 +225,8 @@ func TestAToolThatRanAlthoughItWasDeniedIsNoticed(t *testing.T) {
 	}
 }
 
-// TestAToolThatWasAllowedAtTheAgentIsNoBypass: the city got no answer, and a person may have
-// allowed it at the agent.
+// TestAToolThatWasAllowedAtTheAgentIsNoBypass covers a call without an answer in the city: a person
+// may have allowed it in the agent CLI.
 func TestAToolThatWasAllowedAtTheAgentIsNoBypass(t *testing.T) {
 	r := newRig(t, func(o *workers.Options) {
 		o.AskTimeout = 50 * time.Millisecond
@@ -247,8 +248,8 @@ func TestAToolThatWasAllowedAtTheAgentIsNoBypass(t *testing.T) {
 	}
 }
 
-// TestAConversationThatAWorkerNamesIsTold, also by a controller that comes later: who
-// restarts the agent goes on in it.
+// TestAConversationThatAWorkerNamesIsTold checks that the reported conversation is known, also to a
+// later controller, so that a restart resumes it.
 func TestAConversationThatAWorkerNamesIsTold(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.work(r.start("a", "one"), nil)

@@ -24,7 +24,7 @@ func sections(types ...string) []worker.Section {
 	return out
 }
 
-// seen counts the sections that a worker has had, by epoch and type.
+// seen returns how often a worker has received each section, by epoch and type.
 func (a *agent) seen() map[string]int {
 	out := map[string]int{}
 	for _, m := range a.had(worker.ContextMessage) {
@@ -40,7 +40,7 @@ func (a *agent) seen() map[string]int {
 	return out
 }
 
-// nonces acknowledges context with all that stands in it.
+// nonces acknowledges context with all the nonces in it.
 func nonces(a *agent, m worker.Message) {
 	var c worker.Context
 	ack := worker.Ack{ID: m.ID, State: worker.Consumed}
@@ -52,8 +52,8 @@ func nonces(a *agent, m worker.Message) {
 	_ = a.Ack(a.rig.within(), ack) // what it comes to is seen by the test
 }
 
-// TestSectionsComeOnceInAnEpoch: twenty compactions, each reported twice, with
-// the controller killed in between, and orders that repeat themselves.
+// TestSectionsComeOnceInAnEpoch covers twenty compactions, each reported twice, with a killed
+// controller in between and repeated requests.
 func TestSectionsComeOnceInAnEpoch(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.work(r.start("a", "one"), nonces, worker.OfferContext)
@@ -95,7 +95,8 @@ func TestSectionsComeOnceInAnEpoch(t *testing.T) {
 	}
 }
 
-// TestASectionThatIsNotSeenComesAsAPromptOnce: success is not arrival.
+// TestASectionThatIsNotSeenComesAsAPromptOnce checks that a section without its nonce in the
+// acknowledgement is sent as a prompt, once.
 func TestASectionThatIsNotSeenComesAsAPromptOnce(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.work(r.start("a", "one"), func(a *agent, m worker.Message) {
@@ -130,8 +131,8 @@ func TestContextOfAWorkerThatTakesNoneIsAPrompt(t *testing.T) {
 	}
 }
 
-// TestAnInterruptIsConfirmedOrTakenBack: one that was not obeyed in its time is not
-// obeyed in another's.
+// TestAnInterruptIsConfirmedOrTakenBack checks that an interrupt that was not confirmed in time is
+// removed and cannot act on a later turn.
 func TestAnInterruptIsConfirmedOrTakenBack(t *testing.T) {
 	r := newRig(t, nil)
 	env := r.start("a", "one")
@@ -221,8 +222,8 @@ func TestEventsHaveACursor(t *testing.T) {
 	}
 }
 
-// TestTokensRotate: the worker goes on with a new one, the old one dies when it has,
-// and a controller that was killed in between knows both.
+// TestTokensRotate checks that the worker continues with the new token, that the old one then
+// expires, and that a controller that starts in between knows both.
 func TestTokensRotate(t *testing.T) {
 	r := newRig(t, nil)
 	var mu sync.Mutex
@@ -266,8 +267,8 @@ func TestTokensRotate(t *testing.T) {
 	}
 }
 
-// TestARepetitionOfTelemetryCountsOnce, also of one that has no name and says that it
-// happens in the future.
+// TestARepetitionOfTelemetryCountsOnce also covers an event without an ID whose time is in the
+// future.
 func TestARepetitionOfTelemetryCountsOnce(t *testing.T) {
 	var mu sync.Mutex
 	kept := map[usage.Key]int{}
@@ -294,7 +295,8 @@ func TestARepetitionOfTelemetryCountsOnce(t *testing.T) {
 	}
 }
 
-// TestAFullMailboxRefuses: a worker that fetches nothing costs a bounded memory.
+// TestAFullMailboxRefuses checks that a worker that fetches nothing costs a bounded amount of
+// memory.
 func TestAFullMailboxRefuses(t *testing.T) {
 	r := newRig(t, nil)
 	env := r.start("a", "one")

@@ -12,7 +12,8 @@ import (
 	"gascity/worker/workertest"
 )
 
-// TestTheContractOfACity is kept by the server over the engine, by the front door.
+// TestTheContractOfACity runs the contract tests of the worker API against the server with the
+// engine.
 func TestTheContractOfACity(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)

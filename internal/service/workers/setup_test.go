@@ -25,11 +25,11 @@ import (
 	"gascity/worker"
 )
 
-// patience is how long a test waits for what ought to happen.
+// patience is the longest wait of a test for an expected event.
 const patience = 30 * time.Second
 
-// rig is a city whose controller can be killed: sessions of the fake provider, and a
-// controller of an engine and a server.
+// rig is a city whose controller can be killed. It has sessions of the fake provider, and a
+// controller with an engine and a server.
 type rig struct {
 	testing.TB
 	place *fake.Provider
@@ -48,7 +48,7 @@ type rig struct {
 	onNote      func()      // called after the provider has kept a note
 }
 
-// controller is one life of the city's controller.
+// controller is one run of the city's controller.
 type controller struct {
 	rig      *rig
 	engine   *workers.Engine
@@ -78,7 +78,7 @@ func newRig(t testing.TB, edit func(*workers.Options)) *rig {
 	return r
 }
 
-// metaRecorder is the place below, which reports when a note was kept.
+// metaRecorder is the underlying provider. It reports when metadata was saved.
 type metaRecorder struct {
 	*fake.Provider
 	rig *rig
@@ -95,7 +95,7 @@ func (n metaRecorder) SetMeta(name, key, value string) error {
 	return err
 }
 
-// Start starts the session; its agent may speak before it is known to run.
+// Start starts the session. Its agent may report before the session is known to run.
 func (n metaRecorder) Start(ctx context.Context, name string, cfg runtime.Config) error {
 	err := n.Provider.Start(ctx, name, cfg)
 	if n.rig.onStart != nil {
@@ -104,8 +104,8 @@ func (n metaRecorder) Start(ctx context.Context, name string, cfg runtime.Config
 	return err
 }
 
-// Settle reports, as a driver with a journal does, that what it never got is not
-// with the agent.
+// Settle implements runtime.Settler like a driver with an input log: a prompt that the driver never
+// got is reported as not delivered.
 func (n metaRecorder) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	if len(n.Provider.Calls("Deliver")) == 0 {
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedWithdrawn}, nil
@@ -113,7 +113,7 @@ func (n metaRecorder) Settle(ctx context.Context, name string, d runtime.Deliver
 	return runtime.Settle(ctx, n.Provider, name, d)
 }
 
-// killable is a listener whose connections end with it, as with their process.
+// killable is a listener whose connections close with it, as with the exit of a process.
 type killable struct {
 	net.Listener
 	mu    sync.Mutex
@@ -145,7 +145,7 @@ func (k *killable) kill() {
 	}
 }
 
-// begin begins a controller.
+// begin starts a controller.
 func (r *rig) begin() *controller {
 	r.Helper()
 	c := &controller{rig: r}
@@ -185,14 +185,14 @@ func (r *rig) must(err error) {
 	}
 }
 
-// now returns the controller that lives.
+// now returns the running controller.
 func (r *rig) now() *controller {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.controller
 }
 
-// restart kills the controller and begins another one.
+// restart kills the controller and starts another one.
 func (r *rig) restart() *controller {
 	r.now().kill()
 	return r.begin()
@@ -230,7 +230,7 @@ func (r *rig) prompted() []client.NudgeRequest {
 	return append([]client.NudgeRequest(nil), r.prompts...)
 }
 
-// The controller is the city of its engine.
+// controller implements workers.City.
 
 func (c *controller) Snapshot(name string) (session.Snapshot, error) {
 	if c.rig.blind.Load() {
@@ -266,7 +266,7 @@ func config(name, instance string) runtime.Config {
 	return runtime.Config{Command: "agent", Env: map[string]string{"GC_INSTANCE_TOKEN": instance, "GC_AGENT": name}}
 }
 
-// environment returns what the agent of the last start was given.
+// environment returns the environment variables of the agent's last start.
 func (r *rig) environment(name string) map[string]string {
 	r.Helper()
 	env := map[string]string(nil)
@@ -285,7 +285,7 @@ func clientOf(env map[string]string) *worker.Client {
 	return &worker.Client{Socket: env["GC_WORKER_SOCKET"], Token: env["GC_WORKER_TOKEN"], RunID: env["GC_RUN_ID"]}
 }
 
-// agent is a worker that keeps what it was sent.
+// agent is a worker that records the messages that it receives.
 type agent struct {
 	*worker.Client
 	rig    *rig
@@ -298,7 +298,7 @@ type agent struct {
 	act     func(a *agent, m worker.Message) // nil: prompts are consumed, all else is done
 }
 
-// work connects a worker that offers the given abilities and says that it is ready.
+// work connects a worker that offers the given abilities, and reports ready.
 func (r *rig) work(env map[string]string, act func(*agent, worker.Message), offers ...string) *agent {
 	r.Helper()
 	a := &agent{Client: clientOf(env), rig: r, act: act, changed: make(chan struct{}), done: make(chan error, 1)}
@@ -347,7 +347,7 @@ func (a *agent) handleMessage(ctx context.Context, m worker.Message) {
 	}
 }
 
-// had counts the messages by a text of theirs.
+// had returns the number of received messages by text.
 func (a *agent) had(kind worker.MessageKind) []worker.Message {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -370,10 +370,10 @@ func (a *agent) texts() map[string]int {
 	return out
 }
 
-// owner directs the city's agents.
+// owner returns the client with the owner's token.
 func (r *rig) owner() *worker.Client { return &worker.Client{Socket: r.path, Token: r.opts.Owner} }
 
-// eventually waits until something is so.
+// eventually waits until a condition is true.
 func (r *rig) eventually(what string, is func() bool) {
 	r.Helper()
 	end := time.Now().Add(patience)
@@ -385,7 +385,7 @@ func (r *rig) eventually(what string, is func() bool) {
 	}
 }
 
-// within returns a context that ends with patience.
+// within returns a context that ends after patience.
 func (r *rig) within() context.Context {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), patience)
 	r.Cleanup(cancel)
@@ -396,8 +396,8 @@ func delivery(id, instance, text string) runtime.Delivery {
 	return runtime.Delivery{ID: id, Instance: instance, Content: runtime.TextContent(text), Confirm: 2 * time.Second}
 }
 
-// deliver passes a prompt as the city's queue does: an attempt whose end is not
-// known is settled, one that certainly did not arrive is made again.
+// deliver delivers a prompt as the prompt queue does. If the outcome of an attempt is unknown, it
+// calls Settle. If the prompt certainly did not arrive, it tries again.
 func (r *rig) deliver(d runtime.Delivery) runtime.Outcome {
 	r.Helper()
 	end := time.Now().Add(patience)

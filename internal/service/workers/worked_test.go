@@ -16,9 +16,9 @@ func (r *rig) workedOn() []string {
 	return slices.Clone(r.worked)
 }
 
-// TestAWorkerSaysWhatItHasWorkedOn: an acknowledgement, the end of a turn and its
-// telemetry each consume the prompt that they name, repeated or not; what was never sent
-// to the run is ignored, and a prompt that was taken is not refused any more.
+// TestAWorkerSaysWhatItHasWorkedOn checks that an acknowledgement, the end of a turn and telemetry
+// each make the named prompt consumed, also if repeated. A prompt that was never sent to the run is
+// ignored, and an accepted prompt cannot be refused later.
 func TestAWorkerSaysWhatItHasWorkedOn(t *testing.T) {
 	r := newRig(t, nil)
 	refused := make(chan bool, 1)
@@ -63,9 +63,9 @@ func TestAWorkerSaysWhatItHasWorkedOn(t *testing.T) {
 	}
 }
 
-// TestTheWorkersWordOnItsEnd: the worker reports how an agent ended where the provider
-// cannot; only the provider reports that it has ended; a later start takes the word
-// back.
+// TestTheWorkersWordOnItsEnd checks that the worker's report gives the exit of an agent if the
+// provider cannot. Only the provider reports that the agent has exited. A later start cancels the
+// report.
 func TestTheWorkersWordOnItsEnd(t *testing.T) {
 	for event, want := range map[worker.Transition]string{worker.Stopped: "exited with code 3 (out of memory)", worker.Crashed: "exited with code 3 (out of memory)"} {
 		r := newRig(t, nil)
