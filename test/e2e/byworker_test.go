@@ -38,10 +38,10 @@ func TestPromptsWaitForTheWorker(t *testing.T) {
 	}
 	waits := func(client.Status) bool {
 		list, err := c.client.Queue(t.Context(), "late", client.OnlyOpen)
-		return err == nil && len(list) == 1 && strings.Contains(list[0].Reason, "no worker speaks")
+		return err == nil && len(list) == 1 && strings.Contains(list[0].Reason, "no worker of the agent is connected")
 	}
 	c.await("a report for what the prompt waits", waits)
-	if x, err := c.client.Explain(t.Context(), "late"); err != nil || len(x.Queue) != 1 || !strings.Contains(x.Queue[0].Reason, "no worker speaks") {
+	if x, err := c.client.Explain(t.Context(), "late"); err != nil || len(x.Queue) != 1 || !strings.Contains(x.Queue[0].Reason, "no worker of the agent is connected") {
 		t.Errorf("it is explained by %+v, %v", x.Queue, err)
 	}
 	c.kill()

@@ -17,6 +17,7 @@ type respondInput struct {
 	Body client.RespondRequest
 }
 
+// respond answers a pending question.
 func respond(ctx context.Context, city City, in *respondInput) (*reply[client.Pending], error) {
 	if (in.Body.Option == "") == (in.Body.Text == "") {
 		return nil, fmt.Errorf("%w: an answer is either an option or a text", client.ErrInvalid)

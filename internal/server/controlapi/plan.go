@@ -14,6 +14,7 @@ func plan(ctx context.Context, city City, _ *none) (*reply[client.Plan], error) 
 // previewInput is the configuration to compare.
 type previewInput struct{ Body client.PreviewRequest }
 
+// preview returns what the controller would do with another configuration.
 func preview(ctx context.Context, city City, in *previewInput) (*reply[client.Plan], error) {
 	previewer, ok := city.(Previewer)
 	if !ok {

@@ -88,6 +88,7 @@ type List struct {
 	Which  client.Which `query:"which" enum:"ended" doc:"include entries that ended recently"`
 }
 
+// queued returns the queued and injected prompts.
 func queued(ctx context.Context, city City, in *List) (*reply[[]client.Receipt], error) {
 	return rows(city.Queue(ctx, in.Target, in.Which))
 }
@@ -103,6 +104,7 @@ type receiptInput struct {
 	Wait string `query:"wait" enum:"submitted,consumed" doc:"answer when the receipt has this state or has ended"`
 }
 
+// receipt returns a receipt; with in.Wait, when it has that state or has ended.
 func receipt(parent context.Context, s *Server, in *receiptInput) (*reply[client.Receipt], error) {
 	if in.Wait != "" {
 		return answer(s.city.Receipt(parent, in.ID, in.Wait))
@@ -118,6 +120,7 @@ type editInput struct {
 	Body client.EditRequest
 }
 
+// editPrompt changes a queued prompt.
 func editPrompt(ctx context.Context, city City, in *editInput) (*reply[client.Receipt], error) {
 	if in.Body == (client.EditRequest{}) {
 		return nil, fmt.Errorf("%w: the request changes nothing", client.ErrInvalid)
@@ -141,6 +144,7 @@ func editPrompt(ctx context.Context, city City, in *editInput) (*reply[client.Re
 	return answer(city.EditPrompt(ctx, in.ID, in.Body))
 }
 
+// cancelPrompt cancels a prompt that the agent has not accepted.
 func cancelPrompt(ctx context.Context, city City, in *Identified) (*reply[client.Receipt], error) {
 	return answer(city.CancelPrompt(ctx, in.ID))
 }
@@ -151,6 +155,7 @@ type retryInput struct {
 	Body *client.RetryRequest
 }
 
+// retryPrompt sends the prompt of an ended receipt again.
 func retryPrompt(ctx context.Context, city City, in *retryInput) (*reply[client.Receipt], error) {
 	var req client.RetryRequest
 	if in.Body != nil {

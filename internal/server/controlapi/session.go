@@ -40,6 +40,7 @@ type instanceInput struct {
 	Body *client.LifecycleRequest
 }
 
+// request returns the body, or an empty request if the body is missing.
 func (in *instanceInput) request() client.LifecycleRequest {
 	if in.Body == nil {
 		return client.LifecycleRequest{}
@@ -57,6 +58,7 @@ type keysInput struct {
 	Body client.KeysRequest
 }
 
+// keys sends key events to the agent's terminal.
 func keys(ctx context.Context, city City, in *keysInput) (*reply[client.Done], error) {
 	if len(in.Body.Keys) == 0 {
 		return nil, fmt.Errorf("%w: no keys", client.ErrInvalid)
@@ -96,6 +98,7 @@ func logs(ctx context.Context, s *Server, w http.ResponseWriter, r *http.Request
 	return recorder.Logs(ctx, r.PathValue("target"), q, s.stream(w))
 }
 
+// logQuery parses the parameters of the logs route.
 func logQuery(r *http.Request) (client.LogQuery, error) {
 	var q client.LogQuery
 	var err error

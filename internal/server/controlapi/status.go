@@ -33,6 +33,7 @@ func status(ctx context.Context, city City, _ *none) (*reply[client.Status], err
 // restartInput names the agents to restart.
 type restartInput struct{ Body client.RestartRequest }
 
+// restart restarts the named agents, or all agents if none is named.
 func restart(ctx context.Context, city City, in *restartInput) (*reply[client.Done], error) {
 	if in.Body.Instance != "" && len(in.Body.Targets) != 1 {
 		return nil, fmt.Errorf("%w: an instance needs exactly one target, not %d", client.ErrInvalid, len(in.Body.Targets))

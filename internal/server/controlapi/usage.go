@@ -35,6 +35,7 @@ type usageInput struct {
 	Since time.Time `query:"since" doc:"only usage from then on"`
 }
 
+// spent returns the usage, in groups.
 func spent(ctx context.Context, city City, in *usageInput) (*reply[client.Usage], error) {
 	s, ok := city.(Spending)
 	if !ok {
@@ -43,6 +44,7 @@ func spent(ctx context.Context, city City, in *usageInput) (*reply[client.Usage]
 	return answer(s.Usage(ctx, client.UsageRequest{By: in.By, Since: in.Since}))
 }
 
+// budgets returns how much of each budget is used.
 func budgets(ctx context.Context, city City, _ *none) (*reply[[]client.Budget], error) {
 	s, ok := city.(Spending)
 	if !ok {
@@ -56,6 +58,7 @@ type liftInput struct {
 	Body client.LiftRequest
 }
 
+// liftBudget resets a budget that is used up.
 func liftBudget(ctx context.Context, city City, in *liftInput) (*reply[client.Done], error) {
 	s, ok := city.(Spending)
 	if !ok {
@@ -67,6 +70,7 @@ func liftBudget(ctx context.Context, city City, in *liftInput) (*reply[client.Do
 // metricsType is the content type of the text format.
 const metricsType = "text/plain; version=0.0.4; charset=utf-8"
 
+// metrics writes the metrics in the text format of Prometheus.
 func metrics(ctx context.Context, s *Server, w http.ResponseWriter, _ *http.Request) error {
 	m, ok := s.city.(MetricsSource)
 	if !ok {

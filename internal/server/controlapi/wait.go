@@ -11,6 +11,7 @@ import (
 // conditionInput is the condition to wait for.
 type conditionInput struct{ Body client.WaitRequest }
 
+// await waits until a condition holds or can never hold.
 func await(ctx context.Context, s *Server, in *conditionInput) (*reply[client.Wait], error) {
 	req := in.Body
 	if err := checkCondition(req); err != nil {
@@ -19,6 +20,7 @@ func await(ctx context.Context, s *Server, in *conditionInput) (*reply[client.Wa
 	return answer(s.city.Await(ctx, req))
 }
 
+// addWait registers a durable wait.
 func addWait(ctx context.Context, city City, in *conditionInput) (*reply[client.Wait], error) {
 	if err := checkCondition(in.Body); err != nil {
 		return nil, err
@@ -60,10 +62,12 @@ type waitsInput struct {
 	Which client.Which `query:"which" enum:"ended" doc:"include waits that ended recently"`
 }
 
+// waits returns the registered waits.
 func waits(ctx context.Context, city City, in *waitsInput) (*reply[[]client.Wait], error) {
 	return rows(city.Waits(ctx, in.Which))
 }
 
+// cancelWait ends a registered wait.
 func cancelWait(ctx context.Context, city City, in *Identified) (*reply[client.Wait], error) {
 	return answer(city.CancelWait(ctx, in.ID))
 }

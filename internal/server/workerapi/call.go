@@ -69,6 +69,7 @@ func setMember(c *worker.Call, name string, value json.RawMessage) (ok bool) {
 	return ok
 }
 
+// quickText decodes a JSON string. It returns false for any other value.
 func quickText(value json.RawMessage) (string, bool) {
 	if value[0] != '"' {
 		return "", false
@@ -77,6 +78,7 @@ func quickText(value json.RawMessage) (string, bool) {
 	return text, err == nil
 }
 
+// quickTexts decodes a JSON object with string values. It returns false for any other value.
 func quickTexts(value json.RawMessage) (map[string]string, bool) {
 	if value[0] != '{' {
 		return nil, false
@@ -93,11 +95,13 @@ func quickTexts(value json.RawMessage) (map[string]string, bool) {
 	return texts, true
 }
 
+// quickNumber decodes an integer that is not negative. It returns false for any other value.
 func quickNumber(value json.RawMessage) (int64, bool) {
 	n, err := strconv.ParseInt(string(value), 10, 64)
 	return n, err == nil && !strings.HasPrefix(string(value), "-")
 }
 
+// quickBool decodes true or false. ok is false for any other value.
 func quickBool(value json.RawMessage) (is, ok bool) {
 	is = string(value) == "true"
 	return is, is || string(value) == "false"

@@ -117,7 +117,7 @@ func (s *Server) handler(addr net.Addr) http.Handler {
 		defer s.recover(w, r)
 		if r.Header.Get("Expect") != "" { // net/http answers this header before the handler writes, so the deadline is set here
 			if err := deadline(w); err != nil {
-				s.log.Debug("a connection of the worker API is gone", "error", err)
+				s.log.Debug("a connection of the worker API is closed", "error", err)
 				return
 			}
 		}

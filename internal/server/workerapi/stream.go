@@ -120,6 +120,7 @@ func (out *sse) message(m worker.Message) {
 	out.send(head, data, []byte("}\n\n"))
 }
 
+// print formats and writes a text.
 func (out *sse) print(format string, args ...any) { out.send(fmt.Appendf(nil, format, args...)) }
 
 // maxPiece is the size of one write in bytes. The reader must receive each piece within the time

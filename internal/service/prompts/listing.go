@@ -135,6 +135,7 @@ func (e *Engine) beginCall(wait string) error {
 	return nil
 }
 
+// endCall ends the count of a call that waits.
 func (e *Engine) endCall(wait string) {
 	if wait != "" {
 		e.calls.Add(-1)
@@ -190,7 +191,7 @@ func (e *Engine) read(ctx context.Context, id string) (prompt.Receipt, *sessionQ
 		kept, err := e.opts.Store.Receipt(ctx, id)
 		switch {
 		case errors.Is(err, prompt.ErrUnknown):
-			return kept, nil, fmt.Errorf("%w: no prompt has the receipt %q; gc queue list --all shows those that are kept", client.ErrNotFound, id)
+			return kept, nil, fmt.Errorf("%w: no prompt has the receipt %q; list the receipts with: gc queue list --all", client.ErrNotFound, id)
 		case err != nil:
 			return kept, nil, fmt.Errorf("%w: cannot read the receipt %s: %w", client.ErrUnavailable, id, err)
 		case kept.Final():

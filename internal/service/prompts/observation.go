@@ -101,6 +101,7 @@ type retryTrigger struct {
 	attached          int
 }
 
+// retryTriggerOf returns the retryTrigger of a snapshot.
 func retryTriggerOf(v session.Snapshot) retryTrigger {
 	s := retryTrigger{v.Instance, "", v.Activity.State, v.Attached}
 	if v.Pending != nil {

@@ -122,6 +122,7 @@ func head(text string) string {
 // The names of priorities.
 var priorities = []string{prompt.System: "system", prompt.Urgent: "urgent", prompt.Normal: "normal"}
 
+// priorityOf returns the priority with a name. An empty name means normal.
 func priorityOf(word string) (prompt.Priority, error) {
 	if word == "" {
 		return prompt.Normal, nil
@@ -134,6 +135,7 @@ func priorityOf(word string) (prompt.Priority, error) {
 	return 0, invalid("the priority %q is not one of system, urgent, normal", word)
 }
 
+// priorityWord returns the name of a priority.
 func priorityWord(p prompt.Priority) string {
 	if p < 0 || int(p) >= len(priorities) {
 		return priorities[prompt.Normal]
@@ -141,6 +143,8 @@ func priorityWord(p prompt.Priority) string {
 	return priorities[p]
 }
 
+// ttlOf returns how long a prompt may wait. Zero means defaultTTL; a negative value is
+// client.ErrInvalid.
 func ttlOf(ttl time.Duration) (time.Duration, error) {
 	switch {
 	case ttl < 0:
@@ -151,6 +155,7 @@ func ttlOf(ttl time.Duration) (time.Duration, error) {
 	return ttl, nil
 }
 
+// checkWait returns client.ErrInvalid if a receipt cannot be waited for in the given state.
 func checkWait(wait string) error {
 	switch wait {
 	case "", client.ReceiptSubmitted, client.ReceiptConsumed:

@@ -30,7 +30,7 @@ func (e *Engine) RetryPrompt(ctx context.Context, id string, req client.RetryReq
 		}
 	}
 	if len(old.Content) == 0 {
-		return client.Receipt{}, fmt.Errorf("%w: the text of the prompt %s is not kept any more; send it again with: gc send %s", client.ErrRefused, id, old.Agent)
+		return client.Receipt{}, fmt.Errorf("%w: the text of the prompt %s is no longer stored; send it again with: gc send %s", client.ErrRefused, id, old.Agent)
 	}
 	again := client.NudgeRequest{
 		Text: runtime.FlattenText(textOf(old.Content)), Files: filesOf(old.Content), Priority: priorityWord(old.Priority), Key: req.Key, Source: req.Source,

@@ -94,7 +94,7 @@ func (e *Engine) resolveUncertain(ctx context.Context) {
 
 // reasonNotSaved is the reason of a withdrawn prompt without a key. Its sender may have sent
 // another prompt instead, and gc cannot detect that.
-const reasonNotSaved = "its sender got an error: it could not be kept"
+const reasonNotSaved = "its sender got an error: it could not be saved"
 
 // resolveUncertainOne asks the store about an uncertain receipt. It asks by a write, because writes
 // take effect in order, so no earlier write can follow the answer. A receipt with a key is added to

@@ -35,7 +35,9 @@ func (e *Engine) sendOwnSections(ctx context.Context, c worker.Context) error {
 // [contextlog.Record.AddCitySections].
 type addSectionsFunc func(r contextlog.Record, instance string, c worker.Context, at time.Time, alive func(string) bool) (contextlog.Record, []contextlog.Order, map[string]string, error)
 
-func (e *Engine) send(ctx context.Context, c worker.Context, how addSectionsFunc) (worker.ContextAnswer, error) {
+// send records the sections with add, saves that, and sends the recorded messages. If a message
+// cannot be sent, its sections and those after it count as not sent.
+func (e *Engine) send(ctx context.Context, c worker.Context, add addSectionsFunc) (worker.ContextAnswer, error) {
 	a, err := e.runByID(c.RunID)
 	if err != nil {
 		return worker.ContextAnswer{}, err
@@ -47,7 +49,7 @@ func (e *Engine) send(ctx context.Context, c worker.Context, how addSectionsFunc
 	if err != nil {
 		return worker.ContextAnswer{}, workerError(err)
 	}
-	orders, answer, err := a.newOrders(c, how)
+	orders, answer, err := a.newOrders(c, add)
 	if err != nil || len(orders) == 0 {
 		return answer, err
 	}
@@ -86,11 +88,11 @@ func (e *Engine) sendSections(ctx context.Context, a *liveRun, o contextlog.Orde
 // newOrders records sections as sent, with a nonce each, and leaves out the sections that need not
 // be sent. Sections of a lost message are sent again under that message's ID. Accepted is false if
 // nothing is sent.
-func (a *liveRun) newOrders(c worker.Context, how addSectionsFunc) ([]contextlog.Order, worker.ContextAnswer, error) {
+func (a *liveRun) newOrders(c worker.Context, add addSectionsFunc) ([]contextlog.Order, worker.ContextAnswer, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	c.RunID = a.id
-	next, orders, skipped, err := how(a.contextLog, a.instance, c, a.engine.opts.Now(), func(id string) bool { return a.mailbox.Find(id) != nil })
+	next, orders, skipped, err := add(a.contextLog, a.instance, c, a.engine.opts.Now(), func(id string) bool { return a.mailbox.Find(id) != nil })
 	if err != nil {
 		return nil, worker.ContextAnswer{}, err
 	}

@@ -220,7 +220,7 @@ func (q *question) replyTo(r runtime.InteractionResponse) (worker.Reply, error) 
 		out.Option = q.Options[at].ID
 	case runtime.ActionText:
 		if !q.FreeText && len(q.Options) > 0 {
-			return refuse("it takes one of " + strings.Join(q.labels(), ", "))
+			return refuse("it accepts one of " + strings.Join(q.labels(), ", "))
 		}
 		out.Text = r.Text
 	case runtime.ActionCancel:
