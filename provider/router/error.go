@@ -8,24 +8,25 @@ import (
 	"gascity/runtime"
 )
 
-// ErrNoBackend reports that a session belongs to a backend that the router does
-// not have. Nothing was done.
+// ErrNoBackend reports that a session belongs to a backend that the router does not have. Nothing
+// was done.
 var ErrNoBackend = errors.New("no such backend")
 
-// NoBackendError is [ErrNoBackend] with what is missing.
+// NoBackendError is an [ErrNoBackend] with the name of the missing backend and the names of the
+// known ones.
 type NoBackendError struct {
 	Backend string
 	Known   []string
 }
 
 func (e *NoBackendError) Error() string {
-	return fmt.Sprintf("the session belongs to the backend %q, which is not there; there is: %s", e.Backend, strings.Join(e.Known, ", "))
+	return fmt.Sprintf("the session belongs to the backend %q, which this router does not have; it has: %s", e.Backend, strings.Join(e.Known, ", "))
 }
 
 // Is reports whether target is [ErrNoBackend].
 func (e *NoBackendError) Is(target error) bool { return target == ErrNoBackend }
 
-// Error says at which backend an operation failed.
+// Error is the error of a backend, with the backend's name.
 type Error struct {
 	Backend string
 	Err     error // never nil
@@ -36,7 +37,7 @@ func (e *Error) Error() string { return e.Backend + ": " + e.Err.Error() }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// wrap names the backend in an error.
+// wrap returns err with the backend's name, or nil if err is nil.
 func (b *backend) wrap(err error) error {
 	if err == nil {
 		return nil
@@ -44,7 +45,8 @@ func (b *backend) wrap(err error) error {
 	return &Error{Backend: b.Name, Err: err}
 }
 
-// unavailable is the error of a question that was not answered.
+// unavailable returns err with the backend's name, as an error that matches
+// [runtime.ErrRuntimeUnavailable].
 func (b *backend) unavailable(err error) error {
 	if errors.Is(err, runtime.ErrRuntimeUnavailable) {
 		return b.wrap(err)

@@ -2,8 +2,8 @@ package router
 
 import "gascity/runtime"
 
-// missingIsNil turns the answer that there is no such session into success, for
-// the operations where it is one.
+// missingIsNil returns nil if err reports that the session does not exist, and err otherwise. It is
+// for operations that succeed without a session.
 func missingIsNil(err error) error {
 	if runtime.IsSessionGone(err) {
 		return nil

@@ -9,39 +9,39 @@ import (
 	"gascity/runtime"
 )
 
-// state is what a look at one backend found.
+// state is the result of an observation of a session at one backend.
 type state int
 
 const (
-	unknown state = iota // it is not known
-	absent               // the session is certainly not there
-	exited               // it is there, its agent has ended
-	running              // it is there, and its agent has not been seen to end
+	unknown state = iota // the backend did not answer, or does not know
+	absent               // the session certainly does not exist at the backend
+	exited               // the session exists, its agent has exited
+	running              // the session exists, and no exit of its agent was seen
 )
 
-// observation is one look at one backend.
+// observation is the result of observing a session at one backend.
 type observation struct {
 	backend *backend
 	state   state
 	obs     runtime.Observation
-	err     error // why it is unknown
+	err     error // the reason for the state unknown
 }
 
-// answer is what a question to a backend brought.
+// answer is the result of a call of a backend.
 type answer[V any] struct {
 	value V
 	err   error
 }
 
-// query asks a backend and waits for its answer as long as ctx lasts, also where the
-// backend itself would wait for ever.
+// query calls question, which calls backend b, and returns its result. It returns an error when ctx
+// ends, also if the backend never answers.
 func query[V any](ctx context.Context, p *Provider, b *backend, question func() (V, error)) (V, error) {
 	var none V
 	if b.Provider == nil {
 		return none, b.unavailable(b.Err)
 	}
 	answers := make(chan answer[V], 1)
-	p.asking.Go(func() {
+	p.queries.Go(func() {
 		value, err := question()
 		answers <- answer[V]{value, err}
 	})
@@ -53,7 +53,7 @@ func query[V any](ctx context.Context, p *Provider, b *backend, question func() 
 	}
 }
 
-// observe searches for the session at one backend.
+// observe observes the session at one backend.
 func (p *Provider) observe(ctx context.Context, b *backend, name string) observation {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
 	defer cancel()
@@ -74,11 +74,11 @@ func (p *Provider) observe(ctx context.Context, b *backend, name string) observa
 	return s
 }
 
-// listed proves absence where the driver cannot: a complete list of what runs does
-// not have the name.
+// listed returns the state of a session at a backend that cannot observe. The session is absent if
+// a complete list of running sessions does not have its name.
 func (p *Provider) listed(ctx context.Context, b *backend, name string) (state, error) {
 	if _, ok := runtime.As[runtime.Observer](b.Provider, name); ok {
-		return unknown, b.unavailable(errors.New("it cannot report whether the session is there"))
+		return unknown, b.unavailable(errors.New("it cannot report whether the session exists"))
 	}
 	names, err := query(ctx, p, b, func() ([]string, error) { return b.Provider.ListRunning(name) })
 	switch {
@@ -90,25 +90,27 @@ func (p *Provider) listed(ctx context.Context, b *backend, name string) (state, 
 	return absent, nil
 }
 
-// observeAll looks at several backends at once. The sights are in their order.
+// observeAll observes the session at several backends concurrently. The results are in the order of
+// backends.
 func (p *Provider) observeAll(ctx context.Context, backends []*backend, name string) []observation {
-	sights := make([]observation, len(backends))
-	var looks sync.WaitGroup
+	observations := make([]observation, len(backends))
+	var pending sync.WaitGroup
 	for i, b := range backends {
-		looks.Go(func() { sights[i] = p.observe(ctx, b, name) })
+		pending.Go(func() { observations[i] = p.observe(ctx, b, name) })
 	}
-	looks.Wait()
-	return sights
+	pending.Wait()
+	return observations
 }
 
-// others returns the backends beside one, all if it is nil.
+// others returns all backends except one. It returns all if than is nil.
 func (p *Provider) others(than *backend) []*backend {
 	return slices.DeleteFunc(slices.Clone(p.backends), func(b *backend) bool { return b == than })
 }
 
-// find searches for the session: at home first, elsewhere only if it does not run
-// there. The sight is that of the backend where it is; its state is gone if it is
-// certainly at none, and unknown if it is at none of those that answered.
+// find searches for the session, first at the backend that the policy names. It queries the other
+// backends only if the session does not run there. The result names the backend that has the
+// session. Its state is absent if the session is at no backend. Its state is unknown if a backend
+// did not answer and no other backend runs the session.
 func (p *Provider) find(ctx context.Context, name string) observation {
 	home, err := p.policyBackend(name)
 	best := observation{state: absent, err: err}
@@ -121,7 +123,7 @@ func (p *Provider) find(ctx context.Context, name string) observation {
 		switch {
 		case s.state == running:
 			return s
-		case best.backend == home && best.state != absent: // what home says of it holds
+		case best.backend == home && best.state != absent: // the answer of home counts
 		case s.state == unknown, s.state == exited && best.state == absent:
 			best = s
 		}
@@ -129,7 +131,7 @@ func (p *Provider) find(ctx context.Context, name string) observation {
 	return best
 }
 
-// at returns the backend that an operation on the session goes to.
+// at returns the backend that has the session, for the operation op.
 func (p *Provider) at(op, name string) (*backend, error) {
 	ctx, cancel := p.context()
 	defer cancel()
@@ -137,14 +139,14 @@ func (p *Provider) at(op, name string) (*backend, error) {
 	switch {
 	case s.state == unknown:
 		return nil, &runtime.Error{Op: op, Session: name, Err: s.err}
-	case s.backend == nil: // it has no home, and is nowhere
+	case s.backend == nil: // the policy names no backend, and no backend has the session
 		return nil, &runtime.Error{Op: op, Session: name, Err: errors.Join(runtime.ErrSessionNotFound, s.err)}
 	}
 	return s.backend, nil
 }
 
-// Observe implements runtime.Observer. A session that is at none of the
-// backends is dead only if all of them say so.
+// Observe implements runtime.Observer. It reports a session as dead only if all backends report
+// that it does not exist.
 func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observation, error) {
 	s := p.find(ctx, name)
 	if s.backend == nil {

@@ -2,13 +2,13 @@ package router
 
 import "strings"
 
-// Policy says where sessions belong. It is a pure function of durable data, and
-// safe for concurrent use.
+// Policy chooses the backend of a session. It is a pure function of durable data, and safe for
+// concurrent use.
 type Policy interface {
-	// Backend names the backend of a session. transport is the one that the session
-	// is configured for, empty for the backend's own.
+	// Backend returns the name of the session's backend. transport is the transport that the
+	// session is configured for; empty means the backend's own.
 	Backend(session, transport string) string
-	// Backends names every backend that Backend may return for the transport, the
+	// Backends returns the names of all backends that Backend may return for the transport, the
 	// usual one first.
 	Backends(transport string) []string
 }
@@ -33,8 +33,8 @@ func (a Auto) Backend(_, transport string) string {
 // Backends implements [Policy].
 func (a Auto) Backends(transport string) []string { return []string{a.Backend("", transport)} }
 
-// Hybrid routes by name: sessions whose name contains Match are remote. An empty
-// Match makes none remote.
+// Hybrid routes by name: a session whose name contains Match goes to Remote, any other to Local. If
+// Match is empty, all sessions are local.
 type Hybrid struct {
 	Local, Remote, Match string
 }

@@ -1,15 +1,13 @@
-// Package router is a provider over others. It has one mechanism, Route, and two
-// policies: [Auto] chooses by transport, [Hybrid] by name.
+// Package router implements a provider that routes each session to one of several backends. It has
+// one mechanism, Route, and two policies: [Auto] chooses by transport, [Hybrid] by name.
 //
-// A policy says where a session belongs, and reads durable data only. Where a
-// session really is, its backends say: a session that runs elsewhere than its
-// policy would have it, since the configuration was edited or another process
-// started it, is found, used and stopped where it is. The router keeps no table of
-// sessions, so another one over the same backends routes the same.
+// A policy reads durable data only and names the backend where a session belongs. The session may
+// run at another backend, because the configuration changed or because another process started it.
+// The router asks the backends, and finds, uses and stops the session where it is. It stores no
+// table of sessions, so another router over the same backends routes in the same way.
 //
-// What cannot be proved is not claimed. As long as one backend does not answer, a
-// session that is at none of the others is unknown: it is not started, and not
-// called stopped.
+// The router claims only what the backends prove. While one backend does not answer, a session that
+// no other backend has is unknown: the router does not start it and does not report it as stopped.
 package router
 
 import (
@@ -25,27 +23,27 @@ import (
 	"gascity/runtime"
 )
 
-// Config is what a router is made of. Policy and Backends are required.
+// Config configures a router. Policy and Backends are required.
 type Config struct {
 	Policy   Policy
 	Backends []Backend
-	// Transport returns which transport a session is configured for, empty for
-	// its backend's own. It reads durable data. Nil: every session has its
-	// backend's.
+	// Transport returns the transport that a session is configured for; empty means the transport
+	// of its backend. It reads durable data. If it is nil, every session has the transport of its
+	// backend.
 	Transport func(session string) string
-	// Timeout is how long a backend may take to answer a question before it counts
-	// as one that cannot be asked; zero means 10 s.
+	// Timeout bounds one query to a backend. A backend that does not answer in this time counts as
+	// unavailable. Zero means 10 s.
 	Timeout time.Duration
-	// Pause is the longest time between two tries to watch a backend again, and
-	// between two calls to look at one that pushes nothing; zero means 30 s.
+	// Pause is the longest time between two attempts to watch a backend again, and the time between
+	// two resync events for a backend that has no events. Zero means 30 s.
 	Pause time.Duration
 }
 
-// Backend is one of the places.
+// Backend is one of the providers that a router chooses from.
 type Backend struct {
-	Name     string           // as policies and errors call it
-	Provider runtime.Provider // nil if it cannot be asked
-	Err      error            // why, then
+	Name     string           // the name in policies and errors
+	Provider runtime.Provider // nil if it could not be opened
+	Err      error            // the reason if Provider is nil
 }
 
 // Provider routes sessions to backends. It is safe for concurrent use.
@@ -56,12 +54,12 @@ type Provider struct {
 	mu     sync.Mutex
 	starts map[string]*runningStarts
 
-	asking sync.WaitGroup // questions under way
+	queries sync.WaitGroup // running calls of backends
 }
 
 type backend struct{ Backend }
 
-// runningStarts is the starts of one session that are under way, all at one backend.
+// runningStarts counts the running starts of one session. All are at one backend.
 type runningStarts struct {
 	backend *backend
 	count   int
@@ -79,17 +77,16 @@ var (
 	_ runtime.TransportCapabilityProvider = (*Provider)(nil)
 )
 
-// Open returns a router. It asks nothing of its backends, which it closes in the
-// end.
+// Open returns a router. It calls no backend. Close of the router closes the backends.
 func Open(cfg Config) (*Provider, error) {
 	cfg.Timeout, cfg.Pause = cmp.Or(cfg.Timeout, 10*time.Second), cmp.Or(cfg.Pause, 30*time.Second)
 	p := &Provider{cfg: cfg, starts: map[string]*runningStarts{}}
 	for _, b := range cfg.Backends {
 		if b.Name == "" || p.named(b.Name) != nil {
-			return nil, fmt.Errorf("a router needs backends of different names, not %q twice", b.Name)
+			return nil, fmt.Errorf("each backend of a router needs a name of its own; %q is empty or occurs twice", b.Name)
 		}
 		if b.Provider == nil && b.Err == nil {
-			return nil, fmt.Errorf("the backend %s of a router has neither a provider nor a reason", b.Name)
+			return nil, fmt.Errorf("the backend %s of a router has neither a provider nor an error", b.Name)
 		}
 		p.backends = append(p.backends, &backend{b})
 	}
@@ -107,7 +104,7 @@ func (p *Provider) named(name string) *backend {
 	return p.backends[i]
 }
 
-// policyBackend returns where the policy would have the session.
+// policyBackend returns the backend that the policy names for the session.
 func (p *Provider) policyBackend(session string) (*backend, error) {
 	transport := ""
 	if p.cfg.Transport != nil {
@@ -128,9 +125,9 @@ func (p *Provider) names() []string {
 	return names
 }
 
-// Route implements runtime.Router: it returns the backend where the
-// session is, or where it would be started if it is nowhere, and nil if that is
-// unknown. The empty name is served by the first backend.
+// Route implements runtime.Router. It returns the backend that has the session, or the backend that
+// would start it if no backend has it. It returns nil if the backend is unknown. For the empty name
+// it returns the first backend.
 func (p *Provider) Route(session string) runtime.Provider {
 	if session == "" {
 		return p.backends[0].Provider
@@ -142,8 +139,8 @@ func (p *Provider) Route(session string) runtime.Provider {
 	return b.Provider
 }
 
-// Capabilities returns what all backends report; [runtime.CapabilitiesFor] returns
-// what the backend of one session reports.
+// Capabilities returns the capabilities that all backends have. [runtime.CapabilitiesFor] returns
+// the capabilities of the backend of one session.
 func (p *Provider) Capabilities() runtime.ProviderCapabilities {
 	all := runtime.ProviderCapabilities{CanReportAttachment: true, CanReportActivity: true, CanStream: true, CanAttachTTY: true}
 	for _, b := range p.backends {
@@ -159,9 +156,8 @@ func (p *Provider) Capabilities() runtime.ProviderCapabilities {
 	return all
 }
 
-// SupportsTransport keeps the contract of
-// runtime.TransportCapabilityProvider: every backend that the policy may choose
-// for the transport is there and supports it.
+// SupportsTransport implements runtime.TransportCapabilityProvider. It reports whether every
+// backend that the policy may choose for the transport is open and supports it.
 func (p *Provider) SupportsTransport(transport string) bool {
 	for _, name := range p.cfg.Policy.Backends(transport) {
 		b := p.named(name)
@@ -175,7 +171,7 @@ func (p *Provider) SupportsTransport(transport string) bool {
 // ConfigureServer configures the server of every backend that has one.
 func (p *Provider) ConfigureServer() error { return p.servers(runtime.ConfigureServer) }
 
-// TeardownServer ends the server of every backend that has one.
+// TeardownServer stops the server of every backend that has one.
 func (p *Provider) TeardownServer() error { return p.servers(runtime.TeardownServer) }
 
 func (p *Provider) servers(do func(runtime.Provider) error) error {
@@ -188,7 +184,7 @@ func (p *Provider) servers(do func(runtime.Provider) error) error {
 	return errors.Join(errs...)
 }
 
-// Close closes every backend. Their sessions go on.
+// Close closes every backend. The sessions continue to run.
 func (p *Provider) Close() error {
 	var errs []error
 	for _, b := range p.backends {
@@ -198,7 +194,7 @@ func (p *Provider) Close() error {
 	}
 	answered := make(chan struct{})
 	go func() {
-		p.asking.Wait()
+		p.queries.Wait()
 		close(answered)
 	}()
 	limit := time.NewTimer(p.cfg.Timeout)
@@ -206,12 +202,12 @@ func (p *Provider) Close() error {
 	select {
 	case <-answered:
 	case <-limit.C:
-		errs = append(errs, errors.New("a backend of the router still owes an answer"))
+		errs = append(errs, errors.New("a backend of the router did not answer a query in time"))
 	}
 	return errors.Join(errs...)
 }
 
-// context bounds the questions of the methods that have no ctx of their own.
+// context returns a context with the query timeout, for methods that have no ctx parameter.
 func (p *Provider) context() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), p.cfg.Timeout) //nolint:forbidigo // those methods of the contract have no ctx
 }

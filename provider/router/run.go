@@ -8,11 +8,11 @@ import (
 	"gascity/runtime"
 )
 
-// Start implements runtime.Runner, at the backend that the policy
-// names. If that is not there, the error matches [ErrNoBackend] or
-// [runtime.ErrRuntimeUnavailable] and nothing was done; so it is if the session
-// may be at another backend that does not answer. What is left there of an agent
-// that has ended is removed first.
+// Start implements runtime.Runner. It starts the session at the backend that the policy names. If
+// the router does not have that backend, the error matches [ErrNoBackend]. If that backend is
+// unavailable, or another backend that may have the session does not answer, the error matches
+// [runtime.ErrRuntimeUnavailable]. In these cases nothing was done. Before the start, Start removes
+// the session of an exited agent from the other backends.
 func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) error {
 	if err := runtime.ValidateName(name); err != nil {
 		return &runtime.Error{Op: "start", Session: name, Err: err}
@@ -35,8 +35,9 @@ func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) e
 	return home.wrap(home.Provider.Start(ctx, name, cfg))
 }
 
-// begin records a start that is under way. Starts of one session at one backend are
-// left to the backend; at another one the name is taken.
+// begin records a running start of the session and returns the function that ends the record.
+// Concurrent starts at one backend are allowed; that backend decides. If a start runs at another
+// backend, begin returns an error that matches runtime.ErrSessionExists.
 func (p *Provider) begin(name string, at *backend) (end func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -58,7 +59,7 @@ func (p *Provider) begin(name string, at *backend) (end func(), err error) {
 	}, nil
 }
 
-// starting returns the backend where a start of the session is under way.
+// starting returns the backend where a start of the session runs, or nil.
 func (p *Provider) starting(name string) *backend {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -68,14 +69,14 @@ func (p *Provider) starting(name string) *backend {
 	return nil
 }
 
-// clear ensures that the session is at no other backend than home. Nothing is
-// removed before all have answered.
+// clear ensures that no backend other than home has the session. It removes nothing before all
+// backends have answered.
 func (p *Provider) clear(ctx context.Context, name string, home *backend) error {
-	sights := p.observeAll(ctx, p.others(home), name)
+	observations := p.observeAll(ctx, p.others(home), name)
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	for _, s := range sights {
+	for _, s := range observations {
 		switch s.state {
 		case unknown:
 			return s.err
@@ -84,7 +85,7 @@ func (p *Provider) clear(ctx context.Context, name string, home *backend) error 
 		default:
 		}
 	}
-	for _, s := range sights {
+	for _, s := range observations {
 		if s.state == exited {
 			if err := p.stopAt(ctx, s.backend, name); err != nil {
 				return err
@@ -94,7 +95,7 @@ func (p *Provider) clear(ctx context.Context, name string, home *backend) error 
 	return nil
 }
 
-// stopAt stops the session at one backend and looks whether it is gone.
+// stopAt stops the session at one backend and checks that it is gone.
 func (p *Provider) stopAt(ctx context.Context, b *backend, name string) error {
 	if b.Provider == nil {
 		return b.unavailable(b.Err)
@@ -107,14 +108,14 @@ func (p *Provider) stopAt(ctx context.Context, b *backend, name string) error {
 	case after.state == unknown:
 		return after.err
 	case after.state == absent, before.state == absent, before.state != unknown && before.obs.InstanceToken != after.obs.InstanceToken:
-		return nil // what is there now was started meanwhile
+		return nil // the session that exists now was started meanwhile
 	default:
-		return b.wrap(errors.New("the session is still there"))
+		return b.wrap(errors.New("the session still exists after the stop"))
 	}
 }
 
-// Stop implements runtime.Runner: the session is stopped wherever it
-// is, and nil says that every backend has answered that it is not there.
+// Stop implements runtime.Runner. It stops the session at every backend that has it. It returns nil
+// only if every backend reports that the session does not exist.
 func (p *Provider) Stop(name string) error {
 	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // the contract's method has no ctx
 	defer cancel()
@@ -125,17 +126,18 @@ func (p *Provider) Stop(name string) error {
 	return nil
 }
 
-// everywhere does what ends a session at each backend where it may be: not where
-// it is certainly gone, unless that is where it may just be starting.
+// everywhere calls do for each backend that may have the session: the backend of the policy, the
+// backend where a start runs, and all others except those that report its absence. The errors are
+// in the order of the backends.
 func (p *Provider) everywhere(ctx context.Context, name string, do func(*backend) error) []error {
 	home, err := p.policyBackend(name)
 	if err != nil {
-		home = nil // it has none: then it is looked for
+		home = nil // the policy names no backend: all backends are observed
 	}
 	errs := make([]error, len(p.backends))
-	var ends sync.WaitGroup
+	var calls sync.WaitGroup
 	for i, b := range p.backends {
-		ends.Go(func() {
+		calls.Go(func() {
 			if b != home && b != p.starting(name) {
 				if s := p.observe(ctx, b, name); s.state == absent {
 					return
@@ -144,11 +146,11 @@ func (p *Provider) everywhere(ctx context.Context, name string, do func(*backend
 			errs[i] = do(b)
 		})
 	}
-	ends.Wait()
+	calls.Wait()
 	return errs
 }
 
-// StopInstance implements runtime.Fencer, wherever the instance is.
+// StopInstance implements runtime.Fencer. It stops the instance at every backend that has it.
 func (p *Provider) StopInstance(ctx context.Context, name, token string) error {
 	return p.fenced(ctx, "stop", name, func(b *backend) error { return runtime.StopInstance(ctx, b.Provider, name, token) })
 }
@@ -165,10 +167,10 @@ func (p *Provider) InterruptInstance(ctx context.Context, name, token string) er
 	return s.backend.wrap(runtime.InterruptInstance(ctx, s.backend.Provider, name, token))
 }
 
-// fenced ends an instance at each backend where it may be. Another instance
-// matters only if the one that is meant was nowhere.
+// fenced calls do at each backend that may have the instance. If one backend stopped the instance,
+// it ignores ErrStaleInstance errors of the others.
 func (p *Provider) fenced(ctx context.Context, op, name string, do func(*backend) error) error {
-	ended := make(map[*backend]bool, len(p.backends))
+	stopped := make(map[*backend]bool, len(p.backends))
 	var mu sync.Mutex
 	errs := p.everywhere(ctx, name, func(b *backend) error {
 		if b.Provider == nil {
@@ -178,15 +180,15 @@ func (p *Provider) fenced(ctx context.Context, op, name string, do func(*backend
 		err := do(b)
 		mu.Lock()
 		defer mu.Unlock()
-		ended[b] = err == nil && before.state >= exited
+		stopped[b] = err == nil && before.state >= exited
 		return b.wrap(err)
 	})
-	hit := false
-	for _, yes := range ended {
-		hit = hit || yes
+	found := false
+	for _, yes := range stopped {
+		found = found || yes
 	}
 	for i, err := range errs {
-		if hit && errors.Is(err, runtime.ErrStaleInstance) {
+		if found && errors.Is(err, runtime.ErrStaleInstance) {
 			errs[i] = nil
 		}
 	}

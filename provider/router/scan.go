@@ -8,9 +8,9 @@ import (
 	"gascity/runtime"
 )
 
-// FindRuntimesBySessionID implements runtime.ProcessTableScanner over
-// all backends that can scan. A process that several of them see is returned
-// once, by the one that has a record of it.
+// FindRuntimesBySessionID implements runtime.ProcessTableScanner over all backends that can scan. A
+// process that several backends find is returned once. The result of a backend that has a record of
+// the process is preferred.
 func (p *Provider) FindRuntimesBySessionID(id string) ([]runtime.LiveRuntime, error) {
 	var found []runtime.LiveRuntime
 	var errs []error
@@ -36,8 +36,8 @@ func (p *Provider) FindRuntimesBySessionID(id string) ([]runtime.LiveRuntime, er
 	return found, errors.Join(errs...)
 }
 
-// addRuntime adds a process that is not among the found, or replaces the sight of
-// somebody who does not know it.
+// addRuntime adds r to found. If found has the same process, addRuntime keeps one entry and prefers
+// the tracked one.
 func addRuntime(found []runtime.LiveRuntime, r runtime.LiveRuntime) []runtime.LiveRuntime {
 	at := slices.IndexFunc(found, func(x runtime.LiveRuntime) bool {
 		return x.PID == r.PID && x.SessionID == r.SessionID && x.Epoch == r.Epoch && x.City == r.City && (!x.IsTracked || !r.IsTracked)
@@ -51,8 +51,8 @@ func addRuntime(found []runtime.LiveRuntime, r runtime.LiveRuntime) []runtime.Li
 	return found
 }
 
-// TerminateRuntime implements runtime.ProcessTableScanner: at the
-// backend that sees the process, the one first that has it in its books.
+// TerminateRuntime implements runtime.ProcessTableScanner. It calls a backend that finds the
+// process, preferably one that has a record of it.
 func (p *Provider) TerminateRuntime(r runtime.LiveRuntime) error {
 	var errs []error
 	var at *backend

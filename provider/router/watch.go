@@ -9,17 +9,17 @@ import (
 	"gascity/runtime"
 )
 
-// firstPause is before the first try to watch a backend again.
+// firstPause is the pause before the first attempt to watch a backend again.
 const firstPause = 100 * time.Millisecond
 
-// Watch implements runtime.Watcher over all backends. A backend whose
-// events end, or that has none, is no end of the others': it is watched again, and
-// as long as it is not, a resync at intervals says that it has to be looked at.
-// If no backend can be watched now, that is the error.
+// Watch implements runtime.Watcher over all backends. If the events of one backend end, or a
+// backend has none, the events of the others continue. The router tries to watch that backend
+// again, and until then sends a resync event at intervals, so that the receiver observes again. If
+// no backend can be watched at the call, Watch returns an error.
 func (p *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 	feeds := make([]<-chan runtime.Event, len(p.backends))
 	var errs []error
-	watched, mute := 0, 0
+	watched, eventless := 0, 0
 	for i, b := range p.backends {
 		feed, err := p.watch(ctx, b)
 		feeds[i] = feed
@@ -27,30 +27,30 @@ func (p *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 		case err == nil:
 			watched++
 		case errors.Is(err, errors.ErrUnsupported):
-			mute++
+			eventless++
 		}
 		errs = append(errs, err)
 	}
 	if watched == 0 {
-		if mute < len(p.backends) {
+		if eventless < len(p.backends) {
 			errs = withoutUnsupported(errs)
 		}
 		return nil, &runtime.Error{Op: "watch", Err: errors.Join(errs...)}
 	}
 	events := make(chan runtime.Event)
-	var following sync.WaitGroup
+	var followers sync.WaitGroup
 	for i, b := range p.backends {
-		following.Go(func() { p.follow(ctx, b, feeds[i], events) })
+		followers.Go(func() { p.follow(ctx, b, feeds[i], events) })
 	}
 	go func() {
-		following.Wait()
+		followers.Wait()
 		close(events)
 	}()
 	return events, nil
 }
 
-// withoutUnsupported drops the errors of backends that have no events: those that
-// will answer later count.
+// withoutUnsupported returns errs without the errors of backends that have no events. The remaining
+// backends may have events later.
 func withoutUnsupported(errs []error) []error {
 	var out []error
 	for _, err := range errs {
@@ -69,8 +69,8 @@ func (p *Provider) watch(ctx context.Context, b *backend) (<-chan runtime.Event,
 	return feed, b.wrap(err)
 }
 
-// follow passes on what one backend reports until ctx ends. feed is nil if it
-// could not be watched.
+// follow forwards the events of one backend until ctx ends. feed is nil if the backend could not be
+// watched.
 func (p *Provider) follow(ctx context.Context, b *backend, feed <-chan runtime.Event, to chan<- runtime.Event) {
 	for pause := firstPause; ; {
 		if feed != nil {
