@@ -1,5 +1,5 @@
-// Package all is the one table of runtime providers: name, description,
-// constructor. Only the assembly imports it.
+// Package all holds the table of runtime providers: name, description, constructor. Only
+// internal/app, internal/cityconfig, internal/doctor and cmd/gc import it.
 package all
 
 import (
@@ -29,81 +29,81 @@ import (
 	"gascity/runtime"
 )
 
-// Config is what the drivers of one city are opened with. All fields are
-// required but those that say otherwise.
+// Config configures the drivers of one city. All fields are required unless their comment says
+// otherwise.
 type Config struct {
-	Dir      string   // private folder of the city for sockets, short; it may be lost when nothing runs
-	StateDir string   // private folder of the city for what a driver has to keep; the driver that uses it makes it
-	LogDir   string   // for the raw output of sessions
-	WorkDir  string   // of agents that have none: the city directory. Relative paths of selections begin here
-	City     string   // the city's name
-	Socket   string   // of a multiplexer, as the city names it; empty unless it does
+	Dir      string   // private directory of the city for sockets, with a short path; it may be removed while no session runs
+	StateDir string   // private directory of the city for durable state of drivers; a driver creates it when needed. Empty means Dir
+	LogDir   string   // directory for the raw output of sessions
+	WorkDir  string   // working directory of agents that configure none: the city directory. Relative paths in selections start here
+	City     string   // name of the city
+	Socket   string   // tmux socket name that the city configures; empty if it configures none
 	Env      []string // base environment of agents, "K=V"
-	Environ  []string // of the tools and scripts that a driver runs itself: gc's own; nil is Env
-	Shim     []string // the command that runs a shim; a folder is appended to it
-	ACP      ACP      // of agents that speak the Agent Client Protocol
-	Remote   Remote   // of places on other machines
-	Routing  Routing  // between backends, of the providers that only route
+	Environ  []string // environment of tools and scripts that a driver runs itself: gc's own; nil means Env
+	Shim     []string // command that runs a shim; a state directory is appended to it
+	ACP      ACP      // settings of the driver acp
+	Remote   Remote   // settings of drivers for other machines
+	Routing  Routing  // settings of the providers that only route
 	Logger   *slog.Logger
 }
 
-// ACP is what concerns agents that speak the Agent Client Protocol. Zero means the
+// ACP configures the driver of agents that speak the Agent Client Protocol. A zero field means the
 // driver's default.
 type ACP struct {
-	Host             []string // the command that runs a host; the first prompt is appended to it
+	Host             []string // command that runs an ACP host (package bridge); the first prompt is appended to it
 	HandshakeTimeout time.Duration
-	BusyTimeout      time.Duration // for the turn before a prompt
-	Lines            int           // of output, kept for peek
+	BusyTimeout      time.Duration // limit for waiting until the turn before a prompt ends
+	Lines            int           // number of output lines kept for peek
 }
 
-// Remote is what concerns places on other machines.
+// Remote configures the drivers for other machines.
 type Remote struct {
-	ID      string // names this city over there: letters, digits and dashes
-	Program string // gc for this machine; it is brought there
-	Worker  string // socket of the worker API; only the controller offers it
+	ID      string // name of this city on the other machine: letters, digits and dashes
+	Program string // path of gc's program for this machine; gc copies it to the other machine
+	Worker  string // socket of the worker API; only the controller sets it
 	SSH     SSH
-	K8s     K8s // the GC_K8S_ variables of the environment win
+	K8s     K8s // GC_K8S_ variables of the environment override these
 }
 
-// K8s is what concerns pods.
+// K8s configures the driver k8s.
 type K8s = k8s.Settings
 
-// SSH is what concerns hosts that are reached by ssh. Zero means the defaults.
+// SSH configures the driver ssh. Zero means the defaults.
 type SSH struct {
-	Programs map[string]string // gc for other kinds of hosts, by "linux/arm64"
-	Options  []string          // further arguments of ssh
-	Connect  time.Duration     // bound of making a connection
+	Programs map[string]string // paths of gc's programs for other platforms; the key is like "linux/arm64"
+	Options  []string          // additional arguments of ssh
+	Connect  time.Duration     // limit for making a connection
 }
 
-// Where is a machine, seen from this one.
+// Where is the location of a driver's agents.
 type Where int
 
-// The machines.
+// The locations.
 const (
-	WhereLocal   Where = iota
-	WhereRemote        // another one
-	WhereUnknown       // the argument decides
+	WhereLocal   Where = iota // this machine
+	WhereRemote               // another machine
+	WhereUnknown              // depends on the argument
 )
 
 // Driver is one row of the table.
 type Driver struct {
 	Name     string
-	Argument string // what follows the name and a colon, such as "<script>"; empty if nothing may
+	Argument string // description of the argument after "name:", such as "<script>"; empty if the driver accepts none
 	Summary  string
-	Needs    []Tool // the programs that it runs
+	Needs    []Tool // programs that the driver runs
 	Open     func(cfg Config, argument string) (runtime.Provider, error)
-	// Check looks whether the argument names something that Open could use, and makes nothing. Nil
-	// where there is nothing to look for.
+	// Check returns an error if Open cannot use the argument, for example a script that does not
+	// exist. It creates nothing. It is nil for drivers without such a check.
 	Check func(cfg Config, argument string) error
 
-	// Route, of a provider that only routes, chooses the selection of another one for
-	// a session. Nil for all others.
+	// Route returns the selection of the provider that a session goes to. It is set only for a
+	// provider that only routes; it is nil for all others.
 	Route func(r Routing, session, transport string) (string, error)
-	// Where says on which machine its agents run: whose paths and programs are theirs.
+	// Where is the location of the agents. Paths and programs of agents refer to that machine.
 	Where Where
-	// Protocol says that its agents speak the Agent Client Protocol.
+	// Protocol reports whether the agents of the driver speak the Agent Client Protocol.
 	Protocol bool
-	// Transports are what Route distinguishes.
+	// Transports lists the transports that Route distinguishes.
 	Transports []string
 }
 
@@ -124,13 +124,13 @@ func Drivers() []Driver {
 			Name: "ssh", Version: []string{"-V"}, Remedy: "install an ssh client",
 		}}, Open: openSSH, Where: WhereRemote},
 		{Name: "k8s", Summary: "embedded terminals in pods of a Kubernetes cluster", Open: openK8s, Where: WhereRemote},
-		{Name: "exec", Argument: "<script>", Summary: "a session script of yours, for any other place", Open: openScript, Check: checkScript, Where: WhereUnknown},
+		{Name: "exec", Argument: "<script>", Summary: "a session script of yours, for any other backend", Open: openScript, Check: checkScript, Where: WhereUnknown},
 		{
 			Name: "auto", Summary: "routes by transport: agents that speak the Agent Client Protocol, and the others",
 			Open: openAuto, Route: routeAuto, Transports: []string{router.TransportACP},
 		},
 		{
-			Name: "hybrid", Summary: "routes by name: agents here, and those far away",
+			Name: "hybrid", Summary: "routes by name: local and remote agents",
 			Open: openHybrid, Route: routeHybrid,
 		},
 	}
@@ -153,7 +153,7 @@ func openACP(cfg Config, _ string) (runtime.Provider, error) {
 	})
 }
 
-// openSSH opens the driver of one host. All of a city share one connection to it.
+// openSSH opens the driver of one host. All sessions of a city on a host share one connection.
 func openSSH(cfg Config, argument string) (runtime.Provider, error) {
 	p, err := ssh.Open(ssh.Config{
 		Target: argument, Place: "pty", ID: cfg.Remote.ID, Dir: filepath.Join(cfg.Dir, "ssh"), Program: cfg.Remote.Program, Programs: cfg.Remote.SSH.Programs,
@@ -165,12 +165,13 @@ func openSSH(cfg Config, argument string) (runtime.Provider, error) {
 	return p, nil
 }
 
-// Leases keeps the lease of a name in the cluster of the configuration.
+// Leases returns the store of the leader election lease with the given name, in the cluster of the
+// configuration.
 func Leases(cfg Config, name string) leaderelection.Store {
 	return k8s.Leases(cfg.Remote.K8s.With(k8s.Environ(cfg.environ())), name)
 }
 
-// openK8s opens the driver of pods. All of a city share one watch.
+// openK8s opens the driver of pods. All sessions of a city share one watch.
 func openK8s(cfg Config, _ string) (runtime.Provider, error) {
 	return k8s.Open(k8s.Config{
 		Settings: cfg.Remote.K8s.With(k8s.Environ(cfg.environ())), ID: cfg.Remote.ID, Place: "pty", Program: cfg.Remote.Program, Programs: cfg.Remote.SSH.Programs,
@@ -178,12 +179,13 @@ func openK8s(cfg Config, _ string) (runtime.Provider, error) {
 	})
 }
 
-// checkScript searches for a session script.
+// checkScript returns an error if the session script does not exist or cannot be run.
 func checkScript(cfg Config, argument string) error {
 	return exec.Check(exec.Config{Script: argument, Dir: cfg.WorkDir, Env: cfg.environ()})
 }
 
-// variablePass names to a script what of its environment its agents may have.
+// variablePass is the variable that lists to a script the names of the variables that its agents
+// may have.
 const variablePass = "GC_EXEC_PASS"
 
 // passedVariables returns the names of the variables of the agents' base environment.
@@ -196,7 +198,7 @@ func (cfg Config) passedVariables() string {
 	return strings.Join(names, " ")
 }
 
-// openScript opens the driver of a session script. Each script has folders of its own.
+// openScript opens the driver of a session script. Each script has directories of its own.
 func openScript(cfg Config, argument string) (runtime.Provider, error) {
 	sum := sha256.Sum256([]byte(argument))
 	own := filepath.Join(cmp.Or(cfg.StateDir, cfg.Dir), "exec", hex.EncodeToString(sum[:4]))
@@ -206,7 +208,7 @@ func openScript(cfg Config, argument string) (runtime.Provider, error) {
 	})
 }
 
-// local returns the configuration of a driver whose sessions are shims here.
+// local returns the configuration of the named driver, whose sessions run in shims on this machine.
 func (cfg Config) local(name string) pty.Config {
 	return pty.Config{
 		Dir: filepath.Join(cfg.Dir, name), LogDir: cfg.LogDir, WorkDir: cfg.WorkDir,
@@ -214,8 +216,8 @@ func (cfg Config) local(name string) pty.Config {
 	}
 }
 
-// Open opens the provider that a selection names: "name" or "name:argument". An
-// unknown one is an error matching client.ErrNotFound that lists the known.
+// Open opens the provider of a selection, "name" or "name:argument". For an unknown name it returns
+// an error that matches client.ErrNotFound and lists the known names.
 func Open(selection string, cfg Config) (runtime.Provider, error) {
 	driver, argument, err := Find(selection)
 	if err != nil {
@@ -223,14 +225,14 @@ func Open(selection string, cfg Config) (runtime.Provider, error) {
 	}
 	p, err := driver.Open(cfg, argument)
 	if err != nil {
-		return nil, err // and no interface that holds a nil
+		return nil, err // p may be an interface that holds a nil pointer
 	}
 	return p, nil
 }
 
-// Version returns what the tools of the provider that a selection names say of
-// their version, see [Driver.Probe], or why it cannot work here: it is unknown, as
-// for [Open], or what it needs is not there. It starts nothing.
+// Version returns the version output of the tools that the selected provider needs; see
+// [Driver.Probe]. It returns an error if the provider is unknown, as [Open] does, or if something
+// that it needs is missing. It starts only the tools.
 func Version(ctx context.Context, selection string, cfg Config) (string, error) {
 	driver, argument, err := Find(selection)
 	if err != nil {
@@ -242,7 +244,7 @@ func Version(ctx context.Context, selection string, cfg Config) (string, error) 
 	return driver.Probe(ctx, cfg)
 }
 
-// Check looks whether a selection names something that Open could use, see [Driver.Check].
+// Check returns an error if Open cannot use the selection. See [Driver.Check].
 func Check(selection string, cfg Config) error {
 	driver, argument, err := Find(selection)
 	if err != nil {
@@ -258,14 +260,14 @@ func (d Driver) check(cfg Config, argument string) error {
 	return d.Check(cfg, argument)
 }
 
-// Find returns the driver that a selection names, and what follows its name. An unknown
-// one is an error matching client.ErrNotFound that lists the known.
+// Find returns the driver of a selection and the argument after the name. For an unknown name it
+// returns an error that matches client.ErrNotFound and lists the known names.
 func Find(selection string) (driver Driver, argument string, err error) {
 	name, argument, _ := strings.Cut(selection, ":")
 	drivers := Drivers()
 	at := slices.IndexFunc(drivers, func(d Driver) bool { return d.Name == name })
 	if at < 0 || drivers[at].Argument == "" && argument != "" {
-		known := "known are: " + strings.Join(Names(), ", ")
+		known := "the known ones are: " + strings.Join(Names(), ", ")
 		if hint := config.Suggest(name, slices.Values(Names())); strings.Contains(hint, "did you mean") {
 			known = hint + " " + known
 		}
@@ -277,7 +279,7 @@ func Find(selection string) (driver Driver, argument string, err error) {
 	return drivers[at], argument, nil
 }
 
-// Names returns how each provider is selected, the default first.
+// Names returns the selection of each provider, such as "exec:<script>". The default is first.
 func Names() []string {
 	var names []string
 	for _, d := range Drivers() {
@@ -290,7 +292,7 @@ func Names() []string {
 	return names
 }
 
-// Close closes what a provider holds in this process; its sessions go on.
+// Close releases the resources of a provider in this process. Its sessions continue to run.
 func Close(p runtime.Provider) error {
 	if closer, ok := p.(io.Closer); ok {
 		return closer.Close()

@@ -8,8 +8,8 @@ import (
 	"gascity/runtime"
 )
 
-// Describe returns what a driver can do, and whether it can work here. It starts
-// no session and no server.
+// Describe returns the abilities of a driver and whether it can work on this machine. It starts no
+// session and no server.
 func Describe(ctx context.Context, driver Driver, cfg Config) (client.Provider, error) {
 	row := client.Provider{Name: driver.Name, Summary: driver.Summary, Capabilities: []string{}, Extensions: []string{}}
 	if driver.Argument != "" {
@@ -18,21 +18,21 @@ func Describe(ctx context.Context, driver Driver, cfg Config) (client.Provider, 
 	var err error
 	if row.Version, err = driver.Probe(ctx, cfg); err != nil {
 		row.Problem = err.Error()
-		return row, nil //nolint:nilerr // the row has it
+		return row, nil //nolint:nilerr // the row contains the error
 	}
 	if driver.Argument != "" {
-		return row, nil // what it can do is up to the argument
+		return row, nil // the argument decides the abilities
 	}
 	p, err := driver.Open(cfg, "")
 	if err != nil {
 		row.Problem = err.Error()
-		return row, nil //nolint:nilerr // the row has it
+		return row, nil //nolint:nilerr // the row contains the error
 	}
 	row.Capabilities, row.Extensions = capabilities(p), extensions(p)
 	return row, Close(p)
 }
 
-// capabilities names what the driver can report.
+// capabilities returns the names of the capabilities that the provider reports.
 func capabilities(p runtime.Provider) []string {
 	c := p.Capabilities()
 	out := []string{}
@@ -52,7 +52,7 @@ func capabilities(p runtime.Provider) []string {
 	return out
 }
 
-// extensions names what the driver can do beyond the contract.
+// extensions returns the names of the extensions that the provider implements, sorted.
 func extensions(p runtime.Provider) []string {
 	out := []string{}
 	add := func(name string, has bool) {

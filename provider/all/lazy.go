@@ -8,10 +8,10 @@ import (
 	"gascity/runtime"
 )
 
-// LazyProvider is a place that is not there yet: a provider that this program does not
-// have, or whose tools are missing, and where no session has ever been. It holds no
-// session; a start tries to open the provider, and fails with why it cannot be
-// opened. Once it is open, it is that provider.
+// LazyProvider is a provider that is opened at the first start. It represents a provider that
+// this program does not have, or whose tools are missing, and that never held a session. Until it
+// is open it reports no sessions. A start tries to open it, and returns the error if that fails.
+// Once open, it forwards all calls.
 //
 // It is safe for concurrent use.
 type LazyProvider struct {
@@ -19,7 +19,7 @@ type LazyProvider struct {
 
 	mu     sync.Mutex
 	inner  runtime.Provider // nil until it is open
-	opened chan struct{}    // closed then
+	opened chan struct{}    // closed when inner is open
 }
 
 var (
@@ -29,7 +29,7 @@ var (
 	_ runtime.Watcher  = (*LazyProvider)(nil)
 )
 
-// NewLazyProvider returns a place that open will open. It is called for each start until it
+// NewLazyProvider returns a provider that open will open. It calls open at each start until open
 // succeeds.
 func NewLazyProvider(open func(ctx context.Context) (runtime.Provider, error)) *LazyProvider {
 	return &LazyProvider{open: open, opened: make(chan struct{})}
@@ -38,13 +38,14 @@ func NewLazyProvider(open func(ctx context.Context) (runtime.Provider, error)) *
 // Route implements runtime.Router.
 func (l *LazyProvider) Route(string) runtime.Provider { return l.now() }
 
+// now returns the open provider, or nil.
 func (l *LazyProvider) now() runtime.Provider {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.inner
 }
 
-// Open tries to open the provider, as a start does. It is nil once it is open.
+// Open tries to open the provider, as a start does. It returns nil if the provider is open.
 func (l *LazyProvider) Open(ctx context.Context) error {
 	_, err := l.try(ctx)
 	return err
@@ -59,6 +60,7 @@ func (l *LazyProvider) Start(ctx context.Context, name string, cfg runtime.Confi
 	return p.Start(ctx, name, cfg)
 }
 
+// try returns the provider. It opens the provider first if necessary.
 func (l *LazyProvider) try(ctx context.Context) (runtime.Provider, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,8 +84,8 @@ func (l *LazyProvider) Observe(ctx context.Context, name string) (runtime.Observ
 	return runtime.Observation{Session: runtime.Dead, Agent: runtime.Dead, At: time.Now()}, nil
 }
 
-// Watch implements runtime.Watcher. Before the provider is open the
-// events end with its opening: the next watch is the provider's.
+// Watch implements runtime.Watcher. Before the provider is open, the events end when it is opened.
+// The next Watch returns the events of the provider.
 func (l *LazyProvider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 	if p := l.now(); p != nil {
 		return runtime.Watch(ctx, p)
@@ -108,24 +110,25 @@ func (l *LazyProvider) Close() error {
 	return nil
 }
 
-// missing is the error of an operation that needs a session.
+// missing returns the error of an operation that needs a session: the session does not exist.
 func missing(op, name string) error {
 	return &runtime.Error{Op: op, Session: name, Err: runtime.ErrSessionNotFound}
 }
 
-// callOr asks the provider, or answers for a place without sessions.
-func callOr[V any](l *LazyProvider, question func(runtime.Provider) (V, error), otherwise error) (V, error) {
+// callOr returns the result of operation. If the provider is not open, it returns a zero value and
+// otherwise.
+func callOr[V any](l *LazyProvider, operation func(runtime.Provider) (V, error), otherwise error) (V, error) {
 	if p := l.now(); p != nil {
-		return question(p)
+		return operation(p)
 	}
 	var none V
 	return none, otherwise
 }
 
-// call is ask without an answer.
-func (l *LazyProvider) call(order func(runtime.Provider) error, otherwise error) error {
+// call returns the error of operation. If the provider is not open, it returns otherwise.
+func (l *LazyProvider) call(operation func(runtime.Provider) error, otherwise error) error {
 	if p := l.now(); p != nil {
-		return order(p)
+		return operation(p)
 	}
 	return otherwise
 }
@@ -140,19 +143,19 @@ func (l *LazyProvider) Interrupt(name string) error {
 	return l.call(func(p runtime.Provider) error { return p.Interrupt(name) }, nil)
 }
 
-// IsRunning keeps the contract of runtime.Inspector.
+// IsRunning implements runtime.Inspector.
 func (l *LazyProvider) IsRunning(name string) bool {
 	p := l.now()
 	return p != nil && p.IsRunning(name)
 }
 
-// IsAttached keeps the contract of runtime.Inspector.
+// IsAttached implements runtime.Inspector.
 func (l *LazyProvider) IsAttached(name string) bool {
 	p := l.now()
 	return p != nil && p.IsAttached(name)
 }
 
-// ProcessAlive keeps the contract of runtime.Inspector.
+// ProcessAlive implements runtime.Inspector.
 func (l *LazyProvider) ProcessAlive(name string, processNames []string) bool {
 	p := l.now()
 	return len(processNames) == 0 || p != nil && p.ProcessAlive(name, processNames)
@@ -222,7 +225,7 @@ func (l *LazyProvider) RunLive(name string, cfg runtime.Config) error {
 	return l.call(func(p runtime.Provider) error { return p.RunLive(name, cfg) }, missing("apply session_live to", name))
 }
 
-// Capabilities claims nothing before the provider is open.
+// Capabilities reports no capability until the provider is open.
 func (l *LazyProvider) Capabilities() runtime.ProviderCapabilities {
 	if p := l.now(); p != nil {
 		return p.Capabilities()

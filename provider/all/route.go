@@ -12,23 +12,23 @@ import (
 	"gascity/runtime"
 )
 
-// Routing says between which providers sessions are routed, and how. Default and
-// Local are the table's default if they are empty.
+// Routing configures the providers that only route. An empty Default or Local means the first
+// driver of the table.
 type Routing struct {
-	Default string // by transport: of sessions without one of their own
-	ACP     string // of those that speak the Agent Client Protocol; empty is "acp"
+	Default string // for auto: provider of sessions that configure no transport
+	ACP     string // for auto: provider of sessions that speak the Agent Client Protocol; empty means "acp"
 
-	Local  string // by name: of sessions whose name does not hold Match
-	Remote string // of those whose name does; needed if Match is set
-	Match  string
+	Local  string // for hybrid: provider of sessions whose name does not contain Match
+	Remote string // for hybrid: provider of sessions whose name contains Match; required if Match is set
+	Match  string // for hybrid: part of the name of remote sessions
 }
 
-// auto returns the policy by transport.
+// auto returns the policy that routes by transport.
 func (r Routing) auto() router.Auto {
 	return router.Auto{Default: cmp.Or(r.Default, Drivers()[0].Name), ACP: cmp.Or(r.ACP, router.TransportACP)}
 }
 
-// hybrid returns the policy by name.
+// hybrid returns the policy that routes by name.
 func (r Routing) hybrid() router.Hybrid {
 	return router.Hybrid{Local: cmp.Or(r.Local, Drivers()[0].Name), Remote: r.Remote, Match: r.Match}
 }
@@ -41,7 +41,7 @@ func routeHybrid(r Routing, session, transport string) (string, error) {
 	if backend := r.hybrid().Backend(session, transport); backend != "" {
 		return backend, nil
 	}
-	return "", fmt.Errorf("the session %s is to run remotely, and [session.hybrid] names no remote", session)
+	return "", fmt.Errorf("the session %s must run remotely, and [session.hybrid] names no provider for it; set remote in [session.hybrid]", session)
 }
 
 func openAuto(cfg Config, _ string) (runtime.Provider, error) {
@@ -54,9 +54,9 @@ func openHybrid(cfg Config, _ string) (runtime.Provider, error) {
 	return openRouter(cfg, policy, policy.Local, policy.Remote)
 }
 
-// openRouter opens a router over the selections. The first one is needed; of the
-// others, one that this program does not have is none of its backends, and one that
-// cannot be opened is one that is away.
+// openRouter opens a router over the selections. It returns an error if the first selection cannot
+// be opened. Of the others, it skips a backend that is not compiled in, and adds a backend that
+// cannot be opened with its error.
 func openRouter(cfg Config, policy router.Policy, selections ...string) (runtime.Provider, error) {
 	var backends []router.Backend
 	for i, selection := range selections {

@@ -17,14 +17,14 @@ import (
 
 // Tool is a program that a driver runs.
 type Tool struct {
-	Name    string   // of the program, to be found in PATH
-	Version []string // the arguments with which it prints its version and does nothing else
-	Remedy  string   // what to do where it is missing
+	Name    string   // name of the program; gc searches for it in PATH
+	Version []string // arguments that print the version and do nothing else; empty means that it prints none
+	Remedy  string   // advice if the program is missing
 }
 
 const (
-	versionLimit = 5 * time.Second // for a tool to print its version
-	versionBytes = 80              // of what is shown of it
+	versionLimit = 5 * time.Second // limit for a tool to print its version
+	versionBytes = 80              // maximum length of a version line
 )
 
 // environ returns the environment of the tools.
@@ -35,7 +35,8 @@ func (cfg Config) environ() []string {
 	return cfg.Env
 }
 
-// Variable returns the value that the environment of tools gives to a variable.
+// Variable returns the value of a variable in the environment of the tools. It returns "" if the
+// variable is not set.
 func (cfg Config) Variable(name string) string {
 	value := ""
 	for _, entry := range cfg.environ() { // the last one of a name wins, as in os/exec
@@ -46,8 +47,8 @@ func (cfg Config) Variable(name string) string {
 	return value
 }
 
-// FindTool finds a tool by the PATH of the environment of tools. The error
-// matches client.ErrUnsupported and names the tool.
+// FindTool returns the path of a tool, found in PATH of the environment of the tools. If the tool
+// is not found, the error matches client.ErrUnsupported and names the tool.
 func (cfg Config) FindTool(tool string) (string, error) {
 	for _, dir := range filepath.SplitList(cfg.Variable("PATH")) {
 		path := filepath.Join(cmp.Or(dir, "."), tool)
@@ -58,8 +59,8 @@ func (cfg Config) FindTool(tool string) (string, error) {
 	return "", fmt.Errorf("%w: %s is not in PATH: %w", client.ErrUnsupported, tool, fs.ErrNotExist)
 }
 
-// Probe finds what the driver needs and returns what the tools say of their
-// version. It starts nothing else. The error names what is missing and its cure.
+// Probe finds the tools that the driver needs and returns their version lines, separated by commas.
+// It starts nothing else. If a tool is missing, the error is a [MissingToolError].
 func (d Driver) Probe(ctx context.Context, cfg Config) (string, error) {
 	var versions []string
 	for _, tool := range d.Needs {
@@ -76,7 +77,7 @@ func (d Driver) Probe(ctx context.Context, cfg Config) (string, error) {
 	return strings.Join(versions, ", "), nil
 }
 
-// version asks the tool at path for its version: the first line that it prints.
+// version runs the tool at path and returns the first line of its version output.
 func (t Tool) version(ctx context.Context, path string, env []string) (string, error) {
 	if len(t.Version) == 0 {
 		return t.Name, nil
@@ -94,8 +95,8 @@ func (t Tool) version(ctx context.Context, path string, env []string) (string, e
 	return cmp.Or(line, t.Name), nil
 }
 
-// MissingToolError says that a driver cannot work here for the want of a program. It
-// matches client.ErrUnsupported.
+// MissingToolError reports that a driver cannot work on this machine because it cannot use a tool.
+// It matches client.ErrUnsupported.
 type MissingToolError struct {
 	Driver string
 	Tool   Tool
@@ -103,7 +104,7 @@ type MissingToolError struct {
 }
 
 func (e *MissingToolError) Error() string {
-	text := fmt.Sprintf("the provider %s cannot work here: %v", e.Driver, e.Err)
+	text := fmt.Sprintf("the runtime provider %s cannot work on this machine: %v", e.Driver, e.Err)
 	if e.Tool.Remedy != "" {
 		text += "; " + e.Tool.Remedy
 	}
@@ -113,14 +114,14 @@ func (e *MissingToolError) Error() string {
 // Unwrap returns the cause.
 func (e *MissingToolError) Unwrap() error { return e.Err }
 
-// IsMissing reports whether err says that a tool is not there.
+// IsMissing reports whether err is a [MissingToolError].
 func IsMissing(err error) bool {
 	_, ok := errors.AsType[*MissingToolError](err)
 	return ok
 }
 
-// IsAbsent reports whether err says that a provider, or the file that is its argument,
-// is not there, and not that it failed.
+// IsAbsent reports whether err means that the provider or the file that is its argument does not
+// exist or cannot be used here. It returns false if the provider failed.
 func IsAbsent(selection string, err error) bool {
 	if strings.Contains(selection, ":") && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)) {
 		return true

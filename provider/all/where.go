@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// RemoteSelections returns those of the selections whose sessions are not, or may not be, on this
-// machine, each once. What is not known may be anywhere.
+// RemoteSelections returns the selections whose sessions are not on this machine, or may not be,
+// without duplicates. An unknown selection counts as remote.
 func RemoteSelections(selections []string) (out []string) {
 	for _, selection := range selections {
 		if driver, _, err := Find(selection); (err != nil || driver.Where != WhereLocal) && !slices.Contains(out, selection) {
@@ -23,14 +23,14 @@ func IsHere(selection string) bool {
 	return err == nil && driver.Where == WhereLocal && driver.Route == nil
 }
 
-// Shared reports whether the sessions at a place may be those of several cities: a script's
-// may all be in one. Other drivers keep each city's by themselves.
+// Shared reports whether the backend of a selection may hold sessions of several cities. This is so
+// for a session script. Other drivers separate cities.
 func Shared(selection string) bool {
 	driver, _, err := Find(selection)
 	return err != nil || driver.Where == WhereUnknown
 }
 
-// SelectionsIn returns the providers that have kept sessions in a folder for sockets.
+// SelectionsIn returns the local providers that have a directory in dir, the directory for sockets.
 func SelectionsIn(dir string) (selections []string) {
 	for _, driver := range Drivers() {
 		if driver.Where != WhereLocal || driver.Route != nil {
