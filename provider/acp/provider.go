@@ -1,10 +1,10 @@
-// Package acp is the driver for agents that speak the Agent Client Protocol: sessions of
-// this machine's shims, as those of child processes, with a host between shim and agent
-// that holds the conversation (ADR 0019).
+// Package acp is the driver for agents that speak the Agent Client Protocol (ACP). Each session
+// runs in a shim on this machine. The shim runs an ACP host, and the host runs the agent and speaks
+// ACP with it (ADR 0019, package bridge).
 //
-// Of an agent's environment four variables are read: GC_ACP_SESSION is the conversation to go
-// on with, GC_ACP_MODE the mode to work in, GC_ACP_AUTH the method to sign in with, and
-// GC_ACP_VERSION the version of the protocol: 1, or 2 for the draft with an agent that knows it.
+// The driver reads four variables of an agent's environment. GC_ACP_SESSION is the conversation to
+// resume. GC_ACP_MODE is the agent's mode. GC_ACP_AUTH is the authentication method. GC_ACP_VERSION
+// is the protocol version: 1, or 2 for the draft, if the agent supports it.
 package acp
 
 import (
@@ -24,23 +24,24 @@ import (
 	"gascity/runtime"
 )
 
-// Config is what the driver needs. Options and Host are required.
+// Config configures the driver. Options and Host are required.
 type Config struct {
 	shimdriver.Options
-	// Host is the command that runs a host; the first prompt is appended to it.
+	// Host is the command that runs an ACP host; the first prompt is appended to it.
 	Host []string
-	// HandshakeTimeout bounds the time until an agent takes prompts; zero is
-	// bridge.DefaultHandshake.
+	// HandshakeTimeout is the limit for the handshake with an agent, after which the agent accepts
+	// prompts; zero means bridge.DefaultHandshake.
 	HandshakeTimeout time.Duration
-	// BusyTimeout is how long a prompt waits for the turn before it; zero is [DefaultBusy].
+	// BusyTimeout is the longest time that a prompt waits for the turn before it; zero means
+	// [DefaultBusy].
 	BusyTimeout time.Duration
 }
 
-// DefaultBusy is how long a prompt waits for the turn before it.
+// DefaultBusy is the default of Config.BusyTimeout.
 const DefaultBusy = time.Minute
 
-// Provider runs agents that speak the protocol. It is safe for concurrent use; several
-// may be open over one folder, in one process or many.
+// Provider runs agents that speak ACP. It is safe for concurrent use. Several Providers may use one
+// directory, in one process or in many.
 type Provider struct {
 	*shimdriver.Sessions
 	host *acpHost
@@ -63,17 +64,17 @@ var (
 	_ runtime.InterruptBoundaryWaitProvider = (*Provider)(nil)
 )
 
-// Open opens the sessions below cfg.Dir. It starts nothing.
+// Open opens the sessions below cfg.Dir. It starts no process.
 func Open(cfg Config) (*Provider, error) {
 	if len(cfg.Host) == 0 {
-		return nil, errors.New("the driver needs the command of its host")
+		return nil, errors.New("the driver acp needs the command of its ACP host")
 	}
 	cfg.BusyTimeout = cmp.Or(cfg.BusyTimeout, DefaultBusy)
 	cfg.HandshakeTimeout = cmp.Or(cfg.HandshakeTimeout, bridge.DefaultHandshake)
 	if cfg.Profiles == nil {
 		cfg.Profiles = agentcli.Builtin()
 	}
-	cfg.Profiles = cfg.Profiles.Screenless() // what is shown is the host's, not the agent's
+	cfg.Profiles = cfg.Profiles.Screenless() // the output comes from the host, not from the agent
 	w := &acpHost{cfg}
 	sessions, err := shimdriver.OpenHosted(cfg.Options, w)
 	if err != nil {
@@ -82,21 +83,21 @@ func Open(cfg Config) (*Provider, error) {
 	return &Provider{sessions, w}, nil
 }
 
-// Transport is the word by which an agent asks for this protocol.
+// Transport is the name of the transport that an agent's configuration selects.
 const Transport = "acp"
 
-// SupportsTransport keeps the contract of runtime.TransportCapabilityProvider.
+// SupportsTransport implements runtime.TransportCapabilityProvider.
 func (p *Provider) SupportsTransport(transport string) bool {
 	return transport == "" || transport == Transport
 }
 
-// Capabilities says that attaching is not supported.
+// Capabilities returns the driver's capabilities. Attaching is not one of them.
 func (p *Provider) Capabilities() runtime.ProviderCapabilities {
 	return runtime.ProviderCapabilities{CanReportActivity: true, CanStream: true}
 }
 
-// Attach returns an error matching [runtime.ErrAttachUnsupported], for a session
-// that is missing [runtime.ErrSessionNotFound].
+// Attach returns an error: [runtime.ErrSessionNotFound] if the session does not exist, else
+// [runtime.ErrAttachUnsupported].
 func (p *Provider) Attach(name string) error {
 	if !p.IsRunning(name) {
 		return &runtime.Error{Op: "attach to", Session: name, Err: runtime.ErrSessionNotFound}
@@ -104,28 +105,30 @@ func (p *Provider) Attach(name string) error {
 	return &runtime.Error{Op: "attach to", Session: name, Err: runtime.ErrAttachUnsupported}
 }
 
-// SendKeys does nothing: there is no terminal. Its success means that nothing was
-// lost, see runtime.Input.
+// SendKeys does nothing, because there is no terminal. It returns nil, because nothing is lost; see
+// runtime.Input.
 func (p *Provider) SendKeys(string, ...string) error { return nil }
 
-// acpHost is how prompts and questions reach the agent of a session: through its host.
+// acpHost implements shimdriver.Host: it sends prompts and answers to an agent through the
+// session's ACP host.
 type acpHost struct{ cfg Config }
 
 var _ shimdriver.Host = (*acpHost)(nil)
 
-// socketName is the host's socket in the session's folder.
+// socketName is the name of the host's socket in the session's state directory.
 const socketName = "acp"
 
 func clientOf(l shimdriver.Live) bridge.Client {
 	return bridge.Client{Socket: filepath.Join(l.Folder, socketName), Instance: l.Instance}
 }
 
-// startMargin is what a start waits longer than the host, so that the host reports
-// why.
+// startMargin is how much longer a start waits than the host does, so that the host can report why
+// the handshake failed.
 const startMargin = 2 * time.Second
 
-// Prepare puts the host in the place of the agent. The first prompt stays where it is and
-// becomes the host's argument; the line that shows that the agent is ready is the host's.
+// Prepare returns cfg with the agent's command replaced by the host's command. The host gets the
+// agent's command in an environment variable and the first prompt as an argument. The start waits
+// for the ready line that the host prints.
 func (w *acpHost) Prepare(_, folder string, cfg runtime.Config) (runtime.Config, error) {
 	spec := bridge.Spec{
 		Command: cmp.Or(cfg.Command, `exec "${SHELL:-/bin/sh}"`), Socket: filepath.Join(folder, socketName), MCPServers: cfg.MCPServers, Handshake: w.cfg.HandshakeTimeout,
@@ -140,7 +143,7 @@ func (w *acpHost) Prepare(_, folder string, cfg runtime.Config) (runtime.Config,
 	}
 	raw, err := json.Marshal(spec)
 	if err != nil {
-		return cfg, fmt.Errorf("the configuration cannot be written: %w", err)
+		return cfg, fmt.Errorf("cannot encode the configuration of the ACP host: %w", err)
 	}
 	managed := cfg.WantsManagedStart()
 	env := maps.Clone(cfg.Env)
@@ -162,26 +165,26 @@ func (w *acpHost) Prepare(_, folder string, cfg runtime.Config) (runtime.Config,
 	return cfg, nil
 }
 
-// Sense implements shimdriver.Host. A host that has not come up yet, or is about to
-// end, reports nothing.
+// Sense implements shimdriver.Host. If no host answers, because it is starting or stopping, the
+// activity is unknown.
 func (w *acpHost) Sense(ctx context.Context, l shimdriver.Live) (shimdriver.HostReport, error) {
-	said := shimdriver.HostReport{Evidence: runtime.Evidence{Source: runtime.SourceACP, Activity: runtime.ActivityUnknown}}
-	e := &said.Evidence
+	report := shimdriver.HostReport{Evidence: runtime.Evidence{Source: runtime.SourceACP, Activity: runtime.ActivityUnknown}}
+	e := &report.Evidence
 	state, err := clientOf(l).State(ctx, 0)
 	switch {
 	case errors.Is(err, bridge.ErrNoHost):
 		e.Detail = err.Error()
-		return said, nil
+		return report, nil
 	case err != nil:
-		return said, err
+		return report, err
 	}
 	e.Activity, e.Since, e.Detail = state.Activity, state.Since, state.Detail
-	said.Progress = state.Progress
-	if said.Pending = state.Pending; state.Pending != nil {
+	report.Progress = state.Progress
+	if report.Pending = state.Pending; state.Pending != nil {
 		e.Kind = state.Pending.Kind
 	}
 	if state.Conversation != "" {
-		said.Conversation = &runtime.Conversation{ID: state.Conversation, Dir: state.Dir, Mode: state.Mode}
+		report.Conversation = &runtime.Conversation{ID: state.Conversation, Dir: state.Dir, Mode: state.Mode}
 	}
-	return said, nil
+	return report, nil
 }

@@ -11,7 +11,7 @@ import (
 	"gascity/runtime"
 )
 
-// opTimeout bounds the operations of the contract that have no context.
+// opTimeout is the limit for operations whose methods have no ctx parameter.
 const opTimeout = 30 * time.Second
 
 func bounded() (context.Context, context.CancelFunc) {
@@ -28,13 +28,13 @@ func (p *Provider) Pending(name string) (*runtime.PendingInteraction, error) {
 	}
 	state, err := clientOf(l).State(ctx, 0)
 	if errors.Is(err, bridge.ErrNoHost) {
-		return nil, nil //nolint:nilnil // nothing is asked before the handshake
+		return nil, nil //nolint:nilnil // there is no question before the handshake
 	}
 	return state.Pending, shimdriver.ErrorOf("read pending question of", name, err)
 }
 
-// Respond implements runtime.InteractionProvider. Beside the actions of that
-// contract it knows bridge.ActionApproveAlways and bridge.ActionDenyAlways.
+// Respond implements runtime.InteractionProvider. In addition to the actions of the contract it
+// accepts bridge.ActionApproveAlways and bridge.ActionDenyAlways.
 func (p *Provider) Respond(name string, response runtime.InteractionResponse) error {
 	const op = "respond to"
 	ctx, cancel := bounded()
@@ -55,18 +55,18 @@ func (p *Provider) WaitForIdle(ctx context.Context, name string, timeout time.Du
 	return p.await(ctx, "wait for idle", name, timeout, func(s bridge.State) bool { return s.Activity == runtime.ActivityIdle })
 }
 
-// WaitForInterruptBoundary implements
-// runtime.InterruptBoundaryWaitProvider: the agent's answer to a cancelled turn.
+// WaitForInterruptBoundary implements runtime.InterruptBoundaryWaitProvider. It waits for the
+// agent's answer to a cancelled turn.
 func (p *Provider) WaitForInterruptBoundary(ctx context.Context, name string, since time.Time, timeout time.Duration) error {
 	return p.await(ctx, "confirm the interrupt of", name, timeout, func(s bridge.State) bool { return s.Boundary.After(since) })
 }
 
-// await waits for a state of the session.
+// await waits until is returns true for the session's state. It returns an error after timeout.
 func (p *Provider) await(ctx context.Context, op, name string, timeout time.Duration, is func(bridge.State) bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not within %s: %w", timeout, context.DeadlineExceeded))
 	defer cancel()
-	look := time.NewTicker(50 * time.Millisecond) // only for a host that is not there yet
-	defer look.Stop()
+	retry := time.NewTicker(50 * time.Millisecond) // between tries if the host does not answer yet
+	defer retry.Stop()
 	var seen uint64
 	for {
 		l, err := p.Session(ctx, op, name)
@@ -84,7 +84,7 @@ func (p *Provider) await(ctx context.Context, op, name string, timeout time.Dura
 			return &runtime.Error{Op: op, Session: name, Err: context.Cause(ctx)}
 		}
 		select {
-		case <-look.C:
+		case <-retry.C:
 		case <-ctx.Done():
 			return &runtime.Error{Op: op, Session: name, Err: context.Cause(ctx)}
 		}

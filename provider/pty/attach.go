@@ -21,7 +21,7 @@ import (
 	"gascity/runtime"
 )
 
-// errDetached ends an attach by the person's wish.
+// errDetached is the cause when the person pressed a detach key or closed the terminal.
 var errDetached = errors.New("detached")
 
 // Attach implements runtime.Input.
@@ -29,8 +29,8 @@ func (p *Provider) Attach(name string) error {
 	return p.AttachTerminal(context.Background(), name, runtime.AttachOptions{}) //nolint:forbidigo // the contract's method has no ctx
 }
 
-// AttachTerminal implements runtime.Attacher. The process's standard
-// input and output must be a terminal.
+// AttachTerminal implements runtime.Attacher. Standard input and standard output of the process
+// must be a terminal.
 func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime.AttachOptions) error {
 	const op = "attach to"
 	live, err := p.Session(ctx, op, name)
@@ -55,7 +55,7 @@ func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime
 	return newAttachment(name, conn, keys).run(ctx)
 }
 
-// attachment is one person's place at a session.
+// attachment is the connection of one person's terminal to a session.
 type attachment struct {
 	conn net.Conn
 	keys *detachKeys
@@ -63,25 +63,25 @@ type attachment struct {
 
 	writing sync.Mutex // one message at a time
 	typed   chan []byte
-	sent    chan struct{} // closed when all that was typed has been sent, or cannot be
+	sent    chan struct{} // closed when all input has been sent, or sending failed
 }
 
-// maxTyped is how many pieces of input wait for a session that takes none. What
-// comes after that is dropped; detaching works all the same.
+// maxTyped is the number of input pieces that wait while the session accepts none. Further input is
+// dropped. Detaching still works.
 const maxTyped = 256
 
 func newAttachment(name string, conn net.Conn, keys *detachKeys) *attachment {
 	return &attachment{conn: conn, keys: keys, name: name, typed: make(chan []byte, maxTyped), sent: make(chan struct{})}
 }
 
-// The window title is the session's while somebody is attached. The terminal's own
-// is put on a stack and taken back, where it has one.
+// While a person is attached, the window title is the session's. enterScreen saves the terminal's
+// own title, and leaveScreen restores it, if the terminal supports this.
 const (
 	enterScreen = "\x1b[22;2t\x1b[?1049h\x1b[H\x1b[2J"
 	leaveScreen = vt.RendererEnd + "\x1b[?1049l\x1b[23;2t"
 )
 
-// run connects the terminal until the person detaches, the agent ends or ctx does.
+// run connects the terminal to the session until the person detaches, the agent exits or ctx ends.
 func (s *attachment) run(ctx context.Context) error {
 	stdin, err := cancelableInput()
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *attachment) run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, s.conn.Close(), stdin.Close())
 	}
-	_, _ = io.WriteString(os.Stdout, enterScreen) // a screen of our own; what cannot be drawn shows at once
+	_, _ = io.WriteString(os.Stdout, enterScreen) // use the alternate screen; a failed write appears again in show
 	ctx, end := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { end(s.show()) })
@@ -103,11 +103,12 @@ func (s *attachment) run(ctx context.Context) error {
 	wg.Wait()
 	_, _ = io.WriteString(os.Stdout, leaveScreen)
 	err = errors.Join(err, xterm.Restore(int(os.Stdin.Fd()), state))
-	return errors.Join(s.printReason(context.Cause(ctx)), err)
+	return errors.Join(s.printEndReason(context.Cause(ctx)), err)
 }
 
-// printReason says why the attach ended, on the terminal that is the person's again.
-func (s *attachment) printReason(cause error) error {
+// printEndReason prints the reason for the end of the attachment. It returns cause if the reason is
+// not an expected one.
+func (s *attachment) printEndReason(cause error) error {
 	var exit *exitError
 	switch {
 	case errors.Is(cause, errDetached):
@@ -122,12 +123,12 @@ func (s *attachment) printReason(cause error) error {
 	return nil
 }
 
-// exitError ends an attach because the agent has ended.
+// exitError is the cause when the agent has exited.
 type exitError runtime.Exit
 
 func (e *exitError) Error() string { return runtime.Exit(*e).String() }
 
-// show writes what comes from the session.
+// show writes the session's output to the terminal until the connection ends.
 func (s *attachment) show() error {
 	for {
 		m, err := shim.ReadAttachMessage(s.conn)
@@ -137,7 +138,7 @@ func (s *attachment) show() error {
 		if err != nil {
 			return err
 		}
-		switch m.Kind { //nolint:exhaustive // the others are a viewer's
+		switch m.Kind { //nolint:exhaustive // the other kinds are sent by viewers
 		case shim.AttachOutput:
 			if _, err := os.Stdout.Write(m.Payload); err != nil {
 				return err
@@ -152,11 +153,11 @@ func (s *attachment) show() error {
 	}
 }
 
-// lastInput is how long what was typed before a detach key has to reach the session.
+// lastInput is how long readInput waits, after a detach key, until earlier input has been sent.
 const lastInput = 300 * time.Millisecond
 
-// readInput takes what the person types until it is a detach key. It never waits for
-// the session.
+// readInput reads the person's input until a detach key. It does not wait for the session while it
+// reads.
 func (s *attachment) readInput(stdin io.Reader) error {
 	err := s.read(stdin)
 	close(s.typed)
@@ -180,13 +181,13 @@ func (s *attachment) read(stdin io.Reader) error {
 			default:
 			}
 		}
-		if detach || err != nil { // an error is that the person's terminal is gone
+		if detach || err != nil { // an error means that the person's terminal is gone
 			return errDetached
 		}
 	}
 }
 
-// forward sends what was typed. If the session is gone, show says so.
+// forward sends the input to the session. It returns when sending fails; show reports the reason.
 func (s *attachment) forward() {
 	defer close(s.sent)
 	for input := range s.typed {
@@ -200,14 +201,14 @@ func (s *attachment) resize(ctx context.Context) {
 	changed := make(chan os.Signal, 1)
 	signal.Notify(changed, syscall.SIGWINCH)
 	defer signal.Stop(changed)
-	for { // once at least: the size may have changed since it was first read
+	for { // send the size at least once: it may have changed since the first reading
 		cols, rows, err := xterm.GetSize(int(os.Stdout.Fd()))
 		if err == nil {
 			size := binary.BigEndian.AppendUint16(nil, uint16(cols))
 			err = s.send(shim.AttachSize, binary.BigEndian.AppendUint16(size, uint16(rows)))
 		}
 		if err != nil {
-			return // show sees the end, too
+			return // show also sees the end of the connection
 		}
 		select {
 		case <-changed:

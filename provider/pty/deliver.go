@@ -21,7 +21,7 @@ func deliver(ctx context.Context, l shimdriver.Live, p inject.Prompt) (runtime.O
 	return inject.Deliver(ctx, t, l.Delivery, p, l.Rules)
 }
 
-// resolveDelivery finds out the outcome of a delivery that was cut off.
+// resolveDelivery returns the outcome of a delivery that was interrupted.
 func resolveDelivery(ctx context.Context, l shimdriver.Live) (runtime.Outcome, error) {
 	t, err := l.Lease(ctx)
 	if err != nil {
@@ -47,8 +47,8 @@ func (p *Provider) ClearInput(ctx context.Context, name, instance string) error 
 	})
 }
 
-// NudgeNow implements runtime.ImmediateNudgeProvider. A nudge here
-// never waits for an idle agent: it is handed over or refused.
+// NudgeNow implements runtime.ImmediateNudgeProvider. Nudge of this driver never waits for an idle
+// agent, so NudgeNow calls it.
 func (p *Provider) NudgeNow(name string, content []runtime.ContentBlock) error {
 	return p.Nudge(name, content)
 }

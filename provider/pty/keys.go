@@ -8,12 +8,12 @@ import (
 	"gascity/internal/terminal/vt"
 )
 
-// defaultDetachKeys end an attach unless others are configured.
+// defaultDetachKeys are the detach keys if none are configured.
 var defaultDetachKeys = []string{"C-b d", `C-\`}
 
-// detachKeys finds detach sequences in what a person types. Bytes that may be the
-// beginning of one are held back until it is known. Pressing the first key of a
-// sequence twice sends it once.
+// detachKeys finds detach sequences in a person's input. It holds back bytes that may begin a
+// sequence until the next byte decides. Pressing the first key of a sequence twice sends that key
+// once.
 type detachKeys struct {
 	sequences [][]byte
 	held      []byte
@@ -41,18 +41,18 @@ func newDetachKeys(names []string) (*detachKeys, error) {
 	return k, nil
 }
 
-// feed returns what is to be sent on, and whether a detach sequence is complete;
-// what came after it is dropped.
+// feed returns the input to send to the session, and whether a detach sequence is complete. Input
+// after the sequence is dropped.
 func (k *detachKeys) feed(p []byte) (input []byte, detach bool) {
 	for _, b := range p {
 		k.held = append(k.held, b)
 		for len(k.held) > 0 {
-			complete, begun := k.match()
+			complete, prefix := k.match()
 			if complete {
 				k.held = nil
 				return input, true
 			}
-			if begun {
+			if prefix {
 				break
 			}
 			input = append(input, k.held[0])
@@ -66,14 +66,15 @@ func (k *detachKeys) feed(p []byte) (input []byte, detach bool) {
 	return input, false
 }
 
-func (k *detachKeys) match() (complete, begun bool) {
+// match reports whether the held bytes are a sequence, or the beginning of one.
+func (k *detachKeys) match() (complete, prefix bool) {
 	for _, s := range k.sequences {
 		if bytes.Equal(s, k.held) {
 			return true, false
 		}
-		begun = begun || bytes.HasPrefix(s, k.held)
+		prefix = prefix || bytes.HasPrefix(s, k.held)
 	}
-	return false, begun
+	return false, prefix
 }
 
 // isFirst reports whether b begins a sequence of several bytes.

@@ -1,6 +1,6 @@
-// Package pty is the driver that gives each agent an embedded terminal: a shim
-// process owns it, keeps screen and scrollback, and outlives the controller.
-// Nothing needs to be installed.
+// Package pty is the driver that runs each agent in an embedded terminal. A shim process owns the
+// terminal, stores screen and scrollback, and continues to run without the controller. Nothing
+// needs to be installed.
 package pty
 
 import (
@@ -13,11 +13,11 @@ import (
 	"gascity/runtime"
 )
 
-// Config is what the driver needs, see [shimdriver.Options].
+// Config configures the driver; see [shimdriver.Options].
 type Config = shimdriver.Options
 
-// Provider runs agents in embedded terminals. It is safe for concurrent use;
-// several may be open over one folder, in one process or many.
+// Provider runs agents in embedded terminals. It is safe for concurrent use. Several Providers may
+// use one directory, in one process or in many.
 type Provider struct {
 	*shimdriver.Sessions
 }
@@ -43,7 +43,7 @@ var (
 	_ runtime.InputClearer                = (*Provider)(nil)
 )
 
-// Open opens the sessions below cfg.Dir. It starts nothing.
+// Open opens the sessions below cfg.Dir. It starts no process.
 func Open(cfg Config) (*Provider, error) {
 	sessions, err := shimdriver.OpenTerminals(cfg, deliver, resolveDelivery)
 	if err != nil {
@@ -52,13 +52,13 @@ func Open(cfg Config) (*Provider, error) {
 	return &Provider{sessions}, nil
 }
 
-// Capabilities says that everything is known.
+// Capabilities reports that the driver has all capabilities.
 func (p *Provider) Capabilities() runtime.ProviderCapabilities {
 	return runtime.ProviderCapabilities{CanReportAttachment: true, CanReportActivity: true, CanStream: true, CanAttachTTY: true}
 }
 
-// SupportsTransport keeps the contract of runtime.TransportCapabilityProvider: a
-// terminal is the only transport.
+// SupportsTransport implements runtime.TransportCapabilityProvider. The terminal, with the empty
+// name, is the only transport.
 func (p *Provider) SupportsTransport(transport string) bool { return transport == "" }
 
 // SendKeys implements runtime.Input.
@@ -95,8 +95,7 @@ func (p *Provider) DismissKnownDialogs(ctx context.Context, name string, timeout
 	})
 }
 
-// Relaunch implements runtime.RelaunchProvider: the terminal, its
-// scrollback and the environment stay.
+// Relaunch implements runtime.RelaunchProvider. Terminal, scrollback and environment are kept.
 func (p *Provider) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
 	return p.LaunchAgain(ctx, name, cfg)
 }

@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pollInput reads the standard input so that a blocked read can be ended: Close
-// wakes it. Nothing that was typed after that is taken.
+// pollInput reads the standard input. Close interrupts a blocked read, and later input is not read.
 type pollInput struct {
 	wake, wakeEnd *os.File
 }
@@ -42,6 +41,6 @@ func (p *pollInput) Read(b []byte) (int, error) {
 	}
 }
 
-// Close wakes a read. The read end stays open until then: it is the garbage
-// collector's.
+// Close interrupts a blocked read. It leaves the read end of the pipe open, because Read may still
+// poll it; the garbage collector closes it.
 func (p *pollInput) Close() error { return p.wakeEnd.Close() }

@@ -1,11 +1,11 @@
-// Package subprocess is the driver for agents without a terminal: child processes
-// with pipes, hosted by the same shim as those of an embedded terminal. Output is
-// captured for peek and logs; there is nothing to attach to.
+// Package subprocess is the driver for agents without a terminal. Agents are child processes with
+// pipes, in the same shim as the agents of package pty. The shim records the output for peek and
+// logs. A person cannot attach.
 //
-// An agent takes prompts only if its configuration declares how it reads them
-// from its standard input, by the environment variable GC_STDIN: "lines" (each
-// prompt is one line, so a prompt must not have a newline) or "framed" (the
-// prompt's length in bytes as a decimal number, a newline, then the prompt).
+// An agent accepts prompts only if its configuration declares how the agent reads them from its
+// standard input, with the environment variable GC_STDIN: "lines" (each prompt is one line, so a
+// prompt must not have a newline) or "framed" (the prompt's length in bytes as a decimal number, a
+// newline, then the prompt).
 package subprocess
 
 import (
@@ -13,11 +13,11 @@ import (
 	"gascity/runtime"
 )
 
-// Config is what the driver needs, see [shimdriver.Options].
+// Config configures the driver; see [shimdriver.Options].
 type Config = shimdriver.Options
 
-// Provider runs agents as child processes. It is safe for concurrent use; several
-// may be open over one folder, in one process or many.
+// Provider runs agents as child processes. It is safe for concurrent use. Several Providers may use
+// one directory, in one process or in many.
 type Provider struct {
 	*shimdriver.Sessions
 }
@@ -35,7 +35,7 @@ var (
 	_ runtime.Withdrawer                  = (*Provider)(nil)
 )
 
-// Open opens the sessions below cfg.Dir. It starts nothing.
+// Open opens the sessions below cfg.Dir. It starts no process.
 func Open(cfg Config) (*Provider, error) {
 	sessions, err := shimdriver.OpenPipes(cfg, deliver, resolveDelivery)
 	if err != nil {
@@ -44,17 +44,17 @@ func Open(cfg Config) (*Provider, error) {
 	return &Provider{sessions}, nil
 }
 
-// Capabilities says that attaching is not supported.
+// Capabilities returns the driver's capabilities. Attaching is not one of them.
 func (p *Provider) Capabilities() runtime.ProviderCapabilities {
 	return runtime.ProviderCapabilities{CanReportActivity: true, CanStream: true}
 }
 
-// SupportsTransport keeps the contract of runtime.TransportCapabilityProvider:
-// pipes are the only transport.
+// SupportsTransport implements runtime.TransportCapabilityProvider. Pipes, with the empty name, are
+// the only transport.
 func (p *Provider) SupportsTransport(transport string) bool { return transport == "" }
 
-// Attach returns an error matching [runtime.ErrAttachUnsupported], for a session
-// that is missing [runtime.ErrSessionNotFound].
+// Attach returns an error: [runtime.ErrSessionNotFound] if the session does not exist, else
+// [runtime.ErrAttachUnsupported].
 func (p *Provider) Attach(name string) error {
 	if !p.IsRunning(name) {
 		return &runtime.Error{Op: "attach to", Session: name, Err: runtime.ErrSessionNotFound}
@@ -62,6 +62,6 @@ func (p *Provider) Attach(name string) error {
 	return &runtime.Error{Op: "attach to", Session: name, Err: runtime.ErrAttachUnsupported}
 }
 
-// SendKeys does nothing: there is no terminal. Its success means that nothing was
-// lost, see runtime.Input.
+// SendKeys does nothing, because there is no terminal. It returns nil, because nothing is lost; see
+// runtime.Input.
 func (p *Provider) SendKeys(string, ...string) error { return nil }
