@@ -14,22 +14,22 @@ import (
 )
 
 const (
-	exitLost    = 255 // of ssh: the connection was not made, or was lost
-	exitMissing = 87  // of our line: the program is not there
+	exitLost    = 255 // exit status of ssh: the connection failed or was lost
+	exitMissing = 87  // exit status of gc's command line: gc's program is not installed
 )
 
-// connection is an ssh process, whose standard input and output are those of the far end.
+// connection is an ssh process. Its standard input and output are connected to the remote process.
 type connection struct {
-	io.ReadCloser  // its output
-	io.WriteCloser // its input
+	io.ReadCloser  // standard output of the process
+	io.WriteCloser // standard input of the process
 
-	cmd    *exec.Cmd
-	stderr remote.Tail
-	ending sync.Once
-	ended  error
+	cmd      *exec.Cmd
+	stderr   remote.Tail
+	stopOnce sync.Once
+	waitErr  error
 }
 
-// start runs cmd as a connection.
+// start starts cmd and returns its connection.
 func start(cmd *exec.Cmd) (*connection, error) {
 	c := &connection{cmd: cmd}
 	cmd.Stderr = &c.stderr
@@ -47,81 +47,88 @@ func (c *connection) Read(p []byte) (int, error) { return c.ReadCloser.Read(p) }
 
 func (c *connection) Write(p []byte) (int, error) { return c.WriteCloser.Write(p) }
 
-// Close ends the connection and its process.
+// Close closes the connection and kills the process.
 func (c *connection) Close() error {
-	c.end() //nolint:errcheck // it was killed
+	c.stop() //nolint:errcheck // it was killed
 	return nil
 }
 
-func (c *connection) end() error {
-	c.ending.Do(func() {
-		c.WriteCloser.Close()    //nolint:errcheck // the process is ended
-		_ = c.cmd.Process.Kill() // it has ended, or it ends now; the far end sees the end of its input
-		c.ended = c.cmd.Wait()
+// stop closes the input of the process, kills it, waits for it and returns the result of Wait.
+func (c *connection) stop() error {
+	c.stopOnce.Do(func() {
+		c.WriteCloser.Close()    //nolint:errcheck // the process is killed next
+		_ = c.cmd.Process.Kill() // it may have exited already; the remote process reads the end of its input
+		c.waitErr = c.cmd.Wait()
 	})
-	return c.ended
+	return c.waitErr
 }
 
-// missingError says that the program is not there yet.
+// missingError reports that gc's program is not installed on the host.
 type missingError struct {
 	system string // "linux/amd64"
 }
 
-func (e *missingError) Error() string { return "gc is not on a host that is " + e.system }
+func (e *missingError) Error() string {
+	return "gc's program for " + e.system + " is not installed on the host"
+}
 
-// stderrWait bounds how long a far end that is no outpost may go on.
+// stderrWait is how long a remote process that is not an outpost may run before it is killed.
 const stderrWait = 5 * time.Second
 
-// failed returns why no outpost answered.
+// failed returns the reason why no outpost answered. cause is the error of the attempt. failed
+// waits for the process and uses its exit status and its messages.
 func (c *connection) failed(cause error) error {
-	// It has ended, or has printed something that is no outpost's: a login shell that
-	// prints for ever, for one.
-	timer := time.AfterFunc(stderrWait, func() { _ = c.cmd.Process.Kill() }) // it may have ended
+	// The process has exited, or it has printed something that an outpost does not print. A login
+	// shell may print without end.
+	timer := time.AfterFunc(stderrWait, func() { _ = c.cmd.Process.Kill() }) // it may have exited
 	defer timer.Stop()
-	c.WriteCloser.Close() //nolint:errcheck // it is wanted no more
+	c.WriteCloser.Close() //nolint:errcheck // it is not used any more
 	if printed, ok := errors.AsType[*remote.NoOutpostError](cause); ok && !errors.Is(printed.Err, io.EOF) {
-		_ = c.cmd.Process.Kill() // it would go on
+		_ = c.cmd.Process.Kill() // it would run without end
 	}
 	err := c.cmd.Wait()
-	c.ending.Do(func() {}) // and is not waited for again
+	c.stopOnce.Do(func() {}) // stop must not wait for it again
 	exit, ok := errors.AsType[*exec.ExitError](err)
-	printed, spoke := errors.AsType[*remote.NoOutpostError](cause)
-	switch said := c.stderr.String(); {
-	case ok && exit.ExitCode() == exitMissing && spoke:
+	printed, hasOutput := errors.AsType[*remote.NoOutpostError](cause)
+	switch message := c.stderr.String(); {
+	case ok && exit.ExitCode() == exitMissing && hasOutput:
 		return &missingError{systemOf(printed.Printed)}
 	case ok && exit.ExitCode() == exitLost:
-		return &lostError{said}
-	case said != "":
-		return fmt.Errorf("%w; %s", cause, said)
+		return &lostError{message}
+	case message != "":
+		return fmt.Errorf("%w; %s", cause, message)
 	}
 	return cause
 }
 
-// lostError is what ssh itself says of a connection that it could not make.
-type lostError struct{ said string }
+// lostError is the error of a connection that ssh could not make or lost. It has the message of
+// ssh.
+type lostError struct{ message string }
 
 func (e *lostError) Error() string {
-	said := strings.TrimPrefix(e.said, "ssh: ")
-	if cure := e.remedy(); cure != "" {
-		said = strings.TrimSpace(said[strings.LastIndexByte(said, '\n')+1:]) + "; " + cure
+	message := strings.TrimPrefix(e.message, "ssh: ")
+	if remedy := e.remedy(); remedy != "" {
+		message = strings.TrimSpace(message[strings.LastIndexByte(message, '\n')+1:]) + "; " + remedy
 	}
-	return "ssh: " + cmp.Or(said, "it gave up without a message")
+	return "ssh: " + cmp.Or(message, "it failed without a message")
 }
 
-// remedy returns what a person has to do where ssh would ask, which it cannot without a terminal.
+// remedy returns what a person must do, for errors where ssh needs a person. ssh cannot ask,
+// because gc runs it without a terminal. It returns "" for other errors.
 func (e *lostError) remedy() string {
 	switch {
-	case strings.Contains(e.said, "REMOTE HOST IDENTIFICATION HAS CHANGED"):
-		return "its key is another one than before: find out why, then remove the old one with ssh-keygen -R"
-	case strings.Contains(e.said, "Host key verification failed"):
-		return "its key is not known: connect once by hand with ssh, and accept it"
-	case strings.Contains(e.said, "Permission denied"):
+	case strings.Contains(e.message, "REMOTE HOST IDENTIFICATION HAS CHANGED"):
+		return "the host key has changed: find out why, then remove the old key with ssh-keygen -R"
+	case strings.Contains(e.message, "Host key verification failed"):
+		return "the host key is not known: connect once by hand with ssh, and accept the key"
+	case strings.Contains(e.message, "Permission denied"):
 		return "no key was accepted, and gc cannot type a password: load a key into your ssh agent, or name it in your ssh configuration"
 	}
 	return ""
 }
 
-// systemOf reads the last line of uname -sm as Go says it: "linux/amd64".
+// systemOf returns the last line of the output of uname -sm in Go's notation, such as
+// "linux/amd64".
 func systemOf(printed string) string {
 	lines := strings.Split(strings.TrimSpace(printed), "\n")
 	system, machine, _ := strings.Cut(strings.ToLower(strings.TrimSpace(lines[len(lines)-1])), " ")

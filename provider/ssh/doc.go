@@ -1,9 +1,8 @@
-// Package ssh runs agents on another host, by the user's own ssh: their configuration,
-// keys, agent and known hosts. Nothing needs to be there but an ssh server and a POSIX
-// shell: gc brings its own program, named by its checksum, and runs its own embedded
-// terminals there (package remote). Sessions live on when the link is lost, and are found
-// again; until then they are unknown.
+// Package ssh is the driver that runs agents on another host. It runs the user's own ssh, with the
+// user's configuration, keys, ssh agent and known hosts. The other host needs only an ssh server
+// and a POSIX shell. gc copies its own program there, named by its checksum, and runs agents in its
+// embedded terminals on that host (package remote). Sessions continue to run when the connection is
+// lost, and gc finds them after the next connection. Until then their state is unknown.
 //
-// One ssh process holds the connection; everything goes through it, and attaching shares
-// it.
+// All operations go through one ssh process. Attaching shares its connection.
 package ssh

@@ -12,29 +12,29 @@ import (
 	"strings"
 )
 
-// Where gc's program and its outposts are over there.
+// The directories of gc's program and of its outposts on the remote host.
 const (
 	programFolder = `"${XDG_CACHE_HOME:-$HOME/.cache}/gc"`
 	outpostFolder = `"${XDG_STATE_HOME:-$HOME/.local/state}/gc/outpost`
 )
 
-// run returns the line of shell that runs gc with the given checksum over there: args are
-// quoted already. Where it is not, the line says so and what kind of host it is. Whatever
-// the user's shell is, it only has to know how to run another one.
+// run returns the shell command line that runs gc's program with the given checksum on the remote
+// host. args must be quoted. If the program is not installed, the command prints the platform of
+// the host and exits with exitMissing. The user's login shell only has to be able to run sh.
 func (h *host) run(program string, args ...string) string {
 	return "exec sh -c " + quote("program="+programFolder+"/gc-"+program+"; folder="+outpostFolder+"/"+h.cfg.ID+`"; `+
 		`[ -x "$program" ] || { echo; uname -sm; exit `+fmt.Sprint(exitMissing)+`; }; `+
 		`exec "$program" outpost `+strings.Join(args, " "))
 }
 
-// uploadProgram copies the program for a system over there, and returns its checksum. It has its
-// name only when it is complete.
+// uploadProgram copies the program for a platform to the remote host and returns the program's
+// checksum. The file gets its final name when it is complete.
 func (h *host) uploadProgram(ctx context.Context, system string) (program string, err error) {
 	path := h.cfg.Program
 	if system != goruntime.GOOS+"/"+goruntime.GOARCH {
 		var ok bool
 		if path, ok = h.cfg.Programs[system]; !ok {
-			return "", fmt.Errorf("%s is %s and gc here is for %s/%s: build gc for it and name the file in [session.ssh] programs", h.target, system, goruntime.GOOS, goruntime.GOARCH)
+			return "", fmt.Errorf("%s is %s and gc here is for %s/%s: build gc for %s and set the file in [session.ssh] programs", h.target, system, goruntime.GOOS, goruntime.GOARCH, system)
 		}
 	}
 	if program, err = fingerprint(path); err != nil {
@@ -49,44 +49,44 @@ func (h *host) uploadProgram(ctx context.Context, system string) (program string
 	if err != nil {
 		return "", err
 	}
-	h.cfg.Logger.Info("bringing gc to a host", "host", h.target.String(), "bytes", info.Size())
+	h.cfg.Logger.Info("copying gc to a host", "host", h.target.String(), "bytes", info.Size())
 	line := fmt.Sprintf(`set -e; umask 077; dir=%s; mkdir -p "$dir"; part=$dir/part-$$; trap 'rm -f "$part"' EXIT; cat >"$part"; `+
-		`[ "$(wc -c <"$part")" -eq %d ] || { echo "the program was cut off on its way" >&2; exit 1; }; `+
-		`chmod 700 "$part"; mv "$part" "$dir/gc-%s"; cd "$dir"; `+tidy, programFolder, info.Size(), program)
+		`[ "$(wc -c <"$part")" -eq %d ] || { echo "the copy of the program is incomplete" >&2; exit 1; }; `+
+		`chmod 700 "$part"; mv "$part" "$dir/gc-%s"; cd "$dir"; `+removeOldPrograms, programFolder, info.Size(), program)
 	cmd := h.command(ctx, "exec sh -c "+quote(line))
 	cmd.Stdin = file
-	said, err := cmd.CombinedOutput()
+	output, err := cmd.CombinedOutput()
 	switch {
 	case ctx.Err() != nil:
-		return "", fmt.Errorf("bringing gc to %s (%d MiB) took longer than [session.ssh] connect_timeout: raise it: %w", h.target, info.Size()>>20, context.Cause(ctx))
+		return "", fmt.Errorf("copying gc to %s (%d MiB) took longer than [session.ssh] connect_timeout; raise connect_timeout: %w", h.target, info.Size()>>20, context.Cause(ctx))
 	case err != nil:
-		return "", fmt.Errorf("cannot bring gc to %s: %w; %s", h.target, err, strings.TrimSpace(string(said)))
+		return "", fmt.Errorf("cannot copy gc to %s: %w; %s", h.target, err, strings.TrimSpace(string(output)))
 	}
 	return program, nil
 }
 
-// tidy removes old programs but the newest few and those that somebody runs: agents over
-// there call the one that they were started by. Without a list of processes all stay.
-const tidy = `running=$(ps -A -o args=) && [ -n "$running" ] || exit 0; ls -t gc-* | tail -n +5 | while read -r old; do ` +
+// removeOldPrograms is the shell command that removes old programs. It keeps the newest four and
+// every program that a process runs, because agents on the host call the program that started them.
+// If ps lists no processes, it removes nothing.
+const removeOldPrograms = `running=$(ps -A -o args=) && [ -n "$running" ] || exit 0; ls -t gc-* | tail -n +5 | while read -r old; do ` +
 	`case $running in *"$old"*) ;; *) rm -f -- "$old" ;; esac; done`
 
-// installed returns the checksum of the program that runs over there, of those that there
-// are here.
+// installed returns the checksum of gc's program for the platform of the remote host.
 func (h *host) installed(ctx context.Context) (string, error) {
 	if len(h.cfg.Programs) == 0 {
 		return fingerprint(h.cfg.Program)
 	}
-	said, err := h.command(ctx, "exec sh -c 'echo; uname -sm'").Output()
+	output, err := h.command(ctx, "exec sh -c 'echo; uname -sm'").Output()
 	if err != nil {
-		return "", fmt.Errorf("cannot ask %s what it is: %w", h.target, err)
+		return "", fmt.Errorf("cannot read the platform of %s: %w", h.target, err)
 	}
-	if path, ok := h.cfg.Programs[systemOf(string(said))]; ok {
+	if path, ok := h.cfg.Programs[systemOf(string(output))]; ok {
 		return fingerprint(path)
 	}
 	return fingerprint(h.cfg.Program)
 }
 
-// fingerprint names a program by what is in it.
+// fingerprint returns the first 16 hexadecimal digits of the SHA-256 of a program.
 func fingerprint(path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -100,7 +100,7 @@ func fingerprint(path string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)[:8]), nil
 }
 
-// quote makes one word of shell.
+// quote returns text as one word of a shell command.
 func quote(text string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || slices.Contains([]rune("-_./"), r)

@@ -20,50 +20,52 @@ import (
 	"gascity/runtime"
 )
 
-// Config is what the driver of one host is opened with. Target, Place, Program and ID are required.
+// Config configures the driver of one host. Target, Place, Program and ID are required.
 type Config struct {
 	Target string // [user@]host[:port]
-	Place  string // the driver over there
-	// ID names the outpost over there: one city has the same one always. Letters, digits
-	// and dashes.
+	Place  string // name of the driver on the remote host
+	// ID is the name of the outpost on the remote host. It must be the same at each start of a
+	// city. It consists of letters, digits and dashes.
 	ID string
-	// Dir is a private folder here, for the socket that ssh processes share. Empty: none
-	// is shared, and attaching connects again.
+	// Dir is a private local directory for the socket that ssh processes share. If it is empty,
+	// they share no connection, and attaching makes a connection of its own.
 	Dir string
-	// Program is gc for this machine, which is brought to hosts of the same kind;
-	// Programs are those for others, by "linux/arm64".
+	// Program is the path of gc's program for this machine's platform. Programs holds the paths for
+	// other platforms; the key is like "linux/arm64". gc copies the fitting one to the host.
 	Program  string
 	Programs map[string]string
-	// Options are further arguments of ssh, such as "-F", "file".
+	// Options are additional arguments of ssh, such as "-F", "file".
 	Options []string
 	// Environ is the environment of ssh: it needs HOME, PATH and perhaps SSH_AUTH_SOCK.
 	Environ []string
-	// Worker is the socket of this city's worker API, empty if agents over there get none.
+	// Worker is the socket of this city's worker API. Empty means that agents on the host get no
+	// worker API.
 	Worker string
-	// Connect bounds making the connection, the program's way included. Zero means 60 s.
+	// Connect is the limit for making the connection, including the copy of the program. Zero means
+	// 60 s.
 	Connect time.Duration
 	Logger  *slog.Logger
 }
 
-// Provider runs agents on one host. Safe for concurrent use.
+// Provider runs agents on one host. It is safe for concurrent use.
 type Provider struct {
 	*remote.Provider
 
 	host *host
 }
 
-// persist is how long, in seconds, the shared connection stays open while it is unused:
-// no user of it may take it away from the others when it ends.
+// persist is how long, in seconds, the shared connection stays open while it is unused. With it, an
+// ssh process that exits does not close the connection of the others.
 const persist = 5
 
-// Open returns the driver. Nothing is connected before it is asked for something.
+// Open returns the driver. It connects at the first operation.
 func Open(cfg Config) (*Provider, error) {
 	target, err := ParseTarget(cfg.Target)
 	if err != nil {
 		return nil, err
 	}
 	if cfg.ID == "" || strings.Trim(cfg.ID, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") != "" {
-		return nil, fmt.Errorf("the outpost's name %q is not made of letters, digits and dashes", cfg.ID)
+		return nil, fmt.Errorf("the outpost name %q must consist of letters, digits and dashes", cfg.ID)
 	}
 	if cfg.Connect <= 0 {
 		cfg.Connect = time.Minute
@@ -85,20 +87,21 @@ func Open(cfg Config) (*Provider, error) {
 	return &Provider{remote.Open(opts), h}, nil
 }
 
-// host is the way to one host.
+// host makes connections to one host.
 type host struct {
 	cfg    Config
 	target Target
 }
 
-// What ssh adds to the path of its socket until it is ready, and how long it may be then.
+// controlTail is the number of bytes that ssh adds to the path of its socket during creation. maxSocket
+// is the maximum length of a socket path.
 const (
 	controlTail = 18
 	maxSocket   = 103
 )
 
-// controlPath returns the socket of the connection that ssh processes share. It is empty if
-// there would be no room for its path: then each makes its own.
+// controlPath returns the path of the socket that ssh processes share. It returns "" if Config.Dir
+// is empty or the path would be too long; then each process makes its own connection.
 func (h *host) controlPath() string {
 	if h.cfg.Dir == "" {
 		return ""
@@ -111,7 +114,7 @@ func (h *host) controlPath() string {
 	return strings.ReplaceAll(path, "%", "%%")
 }
 
-// command returns an ssh process that runs one line of shell over there.
+// command returns an ssh command that runs one shell command line on the host.
 func (h *host) command(ctx context.Context, line string, flags ...string) *exec.Cmd {
 	args := append([]string{"-o", "BatchMode=yes", "-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=2"}, flags...)
 	if path := h.controlPath(); path != "" {
@@ -125,7 +128,8 @@ func (h *host) command(ctx context.Context, line string, flags ...string) *exec.
 	return cmd
 }
 
-// dial runs the outpost over there, and brings the program first if it is not there.
+// dial connects to the outpost on the host. If gc's program is not installed there, dial copies it
+// first.
 func (h *host) dial(ctx context.Context) (io.ReadWriteCloser, error) {
 	if h.cfg.Dir != "" {
 		if err := os.MkdirAll(h.cfg.Dir, 0o700); err != nil {
@@ -144,18 +148,18 @@ func (h *host) dial(ctx context.Context) (io.ReadWriteCloser, error) {
 		conn, err = h.serve(ctx, program)
 	}
 	if err != nil {
-		return nil, err // and no interface that holds a nil
+		return nil, err // conn is a nil pointer and must not become an interface
 	}
 	return conn, nil
 }
 
-// serve connects to an outpost that runs the program with the given checksum.
+// serve starts an outpost from the program with the given checksum, and connects to it.
 func (h *host) serve(ctx context.Context, program string) (*connection, error) {
 	conn, err := start(h.command(context.WithoutCancel(ctx), h.run(program, "serve", `"$folder"`, h.cfg.Place)))
 	if err != nil {
-		return nil, fmt.Errorf("ssh cannot be started: %w; install an ssh client", err)
+		return nil, fmt.Errorf("cannot start ssh: %w; install an ssh client", err)
 	}
-	stop := context.AfterFunc(ctx, func() { conn.Close() }) //nolint:errcheck // Await sees it
+	stop := context.AfterFunc(ctx, func() { conn.Close() }) //nolint:errcheck // Await returns the error
 	err = remote.Await(conn)
 	if !stop() {
 		return nil, context.Cause(ctx)
@@ -166,7 +170,7 @@ func (h *host) serve(ctx context.Context, program string) (*connection, error) {
 	return conn, nil
 }
 
-// attach connects the terminal of this process.
+// attach connects the terminal of this process to the session.
 func (h *host) attach(ctx context.Context, name string, opts runtime.AttachOptions) error {
 	program, err := h.installed(ctx)
 	if err != nil {

@@ -169,8 +169,8 @@ func TestWhatGoesWrong(t *testing.T) {
 		"noise for ever": {"exec yes", "KiB"},
 		"another kind":   {`echo Plan9 mips; exit 87`, "plan9/mips"},
 		"disk full":      {`case $line in *part-*) echo 'cat: write error: No space left on device' >&2; exit 1 ;; esac`, "No space left"},
-		"cut off":        {`case $line in *part-*) head -c 100000 | sh -c "$line"; exit ;; esac`, "cut off"},
-		"not writable":   {`export XDG_CACHE_HOME=/proc/no`, "cannot bring gc"},
+		"is incomplete":        {`case $line in *part-*) head -c 100000 | sh -c "$line"; exit ;; esac`, "cut off"},
+		"not writable":   {`export XDG_CACHE_HOME=/proc/no`, "cannot copy gc"},
 		"too old":        {`case $line in *"outpost serve"*) printf '\n--gc-outpost--\n'; echo garbage; exit ;; esac`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -188,7 +188,7 @@ func TestWhatGoesWrong(t *testing.T) {
 				t.Errorf("the error has %d bytes", len(err.Error()))
 			}
 			for _, name := range b.programs() {
-				if strings.HasPrefix(name, "part") || c.want == "cut off" {
+				if strings.HasPrefix(name, "part") || c.want == "is incomplete" {
 					t.Errorf("%s stays over there", name)
 				}
 			}

@@ -10,22 +10,22 @@ import (
 	"unicode/utf8"
 )
 
-// Target is where an ssh command leads: [user@]host[:port]. An IPv6 address stands in
-// brackets if a port follows.
+// Target is the destination of an ssh command: [user@]host[:port]. An IPv6 address with a port is
+// in brackets.
 type Target struct {
-	User string // empty: as the user's ssh configuration says
+	User string // empty means the user of the ssh configuration
 	Host string
-	Port int // 0: the same
+	Port int // 0 means the port of the ssh configuration
 }
 
-// ParseTarget reads a target. Whatever ssh could take for an option is refused.
+// ParseTarget parses a target. It refuses text that ssh could read as an option.
 func ParseTarget(text string) (Target, error) {
 	var t Target
 	host := text
 	if user, rest, ok := strings.Cut(text, "@"); ok {
 		t.User, host = user, rest
-		if user == "" || strings.ContainsFunc(user, unfit) || strings.Contains(user, ":") {
-			return t, fmt.Errorf("ssh target %q: %q is not a user", text, user)
+		if user == "" || strings.ContainsFunc(user, isUnusable) || strings.Contains(user, ":") {
+			return t, fmt.Errorf("ssh target %q: %q is not a user name", text, user)
 		}
 	}
 	host, port, err := cutPort(host)
@@ -39,7 +39,7 @@ func ParseTarget(text string) (Target, error) {
 	return t, nil
 }
 
-// cutPort splits host and port, and checks both.
+// cutPort returns host and port of text, and checks both. The port is 0 if text has none.
 func cutPort(text string) (host string, port int, err error) {
 	inside, after, bracketed := strings.Cut(strings.TrimPrefix(text, "["), "]")
 	switch {
@@ -59,7 +59,7 @@ func cutPort(text string) (host string, port int, err error) {
 		host, _, _ = strings.Cut(text, ":")
 		text = text[len(host):]
 	}
-	if host == "" || strings.ContainsFunc(host, unfit) {
+	if host == "" || strings.ContainsFunc(host, isUnusable) {
 		return "", 0, fmt.Errorf("%q is not a host", host)
 	}
 	if text == "" {
@@ -73,12 +73,12 @@ func cutPort(text string) (host string, port int, err error) {
 	return host, port, nil
 }
 
-// unfit is true for what no user and no host has.
-func unfit(r rune) bool {
+// isUnusable reports whether r cannot be in a user name or a host name.
+func isUnusable(r rune) bool {
 	return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune("/@[]", r) || r == utf8.RuneError
 }
 
-// String writes the target as it is read.
+// String returns the target as text. [ParseTarget] reads it.
 func (t Target) String() string {
 	s := t.Host
 	if t.Port != 0 {
@@ -93,7 +93,7 @@ func (t Target) String() string {
 	return s
 }
 
-// args returns the target's arguments for ssh.
+// args returns the arguments of ssh for the target.
 func (t Target) args() []string {
 	var args []string
 	if t.Port != 0 {

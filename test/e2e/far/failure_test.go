@@ -164,7 +164,7 @@ func TestWhatStandsInTheWay(t *testing.T) {
 		"wrong key":       {edit: func(t *testing.T, f *sshServer) { f.write(t, "authorized", "") }, want: "ssh agent"},
 		"no listener":     {edit: func(_ *testing.T, f *sshServer) { f.down() }, want: "refused"},
 		"no such host":    {o: options{ssh: " ProxyCommand false\n"}, want: "ssh: "},
-		"not writable":    {o: options{cache: "/proc/no"}, want: "cannot bring gc"},
+		"not writable":    {o: options{cache: "/proc/no"}, want: "cannot copy gc"},
 		"no room for gc":  {o: options{cache: "disk"}, want: "No space left"},
 		"no room to talk": {o: options{sshd: "ForceCommand exit 3\n"}, want: "no outpost answered"},
 	} {
