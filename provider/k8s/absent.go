@@ -8,17 +8,18 @@ import (
 	"gascity/runtime"
 )
 
-// absent answers extensions for a session whose pod cannot be asked, and why.
+// absent implements the extensions for a session whose pod cannot be reached. Its methods return
+// err, the reason.
 type absent struct {
 	*Provider
 
 	err error
 }
 
-// Route ends the way.
+// Route returns nil, so that the search for extensions stops here.
 func (a absent) Route(string) runtime.Provider { return nil }
 
-// outcome returns that of a prompt for a missing session.
+// outcome returns the outcome of a prompt: absent if the session does not exist, else refused.
 func (a absent) outcome() (runtime.Outcome, error) {
 	if runtime.IsSessionGone(a.err) {
 		return runtime.Outcome{State: runtime.OutcomeAbsent}, nil
@@ -31,7 +32,8 @@ func (a absent) Deliver(context.Context, string, runtime.Delivery) (runtime.Outc
 	return a.outcome()
 }
 
-// Settle implements runtime.Settler. The outcome of a prompt is not known here.
+// Settle implements runtime.Settler. The outcome of a delivery to an unreachable pod is
+// unconfirmed.
 func (a absent) Settle(context.Context, string, runtime.Delivery) (runtime.Outcome, error) {
 	if runtime.IsSessionGone(a.err) {
 		return a.outcome()

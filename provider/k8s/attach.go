@@ -21,7 +21,7 @@ import (
 	"gascity/runtime"
 )
 
-// attach connects the terminal of this process.
+// attach connects the terminal of this process to the session in the pod.
 func (p *Provider) attach(ctx context.Context, pod *corev1.Pod, name string, opts runtime.AttachOptions) error {
 	fail := func(err error) error { return &runtime.Error{Op: "attach to", Session: name, Err: err} }
 	in := int(os.Stdin.Fd())
@@ -39,11 +39,11 @@ func (p *Provider) attach(ctx context.Context, pod *corev1.Pod, name string, opt
 	argv := append([]string{"/bin/sh", "-c", `echo $$ >"$1" && shift && TERM=$0 exec "$@"`, cmp.Or(p.cfg.Terminal, "xterm"), mark}, p.program(pod, args...)...)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	watch, err := p.cluster.connect(ctx, pod.Name, containerAgent, []string{"/bin/sh", "-c", hangUp, mark})
+	watcher, err := p.cluster.connect(ctx, pod.Name, containerAgent, []string{"/bin/sh", "-c", hangUp, mark})
 	if err != nil {
 		return fail(err)
 	}
-	defer watch.dismiss()
+	defer watcher.dismiss()
 	streams := remotecommand.StreamOptions{Stdin: os.Stdin, Stdout: os.Stdout, Tty: true, TerminalSizeQueue: newSizes(ctx, in)}
 	executor, err := p.cluster.executor(pod.Name, containerAgent, streams, argv)
 	if err != nil {
@@ -58,7 +58,7 @@ func (p *Provider) attach(ctx context.Context, pod *corev1.Pod, name string, opt
 		return fail(err)
 	}
 	if exit, ok := errors.AsType[utilexec.CodeExitError](err); ok {
-		return fail(fmt.Errorf("it ended with code %d", exit.Code))
+		return fail(fmt.Errorf("attach in the pod exited with code %d", exit.Code))
 	}
 	if err != nil {
 		return fail(fmt.Errorf("%w: %w", runtime.ErrRuntimeUnavailable, err))
@@ -66,14 +66,16 @@ func (p *Provider) attach(ctx context.Context, pod *corev1.Pod, name string, opt
 	return nil
 }
 
-// hangUp is what runs beside an attachment in its pod: it ends that when this process, or the
-// way here, is lost, as the end of a terminal would. A process with a terminal in a pod outlives
-// the exec that began it, and would count as attached for ever.
-const hangUp = `while read -r word; do [ "$word" != over ] || exec rm -f "$0"; done; read -r pid <"$0" && kill -HUP "$pid"; exec rm -f "$0"`
+// hangUp is a shell script that runs in the pod beside an attachment. When this process exits or
+// the connection is lost, it sends SIGHUP to the attached process, as a closed terminal would.
+// Without it, a process with a terminal in a pod would outlive its exec and count as attached
+// without end.
+const hangUp = `while read -r word; do [ "$word" != done ] || exec rm -f "$0"; done; read -r pid <"$0" && kill -HUP "$pid"; exec rm -f "$0"`
 
-// dismiss notifies it that the attachment has ended.
+// dismiss notifies the hangUp script that the attachment has ended, waits at most 2 s for its exit
+// and closes the connection.
 func (c *connection) dismiss() {
-	if _, err := io.WriteString(c, "over\n"); err == nil {
+	if _, err := io.WriteString(c, "done\n"); err == nil {
 		limit := time.NewTimer(2 * time.Second)
 		defer limit.Stop()
 		select {
@@ -84,9 +86,9 @@ func (c *connection) dismiss() {
 	c.Close() //nolint:errcheck // never fails
 }
 
-// sizes reports the size of a terminal, now and each time that it changes.
+// sizes reports the size of a terminal, first at once and then at each change.
 type sizes struct {
-	ctx     context.Context //nolint:containedctx // the library asks without one
+	ctx     context.Context //nolint:containedctx // the library calls Next without a ctx
 	fd      int
 	changes chan os.Signal
 }
@@ -95,11 +97,11 @@ func newSizes(ctx context.Context, fd int) *sizes {
 	s := &sizes{ctx: ctx, fd: fd, changes: make(chan os.Signal, 1)}
 	signal.Notify(s.changes, syscall.SIGWINCH)
 	context.AfterFunc(ctx, func() { signal.Stop(s.changes) })
-	s.changes <- syscall.SIGWINCH // now
+	s.changes <- syscall.SIGWINCH // report the first size at once
 	return s
 }
 
-// Next waits for a change. Nil says that there will be none.
+// Next waits for a change and returns the new size. It returns nil when the context ends.
 func (s *sizes) Next() *remotecommand.TerminalSize {
 	for {
 		select {
@@ -108,7 +110,7 @@ func (s *sizes) Next() *remotecommand.TerminalSize {
 			return nil
 		}
 		if width, height, err := term.GetSize(s.fd); err == nil && width > 0 && height > 0 {
-			return &remotecommand.TerminalSize{Width: uint16(width), Height: uint16(height)} //nolint:gosec // a terminal's
+			return &remotecommand.TerminalSize{Width: uint16(width), Height: uint16(height)} //nolint:gosec // the size of a terminal fits
 		}
 	}
 }

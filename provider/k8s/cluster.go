@@ -24,61 +24,62 @@ import (
 	"gascity/runtime"
 )
 
-// cluster speaks to the API server: pods and events of one namespace. Nothing is read or
-// connected before the first request.
+// cluster sends requests to the API server: pods, events and leases of one namespace. It reads its
+// configuration at the first request.
 type cluster struct {
 	settings Settings
 
-	mu   sync.Mutex
-	line *line // nil until it is read
+	mu  sync.Mutex
+	api *apiConfig // nil until it is read
 }
 
-// line is the way to the API server.
-type line struct {
-	config *rest.Config
-	http   *http.Client
-	space  string
+// apiConfig is the client configuration for the API server.
+type apiConfig struct {
+	config    *rest.Config
+	http      *http.Client
+	namespace string
 }
 
-// requestTimeout bounds one request that is no watch.
+// requestTimeout is the limit for one request. It does not apply to a watch.
 const requestTimeout = 30 * time.Second
 
-// errSilent is the end of that time. Whether the request did what it ought to is not known.
-var errSilent = fmt.Errorf("%w: the cluster did not answer within %v (kubectl get --raw /readyz shows how it is)", runtime.ErrRuntimeUnavailable, requestTimeout)
+// errNoAnswer is the cause when requestTimeout ends. The server may or may not have processed the
+// request.
+var errNoAnswer = fmt.Errorf("%w: the cluster did not answer within %v (kubectl get --raw /readyz shows its state)", runtime.ErrRuntimeUnavailable, requestTimeout)
 
 func withRequestTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, requestTimeout, errSilent)
+	return context.WithTimeoutCause(ctx, requestTimeout, errNoAnswer)
 }
 
-// open reads the client configuration: KUBECONFIG, the user's file, or that of the pod
-// that gc itself runs in.
-func (c *cluster) open() (*line, error) {
+// open reads the client configuration: KUBECONFIG, else the user's file, else the service account
+// of the pod that gc runs in.
+func (c *cluster) open() (*apiConfig, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.line != nil {
-		return c.line, nil
+	if c.api != nil {
+		return c.api, nil
 	}
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
 		clientcmd.NewDefaultClientConfigLoadingRules(), &clientcmd.ConfigOverrides{CurrentContext: c.settings.Context})
 	config, err := loader.ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("%w: there is no way to a cluster: %w", runtime.ErrRuntimeUnavailable, err)
+		return nil, fmt.Errorf("%w: cannot read a client configuration for a cluster: %w", runtime.ErrRuntimeUnavailable, err)
 	}
 	config.QPS, config.UserAgent = -1, "gc"
-	// The library prints the end of each connection on standard error, where a person's
-	// terminal may be. What matters comes as errors.
+	// The library logs the end of each connection to standard error, which may be a person's
+	// terminal. Errors that matter are returned.
 	klog.SetSlogLogger(slog.New(slog.DiscardHandler))
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
-		return nil, fmt.Errorf("%w: there is no way to a cluster: %w", runtime.ErrRuntimeUnavailable, err)
+		return nil, fmt.Errorf("%w: cannot read a client configuration for a cluster: %w", runtime.ErrRuntimeUnavailable, err)
 	}
-	c.line = &line{config, client, cmp.Or(c.settings.Namespace, "gc")}
-	return c.line, nil
+	c.api = &apiConfig{config, client, cmp.Or(c.settings.Namespace, "gc")}
+	return c.api, nil
 }
 
-// address returns that of something in the namespace.
-func (l *line) address(query url.Values, parts ...string) (*url.URL, error) {
-	base, _, err := rest.DefaultServerUrlFor(l.config)
+// address returns the URL of a resource in the namespace.
+func (a *apiConfig) address(query url.Values, parts ...string) (*url.URL, error) {
+	base, _, err := rest.DefaultServerUrlFor(a.config)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", runtime.ErrRuntimeUnavailable, err)
 	}
@@ -86,13 +87,13 @@ func (l *line) address(query url.Values, parts ...string) (*url.URL, error) {
 	if parts[0] == leases {
 		group = []string{"apis", "coordination.k8s.io", "v1"}
 	}
-	out := base.JoinPath(slices.Concat(group, []string{"namespaces", l.space}, parts)...)
+	out := base.JoinPath(slices.Concat(group, []string{"namespaces", a.namespace}, parts)...)
 	out.RawQuery = query.Encode()
 	return out, nil
 }
 
-// send makes one request. The answer's body is the caller's to close, and its status is
-// a good one.
+// send sends one request and returns its response, which has a 2xx status. The caller must close
+// the body.
 func (c *cluster) send(ctx context.Context, method string, body any, query url.Values, parts ...string) (*http.Response, error) {
 	l, err := c.open()
 	if err != nil {
@@ -132,7 +133,7 @@ func (c *cluster) send(ctx context.Context, method string, body any, query url.V
 	return nil, refusal(response)
 }
 
-// apiRequest is one request that is no watch.
+// apiRequest is one request that is not a watch.
 type apiRequest struct {
 	method string
 	body   any
@@ -140,7 +141,7 @@ type apiRequest struct {
 	parts  []string
 }
 
-// callAPI makes a request and reads its answer.
+// callAPI sends a request and decodes its response.
 func callAPI[T any](ctx context.Context, c *cluster, a apiRequest) (*T, error) {
 	response, err := c.send(ctx, a.method, a.body, a.query, a.parts...)
 	if err != nil {
@@ -149,7 +150,7 @@ func callAPI[T any](ctx context.Context, c *cluster, a apiRequest) (*T, error) {
 	defer response.Body.Close()
 	var out T
 	if err := json.NewDecoder(response.Body).Decode(&out); err != nil {
-		return nil, fmt.Errorf("%w: the cluster's answer was cut off: %w", runtime.ErrRuntimeUnavailable, err)
+		return nil, fmt.Errorf("%w: the cluster's answer is incomplete or not valid JSON: %w", runtime.ErrRuntimeUnavailable, err)
 	}
 	return &out, nil
 }
@@ -166,15 +167,16 @@ func (c *cluster) create(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, err
 	return onePod(callAPI[corev1.Pod](ctx, c, apiRequest{http.MethodPost, pod, nil, []string{"pods"}}))
 }
 
-// onePod refuses an answer that somebody on the way has made up.
+// onePod returns an error if the response does not come from an API server. A proxy may have made
+// it.
 func onePod(pod *corev1.Pod, err error) (*corev1.Pod, error) {
 	if err == nil && (pod.UID == "" || pod.ResourceVersion == "") {
-		return nil, fmt.Errorf("%w: the answer is not from an API server (is a proxy in between?)", runtime.ErrRuntimeUnavailable)
+		return nil, fmt.Errorf("%w: the answer is not from an API server (is there a proxy in between?)", runtime.ErrRuntimeUnavailable)
 	}
 	return pod, err
 }
 
-// remove deletes the pod with that identity and no other. One that is gone is no error.
+// remove deletes the pod with the UID of pod. It returns nil if that pod does not exist any more.
 func (c *cluster) remove(ctx context.Context, pod *corev1.Pod, grace int64) error {
 	ctx, cancel := withRequestTimeout(ctx)
 	defer cancel()
@@ -197,7 +199,7 @@ func (c *cluster) list(ctx context.Context, city string) (*corev1.PodList, error
 	defer cancel()
 	list, err := callAPI[corev1.PodList](ctx, c, apiRequest{http.MethodGet, nil, url.Values{"labelSelector": {selector(city)}}, []string{"pods"}})
 	if err == nil && (list.Kind != "PodList" || list.ResourceVersion == "") {
-		return nil, fmt.Errorf("%w: the answer is not from an API server (is a proxy in between?)", runtime.ErrRuntimeUnavailable)
+		return nil, fmt.Errorf("%w: the answer is not from an API server (is there a proxy in between?)", runtime.ErrRuntimeUnavailable)
 	}
 	return list, err
 }
@@ -212,13 +214,14 @@ func (c *cluster) watch(ctx context.Context, city, version string) (*http.Respon
 	}, "pods")
 }
 
-// warnings returns what the cluster says of a pod, the newest last.
+// warnings returns the warning events about a pod, the newest last. It returns nil if the request
+// fails.
 func (c *cluster) warnings(ctx context.Context, pod *corev1.Pod) []string {
 	ctx, cancel := withRequestTimeout(ctx)
 	defer cancel()
 	list, err := callAPI[corev1.EventList](ctx, c, apiRequest{http.MethodGet, nil, url.Values{"fieldSelector": {"involvedObject.uid=" + string(pod.UID)}}, []string{"events"}})
 	if err != nil {
-		return nil // it is only explained less
+		return nil // the warnings only add an explanation
 	}
 	slices.SortStableFunc(list.Items, func(a, b corev1.Event) int { return a.LastTimestamp.Compare(b.LastTimestamp.Time) })
 	var out []string

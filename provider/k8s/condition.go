@@ -12,43 +12,43 @@ import (
 	"gascity/runtime"
 )
 
-// Phase is how far a pod is.
+// Phase is the progress of a pod.
 type Phase string
 
 // The phases of a pod, in their order.
 const (
-	Scheduling Phase = "scheduling" // no node has it
-	Pulling    Phase = "pulling"    // images and volumes are brought to its node
-	Preparing  Phase = "preparing"  // its init containers run
-	Running    Phase = "running"    // its first process runs
-	Ended      Phase = "ended"      // nothing runs in it any more
-	Leaving    Phase = "leaving"    // it was asked to end
+	Scheduling Phase = "scheduling" // the pod has no node
+	Pulling    Phase = "pulling"    // the node pulls images and mounts volumes
+	Preparing  Phase = "preparing"  // the init containers run
+	Running    Phase = "running"    // the agent's container runs
+	Ended      Phase = "ended"      // all containers have terminated
+	Leaving    Phase = "leaving"    // the pod is being deleted
 )
 
-// The reasons for which a pod is not what it ought to be.
+// The reasons for a problem of a pod, and for a refused request.
 var (
-	ErrUnschedulable = errors.New("no node takes the pod")
+	ErrUnschedulable = errors.New("no node can run the pod")
 	ErrImagePull     = errors.New("the image cannot be pulled")
-	ErrImageNever    = errors.New("the image is not on the node, and may not be pulled")
+	ErrImageNever    = errors.New("the image is not on the node, and the pull policy does not allow to pull it")
 	ErrBadImage      = errors.New("the image's name is invalid")
-	ErrCannotRun     = errors.New("the container cannot be made")
-	ErrCrashLoop     = errors.New("a container ends again and again")
-	ErrOutOfMemory   = errors.New("a container used more memory than it may")
+	ErrCannotRun     = errors.New("the container cannot be created or started")
+	ErrCrashLoop     = errors.New("a container exits repeatedly")
+	ErrOutOfMemory   = errors.New("a container exceeded its memory limit")
 	ErrEvicted       = errors.New("the pod was evicted from its node")
 	ErrNodeLost      = errors.New("the pod's node does not answer")
 	ErrPodEnded      = errors.New("the pod has ended")
 	ErrQuota         = errors.New("a quota of the namespace is used up")
 	ErrNotAdmitted   = errors.New("the cluster does not admit the pod")
-	ErrLogin         = errors.New("the cluster does not accept who asks")
-	ErrForbidden     = errors.New("the cluster does not allow it")
-	ErrNoNamespace   = errors.New("the namespace is not there")
-	ErrInvalidPod    = errors.New("the cluster finds the pod faulty")
+	ErrLogin         = errors.New("the cluster does not accept the credentials")
+	ErrForbidden     = errors.New("the cluster does not allow the request")
+	ErrNoNamespace   = errors.New("the namespace does not exist")
+	ErrInvalidPod    = errors.New("the cluster rejects the pod as invalid")
 )
 
-// ReasonError is one of the reasons above with the cluster's own words.
+// ReasonError is one of the reasons above with the message of the cluster.
 type ReasonError struct {
 	Kind error  // one of the reasons
-	Text string // what the cluster said
+	Text string // message of the cluster
 }
 
 func (e *ReasonError) Error() string {
@@ -62,27 +62,27 @@ func (e *ReasonError) Error() string {
 	return text
 }
 
-// remedy returns what a person may do about it.
+// remedy returns advice for a person, or "" if there is none for this reason.
 func (e *ReasonError) remedy() string {
 	switch {
 	case errors.Is(e.Kind, ErrUnschedulable):
-		return "lower the agent's requests, make room, or correct node selector and tolerations; kubectl describe nodes shows what is free"
+		return "lower the agent's requests, free resources, or correct node selector and tolerations; kubectl describe nodes shows free resources"
 	case errors.Is(e.Kind, ErrImagePull):
-		return "check the image's name, that nodes reach its registry, and imagePullSecrets in the template"
+		return "check the image's name, the access of the nodes to its registry, and imagePullSecrets in the template"
 	case errors.Is(e.Kind, ErrImageNever):
-		return "load it onto the nodes, or change GC_K8S_PULL_POLICY"
+		return "load the image onto the nodes, or change GC_K8S_PULL_POLICY"
 	case errors.Is(e.Kind, ErrBadImage):
 		return "correct image in [session.k8s]"
 	case errors.Is(e.Kind, ErrCannotRun):
-		return "check what the pod mounts and refers to, its security context, and that the image has a shell"
+		return "check the volumes, secrets and config maps of the pod and its security context; the image must have a shell"
 	case errors.Is(e.Kind, ErrCrashLoop):
-		return "the image needs a shell, or gc in its PATH where it is prebaked"
+		return "the image needs a shell; with prebaked it needs gc in its PATH"
 	case errors.Is(e.Kind, ErrOutOfMemory):
 		return "raise mem_limit in [session.k8s]"
 	case errors.Is(e.Kind, ErrEvicted):
-		return "raise what it requests if its node was short of it; kubectl describe node shows it"
+		return "if its node was short of a resource, raise the request for it; kubectl describe node shows the reason"
 	case errors.Is(e.Kind, ErrNodeLost):
-		return "kubectl get nodes shows how it is"
+		return "kubectl get nodes shows its state"
 	}
 	return ""
 }
@@ -90,28 +90,27 @@ func (e *ReasonError) remedy() string {
 // Unwrap returns the reason.
 func (e *ReasonError) Unwrap() error { return e.Kind }
 
-// Condition is what a pod's status says.
+// Condition is the interpretation of a pod's status.
 type Condition struct {
 	Phase       Phase
-	Err         error         // why it does not get on, a [ReasonError]; nil if nothing is wrong
-	Recoverable bool          // waiting may help
-	Exit        *runtime.Exit // how the agent's container ended
+	Err         error         // the problem of the pod, a [ReasonError]; nil if there is none
+	Recoverable bool          // the problem may disappear without action
+	Exit        *runtime.Exit // how the agent's container terminated; nil if it did not
 	Node        string
 }
 
-// Judge reads a pod. Events are what the cluster reported about it, the newest
-// last.
+// Judge returns the condition of a pod. events are the warnings about the pod, the newest last.
 func Judge(pod *corev1.Pod, events []string) Condition {
 	c := Condition{Node: pod.Spec.NodeName, Recoverable: true}
-	said := ""
+	lastEvent := ""
 	if len(events) > 0 {
-		said = events[len(events)-1]
+		lastEvent = events[len(events)-1]
 	}
 	c.Exit = exitOf(pod)
 	switch {
 	case pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded:
 		c.Phase, c.Recoverable = Ended, false
-		c.Err = whyEnded(pod, said)
+		c.Err = endReason(pod, lastEvent)
 	case pod.DeletionTimestamp != nil:
 		c.Phase, c.Recoverable = Leaving, false
 		c.Err = &ReasonError{ErrPodEnded, "it was deleted"}
@@ -131,13 +130,13 @@ func Judge(pod *corev1.Pod, events []string) Condition {
 			}
 		}
 	default:
-		c.containers(pod, said)
+		c.judgeContainers(pod, lastEvent)
 	}
 	return c
 }
 
-// containers judges a pod that has a node.
-func (c *Condition) containers(pod *corev1.Pod, said string) {
+// judgeContainers sets phase and error of a pod that has a node.
+func (c *Condition) judgeContainers(pod *corev1.Pod, lastEvent string) {
 	c.Phase = Pulling
 	for i := range pod.Status.InitContainerStatuses {
 		if pod.Status.InitContainerStatuses[i].State.Running != nil {
@@ -152,21 +151,21 @@ func (c *Condition) containers(pod *corev1.Pod, said string) {
 	}
 	for _, list := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for i := range list {
-			if c.waiting(&list[i], said); c.Err != nil {
+			if c.judgeContainer(&list[i], lastEvent); c.Err != nil {
 				return
 			}
 		}
 	}
-	if c.Phase == Pulling && said != "" && strings.Contains(said, "Failed") {
-		c.Err = &ReasonError{ErrCannotRun, said}
+	if c.Phase == Pulling && lastEvent != "" && strings.Contains(lastEvent, "Failed") {
+		c.Err = &ReasonError{ErrCannotRun, lastEvent}
 	}
 }
 
-// waiting judges a container that does not run.
-func (c *Condition) waiting(status *corev1.ContainerStatus, said string) {
+// judgeContainer sets the error of a container that does not run.
+func (c *Condition) judgeContainer(status *corev1.ContainerStatus, lastEvent string) {
 	if w := status.State.Waiting; w != nil {
-		fail := func(kind error, hope bool) {
-			c.Err, c.Recoverable = &ReasonError{kind, w.Reason + ": " + cmp.Or(w.Message, said)}, hope
+		fail := func(kind error, recoverable bool) {
+			c.Err, c.Recoverable = &ReasonError{kind, w.Reason + ": " + cmp.Or(w.Message, lastEvent)}, recoverable
 		}
 		switch w.Reason {
 		case "ErrImageNeverPull":
@@ -193,8 +192,8 @@ func (c *Condition) waiting(status *corev1.ContainerStatus, said string) {
 
 func outOfMemory(t *corev1.ContainerStateTerminated) bool { return t != nil && t.Reason == "OOMKilled" }
 
-// whyEnded says why nothing runs any more.
-func whyEnded(pod *corev1.Pod, said string) error {
+// endReason returns the reason why all containers of a pod have terminated.
+func endReason(pod *corev1.Pod, lastEvent string) error {
 	if pod.Status.Reason == "Evicted" || disruption(pod) != "" {
 		return &ReasonError{ErrEvicted, cmp.Or(pod.Status.Message, disruption(pod))}
 	}
@@ -214,10 +213,10 @@ func whyEnded(pod *corev1.Pod, said string) error {
 			}
 		}
 	}
-	return &ReasonError{ErrPodEnded, cmp.Or(pod.Status.Message, pod.Status.Reason, said)}
+	return &ReasonError{ErrPodEnded, cmp.Or(pod.Status.Message, pod.Status.Reason, lastEvent)}
 }
 
-// disruption returns what the cluster says of a pod that it takes away.
+// disruption returns the message of the cluster about a pod that it evicts or preempts, or "".
 func disruption(pod *corev1.Pod) string {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
@@ -227,8 +226,8 @@ func disruption(pod *corev1.Pod) string {
 	return ""
 }
 
-// evictionReason is why the cluster ends, or has ended, a pod that ran: by eviction, for one of higher
-// priority, with its node. Empty if it does not.
+// evictionReason returns why the cluster stops, or has stopped, a pod: eviction, preemption or a
+// drained node. It returns "" if the cluster does not stop the pod.
 func evictionReason(pod *corev1.Pod) string {
 	why := disruption(pod)
 	if why == "" || pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodFailed {
@@ -237,7 +236,7 @@ func evictionReason(pod *corev1.Pod) string {
 	return (&ReasonError{ErrEvicted, why}).Error()
 }
 
-// nodeLost reports whether the cluster has lost sight of a pod's node.
+// nodeLost reports whether the pod's node does not answer the cluster.
 func nodeLost(pod *corev1.Pod) bool {
 	if pod.Status.Reason == "NodeLost" {
 		return true
@@ -255,7 +254,7 @@ func nodeLost(pod *corev1.Pod) bool {
 	return false
 }
 
-// exitOf returns how the agent's container ended.
+// exitOf returns how the agent's container terminated, or nil if it did not.
 func exitOf(pod *corev1.Pod) *runtime.Exit {
 	for i := range pod.Status.ContainerStatuses {
 		status := &pod.Status.ContainerStatuses[i]
@@ -274,7 +273,7 @@ func exitOf(pod *corev1.Pod) *runtime.Exit {
 	return nil
 }
 
-// reasonOf is why a pod ended that did not by its own will.
+// reasonOf returns why a pod stopped for a reason outside the agent, or "".
 func reasonOf(pod *corev1.Pod) string {
 	if why := evictionReason(pod); why != "" {
 		return why
@@ -282,13 +281,13 @@ func reasonOf(pod *corev1.Pod) string {
 	if pod.Status.Phase != corev1.PodFailed {
 		return ""
 	}
-	if err := whyEnded(pod, ""); !errors.Is(err, ErrPodEnded) {
+	if err := endReason(pod, ""); !errors.Is(err, ErrPodEnded) {
 		return err.Error()
 	}
 	return ""
 }
 
-// limit is how long a phase may last.
+// phaseLimit returns the limit of a phase.
 func (l Limits) phaseLimit(p Phase) time.Duration {
 	switch p {
 	case Scheduling:

@@ -1,10 +1,10 @@
-// Package k8s runs each agent in a pod of a Kubernetes cluster. Kubernetes schedules,
-// isolates and ends pods; inside, gc itself serves the agent's terminal (package remote),
-// reached through an exec into the container. An image needs a shell, and nothing of ours.
+// Package k8s runs each agent in a pod of a Kubernetes cluster. Kubernetes schedules, isolates and
+// removes pods. In the pod, gc serves the agent's terminal (package remote), and the driver
+// connects to it through an exec into the container. An image needs a shell, but no part of gc.
 //
-// One watch shows all pods of the city: whether a session is there is answered from it.
-// What cannot be seen is unknown, and nothing is ended for it.
+// One watch reports all pods of the city, and the driver answers from it whether a session exists.
+// A session that the watch cannot see is unknown, and the driver stops nothing because of that.
 //
-// What an agent is started with, its environment included, travels in the connection and
-// never reaches the cluster's store.
+// The agent's start configuration, including its environment, is sent over the exec connection. It
+// is never stored in the cluster.
 package k8s

@@ -16,8 +16,8 @@ import (
 	"gascity/runtime"
 )
 
-// executor runs a command in a container: by WebSocket, or by SPDY where the way there
-// does not let it through.
+// executor returns an executor for a command in a container. It uses WebSocket, or SPDY if a proxy
+// does not support WebSocket.
 func (c *cluster) executor(pod, container string, streams remotecommand.StreamOptions, argv []string) (remotecommand.Executor, error) {
 	line, err := c.open()
 	if err != nil {
@@ -46,7 +46,7 @@ func (c *cluster) executor(pod, container string, streams remotecommand.StreamOp
 	})
 }
 
-// run runs a command in a container to its end. Its exit code is no error.
+// run runs a command in a container and waits for its exit. A nonzero exit code is not an error.
 func (c *cluster) run(ctx context.Context, pod, container string, in io.Reader, argv ...string) (output string, code int, err error) {
 	var out, bad remote.Tail
 	streams := remotecommand.StreamOptions{Stdin: in, Stdout: &out, Stderr: &bad}
@@ -72,7 +72,7 @@ func (p *Provider) Exec(ctx context.Context, name string, argv []string) (output
 	const op = "exec in"
 	fail := func(err error) ([]byte, int, error) { return nil, 0, &runtime.Error{Op: op, Session: name, Err: err} }
 	if len(argv) == 0 {
-		return fail(errors.New("there is no command"))
+		return fail(errors.New("the command is empty"))
 	}
 	if _, err := p.atContext(ctx, op, name); err != nil {
 		return nil, 0, err
@@ -93,18 +93,20 @@ func (p *Provider) Exec(ctx context.Context, name string, argv []string) (output
 	return out.Bytes(), 0, nil
 }
 
-// connection is an exec whose standard input and output are those of the far end.
+// connection is an exec in a container. Its standard input and output are connected to the remote
+// process.
 type connection struct {
-	*io.PipeReader // its output
-	*io.PipeWriter // its input
+	*io.PipeReader // standard output of the process
+	*io.PipeWriter // standard input of the process
 
 	cancel context.CancelFunc
 	stderr remote.Tail
-	ended  chan struct{}
-	err    error // how it ended, once it has
+	ended  chan struct{} // closed when the exec has ended
+	err    error         // result of the exec, valid after ended is closed
 }
 
-// connect runs a command in a container as a connection, which outlives ctx.
+// connect starts a command in a container and returns its connection. The connection continues
+// after ctx ends.
 func (c *cluster) connect(ctx context.Context, pod, container string, argv []string) (*connection, error) {
 	input, writer := io.Pipe()
 	reader, output := io.Pipe()
@@ -129,7 +131,7 @@ func (c *cluster) connect(ctx context.Context, pod, container string, argv []str
 	return conn, nil
 }
 
-// endless reports the closing of a pipe as its end: the library would complain on
+// endless reports a closed pipe as end of file. Otherwise the library would log an error to
 // standard error.
 type endless struct{ *io.PipeReader }
 
@@ -145,7 +147,7 @@ func (c *connection) Read(p []byte) (int, error) { return c.PipeReader.Read(p) }
 
 func (c *connection) Write(p []byte) (int, error) { return c.PipeWriter.Write(p) }
 
-// Close ends the connection. The far end sees the end of its input.
+// Close closes the connection. The remote process reads the end of its input.
 func (c *connection) Close() error {
 	c.PipeWriter.Close() //nolint:errcheck // never fails
 	c.PipeReader.Close() //nolint:errcheck // never fails
@@ -154,12 +156,12 @@ func (c *connection) Close() error {
 	return nil
 }
 
-// failed returns why no outpost answered.
+// failed returns the reason why no outpost answered. cause is the error of the attempt.
 func (c *connection) failed(cause error) error {
 	c.Close() //nolint:errcheck // never fails
-	said := c.stderr.String()
+	stderr := c.stderr.String()
 	if printed, ok := errors.AsType[*remote.NoOutpostError](cause); ok && c.err != nil && !errors.Is(c.err, context.Canceled) {
-		return fmt.Errorf("%w: no outpost answers in the pod: %w; %s%s", runtime.ErrRuntimeUnavailable, c.err, printed.Printed, said)
+		return fmt.Errorf("%w: no outpost answers in the pod: %w; %s%s", runtime.ErrRuntimeUnavailable, c.err, printed.Printed, stderr)
 	}
-	return fmt.Errorf("%w; %s", cause, said)
+	return fmt.Errorf("%w; %s", cause, stderr)
 }

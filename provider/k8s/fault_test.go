@@ -52,7 +52,7 @@ func (r *rig) wantError(err, kind error, words ...string) {
 	}
 }
 
-// An API server that is asked too much is left alone as long as it wishes.
+// An API server that is too many requests is left alone as long as it wishes.
 func TestThrottledIsLeftAlone(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		busy := fault{times: 2, code: http.StatusTooManyRequests, reason: metav1.StatusReasonTooManyRequests, after: 20}
@@ -61,7 +61,7 @@ func TestThrottledIsLeftAlone(t *testing.T) {
 			f.verb = verb
 			r.api.inject(f)
 		}
-		r.wantError(r.wantUnknown("a"), runtime.ErrRuntimeUnavailable, "asked too much")
+		r.wantError(r.wantUnknown("a"), runtime.ErrRuntimeUnavailable, "too many requests")
 		<-time.After(time.Minute)
 		r.begin("a")
 		r.once("a")
@@ -219,7 +219,7 @@ func TestALostWatchIsUnknown(t *testing.T) {
 		heal := r.api.inject(fault{verb: "list", times: -1, code: 503, reason: metav1.StatusReasonServiceUnavailable})
 		r.api.cutWatches()
 		synctest.Wait()
-		r.wantError(r.wantUnknown("a"), runtime.ErrRuntimeUnavailable, "begun again")
+		r.wantError(r.wantUnknown("a"), runtime.ErrRuntimeUnavailable, "starts it again")
 		<-time.After(time.Second)
 		r.wantError(r.wantUnknown("a"), runtime.ErrRuntimeUnavailable, "/readyz")
 		if names, err := r.ListRunning(""); !errors.Is(err, runtime.ErrRuntimeUnavailable) {
@@ -316,7 +316,7 @@ func TestAStaleListIsUnknown(t *testing.T) {
 		heal := r.api.inject(fault{verb: "list", times: -1, versions: "100"})
 		r.api.cutWatches()
 		<-time.After(time.Minute)
-		r.wantError(r.wantUnknown("a"), runtime.ErrRuntimeUnavailable, "lags behind")
+		r.wantError(r.wantUnknown("a"), runtime.ErrRuntimeUnavailable, "lists the pods again")
 		r.wantError(r.Start(r.Context(), "a", r.agent()), runtime.ErrRuntimeUnavailable)
 		heal()
 		<-time.After(time.Minute)
@@ -412,7 +412,7 @@ func TestAPodThatNobodyStartsAnyMore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(r *rig) {
 				r.api.stays, r.api.stuck = phase != nil, phase
-				pod, err := manifest(order{city: "city", session: "a", place: "p", try: "another", settings: r.cfg.Settings, cfg: r.agent()})
+				pod, err := manifest(podSpec{city: "city", session: "a", place: "p", try: "another", settings: r.cfg.Settings, cfg: r.agent()})
 				if err == nil {
 					_, err = r.cluster.create(r.Context(), pod)
 				}

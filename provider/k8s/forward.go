@@ -12,8 +12,8 @@ import (
 	"gascity/runtime"
 )
 
-// missingIsNil turns the answer that there is no such session into success, for the
-// operations where it is one.
+// missingIsNil returns nil if err reports that the session does not exist, and err otherwise. It is
+// for operations that succeed without a session.
 func missingIsNil(err error) error {
 	if runtime.IsSessionGone(err) {
 		return nil
@@ -30,28 +30,28 @@ func (p *Provider) Interrupt(name string) error {
 	return w.client.Interrupt(name)
 }
 
-// IsRunning keeps the contract of runtime.Inspector.
+// IsRunning implements runtime.Inspector.
 func (p *Provider) IsRunning(name string) bool {
-	w, err := p.at("look at", name)
+	w, err := p.at("inspect", name)
 	return err == nil && w.client.IsRunning(name)
 }
 
-// IsAttached keeps the contract of runtime.Inspector.
+// IsAttached implements runtime.Inspector.
 func (p *Provider) IsAttached(name string) bool {
-	w, err := p.at("look at", name)
+	w, err := p.at("inspect", name)
 	return err == nil && w.client.IsAttached(name)
 }
 
-// ProcessAlive keeps the contract of runtime.Inspector.
+// ProcessAlive implements runtime.Inspector.
 func (p *Provider) ProcessAlive(name string, processNames []string) bool {
 	if len(processNames) == 0 {
 		return true // no check is possible
 	}
-	w, err := p.at("look at", name)
+	w, err := p.at("inspect", name)
 	return err == nil && w.client.ProcessAlive(name, processNames)
 }
 
-// maxParallelQueries is how many pods are asked at a time.
+// maxParallelQueries is the maximum number of concurrent queries to pods.
 const maxParallelQueries = 32
 
 // ListRunning implements runtime.Inspector.
@@ -63,7 +63,7 @@ func (p *Provider) ListRunning(prefix string) ([]string, error) {
 	}
 	var mu sync.Mutex
 	var names []string
-	var silent []error
+	var failures []error
 	var group errgroup.Group
 	group.SetLimit(maxParallelQueries)
 	for name, pod := range pods {
@@ -75,7 +75,7 @@ func (p *Provider) ListRunning(prefix string) ([]string, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
-				silent = append(silent, err)
+				failures = append(failures, err)
 			}
 			if slices.Contains(found, name) {
 				names = append(names, name)
@@ -83,20 +83,20 @@ func (p *Provider) ListRunning(prefix string) ([]string, error) {
 			return nil
 		})
 	}
-	_ = group.Wait() // errors are in silent
+	_ = group.Wait() // errors are in failures
 	slices.Sort(names)
 	switch {
-	case len(silent) > 0 && len(names) == 0:
-		return nil, &runtime.Error{Op: "list", Err: unknown(errors.Join(silent...))}
-	case len(silent) > 0:
-		return names, &runtime.PartialListError{Errs: silent}
+	case len(failures) > 0 && len(names) == 0:
+		return nil, &runtime.Error{Op: "list", Err: unknown(errors.Join(failures...))}
+	case len(failures) > 0:
+		return names, &runtime.PartialListError{Errs: failures}
 	}
 	return names, nil
 }
 
 // GetLastActivity implements runtime.Inspector.
 func (p *Provider) GetLastActivity(name string) (time.Time, error) {
-	w, err := p.at("look at", name)
+	w, err := p.at("inspect", name)
 	if err != nil {
 		return time.Time{}, missingIsNil(err)
 	}

@@ -18,7 +18,7 @@ func (r *rig) populate(count int) (names []string) {
 	r.Helper()
 	for i := range count {
 		name := fmt.Sprintf("worker-%03d", i)
-		pod, err := manifest(order{city: "city", session: name, place: "p", try: "t", settings: Settings{Image: "i"}, cfg: r.agent()})
+		pod, err := manifest(podSpec{city: "city", session: name, place: "p", try: "t", settings: Settings{Image: "i"}, cfg: r.agent()})
 		if err != nil {
 			r.Fatal(err)
 		}

@@ -11,10 +11,10 @@ import (
 	"gascity/internal/leaderelection"
 )
 
-// leases is the part of an address that is not among those of the core.
+// leases is the resource name of leases, which are not in the core API group.
 const leases = "leases"
 
-// Leases keeps the lease of a name in the namespace of the settings.
+// Leases returns the store of the lease with the given name, in the namespace of the settings.
 func Leases(s Settings, name string) leaderelection.Store {
 	return &leaseStore{&cluster{settings: s}, name}
 }
@@ -24,8 +24,8 @@ type leaseStore struct {
 	name    string
 }
 
-// leaseObject is a Lease of coordination.k8s.io/v1. The library's own type would link its
-// whole group.
+// leaseObject is a Lease of coordination.k8s.io/v1. The type of the library is not used, because it
+// would link its whole API group.
 type leaseObject struct {
 	metav1.TypeMeta `json:",inline"`
 	Metadata        metav1.ObjectMeta `json:"metadata"`
@@ -40,7 +40,8 @@ type leaseSpec struct {
 	Transitions int               `json:"leaseTransitions"`
 }
 
-// leaseLimit bounds one request: a holder that has to renew cannot wait long.
+// leaseLimit is the limit for one request. It is short, because a holder must renew the lease in
+// time.
 const leaseLimit = 3 * time.Second
 
 // Get implements leaderelection.Store.

@@ -15,65 +15,66 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Config is what the driver is opened with. ID, Place and Program are required.
+// Config configures the driver. ID, Place and Program are required.
 type Config struct {
 	Settings
 
-	// ID names the city in its namespace: one city has the same one always. Letters and digits.
+	// ID identifies the city in its namespace. It must be the same at each start of a city. It
+	// consists of letters and digits.
 	ID    string
-	Place string // the driver inside the pods
-	// Program is gc for this machine, which is brought into containers of the same kind;
-	// Programs are those for others, by "linux/arm64".
+	Place string // name of the driver inside the pods
+	// Program is the path of gc's program for this machine's platform. Programs holds the paths for
+	// other platforms; the key is like "linux/arm64". gc copies the fitting one into the pod.
 	Program  string
 	Programs map[string]string
-	// Worker is the socket of this city's worker API, empty if agents get none.
+	// Worker is the socket of this city's worker API. Empty means that agents get no worker API.
 	Worker string
-	// Terminal is the kind of this process's terminal, as TERM says it.
+	// Terminal is the value of TERM for this process's terminal.
 	Terminal string
 	Limits   Limits
 	Logger   *slog.Logger
 }
 
-// Settings say where pods run and what they are like. Empty means the default. Those of
-// one session may differ: variables in its environment win, see [Settings.With].
+// Settings configure the pods. An empty field means the default. Variables in the environment of a
+// session override some of them; see [Settings.With].
 type Settings struct {
-	Context        string // of the client configuration; empty is the current one
-	Namespace      string // empty is "gc"
+	Context        string // context of the client configuration; empty means the current one
+	Namespace      string // empty means "gc"
 	Image          string // required for a start
-	PullPolicy     string // as Kubernetes says it
-	CPURequest     string // empty is 500m
-	MemRequest     string // empty is 1Gi
-	CPULimit       string // empty is 2
-	MemLimit       string // empty is 4Gi
+	PullPolicy     string // value of imagePullPolicy
+	CPURequest     string // empty means 500m
+	MemRequest     string // empty means 1Gi
+	CPULimit       string // empty means 2
+	MemLimit       string // empty means 4Gi
 	ServiceAccount string
 	PriorityClass  string
 	NodeSelector   string // JSON, as in a pod
 	Tolerations    string // JSON
 	Affinity       string // JSON
-	// Template is a pod in JSON, or the path of a file with it: everything else that pods
-	// have, such as volumes and security contexts. What is in it wins over the defaults;
-	// its container "agent" is the agent's.
+	// Template is a pod in JSON, or the path of a file that contains one. It sets everything else,
+	// such as volumes and security contexts. Its values override the defaults. Its container
+	// "agent" is the agent's container.
 	Template string
-	Prebaked bool   // the image has gc in its PATH
-	Root     bool   // the agent's user, and the writing of the image, are the image's business
-	Claim    string // of a persistent volume for the working folder; empty is one that goes with the pod
+	Prebaked bool   // the image contains gc in its PATH
+	Root     bool   // the driver sets no user and no read-only root file system; the image decides
+	Claim    string // name of the persistent volume claim for the working directory; empty means a volume that is removed with the pod
 }
 
-// Limits bound the phases of a start. Zero means the default.
+// Limits are the limits for the phases of a start and for a stop. Zero means the default.
 type Limits struct {
-	Schedule time.Duration // until a node is found: 2 min
-	Pull     time.Duration // until images are there: 5 min
-	Prepare  time.Duration // until gc is there and its outpost answers: 2 min
-	Stop     time.Duration // until a pod is gone: 2 min
+	Schedule time.Duration // until the pod has a node; default 2 min
+	Pull     time.Duration // until images are pulled; default 5 min
+	Prepare  time.Duration // until gc is copied and its outpost answers; default 2 min
+	Stop     time.Duration // until a pod is deleted; default 2 min
 }
 
-func (l Limits) filled() Limits {
+func (l Limits) withDefaults() Limits {
 	return Limits{
 		cmp.Or(l.Schedule, 2*time.Minute), cmp.Or(l.Pull, 5*time.Minute), cmp.Or(l.Prepare, 2*time.Minute), cmp.Or(l.Stop, 2*time.Minute),
 	}
 }
 
-// Variables are the environment's names for settings.
+// variables returns the fields of the settings by the names of their environment variables.
 func (s *Settings) variables() map[string]*string {
 	return map[string]*string{
 		"GC_K8S_CONTEXT": &s.Context, "GC_K8S_NAMESPACE": &s.Namespace, "GC_K8S_IMAGE": &s.Image, "GC_K8S_PULL_POLICY": &s.PullPolicy,
@@ -84,9 +85,9 @@ func (s *Settings) variables() map[string]*string {
 	}
 }
 
-// With returns the settings as variables say them: an unset or empty one changes nothing.
-// Where a session runs cannot be said by the session: what a city has is found in one
-// namespace.
+// With returns the settings with the values of the variables in env. An unset or empty variable
+// changes nothing. A session cannot change context and namespace, because the driver finds all pods
+// of a city in one namespace; it uses these two settings of the city only.
 func (s Settings) With(env map[string]string) Settings {
 	for name, field := range s.variables() {
 		*field = cmp.Or(env[name], *field)
@@ -99,7 +100,7 @@ func (s Settings) With(env map[string]string) Settings {
 	return s
 }
 
-// Environ returns the variables of an environment that With knows.
+// Environ returns the variables of an environment whose names begin with GC_K8S_.
 func Environ(environ []string) map[string]string {
 	found := map[string]string{}
 	for _, entry := range environ {
@@ -112,10 +113,10 @@ func Environ(environ []string) map[string]string {
 
 const prefix = "GC_K8S_"
 
-// ErrNoImage says that no image for pods is configured.
-var ErrNoImage = errors.New("there is no image for its pod: set image in [session.k8s], or GC_K8S_IMAGE")
+// ErrNoImage reports that no image for pods is configured.
+var ErrNoImage = errors.New("no image is configured for its pod: set image in [session.k8s], or GC_K8S_IMAGE")
 
-// base returns the pod of the template, with what the other settings say in it.
+// base returns the pod of the template with the other settings applied.
 func (s Settings) base() (*corev1.Pod, error) {
 	pod, err := s.template()
 	if err != nil {
@@ -133,7 +134,7 @@ func (s Settings) base() (*corev1.Pod, error) {
 			continue
 		}
 		if err := json.Unmarshal([]byte(part.text), part.into); err != nil {
-			return nil, fmt.Errorf("%s is not the JSON of a pod's: %w", part.name, err)
+			return nil, fmt.Errorf("%s in [session.k8s] is not valid JSON for a pod: %w", part.name, err)
 		}
 	}
 	pod.Spec.ServiceAccountName = cmp.Or(s.ServiceAccount, pod.Spec.ServiceAccountName)
@@ -150,16 +151,16 @@ func (s Settings) template() (*corev1.Pod, error) {
 	if !strings.HasPrefix(strings.TrimSpace(s.Template), "{") {
 		var err error
 		if text, err = os.ReadFile(s.Template); err != nil {
-			return nil, fmt.Errorf("cannot read the template of pods: %w", err)
+			return nil, fmt.Errorf("cannot read the pod template: %w", err)
 		}
 	}
 	if err := json.Unmarshal(text, pod); err != nil {
-		return nil, fmt.Errorf("the template of pods is not the JSON of a pod: %w", err)
+		return nil, fmt.Errorf("the pod template is not the JSON of a pod: %w", err)
 	}
 	return pod, nil
 }
 
-// resources returns what the agent's container asks for and may use.
+// resources returns requests and limits of the agent's container.
 func (s Settings) resources() (corev1.ResourceRequirements, error) {
 	out := corev1.ResourceRequirements{Requests: corev1.ResourceList{}, Limits: corev1.ResourceList{}}
 	for _, row := range []struct {
@@ -179,7 +180,7 @@ func (s Settings) resources() (corev1.ResourceRequirements, error) {
 		}
 		row.list[row.name] = quantity
 	}
-	for name, request := range out.Requests { // a limit that was lowered holds for the default request, too
+	for name, request := range out.Requests { // a request must not exceed a limit that was lowered
 		if limit := out.Limits[name]; request.Cmp(limit) > 0 {
 			out.Requests[name] = limit
 		}
@@ -187,7 +188,7 @@ func (s Settings) resources() (corev1.ResourceRequirements, error) {
 	return out, nil
 }
 
-// labels returns a copy of the map with more in it.
+// withMore returns a copy of have with the entries of more added.
 func withMore(have, more map[string]string) map[string]string {
 	out := maps.Clone(have)
 	if out == nil {

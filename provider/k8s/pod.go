@@ -14,50 +14,52 @@ import (
 	"gascity/runtime"
 )
 
-// What a pod of ours is known by.
+// The labels and annotations of the driver's pods.
 const (
 	labelApp      = "app"
 	labelCity     = "gc-city"
 	labelSession  = "gc-session"
 	labelAgent    = "gc-agent"
-	annotationRaw = "gc-session-name" // the session's name as it is
-	annotationTry = "gc-start"        // which start made the pod
+	annotationRaw = "gc-session-name" // the unchanged name of the session
+	annotationTry = "gc-start"        // random id of the start that created the pod
 	appName       = "gc-agent"
 )
 
 // Names inside a pod.
 const (
 	containerAgent   = "agent"
-	containerProgram = "gc-program" // waits until the program is there
+	containerProgram = "gc-program" // waits until gc's program is copied
 
-	folderGC       = "/gc"        // ours
-	programPath    = "/gc/bin/gc" // brought here
+	folderGC       = "/gc"        // directory of gc
+	programPath    = "/gc/bin/gc" // gc's program, copied by the driver
 	homeFolder     = "/gc-home"
 	defaultWorkDir = "/workspace"
 )
 
-// defaultGrace is how many seconds a pod has to end that is evicted or deleted: for a turn that is under way,
-// see internal/driver/remote. It does not hold up gc, which ends the agent first.
+// defaultGrace is the termination grace period of a pod, in seconds. It lets a running turn finish
+// when the pod is evicted or deleted; see internal/driver/remote. A stop by gc does not wait for
+// it, because gc stops the agent first.
 const defaultGrace = int64(30)
 
-// labelLimit is how long a label's value and a host's name may be.
+// labelLimit is the maximum length of a label value and of a host name.
 const labelLimit = 63
 
-// podName returns the pod's name: readable in front, and different for each pair of city
-// and session by what is behind it.
+// podName returns the pod's name: a readable part of the session's name and a hash. The hash is
+// different for each pair of city and session.
 func podName(city, session string) string {
 	sum := sha256.Sum256([]byte(city + "\x00" + session))
-	tail := "-" + hex.EncodeToString(sum[:8])
-	return "gc-" + strings.TrimRight(cut(slug(session), labelLimit-len("gc-")-len(tail)), "-") + tail
+	suffix := "-" + hex.EncodeToString(sum[:8])
+	return "gc-" + strings.TrimRight(cut(slug(session), labelLimit-len("gc-")-len(suffix)), "-") + suffix
 }
 
-// outpostFolder returns where sessions are found again in a pod. Pods that share processes do
-// not share it.
+// outpostFolder returns the directory of an outpost in a pod. It depends on the pod, so pods that
+// share a volume do not share it.
 func outpostFolder(pod string) string {
 	return path.Join(folderGC, "outpost"+pod[strings.LastIndex(pod, "-"):])
 }
 
-// slug makes lower-case letters, digits and dashes of a session's name.
+// slug returns text with every character other than lower-case letters, digits and dashes replaced.
+// It converts upper-case letters, and returns "session" if nothing remains.
 func slug(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -74,7 +76,7 @@ func slug(text string) string {
 	return text
 }
 
-// label makes a label's value of any text.
+// label returns text as a valid value of a label.
 func label(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r < 0x80 && (r == '.' || r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z') {
@@ -87,17 +89,17 @@ func label(text string) string {
 
 func cut(text string, limit int) string { return text[:min(len(text), limit)] }
 
-// order is what a manifest is made of.
-type order struct {
+// podSpec is the input of manifest.
+type podSpec struct {
 	city, session, place, try string
 	settings                  Settings
 	cfg                       runtime.Config
-	grace                     time.Duration // that the pod has to end
+	grace                     time.Duration // the pod's termination grace period
 }
 
-// manifest returns the pod of a session. Nothing that the agent is started with is in it
-// but its working folder.
-func manifest(o order) (*corev1.Pod, error) {
+// manifest returns the pod of a session. Of the agent's start configuration it contains only the
+// working directory.
+func manifest(o podSpec) (*corev1.Pod, error) {
 	if o.settings.Image == "" {
 		return nil, ErrNoImage
 	}
@@ -124,13 +126,14 @@ func manifest(o order) (*corev1.Pod, error) {
 	o.container(&agent)
 	pod.Spec.Containers = append([]corev1.Container{agent}, pod.Spec.Containers...)
 	if !o.settings.Prebaked {
-		pod.Spec.InitContainers = append([]corev1.Container{o.waiting(&agent)}, pod.Spec.InitContainers...)
+		pod.Spec.InitContainers = append([]corev1.Container{o.programContainer(&agent)}, pod.Spec.InitContainers...)
 	}
 	return pod, nil
 }
 
-// agentOf returns the name of the agent that the session is of.
-func agentOf(o order) string {
+// agentOf returns the name of the session's agent, or the session's name if the environment has no
+// agent name.
+func agentOf(o podSpec) string {
 	for _, name := range []string{"GC_ALIAS", "GC_AGENT"} {
 		if value := o.cfg.Env[name]; value != "" {
 			return value
@@ -139,8 +142,8 @@ func agentOf(o order) string {
 	return o.session
 }
 
-// spec fills what concerns the whole pod.
-func (o order) spec(spec *corev1.PodSpec) {
+// spec sets the fields of the pod that do not belong to one container.
+func (o podSpec) spec(spec *corev1.PodSpec) {
 	if spec.RestartPolicy == "" {
 		spec.RestartPolicy = corev1.RestartPolicyNever
 	}
@@ -148,7 +151,7 @@ func (o order) spec(spec *corev1.PodSpec) {
 		spec.TerminationGracePeriodSeconds = new(defaultGrace)
 	}
 	if spec.ServiceAccountName == "" && spec.AutomountServiceAccountToken == nil {
-		spec.AutomountServiceAccountToken = new(false) // an agent has no identity in the cluster
+		spec.AutomountServiceAccountToken = new(false) // an agent needs no identity in the cluster
 	}
 	if spec.EnableServiceLinks == nil {
 		spec.EnableServiceLinks = new(false)
@@ -169,7 +172,8 @@ func (o order) spec(spec *corev1.PodSpec) {
 	spec.Volumes = append(spec.Volumes, corev1.Volume{Name: "gc-work", VolumeSource: work})
 }
 
-// extractContainer removes the agent's container from the template, or makes it.
+// extractContainer removes the agent's container from the pod of the template and returns it. It
+// returns a new container if the template has none.
 func extractContainer(spec *corev1.PodSpec) corev1.Container {
 	for i := range spec.Containers {
 		if c := spec.Containers[i]; c.Name == containerAgent {
@@ -180,8 +184,8 @@ func extractContainer(spec *corev1.PodSpec) corev1.Container {
 	return corev1.Container{Name: containerAgent}
 }
 
-// container fills the agent's container.
-func (o order) container(c *corev1.Container) {
+// container sets the fields of the agent's container.
+func (o podSpec) container(c *corev1.Container) {
 	c.Image = o.settings.Image
 	if o.settings.PullPolicy != "" {
 		c.ImagePullPolicy = corev1.PullPolicy(o.settings.PullPolicy)
@@ -208,7 +212,7 @@ func (o order) container(c *corev1.Container) {
 			Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 		}
 	}
-	theirs := c.VolumeMounts
+	templateMounts := c.VolumeMounts
 	for _, m := range []corev1.VolumeMount{
 		{Name: "gc", MountPath: folderGC},
 		{Name: "gc-home", MountPath: homeFolder},
@@ -216,22 +220,23 @@ func (o order) container(c *corev1.Container) {
 		{Name: "gc-work", MountPath: workDir(o.cfg)},
 	} {
 		if m.Name == "gc-tmp" && workDir(o.cfg) == m.MountPath {
-			continue // who works there, has it
+			continue // the working directory is mounted there
 		}
-		if !covered(theirs, m.MountPath) {
+		if !covered(templateMounts, m.MountPath) {
 			c.VolumeMounts = append(c.VolumeMounts, m)
 		}
 	}
 }
 
-// covered reports whether the template has a volume at that path, or above it.
+// covered reports whether the template mounts a volume at that path or above it.
 func covered(mounts []corev1.VolumeMount, at string) bool {
 	return slices.ContainsFunc(mounts, func(m corev1.VolumeMount) bool {
 		return at == m.MountPath || strings.HasPrefix(at, strings.TrimSuffix(m.MountPath, "/")+"/")
 	})
 }
 
-// workDir returns the agent's folder: the one that it has everywhere.
+// workDir returns the agent's working directory, which has the same path in the pod as in the
+// configuration.
 func workDir(cfg runtime.Config) string {
 	if cfg.WorkDir == "" {
 		return defaultWorkDir
@@ -239,9 +244,9 @@ func workDir(cfg runtime.Config) string {
 	return path.Clean(cfg.WorkDir)
 }
 
-// waiting returns the init container into which the program is brought. It ends when the
-// program has its name.
-func (o order) waiting(agent *corev1.Container) corev1.Container {
+// programContainer returns the init container that the driver copies gc's program into. It exits when the
+// program is complete.
+func (o podSpec) programContainer(agent *corev1.Container) corev1.Container {
 	return corev1.Container{
 		Name: containerProgram, Image: agent.Image, ImagePullPolicy: agent.ImagePullPolicy,
 		Command:         []string{"/bin/sh", "-c", "trap 'exit 1' TERM; until [ -x " + programPath + " ]; do sleep 0.1 || sleep 1; done"},
@@ -250,11 +255,11 @@ func (o order) waiting(agent *corev1.Container) corev1.Container {
 	}
 }
 
-// selector finds the pods of a city.
+// selector returns the label selector of a city's pods.
 func selector(city string) string { return labelCity + "=" + city + "," + labelApp + "=" + appName }
 
-// rawName returns the session that a pod is of.
+// rawName returns the session's name of a pod.
 func rawName(pod *corev1.Pod) string { return pod.Annotations[annotationRaw] }
 
-// age returns when the pod was made.
+// age returns the creation time of a pod.
 func age(pod *corev1.Pod) metav1.Time { return pod.CreationTimestamp }

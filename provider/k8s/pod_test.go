@@ -37,7 +37,7 @@ func TestPodNames(t *testing.T) {
 }
 
 func TestManifest(t *testing.T) {
-	o := order{
+	o := podSpec{
 		city: "c1", session: "worker_1", place: "p", try: "t",
 		settings: Settings{Image: "img", CPULimit: "100m", NodeSelector: `{"disk":"ssd"}`, Tolerations: `[{"key":"k"}]`, PriorityClass: "high", ServiceAccount: "sa"},
 		cfg:      runtime.Config{WorkDir: "/city/", Command: "secret-command", Env: map[string]string{"TOKEN": "secret-token", "GC_ALIAS": "worker"}},

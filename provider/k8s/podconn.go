@@ -24,10 +24,10 @@ type podConn struct {
 	uid    types.UID
 	client podClient
 	follow sync.Once
-	token  string // of the instance that was last seen in it; guarded by Provider.mu
+	token  string // token of the last instance that was observed in the pod; guarded by Provider.mu
 }
 
-// podClient is the outpost in a pod.
+// podClient is a client of the outpost in a pod.
 type podClient interface {
 	runtime.Provider
 	runtime.Observer
@@ -41,7 +41,8 @@ func (w *podConn) close() {
 	w.client.Close() //nolint:errcheck // never fails
 }
 
-// connTo returns that to the pod. One to a previous pod of the session is given up.
+// connTo returns the connection to the pod. It closes a connection to a previous pod of the
+// session.
 func (p *Provider) connTo(name string, pod *corev1.Pod) *podConn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,7 +62,7 @@ func (p *Provider) connTo(name string, pod *corev1.Pod) *podConn {
 	return w
 }
 
-// recordInstance records which instance is in a pod.
+// recordInstance stores the token of the instance that runs in a pod. It ignores an empty token.
 func (p *Provider) recordInstance(w *podConn, token string) {
 	if token == "" {
 		return
@@ -71,8 +72,8 @@ func (p *Provider) recordInstance(w *podConn, token string) {
 	w.token = token
 }
 
-// lastInstance returns which instance was in a pod that cannot be asked any more; empty if
-// this process never asked it.
+// lastInstance returns the token of the last instance in a pod that cannot be reached any more. It
+// returns "" if this process never read it.
 func (p *Provider) lastInstance(name string, uid types.UID) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,7 +85,7 @@ func (p *Provider) lastInstance(name string, uid types.UID) string {
 
 func (p *Provider) closeConnLocked(w *podConn) { p.work.Go(w.close) }
 
-// closeConn gives up the way to a pod that is gone.
+// closeConn closes the connection to a pod that does not exist any more.
 func (p *Provider) closeConn(name string, uid types.UID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,7 +112,7 @@ func (p *Provider) options(name string, pod *corev1.Pod) remote.Options {
 	return opts
 }
 
-// dial runs an outpost in the pod.
+// dial starts an outpost in the pod and connects to it.
 func (p *Provider) dial(ctx context.Context, name string, pod *corev1.Pod) (io.ReadWriteCloser, error) {
 	if now, err := p.view.pod(name); err == nil && (now == nil || now.UID != pod.UID) {
 		return nil, errors.New("the pod is gone")
@@ -134,7 +135,7 @@ func (p *Provider) dial(ctx context.Context, name string, pod *corev1.Pod) (io.R
 	return conn, nil
 }
 
-// program returns a command of gc in the pod.
+// program returns the command line that runs gc in the pod with args.
 func (p *Provider) program(pod *corev1.Pod, args ...string) []string {
 	file := "gc"
 	for i := range pod.Spec.InitContainers {
@@ -145,22 +146,22 @@ func (p *Provider) program(pod *corev1.Pod, args ...string) []string {
 	return append([]string{file, "outpost"}, args...)
 }
 
-// programReady is said when the program is complete.
+// programReady is printed in the pod when the program is complete.
 const programReady = "gc-is-complete"
 
-// uploadProgram copies gc into the pod. It has its name only when it is complete, and the init
-// container waits for that.
+// uploadProgram copies gc's program into the pod. The file gets its final name when it is complete;
+// the init container waits for that name.
 func (p *Provider) uploadProgram(ctx context.Context, pod *corev1.Pod) error {
-	said, code, err := p.cluster.run(ctx, pod.Name, containerProgram, nil, "/bin/sh", "-c", "uname -sm")
+	output, code, err := p.cluster.run(ctx, pod.Name, containerProgram, nil, "/bin/sh", "-c", "uname -sm")
 	if err != nil {
 		return err
 	}
-	file, system := p.cfg.Program, systemOf(said)
+	file, system := p.cfg.Program, systemOf(output)
 	if code == 0 && system != goruntime.GOOS+"/"+goruntime.GOARCH {
 		var ok bool
 		if file, ok = p.cfg.Programs[system]; !ok {
-			return fmt.Errorf("%w: the node is %s and gc here is for %s/%s: build gc for it and name the file in [session.ssh] programs, or use an image with gc in it (prebaked)",
-				ErrCannotRun, system, goruntime.GOOS, goruntime.GOARCH)
+			return fmt.Errorf("%w: the node is %s and gc here is for %s/%s: build gc for %s and set the file in [session.ssh] programs, or use an image with gc in it (prebaked)",
+				ErrCannotRun, system, goruntime.GOOS, goruntime.GOARCH, system)
 		}
 	}
 	in, err := os.Open(file)
@@ -172,24 +173,24 @@ func (p *Provider) uploadProgram(ctx context.Context, pod *corev1.Pod) error {
 	if err != nil {
 		return err
 	}
-	line := fmt.Sprintf(`set -e; umask 077; mkdir -p %[1]s; part=%[1]s/part-$$; cat >"$part"; [ "$(wc -c <"$part")" -eq %[2]d ] || { rm -f "$part"; echo "it was cut off on its way" >&2; exit 1; }; `+
+	line := fmt.Sprintf(`set -e; umask 077; mkdir -p %[1]s; part=%[1]s/part-$$; cat >"$part"; [ "$(wc -c <"$part")" -eq %[2]d ] || { rm -f "$part"; echo "the copy of the program is incomplete" >&2; exit 1; }; `+
 		`chmod 755 "$part"; echo %[4]s; mv "$part" %[3]s`, path.Dir(programPath), info.Size(), programPath, programReady)
-	said, code, err = p.cluster.run(ctx, pod.Name, containerProgram, in, "/bin/sh", "-c", line)
-	if strings.Contains(said, programReady) {
-		return nil // the container ends as soon as the program has its name, and this command with it
+	output, code, err = p.cluster.run(ctx, pod.Name, containerProgram, in, "/bin/sh", "-c", line)
+	if strings.Contains(output, programReady) {
+		return nil // the container exits when the program has its final name, and this command with it
 	}
 	if err != nil {
-		return fmt.Errorf("cannot bring gc into the pod: %w", err)
+		return fmt.Errorf("cannot copy gc into the pod: %w", err)
 	}
 	if code != 0 {
-		return fmt.Errorf("%w: gc could not be brought into the pod: %s", ErrCannotRun, said)
+		return fmt.Errorf("%w: cannot copy gc into the pod: %s", ErrCannotRun, output)
 	}
 	return nil
 }
 
-// systemOf reads uname -sm as Go says it: "linux/amd64".
-func systemOf(said string) string {
-	system, machine, _ := strings.Cut(strings.ToLower(strings.TrimSpace(said)), " ")
+// systemOf returns the output of uname -sm in Go's notation, such as "linux/amd64".
+func systemOf(output string) string {
+	system, machine, _ := strings.Cut(strings.ToLower(strings.TrimSpace(output)), " ")
 	switch machine {
 	case "x86_64":
 		machine = "amd64"

@@ -14,39 +14,39 @@ import (
 )
 
 const (
-	maxWarnings          = 3                // the pod's warnings that are repeated
-	firstWarningQuery    = 3 * time.Second  // a start that waits that long asks for its pod's warnings,
-	warningQueryInterval = 15 * time.Second // and again so long after that,
-	askedFor             = 5 * time.Second  // for no longer than this
+	maxWarnings          = 3                // maximum number of warnings in a message
+	firstWarningQuery    = 3 * time.Second  // a start reads its pod's warnings after this time
+	warningQueryInterval = 15 * time.Second // and then at this interval
+	warningQueryLimit    = 5 * time.Second  // limit for reading the warnings
 )
 
-// reportProgress reports what the start waits for to the caller that follows it.
+// reportProgress reports to the caller of the start what the start waits for.
 func (s *starting) reportProgress(ctx context.Context) {
 	pod, err := s.view.pod(s.name)
 	switch {
 	case err != nil:
-		runtime.TellProgress(ctx, "the cluster cannot be asked: "+err.Error())
+		runtime.TellProgress(ctx, "the cluster does not answer: "+err.Error())
 	case pod != nil && pod.UID == s.uid:
-		runtime.TellProgress(ctx, waitsFor(pod, s.warnings))
+		runtime.TellProgress(ctx, progressMessage(pod, s.warnings))
 	}
 }
 
-// fetchWarnings asks for the warnings about the pod. A cluster that cannot be asked is left alone.
+// fetchWarnings reads the warnings about the pod. It does nothing if the watch has failed.
 func (s *starting) fetchWarnings(ctx context.Context) {
 	pod, err := s.view.pod(s.name)
 	if err != nil || pod == nil || pod.UID != s.uid {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, askedFor)
+	ctx, cancel := context.WithTimeout(ctx, warningQueryLimit)
 	defer cancel()
 	s.warnings = s.cluster.warnings(ctx, pod)
 }
 
-// withWarnings adds what the cluster says of the pod to why a start failed.
+// withWarnings returns err, the error of a failed start, with the cluster's warnings about the pod.
 func (s *starting) withWarnings(pod *corev1.Pod, err error) error {
-	told := s.cluster.warnings(context.WithoutCancel(s.ctx), pod)
+	warnings := s.cluster.warnings(context.WithoutCancel(s.ctx), pod)
 	if now, viewErr := s.view.pod(s.name); viewErr == nil && now != nil && now.UID == s.uid {
-		if c := Judge(now, told); c.Err != nil {
+		if c := Judge(now, warnings); c.Err != nil {
 			reason, ok := errors.AsType[*ReasonError](err)
 			if ok && errors.Is(c.Err, reason.Kind) {
 				err = c.Err
@@ -55,40 +55,40 @@ func (s *starting) withWarnings(pod *corev1.Pod, err error) error {
 			}
 		}
 	}
-	for _, said := range warned([]string{err.Error()}, told)[1:] {
-		err = fmt.Errorf("%w; %s", err, said)
+	for _, warning := range appendWarnings([]string{err.Error()}, warnings)[1:] {
+		err = fmt.Errorf("%w; %s", err, warning)
 	}
 	return err
 }
 
-// waitsFor says in words how far a pod is, why it does not get on, and what the cluster has
-// warned of. It is empty for one that runs.
-func waitsFor(pod *corev1.Pod, told []string) string {
-	c := Judge(pod, told)
-	var words []string
+// progressMessage returns a message with the pod's phase, its problem and its warnings. It returns "" if
+// the pod runs.
+func progressMessage(pod *corev1.Pod, warnings []string) string {
+	c := Judge(pod, warnings)
+	var parts []string
 	switch c.Phase {
 	case Running:
 		return ""
 	case Pulling:
-		words = append(words, "its pod waits for its image and volumes on node "+c.Node)
+		parts = append(parts, "its pod waits for its image and volumes on node "+c.Node)
 	case Preparing:
-		words = append(words, "gc is being copied into its pod, or its init containers run")
+		parts = append(parts, "gc is being copied into its pod, or its init containers run")
 	default:
-		words = append(words, "its pod is "+string(c.Phase))
+		parts = append(parts, "its pod is "+string(c.Phase))
 	}
 	if c.Err != nil {
-		words = append(words, c.Err.Error())
+		parts = append(parts, c.Err.Error())
 	}
-	return strings.Join(warned(words, told), "; ")
+	return strings.Join(appendWarnings(parts, warnings), "; ")
 }
 
-// warned appends the last warnings to words, those that are not in there yet.
-func warned(words, told []string) []string {
-	for _, said := range told[max(0, len(told)-maxWarnings):] {
-		_, text, _ := strings.Cut(said, ": ") // behind the kind of warning
-		if !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, text) }) {
-			words = append(words, said)
+// appendWarnings appends the last warnings to parts, except those that parts contains already.
+func appendWarnings(parts, warnings []string) []string {
+	for _, warning := range warnings[max(0, len(warnings)-maxWarnings):] {
+		_, text, _ := strings.Cut(warning, ": ") // the text after the kind of the warning
+		if !slices.ContainsFunc(parts, func(w string) bool { return strings.Contains(w, text) }) {
+			parts = append(parts, warning)
 		}
 	}
-	return words
+	return parts
 }

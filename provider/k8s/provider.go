@@ -17,24 +17,24 @@ import (
 	"gascity/runtime"
 )
 
-// Provider runs agents in pods. Safe for concurrent use.
+// Provider runs agents in pods. It is safe for concurrent use.
 type Provider struct {
 	cfg        Config
 	cluster    *cluster
 	view       *view
-	ctx        context.Context //nolint:containedctx // of the provider: its watch, and calls without a context
+	ctx        context.Context //nolint:containedctx // lifetime of the provider, for its watch and for methods without a ctx
 	cancel     context.CancelFunc
 	work       sync.WaitGroup
 	begin      func()
-	openClient func(session string, pod *corev1.Pod) podClient // makes the way in
+	openClient func(session string, pod *corev1.Pod) podClient // returns a client for the pod
 	events     broadcast.Broadcaster
 
 	mu        sync.Mutex
-	conns     map[string]*podConn     // by the session's name
-	starts    map[string]struct{}     // under way in this process
-	disrupted map[string]string       // why a session's last pod ended
-	unstarted map[string]unstartedPod // pods in which a session is to be started, and that nothing starts here
-	watching  bool                    // somebody follows events
+	conns     map[string]*podConn     // connections by session name
+	starts    map[string]struct{}     // sessions with a running start in this process
+	disrupted map[string]string       // reason why a session's last pod stopped, by session name
+	unstarted map[string]unstartedPod // pods without a session and without a start in this process, by session name
+	watching  bool                    // Watch was called
 	closed    bool
 }
 
@@ -46,17 +46,17 @@ var (
 	_ runtime.Fencer   = (*Provider)(nil)
 )
 
-// Open returns the driver. Nothing is asked of the cluster before it is needed.
+// Open returns the driver. It sends the first request to the cluster when an operation needs one.
 func Open(cfg Config) (*Provider, error) {
 	if cfg.ID == "" || strings.Trim(cfg.ID, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != "" || len(cfg.ID) > labelLimit {
-		return nil, fmt.Errorf("the city's name in the cluster, %q, is not made of letters and digits", cfg.ID)
+		return nil, fmt.Errorf("the city's name in the cluster, %q, must consist of letters and digits", cfg.ID)
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	cfg.Limits = cfg.Limits.filled()
+	cfg.Limits = cfg.Limits.withDefaults()
 	p := &Provider{cfg: cfg, cluster: &cluster{settings: cfg.Settings}, conns: map[string]*podConn{}, starts: map[string]struct{}{}, disrupted: map[string]string{}, unstarted: map[string]unstartedPod{}}
-	p.ctx, p.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // ends with Close
+	p.ctx, p.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // Close cancels it
 	p.view = newView(p.cluster, cfg.ID, p.changed)
 	p.openClient = func(name string, pod *corev1.Pod) podClient { return remote.Open(p.options(name, pod)) }
 	p.begin = sync.OnceFunc(func() {
@@ -69,15 +69,15 @@ func Open(cfg Config) (*Provider, error) {
 	return p, nil
 }
 
-// Close ends the watch and all connections. Sessions live on.
+// Close closes the watch and all connections. The sessions continue to run.
 func (p *Provider) Close() error {
 	p.mu.Lock()
 	p.closed = true
-	ways := p.conns
+	conns := p.conns
 	p.conns = map[string]*podConn{}
 	p.mu.Unlock()
 	p.cancel()
-	for _, w := range ways {
+	for _, w := range conns {
 		w.close()
 	}
 	p.work.Wait()
@@ -85,7 +85,7 @@ func (p *Provider) Close() error {
 	return nil
 }
 
-// waitSynced begins to watch and waits until it is known which pods there are.
+// waitSynced starts the watch if necessary and waits until the list of pods is known.
 func (p *Provider) waitSynced(ctx context.Context) error {
 	p.begin()
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
@@ -93,7 +93,7 @@ func (p *Provider) waitSynced(ctx context.Context) error {
 	return p.view.ready(ctx)
 }
 
-// changed receives each change of the view.
+// changed handles a change of the view. A nil pod means that all pods must be read again.
 func (p *Provider) changed(pod *corev1.Pod, gone bool) {
 	if pod == nil {
 		p.events.Publish(runtime.Event{Kind: runtime.EventResync, Time: time.Now()})
@@ -117,17 +117,18 @@ func (p *Provider) changed(pod *corev1.Pod, gone bool) {
 	}
 }
 
-// Capabilities says that everything is known.
+// Capabilities reports that the driver has all capabilities.
 func (p *Provider) Capabilities() runtime.ProviderCapabilities { return capabilities }
 
 var capabilities = runtime.ProviderCapabilities{CanReportAttachment: true, CanReportActivity: true, CanStream: true, CanAttachTTY: true}
 
-// defaultAsk bounds questions that have no context.
-const defaultAsk = 15 * time.Second
+// defaultQueryTimeout is the limit for methods without a ctx.
+const defaultQueryTimeout = 15 * time.Second
 
-// at returns the way to a session whose pod runs.
+// at returns the connection to a session whose pod runs. Otherwise it returns an error with the
+// state of the pod.
 func (p *Provider) at(op, name string) (*podConn, error) {
-	ctx, cancel := context.WithTimeout(p.ctx, defaultAsk)
+	ctx, cancel := context.WithTimeout(p.ctx, defaultQueryTimeout)
 	defer cancel()
 	return p.atContext(ctx, op, name)
 }
@@ -154,14 +155,14 @@ func (p *Provider) atContext(ctx context.Context, op, name string) (*podConn, er
 		return fail(fmt.Errorf("%w: %w", runtime.ErrSessionNotFound, c.Err))
 	default:
 		if p.abandoned(name, pod) {
-			return fail(fmt.Errorf("%w: its start was cut off", runtime.ErrSessionNotFound))
+			return fail(fmt.Errorf("%w: its start was interrupted", runtime.ErrSessionNotFound))
 		}
 		return fail(errors.Join(fmt.Errorf("%w: its pod is %s", runtime.ErrSessionInitializing, c.Phase), c.Err))
 	}
 }
 
-// Route implements runtime.Router: extensions are those of the outpost in the
-// session's pod.
+// Route implements runtime.Router. It returns the client of the outpost in the session's pod, which
+// has the extensions.
 func (p *Provider) Route(session string) runtime.Provider {
 	w, err := p.at("find", session)
 	if err != nil {
@@ -170,8 +171,8 @@ func (p *Provider) Route(session string) runtime.Provider {
 	return w.client
 }
 
-// Observe implements runtime.Observer. It makes no request of the cluster, but
-// that of a connection to a pod that has none yet.
+// Observe implements runtime.Observer. It sends no request to the cluster, except to connect to a
+// pod that has no connection yet.
 func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observation, error) {
 	obs := runtime.Observation{Attached: -1, At: time.Now()}
 	dead := func() (runtime.Observation, error) {
@@ -203,7 +204,7 @@ func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observatio
 		obs.InstanceToken = p.lastInstance(name, pod.UID)
 		return obs, nil
 	default:
-		obs.Session = runtime.Alive // somebody starts it, or it is on its way out
+		obs.Session = runtime.Alive // the session is starting, or the pod is being deleted
 		obs.InstanceToken = p.lastInstance(name, pod.UID)
 		if c.Phase != Leaving && p.abandoned(name, pod) {
 			obs.Agent, obs.Attached = runtime.Dead, 0
@@ -213,7 +214,7 @@ func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observatio
 	return p.observeIn(ctx, name, pod)
 }
 
-// observeIn asks the outpost of a pod that runs.
+// observeIn observes the session through the outpost of a running pod.
 func (p *Provider) observeIn(ctx context.Context, name string, pod *corev1.Pod) (runtime.Observation, error) {
 	w := p.connTo(name, pod)
 	obs, err := w.client.Observe(ctx, name)
@@ -221,7 +222,7 @@ func (p *Provider) observeIn(ctx context.Context, name string, pod *corev1.Pod) 
 		return obs, err
 	}
 	p.recordInstance(w, obs.InstanceToken)
-	if obs.Session == runtime.Dead { // it is being started, or was left so
+	if obs.Session == runtime.Dead { // the session is starting, or its start was interrupted
 		obs.Session, obs.Agent = runtime.Alive, runtime.Unknown
 		if p.abandoned(name, pod) {
 			obs.Agent = runtime.Dead
@@ -234,19 +235,19 @@ func (p *Provider) observeIn(ctx context.Context, name string, pod *corev1.Pod) 
 	return obs, nil
 }
 
-// unstartedPod is a pod and since when nothing is seen to start its session.
+// unstartedPod is a pod without a session. since is when it was first observed without a start.
 type unstartedPod struct {
 	uid   types.UID
 	since time.Time
 }
 
-// orphanedAfter is how long a pod may be seen before its session is there, while nothing starts it
-// here: the process that began the start has ended. An outpost that loses who starts takes a start
-// back by itself.
+// orphanedAfter is how long a pod may exist without its session while no start runs in this
+// process. After that the start counts as abandoned: the process that began it has exited. An
+// outpost undoes a start itself when it loses its connection.
 const orphanedAfter = 30 * time.Second
 
-// abandoned reports whether the start of a pod's session has no process any more: it has been seen
-// so for a while, or the pod is older than any start lasts.
+// abandoned reports whether no process continues the start of a pod's session: this was so for
+// orphanedAfter, or the pod is older than the longest start.
 func (p *Provider) abandoned(name string, pod *corev1.Pod) bool {
 	l := p.cfg.Limits
 	if time.Since(age(pod).Time) > l.Schedule+l.Pull+2*l.Prepare {
@@ -258,7 +259,7 @@ func (p *Provider) abandoned(name string, pod *corev1.Pod) bool {
 	if known = known && seen.uid == pod.UID; known {
 		return time.Since(seen.since) > orphanedAfter
 	}
-	if _, busy := p.starts[name]; !busy { // else it may be that start's own
+	if _, busy := p.starts[name]; !busy { // with a running start, the pod may belong to that start
 		p.unstarted[name] = unstartedPod{pod.UID, time.Now()}
 	}
 	return false
@@ -277,7 +278,7 @@ func (p *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 	return events, nil
 }
 
-// followAll follows the events of all pods that run.
+// followAll follows the events of all running pods.
 func (p *Provider) followAll() {
 	pods, err := p.view.all()
 	if err != nil {
@@ -288,7 +289,8 @@ func (p *Provider) followAll() {
 	}
 }
 
-// follow passes on the events of one pod, if somebody wants them and it runs.
+// follow forwards the events of a running pod to the watchers. It does nothing if there is no
+// watcher.
 func (p *Provider) follow(name string, pod *corev1.Pod) {
 	p.mu.Lock()
 	wanted := p.watching && !p.closed

@@ -41,7 +41,7 @@ func TestWhyAPodDoesNotStart(t *testing.T) {
 		}, ErrUnschedulable, "FailedScheduling: 3 Insufficient cpu", []string{"0/3 nodes", "3 Insufficient cpu", "kubectl describe nodes"}},
 		"memory":  {failed("", "", ended("OOMKilled", 137)), ErrOutOfMemory, "", []string{"mem_limit"}},
 		"evicted": {failed("Evicted", "low on resource: memory"), ErrEvicted, "Evicted: low on resource", []string{"low on resource: memory", "kubectl describe node"}},
-		"mount":   {on(waits("ContainerCreating", "")), context.DeadlineExceeded, "FailedMount: claim files not found", []string{"claim files not found", "check what the pod mounts"}},
+		"mount":   {on(waits("ContainerCreating", "")), context.DeadlineExceeded, "FailedMount: claim files not found", []string{"claim files not found", "check the volumes"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(r *rig) {

@@ -18,14 +18,14 @@ import (
 	"gascity/runtime"
 )
 
-// StatusError is a request that the API server refused.
+// StatusError is the error of a request that the API server refused.
 type StatusError struct {
-	Code   int    // of HTTP
-	Reason string // Kubernetes' own word
-	Text   string
-	Kind   error         // what it means
-	After  time.Duration // not to be asked again before, as the server wishes; zero if it does not say
-	Remedy string        // what a person may do; empty if the text says it
+	Code   int           // HTTP status
+	Reason string        // reason in the Kubernetes status
+	Text   string        // message of the server
+	Kind   error         // meaning of the refusal
+	After  time.Duration // delay before the next try that the server requested; zero if none
+	Remedy string        // advice for a person; empty if Text is enough
 }
 
 func (e *StatusError) Error() string {
@@ -36,26 +36,27 @@ func (e *StatusError) Error() string {
 	return text
 }
 
-// Unwrap returns what it means.
+// Unwrap returns the meaning of the refusal.
 func (e *StatusError) Unwrap() error { return e.Kind }
 
-// errConflict says that what was meant is another one by now; errTaken that the name is.
+// Meanings of a refusal that only the driver uses.
 var (
-	errNotThere = errors.New("it is not there")
-	errTaken    = errors.New("the name is taken")
-	errConflict = errors.New("it is another one by now")
-	errTooOld   = errors.New("the watch is too old")
+	errNotThere = errors.New("the object does not exist")
+	errTaken    = errors.New("an object with this name exists already")
+	errConflict = errors.New("the object has been changed or replaced")
+	errTooOld   = errors.New("the resource version of the watch is too old")
 )
 
-// statusLimit bounds what is read of a refusal.
+// statusLimit is the maximum number of bytes that are read from a refusal.
 const statusLimit = 64 << 10
 
+// refusal returns the error of a response that is not a success.
 func refusal(response *http.Response) error {
 	var status metav1.Status
-	text, _ := io.ReadAll(io.LimitReader(response.Body, statusLimit)) // what came says enough
-	_ = json.Unmarshal(text, &status)                                 // or it is no Status, and its text is reported
+	text, _ := io.ReadAll(io.LimitReader(response.Body, statusLimit)) // an incomplete text is enough
+	_ = json.Unmarshal(text, &status)                                 // if it is not a Status, Text is the body
 	e := &StatusError{
-		Code: response.StatusCode, Reason: string(status.Reason), After: pauseWanted(response, &status),
+		Code: response.StatusCode, Reason: string(status.Reason), After: requestedDelay(response, &status),
 		Text: cmp.Or(status.Message, strings.TrimSpace(string(text)), response.Status),
 	}
 	e.Kind = errorMeaning(e, &status)
@@ -63,29 +64,30 @@ func refusal(response *http.Response) error {
 	return e
 }
 
-// maxRetryAfter bounds how long a server may have us wait.
+// maxRetryAfter is the longest delay that a server can request.
 const maxRetryAfter = time.Minute
 
-// pauseWanted returns how long the server wants to be left alone.
-func pauseWanted(response *http.Response, status *metav1.Status) time.Duration {
-	seconds, _ := strconv.Atoi(response.Header.Get("Retry-After")) // nothing, or a date, is no wish
+// requestedDelay returns the delay before the next try that the server requested, at most
+// maxRetryAfter.
+func requestedDelay(response *http.Response, status *metav1.Status) time.Duration {
+	seconds, _ := strconv.Atoi(response.Header.Get("Retry-After")) // a missing value or a date counts as 0
 	if status.Details != nil {
 		seconds = max(seconds, int(status.Details.RetryAfterSeconds))
 	}
 	return min(time.Duration(max(seconds, 0))*time.Second, maxRetryAfter)
 }
 
-// errorMeaning is what a refusal is to us. What may be different the next time is unknown, and
-// so is what the API server did not say itself: that something is not there, or is another
-// one, is believed from no proxy on the way.
+// errorMeaning returns the meaning of a refusal. A refusal that may not repeat means
+// runtime.ErrRuntimeUnavailable. The statuses 404, 409 and 410 count only if the API server itself
+// sent them, because a proxy may send them too.
 func errorMeaning(e *StatusError, status *metav1.Status) error {
 	if e.Code == http.StatusNotFound || e.Code == http.StatusConflict || e.Code == http.StatusGone {
-		return ofObject(e.Code, status)
+		return objectErrorMeaning(e.Code, status)
 	}
 	switch {
 	case e.Code == http.StatusForbidden && strings.Contains(e.Text, "exceeded quota"):
 		return ErrQuota
-	case strings.Contains(e.Text, "admission webhook"), strings.Contains(e.Text, "ValidatingAdmissionPolicy"), // they choose the code
+	case strings.Contains(e.Text, "admission webhook"), strings.Contains(e.Text, "ValidatingAdmissionPolicy"), // a webhook chooses the status
 		e.Code == http.StatusForbidden && strings.Contains(e.Text, "violates PodSecurity"):
 		return ErrNotAdmitted
 	case e.Code == http.StatusUnauthorized:
@@ -98,7 +100,8 @@ func errorMeaning(e *StatusError, status *metav1.Status) error {
 	return runtime.ErrRuntimeUnavailable
 }
 
-func ofObject(code int, status *metav1.Status) error {
+// objectErrorMeaning returns the meaning of status 404, 409 or 410.
+func objectErrorMeaning(code int, status *metav1.Status) error {
 	switch {
 	case status.Reason == metav1.StatusReasonNotFound && status.Details != nil && status.Details.Kind == "namespaces":
 		return ErrNoNamespace
@@ -114,32 +117,32 @@ func ofObject(code int, status *metav1.Status) error {
 	return runtime.ErrRuntimeUnavailable
 }
 
-// remedy returns what a person may do about a refusal.
+// remedy returns advice for a person, or "" if there is none.
 func (e *StatusError) remedy() string {
 	switch {
 	case errors.Is(e.Kind, ErrLogin):
-		return "log in to the cluster again; kubectl auth whoami shows whether it knows you"
+		return "log in to the cluster again; kubectl auth whoami shows your identity"
 	case errors.Is(e.Kind, ErrForbidden):
 		return "kubectl auth can-i --list shows what is allowed; docs/how-to/run-in-kubernetes.md has the role"
 	case errors.Is(e.Kind, ErrNoNamespace):
-		return "kubectl create namespace makes it"
+		return "create it with kubectl create namespace"
 	case errors.Is(e.Kind, ErrQuota):
 		return "kubectl describe quota shows it; stop agents, or lower their requests and limits"
 	case e.Code == http.StatusTooManyRequests:
-		return "the API server is asked too much: it is left alone for a while, then asked again"
+		return "the API server has too many requests; gc tries again later"
 	case errors.Is(e.Kind, runtime.ErrRuntimeUnavailable):
-		return "it is asked again; kubectl get --raw /readyz shows how the API server is"
+		return "gc tries again; kubectl get --raw /readyz shows the state of the API server"
 	}
 	return ""
 }
 
-// isIndeterminate reports an error after which it is not known whether the request did what it
-// ought to, or after which the same one may be answered otherwise.
+// isIndeterminate reports whether the request may have been processed in spite of err, or whether
+// the same request may succeed later.
 func isIndeterminate(err error) bool { return errors.Is(err, runtime.ErrRuntimeUnavailable) }
 
-// waitOut waits before the next try: as long as the server wished, at least. It returns an
-// error if ctx ends.
-func waitOut(ctx context.Context, pause backoff.BackOff, err error) error {
+// waitBeforeRetry waits before the next try: the next pause, or the delay that the server requested if it
+// is longer. It returns an error if ctx ends.
+func waitBeforeRetry(ctx context.Context, pause backoff.BackOff, err error) error {
 	wait := pause.NextBackOff()
 	if refused, ok := errors.AsType[*StatusError](err); ok {
 		wait = max(wait, refused.After)
@@ -154,7 +157,7 @@ func waitOut(ctx context.Context, pause backoff.BackOff, err error) error {
 	}
 }
 
-// pauses grow from first to last.
+// pauses returns pauses that grow from first to last.
 func pauses(first, last time.Duration) *backoff.ExponentialBackOff {
 	b := backoff.NewExponentialBackOff()
 	b.InitialInterval, b.MaxInterval = first, last

@@ -36,7 +36,7 @@ func TestMeaningOfARefusal(t *testing.T) {
 		"webhook's teapot": {418, status + `"message":"admission webhook w denied the request"}`, ErrNotAdmitted, ""},
 		"policy":           {422, status + `"message":"ValidatingAdmissionPolicy p denied"}`, ErrNotAdmitted, ""},
 		"faulty":           {422, status + `"message":"spec.x: invalid"}`, ErrInvalidPod, ""},
-		"busy":             {429, "", runtime.ErrRuntimeUnavailable, "asked too much"},
+		"busy":             {429, "", runtime.ErrRuntimeUnavailable, "too many requests"},
 		"broken":           {500, status + `"message":"etcdserver: request timed out"}`, runtime.ErrRuntimeUnavailable, "/readyz"},
 	} {
 		err := refusal(&http.Response{StatusCode: c.code, Status: http.StatusText(c.code), Header: http.Header{}, Body: io.NopCloser(strings.NewReader(c.body))})

@@ -87,7 +87,7 @@ func (r *rig) open() (*Provider, func()) {
 	if err != nil {
 		r.Fatal(err)
 	}
-	p.cluster.line = &line{r.config, client, "gc"}
+	p.cluster.api = &apiConfig{r.config, client, "gc"}
 	p.openClient = func(_ string, pod *corev1.Pod) podClient { return fakePodClient{r.inside(pod.UID), r.api, pod.UID} }
 	return p, func() {
 		if err := p.Close(); err != nil {

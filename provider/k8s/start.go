@@ -13,9 +13,9 @@ import (
 	"gascity/runtime"
 )
 
-// Start implements runtime.Runner: a pod is made, gc brought into it, and the
-// agent started there. What cannot get better ends it at once with the cluster's words;
-// each phase has a limit. Whatever fails, the pod is taken back.
+// Start implements runtime.Runner. It creates the pod, copies gc into it and starts the agent
+// there. An error that cannot disappear ends the start at once, with the message of the cluster.
+// Each phase has a limit. If the start fails, Start deletes the pod.
 func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) error {
 	fail := func(err error) error {
 		if err == nil {
@@ -40,7 +40,7 @@ func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) e
 		return fail(err)
 	}
 	cfg = withWorkDir(cfg)
-	pod, err := manifest(order{city: p.cfg.ID, session: name, place: p.cfg.Place, try: rand.Text(), settings: p.cfg.Settings.With(cfg.Env), cfg: cfg})
+	pod, err := manifest(podSpec{city: p.cfg.ID, session: name, place: p.cfg.Place, try: rand.Text(), settings: p.cfg.Settings.With(cfg.Env), cfg: cfg})
 	if err != nil {
 		return fail(err)
 	}
@@ -56,13 +56,14 @@ func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) e
 	return fail(err)
 }
 
-// withWorkDir names the folder that the pod has for a session without one.
+// withWorkDir returns cfg with the pod's default working directory if the session configures none.
 func withWorkDir(cfg runtime.Config) runtime.Config {
 	cfg.WorkDir = workDir(cfg)
 	return runtime.SyncWorkDirEnv(cfg)
 }
 
-// claim notes a start in this process.
+// claim records a running start of the session in this process. It returns false if one runs
+// already.
 func (p *Provider) claim(name string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,8 +81,8 @@ func (p *Provider) release(name string) {
 	delete(p.starts, name)
 }
 
-// clear ensures that the name is free. A pod in which nothing lives is removed, by its
-// identity; a pod that may be alive is not touched.
+// clear ensures that the session has no pod. It deletes a pod without a running agent, by its UID.
+// It returns an error if the agent may run.
 func (p *Provider) clear(ctx context.Context, name string) error {
 	pod, err := p.view.pod(name)
 	if err != nil || pod == nil {
@@ -89,7 +90,7 @@ func (p *Provider) clear(ctx context.Context, name string) error {
 	}
 	switch c := Judge(pod, nil); c.Phase {
 	case Leaving:
-		runtime.TellProgress(ctx, "its previous pod has not ended yet")
+		runtime.TellProgress(ctx, "its previous pod is still being deleted")
 		return p.waitDeleted(ctx, name, pod)
 	case Ended:
 	case Running:
@@ -113,7 +114,7 @@ func (p *Provider) clear(ctx context.Context, name string) error {
 	return p.waitDeleted(ctx, name, pod)
 }
 
-// waitDeleted waits until the view has seen that the pod is no more.
+// waitDeleted waits until the watch has reported that the pod does not exist any more.
 func (p *Provider) waitDeleted(ctx context.Context, name string, pod *corev1.Pod) error {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.Limits.Stop)
 	defer cancel()
@@ -128,12 +129,12 @@ func (p *Provider) waitDeleted(ctx context.Context, name string, pod *corev1.Pod
 	if now != nil {
 		viewErr = errors.Join(viewErr, Judge(now, nil).Err)
 	}
-	return errors.Join(fmt.Errorf("pod %s is still there: %w", pod.Name, err), viewErr)
+	return errors.Join(fmt.Errorf("pod %s still exists: %w", pod.Name, err), viewErr)
 }
 
-// create makes the pod. A request without a good answer may have made it all the same: it
-// is made again, with growing pauses, and what is there by then is known by the mark of this
-// start. If it is given up, what may be there is taken back.
+// create creates the pod. A request without a clear response may have created it, so create tries
+// again with growing pauses, and recognizes its own pod by the annotation of this start. If ctx
+// ends, it deletes the pod if that exists.
 func (p *Provider) create(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.Limits.Prepare)
 	defer cancel()
@@ -147,7 +148,7 @@ func (p *Provider) create(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, er
 			return made, nil
 		}
 		if !isIndeterminate(err) && ctx.Err() == nil {
-			if unsure { // what it refuses now may be there already: it counts against a quota
+			if unsure { // an earlier try may have created the pod, which then counts against the quota
 				if made, getErr := p.findCreated(ctx, pod); getErr == nil && made != nil {
 					return made, nil
 				}
@@ -155,33 +156,34 @@ func (p *Provider) create(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, er
 			return nil, err
 		}
 		unsure = true
-		p.cfg.Logger.Warn("a pod could not be made, and is tried again", "pod", pod.Name, "error", err)
-		runtime.TellProgress(ctx, "its pod could not be made, and is tried again: "+err.Error())
-		if ended := waitOut(ctx, pause, err); ended != nil {
+		p.cfg.Logger.Warn("cannot create a pod; trying again", "pod", pod.Name, "error", err)
+		runtime.TellProgress(ctx, "cannot create its pod; trying again: "+err.Error())
+		if ended := waitBeforeRetry(ctx, pause, err); ended != nil {
 			p.revoke(pod)
 			return nil, errors.Join(ended, err)
 		}
 	}
 }
 
-// resolveConflict returns what it means that the pod's name is taken: it is that of this start, which did
-// not learn that, or somebody else's.
+// resolveConflict handles the error that a pod with this name exists. It returns the pod if this
+// start created it, and otherwise an error.
 func (p *Provider) resolveConflict(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
 	there, err := p.cluster.get(ctx, pod.Name)
 	switch {
 	case errors.Is(err, errNotThere):
-		return nil, fmt.Errorf("%w: pod %s has just gone", runtime.ErrRuntimeUnavailable, pod.Name)
+		return nil, fmt.Errorf("%w: pod %s was deleted during the start", runtime.ErrRuntimeUnavailable, pod.Name)
 	case err != nil:
 		return nil, err
 	case there.Annotations[annotationTry] == pod.Annotations[annotationTry]:
 		return there, nil
 	case there.Labels[labelCity] != pod.Labels[labelCity] || rawName(there) != rawName(pod):
-		return nil, fmt.Errorf("pod %s is not this city's: %w", pod.Name, errTaken)
+		return nil, fmt.Errorf("pod %s belongs to another city: %w", pod.Name, errTaken)
 	}
-	return nil, runtime.ErrSessionInitializing // somebody else has just begun
+	return nil, runtime.ErrSessionInitializing // another process starts the session
 }
 
-// findCreated returns the pod if this start made it, nil if it certainly is not there.
+// findCreated returns the pod if this start created it. It returns nil if the pod certainly does
+// not exist.
 func (p *Provider) findCreated(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
 	there, err := p.cluster.get(ctx, pod.Name)
 	if errors.Is(err, errNotThere) || err == nil && there.Annotations[annotationTry] != pod.Annotations[annotationTry] {
@@ -190,37 +192,37 @@ func (p *Provider) findCreated(ctx context.Context, pod *corev1.Pod) (*corev1.Po
 	return there, err
 }
 
-// revoke removes the pod of a start that was given up before anybody said that it was made.
+// revoke deletes the pod of a start that ended before it knew whether the pod was created.
 func (p *Provider) revoke(pod *corev1.Pod) {
 	ctx, cancel := context.WithTimeout(p.ctx, p.cfg.Limits.Stop)
 	defer cancel()
 	pause := pauses(100*time.Millisecond, 10*time.Second)
 	made, err := p.findCreated(ctx, pod)
-	for err != nil && waitOut(ctx, pause, err) == nil {
+	for err != nil && waitBeforeRetry(ctx, pause, err) == nil {
 		made, err = p.findCreated(ctx, pod)
 	}
 	if made != nil {
 		p.view.applyResponse(made)
-		if err = p.insistRemove(ctx, made); err == nil {
+		if err = p.removeWithRetry(ctx, made); err == nil {
 			err = p.waitDeleted(ctx, rawName(made), made)
 		}
 	}
 	if err != nil {
-		p.cfg.Logger.Error("it is not known whether a start that was given up has left a pod", "pod", pod.Name, "error", err)
+		p.cfg.Logger.Error("cannot check whether an interrupted start left a pod", "pod", pod.Name, "error", err)
 	}
 }
 
-// starting is one start whose pod was made.
+// starting is a running start whose pod was created.
 type starting struct {
 	*Provider
 
 	name        string
 	uid         types.UID
 	programSent bool
-	warnings    []string // the warnings about the pod, when they were last asked for
+	warnings    []string // the warnings about the pod at the last query
 }
 
-// startAgent waits for the pod and starts the agent in it.
+// startAgent waits until the pod runs, and starts the agent in it.
 func (s *starting) startAgent(ctx context.Context, cfg runtime.Config) error {
 	pod, err := s.awaitRunning(ctx)
 	if err != nil {
@@ -228,19 +230,19 @@ func (s *starting) startAgent(ctx context.Context, cfg runtime.Config) error {
 	}
 	runtime.TellProgress(ctx, "")
 	w := s.connTo(s.name, pod)
-	if err := s.reach(ctx, w); err != nil {
+	if err := s.connect(ctx, w); err != nil {
 		return err
 	}
 	return w.client.Start(ctx, s.name, cfg)
 }
 
-// awaitRunning follows the pod through its phases, each with its limit.
+// awaitRunning waits until the pod runs. Each phase has its own limit.
 func (s *starting) awaitRunning(ctx context.Context) (*corev1.Pod, error) {
 	var phase Phase
 	limit := time.NewTimer(s.cfg.Limits.Schedule)
 	defer limit.Stop()
-	asked := time.NewTimer(firstWarningQuery)
-	defer asked.Stop()
+	warningQuery := time.NewTimer(firstWarningQuery)
+	defer warningQuery.Stop()
 	for {
 		next := s.view.next()
 		s.reportProgress(ctx)
@@ -254,9 +256,9 @@ func (s *starting) awaitRunning(ctx context.Context) (*corev1.Pod, error) {
 		}
 		select {
 		case <-next:
-		case <-asked.C:
+		case <-warningQuery.C:
 			s.fetchWarnings(ctx)
-			asked.Reset(warningQueryInterval)
+			warningQuery.Reset(warningQueryInterval)
 		case <-limit.C:
 			return nil, fmt.Errorf("its pod is still %s after %v: %w", phase, s.cfg.Limits.phaseLimit(phase), context.DeadlineExceeded)
 		case <-ctx.Done():
@@ -265,12 +267,12 @@ func (s *starting) awaitRunning(ctx context.Context) (*corev1.Pod, error) {
 	}
 }
 
-// checkPhase returns how far the pod is, empty if that is not known now, and brings the program
-// when it is time. An error is one that waiting does not cure.
+// checkPhase returns the phase of the pod, or "" if it is unknown at the moment. It copies gc's
+// program when the pod waits for it. It returns an error only if waiting cannot help.
 func (s *starting) checkPhase(ctx context.Context) (*corev1.Pod, Phase, error) {
 	pod, err := s.view.pod(s.name)
 	if err != nil {
-		return nil, "", nil //nolint:nilerr // unknown is no failure
+		return nil, "", nil //nolint:nilerr // an unknown phase is not a failure
 	}
 	if pod == nil || pod.UID != s.uid {
 		return nil, "", &ReasonError{ErrPodEnded, "it was deleted"}
@@ -282,7 +284,7 @@ func (s *starting) checkPhase(ctx context.Context) (*corev1.Pod, Phase, error) {
 	return pod, c.Phase, s.uploadOnce(ctx, pod)
 }
 
-// uploadOnce brings the program when somebody waits for it.
+// uploadOnce copies the program when the init container waits for it, once for each start.
 func (s *starting) uploadOnce(ctx context.Context, pod *corev1.Pod) error {
 	for i := range pod.Status.InitContainerStatuses {
 		status := &pod.Status.InitContainerStatuses[i]
@@ -295,12 +297,13 @@ func (s *starting) uploadOnce(ctx context.Context, pod *corev1.Pod) error {
 	return nil
 }
 
-// reach connects to the pod's outpost.
-func (s *starting) reach(ctx context.Context, w *podConn) error {
+// connect connects to the pod's outpost.
+func (s *starting) connect(ctx context.Context, w *podConn) error {
 	return s.retryTransient(ctx, w.client.Connect)
 }
 
-// retryTransient tries what may fail for a moment: a container that runs may not take an exec yet.
+// retryTransient calls try until it succeeds, the pod fails or the limit ends. A container that has
+// just started may refuse an exec for a moment.
 func (s *starting) retryTransient(ctx context.Context, try func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Limits.Prepare)
 	defer cancel()
@@ -313,35 +316,35 @@ func (s *starting) retryTransient(ctx context.Context, try func(context.Context)
 		if pod, viewErr := s.view.pod(s.name); viewErr == nil && (pod == nil || pod.UID != s.uid || !Judge(pod, nil).Recoverable) {
 			return err
 		}
-		if ended := waitOut(ctx, pause, err); ended != nil {
+		if ended := waitBeforeRetry(ctx, pause, err); ended != nil {
 			return errors.Join(ended, err)
 		}
 	}
 }
 
-// deletePod removes the pod of a start that failed.
+// deletePod deletes the pod of a failed start and waits until it is gone.
 func (s *starting) deletePod(ctx context.Context, pod *corev1.Pod) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Limits.Stop)
 	defer cancel()
-	err := s.insistRemove(ctx, pod)
+	err := s.removeWithRetry(ctx, pod)
 	if err == nil {
 		err = s.waitDeleted(ctx, s.name, pod)
 	}
 	if err != nil {
-		s.cfg.Logger.Error("the pod of a start that failed stays", "pod", pod.Name, "error", err)
+		s.cfg.Logger.Error("cannot delete the pod of a failed start", "pod", pod.Name, "error", err)
 	}
 }
 
-// insistRemove deletes a pod as often as the cluster does not answer, or not to who asks:
-// a token that has expired may be renewed by then.
-func (p *Provider) insistRemove(ctx context.Context, pod *corev1.Pod) error {
+// removeWithRetry deletes a pod. It tries again while the cluster does not answer or refuses the
+// credentials, because an expired token may be renewed.
+func (p *Provider) removeWithRetry(ctx context.Context, pod *corev1.Pod) error {
 	pause := pauses(100*time.Millisecond, 10*time.Second)
 	for {
 		err := p.cluster.remove(ctx, pod, 1)
 		if err == nil || !isIndeterminate(err) && !errors.Is(err, ErrLogin) {
 			return err
 		}
-		if ended := waitOut(ctx, pause, err); ended != nil {
+		if ended := waitBeforeRetry(ctx, pause, err); ended != nil {
 			return errors.Join(ended, err)
 		}
 	}

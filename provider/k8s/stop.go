@@ -9,7 +9,7 @@ import (
 	"gascity/runtime"
 )
 
-// Stop implements runtime.Runner: the pod is gone when it returns nil.
+// Stop implements runtime.Runner. When it returns nil, the pod does not exist any more.
 func (p *Provider) Stop(name string) error {
 	ctx, cancel := context.WithTimeout(p.ctx, p.cfg.Limits.Stop)
 	defer cancel()
@@ -42,8 +42,9 @@ func (p *Provider) InterruptInstance(ctx context.Context, name, token string) er
 	return w.client.InterruptInstance(ctx, name, token)
 }
 
-// stop ends the pod that is there now, if meant agrees.
-func (p *Provider) stop(ctx context.Context, name string, meant func(*corev1.Pod) error) error {
+// stop deletes the session's current pod. If check is not nil and the pod runs, stop returns its
+// error before it stops anything.
+func (p *Provider) stop(ctx context.Context, name string, check func(*corev1.Pod) error) error {
 	fail := func(err error) error {
 		if err == nil {
 			return nil
@@ -64,35 +65,35 @@ func (p *Provider) stop(ctx context.Context, name string, meant func(*corev1.Pod
 		return fail(err)
 	}
 	if rawName(pod) != name || pod.Labels[labelCity] != p.cfg.ID {
-		return nil // somebody else's
+		return nil // the pod belongs to another city
 	}
 	p.view.applyResponse(pod)
 	if Judge(pod, nil).Phase == Running {
-		if meant != nil {
-			if err := meant(pod); err != nil {
+		if check != nil {
+			if err := check(pod); err != nil {
 				return fail(err)
 			}
 		}
 		p.stopAgents(ctx, name, pod)
 	}
-	if err := p.insistRemove(ctx, pod); err != nil {
+	if err := p.removeWithRetry(ctx, pod); err != nil {
 		return fail(err)
 	}
 	return fail(p.waitDeleted(ctx, name, pod))
 }
 
-// stopAgents lets the outpost end the agent in its own way first. What it does not end goes
-// with the pod.
+// stopAgents asks the outpost to stop the agent, and waits for at most defaultQueryTimeout. The
+// deletion of the pod stops the rest.
 func (p *Provider) stopAgents(ctx context.Context, name string, pod *corev1.Pod) {
-	ctx, cancel := context.WithTimeout(ctx, defaultAsk)
+	ctx, cancel := context.WithTimeout(ctx, defaultQueryTimeout)
 	defer cancel()
-	ended := make(chan struct{})
+	stopped := make(chan struct{})
 	p.work.Go(func() {
-		defer close(ended)
-		_ = p.connTo(name, pod).client.Stop(name) // see above
+		defer close(stopped)
+		_ = p.connTo(name, pod).client.Stop(name) // the pod is deleted in any case
 	})
 	select {
-	case <-ended:
+	case <-stopped:
 	case <-ctx.Done():
 	}
 }

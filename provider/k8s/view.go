@@ -15,15 +15,15 @@ import (
 	"gascity/runtime"
 )
 
-// view is what is known of the city's pods: one list and one watch for all of them.
+// view is the known state of the city's pods, from one list and one watch for all of them.
 type view struct {
 	cluster *cluster
 	city    string
-	changed func(pod *corev1.Pod, gone bool) // called for each change, without the lock; nil pod: look at all
+	changed func(pod *corev1.Pod, gone bool) // called for each change, without the lock; a nil pod means that all pods must be read again
 
 	mu        sync.Mutex
 	pods      map[string]*corev1.Pod // by the session's name
-	err       error                  // why nothing is known; nil while the watch stands
+	err       error                  // why the state is unknown; nil while the watch works
 	changedCh chan struct{}          // closed at each change, and replaced
 	version   string                 // the version up to which list and watch have reported everything
 }
@@ -32,9 +32,9 @@ func newView(c *cluster, city string, changed func(*corev1.Pod, bool)) *view {
 	return &view{cluster: c, city: city, changed: changed, err: errNoView, changedCh: make(chan struct{}), pods: map[string]*corev1.Pod{}}
 }
 
-var errNoView = fmt.Errorf("%w: the cluster was not asked yet", runtime.ErrRuntimeUnavailable)
+var errNoView = fmt.Errorf("%w: the pods have not been listed yet", runtime.ErrRuntimeUnavailable)
 
-// pod returns the session's pod, nil if it certainly has none.
+// pod returns the session's pod, or nil if it has none. The error is why that is unknown.
 func (v *view) pod(session string) (*corev1.Pod, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -54,11 +54,11 @@ func (v *view) next() <-chan struct{} {
 	return v.changedCh
 }
 
-// wait waits until ask is content with what is known.
-func (v *view) wait(ctx context.Context, ask func() bool) error {
+// wait waits until condition returns true. It calls condition after each change.
+func (v *view) wait(ctx context.Context, condition func() bool) error {
 	for {
 		next := v.next()
-		if ask() {
+		if condition() {
 			return nil
 		}
 		select {
@@ -69,7 +69,7 @@ func (v *view) wait(ctx context.Context, ask func() bool) error {
 	}
 }
 
-// ready waits until it is known what there is, or why not.
+// ready waits until the pods are listed, and returns the error if that failed.
 func (v *view) ready(ctx context.Context) error {
 	err := errNoView
 	waited := v.wait(ctx, func() bool {
@@ -79,8 +79,8 @@ func (v *view) ready(ctx context.Context) error {
 	return errors.Join(err, waited)
 }
 
-// applyResponse takes what an answer of the API server said before the watch reports it. What
-// the watch has reported already may be over by now.
+// applyResponse stores a pod from a response of the API server, before the watch reports it. It
+// ignores a version that the watch has already passed.
 func (v *view) applyResponse(pod *corev1.Pod) {
 	v.mu.Lock()
 	known := !newer(pod.ResourceVersion, v.version)
@@ -90,7 +90,7 @@ func (v *view) applyResponse(pod *corev1.Pod) {
 	}
 }
 
-// reached records how far the watch is.
+// reached records the version that the watch has reported.
 func (v *view) reached(version string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -102,7 +102,7 @@ func (v *view) reached(version string) {
 func (v *view) put(pod *corev1.Pod, gone bool) {
 	name := rawName(pod)
 	if name == "" || pod.Name != podName(v.city, name) {
-		return // somebody else's, with our labels
+		return // the pod has the labels, but was not created by the driver
 	}
 	v.mu.Lock()
 	had := v.pods[name]
@@ -117,7 +117,7 @@ func (v *view) put(pod *corev1.Pod, gone bool) {
 	v.changed(pod, gone)
 }
 
-// newer compares two versions, which are numbers that only grow.
+// newer reports whether version a is greater than b. Both are decimal numbers.
 func newer(a, b string) bool {
 	if len(a) != len(b) {
 		return len(a) > len(b)
@@ -130,7 +130,7 @@ func (v *view) moveLocked() {
 	v.changedCh = make(chan struct{})
 }
 
-// invalidate records that nothing is known any more.
+// invalidate records that the state is unknown because of err.
 func (v *view) invalidate(err error) {
 	v.mu.Lock()
 	first := v.err == nil || errors.Is(v.err, errNoView)
@@ -142,8 +142,8 @@ func (v *view) invalidate(err error) {
 	}
 }
 
-// run keeps the view until ctx ends. After a failure it asks again with growing pauses, which
-// begin again only after a watch that has stood for a while.
+// run updates the view until ctx ends. After a failure it tries again with growing pauses. The
+// pauses start again from the shortest after a watch that lasted longer than longestPause.
 func (v *view) run(ctx context.Context) {
 	pause := pauses(100*time.Millisecond, longestPause)
 	for ctx.Err() == nil {
@@ -161,14 +161,14 @@ func (v *view) run(ctx context.Context) {
 		if !errors.Is(err, errTooOld) {
 			v.invalidate(err)
 		}
-		_ = waitOut(ctx, pause, err) // its error is that ctx has ended
+		_ = waitBeforeRetry(ctx, pause, err) // it returns an error only if ctx has ended
 	}
 }
 
 const longestPause = 15 * time.Second
 
-// fill lists all pods, and forgets those that are not there any more. A list that is older
-// than what was reported before is not believed: what began since is not in it.
+// fill lists all pods and removes those that do not exist any more. It refuses a list that is older
+// than a reported version, because newer pods are missing in it.
 func (v *view) fill(ctx context.Context) (version string, err error) {
 	list, err := v.cluster.list(ctx, v.city)
 	if err != nil {
@@ -192,7 +192,7 @@ func (v *view) fill(ctx context.Context) (version string, err error) {
 	return list.ResourceVersion, nil
 }
 
-// replace makes pods what is known, as of version, and returns those that are gone.
+// replace stores pods as the state at version, and returns the pods that do not exist any more.
 func (v *view) replace(pods map[string]*corev1.Pod, version string) ([]*corev1.Pod, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -207,15 +207,16 @@ func (v *view) replace(pods map[string]*corev1.Pod, version string) ([]*corev1.P
 		}
 	}
 	if newer(seen, version) {
-		return nil, fmt.Errorf("%w: the API server lists what was at version %s, and has reported %s before (it lags behind, and is asked again; "+
-			"if its store was restored from a backup, start the controller again)", runtime.ErrRuntimeUnavailable, version, seen)
+		return nil, fmt.Errorf("%w: the API server returned the list of version %s, but reported version %s before (gc lists the pods again; "+
+			"if the cluster's store was restored from a backup, restart the controller)", runtime.ErrRuntimeUnavailable, version, seen)
 	}
 	v.pods, v.err, v.version = pods, nil, version
 	v.moveLocked()
 	return gone, nil
 }
 
-// unknown makes an error say that nothing could be observed.
+// unknown returns err as an error that matches runtime.ErrRuntimeUnavailable. It returns nil for
+// nil.
 func unknown(err error) error {
 	if err == nil || errors.Is(err, runtime.ErrRuntimeUnavailable) {
 		return err
@@ -223,9 +224,10 @@ func unknown(err error) error {
 	return fmt.Errorf("%w: %w", runtime.ErrRuntimeUnavailable, err)
 }
 
-// follow reads one watch to its end. A good end is no error: the next one goes on there.
+// follow reads one watch until it ends, and returns the last version. A regular end is not an
+// error; the next watch continues from that version.
 func (v *view) follow(ctx context.Context, version string) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, watchFor+requestTimeout, errSilent)
+	ctx, cancel := context.WithTimeoutCause(ctx, watchFor+requestTimeout, errNoAnswer)
 	defer cancel()
 	response, err := v.cluster.watch(ctx, v.city, version)
 	if err != nil {
@@ -243,18 +245,18 @@ func (v *view) follow(ctx context.Context, version string) (string, error) {
 		}
 		if err := in.Decode(&event); err != nil {
 			if time.Since(began) > watchFor-time.Second {
-				return version, nil // its time is over
+				return version, nil // the regular end of a watch
 			}
-			return version, fmt.Errorf("%w: the watch was lost, and is begun again: %w", runtime.ErrRuntimeUnavailable, err)
+			return version, fmt.Errorf("%w: the watch was lost; gc starts it again: %w", runtime.ErrRuntimeUnavailable, err)
 		}
 		if event.Type == "ERROR" {
 			var status metav1.Status
-			_ = json.Unmarshal(event.Object, &status) // whatever it is, everything is listed again
+			_ = json.Unmarshal(event.Object, &status) // after any error all pods are listed again
 			return version, fmt.Errorf("%w: %s", errTooOld, status.Message)
 		}
 		var pod corev1.Pod
 		if err := json.Unmarshal(event.Object, &pod); err != nil {
-			return version, fmt.Errorf("%w: the watch cannot be read: %w", runtime.ErrRuntimeUnavailable, err)
+			return version, fmt.Errorf("%w: cannot decode an event of the watch: %w", runtime.ErrRuntimeUnavailable, err)
 		}
 		version = pod.ResourceVersion
 		if event.Type != "BOOKMARK" {
