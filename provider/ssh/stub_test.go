@@ -169,7 +169,7 @@ func TestWhatGoesWrong(t *testing.T) {
 		"noise for ever": {"exec yes", "KiB"},
 		"another kind":   {`echo Plan9 mips; exit 87`, "plan9/mips"},
 		"disk full":      {`case $line in *part-*) echo 'cat: write error: No space left on device' >&2; exit 1 ;; esac`, "No space left"},
-		"is incomplete":        {`case $line in *part-*) head -c 100000 | sh -c "$line"; exit ;; esac`, "cut off"},
+		"cut off":        {`case $line in *part-*) head -c 100000 | sh -c "$line"; exit ;; esac`, "is incomplete"},
 		"not writable":   {`export XDG_CACHE_HOME=/proc/no`, "cannot copy gc"},
 		"too old":        {`case $line in *"outpost serve"*) printf '\n--gc-outpost--\n'; echo garbage; exit ;; esac`, ""},
 	} {
