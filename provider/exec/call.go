@@ -13,14 +13,14 @@ import (
 	"gascity/runtime"
 )
 
-// ScriptError says how a call of the script failed. It never has the script's input
-// or standard output in it.
+// ScriptError reports a failed call of the script. It never contains the script's input or standard
+// output.
 type ScriptError struct {
-	Script string // as it was selected
-	Op     string // the operation
-	Code   int    // the exit code, -1 if there is none
-	Stderr string // the end of its standard error, without lines for gc
-	Err    error  // the sentinel of the contract, or why it was killed; nil if unknown
+	Script string // name of the script in the selection
+	Op     string // operation
+	Code   int    // exit code; -1 if there is none
+	Stderr string // end of the standard error, without the lines that gc parses
+	Err    error  // sentinel of the contract, or the reason why gc killed the script; nil if unknown
 }
 
 func (e *ScriptError) Error() string {
@@ -34,7 +34,7 @@ func (e *ScriptError) Error() string {
 	case e.Code >= 0:
 		fmt.Fprintf(&b, ": exit code %d", e.Code)
 	default:
-		b.WriteString(": a signal ended it")
+		b.WriteString(": it was killed by a signal")
 	}
 	if e.Stderr != "" {
 		b.WriteString(": " + e.Stderr)
@@ -51,24 +51,24 @@ type request struct {
 	name  string
 	args  []string
 	stdin []byte
-	verb  string // of the error; empty means op
-	plain bool   // exit codes are the caller's business, as of exec
+	verb  string // operation name in errors; empty means op
+	plain bool   // exit codes are results and not errors, as for exec
 }
 
-// reply is what a call that succeeded brought.
+// reply is the result of a successful call.
 type reply struct {
 	processResult
-	missing bool // exit code 2, where it is harmless
+	missing bool // the script does not have the operation (exit code 2), and nothing is lost by that
 }
 
 const (
-	mostOutput = 4 << 20  // of standard output
-	mostText   = 32 << 20 // of peek and exec
-	killGrace  = 2 * time.Second
-	startGrace = 10 * time.Second // for a script that cleans up
+	maxOutput  = 4 << 20          // maximum of standard output, in bytes
+	maxText    = 32 << 20         // maximum for peek and exec, in bytes
+	killGrace  = 2 * time.Second  // time between SIGTERM and SIGKILL
+	startGrace = 10 * time.Second // the same for a start by a script that cleans up
 )
 
-// call runs one operation and makes of its end what the contract says.
+// call runs one operation and returns its result as the contract requires.
 func (p *Provider) call(ctx context.Context, q request) (reply, error) {
 	row, ok := script.Lookup(q.op)
 	if !ok || row.Needs != "" && !p.caps.Has(row.Needs) {
@@ -94,7 +94,7 @@ func (p *Provider) call(ctx context.Context, q request) (reply, error) {
 	return reply{processResult: e}, p.failure(q, p.exitError(q.op, e))
 }
 
-// exitError returns the error of a script that has exited with another code than 0.
+// exitError returns the error of a script that exited with a code other than 0.
 func (p *Provider) exitError(op string, e processResult) *ScriptError {
 	se := &ScriptError{Script: p.cfg.Script, Op: op, Code: e.code}
 	se.Stderr, se.Err = script.ParseFailure(e.stderr)
@@ -104,7 +104,7 @@ func (p *Provider) exitError(op string, e processResult) *ScriptError {
 	return se
 }
 
-// failure names operation and session.
+// failure adds operation and session to err.
 func (p *Provider) failure(q request, err error) error {
 	return &runtime.Error{Op: cmp.Or(q.verb, q.op), Session: q.name, Err: err}
 }
@@ -113,7 +113,7 @@ func (p *Provider) failure(q request, err error) error {
 func (p *Provider) processSpec(q request, row script.Operation) processSpec {
 	o := processSpec{
 		args: append([]string{q.op}, q.args...), stdin: q.stdin,
-		limit: p.cfg.Limit, most: mostOutput, grace: killGrace, alone: row.Reads,
+		limit: p.cfg.Limit, most: maxOutput, grace: killGrace, alone: row.Reads,
 	}
 	if q.op != script.OpProtocol && q.op != script.OpWatch {
 		o.args = append([]string{q.op, q.name}, q.args...)
@@ -127,13 +127,14 @@ func (p *Provider) processSpec(q request, row script.Operation) processSpec {
 	case script.OpDeliver, script.OpSettle:
 		o.limit = p.cfg.StartLimit
 	case script.OpPeek, script.OpExec:
-		o.most = mostText
+		o.most = maxText
 	case script.OpProtocol:
 		o.limit = p.cfg.Handshake
 	}
 	return o
 }
 
+// isLong reports whether an operation may take as long as the agent does.
 func isLong(op string) bool {
 	switch op {
 	case script.OpStart, script.OpProvision, script.OpDeliver, script.OpSettle, script.OpNudge, script.OpExec, script.OpRunLive, script.OpStop, script.OpStopInstance:
@@ -142,7 +143,7 @@ func isLong(op string) bool {
 	return false
 }
 
-// unsupported is the sentinel of an operation that the script does not have.
+// unsupported returns the error of an operation that the script does not have.
 func unsupported(op string) error {
 	switch op {
 	case script.OpAttach:
@@ -153,7 +154,7 @@ func unsupported(op string) error {
 	return errors.ErrUnsupported
 }
 
-// missingError is a sentinel of the contract that is errors.ErrUnsupported, too.
+// missingError is a sentinel of the contract that also matches errors.ErrUnsupported.
 type missingError struct{ sentinel error }
 
 func (e *missingError) Error() string { return e.sentinel.Error() }
@@ -162,13 +163,13 @@ func (e *missingError) Is(target error) bool {
 	return target == e.sentinel || target == errors.ErrUnsupported
 }
 
-// isMissing reports whether err says that the script does not have the operation.
+// isMissing reports whether err means that the script does not have the operation.
 func isMissing(err error) bool {
 	se, ok := errors.AsType[*ScriptError](err)
 	return ok && se.Code == script.ExitMissing && errors.Is(se, errors.ErrUnsupported)
 }
 
-// slots bounds how many scripts run at a time.
+// slots limits the number of scripts that run at the same time.
 type slots chan struct{}
 
 func (s slots) acquire(ctx context.Context) error {
@@ -187,7 +188,7 @@ func (s slots) acquire(ctx context.Context) error {
 
 func (s slots) release() { <-s }
 
-// locks are mutual exclusion for each session. The zero value is useful.
+// locks is a mutex for each session. The zero value is ready to use.
 type locks struct {
 	mu        sync.Mutex
 	bySession map[string]*lock
@@ -198,7 +199,7 @@ type lock struct {
 	refs int
 }
 
-// acquire waits for the session's lock, first come first served; release gives it back.
+// acquire waits for the session's lock, in the order of the calls. The caller must call release.
 func (l *locks) acquire(ctx context.Context, name string) (release func(), err error) {
 	l.mu.Lock()
 	if l.bySession == nil {

@@ -7,18 +7,20 @@ import (
 	"gascity/runtime"
 )
 
-// clockGrain is the coarsest clock that a script may print: whole seconds, cut off.
+// clockGrain is the lowest precision of a script's clock: whole seconds, rounded down.
 const clockGrain = time.Second
 
-// clock is that of a script's place, which may be off. A script looks while it is called, so the
-// time of its look shows by how much. What was found is kept while it may be true: if each look had
-// its own, times that stand still would seem to move. The zero value is a clock that is right.
+// clock converts times of the script's clock, which may be wrong, to this machine's clock. A script
+// reads its clock during a call, so the time of the call limits the offset. The offset is kept as
+// long as it is possible: a new offset for each call would make constant times appear to change.
+// The zero value has no offset.
 type clock struct {
 	mu  sync.Mutex
-	off time.Duration // to be added to what it says
+	off time.Duration // offset that is added to a time of the script
 }
 
-// adjust puts an observation, of a call that lasted from began to ended, on this machine's clock.
+// adjust converts the times of an observation to this machine's clock. The call of the script
+// lasted from began to ended.
 func (c *clock) adjust(obs runtime.Observation, began, ended time.Time) runtime.Observation {
 	if obs.At.IsZero() {
 		obs.At = began
@@ -38,7 +40,7 @@ func (c *clock) adjust(obs runtime.Observation, began, ended time.Time) runtime.
 		exit.At = exit.At.Add(off)
 		obs.Exit = &exit
 	}
-	if obs.At.Before(began) { // a clock that counts seconds
+	if obs.At.Before(began) { // the script's clock has a precision of seconds
 		obs.At = began
 	}
 	return obs

@@ -14,25 +14,24 @@ import (
 	"gascity/runtime"
 )
 
-// Deliver implements runtime.Deliverer. What the script prints about the
-// prompt is believed; without that a prompt that was handed over is unconfirmed, also
-// if the script failed.
+// Deliver implements runtime.Deliverer. It returns the outcome that the script prints. Without one,
+// a prompt that was passed to the script is unconfirmed, also if the script failed.
 func (p *Provider) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	release, err := p.inputs.acquire(ctx, name)
 	if err != nil {
-		return refused(runtime.RefusedBusy, "not a byte was sent: "+err.Error()), err
+		return refused(runtime.RefusedBusy, "no byte was sent: "+err.Error()), err
 	}
 	defer release()
 	return p.deliver(ctx, name, d)
 }
 
-// deliver is Deliver, in its turn.
+// deliver delivers a prompt. The caller holds the session's input lock.
 func (p *Provider) deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	if runtime.ValidateName(name) != nil {
 		return runtime.Outcome{State: runtime.OutcomeAbsent}, nil //nolint:nilerr // no session has such a name
 	}
 	if err := context.Cause(ctx); err != nil {
-		return refused(runtime.RefusedBusy, "not a byte was sent: "+err.Error()), err
+		return refused(runtime.RefusedBusy, "no byte was sent: "+err.Error()), err
 	}
 	if p.caps.Has(script.CapDeliver) {
 		return p.callDelivery(ctx, name, script.OpDeliver, d)
@@ -40,8 +39,8 @@ func (p *Provider) deliver(ctx context.Context, name string, d runtime.Delivery)
 	return p.send(ctx, name, d)
 }
 
-// Settle implements runtime.Settler. Without the capability nothing can be
-// proved once the delivery is over.
+// Settle implements runtime.Settler. Without the capability of the script, nothing can be proved
+// after the delivery, and the outcome is unconfirmed.
 func (p *Provider) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	if p.caps.Has(script.CapSettle) && runtime.ValidateName(name) == nil {
 		return p.callDelivery(ctx, name, script.OpSettle, d)
@@ -57,7 +56,7 @@ func (p *Provider) Settle(ctx context.Context, name string, d runtime.Delivery) 
 	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "the script does not report the outcome of a prompt"}, nil
 }
 
-// callDelivery lets a script that knows deliveries take one.
+// callDelivery passes a delivery to a script that supports deliveries.
 func (p *Provider) callDelivery(ctx context.Context, name, op string, d runtime.Delivery) (runtime.Outcome, error) {
 	if !utf8.ValidString(runtime.FlattenText(d.Content)) {
 		return refused(runtime.RefusedContent, "the text is not UTF-8"), nil // JSON would change it
@@ -70,23 +69,23 @@ func (p *Provider) callDelivery(ctx context.Context, name, op string, d runtime.
 	if out, ok := script.ParseOutcome(r.out); ok {
 		return out, err
 	}
-	return p.judge(r, err, len(data))
+	return p.outcomeOf(r, err, len(data))
 }
 
-// send types a prompt by the operation nudge or by the carrier.
+// send types a prompt with the operation nudge or with tmux in the session's sandbox.
 func (p *Provider) send(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	text := runtime.FlattenText(d.Content)
 	if text == "" {
 		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "empty"}, nil
 	}
 	if !utf8.ValidString(text) || strings.IndexFunc(text, isControl) >= 0 {
-		return refused(runtime.RefusedContent, "the text has a control character or is not UTF-8"), nil
+		return refused(runtime.RefusedContent, "the text contains a control character or is not UTF-8"), nil
 	}
-	if out, err, stop := p.addressee(ctx, name, d.Instance); stop {
+	if out, err, stop := p.checkTarget(ctx, name, d.Instance); stop {
 		return out, err
 	}
-	if no := p.blockedBy(ctx, name); no != nil {
-		return *no, nil
+	if blocked := p.checkInput(ctx, name); blocked != nil {
+		return *blocked, nil
 	}
 	text, staged := p.stageFiles(ctx, name, d.Content)
 	if out, done, err := p.typeIn(ctx, name, text); done {
@@ -96,19 +95,20 @@ func (p *Provider) send(ctx context.Context, name string, d runtime.Delivery) (r
 	r, err := p.call(ctx, request{op: script.OpNudge, name: name, stdin: []byte(text)})
 	out, ok := script.ParseOutcome(r.out)
 	if !ok || err != nil {
-		out, err = p.judge(r, err, len(text))
+		out, err = p.outcomeOf(r, err, len(text))
 	}
 	out.Staged = staged
 	return out, err
 }
 
-// addressee looks whether the session is there and the one that is meant.
-func (p *Provider) addressee(ctx context.Context, name, instance string) (out runtime.Outcome, err error, stop bool) {
+// checkTarget checks that the session runs, that its instance is the requested one, and that no
+// person types. If stop is true, the prompt must not be sent and out and err are the result.
+func (p *Provider) checkTarget(ctx context.Context, name, instance string) (out runtime.Outcome, err error, stop bool) {
 	obs, err := p.query(ctx, name)
 	switch {
-	case isMissing(err): // a script that cannot say who is there; nudge itself will
+	case isMissing(err): // the script cannot observe; nudge reports a missing session
 	case err != nil:
-		return refused(runtime.RefusedUnready, "not a byte was sent: "+err.Error()), nil, true //nolint:nilerr // the outcome says it
+		return refused(runtime.RefusedUnready, "no byte was sent: "+err.Error()), nil, true //nolint:nilerr // the outcome contains the error
 	case running(obs) == runtime.Dead:
 		return runtime.Outcome{State: runtime.OutcomeAbsent, Detail: "the session does not run"}, nil, true
 	case typing(obs):
@@ -125,36 +125,36 @@ func (p *Provider) addressee(ctx context.Context, name, instance string) (out ru
 	case errors.Is(err, runtime.ErrStaleInstance):
 		return runtime.Outcome{State: runtime.OutcomeAbsent}, err, true
 	default:
-		return refused(runtime.RefusedUnready, "not a byte was sent: "+err.Error()), nil, true
+		return refused(runtime.RefusedUnready, "no byte was sent: "+err.Error()), nil, true
 	}
 }
 
-// judge finds the outcome of a call that reported none.
-func (p *Provider) judge(r reply, err error, size int) (runtime.Outcome, error) {
-	var no *runtime.RefusedError
+// outcomeOf returns the outcome of a call that printed no outcome. size is the length of the input.
+func (p *Provider) outcomeOf(r reply, err error, size int) (runtime.Outcome, error) {
+	var refusal *runtime.RefusedError
 	switch {
 	case err == nil && !r.inputRead:
-		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: fmt.Sprintf("the script ended before it had read the text: at most %d of %d bytes", r.written, size)}, nil
+		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: fmt.Sprintf("the script exited before it had read the text: at most %d of %d bytes", r.written, size)}, nil
 	case err == nil:
-		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "the script reports no receipt"}, nil
+		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "the script does not report whether the agent accepted the prompt"}, nil
 	case isMissing(err):
 		return runtime.Outcome{State: runtime.OutcomeUnsupported, Detail: err.Error()}, nil
 	case runtime.IsSessionGone(err):
 		return runtime.Outcome{State: runtime.OutcomeAbsent}, nil
 	case errors.Is(err, runtime.ErrStaleInstance):
 		return runtime.Outcome{State: runtime.OutcomeAbsent}, err
-	case errors.As(err, &no):
-		return refused(no.Reason, err.Error()), nil
+	case errors.As(err, &refusal):
+		return refused(refusal.Reason, err.Error()), nil
 	case errors.Is(err, runtime.ErrInputUnsupported):
 		return runtime.Outcome{State: runtime.OutcomeUnsupported, Detail: err.Error()}, nil
 	case errors.Is(err, errNotRun):
-		return refused(runtime.RefusedUnready, "not a byte was sent: "+err.Error()), err
+		return refused(runtime.RefusedUnready, "no byte was sent: "+err.Error()), err
 	}
 	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: err.Error()}, err
 }
 
-// stageFiles copies the files of a prompt into the working directory and returns the text
-// that refers to them. One that cannot be copied is referred to by its name.
+// stageFiles copies the files of a prompt into the working directory and returns the text that
+// refers to them. A file that cannot be copied is referred to by its original path.
 func (p *Provider) stageFiles(ctx context.Context, name string, content []runtime.ContentBlock) (text string, staged []string) {
 	blocks := make([]runtime.ContentBlock, 0, len(content))
 	for _, b := range content {
@@ -170,7 +170,7 @@ func (p *Provider) stageFiles(ctx context.Context, name string, content []runtim
 	return runtime.FlattenText(blocks), staged
 }
 
-// isControl finds what could become a key event.
+// isControl reports whether r could act as a key.
 func isControl(r rune) bool {
 	return r < 0x20 && r != '\t' && r != '\n' || r >= 0x7f && r < 0xa0
 }
@@ -179,8 +179,8 @@ func refused(why runtime.RefusalReason, detail string) runtime.Outcome {
 	return runtime.Outcome{State: runtime.OutcomeRefused, Reason: why, Detail: detail}
 }
 
-// Nudge implements runtime.Input. Its time begins with its turn: those before it
-// have theirs.
+// Nudge implements runtime.Input. Its time limit begins when earlier inputs to the session are
+// done.
 func (p *Provider) Nudge(name string, content []runtime.ContentBlock) error {
 	release, err := p.inputs.acquire(context.Background(), name) //nolint:forbidigo // the contract's method has no ctx
 	if err != nil {

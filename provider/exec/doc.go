@@ -1,18 +1,17 @@
-// Package exec is the driver for session scripts: a user's program that is called
-// once for each operation. What a script must do is written for authors in
-// docs/reference/providers/exec.md; the wire is package internal/driver/script.
+// Package exec is the driver for session scripts: a user's program that gc calls once for each
+// operation. docs/reference/providers/exec.md describes for authors what a script must do. Package
+// internal/driver/script is the wire format.
 //
-// # What is not known is unknown
+// # Unknown results
 //
-// A script answers what it likes, late, or not at all. Only the exact words of the
-// wire are facts: a session is dead if the script says "false", and anything else is
-// unknown. Exit code 2, an operation that the script does not have, is a typed
-// error wherever something could be lost.
+// A script may print anything, answer late, or not answer. Only the exact words of the wire format
+// count. A session is dead only if the script reports that. An invalid answer, or none, means
+// unknown. Exit code 2 means that the script does not have the operation. It is a typed error
+// wherever something could be lost.
 //
 // # Processes
 //
-// Each call is one process in a group of its own, with a deadline at whose end the
-// group is killed, bounded output, and its input written without ever waiting for
-// its output. At most a few run at a time, and looks at many sessions share one
-// listing.
+// Each call is one process in its own process group, with a time limit and a limit for its output.
+// gc kills the group at the limit. gc writes the input without waiting for output. The number of
+// concurrent calls is limited, and observations of many sessions share one listing.
 package exec

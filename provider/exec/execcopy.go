@@ -15,8 +15,8 @@ import (
 	"gascity/runtime"
 )
 
-// Exec implements runtime.ExecProvider. What the command prints on its
-// standard error may be in the output, too: that is the script's choice.
+// Exec implements runtime.ExecProvider. The script decides whether the output includes the standard
+// error of the command.
 func (p *Provider) Exec(ctx context.Context, name string, argv []string) (output []byte, code int, err error) {
 	if runtime.ValidateName(name) != nil {
 		return nil, 0, &runtime.Error{Op: "exec in", Session: name, Err: runtime.ErrSessionNotFound}
@@ -24,11 +24,11 @@ func (p *Provider) Exec(ctx context.Context, name string, argv []string) (output
 	words := make([]string, len(argv))
 	for i, word := range argv {
 		if strings.Contains(word, "\x00") {
-			return nil, 0, &runtime.Error{Op: "exec in", Session: name, Err: errors.New("an argument has a NUL byte")}
+			return nil, 0, &runtime.Error{Op: "exec in", Session: name, Err: errors.New("an argument contains a NUL byte")}
 		}
 		words[i] = quote(word)
 	}
-	return p.line(ctx, name, strings.Join(words, " ")+"\n", "exec in")
+	return p.runLine(ctx, name, strings.Join(words, " ")+"\n", "exec in")
 }
 
 // CopyTo implements runtime.Stager.
@@ -59,8 +59,8 @@ func (p *Provider) CopyTo(name, src, relDst string) error {
 	return err
 }
 
-// RunLive implements runtime.Stager: by run-live, else by exec; a script
-// that has neither cannot.
+// RunLive implements runtime.Stager. It uses the operation run-live, else exec. It fails if the
+// script has neither.
 func (p *Provider) RunLive(name string, cfg runtime.Config) error {
 	ctx, cancel := p.bounded()
 	defer cancel()
@@ -68,7 +68,7 @@ func (p *Provider) RunLive(name string, cfg runtime.Config) error {
 		return err
 	}
 	if !p.caps.Has(script.CapRunLive) {
-		return p.runLines(ctx, name, cfg)
+		return p.runSessionLive(ctx, name, cfg)
 	}
 	data, err := json.Marshal(script.NewStart(cfg))
 	if err != nil {
@@ -78,15 +78,15 @@ func (p *Provider) RunLive(name string, cfg runtime.Config) error {
 	return err
 }
 
-// runLines runs the commands of session_live one after the other in the box.
-func (p *Provider) runLines(ctx context.Context, name string, cfg runtime.Config) error {
+// runSessionLive runs the commands of session_live in the session's sandbox, one after the other.
+func (p *Provider) runSessionLive(ctx context.Context, name string, cfg runtime.Config) error {
 	var errs []error
 	for _, command := range cfg.SessionLive {
 		line := "GC_SESSION=" + quote(name) + "; export GC_SESSION\n"
 		if cfg.WorkDir != "" {
 			line += "cd " + quote(cfg.WorkDir) + " || exit 1\n"
 		}
-		out, code, err := p.line(ctx, name, line+command+"\n", "run session_live in")
+		out, code, err := p.runLine(ctx, name, line+command+"\n", "run session_live in")
 		if err == nil && code != 0 {
 			err = fmt.Errorf("command %q: exit code %d: %.300s", command, code, strings.TrimSpace(string(out)))
 		}
@@ -98,13 +98,13 @@ func (p *Provider) runLines(ctx context.Context, name string, cfg runtime.Config
 	return nil
 }
 
-// Attach implements runtime.Input: the script gets the terminal.
+// Attach implements runtime.Input. The script uses the terminal of this process.
 func (p *Provider) Attach(name string) error {
 	return p.AttachTerminal(context.Background(), name, runtime.AttachOptions{}) //nolint:forbidigo // the contract's method has no ctx
 }
 
-// AttachTerminal implements runtime.Attacher without its options, which a
-// script does not know.
+// AttachTerminal implements runtime.Attacher. It returns an error that matches
+// errors.ErrUnsupported if an option is set, because a script has no options.
 func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime.AttachOptions) error {
 	if opts.ReadOnly || len(opts.DetachKeys) > 0 {
 		return &runtime.Error{Op: "attach to", Session: name, Err: errors.ErrUnsupported}
@@ -117,7 +117,7 @@ func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime
 	stderr := &tail{most: stderrKept}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if !p.facts.CanAttachTTY {
-		cmd.Stderr = stderr // most likely it says that it cannot
+		cmd.Stderr = stderr // the script probably prints that it cannot attach
 	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = killGrace

@@ -14,36 +14,36 @@ import (
 	"gascity/runtime"
 )
 
-// listingCache shares one listing among everybody who looks at a session at about the same
-// time: two hundred looks are one run of the script. A listing proves presence only;
-// of a session that is not in it the script is asked.
+// listingCache shares one listing among callers that observe a session at about the same time. So
+// 200 observations need one run of the script. A listing proves only that a session exists. For a
+// session that is not in the listing, the script is called.
 type listingCache struct {
 	p *Provider
 
-	mu         sync.Mutex // guards the rest
+	mu         sync.Mutex // guards the fields below
 	last       *listing
 	pending    *listingCall
-	epoch      int                 // grows with everything that may have changed the sessions
-	seen       map[string]struct{} // sessions that are known to exist
-	cannotList bool                // the script cannot list
+	epoch      int                 // incremented by each operation that may change the sessions
+	seen       map[string]struct{} // names of sessions that are known to exist
+	cannotList bool                // the script does not have the operation
 }
 
-// listing is what one run has found.
+// listing is the result of one run.
 type listing struct {
-	at    time.Time     // when it began
-	took  time.Duration // until it was there
+	at    time.Time     // start of the run
+	took  time.Duration // duration of the run
 	found map[string]runtime.Observation
 }
 
-// listingCall is a run that is under way.
+// listingCall is a running listing.
 type listingCall struct {
 	epoch int
 	done  chan struct{}
-	found *listing // valid once done; nil if it failed
+	found *listing // valid after done is closed; nil if the run failed
 }
 
-// find searches for the session in a listing that is fresh, else in one that it waits
-// for. It has ok false if the listing does not prove that the session runs.
+// find returns the observation of the session from a fresh listing. It makes a listing or waits for
+// a running one if necessary. ok is false if the listing does not prove that the session runs.
 func (l *listingCache) find(ctx context.Context, name string) (obs runtime.Observation, ok bool) {
 	l.mu.Lock()
 	if l.cannotList || l.p.cfg.Fresh < 0 {
@@ -76,9 +76,9 @@ func (l *listingCache) find(ctx context.Context, name string) (obs runtime.Obser
 	return obs, ok
 }
 
-// recent reports whether the last listing has the session, and is fresh enough for a caller
-// that gets an error later if the session has gone since. One that takes seconds is not made
-// for each of these.
+// recent reports whether the last listing contains the session and is recent enough. A caller uses
+// it only if it gets an error later in case the session has stopped since. A slow listing counts as
+// recent for longer, so that it is not repeated for each such caller.
 func (l *listingCache) recent(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -89,11 +89,11 @@ func (l *listingCache) recent(name string) bool {
 	return ok && obs.Session == runtime.Alive
 }
 
-// recentFor is for how many times of its making a listing is recent.
+// recentFor is how long a listing counts as recent, as a multiple of its duration.
 const recentFor = 4
 
-// refresh makes the listing, in the caller's time: if that is cut off, those who wait ask
-// for themselves.
+// refresh makes the listing with the caller's ctx. If ctx ends, the other waiting callers call the
+// script themselves.
 func (l *listingCache) refresh(ctx context.Context, f *listingCall) {
 	defer close(f.done)
 	began := time.Now()
@@ -129,7 +129,7 @@ func (l *listingCache) list(ctx context.Context, now time.Time) (map[string]runt
 	return found, nil
 }
 
-// observeAll reads the observations of all sessions. A line that is none is left out.
+// observeAll reads the observations of all sessions. It ignores lines that are not an observation.
 func (l *listingCache) observeAll(ctx context.Context, began time.Time) (map[string]runtime.Observation, error) {
 	r, err := l.p.call(ctx, request{op: script.OpObserveAll})
 	if err != nil {
@@ -146,7 +146,7 @@ func (l *listingCache) observeAll(ctx context.Context, began time.Time) (map[str
 	return found, nil
 }
 
-// invalidate makes every listing until now worthless.
+// invalidate discards all listings that began before this call.
 func (l *listingCache) invalidate() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -154,7 +154,7 @@ func (l *listingCache) invalidate() {
 	l.last = nil
 }
 
-// add remembers a session that exists.
+// add records a session that exists.
 func (l *listingCache) add(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -164,14 +164,14 @@ func (l *listingCache) add(name string) {
 	l.seen[name] = struct{}{}
 }
 
-// remove drops a session that does not exist.
+// remove deletes the record of a session that does not exist.
 func (l *listingCache) remove(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.seen, name)
 }
 
-// names returns the sessions that are remembered, sorted.
+// names returns the names of the recorded sessions, sorted.
 func (l *listingCache) names() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,16 +9,18 @@ import (
 	"strings"
 )
 
-// Check finds the script and says why it is none. Nothing is run or made.
+// Check returns an error if the script does not exist or is not executable. It runs nothing and
+// creates nothing.
 func Check(cfg Config) error {
 	_, err := locate(cfg)
 	return err
 }
 
-// locate returns the absolute path of the script, which exists and is executable.
+// locate returns the absolute path of the script. It returns an error if the script does not exist
+// or is not executable.
 func locate(cfg Config) (string, error) {
 	if cfg.Script == "" {
-		return "", errors.New(`cannot use a session script: none is named; write exec:<script>`)
+		return "", errors.New(`cannot use a session script: no script is given; write exec:<script>`)
 	}
 	if strings.Contains(cfg.Script, "/") {
 		path := cfg.Script
@@ -37,7 +39,7 @@ func locate(cfg Config) (string, error) {
 	search := envValue(cfg.Env, "PATH")
 	for _, dir := range filepath.SplitList(search) {
 		if !filepath.IsAbs(dir) {
-			continue // never what lies in the current folder by chance
+			continue // do not search the current directory
 		}
 		if path := filepath.Join(dir, cfg.Script); executable(path) == nil {
 			return path, nil
@@ -47,14 +49,14 @@ func locate(cfg Config) (string, error) {
 		cfg.Script, fs.ErrNotExist, search, cfg.Script)
 }
 
-// executable says why a file is no program.
+// executable returns an error if the file does not exist or is not executable.
 func executable(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
 		return err
 	case info.IsDir():
-		return fmt.Errorf("%s is a folder", path)
+		return fmt.Errorf("%s is a directory", path)
 	case info.Mode()&0o111 == 0:
 		return fmt.Errorf("%w: %s is not executable; run chmod +x on it", fs.ErrPermission, path)
 	}

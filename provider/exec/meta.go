@@ -10,7 +10,7 @@ import (
 	"gascity/runtime"
 )
 
-// metaToken is the key of the instance token.
+// metaToken is the metadata key of the instance token.
 const metaToken = "GC_INSTANCE_TOKEN"
 
 const (
@@ -26,7 +26,7 @@ func (p *Provider) SetMeta(name, key, value string) error {
 		return &runtime.Error{Op: "set metadata of", Session: name, Err: err}
 	}
 	if len(value) > maxValue || !utf8.ValidString(value) {
-		return &runtime.Error{Op: "set metadata of", Session: name, Err: fmt.Errorf("the value of %q is not a UTF-8 text of at most %d bytes", key, maxValue)}
+		return &runtime.Error{Op: "set metadata of", Session: name, Err: fmt.Errorf("the value of %q must be UTF-8 text of at most %d bytes", key, maxValue)}
 	}
 	if err := p.checkExists(ctx, "set metadata of", name); err != nil {
 		return err
@@ -34,7 +34,7 @@ func (p *Provider) SetMeta(name, key, value string) error {
 	return p.setMeta(ctx, name, key, value)
 }
 
-// setMeta stores without a look whether the session is there.
+// setMeta stores a value without checking that the session exists.
 func (p *Provider) setMeta(ctx context.Context, name, key, value string) error {
 	if p.notes.IsEnabled() {
 		return p.notes.Set(name, key, value)
@@ -98,8 +98,8 @@ func (p *Provider) RemoveMeta(name, key string) error {
 	return err
 }
 
-// checkExists returns an error matching [runtime.ErrSessionNotFound] for a session that
-// certainly does not run.
+// checkExists returns an error that matches [runtime.ErrSessionNotFound] if the session certainly
+// does not run.
 func (p *Provider) checkExists(ctx context.Context, verb, name string) error {
 	if runtime.ValidateName(name) == nil {
 		if p.listings.recent(name) {
@@ -108,10 +108,10 @@ func (p *Provider) checkExists(ctx context.Context, verb, name string) error {
 		if p.caps.Has(script.CapObserve) {
 			obs, err := p.Observe(ctx, name)
 			if err != nil || obs.Session != runtime.Dead {
-				return nil //nolint:nilerr // the operation itself reports it
+				return nil //nolint:nilerr // the following operation reports the error
 			}
 		} else if live, err := p.alive(ctx, name); err != nil || live != runtime.Dead {
-			return nil //nolint:nilerr // the operation itself reports it
+			return nil //nolint:nilerr // the following operation reports the error
 		}
 	}
 	return &runtime.Error{Op: verb, Session: name, Err: runtime.ErrSessionNotFound}
@@ -119,7 +119,7 @@ func (p *Provider) checkExists(ctx context.Context, verb, name string) error {
 
 func checkKey(key string) error {
 	if key == "" || len(key) > maxKey || strings.ContainsAny(key, "\x00/\n") {
-		return fmt.Errorf("%.40q is not a valid key: it has 1 to %d bytes without NUL, / and newline", key, maxKey)
+		return fmt.Errorf("%.40q is not a valid key: a key has 1 to %d bytes, without NUL, slash and newline", key, maxKey)
 	}
 	return nil
 }

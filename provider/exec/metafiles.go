@@ -10,25 +10,25 @@ import (
 	"sync"
 )
 
-// metaFiles are the metadata of sessions of a session script that keeps none: a private file for each
-// value. The zero value keeps them in memory. It is safe for concurrent use.
+// metaFiles stores the metadata of sessions for a session script that does not store it: one
+// private file for each value. The zero value stores it in memory. It is safe for concurrent use.
 type metaFiles struct {
-	// Dir is a private folder, made when it is needed. Empty: in memory.
+	// Dir is a private directory, created when needed. If it is empty, values are stored in memory.
 	Dir string
 
-	mu      sync.Mutex // guards the rest
+	mu      sync.Mutex // guards the fields below
 	enabled bool
-	memory  map[string]map[string]string // without Dir
+	memory  map[string]map[string]string // used if Dir is empty
 }
 
-// IsEnabled reports whether [metaFiles.Enable] was called: the script is known to keep nothing.
+// IsEnabled reports whether [metaFiles.Enable] was called.
 func (n *metaFiles) IsEnabled() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.enabled
 }
 
-// Enable remembers that the script keeps nothing.
+// Enable records that the script stores no metadata.
 func (n *metaFiles) Enable() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -40,7 +40,7 @@ func (n *metaFiles) file(name, key string) string {
 	return filepath.Join(n.Dir, name, hex.EncodeToString(sum[:]))
 }
 
-// Set keeps a value; a file has the old one or the new one, whenever it is read.
+// Set stores a value. A concurrent reader of the file gets the old or the new value.
 func (n *metaFiles) Set(name, key, value string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -58,14 +58,14 @@ func (n *metaFiles) Set(name, key, value string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	draft := path + ".new"
-	if err := os.WriteFile(draft, []byte(value), 0o600); err != nil {
+	temporary := path + ".new"
+	if err := os.WriteFile(temporary, []byte(value), 0o600); err != nil {
 		return err
 	}
-	return os.Rename(draft, path)
+	return os.Rename(temporary, path)
 }
 
-// Get returns a value, empty if there is none.
+// Get returns a value, or "" if there is none.
 func (n *metaFiles) Get(name, key string) (string, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -79,7 +79,7 @@ func (n *metaFiles) Get(name, key string) (string, error) {
 	return string(value), err
 }
 
-// Remove drops a value; that there is none is no error.
+// Remove deletes a value. It returns nil if there is none.
 func (n *metaFiles) Remove(name, key string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -94,7 +94,7 @@ func (n *metaFiles) Remove(name, key string) error {
 	return err
 }
 
-// Clear drops the notes of a session that has ended.
+// Clear deletes the metadata of a session.
 func (n *metaFiles) Clear(name string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

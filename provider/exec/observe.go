@@ -14,14 +14,14 @@ import (
 	"gascity/runtime"
 )
 
-// query asks the script about one session, now. A session whose name no driver accepts
-// does not exist. The error says why nothing is known.
+// query calls the script to observe one session. A session with an invalid name does not exist. If
+// the error is not nil, the state is unknown.
 func (p *Provider) query(ctx context.Context, name string) (runtime.Observation, error) {
 	now := time.Now()
 	obs := runtime.Observation{Attached: -1, At: now}
 	if runtime.ValidateName(name) != nil {
 		obs.Session, obs.Agent = runtime.Dead, runtime.Dead
-		return obs, nil //nolint:nilerr // what has no valid name does not exist
+		return obs, nil //nolint:nilerr // a session with an invalid name does not exist
 	}
 	if p.caps.Has(script.CapObserve) {
 		return p.queryInFull(ctx, name)
@@ -45,26 +45,28 @@ func (p *Provider) query(ctx context.Context, name string) (runtime.Observation,
 	return obs, nil
 }
 
+// queryInFull observes a session with the operation observe.
 func (p *Provider) queryInFull(ctx context.Context, name string) (runtime.Observation, error) {
 	began := time.Now()
-	nothing := runtime.Observation{Attached: -1, At: began}
+	empty := runtime.Observation{Attached: -1, At: began}
 	r, err := p.call(ctx, request{op: script.OpObserve, name: name})
 	if runtime.IsSessionGone(err) {
-		nothing.Session, nothing.Agent = runtime.Dead, runtime.Dead
-		return nothing, nil
+		empty.Session, empty.Agent = runtime.Dead, runtime.Dead
+		return empty, nil
 	}
 	if err != nil {
-		return nothing, unknown(err)
+		return empty, unknown(err)
 	}
 	var doc script.Observation
 	doc.Attached = -1
 	if err := json.Unmarshal(r.out, &doc); err != nil {
-		return nothing, &runtime.Error{Op: "observe", Session: name, Err: fmt.Errorf("%w: script %s observe: no observation is printed: %w", runtime.ErrRuntimeUnavailable, p.cfg.Script, err)}
+		return empty, &runtime.Error{Op: "observe", Session: name, Err: fmt.Errorf("%w: script %s observe: it does not print an observation: %w", runtime.ErrRuntimeUnavailable, p.cfg.Script, err)}
 	}
 	return p.clock.adjust(doc.Seen(), began, time.Now()), nil
 }
 
-// unknown ensures that a failure to look is never read as evidence.
+// unknown returns err as an error that matches runtime.ErrRuntimeUnavailable, so that a failed
+// observation never counts as a result.
 func unknown(err error) error {
 	if errors.Is(err, runtime.ErrRuntimeUnavailable) || errors.Is(err, context.Canceled) {
 		return err
@@ -72,10 +74,9 @@ func unknown(err error) error {
 	return errors.Join(runtime.ErrRuntimeUnavailable, err)
 }
 
-// Observe implements runtime.Observer. A session that is in a listing of
-// the last moment is alive; of one that is not, the script is asked. Without the
-// capability observe the agent is what the session is, and the token is the one that
-// was given at the start.
+// Observe implements runtime.Observer. A session in a fresh listing is alive. For any other session
+// the script is called. Without the capability observe, the agent has the state of the session, and
+// the instance token is the one of the start.
 func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observation, error) {
 	if runtime.ValidateName(name) == nil {
 		if obs, ok := p.listings.find(ctx, name); ok {
@@ -89,7 +90,7 @@ func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observatio
 	return p.complete(ctx, name, obs), nil
 }
 
-// complete adds what the script was not asked for.
+// complete adds the instance token to an observation and updates the recorded sessions.
 func (p *Provider) complete(ctx context.Context, name string, obs runtime.Observation) runtime.Observation {
 	switch obs.Session {
 	case runtime.Dead:
@@ -106,7 +107,8 @@ func (p *Provider) complete(ctx context.Context, name string, obs runtime.Observ
 	return obs
 }
 
-// alive looks at the session as Observe does, without its token.
+// alive returns whether the session runs. It uses a fresh listing, as Observe does, and does not
+// read the instance token.
 func (p *Provider) alive(ctx context.Context, name string) (runtime.Liveness, error) {
 	if obs, ok := p.listings.find(ctx, name); ok {
 		return running(obs), nil
@@ -115,7 +117,7 @@ func (p *Provider) alive(ctx context.Context, name string) (runtime.Liveness, er
 	return running(obs), err
 }
 
-// running returns the contract's word for an observation.
+// running returns whether the agent of an observation runs.
 func running(obs runtime.Observation) runtime.Liveness {
 	if obs.Session == runtime.Alive {
 		if obs.Agent == runtime.Dead {
@@ -126,7 +128,7 @@ func running(obs runtime.Observation) runtime.Liveness {
 	return obs.Session
 }
 
-// IsRunning keeps the contract of runtime.Inspector; what is unknown is false.
+// IsRunning implements runtime.Inspector. It returns false if the state is unknown.
 func (p *Provider) IsRunning(name string) bool {
 	ctx, cancel := p.bounded()
 	defer cancel()
@@ -134,7 +136,7 @@ func (p *Provider) IsRunning(name string) bool {
 	return err == nil && live == runtime.Alive
 }
 
-// IsAttached keeps the contract of runtime.Inspector.
+// IsAttached implements runtime.Inspector.
 func (p *Provider) IsAttached(name string) bool {
 	if !p.facts.CanReportAttachment || runtime.ValidateName(name) != nil {
 		return false
@@ -145,8 +147,8 @@ func (p *Provider) IsAttached(name string) bool {
 	return err == nil && trimmed(r.out) == "true"
 }
 
-// ProcessAlive keeps the contract of runtime.Inspector. A script without process-alive, or
-// one that says nothing, reports only whether the session runs.
+// ProcessAlive implements runtime.Inspector. If the script does not have the operation, or prints
+// nothing, ProcessAlive reports whether the session runs.
 func (p *Provider) ProcessAlive(name string, processNames []string) bool {
 	names := slices.DeleteFunc(slices.Clone(processNames), func(n string) bool { return n == "" || strings.ContainsAny(n, "\n\x00") })
 	if len(names) == 0 {
@@ -165,7 +167,8 @@ func (p *Provider) ProcessAlive(name string, processNames []string) bool {
 	return err == nil && trimmed(r.out) == "true"
 }
 
-// GetLastActivity implements runtime.Inspector: what is no time is unknown.
+// GetLastActivity implements runtime.Inspector. It returns the zero time, for unknown, if the
+// script does not print a time.
 func (p *Provider) GetLastActivity(name string) (time.Time, error) {
 	if runtime.ValidateName(name) != nil {
 		return time.Time{}, nil
@@ -181,13 +184,13 @@ func (p *Provider) GetLastActivity(name string) (time.Time, error) {
 	}
 	at, err := time.Parse(time.RFC3339Nano, string(bytes.TrimSpace(r.out)))
 	if err != nil {
-		return time.Time{}, nil // the wire: anything else is unknown
+		return time.Time{}, nil // the wire format defines any other output as unknown
 	}
 	return at, nil
 }
 
-// ListRunning implements runtime.Inspector. For a script without
-// list-running these are the sessions that this value has started or seen.
+// ListRunning implements runtime.Inspector. If the script does not have the operation, it returns
+// the sessions that this Provider has started or observed and that still run.
 func (p *Provider) ListRunning(prefix string) ([]string, error) {
 	ctx, cancel := p.bounded()
 	defer cancel()
@@ -198,7 +201,7 @@ func (p *Provider) ListRunning(prefix string) ([]string, error) {
 	return names, err
 }
 
-// list runs list-running.
+// list calls the operation list-running.
 func (p *Provider) list(ctx context.Context, prefix string) ([]string, error) {
 	r, err := p.call(ctx, request{op: script.OpListRunning, name: prefix, verb: "list"})
 	if err != nil {
@@ -207,38 +210,39 @@ func (p *Provider) list(ctx context.Context, prefix string) ([]string, error) {
 		}
 		return nil, err
 	}
-	names, odd := parseNames(r.out, prefix)
+	names, invalid := parseNames(r.out, prefix)
 	switch {
-	case odd == "":
+	case invalid == "":
 		return names, nil
 	case len(names) == 0:
-		return nil, &runtime.Error{Op: "list", Err: fmt.Errorf("%w: script %s list-running: it prints %.60q, which is not a name", runtime.ErrRuntimeUnavailable, p.cfg.Script, odd)}
+		return nil, &runtime.Error{Op: "list", Err: fmt.Errorf("%w: script %s list-running: it prints %.60q, which is not a name", runtime.ErrRuntimeUnavailable, p.cfg.Script, invalid)}
 	default:
-		return names, &runtime.PartialListError{Errs: []error{fmt.Errorf("script %s list-running: it prints %.60q, which is not a name", p.cfg.Script, odd)}}
+		return names, &runtime.PartialListError{Errs: []error{fmt.Errorf("script %s list-running: it prints %.60q, which is not a name", p.cfg.Script, invalid)}}
 	}
 }
 
-// parseNames reads a listing: the names with the prefix, sorted, and a line that
-// cannot be a name of anything. Names that no session of gc can have belong to somebody
-// else in the same place and are left out.
-func parseNames(out []byte, prefix string) (names []string, odd string) {
+// parseNames returns the names in a listing that begin with prefix, sorted. invalid is a line that
+// cannot be a name, or "". A name that no session of gc can have belongs to another program and is
+// ignored.
+func parseNames(out []byte, prefix string) (names []string, invalid string) {
 	for line := range strings.Lines(string(out)) {
 		line = strings.TrimRight(line, "\r\n")
 		switch {
 		case line == "":
 		case strings.ContainsFunc(line, func(r rune) bool { return r <= ' ' || r == 0x7f || r == 0xfffd }):
 			if strings.HasPrefix(line, prefix) || prefix == "" {
-				odd = line
+				invalid = line
 			}
 		case strings.HasPrefix(line, prefix) && runtime.ValidateName(line) == nil:
 			names = append(names, line)
 		}
 	}
 	slices.Sort(names)
-	return slices.Compact(names), odd
+	return slices.Compact(names), invalid
 }
 
-// queryRemembered asks for each session that is known to this value.
+// queryRemembered observes each recorded session whose name begins with prefix, and returns the
+// running ones.
 func (p *Provider) queryRemembered(ctx context.Context, prefix string) ([]string, error) {
 	var names []string
 	var errs []error

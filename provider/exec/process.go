@@ -17,46 +17,46 @@ import (
 	"gascity/runtime"
 )
 
-// errTimeLimit is the cause when a script is killed for its time.
-var errTimeLimit = fmt.Errorf("it does not end in time: %w", context.DeadlineExceeded)
+// errTimeLimit is the cause when gc kills a script at its time limit.
+var errTimeLimit = fmt.Errorf("it did not exit within its time limit: %w", context.DeadlineExceeded)
 
-// errOutput is the cause when a script is killed for what it prints.
-var errOutput = errors.New("it prints more than can be read")
+// errOutput is the cause when gc kills a script that prints too much.
+var errOutput = errors.New("it printed more than the limit")
 
-// processSpec is one process of the script.
+// processSpec describes one process of the script.
 type processSpec struct {
 	args  []string
 	stdin []byte
-	limit time.Duration // of the process; zero means ctx alone bounds it
-	most  int           // bytes of standard output
-	grace time.Duration // between SIGTERM and SIGKILL
-	alone bool          // what is left of its process group is killed
+	limit time.Duration // time limit of the process; zero means none except ctx
+	most  int           // maximum of standard output, in bytes
+	grace time.Duration // time between SIGTERM and SIGKILL
+	alone bool          // kill the rest of the process group after the exit
 }
 
-// errNotRun says that no process was made: nothing has happened.
-var errNotRun = errors.New("it was not run")
+// errNotRun reports that no process was started, so nothing was done.
+var errNotRun = errors.New("the script was not started")
 
-// processResult is how a process of the script ended.
+// processResult is the result of a process of the script.
 type processResult struct {
 	out       []byte
 	stderr    string
 	code      int
-	inputRead bool // the script has taken all of its input, or had none
-	written   int  // bytes of the input that went into the pipe
+	inputRead bool // the whole input went into the pipe, or there was none
+	written   int  // number of input bytes that went into the pipe
 }
 
 const (
-	// pipeGrace is how long background processes may hold the output open after the
-	// script has exited.
+	// pipeGrace is how long gc reads the output after the exit of the script, while background
+	// processes hold it open.
 	pipeGrace = 500 * time.Millisecond
-	// pipeHolds is at least what fits into a pipe.
+	// pipeHolds is not less than the capacity of a pipe, in bytes.
 	pipeHolds = 1 << 20
-	// stderrKept is how much of standard error's end is kept.
+	// stderrKept is how many bytes of the end of standard error are kept.
 	stderrKept = 8 << 10
 )
 
-// run runs the script once. The error says that it was not run, or was killed; the
-// ending is valid beside an error, too. What a script exits with is no error here.
+// run runs the script once. The error means that the script was not started, or was killed; the
+// result is valid with an error too. A nonzero exit code is not an error.
 func (p *Provider) run(ctx context.Context, o processSpec) (processResult, error) {
 	if err := context.Cause(ctx); err != nil {
 		return processResult{code: -1, inputRead: true}, fmt.Errorf("%w: %w", errNotRun, err)
@@ -68,27 +68,28 @@ func (p *Provider) run(ctx context.Context, o processSpec) (processResult, error
 	return c.wait(ctx, o)
 }
 
-// child is a running script with our ends of its pipes.
+// child is a running script with gc's ends of its pipes.
 type child struct {
 	cmd                   *osexec.Cmd
 	stdin, stdout, stderr *os.File
 }
 
-// launch starts the script in a process group of its own.
+// launch starts the script in its own process group.
 func (p *Provider) launch(o processSpec) (*child, error) {
 	c := &child{cmd: osexec.Command(p.path, o.args...)} //nolint:noctx // its group is killed, see wait
 	c.cmd.Dir = p.cfg.Dir
-	// The death of this process in the middle of the input looks like the input's end.
+	// If this process is killed while it writes the input, the script reads the end of its input
+	// too early. With the size the script can check that its input is complete.
 	c.cmd.Env = append(slices.Clone(p.cfg.Env), fmt.Sprint(script.VariableSize, "=", len(o.stdin)))
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if o.args[0] == script.OpWatch {
 		killWithParent(c.cmd.SysProcAttr)
 	}
-	var theirs []*os.File
+	var childEnds []*os.File
 	err := func() error {
 		for _, pipe := range []struct {
-			ours **os.File
-			give func(r, w *os.File) (mine, its *os.File)
+			parent **os.File
+			assign func(r, w *os.File) (parentEnd, childEnd *os.File)
 		}{
 			{&c.stdin, func(r, w *os.File) (*os.File, *os.File) { c.cmd.Stdin = r; return w, r }},
 			{&c.stdout, func(r, w *os.File) (*os.File, *os.File) { c.cmd.Stdout = w; return r, w }},
@@ -98,12 +99,12 @@ func (p *Provider) launch(o processSpec) (*child, error) {
 			if err != nil {
 				return err
 			}
-			mine, its := pipe.give(r, w)
-			*pipe.ours, theirs = mine, append(theirs, its)
+			parentEnd, childEnd := pipe.assign(r, w)
+			*pipe.parent, childEnds = parentEnd, append(childEnds, childEnd)
 		}
 		return c.cmd.Start()
 	}()
-	for _, f := range theirs {
+	for _, f := range childEnds {
 		f.Close() //nolint:errcheck,gosec // the child's end of a pipe
 	}
 	if err != nil {
@@ -116,12 +117,12 @@ func (p *Provider) launch(o processSpec) (*child, error) {
 func (c *child) closeAll() {
 	for _, f := range []*os.File{c.stdin, c.stdout, c.stderr} {
 		if f != nil {
-			f.Close() //nolint:errcheck,gosec // our end of a pipe; closed twice is closed
+			f.Close() //nolint:errcheck,gosec // gc's end of a pipe; a second close does nothing
 		}
 	}
 }
 
-// wait feeds the script, reads what it prints and waits for its end.
+// wait writes the input, reads the output and waits for the exit of the script.
 func (c *child) wait(ctx context.Context, o processSpec) (processResult, error) {
 	if o.limit > 0 {
 		var cancel context.CancelFunc
@@ -136,15 +137,15 @@ func (c *child) wait(ctx context.Context, o processSpec) (processResult, error) 
 	pipes.Go(func() { e.written, e.inputRead = feed(c.stdin, o.stdin) })
 	pipes.Go(func() { drain(out, c.stdout) })
 	pipes.Go(func() { drain(stderr, c.stderr) })
-	err := c.end(ctx, o)
+	err := c.waitOrKill(ctx, o)
 	c.closePipes(&pipes)
 	e.out, e.stderr, e.code = out.kept, string(stderr.kept), c.cmd.ProcessState.ExitCode()
 	return e, err
 }
 
-// end waits for the exit of the script and kills its group when ctx ends first, or
-// afterwards if the order says so. The error is why it was killed.
-func (c *child) end(ctx context.Context, o processSpec) error {
+// waitOrKill waits for the exit of the script. If ctx ends first, it kills the process group and returns
+// the cause. After a normal exit it kills the rest of the group if o.alone is set.
+func (c *child) waitOrKill(ctx context.Context, o processSpec) error {
 	exited := make(chan struct{})
 	go func() {
 		defer close(exited)
@@ -173,25 +174,25 @@ func (c *child) end(ctx context.Context, o processSpec) error {
 	return cause
 }
 
-// signal reaches the whole group; one that is gone is fine.
+// signal sends sig to the whole process group. It does nothing if the group does not exist any
+// more.
 func (c *child) signal(sig syscall.Signal) {
-	_ = syscall.Kill(-c.cmd.Process.Pid, sig) // ESRCH: gone; EPERM: not ours any more
+	_ = syscall.Kill(-c.cmd.Process.Pid, sig) // ESRCH: the group is gone; EPERM: the id belongs to other processes now
 }
 
-// closePipes closes our ends, at once if nothing holds the other ones, otherwise after a
-// moment.
+// closePipes waits until the pipes are read, at most pipeGrace, and closes gc's ends.
 func (c *child) closePipes(pipes *sync.WaitGroup) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		pipes.Wait()
 	}()
-	c.stdin.SetWriteDeadline(time.Now()) //nolint:errcheck,gosec // a reader of it now is not the script
-	moment := time.NewTimer(pipeGrace)
-	defer moment.Stop()
+	c.stdin.SetWriteDeadline(time.Now()) //nolint:errcheck,gosec // the script has exited and reads no input
+	timer := time.NewTimer(pipeGrace)
+	defer timer.Stop()
 	select {
 	case <-done:
-	case <-moment.C:
+	case <-timer.C:
 	}
 	for _, f := range []*os.File{c.stdout, c.stderr} {
 		f.SetReadDeadline(time.Now()) //nolint:errcheck,gosec // closing follows
@@ -200,16 +201,16 @@ func (c *child) closePipes(pipes *sync.WaitGroup) {
 	c.closeAll()
 }
 
-// feed writes the input and closes it.
-func feed(w *os.File, data []byte) (taken int, all bool) {
-	taken, err := w.Write(data)
+// feed writes the input and closes the pipe. all reports whether everything was written.
+func feed(w *os.File, data []byte) (written int, all bool) {
+	written, err := w.Write(data)
 	w.Close() //nolint:errcheck,gosec // the script sees the end of its input
-	return taken, err == nil
+	return written, err == nil
 }
 
-// drain reads to the end of the output, or to its deadline. What the script has
-// written before it ended counts, however late we come to read it: a machine that
-// stands still for a moment loses nothing.
+// drain copies the output until its end or the read deadline. At the deadline it still reads what
+// is in the pipe, because the script wrote that before it exited, and this process may be late on a
+// slow machine.
 func drain(w io.Writer, r *os.File) {
 	_, err := io.Copy(w, r)
 	if !errors.Is(err, os.ErrDeadlineExceeded) || r.SetReadDeadline(time.Time{}) != nil {
@@ -220,7 +221,7 @@ func drain(w io.Writer, r *os.File) {
 		return
 	}
 	buf := make([]byte, pipeHolds)
-	pipe.Read(func(fd uintptr) bool { //nolint:errcheck,gosec // it never waits
+	pipe.Read(func(fd uintptr) bool { //nolint:errcheck,gosec // the function never blocks
 		if n, err := syscall.Read(int(fd), buf); err == nil && n > 0 {
 			w.Write(buf[:n]) //nolint:errcheck,gosec // into memory
 		}
@@ -228,7 +229,8 @@ func drain(w io.Writer, r *os.File) {
 	})
 }
 
-// head keeps the beginning of what is written and reports more than that, once.
+// head keeps the beginning of what is written, up to most bytes. It calls over once if more is
+// written.
 type head struct {
 	kept     []byte
 	most     int
@@ -246,7 +248,7 @@ func (h *head) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// tail keeps the end of what is written.
+// tail keeps the end of what is written, up to most bytes.
 type tail struct {
 	kept []byte
 	most int
@@ -264,5 +266,5 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// trimmed is text output without its trailing line ends.
+// trimmed returns text output without its trailing line ends.
 func trimmed(out []byte) string { return string(bytes.TrimRight(out, "\r\n")) }

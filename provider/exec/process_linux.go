@@ -2,6 +2,6 @@ package exec
 
 import "syscall"
 
-// killWithParent ends a child when this process is killed, also one that does not read its
-// standard input.
+// killWithParent makes the kernel send SIGTERM to a child when this process exits, so that a child
+// stops that does not read its standard input.
 func killWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGTERM }

@@ -4,5 +4,5 @@ package exec
 
 import "syscall"
 
-// killWithParent has no way here: the child exits at the end of its standard input.
+// killWithParent does nothing on this platform. The child exits at the end of its standard input.
 func killWithParent(*syscall.SysProcAttr) {}

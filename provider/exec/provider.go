@@ -17,30 +17,32 @@ import (
 	"gascity/runtime"
 )
 
-// Config is what the driver needs. Script is required; zero values of the rest work.
+// Config configures the driver. Script is required.
 type Config struct {
-	// Script is the program as the user wrote it: with a slash a path, relative to
-	// Dir; otherwise a name to look up in Env's PATH.
+	// Script is the program as the user wrote it. With a slash it is a path, relative to Dir.
+	// Otherwise it is a name that is searched in PATH of Env.
 	Script string
-	// Dir is where the script runs: the city directory. Empty means the process's own.
+	// Dir is the working directory of the script: the city directory. Empty means the working
+	// directory of this process.
 	Dir string
-	// Env is the script's whole environment, "K=V".
+	// Env is the complete environment of the script, as "K=V".
 	Env []string
-	// StateDir becomes GC_EXEC_STATE_DIR unless Env has that already. It is made, for
-	// the user alone, when it is missing. Empty: there is none.
+	// StateDir is the value of GC_EXEC_STATE_DIR, unless Env sets that. Open creates it with access
+	// for the user only. Empty means that the variable is not set.
 	StateDir string
-	// NotesDir is a private folder for the metadata of sessions of a script that has
-	// no set-meta; made when it is needed. Empty: in memory.
+	// NotesDir is a private directory for the metadata of sessions, if the script does not have
+	// set-meta. It is created when needed. Empty means that the metadata is in memory.
 	NotesDir string
-	// Limit bounds an ordinary operation, StartLimit start and provision, Handshake
-	// the operation protocol. Zero: 30 s, 120 s, 10 s.
+	// Limit is the time limit of an ordinary operation, StartLimit that of start, provision,
+	// deliver and settle, Handshake that of the operation protocol. Zero means 30 s, 120 s and 10
+	// s.
 	Limit, StartLimit, Handshake time.Duration
-	// Fresh is how long a listing may count as proof that a session is alive.
-	// Zero: 1 s; negative: a listing is never used twice.
+	// Fresh is how long a listing proves that a session is alive. Zero means 1 s. A negative value
+	// means that a listing is never used twice.
 	Fresh time.Duration
-	// Profiles is what is known of agent CLIs; nil means the built-in set.
+	// Profiles are the profiles of agent CLIs; nil means the built-in ones.
 	Profiles *agentcli.Set
-	// Logger gets warnings that fail nothing; nil drops them.
+	// Logger receives warnings about problems that are not errors; nil discards them.
 	Logger *slog.Logger
 }
 
@@ -58,11 +60,11 @@ type Provider struct {
 	path         string
 	caps         script.Handshake
 	facts        runtime.ProviderCapabilities
-	quick        slots // operations that ought to be short
-	long         slots // those that take as long as an agent does
-	starts       locks // one start or stop at a time for each session
-	inputs       locks // one prompt at a time for each session
-	screenLocks  locks // one look at a screen at a time for each session
+	quick        slots // for short operations
+	long         slots // for operations that may take as long as the agent does
+	starts       locks // allows one start or stop at a time for each session
+	inputs       locks // allows one prompt at a time for each session
+	screenLocks  locks // allows one reading of a screen at a time for each session
 	listings     *listingCache
 	tokens       tokens
 	notes        *metaFiles
@@ -91,15 +93,15 @@ var (
 	_ runtime.TransportCapabilityProvider = (*Provider)(nil)
 )
 
-// The numbers of processes that run at a time.
+// The maximum numbers of concurrent processes.
 const (
 	quickAtOnce = 16
 	longAtOnce  = 64
 )
 
-// Open finds the script and asks it for its handshake, once. A script that is
-// missing, cannot be executed, or does not answer the handshake in time is an error;
-// one that fails it has version 0 and no capability.
+// Open finds the script and calls its operation protocol for the handshake. It returns an error if
+// the script does not exist, cannot be executed, or does not answer the handshake in time. If the
+// handshake fails in another way, the script has version 0 and no capability.
 func Open(cfg Config) (*Provider, error) {
 	path, err := locate(cfg)
 	if err != nil {
@@ -116,7 +118,7 @@ func Open(cfg Config) (*Provider, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Env, err = withStateDir(cfg); err != nil {
-		return nil, fmt.Errorf("cannot make the state folder of the session script: %w", err)
+		return nil, fmt.Errorf("cannot create the state directory of the session script: %w", err)
 	}
 	p := &Provider{
 		cfg: cfg, path: path, quick: make(slots, quickAtOnce), long: make(slots, longAtOnce),
@@ -131,7 +133,7 @@ func Open(cfg Config) (*Provider, error) {
 
 const envStateDir = "GC_EXEC_STATE_DIR"
 
-// withStateDir returns the script's environment.
+// withStateDir creates the state directory and returns the script's environment with its path.
 func withStateDir(cfg Config) ([]string, error) {
 	if cfg.StateDir == "" || envValue(cfg.Env, envStateDir) != "" {
 		return cfg.Env, nil
@@ -143,14 +145,14 @@ func withStateDir(cfg Config) ([]string, error) {
 	return append(slices.Clip(cfg.Env), envStateDir+"="+dir), err
 }
 
-// handshake asks the script what it can do.
+// handshake reads the capabilities that the script declares.
 func (p *Provider) handshake() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*p.cfg.Handshake) //nolint:forbidigo // a constructor of the table has no ctx
 	defer cancel()
 	r, err := p.call(ctx, request{op: script.OpProtocol})
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, runtime.ErrRuntimeUnavailable):
-		return fmt.Errorf("cannot use the session script %q: its handshake: %w", p.cfg.Script, err)
+		return fmt.Errorf("cannot use the session script %q: its handshake failed: %w", p.cfg.Script, err)
 	case err != nil:
 		p.cfg.Logger.Warn("the session script fails its handshake, so it has no capabilities", "script", p.cfg.Script, "error", err)
 		return nil
@@ -170,18 +172,18 @@ func (p *Provider) handshake() error {
 	return nil
 }
 
-// Handshake returns what the script has declared.
+// Handshake returns the handshake that the script declared.
 func (p *Provider) Handshake() script.Handshake { return p.caps }
 
-// Capabilities returns what the script has declared.
+// Capabilities returns the capabilities that the script declared.
 func (p *Provider) Capabilities() runtime.ProviderCapabilities { return p.facts }
 
-// SupportsTransport keeps the contract of runtime.TransportCapabilityProvider: what a
-// script speaks with its agents is its own.
+// SupportsTransport implements runtime.TransportCapabilityProvider. It accepts only the empty
+// transport, because the script chooses how it reaches its agents.
 func (p *Provider) SupportsTransport(transport string) bool { return transport == "" }
 
-// bounded returns the context of an operation whose signature has none. It leaves time
-// to wait for a slot; the script's own limit is shorter.
+// bounded returns a context for a method without a ctx. Its limit is longer than the script's
+// limit, so that there is time to wait for a slot.
 func (p *Provider) bounded() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), 4*p.cfg.Limit) //nolint:forbidigo // the contract's method has no ctx
 }

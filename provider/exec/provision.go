@@ -10,39 +10,40 @@ import (
 	"gascity/runtime"
 )
 
-// provisions reports whether the script makes a box first and the agent in it then.
+// provisions reports whether the script first creates a sandbox and then runs the agent in it.
 func (p *Provider) provisions() bool {
 	return p.caps.Has(script.CapProvision) && p.caps.Has(script.CapExec)
 }
 
-// inBox runs the command in the tmux session main of a box that was made. done is false if
-// the box has no tmux: then the script's own start is to run it. A session main that
-// is there is used only if it is the box's own, see [tmuxSessions].
-func (p *Provider) inBox(ctx context.Context, name, command string) (done bool, err error) {
+// runInSandbox runs the command in the tmux session main of a new sandbox. done is false if the sandbox
+// has no tmux; then the script's operation start must run it. An existing session main is used only
+// if it belongs to the sandbox; see [tmuxSessions].
+func (p *Provider) runInSandbox(ctx context.Context, name, command string) (done bool, err error) {
 	fail := func(err error) (bool, error) {
 		return false, &runtime.Error{Op: script.OpStart, Session: name, Err: err}
 	}
-	out, code, err := p.line(ctx, name, tmuxProbe, script.OpStart)
+	out, code, err := p.runLine(ctx, name, tmuxProbe, script.OpStart)
 	if err != nil {
 		return false, err
 	}
 	if code == 0 && !parseTmuxProbe(string(out), name) {
-		return fail(errors.New(`a tmux session "main" exists that gc did not create: end it, or let the script's box have a tmux of its own`))
+		return fail(errors.New(`a tmux session "main" exists that gc did not create: stop it, or give the script's sandbox its own tmux server`))
 	}
-	out, code, err = p.line(ctx, name, tmuxRun(name, command), script.OpStart)
+	out, code, err = p.runLine(ctx, name, tmuxRun(name, command), script.OpStart)
 	switch {
 	case err != nil:
 		return false, err
 	case code == exitNoSession:
 		return false, nil
 	case code != 0:
-		return fail(fmt.Errorf("tmux in its box does not start it: exit code %d: %.300s", code, out))
+		return fail(fmt.Errorf("tmux in the sandbox cannot start the agent: exit code %d: %.300s", code, out))
 	}
 	return true, nil
 }
 
-// tmuxRun returns the command line that runs a command in the session main and marks that as the
-// session's. The command is in a file that removes itself, never in an argument.
+// tmuxRun returns the command line that runs a command in the tmux session main and marks that
+// session with the session's name. The command is in a file that removes itself, and never in an
+// argument.
 func tmuxRun(name, command string) string {
 	return "command -v tmux >/dev/null 2>&1 || exit 97\numask 077\n" +
 		`f=$(mktemp) && printf %s ` + quote("rm -f -- \"$0\"\n"+cmp.Or(command, "exec /bin/sh")+"\n") + ` >"$f" || exit 98` + "\n" +

@@ -13,17 +13,16 @@ import (
 )
 
 const (
-	readyLines        = 120
-	readyLimit        = 60 * time.Second // for the prompt to come into sight
-	minPollInterval   = 50 * time.Millisecond
-	maxPollInterval   = 500 * time.Millisecond
-	deathLines        = 80
-	retryPollInterval = 3 // looks that may fail before the start does
+	readyLines       = 120              // lines of the screen that are searched for the prompt
+	readyLimit       = 60 * time.Second // limit for the prompt to appear
+	minPollInterval  = 50 * time.Millisecond
+	maxPollInterval  = 500 * time.Millisecond
+	deathLines       = 80 // lines of output in the error of a start
+	maxQueryAttempts = 3  // attempts to observe a session during the start
 )
 
-// awaitReady waits until the agent has shown its prompt, or for the time that it
-// needs, and makes sure that it lives. Dialogs that are known are answered on the way,
-// if the configuration wants that.
+// awaitReady waits until the agent shows its prompt, or for the configured delay, and checks that
+// the agent runs. It answers known dialogs while it waits, if the configuration allows that.
 func (p *Provider) awaitReady(ctx context.Context, name string, cfg runtime.Config) error {
 	if err := p.checkAlive(ctx, name); err != nil {
 		return err
@@ -48,8 +47,8 @@ func (p *Provider) awaitReady(ctx context.Context, name string, cfg runtime.Conf
 	return p.checkAlive(ctx, name)
 }
 
-// promptIn reports whether a line of the screen begins with the prefix; a no-break
-// space is a space, and blanks at the prefix's end may be missing.
+// promptIn reports whether a line of text begins with the prefix. A no-break space counts as a
+// space. A line may also be the prefix without its trailing spaces.
 func promptIn(text, prefix string) bool {
 	plain := func(s string) string { return strings.ReplaceAll(s, "\u00a0", " ") }
 	prefix = plain(prefix)
@@ -61,11 +60,12 @@ func promptIn(text, prefix string) bool {
 	return false
 }
 
-// checkAlive returns a [*runtime.StartupDeath] if the session does not run any more.
+// checkAlive returns a [*runtime.StartupDeath] if the session does not run. It returns another
+// error if that stays unknown.
 func (p *Provider) checkAlive(ctx context.Context, name string) error {
 	var obs runtime.Observation
 	var err error
-	for range retryPollInterval {
+	for range maxQueryAttempts {
 		obs, err = p.query(ctx, name)
 		if err == nil || isMissing(err) || ctx.Err() != nil {
 			break
@@ -76,10 +76,10 @@ func (p *Provider) checkAlive(ctx context.Context, name string) error {
 	}
 	switch {
 	case isMissing(err):
-		p.cfg.Logger.Warn("the script has no is-running, so that no start can be verified", "script", p.cfg.Script, "session", name)
+		p.cfg.Logger.Warn("the script does not have the operation is-running, so gc cannot check that the agent has started", "script", p.cfg.Script, "session", name)
 		return nil
 	case err != nil:
-		return fmt.Errorf("no sign of life: %w", err)
+		return fmt.Errorf("cannot check that the agent runs: %w", err)
 	case running(obs) != runtime.Dead:
 		return nil
 	}
@@ -93,7 +93,7 @@ func (p *Provider) checkAlive(ctx context.Context, name string) error {
 	return death
 }
 
-// pause waits, unless ctx ends.
+// pause waits for d. It returns an error if ctx ends first.
 func pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -119,8 +119,8 @@ func (p *Provider) Peek(name string, lines int) (string, error) {
 	return "", p.checkExists(ctx, "peek at", name)
 }
 
-// peek looks, one at a time at each session: a place may have one way in only, and two looks
-// would hold each other up.
+// peek reads the last lines of the screen. It allows one call at a time for each session, because
+// the backend may have only one connection. 0 lines means all.
 func (p *Provider) peek(ctx context.Context, name string, lines int) (string, error) {
 	release, err := p.screenLocks.acquire(ctx, name)
 	if err != nil {
@@ -130,12 +130,12 @@ func (p *Provider) peek(ctx context.Context, name string, lines int) (string, er
 	lines = max(lines, 0)
 	text, err := p.lines(ctx, name, lines)
 	if err == nil && text == "" && lines == 0 {
-		text, err = p.lines(ctx, name, allLines) // a script that takes 0 for none
+		text, err = p.lines(ctx, name, allLines) // the script may read 0 as no lines
 	}
 	return text, err
 }
 
-// allLines is more than there are.
+// allLines is more than any scrollback has.
 const allLines = 1 << 20
 
 func (p *Provider) lines(ctx context.Context, name string, lines int) (string, error) {
@@ -151,8 +151,8 @@ func (p *Provider) lines(ctx context.Context, name string, lines int) (string, e
 	return lastLines(string(out), lines), nil
 }
 
-// lastLines returns the last n lines, right trimmed and without blank lines at the
-// end; all for 0.
+// lastLines returns the last n lines without trailing spaces and without blank lines at the end. It
+// returns all lines if n is 0.
 func lastLines(text string, n int) string {
 	all := strings.Split(strings.ToValidUTF8(text, "\ufffd"), "\n")
 	for i := range all {
@@ -184,8 +184,7 @@ func (p *Provider) ClearScrollback(name string) error {
 	return err
 }
 
-// SendKeys implements runtime.Input. Which names of keys exist is the
-// script's business.
+// SendKeys implements runtime.Input. The script decides which names of keys exist.
 func (p *Provider) SendKeys(name string, keys ...string) error {
 	if len(keys) == 0 || runtime.ValidateName(name) != nil {
 		return nil

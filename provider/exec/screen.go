@@ -14,10 +14,10 @@ import (
 	"gascity/runtime"
 )
 
-// blockedBy looks at the screen and returns the refusal of a prompt: a dialog is up, or a draft
-// stands in the input box. Nil if nothing is seen: a script that declares no screen may hide it,
-// and cannot distinguish a draft from what the agent suggests there.
-func (p *Provider) blockedBy(ctx context.Context, name string) *runtime.Outcome {
+// checkInput reads the screen and returns the refusal of a prompt if a dialog is open or a draft is
+// in the input box. It returns nil if it sees neither. A script that does not declare screen may
+// hide both, and its screen does not distinguish a draft from a suggestion of the agent.
+func (p *Provider) checkInput(ctx context.Context, name string) *runtime.Outcome {
 	rules, err := p.rules(ctx, name)
 	if err != nil {
 		return nil
@@ -25,7 +25,7 @@ func (p *Provider) blockedBy(ctx context.Context, name string) *runtime.Outcome 
 	seen, err := p.captureScreen(ctx, name)
 	switch {
 	case err != nil && p.caps.Has(script.CapScreen):
-		out := refused(runtime.RefusedUnready, "the screen cannot be seen: "+err.Error())
+		out := refused(runtime.RefusedUnready, "cannot read the screen: "+err.Error())
 		return &out
 	case err != nil:
 		return nil
@@ -34,18 +34,18 @@ func (p *Provider) blockedBy(ctx context.Context, name string) *runtime.Outcome 
 		out := refused(runtime.RefusedDialog, fmt.Sprintf("%s%s", d.Kind, reasonSuffix(d.Why)))
 		return &out
 	}
-	no := seen.draft(rules)
-	if no == nil || pause(ctx, draftHolds) != nil {
-		return no
+	refusal := seen.draft(rules)
+	if refusal == nil || pause(ctx, draftConfirmDelay) != nil {
+		return refusal
 	}
 	if seen, err = p.captureScreen(ctx, name); err != nil {
-		return no
+		return refusal
 	}
 	return seen.draft(rules)
 }
 
-// dialog returns the dialog or menu that is up, nil if none is. Without a cursor only the input box
-// beneath it distinguishes a menu from a list in the conversation.
+// dialog returns the open dialog or menu, or nil. If the cursor is unknown, the text is not a menu
+// but a list in the conversation if the input box is below it.
 func (s screenState) dialog(rules screenreader.Rules) *screenreader.Dialog {
 	d := screenreader.NewSnapshot(s.Frame).Dialog(rules)
 	if d != nil && !s.drawn && d.Rule == "" && promptUnder(s.Rows, d, rules.ReadyPrefix) {
@@ -54,10 +54,12 @@ func (s screenState) dialog(rules screenreader.Rules) *screenreader.Dialog {
 	return d
 }
 
-// draftHolds is how long a draft must stand: a screen that is being painted may show what is none.
-const draftHolds = 100 * time.Millisecond
+// draftConfirmDelay is how long a draft must be visible to count. A screen that the agent is drawing may
+// show a draft that does not exist.
+const draftConfirmDelay = 100 * time.Millisecond
 
-// draft returns the refusal because of a draft, or because it is unknown whether there is one.
+// draft returns the refusal because of a draft, or because a draft is possible. It returns nil if
+// there is none.
 func (s screenState) draft(rules screenreader.Rules) *runtime.Outcome {
 	if !s.drawn {
 		return nil
@@ -66,10 +68,10 @@ func (s screenState) draft(rules screenreader.Rules) *runtime.Outcome {
 	n := utf8.RuneCountInString(strings.TrimSpace(c.Content))
 	switch {
 	case c.Above && len(rules.Screen.InputBox.Marks) > 0:
-		out := refused(runtime.RefusedDraft, "the cursor is not in the row of the prompt: what is between may be a draft")
+		out := refused(runtime.RefusedDraft, "the cursor is not in the row of the prompt, so the text between may be a draft")
 		return &out
 	case c.Found && !c.Above && n > 0:
-		out := refused(runtime.RefusedDraft, fmt.Sprintf("the input box holds %d characters", n))
+		out := refused(runtime.RefusedDraft, fmt.Sprintf("the input box contains %d characters", n))
 		return &out
 	}
 	return nil
@@ -82,8 +84,9 @@ func reasonSuffix(why string) string {
 	return ": " + why
 }
 
-// frameOf draws the rows on a blank screen, without wrapping. Without styles the cursor
-// decides: an agent draws a suggestion behind it, and what a person has typed stands before it.
+// frameOf returns a script's screen as a frame. Rows are not wrapped. If the script reports no
+// styles, the cursor decides: text before the cursor was typed by a person, text after it is a
+// suggestion of the agent.
 func frameOf(s script.Screen) screenreader.Frame {
 	screen := vt.New(s.Cols, s.Rows, &vt.Options{Scrollback: -1})
 	var b bytes.Buffer
@@ -102,7 +105,7 @@ func frameOf(s script.Screen) screenreader.Frame {
 	return f
 }
 
-// suggested draws what stands behind the cursor in its row as a suggestion.
+// suggested returns the cells of row y with the text after the cursor marked as a suggestion.
 func suggested(cells []vt.Cell, y int, cursor vt.Cursor) []vt.Cell {
 	if y != cursor.Y {
 		return cells
@@ -114,7 +117,8 @@ func suggested(cells []vt.Cell, y int, cursor vt.Cursor) []vt.Cell {
 	return drawn
 }
 
-// typing reports whether a person typed a moment ago. The clock of a place may count seconds.
+// typing reports whether a person typed in the last moments. It allows for a script's clock with a
+// precision of seconds.
 func typing(obs runtime.Observation) bool {
 	return obs.Attached != 0 && !obs.LastInput.IsZero() && time.Since(obs.LastInput) < screenreader.DefaultHumanQuiet+clockGrain
 }

@@ -16,13 +16,13 @@ import (
 	"gascity/runtime"
 )
 
-// screenTerminal is a session's terminal as the rules of package screen see it, looked at and
-// pressed keys at by calls of the script. It is for one act.
+// screenTerminal implements screen.Terminal for a session. It reads the screen and sends keys by
+// calls of the script. It is used for one operation.
 type screenTerminal struct {
 	p    *Provider
 	name string
 
-	mu    sync.Mutex // guards the rest
+	mu    sync.Mutex // guards the fields below
 	seq   uint64
 	frame screen.Frame
 	sum   uint64
@@ -31,12 +31,12 @@ type screenTerminal struct {
 var _ screen.Terminal = (*screenTerminal)(nil)
 
 const (
-	frameGap  = 50 * time.Millisecond // between two looks that wait for a change
-	frameTime = 10 * time.Second      // of one look
+	frameInterval = 50 * time.Millisecond // time between two readings of the screen
+	frameTimeout  = 10 * time.Second      // limit of one reading
 )
 
-// Frame looks until the screen is another one. A look that has begun is not cut off: what
-// it found counts, even if ctx has ended meanwhile, since a script takes its time.
+// Frame reads the screen until it is newer than after. It does not interrupt a reading that has
+// begun: its result is used even if ctx has ended meanwhile, because a script may be slow.
 func (s *screenTerminal) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
 	for {
 		f, err := s.capture(ctx)
@@ -48,14 +48,14 @@ func (s *screenTerminal) Frame(ctx context.Context, after uint64) (screen.Frame,
 		case ctx.Err() != nil:
 			return screen.Frame{}, fmt.Errorf("the screen has not changed: %w", ctx.Err())
 		}
-		if pause(ctx, frameGap) != nil {
+		if pause(ctx, frameInterval) != nil {
 			return screen.Frame{}, fmt.Errorf("the screen has not changed: %w", ctx.Err())
 		}
 	}
 }
 
 func (s *screenTerminal) capture(ctx context.Context) (screen.Frame, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), frameTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), frameTimeout)
 	defer cancel()
 	shot, err := s.p.captureScreen(ctx, s.name)
 	s.mu.Lock()
@@ -76,7 +76,7 @@ func (s *screenTerminal) capture(ctx context.Context) (screen.Frame, error) {
 	return s.frame, nil
 }
 
-// Send presses the key that makes these bytes. A script knows keys, not bytes.
+// Send presses the key that produces the bytes p. A script accepts names of keys and not bytes.
 func (s *screenTerminal) Send(_ context.Context, p []byte) error {
 	name, ok := keyNamed(p)
 	if !ok {
@@ -85,8 +85,8 @@ func (s *screenTerminal) Send(_ context.Context, p []byte) error {
 	return s.p.SendKeys(s.name, name)
 }
 
-// keyNamed returns the name of the key that makes these bytes.
-func keyNamed(p []byte) (string, bool) {
+// keyNamed returns the name of the key that produces the bytes p. ok is false if there is none.
+func keyNamed(p []byte) (name string, ok bool) {
 	if len(p) == 1 && p[0] > ' ' && p[0] < 0x7f {
 		return string(p), true
 	}
@@ -104,13 +104,13 @@ func keyNamed(p []byte) (string, bool) {
 type screenState struct {
 	screen.Frame
 	sum      uint64
-	drawn    bool             // by the operation screen: the cursor is where it is
-	instance string           // empty: not reported
-	agent    runtime.Liveness // unknown: not reported
+	drawn    bool             // read by the operation screen, so the cursor is known
+	instance string           // empty if not reported
+	agent    runtime.Liveness // unknown if not reported
 }
 
-// captureScreen looks at the screen: by the operation screen, else by peek, which shows the last
-// lines without a cursor. A script that has neither is errors.ErrUnsupported.
+// captureScreen reads the screen with the operation screen, else with peek, which returns the last
+// lines without a cursor. If the script has neither, the error matches errors.ErrUnsupported.
 func (p *Provider) captureScreen(ctx context.Context, name string) (screenState, error) {
 	if !p.caps.Has(script.CapScreen) {
 		text, err := p.peek(ctx, name, screenRows)
@@ -122,7 +122,7 @@ func (p *Provider) captureScreen(ctx context.Context, name string) (screenState,
 		out.Cursor.Y = len(rows) - 1
 		return out, nil
 	}
-	r, err := p.call(ctx, request{op: script.OpScreen, name: name, verb: "look at the screen of"})
+	r, err := p.call(ctx, request{op: script.OpScreen, name: name, verb: "read the screen of"})
 	if err != nil {
 		return screenState{}, err
 	}
@@ -133,9 +133,9 @@ func (p *Provider) captureScreen(ctx context.Context, name string) (screenState,
 	return screenState{Frame: frameOf(s), sum: p.screens.sum(r.out), drawn: true, instance: s.Instance, agent: s.Agent}, nil
 }
 
-// pointed returns the frame with the cursor behind the lowest row that begins with the prompt, if the
-// screen is known without a cursor.
-func (s screenState) pointed(prefix string) screen.Frame {
+// withPromptCursor returns the frame. If the cursor is unknown, it is set to the end of the lowest row that
+// begins with the prompt.
+func (s screenState) withPromptCursor(prefix string) screen.Frame {
 	f := s.Frame
 	if s.drawn || prefix == "" {
 		return f
@@ -149,8 +149,8 @@ func (s screenState) pointed(prefix string) screen.Frame {
 	return f
 }
 
-// screenHistory remembers what the screens of sessions looked like, and since when. The zero value
-// is useful.
+// screenHistory stores a hash of the last screen of each session and when it appeared. The zero
+// value is ready to use.
 type screenHistory struct {
 	once sync.Once
 	seed maphash.Seed
@@ -161,8 +161,8 @@ type screenHistory struct {
 
 type screenSum struct {
 	sum   uint64
-	at    time.Time // when it was first seen; zero: not seen before
-	noted time.Time
+	at    time.Time // when the screen changed to this state; zero if no change was observed
+	noted time.Time // when this state was first read
 }
 
 func (m *screenHistory) sum(text []byte) uint64 {
@@ -170,32 +170,32 @@ func (m *screenHistory) sum(text []byte) uint64 {
 	return maphash.Bytes(m.seed, text)
 }
 
-// since records what the screen looks like now, and returns since when it is known to, and when
-// to look again where no event reports a change: soon after one, then ever later; zero if it
-// has not changed for long.
+// since records the screen of a session. It returns when the screen changed to this state, zero if
+// unknown, and when to read it again if no event reports changes: soon after a change, then at
+// growing intervals, and zero if it has not changed for stillFor.
 func (m *screenHistory) since(name string, sum uint64, now time.Time) (since, again time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	was, ok := m.last[name]
-	if !ok || was.sum != sum {
+	previous, ok := m.last[name]
+	if !ok || previous.sum != sum {
 		if m.last == nil {
 			m.last = map[string]screenSum{}
 		}
-		is := screenSum{sum: sum, noted: now}
+		current := screenSum{sum: sum, noted: now}
 		if ok {
-			is.at = now
+			current.at = now
 		}
-		m.last[name], was = is, is
+		m.last[name], previous = current, current
 	}
-	if still := now.Sub(was.noted); still < stillFor {
-		again = now.Add(max(soonest, still/2))
+	if still := now.Sub(previous.noted); still < stillFor {
+		again = now.Add(max(minInterval, still/2))
 	}
-	return was.at, again
+	return previous.at, again
 }
 
 const (
-	soonest  = time.Second // between two looks at a screen that changes
-	stillFor = time.Minute // then only who has another reason looks
+	minInterval = time.Second // shortest time between two readings of a screen
+	stillFor    = time.Minute // a screen without changes for this time is not read again without an event
 )
 
 func (m *screenHistory) remove(name string) {
@@ -204,11 +204,11 @@ func (m *screenHistory) remove(name string) {
 	delete(m.last, name)
 }
 
-// errBlind says that the screens of this script are not read: it knows more of its
-// sessions than their screens, or has none.
-var errBlind = fmt.Errorf("the script's screens are not read: %w", errors.ErrUnsupported)
+// errScreensUnread reports that the driver does not interpret the screens of this script. The script
+// declares start.sequence or deliver, so it knows more about its sessions than their screens show.
+var errScreensUnread = fmt.Errorf("gc does not read the screens of this script: %w", errors.ErrUnsupported)
 
-// reads reports whether screens are what this script's sessions are known by.
-func (p *Provider) reads() bool {
+// readsScreens reports whether the driver interprets the screens of the script's sessions.
+func (p *Provider) readsScreens() bool {
 	return !p.caps.Has(script.CapSequence) && !p.caps.Has(script.CapDeliver)
 }

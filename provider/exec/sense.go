@@ -15,21 +15,21 @@ import (
 	"gascity/runtime"
 )
 
-// metaAnswered has the number of the questions of an instance that were answered through
-// gc, and the names of the last ones, so that one that comes again in the same words is
-// another one.
+// metaAnswered is the metadata key for the answered questions of an instance: their number and the
+// names of the last ones. With it, a question that appears again with the same text is a new
+// question.
 const metaAnswered = "GC_ANSWERED"
 
-// Sense implements runtime.Sensor: by the screen, with the rules for the program
-// that was started. A script that shows no screen is errors.ErrUnsupported, as is one that
-// takes whole deliveries: what it serves is no terminal of ours.
+// Sense implements runtime.Sensor. It interprets the screen with the rules for the agent CLI. The
+// error matches errors.ErrUnsupported if the script shows no screen, or declares start.sequence or
+// deliver.
 func (p *Provider) Sense(ctx context.Context, name string) (runtime.Reading, error) {
 	fail := func(err error) (runtime.Reading, error) {
 		p.screens.remove(name)
 		return runtime.Reading{}, &runtime.Error{Op: "sense", Session: name, Err: err}
 	}
-	if !p.reads() {
-		return fail(errBlind)
+	if !p.readsScreens() {
+		return fail(errScreensUnread)
 	}
 	if runtime.ValidateName(name) != nil {
 		return fail(runtime.ErrSessionNotFound)
@@ -54,28 +54,29 @@ func (p *Provider) Sense(ctx context.Context, name string) (runtime.Reading, err
 	}
 	var again time.Time
 	seen.LastOutput, again = p.screens.since(name, seen.sum, now)
-	reading := screen.Sense(seen.pointed(rules.ReadyPrefix), rules, now)
+	reading := screen.Sense(seen.withPromptCursor(rules.ReadyPrefix), rules, now)
 	reading.Instance = token
 	if !p.caps.Has(script.CapWatch) {
 		reading.Again = nextSample(reading.Again, again, now)
 	}
 	seen.dropListedMenu(&reading, rules)
 	p.memory.Recall(name, life.String(), reading.Evidence)
-	reading.Progress = p.memory.Progress(name, life.String(), seen.pointed(rules.ReadyPrefix), rules, now)
+	reading.Progress = p.memory.Progress(name, life.String(), seen.withPromptCursor(rules.ReadyPrefix), rules, now)
 	if reading.Pending != nil {
 		reading.Pending.RequestID = life.Bind(reading.Pending.RequestID)
 	}
 	return reading, nil
 }
 
-// nextSample returns when to look again: at the earlier of two times, but looks take a part of the time
-// only. Where one takes seconds, as on a loaded machine, the next waits for as many times that.
+// nextSample returns the earlier of two times to read the screen again; zero means none. began is
+// the start of this reading. Readings use at most 1/sampleShare of the time, so a slow reading
+// delays the next one.
 func nextSample(wanted, again, began time.Time) time.Time {
 	if again.IsZero() {
 		return wanted
 	}
-	if soon := began.Add(sampleShare * time.Since(began)); again.Before(soon) {
-		again = soon
+	if earliest := began.Add(sampleShare * time.Since(began)); again.Before(earliest) {
+		again = earliest
 	}
 	if wanted.IsZero() || again.Before(wanted) {
 		return again
@@ -83,11 +84,11 @@ func nextSample(wanted, again, began time.Time) time.Time {
 	return wanted
 }
 
-// sampleShare is the share of the time that looks at one screen may take, as its reciprocal.
+// sampleShare limits the time for readings of one screen to 1/sampleShare of all time.
 const sampleShare = 4
 
-// tokenOf returns the token of the session that was seen. The error is
-// [runtime.ErrSessionNotFound] if its agent has ended.
+// tokenOf returns the instance token of the session on the screen. The error matches
+// [runtime.ErrSessionNotFound] if its agent has exited.
 func (p *Provider) tokenOf(ctx context.Context, name string, seen screenState) (string, error) {
 	agent, token := seen.agent, seen.instance
 	if agent == runtime.Unknown {
@@ -106,7 +107,7 @@ func (p *Provider) tokenOf(ctx context.Context, name string, seen screenState) (
 	return token, nil
 }
 
-// dropListedMenu drops a menu that is a list in the conversation.
+// dropListedMenu removes a menu from the reading if it is a list in the conversation.
 func (s screenState) dropListedMenu(r *runtime.Reading, rules screen.Rules) {
 	if s.drawn || r.Pending == nil || s.dialog(rules) != nil {
 		return
@@ -114,18 +115,18 @@ func (s screenState) dropListedMenu(r *runtime.Reading, rules screen.Rules) {
 	r.Pending = nil
 	for i := range r.Evidence {
 		if e := &r.Evidence[i]; e.Source == runtime.SourceScreen && e.Activity == runtime.ActivityWaiting {
-			e.Activity, e.Kind, e.Detail = runtime.ActivityUnknown, "", "what looks like a menu stands above the input box"
+			e.Activity, e.Kind, e.Detail = runtime.ActivityUnknown, "", "text that looks like a menu is above the input box"
 		}
 	}
 }
 
-// rules returns those for the program in a session.
+// rules returns the screen rules for the agent CLI of a session.
 func (p *Provider) rules(ctx context.Context, name string) (screen.Rules, error) {
 	cfg, err := p.program(ctx, name)
 	return screen.RulesFor(cfg, p.cfg.Profiles), err
 }
 
-// answered returns what was answered in this life.
+// answered returns the answered questions of the session's instance.
 func (p *Provider) answered(ctx context.Context, name, token string) (screen.Life, error) {
 	if life, ok := p.answers.get(name, token); ok {
 		return life, nil
@@ -136,7 +137,7 @@ func (p *Provider) answered(ctx context.Context, name, token string) (screen.Lif
 	}
 	life := screen.Life{Name: token}
 	if words := strings.Fields(text); len(words) > 0 {
-		life.Answered, _ = strconv.ParseUint(words[0], 10, 64) // what is no number counts nothing
+		life.Answered, _ = strconv.ParseUint(words[0], 10, 64) // an invalid number counts as 0
 		life.Last = words[1:]
 	}
 	p.answers.set(name, life)
@@ -148,24 +149,26 @@ func (p *Provider) Pending(name string) (*runtime.PendingInteraction, error) {
 	ctx, cancel := p.bounded()
 	defer cancel()
 	reading, err := p.Sense(ctx, name)
-	return reading.Pending, interaction(err)
+	return reading.Pending, interactionError(err)
 }
 
-// interaction names the extension that is not there.
-func interaction(err error) error {
-	if errors.Is(err, errBlind) || isMissing(err) {
+// interactionError adds runtime.ErrInteractionUnsupported to an error that means that the script does
+// not support questions.
+func interactionError(err error) error {
+	if errors.Is(err, errScreensUnread) || isMissing(err) {
 		return errors.Join(runtime.ErrInteractionUnsupported, err)
 	}
 	return err
 }
 
-// Respond implements runtime.InteractionProvider, by send-keys. Each key is
-// pressed onto the question that was asked for, and the next one when its effect is seen.
+// Respond implements runtime.InteractionProvider with the operation send-keys. It sends each key
+// only while the requested question is visible, and waits for the effect of a key before the next
+// one.
 func (p *Provider) Respond(name string, response runtime.InteractionResponse) error {
 	ctx, cancel := p.bounded()
 	defer cancel()
 	fail := func(err error) error {
-		return interaction(&runtime.Error{Op: "respond to", Session: name, Err: err})
+		return interactionError(&runtime.Error{Op: "respond to", Session: name, Err: err})
 	}
 	release, err := p.inputs.acquire(ctx, name)
 	if err != nil {
@@ -190,7 +193,7 @@ func (p *Provider) Respond(name string, response runtime.InteractionResponse) er
 	asked, err := inject.Respond(ctx, &screenTerminal{p: p, name: name}, rules, inject.Answer{
 		InteractionResponse: response, InstanceID: life,
 		Deliver: func(context.Context, inject.Prompt) (runtime.Outcome, error) {
-			return refused(runtime.RefusedContent, "a script cannot type an answer in words"), nil
+			return refused(runtime.RefusedContent, "an answer in words cannot be sent through a script"), nil
 		},
 	})
 	if err != nil {
@@ -199,18 +202,18 @@ func (p *Provider) Respond(name string, response runtime.InteractionResponse) er
 	life = life.Add(asked)
 	p.answers.set(name, life)
 	if err := p.setMeta(ctx, name, metaAnswered, strings.Join(append([]string{strconv.FormatUint(life.Answered, 10)}, life.Last...), " ")); err != nil {
-		p.cfg.Logger.Warn("it cannot be noted that a question was answered", "session", name, "error", err)
+		p.cfg.Logger.Warn("cannot save that a question was answered", "session", name, "error", err)
 	}
 	return nil
 }
 
-// DismissKnownDialogs implements runtime.DialogProvider, by send-keys.
+// DismissKnownDialogs implements runtime.DialogProvider with the operation send-keys.
 func (p *Provider) DismissKnownDialogs(ctx context.Context, name string, timeout time.Duration) error {
 	fail := func(err error) error {
 		return &runtime.Error{Op: "dismiss dialogs of", Session: name, Err: err}
 	}
-	if !p.reads() {
-		return fail(errBlind)
+	if !p.readsScreens() {
+		return fail(errScreensUnread)
 	}
 	release, err := p.inputs.acquire(ctx, name)
 	if err != nil {
@@ -230,7 +233,7 @@ func (p *Provider) DismissKnownDialogs(ctx context.Context, name string, timeout
 	return nil
 }
 
-// answers has what was answered in the lives of sessions. The zero value is useful.
+// answers stores the answered questions of the sessions' instances. The zero value is ready to use.
 type answers struct {
 	mu    sync.Mutex
 	lives map[string]screen.Life

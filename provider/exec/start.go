@@ -16,12 +16,12 @@ import (
 	"gascity/runtime"
 )
 
-// cleanUpLimit bounds the undoing of a start whose ctx has ended.
+// cleanUpLimit is the limit for stopping a session whose start has failed.
 const cleanUpLimit = 60 * time.Second
 
-// Start implements runtime.Runner. What runs in the session's place is the
-// script's: pre_start, staging, set-up. Readiness and the first prompt are the
-// driver's, unless the script declares the whole sequence.
+// Start implements runtime.Runner. The script runs what belongs to the session's environment:
+// pre_start, staging, set-up. The driver waits for readiness and sends the first prompt, unless the
+// script declares that it runs the whole start sequence.
 func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) error {
 	if err := runtime.ValidateName(name); err != nil {
 		return &runtime.Error{Op: "start", Session: name, Err: err}
@@ -29,7 +29,7 @@ func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) e
 	if err := context.Cause(ctx); err != nil {
 		return &runtime.Error{Op: "start", Session: name, Err: err}
 	}
-	cfg = identified(name, cfg)
+	cfg = withIdentity(name, cfg)
 	var err error
 	if p.caps.Has(script.CapSequence) {
 		err = p.startWhole(ctx, name, cfg)
@@ -37,19 +37,21 @@ func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) e
 		err = p.startSteps(ctx, name, cfg)
 	}
 	p.listings.invalidate()
-	return caused(ctx, err)
+	return withCause(ctx, err)
 }
 
-// caused adds why ctx ended to an error that does not say it.
-func caused(ctx context.Context, err error) error {
+// withCause returns err with the cause of ctx added, if ctx has ended and err does not contain the
+// cause.
+func withCause(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
 		return fmt.Errorf("%w: %w", cause, err)
 	}
 	return err
 }
 
-// identified returns cfg with the variables that every agent finds.
-func identified(name string, cfg runtime.Config) runtime.Config {
+// withIdentity returns cfg with the environment variables that identify the session and its
+// instance.
+func withIdentity(name string, cfg runtime.Config) runtime.Config {
 	cfg = runtime.SyncWorkDirEnv(cfg)
 	env := maps.Clone(cfg.Env)
 	if env == nil {
@@ -61,7 +63,7 @@ func identified(name string, cfg runtime.Config) runtime.Config {
 	return cfg
 }
 
-// startWhole is the start by a script that runs the whole sequence.
+// startWhole starts a session with a script that runs the whole start sequence.
 func (p *Provider) startWhole(ctx context.Context, name string, cfg runtime.Config) error {
 	if _, err := p.begin(ctx, name, script.NewStart(cfg).WithSequence(cfg)); err != nil {
 		return err
@@ -73,7 +75,7 @@ func (p *Provider) startWhole(ctx context.Context, name string, cfg runtime.Conf
 	return p.mark(ctx, name, cfg)
 }
 
-// startSteps is the start by a script that only makes the session.
+// startSteps starts a session with a script that only creates it.
 func (p *Provider) startSteps(ctx context.Context, name string, cfg runtime.Config) error {
 	release, err := p.starts.acquire(ctx, name)
 	if err != nil {
@@ -91,9 +93,9 @@ func (p *Provider) startSteps(ctx context.Context, name string, cfg runtime.Conf
 	if err := p.notes.Clear(name); err != nil {
 		return &runtime.Error{Op: "start", Session: name, Err: err}
 	}
-	typed := p.typesPrompts(ctx, cfg)
+	typePrompt := p.typesPrompts(ctx, cfg)
 	doc := script.NewStart(cfg)
-	if !typed {
+	if !typePrompt {
 		doc = doc.WithNudge(cfg)
 	}
 	p.tmuxSessions.remove(name)
@@ -104,14 +106,14 @@ func (p *Provider) startSteps(ctx context.Context, name string, cfg runtime.Conf
 		return p.undo(ctx, name, err)
 	}
 	p.listings.invalidate()
-	if err := p.conclude(ctx, name, cfg, typed); err != nil {
+	if err := p.conclude(ctx, name, cfg, typePrompt); err != nil {
 		return p.undo(ctx, name, err)
 	}
 	return nil
 }
 
-// begin has the agent started: by start, or in the box that provision makes. made says that
-// there is a box, also beside an error.
+// begin creates the session: with start, or with provision and a command in its sandbox. made
+// reports whether a sandbox may exist, also if there is an error.
 func (p *Provider) begin(ctx context.Context, name string, doc script.Start) (made bool, err error) {
 	data, err := json.Marshal(doc)
 	if err != nil {
@@ -121,8 +123,8 @@ func (p *Provider) begin(ctx context.Context, name string, doc script.Start) (ma
 		if _, err := p.call(ctx, request{op: script.OpProvision, name: name, stdin: data, verb: "start"}); err != nil {
 			return false, err
 		}
-		if p.reads() {
-			if done, err := p.inBox(ctx, name, doc.Command); done || err != nil {
+		if p.readsScreens() {
+			if done, err := p.runInSandbox(ctx, name, doc.Command); done || err != nil {
 				return true, err
 			}
 		}
@@ -131,7 +133,7 @@ func (p *Provider) begin(ctx context.Context, name string, doc script.Start) (ma
 	return p.provisions(), p.startError(name, r, err)
 }
 
-// startError finds the sentinel of a start that failed.
+// startError adds the sentinel error to the error of a failed start.
 func (p *Provider) startError(name string, r reply, err error) error {
 	se, ok := errors.AsType[*ScriptError](err)
 	switch {
@@ -140,34 +142,35 @@ func (p *Provider) startError(name string, r reply, err error) error {
 	case se.Err == nil && strings.Contains(strings.ToLower(r.stderr), "already exists"):
 		se.Err = runtime.ErrSessionExists
 	case errors.Is(se.Err, runtime.ErrSessionDiedDuringStartup):
-		se.Stderr = "" // it is the death's output
+		se.Stderr = "" // the StartupDeath contains the output
 	}
 	return &runtime.Error{Op: "start", Session: name, Err: se}
 }
 
-// typesPrompts reports whether the first prompt is for the operation nudge. A script
-// that does not have it gets the prompt with its start; to find out, it is asked to
-// send an empty prompt to no session.
+// typesPrompts reports whether gc sends the first prompt with the operation nudge. Otherwise the
+// script gets the prompt with the start. To find out whether the script has nudge, typesPrompts
+// sends an empty prompt to a session that does not exist.
 func (p *Provider) typesPrompts(ctx context.Context, cfg runtime.Config) bool {
 	if cfg.Nudge == "" || p.caps.Has(script.CapDeliver) || p.caps.Has(script.CapExec) {
 		return true
 	}
 	_, err := p.call(ctx, request{op: script.OpNudge, name: "gc-probe-" + newToken()[:8]})
-	return !isMissing(err) // another failure is an answer: the operation is there
+	return !isMissing(err) // any other failure means that the script has the operation
 }
 
-// mark gives the session its token, by which its instance is known.
+// mark saves the instance token of the session.
 func (p *Provider) mark(ctx context.Context, name string, cfg runtime.Config) error {
 	if err := p.setMeta(ctx, name, metaToken, cfg.Env[metaToken]); err != nil {
-		return fmt.Errorf("its instance cannot be marked: %w", err)
+		return fmt.Errorf("cannot save the instance token: %w", err)
 	}
 	p.tokens.set(name, cfg.Env[metaToken])
 	p.answers.set(name, screen.Life{Name: cfg.Env[metaToken]})
 	return nil
 }
 
-// conclude does what follows the script's start.
-func (p *Provider) conclude(ctx context.Context, name string, cfg runtime.Config, typed bool) error {
+// conclude does the steps after the script's start: it saves the token, waits until the agent is
+// ready and sends the first prompt.
+func (p *Provider) conclude(ctx context.Context, name string, cfg runtime.Config, typePrompt bool) error {
 	p.listings.add(name)
 	if err := p.mark(ctx, name, cfg); err != nil {
 		return &runtime.Error{Op: "start", Session: name, Err: err}
@@ -181,14 +184,14 @@ func (p *Provider) conclude(ctx context.Context, name string, cfg runtime.Config
 	if err := p.awaitReady(ctx, name, cfg); err != nil {
 		return &runtime.Error{Op: "start", Session: name, Err: err}
 	}
-	if cfg.Nudge == "" || !typed {
+	if cfg.Nudge == "" || !typePrompt {
 		return nil
 	}
 	return p.firstPrompt(ctx, name, cfg.Nudge)
 }
 
-// firstPrompt types the prompt of a start. That it was not seen to arrive fails nothing:
-// the agent runs, and a note says so.
+// firstPrompt sends the first prompt. If its delivery is not confirmed, the start still succeeds,
+// because the agent runs. The session gets a warning in its metadata.
 func (p *Provider) firstPrompt(ctx context.Context, name, text string) error {
 	out, err := p.Deliver(ctx, name, runtime.Delivery{Content: runtime.TextContent(text)})
 	switch {
@@ -200,24 +203,24 @@ func (p *Provider) firstPrompt(ctx context.Context, name, text string) error {
 	why := &startup.StepError{Step: "nudge", Err: &startup.UndeliveredError{Text: text, Outcome: out}}
 	p.cfg.Logger.Warn("the first prompt was not delivered", "session", name, "outcome", out.State, "error", err)
 	if err := p.setMeta(ctx, name, startup.MetaWarning, startup.Brief(why)); err != nil {
-		p.cfg.Logger.Warn("the warning of a start cannot be kept", "session", name, "error", err)
+		p.cfg.Logger.Warn("cannot save the warning of a start", "session", name, "error", err)
 	}
 	return nil
 }
 
-// undo ends what a start that failed has left. The session was not there before.
+// undo stops the session of a failed start. No session existed before the start.
 func (p *Provider) undo(ctx context.Context, name string, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpLimit)
 	defer cancel()
 	p.tokens.remove(name)
 	if err := p.stop(ctx, name); err != nil {
-		return errors.Join(cause, fmt.Errorf("something of it may still run: %w", err))
+		return errors.Join(cause, fmt.Errorf("the session may still run: %w", err))
 	}
 	return cause
 }
 
-// Stop implements runtime.Runner. The script is believed only if the
-// session does not run afterwards.
+// Stop implements runtime.Runner. It returns nil only if the session does not run after the
+// script's stop.
 func (p *Provider) Stop(name string) error {
 	if runtime.ValidateName(name) != nil {
 		return nil
@@ -238,16 +241,16 @@ func (p *Provider) stop(ctx context.Context, name string) error {
 		return err
 	}
 	switch obs, err := p.query(ctx, name); {
-	case isMissing(err): // unknown
+	case isMissing(err): // the script cannot report it
 	case err != nil:
-		return fmt.Errorf("script %s stop: exit code 0, but whether the session is gone is unknown: %w", p.cfg.Script, err)
+		return fmt.Errorf("script %s stop: exit code 0, but gc cannot check that the session has stopped: %w", p.cfg.Script, err)
 	case running(obs) != runtime.Dead:
 		return &runtime.Error{Op: "stop", Session: name, Err: fmt.Errorf("script %s stop: exit code 0, but the session is %s", p.cfg.Script, running(obs))}
 	}
 	return p.forgetSession(name)
 }
 
-// forgetSession forgets a session that was stopped.
+// forgetSession deletes all records of a session that was stopped.
 func (p *Provider) forgetSession(name string) error {
 	p.listings.invalidate()
 	p.listings.remove(name)

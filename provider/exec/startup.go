@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	dialogLimit = 8 * time.Second // for dialogs, where no prompt is known
-	screenRows  = 50              // of a screen that is only known by its last lines
-	maxKeys     = 64              // of one start
+	dialogLimit = 8 * time.Second // limit for waiting for dialogs if no ready prompt is configured
+	screenRows  = 50              // rows of a screen that is read with peek
+	maxKeys     = 64              // maximum number of keys in one start
 )
 
-// waitForPrompt looks at the screen until a line begins with the prompt and no dialog is up, and
-// answers the known dialogs: one key for each state that stands still, and never the
-// same one again. That the prompt does not come, or that the script cannot show the
-// screen, is no failure if the agent lives.
+// waitForPrompt reads the screen until a line begins with the prompt and no dialog is open. It
+// answers known dialogs with one key for each state of the screen that does not change, and never
+// twice in the same state. It returns nil if the prompt does not appear in time or the script
+// cannot show the screen, as long as the agent runs.
 func (p *Provider) waitForPrompt(ctx context.Context, name string, rules screen.Rules, limit time.Duration) error {
 	until := time.Now().Add(limit)
 	last, pressed, keys := "", "", 0
@@ -55,21 +55,21 @@ func (p *Provider) waitForPrompt(ctx context.Context, name string, rules screen.
 	return nil
 }
 
-// answer presses the next key of a dialog. One whose layout is not as it is known gets
-// none: a person has to look.
+// answer sends the next key of a dialog. It sends no key if the layout of the dialog is not the
+// known one, because a person must answer it then.
 func (p *Provider) answer(name string, d *screen.Dialog) error {
 	key, _, err := d.NextKey()
 	if err != nil {
-		p.cfg.Logger.Warn("a dialog is up that a person has to answer", "session", name, "dialog", d.Kind, "why", err)
+		p.cfg.Logger.Warn("a person must answer an open dialog", "session", name, "dialog", d.Kind, "why", err)
 		return nil
 	}
 	if err := p.SendKeys(name, key); err != nil {
-		return fmt.Errorf("a dialog is up (%s) and cannot be answered: %w", d.Kind, err)
+		return fmt.Errorf("cannot answer the dialog %s: %w", d.Kind, err)
 	}
 	return nil
 }
 
-// dialogIn returns the dialog on the screen whose last lines text is.
+// dialogIn returns the dialog in text, the last lines of a screen, or nil.
 func dialogIn(text string, rules screen.Rules) *screen.Dialog {
 	if text == "" {
 		return nil
@@ -80,20 +80,20 @@ func dialogIn(text string, rules screen.Rules) *screen.Dialog {
 	return screen.NewSnapshot(f).Dialog(rules)
 }
 
-// screenOf returns the rows of the screen whose last lines text is.
+// screenOf returns the rows of a screen whose last lines are text.
 func screenOf(text string) []string {
 	rows := strings.Split(text, "\n")
 	return rows[max(0, len(rows)-screenRows):]
 }
 
-// The notes by which the rules of a session's program are found again.
+// The metadata keys from which the rules for a session's agent CLI are found.
 const (
 	metaProgram = "GC_PROVIDER"
 	metaOverlay = "GC_PROVIDER_OVERLAY"
 	metaReady   = "GC_READY_PREFIX"
 )
 
-// programs remembers what runs in the sessions. The zero value is useful.
+// programs stores which agent CLI each session runs. The zero value is ready to use.
 type programs struct {
 	mu    sync.Mutex
 	known map[string]runtime.Config
@@ -123,7 +123,7 @@ func (m *programs) remove(name string) {
 	delete(m.known, name)
 }
 
-// rememberProgram keeps what program a session runs, for prompts that come later.
+// rememberProgram saves which agent CLI a session runs, for later prompts.
 func (p *Provider) rememberProgram(ctx context.Context, name string, cfg runtime.Config) error {
 	p.programs.set(name, cfg)
 	for key, value := range map[string]string{
@@ -139,7 +139,7 @@ func (p *Provider) rememberProgram(ctx context.Context, name string, cfg runtime
 	return nil
 }
 
-// program returns what is known of the program in a session.
+// program returns the saved configuration of a session's agent CLI.
 func (p *Provider) program(ctx context.Context, name string) (runtime.Config, error) {
 	cfg, ok := p.programs.get(name)
 	if ok {
@@ -157,8 +157,8 @@ func (p *Provider) program(ctx context.Context, name string) (runtime.Config, er
 	return cfg, nil
 }
 
-// promptUnder reports whether the input box stands under what looks like a menu: then
-// that is a list in the conversation.
+// promptUnder reports whether the input box is below a menu. Then the text is a list in the
+// conversation and not a menu.
 func promptUnder(rows []string, d *screen.Dialog, prefix string) bool {
 	if prefix == "" || len(d.Options) == 0 {
 		return false

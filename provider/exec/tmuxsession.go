@@ -15,21 +15,21 @@ import (
 	"gascity/runtime"
 )
 
-// The tmux carrier drives an agent that a script runs in the tmux session "main" of
-// its box, by command lines over the operation exec. Where the box is this very
-// machine, a session "main" may be a person's own: it is touched only if its
-// environment says that it is the session that is meant.
+// gc can control an agent that a script runs in the tmux session "main" of its sandbox (a container
+// or another machine). It sends tmux command lines with the operation exec. If the sandbox is this
+// machine, a session "main" may belong to a person. gc uses it only if its tmux environment has the
+// name of the session.
 
-// Exit codes of a carrier's command line.
+// Exit codes of gc's tmux command lines.
 const (
-	exitNoSession = 97 // there is no such tmux session
-	exitNotSent   = 98 // not a byte has reached the agent
+	exitNoSession = 97 // the tmux session does not exist
+	exitNotSent   = 98 // no byte has reached the agent
 )
 
-// tmuxCheckAge is how long it holds what was found about a session.
+// tmuxCheckAge is how long the result of a check for tmux is used.
 const tmuxCheckAge = time.Minute
 
-// tmuxSessions remembers which sessions are driven so. The zero value is useful.
+// tmuxSessions stores which sessions gc controls with tmux. The zero value is ready to use.
 type tmuxSessions struct {
 	mu    sync.Mutex
 	found map[string]tmuxCheck
@@ -62,7 +62,7 @@ func (c *tmuxSessions) remove(name string) {
 	delete(c.found, name)
 }
 
-// usesTmux reports whether the session is driven by tmux commands in its box.
+// usesTmux reports whether gc controls the session with tmux commands in its sandbox.
 func (p *Provider) usesTmux(ctx context.Context, name string) bool {
 	if !p.caps.Has(script.CapExec) || p.caps.Has(script.CapSequence) || p.caps.Has(script.CapDeliver) {
 		return false
@@ -70,9 +70,9 @@ func (p *Provider) usesTmux(ctx context.Context, name string) bool {
 	if f, ok := p.tmuxSessions.get(name); ok {
 		return f.yes
 	}
-	out, code, err := p.line(ctx, name, tmuxProbe, "look for tmux in")
+	out, code, err := p.runLine(ctx, name, tmuxProbe, "look for tmux in")
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return false // not remembered: it may answer the next time
+		return false // not stored: the next call may succeed
 	}
 	yes := err == nil && code == 0 && parseTmuxProbe(string(out), name)
 	p.tmuxSessions.set(name, yes)
@@ -81,12 +81,13 @@ func (p *Provider) usesTmux(ctx context.Context, name string) bool {
 
 const tmuxHas = "tmux has-session -t =main 2>/dev/null || exit 97\n"
 
-// tmuxProbe prints where it runs and whose session it is.
+// tmuxProbe prints where it runs and which session the tmux session main belongs to.
 const tmuxProbe = "command -v tmux >/dev/null 2>&1 || exit 97\n" + tmuxHas +
 	`printf '%s:%s\n' "$(cat /proc/sys/kernel/random/boot_id 2>/dev/null)" "$(readlink /proc/self/ns/mnt 2>/dev/null)"` + "\n" +
 	"tmux show-environment -t =main GC_SESSION_NAME 2>/dev/null\nexit 0\n"
 
-// parseTmuxProbe judges what the probe printed.
+// parseTmuxProbe reports whether the output of tmuxProbe shows a session main that gc may use for
+// the session.
 func parseTmuxProbe(out, name string) bool {
 	place, owner, _ := strings.Cut(strings.TrimRight(out, "\n"), "\n")
 	if owner == "GC_SESSION_NAME="+name {
@@ -94,20 +95,20 @@ func parseTmuxProbe(out, name string) bool {
 	}
 	boot, namespace, ok := strings.Cut(place, ":")
 	if !ok || boot == "" || namespace == "" || strings.HasPrefix(owner, "GC_SESSION_NAME=") {
-		return false // it may be this machine, or it is another session
+		return false // this may be gc's own machine, or another session
 	}
 	return place != probePlace()
 }
 
-// probePlace returns the place of this process as the probe prints it.
+// probePlace returns the location of this process in the format of tmuxProbe.
 func probePlace() string {
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // unreadable is empty
 	namespace, _ := os.Readlink("/proc/self/ns/mnt")          // unreadable is empty
 	return strings.TrimSpace(string(boot)) + ":" + namespace
 }
 
-// line runs a command line in the session's box.
-func (p *Provider) line(ctx context.Context, name, line, verb string) (out []byte, code int, err error) {
+// runLine runs a command line in the session's sandbox and returns its output and exit code.
+func (p *Provider) runLine(ctx context.Context, name, line, verb string) (out []byte, code int, err error) {
 	q := request{op: script.OpExec, name: name, stdin: []byte(line), verb: verb, plain: true}
 	r, err := p.call(ctx, q)
 	if err != nil {
@@ -121,13 +122,13 @@ func (p *Provider) line(ctx context.Context, name, line, verb string) (out []byt
 	return r.out, r.code, nil
 }
 
-// runTmux runs a tmux command in the box; done is false if the session is not driven
-// so and the plain operation is to be used.
+// runTmux runs a tmux command in the sandbox. done is false if gc does not control the session with
+// tmux; then the caller must use the operation of the script.
 func (p *Provider) runTmux(ctx context.Context, name, verb, command string) (out []byte, done bool, err error) {
 	if !p.usesTmux(ctx, name) {
 		return nil, false, nil
 	}
-	out, code, err := p.line(ctx, name, tmuxHas+command+"\n", verb)
+	out, code, err := p.runLine(ctx, name, tmuxHas+command+"\n", verb)
 	switch {
 	case err != nil:
 		return nil, true, err
@@ -135,7 +136,7 @@ func (p *Provider) runTmux(ctx context.Context, name, verb, command string) (out
 		p.tmuxSessions.remove(name)
 		return nil, false, nil
 	case code != 0:
-		return nil, true, &runtime.Error{Op: verb, Session: name, Err: fmt.Errorf("tmux in its box: exit code %d: %.200s", code, strings.TrimSpace(string(out)))}
+		return nil, true, &runtime.Error{Op: verb, Session: name, Err: fmt.Errorf("tmux in the sandbox: exit code %d: %.200s", code, strings.TrimSpace(string(out)))}
 	}
 	return out, true, nil
 }
@@ -152,7 +153,7 @@ func tmuxPeek(lines int) string {
 	return fmt.Sprintf("tmux capture-pane -p -t =main: -S -%d", lines)
 }
 
-// tmuxKeys presses keys; a single character is itself.
+// tmuxKeys returns the command that sends keys. A single character is sent literally.
 func tmuxKeys(keys []string) string {
 	var b strings.Builder
 	for i, key := range keys {
@@ -162,7 +163,7 @@ func tmuxKeys(keys []string) string {
 		b.WriteString("tmux send-keys -t =main: ")
 		if utf8.RuneCountInString(key) == 1 {
 			if key == ";" {
-				key = `\;` // tmux takes a bare one for the end of its command
+				key = `\;` // tmux reads a single ; as the end of its command
 			}
 			b.WriteString("-l ")
 		}
@@ -171,38 +172,38 @@ func tmuxKeys(keys []string) string {
 	return b.String()
 }
 
-// chunk is how much text goes into one command line.
+// chunk is the maximum number of bytes of text in one command line.
 const chunk = 32 << 10
 
-// typeIn pastes a prompt and presses Enter. done is false if the session is not driven
-// so.
+// typeIn pastes a prompt and presses Enter. done is false if gc does not control the session with
+// tmux.
 func (p *Provider) typeIn(ctx context.Context, name, text string) (out runtime.Outcome, done bool, err error) {
 	if !p.usesTmux(ctx, name) {
 		return out, false, nil
 	}
 	lines := tmuxType(text, strings.ToLower(rand.Text()[:12]))
 	for i, line := range lines {
-		_, code, err := p.line(ctx, name, tmuxHas+line, "nudge")
+		_, code, err := p.runLine(ctx, name, tmuxHas+line, "nudge")
 		last := i == len(lines)-1
 		switch {
 		case err != nil && !last:
-			return refused(runtime.RefusedUnready, "not a byte was typed: "+err.Error()), true, nil
+			return refused(runtime.RefusedUnready, "no byte was sent: "+err.Error()), true, nil
 		case err != nil:
 			return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: err.Error()}, true, err
 		case code == exitNoSession:
 			p.tmuxSessions.remove(name)
 			return out, false, nil
 		case code == exitNotSent, code != 0 && !last:
-			return refused(runtime.RefusedUnready, "tmux in its box did not accept the text"), true, nil
+			return refused(runtime.RefusedUnready, "tmux in the sandbox did not accept the text"), true, nil
 		case code != 0:
-			return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: fmt.Sprintf("pasted; tmux in its box failed to press Enter: exit code %d", code)}, true, nil
+			return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: fmt.Sprintf("pasted; tmux in the sandbox failed to press Enter: exit code %d", code)}, true, nil
 		}
 	}
-	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "typed by tmux in its box, which shows nothing of the agent"}, true, nil
+	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "typed by tmux in the sandbox, which does not show whether the agent accepted it"}, true, nil
 }
 
-// tmuxType returns the command lines that type a text: only the last one touches the
-// agent. The text is in no argument of any program: printf is a part of the shell.
+// tmuxType returns the command lines that type a text. Only the last one sends something to the
+// agent. The text is not in an argument of any program, because printf is built into the shell.
 func tmuxType(text, id string) []string {
 	buffer := "gc-" + id
 	finish := fmt.Sprintf("tmux paste-buffer -p -r -d -b %s -t =main: || exit 98\nsleep 0.5\ntmux send-keys -t =main: Enter\n", buffer)
@@ -222,5 +223,5 @@ func tmuxType(text, id string) []string {
 	return append(lines, fmt.Sprintf("tmux load-buffer -b %s %s || { rm -f %s; exit 98; }\nrm -f %s\n", buffer, file, file, file)+finish)
 }
 
-// quote makes one word of sh from any text without NUL.
+// quote returns word, which must not contain NUL, as one word of a sh command.
 func quote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

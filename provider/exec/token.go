@@ -12,8 +12,7 @@ import (
 	"gascity/runtime"
 )
 
-// tokens remembers the instance tokens of sessions that are there. The zero value is
-// useful.
+// tokens stores the instance tokens of existing sessions. The zero value is ready to use.
 type tokens struct {
 	mu        sync.Mutex
 	bySession map[string]string
@@ -46,11 +45,11 @@ func newToken() string {
 	return hex.EncodeToString(token)
 }
 
-// token returns the session's instance token, read now if fresh is wanted. An empty
-// one is not known.
+// token returns the session's instance token, or "" if it is unknown. If fresh is true, it reads
+// the token from the script.
 func (p *Provider) token(ctx context.Context, name string, fresh bool) (string, error) {
-	if held := p.tokens.get(name); held != "" && !fresh {
-		return held, nil
+	if stored := p.tokens.get(name); stored != "" && !fresh {
+		return stored, nil
 	}
 	token, err := p.getMeta(ctx, name, metaToken)
 	if err == nil && token != "" {
@@ -59,8 +58,8 @@ func (p *Provider) token(ctx context.Context, name string, fresh bool) (string, 
 	return token, err
 }
 
-// identify returns nil if token names the session's instance: looked up now, as
-// near to the act as a script without fences allows.
+// identify returns nil if token is the session's current instance token. It reads the token
+// immediately before the operation. A script without the capability fence offers nothing better.
 func (p *Provider) identify(ctx context.Context, name, token string) error {
 	fail := func(err error) error { return &runtime.Error{Op: "identify", Session: name, Err: err} }
 	obs, err := p.query(ctx, name)
@@ -85,8 +84,8 @@ func (p *Provider) identify(ctx context.Context, name, token string) error {
 	return fail(runtime.ErrStaleInstance)
 }
 
-// StopInstance implements runtime.Fencer; in one step only if the script
-// declares fence.
+// StopInstance implements runtime.Fencer. Check and stop are one step only if the script declares
+// fence.
 func (p *Provider) StopInstance(ctx context.Context, name, token string) error {
 	if runtime.ValidateName(name) != nil {
 		return nil
@@ -113,7 +112,8 @@ func (p *Provider) StopInstance(ctx context.Context, name, token string) error {
 	return p.stop(ctx, name)
 }
 
-// InterruptInstance implements runtime.Fencer, like StopInstance.
+// InterruptInstance implements runtime.Fencer. Check and interrupt are one step only if the script
+// declares fence.
 func (p *Provider) InterruptInstance(ctx context.Context, name, token string) error {
 	if runtime.ValidateName(name) != nil {
 		return &runtime.Error{Op: "interrupt", Session: name, Err: runtime.ErrSessionNotFound}

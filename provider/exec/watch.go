@@ -13,23 +13,23 @@ import (
 )
 
 const (
-	watchBuffer  = 256
-	watchPatient = 20 * time.Second // for the first line; then the watch begins without it
-	firstRestart = 200 * time.Millisecond
-	lastRestart  = 30 * time.Second
-	watchSettled = 10 * time.Second // a run that lasts so long was a good one
-	longestLine  = 64 << 10
-	oddLines     = 100 // in a run; then it is ended
+	watchBuffer    = 256
+	firstLineLimit = 20 * time.Second // limit for the first line; then Watch returns without it
+	firstRestart   = 200 * time.Millisecond
+	lastRestart    = 30 * time.Second
+	watchStable    = 10 * time.Second // after a run of this length the pause before a restart is the shortest again
+	longestLine    = 64 << 10
+	maxInvalid     = 100 // invalid lines after which a run is stopped
 )
 
-// Watch implements runtime.Watcher, if the script declares watch. It returns
-// when the script has printed its first line, or after 20 s. A run of the
-// script that ends is followed by another one, and by a resync.
+// Watch implements runtime.Watcher, if the script declares watch. It returns when the script has
+// printed its first line, or after 20 s. If the script exits, gc runs it again and sends a resync
+// event.
 func (p *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 	if !p.caps.Has(script.CapWatch) {
 		return nil, fmt.Errorf("cannot watch sessions: the script does not declare %q: %w", script.CapWatch, errors.ErrUnsupported)
 	}
-	f := &feedOut{events: make(chan runtime.Event, watchBuffer), first: make(chan struct{})}
+	f := &eventFeed{events: make(chan runtime.Event, watchBuffer), first: make(chan struct{})}
 	ctx, stop := context.WithCancel(ctx)
 	end := p.watches.begin(stop)
 	if end == nil {
@@ -43,22 +43,22 @@ func (p *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 		p.watch(ctx, f)
 	}()
 	select {
-	case <-f.first: // from now on nothing is lost
+	case <-f.first: // no event is lost after this
 	case <-ctx.Done():
 	}
 	return f.events, nil
 }
 
-// watch runs the script again and again until ctx ends.
-func (p *Provider) watch(ctx context.Context, f *feedOut) {
+// watch runs the script until ctx ends. It runs the script again after each exit.
+func (p *Provider) watch(ctx context.Context, f *eventFeed) {
 	for wait := firstRestart; ctx.Err() == nil; wait = min(2*wait, lastRestart) {
 		began := time.Now()
 		err := p.watchOnce(ctx, f)
 		if ctx.Err() != nil {
 			return
 		}
-		p.cfg.Logger.Warn("the session script's watch has ended and is started again", "script", p.cfg.Script, "after", wait, "error", err)
-		if time.Since(began) > watchSettled {
+		p.cfg.Logger.Warn("the session script's watch has exited and is started again", "script", p.cfg.Script, "after", wait, "error", err)
+		if time.Since(began) > watchStable {
 			wait = firstRestart
 		}
 		if pause(ctx, wait) != nil {
@@ -67,8 +67,8 @@ func (p *Provider) watch(ctx context.Context, f *feedOut) {
 	}
 }
 
-// watchOnce is one run.
-func (p *Provider) watchOnce(ctx context.Context, f *feedOut) error {
+// watchOnce runs the script once and forwards its events.
+func (p *Provider) watchOnce(ctx context.Context, f *eventFeed) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	o := processSpec{args: []string{script.OpWatch}, grace: killGrace, alone: true}
@@ -78,8 +78,8 @@ func (p *Provider) watchOnce(ctx context.Context, f *feedOut) error {
 		f.broken()
 		return err
 	}
-	// Its standard input is held open, and ends with this process at the latest: that is how
-	// a script learns that gc has ended, even by a kill.
+	// The standard input stays open while this process runs. So the script reads the end of its
+	// input when gc exits, also if gc was killed.
 	stderr := &tail{most: stderrKept}
 	var pipes sync.WaitGroup
 	pipes.Go(func() { drain(stderr, c.stderr) })
@@ -88,9 +88,9 @@ func (p *Provider) watchOnce(ctx context.Context, f *feedOut) error {
 			stop(err)
 		}
 	})
-	late := time.AfterFunc(watchPatient, func() { f.begin() })
+	late := time.AfterFunc(firstLineLimit, func() { f.begin() })
 	defer late.Stop()
-	err = c.end(ctx, o)
+	err = c.waitOrKill(ctx, o)
 	c.closePipes(&pipes)
 	f.broken()
 	if err == nil {
@@ -99,18 +99,18 @@ func (p *Provider) watchOnce(ctx context.Context, f *feedOut) error {
 	return err
 }
 
-// readEvents passes on what the script prints. A line that is no event is left out; too
-// many of them are an error.
-func (p *Provider) readEvents(c *child, f *feedOut) error {
+// readEvents forwards the events that the script prints. It ignores invalid lines, and returns an
+// error after maxInvalid of them.
+func (p *Provider) readEvents(c *child, f *eventFeed) error {
 	lines := bufio.NewScanner(c.stdout)
 	lines.Buffer(nil, longestLine)
-	odd := 0
+	invalid := 0
 	for lines.Scan() {
 		e, ok, err := script.ParseEvent(lines.Bytes())
 		switch {
 		case err != nil:
-			if odd++; odd >= oddLines {
-				return fmt.Errorf("it prints an invalid event: %w", err)
+			if invalid++; invalid >= maxInvalid {
+				return fmt.Errorf("it prints invalid events: %w", err)
 			}
 			continue
 		case !ok:
@@ -130,29 +130,29 @@ func (p *Provider) readEvents(c *child, f *feedOut) error {
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
 		return fmt.Errorf("it prints a line of more than %d bytes", longestLine)
 	}
-	return nil // the end of the output, which is that of the script or follows it
+	return nil // the script has closed its output
 }
 
-// errClosed reports the use of a provider after its end.
+// errClosed reports the use of a Provider after Close.
 var errClosed = errors.New("the provider is closed")
 
-// Close ends every watch and waits for its script to end. It is idempotent; the other
-// operations need none.
+// Close stops every watch and waits until its script has exited. It may be called more than once.
+// The other operations do not need Close.
 func (p *Provider) Close() error {
 	p.watches.close()
 	return nil
 }
 
-// watches are those that run. The zero value has none.
+// watches holds the running watches. The zero value has none.
 type watches struct {
-	mu     sync.Mutex // guards the rest
+	mu     sync.Mutex // guards the fields below
 	closed bool
 	next   int
 	stops  map[int]context.CancelFunc
 	wg     sync.WaitGroup
 }
 
-// begin adds one, which calls end when it is over; nil after close.
+// begin adds a watch and returns the function that removes it. It returns nil after close.
 func (w *watches) begin(stop context.CancelFunc) (end func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -174,7 +174,7 @@ func (w *watches) begin(stop context.CancelFunc) (end func()) {
 	}
 }
 
-// close stops all and waits for them.
+// close stops all watches and waits for them.
 func (w *watches) close() {
 	w.mu.Lock()
 	w.closed = true
@@ -185,20 +185,21 @@ func (w *watches) close() {
 	w.wg.Wait()
 }
 
-// feedOut is the channel of one watch. A consumer that is too slow loses events and
-// gets a resync in their place.
-type feedOut struct {
+// eventFeed is the channel of one watch. A receiver that is too slow loses events and gets a resync
+// event instead.
+type eventFeed struct {
 	events chan runtime.Event
 	first  chan struct{} // closed when the first run watches
 
-	mu        sync.Mutex // guards the rest
+	mu        sync.Mutex // guards the fields below
 	watching  bool       // first is closed
-	begun     bool       // the present run has reported that it watches
-	resyncDue bool       // a resync is owed
+	begun     bool       // the current run watches
+	resyncDue bool       // a resync event must be sent
 }
 
-// begin reports, once for each run, that events come from now on.
-func (f *feedOut) begin() (first bool) {
+// begin records that the current run watches, and sends a resync event. first is true for the first
+// call in a run.
+func (f *eventFeed) begin() (first bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.begun {
@@ -213,21 +214,21 @@ func (f *feedOut) begin() (first bool) {
 	return true
 }
 
-// broken says that the run is over: the next one begins with a resync.
-func (f *feedOut) broken() {
+// broken records that the run has ended. The next run begins with a resync event.
+func (f *eventFeed) broken() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.begun = false
 }
 
-func (f *feedOut) send(e runtime.Event) {
+func (f *eventFeed) send(e runtime.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.put(e)
 }
 
-// put is called with mu held and never blocks.
-func (f *feedOut) put(e runtime.Event) {
+// put sends an event without blocking. The caller holds mu.
+func (f *eventFeed) put(e runtime.Event) {
 	if f.resyncDue {
 		select {
 		case f.events <- runtime.Event{Kind: runtime.EventResync, Time: time.Now()}:
