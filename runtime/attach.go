@@ -5,11 +5,11 @@ import (
 	"errors"
 )
 
-// AttachOptions say how a person's terminal is connected.
+// AttachOptions configure the connection of a person's terminal.
 type AttachOptions struct {
-	// ReadOnly shows the session and sends nothing to it, also not its size.
+	// ReadOnly shows the session and sends nothing to it, not even the terminal's size.
 	ReadOnly bool
-	// DetachKeys are the sequences that end the attach, each a list of key names
+	// DetachKeys are the key sequences that end the attachment. Each is a list of key names
 	// separated by spaces. Empty means "C-b d" and "C-\".
 	DetachKeys []string
 }
@@ -21,9 +21,8 @@ type Attacher interface {
 	AttachTerminal(ctx context.Context, name string, opts AttachOptions) error
 }
 
-// AttachTerminal connects the calling process's terminal. Without the extension
-// it is Attach, and options that this cannot keep are an error matching
-// [errors.ErrUnsupported].
+// AttachTerminal connects the calling process's terminal. Without the extension it calls Attach; if
+// an option is set, it returns an error that matches [errors.ErrUnsupported].
 func AttachTerminal(ctx context.Context, p Provider, name string, opts AttachOptions) error {
 	if a, ok := As[Attacher](p, name); ok {
 		return a.AttachTerminal(ctx, name, opts)

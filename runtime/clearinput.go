@@ -7,13 +7,13 @@ import (
 
 // InputClearer is the extension of drivers that can empty an agent's input box.
 type InputClearer interface {
-	// ClearInput removes all text from the agent's input box, including text that a
-	// person typed: only a person may ask for it. It returns nil when the box is proved
-	// empty, and an error that names what is left otherwise. A delivery that was cut off
-	// and whose text was in the box counts as withdrawn afterwards.
-	// instance is the token of the instance that is meant; empty means whichever runs.
-	// [ErrSessionNotFound] if the session is missing, [ErrStaleInstance] if instance is
-	// not the current token, [errors.ErrUnsupported] if the session has no input box.
+	// ClearInput removes all text from the agent's input box, including text that a person typed:
+	// only a person may request it. It returns nil when it is proved that the input box is empty,
+	// and otherwise an error that describes the remaining text. A delivery that was interrupted
+	// while its text was in the input box then counts as withdrawn. instance is the token of the
+	// target instance; empty means the current one. It returns [ErrSessionNotFound] if the session
+	// is missing, [ErrStaleInstance] if instance is not the current token, and
+	// [errors.ErrUnsupported] if the session has no input box.
 	ClearInput(ctx context.Context, name, instance string) error
 }
 

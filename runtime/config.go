@@ -8,17 +8,17 @@ import (
 // Lifecycle is the expected lifetime of an agent's command.
 type Lifecycle string
 
-// LifecycleOneShot marks a command that does bounded work and exits. It gets no
-// readiness wait, no dialogs, no set-up after creation, and its exit during
-// start-up is not a failure. The empty Lifecycle is a long-lived session.
+// LifecycleOneShot marks a command that does limited work and exits. A start does not wait for
+// readiness, handle dialogs or run the set-up after creation, and an exit during start-up is not a
+// failure. The empty Lifecycle is a long-lived session.
 const LifecycleOneShot Lifecycle = "one_shot"
 
-// Config holds the parameters of one start. The zero value is valid: a default
-// shell in the caller's folder, fire and forget. What a change of each field
-// does to a running session is in [Fields].
+// Config holds the parameters of one start. The zero value is valid: it starts a default shell in
+// the driver's directory and does not wait for it. [Fields] lists the effect of a change of each
+// field on a running session.
 type Config struct {
-	// WorkDir is the absolute working folder of the agent. It must exist after
-	// PreStart has run, or the start fails. Empty means the driver's own folder.
+	// WorkDir is the absolute path of the agent's working directory. It must exist after PreStart
+	// has run, or the start fails. Empty means the driver's own directory.
 	WorkDir string
 
 	// Command is the shell command to run. Empty means a default shell.
@@ -27,9 +27,8 @@ type Config struct {
 	// Lifecycle is empty for a long-lived session.
 	Lifecycle Lifecycle
 
-	// Upstream names who serves the model ("anthropic", "bedrock",
-	// "proxy:<name>"). The credentials and addresses that follow from it travel
-	// in Env and are never hashed.
+	// Upstream is the service that provides the model ("anthropic", "bedrock", "proxy:<name>"). Its
+	// credentials and addresses are in Env and are never hashed.
 	Upstream string
 
 	// Env is added to the driver's base environment. An empty value unsets the
@@ -39,7 +38,7 @@ type Config struct {
 	// MCPServers is the list for an ACP session/new. Other drivers ignore it.
 	MCPServers []MCPServerConfig
 
-	// StartupEnvelope is start-up metadata for bridges. Never hashed.
+	// StartupEnvelope is start-up metadata for bridges. It is never hashed.
 	StartupEnvelope json.RawMessage
 
 	// ReadyPromptPrefix is the beginning of the screen line that shows that the
@@ -53,7 +52,7 @@ type Config struct {
 	// ProcessNames are the agent's expected process names.
 	ProcessNames []string
 
-	// EmitsPermissionWarning says that the agent shows a permission dialog.
+	// EmitsPermissionWarning reports that the agent shows a permission dialog.
 	EmitsPermissionWarning bool
 
 	// AcceptStartupDialogs turns the handling of known dialogs on or off. Nil
@@ -90,24 +89,23 @@ type Config struct {
 	// overlays. Empty means ProviderName.
 	ProviderOverlayName string
 
-	// InstallAgentHooks names further agent CLIs whose
-	// per-provider/<name>/ overlays are staged too.
+	// InstallAgentHooks lists more agent CLIs whose per-provider/<name>/ overlays are also copied.
 	InstallAgentHooks []string
 
-	// PackOverlayDirs are overlay folders of packs, staged before OverlayDir.
+	// PackOverlayDirs are the overlay directories of packs, copied before OverlayDir.
 	PackOverlayDirs []string
 
-	// OverlayDir is the agent's own overlay folder. Empty means none.
+	// OverlayDir is the agent's own overlay directory. Empty means none.
 	OverlayDir string
 
-	// CopyFiles are staged before the command runs.
+	// CopyFiles are copied into the working directory before the command runs.
 	CopyFiles []CopyEntry
 
-	// FingerprintExtra takes part in the fingerprint and in nothing else.
+	// FingerprintExtra is hashed into the fingerprint and has no other effect.
 	FingerprintExtra map[string]string
 
-	// PromptSuffix is the shell-quoted first prompt, appended to Command. It
-	// carries timestamps and is never hashed.
+	// PromptSuffix is the shell-quoted first prompt, appended to Command. It contains timestamps
+	// and is never hashed.
 	PromptSuffix string
 
 	// PromptFlag is the flag put before PromptSuffix ("--prompt"). Empty means a
@@ -127,15 +125,15 @@ type MCPServerConfig struct {
 	Headers   map[string]string `json:"headers,omitempty"`
 }
 
-// WantsManagedStart reports whether cfg asks for more than fire and forget: any
-// hint that makes a start wait, look or run something.
+// WantsManagedStart reports whether cfg has any hint that makes a start wait, observe or run
+// something after the creation of the session.
 func (cfg Config) WantsManagedStart() bool {
 	return cfg.ReadyPromptPrefix != "" || cfg.ReadyDelayMs > 0 || len(cfg.ProcessNames) > 0 ||
 		cfg.EmitsPermissionWarning || cfg.AcceptStartupDialogs != nil || cfg.Nudge != "" ||
 		len(cfg.PreStart) > 0 || len(cfg.SessionSetup) > 0 || cfg.SessionSetupScript != "" || len(cfg.SessionLive) > 0
 }
 
-// WantsDialogs reports whether known start-up dialogs are to be handled.
+// WantsDialogs reports whether the start handles known start-up dialogs.
 func (cfg Config) WantsDialogs() bool {
 	if cfg.AcceptStartupDialogs != nil {
 		return *cfg.AcceptStartupDialogs
@@ -155,9 +153,8 @@ func (cfg Config) LaunchCommand() string {
 	return cfg.Command + " " + cfg.PromptSuffix
 }
 
-// SyncWorkDirEnv returns cfg with GC_DIR set to WorkDir. It copies Env before
-// the change, so a shared template is never written to. An empty WorkDir
-// changes nothing.
+// SyncWorkDirEnv returns cfg with GC_DIR set to WorkDir. It copies Env before the change, so that a
+// shared template is not changed. An empty WorkDir changes nothing.
 func SyncWorkDirEnv(cfg Config) Config {
 	if cfg.WorkDir == "" || cfg.Env["GC_DIR"] == cfg.WorkDir {
 		return cfg

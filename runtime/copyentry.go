@@ -12,27 +12,27 @@ import (
 	"strings"
 )
 
-// CopyEntry is a file or folder to stage into the session's working directory before
-// the agent's command starts.
+// CopyEntry is a file or directory that is copied into the session's working directory before the
+// agent's command starts.
 type CopyEntry struct {
 	// Src is the source path on the caller's machine.
 	Src string
 	// RelDst is the destination inside the working directory. Empty means its root.
 	RelDst string
-	// Probed marks an entry that was discovered in the file system and not named
-	// in the configuration. It is fingerprinted by content, so a recreated file
-	// with the same content is no drift.
+	// Probed marks an entry that was discovered in the file system and is not named in the
+	// configuration. Its fingerprint uses its content, so a recreated file with the same content is
+	// not a change.
 	Probed bool
-	// ContentHash is the content's hash at discovery time, see
-	// [HashPathContent]. Empty on a probed entry means that it could not be
-	// read; the fingerprint then uses a stable marker.
+	// ContentHash is the hash of the content at discovery time, see [HashPathContent]. If it is
+	// empty on a probed entry, the content could not be read; the fingerprint then uses a constant
+	// marker.
 	ContentHash string
 }
 
-// HashPathContent returns the SHA-256 of the content at path in lower-case
-// hex. For a file, of its bytes; for a folder, of the sorted list of
-// "rel NUL content NUL", without modes and without caches of Python and backup
-// files of editors. Any error at all gives "": unknown, never a partial hash.
+// HashPathContent returns the SHA-256 of the content at path in lower-case hexadecimal digits. For
+// a file it hashes the bytes. For a directory it hashes the sorted list of "rel NUL content NUL",
+// without file modes, Python caches and backup files of editors. It returns "", for unknown, after
+// any error, and never a partial hash.
 func HashPathContent(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -59,7 +59,8 @@ func HashPathContent(path string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// hashFile refuses what is no regular file: a pipe would block for ever.
+// hashFile writes the content of a regular file to w. It returns an error for any other file,
+// because reading a pipe could block without end.
 func hashFile(w io.Writer, path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -77,7 +78,8 @@ func hashFile(w io.Writer, path string) error {
 	return err
 }
 
-// hashedEntries lists the files below dir that count, relative and sorted.
+// hashedEntries returns the paths of the files below dir that are hashed, relative to dir and
+// sorted.
 func hashedEntries(dir string) ([]string, error) {
 	var entries []string
 	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {

@@ -1,34 +1,34 @@
-// Package runtime is the contract between a supervisor and the places where AI
+// Package runtime is the contract between a supervisor and the backends in which AI
 // coding agents run: an embedded terminal, a child process, tmux, a user's
 // script, ACP, ssh, Kubernetes.
 //
-// # Words
+// # Terms
 //
 //   - name: the name of a session, see [ValidateName]. One name is one session
 //     in one driver at one time. Names are matched exactly, never by prefix.
-//   - session: the place where an agent runs, known to a driver by its name.
-//   - instance: one life of a session, from one Start to its end. It has a
+//   - session: what a driver creates to run an agent; it has a name.
+//   - instance: one run of a session, from one Start to its end. It has a
 //     random instance token (GC_INSTANCE_TOKEN in the agent's environment).
-//   - agent: the process that cfg.Command started, and what it started.
+//   - agent: the process that cfg.Command started, and its child processes.
 //   - driver: an implementation of [Provider].
 //   - running: the session exists and its agent has not been seen to exit. A
 //     session whose agent has exited is dead: not running, still readable by
 //     Peek and Observe, replaced by the next Start, removed by Stop.
 //
-// # Seven facets
+// # Seven interfaces
 //
-// [Provider] has nineteen methods because existing callers use them. It reads as
-// seven ideas:
+// [Provider] has the nineteen methods that existing callers use. They are in
+// seven small interfaces:
 //
-//	Runner     Start, Stop, Interrupt          begin and end
-//	Inspector  IsRunning, IsAttached, ...      questions without effect
-//	Input      Attach, Nudge, SendKeys         people and text to the agent
+//	Runner     Start, Stop, Interrupt          start and stop sessions
+//	Inspector  IsRunning, IsAttached, ...      queries without side effects
+//	Input      Attach, Nudge, SendKeys         a person's terminal, prompts and keys
 //	Output     Peek, ClearScrollback           what the agent printed
-//	MetaStore  SetMeta, GetMeta, RemoveMeta    notes bound to the instance
-//	Stager     CopyTo, RunLive                 change a running session's surroundings
-//	Describer  Capabilities                    what the answers are worth
+//	MetaStore  SetMeta, GetMeta, RemoveMeta    metadata of the instance
+//	Stager     CopyTo, RunLive                 files and settings of a running session
+//	Describer  Capabilities                    which results are reliable
 //
-// What only some drivers can do are extensions: [Observe], [Watch], [Deliver],
+// Abilities that only some drivers have are extensions: [Observe], [Watch], [Deliver],
 // [Recover], [StopInstance], [Pending], [WaitForIdle], [Exec], [Relaunch] and
 // others. Each has one file with its interface, its helper and the helper's
 // fallback. Callers use the helpers only. "No such method" and an error
@@ -43,7 +43,7 @@
 //  1. validate the name and claim it ([ErrSessionExists] if it is taken)
 //  2. run PreStart, in the working directory if it exists by then
 //  3. stage PackOverlayDirs, OverlayDir and CopyFiles into the working directory;
-//     an overlay never overwrites what is there
+//     an overlay never overwrites an existing file
 //  4. create the session with Command, Env and WorkDir applied
 //  5. for [LifecycleOneShot], or without any hint: done
 //  6. handle known dialogs, wait for readiness, handle dialogs again; the end of
@@ -58,8 +58,8 @@
 // commands find the name in GC_SESSION too (an agent does not: there the variable
 // selects a provider).
 //
-// The example of [Provider] lives one session from its start to its end. Package
-// runtimetest proves the contract sentence by sentence.
+// The example of [Provider] shows one session from its start to its end. Package
+// runtimetest tests each sentence of the contract.
 //
 // # Errors
 //

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The sentinels of the contract. Drivers translate foreign text into one of
-// them beside the call that produced it; callers test with [errors.Is].
+// The sentinel errors of the contract. Drivers convert messages of other programs into one of
+// them next to the call that produced the message. Callers test with [errors.Is].
 var (
 	// ErrSessionExists reports that a live session already has the name.
 	ErrSessionExists = errors.New("session already exists")
@@ -20,50 +20,48 @@ var (
 	// structured pending and respond.
 	ErrInteractionUnsupported = errors.New("session interaction is unsupported")
 
-	// ErrSessionDiedDuringStartup reports that the agent's process was created
-	// but exited before start-up completed. The agent's failure, not the
-	// driver's; [StartupDeath] carries what it left.
+	// ErrSessionDiedDuringStartup reports that the agent's process was created but exited before
+	// start-up was complete. This is a failure of the agent and not of the driver. [StartupDeath]
+	// has its last output.
 	ErrSessionDiedDuringStartup = errors.New("session died during startup")
 
-	// ErrSessionNotFound reports that the driver knows no such session. Benign
-	// for Stop, fatal for a caller that has to reach the agent.
+	// ErrSessionNotFound reports that the driver has no such session. It is harmless for Stop, and
+	// a failure for a caller that must reach the agent.
 	ErrSessionNotFound = errors.New("session not found")
 
-	// ErrExecUnsupported reports that the box does not implement exec.
+	// ErrExecUnsupported reports that the session's backend cannot run commands.
 	ErrExecUnsupported = errors.New("runtime does not implement the exec op")
 
-	// ErrRelaunchUnsupported reports that the agent cannot be relaunched in its
-	// warm box; callers stop and start instead.
+	// ErrRelaunchUnsupported reports that the driver cannot start the agent again in its existing
+	// sandbox (the warm box); callers stop and start instead.
 	ErrRelaunchUnsupported = errors.New("runtime does not support warm-box relaunch")
 
 	// ErrAttachUnsupported reports that the session has no terminal to attach to.
 	ErrAttachUnsupported = errors.New("session has no terminal to attach to")
 
-	// ErrInputUnsupported reports that the agent has declared no way to read a
-	// prompt.
+	// ErrInputUnsupported reports that the agent does not declare how it reads prompts.
 	ErrInputUnsupported = errors.New("session reads no prompts")
 
 	// ErrStaleInstance reports that a call named an instance that is no
 	// longer the session's current one. Nothing was done.
 	ErrStaleInstance = errors.New("stale instance")
 
-	// ErrRuntimeUnavailable reports that nothing could be observed. It is never
-	// evidence that a session is gone.
+	// ErrRuntimeUnavailable reports that nothing could be observed. It never proves that a session
+	// is gone.
 	ErrRuntimeUnavailable = errors.New("runtime unavailable")
 
-	// ErrInteractionGone reports that the question that was to be answered does
-	// not stand any more: it was answered, it went away, or another one came.
-	// Nothing was sent.
-	ErrInteractionGone = errors.New("the question does not stand any more")
+	// ErrInteractionGone reports that the question is not open any more: it was answered, it
+	// disappeared, or another one replaced it. Nothing was sent.
+	ErrInteractionGone = errors.New("the question is not open any more")
 
 	// ErrInvalidName reports a session name that no driver accepts; see
 	// [ValidateName].
 	ErrInvalidName = errors.New("invalid session name")
 )
 
-// Error says which operation on which session failed, like io/fs.PathError.
+// Error is a failed operation on a session, like io/fs.PathError.
 type Error struct {
-	Op      string // the verb: "start", "stop", "nudge", ...
+	Op      string // operation: "start", "stop", "nudge", ...
 	Session string // the session's name; empty for operations on all
 	Err     error  // the cause, never nil
 }
@@ -78,13 +76,13 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// StartupDeath is what an agent left that exited during start-up. It is
-// [ErrSessionDiedDuringStartup] to [errors.Is].
-type StartupDeath struct { //nolint:errname // it reports a death, and an error beside it
+// StartupDeath describes an agent that exited during start-up. It matches
+// [ErrSessionDiedDuringStartup].
+type StartupDeath struct { //nolint:errname // the name describes the event
 	Exit   Exit   // how it ended
 	Output string // its last output, at most 80 lines
-	// Last is what that says: a limit of the model provider's, and no failure. Nil if it
-	// says nothing of that kind.
+	// Last is set if the output shows a limit of the model provider and not a failure. Otherwise it
+	// is nil.
 	Last *Evidence
 }
 
@@ -99,10 +97,10 @@ func (e *StartupDeath) Error() string {
 // Is reports whether target is [ErrSessionDiedDuringStartup].
 func (e *StartupDeath) Is(target error) bool { return target == ErrSessionDiedDuringStartup }
 
-// PartialListError says that a listing is incomplete: the names beside it are
-// usable, but a name that is absent proves nothing.
+// PartialListError reports that a listing is incomplete. The returned names are valid, but a
+// missing name proves nothing.
 type PartialListError struct {
-	Errs []error // one for each place that did not answer
+	Errs []error // one for each backend that did not answer
 }
 
 func (e *PartialListError) Error() string {
@@ -112,7 +110,7 @@ func (e *PartialListError) Error() string {
 // Unwrap returns the causes.
 func (e *PartialListError) Unwrap() []error { return e.Errs }
 
-// IsSessionGone reports whether err says that the session is not there. Only
-// [ErrSessionNotFound] counts: foreign text such as "tmux: command not found"
-// never does, since it would make "stopped" of what never ran.
+// IsSessionGone reports whether err means that the session does not exist. Only
+// [ErrSessionNotFound] counts. A message of another program such as "tmux: command not found" does
+// not count, because then a session that gc could not observe would be reported as stopped.
 func IsSessionGone(err error) bool { return errors.Is(err, ErrSessionNotFound) }

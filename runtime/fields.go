@@ -6,19 +6,19 @@ type Half string
 // The halves. Provision and launch together are the core.
 const (
 	HalfNone      Half = "none"      // never hashed
-	HalfProvision Half = "provision" // what the box is made of
-	HalfLaunch    Half = "launch"    // what runs in it
-	HalfLive      Half = "live"      // what can be applied while it runs
+	HalfProvision Half = "provision" // what the sandbox is created from
+	HalfLaunch    Half = "launch"    // what runs in the sandbox
+	HalfLive      Half = "live"      // what can be applied to a running agent
 )
 
-// Effect is what a change of a [Config] field does to a running session.
+// Effect is the effect of a change of a [Config] field on a running session.
 type Effect string
 
 // The effects, from mildest to strongest.
 const (
 	EffectNone     Effect = "none"     // used by the next start only
-	EffectLive     Effect = "live"     // RunLive, the agent goes on
-	EffectRelaunch Effect = "relaunch" // the agent starts again in its warm box, or restarts where it is the box
+	EffectLive     Effect = "live"     // RunLive; the agent continues
+	EffectRelaunch Effect = "relaunch" // the agent starts again in its sandbox; if the agent is the sandbox, the session restarts
 	EffectRestart  Effect = "restart"  // stop and start
 )
 
@@ -27,12 +27,12 @@ type Field struct {
 	Name   string // the field's name in [Config]
 	Half   Half
 	Effect Effect
-	Note   string // what exactly is hashed, or why nothing is
+	Note   string // what is hashed, or why nothing is hashed
 }
 
-// Fields returns the table of all [Config] fields in the order of the struct:
-// the half of the fingerprint that each belongs to and the effect of a change.
-// docs/reference/fingerprint.md is made from it.
+// Fields returns the table of all [Config] fields in the order of the struct: the half of the
+// fingerprint that each belongs to and the effect of a change. docs/reference/fingerprint.md is
+// generated from it.
 func Fields() []Field {
 	return []Field{
 		{"WorkDir", HalfProvision, EffectRestart, "the path"},

@@ -11,41 +11,39 @@ import (
 	"strings"
 )
 
-// FingerprintVersion is the version of the hashing rules. It is the prefix of
-// every fingerprint ("v1:<64 hex>"), and a stored hash of another version is
-// replaced silently: it never means drift.
+// FingerprintVersion is the version of the hashing rules. It is the prefix of every fingerprint
+// ("v1:<64 hex>"). A stored hash of another version is replaced and does not count as a change.
 const FingerprintVersion = "v1"
 
-// hashUnavailable stands for content that could not be read. It is stable, so a
-// passing error does not look like a change and back.
+// hashUnavailable replaces the hash of content that could not be read. It is constant, so that a
+// temporary error does not appear as a change.
 const hashUnavailable = "HASH_UNAVAILABLE"
 
-// ConfigFingerprint returns the fingerprint of everything that needs a new
-// start of the agent when it changes: the provision and the launch half.
-// Observation hints never take part, values of credentials neither; [Fields]
-// has the table. It reads the contents of overlay folders and copied files.
+// ConfigFingerprint returns the fingerprint of everything whose change needs a new start of the
+// agent: the provision half and the launch half. Hints for observation and values of credentials
+// are not hashed; [Fields] has the table. It reads the contents of overlay directories and copied
+// files.
 func ConfigFingerprint(cfg Config) string {
 	return fingerprint("core", append(provisionParts(cfg), launchParts(cfg)...))
 }
 
-// ProvisionFingerprint returns the fingerprint of what the box is made of. If it
-// moves, the session is stopped and started.
+// ProvisionFingerprint returns the fingerprint of what the session's sandbox is created from. If it
+// changes, the session is stopped and started.
 func ProvisionFingerprint(cfg Config) string { return fingerprint("provision", provisionParts(cfg)) }
 
-// LaunchFingerprint returns the fingerprint of what runs in the box. If it alone
-// moves, a relaunch in the warm box is enough.
+// LaunchFingerprint returns the fingerprint of what runs in the sandbox. If only this one changes,
+// a relaunch in the same sandbox is enough.
 func LaunchFingerprint(cfg Config) string { return fingerprint("launch", launchParts(cfg)) }
 
-// LiveFingerprint returns the fingerprint of what RunLive applies. If it alone
-// moves, the agent goes on.
+// LiveFingerprint returns the fingerprint of what RunLive applies. If only this one changes, the
+// agent continues.
 func LiveFingerprint(cfg Config) string {
 	return fingerprint("live", []part{listPart("SessionLive", cfg.SessionLive)})
 }
 
-// FingerprintBreakdown returns a short hash for each [Config] field that takes
-// part in a fingerprint, for saying which field drifted. Fields that contribute
-// nothing are left out. The three that make the overlay slots are one entry,
-// ProviderOverlayName.
+// FingerprintBreakdown returns a short hash for each [Config] field that is hashed, to find the
+// field that changed. Fields that contribute nothing are left out. The three fields of the overlay
+// slots are one entry, ProviderOverlayName.
 func FingerprintBreakdown(cfg Config) map[string]string {
 	parts := append(provisionParts(cfg), launchParts(cfg)...)
 	parts = append(parts, listPart("SessionLive", cfg.SessionLive))
@@ -59,21 +57,21 @@ func FingerprintBreakdown(cfg Config) map[string]string {
 	return out
 }
 
-// FingerprintCurrent reports whether a stored fingerprint was made by the
-// present rules and may be compared.
+// FingerprintCurrent reports whether a stored fingerprint was made by the current rules and may be
+// compared.
 func FingerprintCurrent(stored string) bool {
 	return strings.HasPrefix(stored, FingerprintVersion+":")
 }
 
-// part is one field's contribution. Empty values contribute nothing at all, so
-// that a new field never moves the fingerprints of those who do not use it.
+// part is the contribution of one field. A part without values is not hashed, so a new field does
+// not change the fingerprint of a configuration that does not use it.
 type part struct {
 	name   string
 	values []string
 }
 
-// encode appends the part with every string preceded by its length, so that no
-// two different parts have the same bytes.
+// encode appends the part to b. Every string has its length before it, so two different parts never
+// have the same bytes.
 func (p part) encode(b []byte) []byte {
 	put := func(s string) {
 		b = binary.AppendUvarint(b, uint64(len(s)))
@@ -149,8 +147,8 @@ func mapPart(name string, m map[string]string) part {
 	return p
 }
 
-// envPart hashes names and values, of secrets and addresses the name only: a
-// rotated credential is no drift.
+// envPart returns the part of environment variables: names and values, but only the names of
+// secrets and addresses. So a rotated credential is not a change.
 func envPart(name string, env map[string]string) part {
 	p := part{name: name}
 	for _, k := range slices.Sorted(maps.Keys(env)) {
@@ -165,8 +163,7 @@ func envPart(name string, env map[string]string) part {
 	return p
 }
 
-// volatileEnv reports whether a variable differs between instances or repeats
-// another field.
+// volatileEnv reports whether a variable differs between instances or repeats another field.
 func volatileEnv(key string) bool {
 	switch key {
 	case "GC_DIR", "GC_INSTANCE_TOKEN", "GC_WORKER_TOKEN", "GC_SESSION_ID", "GC_RUNTIME_EPOCH", "GC_CONTINUATION_EPOCH", "GC_BIN",
@@ -176,9 +173,8 @@ func volatileEnv(key string) bool {
 	return false
 }
 
-// CredentialName reports whether a variable or header of that name is to be
-// treated as a credential or as an address that follows from one: its value is
-// never hashed, shown or logged.
+// CredentialName reports whether a variable or header with the name key may contain a credential or
+// an address that follows from one. Its value is never hashed, shown or logged.
 func CredentialName(key string) bool {
 	k := strings.ToUpper(strings.ReplaceAll(key, "-", "_"))
 	for _, word := range []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTHORIZATION", "COOKIE", "PRIVATE_KEY"} {

@@ -1,13 +1,13 @@
 package runtime
 
-// ImmediateNudgeProvider is the extension of drivers that can inject input
-// without waiting for an idle agent first.
+// ImmediateNudgeProvider is the extension of drivers that can send a prompt without waiting for an
+// idle agent first.
 type ImmediateNudgeProvider interface {
-	// NudgeNow is Nudge without any wait for idleness.
+	// NudgeNow sends a prompt like Nudge, without waiting until the agent is idle.
 	NudgeNow(name string, content []ContentBlock) error
 }
 
-// NudgeNow nudges at once. Without the extension it is Nudge.
+// NudgeNow sends a prompt at once. Without the extension it calls Nudge.
 func NudgeNow(p Provider, name string, content []ContentBlock) error {
 	if n, ok := As[ImmediateNudgeProvider](p, name); ok {
 		return n.NudgeNow(name, content)

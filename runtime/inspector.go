@@ -2,8 +2,8 @@ package runtime
 
 import "time"
 
-// Inspector answers questions about sessions without changing them. Its
-// booleans cannot say "unknown"; callers that act on the answer use [Observe].
+// Inspector queries sessions without changing them. Its booleans cannot express "unknown"; callers
+// that act on the result use [Observe].
 type Inspector interface {
 	// IsRunning reports whether the named session exists and its agent has not
 	// been seen to exit. It does not prove that the agent works; see
@@ -22,11 +22,10 @@ type Inspector interface {
 	// also for a missing session.
 	ProcessAlive(name string, processNames []string) bool
 
-	// ListRunning returns the names of all running sessions with the given
-	// prefix, sorted. No match is an empty list and no error. If only part of
-	// the places answered, the names come together with a
-	// [PartialListError]; if none did, the error is [ErrRuntimeUnavailable] and
-	// callers must not read the list as "no sessions".
+	// ListRunning returns the names of all running sessions with the given prefix, sorted. No match
+	// is an empty list and no error. If only a part of the backends answered, it returns their
+	// names and a [PartialListError]. If none answered, the error is [ErrRuntimeUnavailable], and
+	// callers must not treat the list as "no sessions".
 	ListRunning(prefix string) ([]string, error)
 
 	// GetLastActivity returns when the agent last wrote output. The zero time

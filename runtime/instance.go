@@ -6,19 +6,19 @@ import (
 	"fmt"
 )
 
-// Fencer is the extension of drivers that check the instance and act on it
-// in one step, so that a successor of the same name can never be hit.
+// Fencer is the extension of drivers that check the instance and act on it in one step, so that the
+// operation never reaches a later instance of the same name.
 type Fencer interface {
-	// StopInstance is Stop for the instance with the given token. Another
-	// instance is [ErrStaleInstance] and untouched; none at all is nil.
+	// StopInstance stops the instance with the given token. If another instance runs, it returns
+	// [ErrStaleInstance] and does nothing. If none runs, it returns nil.
 	StopInstance(ctx context.Context, name, token string) error
-	// InterruptInstance is Interrupt for the instance with the given token.
+	// InterruptInstance interrupts the instance with the given token.
 	InterruptInstance(ctx context.Context, name, token string) error
 }
 
-// StopInstance stops the session only if token names its current instance.
-// Without the extension it observes first and stops then; a driver that does
-// not know its instance refuses with [errors.ErrUnsupported].
+// StopInstance stops the session only if token is the token of its current instance. Without the
+// extension it observes the session and then stops it; if the driver does not report the instance,
+// it returns [errors.ErrUnsupported].
 func StopInstance(ctx context.Context, p Provider, name, token string) error {
 	if f, ok := As[Fencer](p, name); ok {
 		return f.StopInstance(ctx, name, token)
@@ -33,8 +33,8 @@ func StopInstance(ctx context.Context, p Provider, name, token string) error {
 	return p.Stop(name)
 }
 
-// InterruptInstance interrupts the session only if token names its current
-// instance, like [StopInstance].
+// InterruptInstance interrupts the session only if token is the token of its current instance, like
+// [StopInstance].
 func InterruptInstance(ctx context.Context, p Provider, name, token string) error {
 	if f, ok := As[Fencer](p, name); ok {
 		return f.InterruptInstance(ctx, name, token)
@@ -45,9 +45,9 @@ func InterruptInstance(ctx context.Context, p Provider, name, token string) erro
 	return p.Interrupt(name)
 }
 
-// CheckInstance returns nil if token names the session's current instance,
-// [ErrSessionNotFound] if there is none, [ErrStaleInstance] if it is another
-// one, and an error that is none of these if it is unknown.
+// CheckInstance returns nil if token is the token of the session's current instance,
+// [ErrSessionNotFound] if there is none, [ErrStaleInstance] if another one runs, and a different
+// error if that is unknown.
 func CheckInstance(ctx context.Context, p Provider, name, token string) error {
 	obs, err := Observe(ctx, p, name)
 	if err != nil {

@@ -7,36 +7,36 @@ import (
 
 // The actions of an [InteractionResponse].
 const (
-	// ActionChoose takes the option whose label is Text. A number counts from 1,
-	// and is only taken for one if no option is labelled so.
+	// ActionChoose selects the option whose label is Text. If no option has this label, a number
+	// selects an option, counted from 1.
 	ActionChoose = "choose"
-	// ActionText answers with the words of Text.
+	// ActionText answers with the text in Text.
 	ActionText = "text"
-	// ActionApprove and ActionDeny take the option that grants once or refuses, and
-	// never one that grants for ever.
+	// ActionApprove selects the option that grants once, and ActionDeny the option that refuses.
+	// Neither selects an option that grants permanently.
 	ActionApprove = "approve"
 	ActionDeny    = "deny"
-	// ActionCancel leaves the question without an answer.
+	// ActionCancel closes the question without an answer.
 	ActionCancel = "cancel"
 )
 
-// Keys of [PendingInteraction.Metadata], beside those of a driver's own.
+// Keys of [PendingInteraction.Metadata]. A driver may add others.
 const (
-	MetaTool   = "tool"   // what is to run
-	MetaInput  = "input"  // with which input
+	MetaTool   = "tool"   // the tool that the agent wants to run
+	MetaInput  = "input"  // the input of the tool
 	MetaSource = "source" // the [Source] that reported it
-	MetaWhy    = "why"    // why only a person may answer
-	MetaUntil  = "until"  // when the agent stops waiting, in RFC 3339; absent: not known
-	// MetaText says whether [ActionText] can answer: "yes" or "no"; absent: not known.
+	MetaWhy    = "why"    // the reason why only a person may answer
+	MetaUntil  = "until"  // when the agent stops waiting, in RFC 3339; absent if unknown
+	// MetaText reports whether [ActionText] can answer: "yes" or "no"; absent if unknown.
 	MetaText = "text"
-	// MetaSuggest is the label of an option that does no harm and lets the agent go on;
-	// absent: a person has to choose.
+	// MetaSuggest is the label of a harmless option with which the agent continues; absent if a
+	// person must choose.
 	MetaSuggest = "suggest"
 )
 
-// PendingInteraction is a question or permission that blocks a session.
-// RequestID is the same for as long as the same question stands, and names the
-// instance too: an answer to it can reach no successor.
+// PendingInteraction is a question or a request for permission that blocks a session. RequestID is
+// constant while the question is open. It also identifies the instance, so an answer never reaches
+// a later instance.
 type PendingInteraction struct {
 	RequestID string            `json:"request_id"`
 	Kind      string            `json:"kind"`
@@ -45,8 +45,8 @@ type PendingInteraction struct {
 	Metadata  map[string]string `json:"metadata,omitempty"`
 }
 
-// InteractionResponse answers a [PendingInteraction]. An empty RequestID means
-// the current one.
+// InteractionResponse is an answer to a [PendingInteraction]. An empty RequestID means the current
+// one.
 type InteractionResponse struct {
 	RequestID string            `json:"request_id,omitempty"`
 	Action    string            `json:"action"`
@@ -54,8 +54,8 @@ type InteractionResponse struct {
 	Metadata  map[string]string `json:"metadata,omitempty"`
 }
 
-// AnswerError says that a question cannot be answered so, and that nothing was
-// sent. It is [errors.ErrUnsupported] to [errors.Is].
+// AnswerError reports that a question does not accept this answer, and that nothing was sent. It
+// matches [errors.ErrUnsupported].
 type AnswerError struct {
 	Action, Text string
 	Why          string
@@ -72,22 +72,22 @@ func (e *AnswerError) Error() string {
 // Is reports whether target is [errors.ErrUnsupported].
 func (e *AnswerError) Is(target error) bool { return target == errors.ErrUnsupported }
 
-// InteractionProvider is the extension of drivers that show and settle what
-// blocks a session.
+// InteractionProvider is the extension of drivers that report and answer the question that blocks a
+// session.
 type InteractionProvider interface {
-	// Pending returns the current interaction, nil if there is none.
+	// Pending returns the current question, or nil if there is none. It returns
 	// [ErrSessionNotFound] if the session is missing.
 	Pending(name string) (*PendingInteraction, error)
-	// Respond answers it, once, and returns when it does not stand any more. A
-	// RequestID that is not the current one's, or none where nothing is pending,
-	// is [ErrInteractionGone]; an answer that cannot be given is an [AnswerError].
-	// With both nothing is sent. Any other error says that something may have been
-	// sent: the caller looks again before it answers again.
+	// Respond answers the question once, and returns when the question is not open any more. If
+	// RequestID is not the current one, or no question is open, the error is [ErrInteractionGone].
+	// An answer that the question does not accept is an [AnswerError]. In both cases nothing was
+	// sent. After any other error something may have been sent: the caller must read the question
+	// again before it answers again.
 	Respond(name string, response InteractionResponse) error
 }
 
-// Pending returns what blocks the session. Without the extension the error
-// matches [ErrInteractionUnsupported].
+// Pending returns the question that blocks the session. Without the extension the error matches
+// [ErrInteractionUnsupported].
 func Pending(p Provider, name string) (*PendingInteraction, error) {
 	if ip, ok := As[InteractionProvider](p, name); ok {
 		return ip.Pending(name)
@@ -95,8 +95,8 @@ func Pending(p Provider, name string) (*PendingInteraction, error) {
 	return nil, &Error{Op: "read pending question of", Session: name, Err: ErrInteractionUnsupported}
 }
 
-// Respond answers what blocks the session. Without the extension the error
-// matches [ErrInteractionUnsupported].
+// Respond answers the question that blocks the session. Without the extension the error matches
+// [ErrInteractionUnsupported].
 func Respond(p Provider, name string, response InteractionResponse) error {
 	if ip, ok := As[InteractionProvider](p, name); ok {
 		return ip.Respond(name, response)

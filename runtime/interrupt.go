@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// InterruptedTurnResetProvider is the extension of drivers that can discard the
-// user turn that was just interrupted from the agent's conversation, without a
-// restart. Some agents would otherwise answer it together with the next one.
+// InterruptedTurnResetProvider is the extension of drivers that can remove an interrupted user turn
+// from the agent's conversation without a restart. Without this, some agents answer it together
+// with the next prompt.
 type InterruptedTurnResetProvider interface {
 	// ResetInterruptedTurn discards the interrupted turn.
 	ResetInterruptedTurn(ctx context.Context, name string) error
 }
 
-// ResetInterruptedTurn discards the interrupted turn. Without the extension
-// there is nothing to discard: nil.
+// ResetInterruptedTurn removes the interrupted turn from the conversation. Without the extension it
+// does nothing and returns nil.
 func ResetInterruptedTurn(ctx context.Context, p Provider, name string) error {
 	if r, ok := As[InterruptedTurnResetProvider](p, name); ok {
 		return r.ResetInterruptedTurn(ctx, name)
@@ -23,17 +23,16 @@ func ResetInterruptedTurn(ctx context.Context, p Provider, name string) error {
 	return nil
 }
 
-// InterruptBoundaryWaitProvider is the extension of drivers that can confirm
-// that a turn has really been cancelled before the next prompt is sent; a codex
-// session, for one, writes the marker "<turn_aborted>".
+// InterruptBoundaryWaitProvider is the extension of drivers that can confirm that a turn was
+// cancelled before the next prompt is sent. For example, codex writes the marker "<turn_aborted>".
 type InterruptBoundaryWaitProvider interface {
-	// WaitForInterruptBoundary returns nil once a boundary newer than since has
-	// been seen; timeout is a hard bound.
+	// WaitForInterruptBoundary returns nil when the end of a cancelled turn that is newer than
+	// since was observed. It returns an error after timeout.
 	WaitForInterruptBoundary(ctx context.Context, name string, since time.Time, timeout time.Duration) error
 }
 
-// WaitForInterruptBoundary waits for the boundary. Without the extension the
-// error matches [errors.ErrUnsupported]: the boundary is unconfirmed.
+// WaitForInterruptBoundary waits for the end of a cancelled turn. Without the extension the error
+// matches [errors.ErrUnsupported]; the end is then unconfirmed.
 func WaitForInterruptBoundary(ctx context.Context, p Provider, name string, since time.Time, timeout time.Duration) error {
 	if w, ok := As[InterruptBoundaryWaitProvider](p, name); ok {
 		return w.WaitForInterruptBoundary(ctx, name, since, timeout)

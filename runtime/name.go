@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// MaxNameLen is the length limit of a session name in bytes. It leaves room for
-// a socket path and for the label rules of every place.
+// MaxNameLen is the maximum length of a session name in bytes. With it, socket paths and labels
+// stay within the limits of every backend.
 const MaxNameLen = 128
 
-// ValidateName returns an error matching [ErrInvalidName] unless name can name
-// a session in every driver: 1 to [MaxNameLen] bytes of ASCII letters, digits,
-// "-", "_", not beginning with "-". Every driver calls it before any side
-// effect in Start; in other operations an invalid name is a missing session.
+// ValidateName returns an error that matches [ErrInvalidName] unless name can be a session name in
+// every driver: 1 to [MaxNameLen] bytes of ASCII letters, digits, "-", "_", not beginning with "-".
+// Every driver calls it in Start before any side effect. In other operations an invalid name is a
+// missing session.
 func ValidateName(name string) error {
 	if name == "" {
 		return fmt.Errorf("%w: it is empty", ErrInvalidName)

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Liveness is a fact about a process that may be unknown. The zero value is
-// unknown, and unknown never justifies a destructive act.
+// Liveness is a fact about a process that may be unknown. The zero value is unknown. Unknown never
+// justifies a destructive operation.
 type Liveness uint8
 
-// The three answers.
+// The three values.
 const (
-	Unknown Liveness = iota // it could not be read
-	Alive                   // read, and there
-	Dead                    // read, and certainly gone
+	Unknown Liveness = iota // the state could not be read
+	Alive                   // it certainly exists
+	Dead                    // it certainly does not exist
 )
 
 func (l Liveness) String() string {
@@ -28,10 +28,10 @@ func (l Liveness) String() string {
 	}
 }
 
-// MarshalText writes the word of [Liveness.String].
+// MarshalText returns the text of [Liveness.String].
 func (l Liveness) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
-// UnmarshalText reads the word; one that it does not know is [Unknown].
+// UnmarshalText parses the text of [Liveness.String]. Any other text is [Unknown].
 func (l *Liveness) UnmarshalText(text []byte) error {
 	switch string(text) {
 	case "alive":
@@ -44,12 +44,12 @@ func (l *Liveness) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Exit is how an agent's process ended.
+// Exit is how an agent's process exited.
 type Exit struct {
-	Code   int       `json:"code"`             // exit code, -1 if a signal ended it
+	Code   int       `json:"code"`             // exit code; -1 if the process was killed by a signal
 	Signal string    `json:"signal,omitempty"` // "killed", "terminated", ...
 	At     time.Time `json:"at"`
-	Reason string    `json:"reason,omitempty"` // why, where the place that it ran in says so
+	Reason string    `json:"reason,omitempty"` // reason, if the backend reports one
 }
 
 func (e Exit) String() string {
@@ -63,34 +63,33 @@ func (e Exit) String() string {
 	return text
 }
 
-// Observation is what one fresh look at a session found.
+// Observation is the result of one observation of a session.
 type Observation struct {
-	// Session is alive if the named session exists, dead if it certainly does
-	// not.
+	// Session is alive if the named session exists, dead if it certainly does not exist.
 	Session Liveness `json:"session"`
-	// Agent is alive if the process that the session was started for runs, by
-	// owned identity and not by name.
+	// Agent is alive if the process that the session was started for runs. The process is
+	// identified by its id and start time, not by its name.
 	Agent Liveness `json:"agent"`
-	// InstanceToken names the instance. It is a capability: never print it.
+	// InstanceToken identifies the instance. It is a secret: never print it.
 	InstanceToken string `json:"-"`
-	// Handle is what [Recover] needs to find the session again. It may hold the
-	// instance token: keep it where tokens are kept.
+	// Handle is the argument with which [Recover] finds the session again. It may contain the
+	// instance token: store it like a token.
 	Handle string `json:"-"`
-	// PID and StartTime identify the agent's process; zero if unknown or remote.
-	// StartTime is the kernel's own count, comparable only on one host and boot.
+	// PID and StartTime identify the agent's process; they are zero if unknown or remote. StartTime
+	// is in a unit of the kernel. It is comparable only on one host and until its next boot.
 	PID       int    `json:"pid,omitempty"`
 	StartTime uint64 `json:"start_time,omitempty"`
 	// StartedAt is when this instance began.
 	StartedAt time.Time `json:"started_at,omitzero"`
-	// Exit is set once the agent has been seen to end.
+	// Exit is set if the agent was observed to have exited.
 	Exit *Exit `json:"exit,omitempty"`
-	// Cause is why a session that is dead is gone, in words for people, where the driver
-	// knows: as that what all its sessions shared has ended. Empty if it does not.
+	// Cause is the reason why a dead session is gone, as text for people, if the driver knows it:
+	// for example that the server of all sessions stopped. Otherwise it is empty.
 	Cause string `json:"cause,omitempty"`
-	// Last is what the last output of an agent that has ended says of it: that the
-	// model provider serves nothing for now. Nil if it says nothing of that kind.
+	// Last is set if the last output of an exited agent shows that the model provider refuses
+	// requests at the moment. Otherwise it is nil.
 	Last *Evidence `json:"last,omitempty"`
-	// Attached counts connected terminals, -1 if the driver does not know.
+	// Attached is the number of connected terminals, or -1 if the driver does not know it.
 	Attached int `json:"attached"`
 	// LastActivity is when the agent last wrote output; zero if unknown.
 	LastActivity time.Time `json:"last_activity,omitzero"`
@@ -98,21 +97,20 @@ type Observation struct {
 	LastInput time.Time `json:"last_input,omitzero"`
 	// Title is the terminal's title, if there is one.
 	Title string `json:"title,omitempty"`
-	// At is when the look was taken.
+	// At is the time of the observation.
 	At time.Time `json:"at"`
 }
 
 // Observer is the extension of drivers that distinguish dead from unknown.
 type Observer interface {
-	// Observe looks at the named session now. A session that does not exist is
-	// no error but Session and Agent [Dead]. What could not be read is [Unknown]
-	// and, if nothing could, an error matching [ErrRuntimeUnavailable].
+	// Observe observes the named session now. For a session that does not exist, Session and Agent
+	// are [Dead] and there is no error. What cannot be read is [Unknown]. If nothing can be read,
+	// the error matches [ErrRuntimeUnavailable].
 	Observe(ctx context.Context, name string) (Observation, error)
 }
 
-// Observe looks at the named session. Without the extension the booleans of
-// [Inspector] are used, and since they cannot prove absence, a "no" is
-// [Unknown].
+// Observe observes the named session. Without the extension it uses the booleans of [Inspector].
+// These cannot prove that a session does not exist, so false becomes [Unknown].
 func Observe(ctx context.Context, p Provider, name string) (Observation, error) {
 	if o, ok := As[Observer](p, name); ok {
 		return o.Observe(ctx, name)

@@ -1,6 +1,6 @@
 package runtime
 
-// Output shows what an agent printed.
+// Output reads and clears an agent's output.
 type Output interface {
 	// Peek returns the last lines lines of the named session's output, right
 	// trimmed, joined by newlines, without trailing blank lines. lines <= 0
@@ -8,7 +8,7 @@ type Output interface {
 	// long as nothing replaced it. A missing session is [ErrSessionNotFound].
 	Peek(name string, lines int) (string, error)
 
-	// ClearScrollback forgets the scrollback above the visible screen. Best
-	// effort: a missing session is nil. Raw logs are kept.
+	// ClearScrollback deletes the scrollback above the visible screen. It is best effort: a missing
+	// session is nil. Raw logs are kept.
 	ClearScrollback(name string) error
 }

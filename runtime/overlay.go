@@ -13,9 +13,8 @@ func OverlayProviderNames(cfg Config) []string {
 	return OverlayProviderNamesFromParts(cfg.ProviderName, cfg.ProviderOverlayName, cfg.InstallAgentHooks)
 }
 
-// OverlayProviderNamesFromParts is [OverlayProviderNames] on the three fields:
-// the concrete providerOverlayName, or the family providerName when it is
-// blank, then the installed hooks.
+// OverlayProviderNamesFromParts returns the names of [OverlayProviderNames] for the three fields:
+// providerOverlayName, or providerName if that is blank, then installAgentHooks.
 func OverlayProviderNamesFromParts(providerName, providerOverlayName string, installAgentHooks []string) []string {
 	primary := strings.TrimSpace(providerOverlayName)
 	if primary == "" {
@@ -31,10 +30,10 @@ func OverlayProviderNamesFromParts(providerName, providerOverlayName string, ins
 	return names
 }
 
-// EffectiveOverlayProviderNames is [OverlayProviderNames] for staging from the
-// given overlay folders: a concrete name without a per-provider/<name>/ folder
-// in any of them is replaced by its family, so that a custom provider still
-// gets the family's hooks.
+// EffectiveOverlayProviderNames returns the names of [OverlayProviderNames] for copying from the
+// given overlay directories. If none of them has a directory per-provider/<name>/ for
+// ProviderOverlayName, ProviderName replaces it, so that a custom agent CLI still gets the hooks of
+// its family.
 func EffectiveOverlayProviderNames(cfg Config, overlayDirs ...string) []string {
 	concrete := strings.TrimSpace(cfg.ProviderOverlayName)
 	has := func(dir string) bool {

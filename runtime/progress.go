@@ -4,17 +4,17 @@ import "context"
 
 type progressKey struct{}
 
-// WithProgress returns a context whose start reports its progress: it calls the function, as
-// often as that changes, with what it waits for, in words for people; empty: with nothing in
-// particular. It must not block, and may be called by several goroutines.
-func WithProgress(ctx context.Context, told func(words string)) context.Context {
-	return context.WithValue(ctx, progressKey{}, told)
+// WithProgress returns a context whose start reports its progress. The start calls report at each
+// change with a text for people that describes what it waits for, or with "" if it waits for
+// nothing in particular. report must not block, and several goroutines may call it.
+func WithProgress(ctx context.Context, report func(message string)) context.Context {
+	return context.WithValue(ctx, progressKey{}, report)
 }
 
-// TellProgress reports what a start waits for to the caller that made its context with
-// [WithProgress]. It does nothing without such a caller.
-func TellProgress(ctx context.Context, words string) {
-	if told, ok := ctx.Value(progressKey{}).(func(string)); ok {
-		told(words)
+// TellProgress sends message, which describes what a start waits for, to the function of
+// [WithProgress]. It does nothing if ctx has no such function.
+func TellProgress(ctx context.Context, message string) {
+	if report, ok := ctx.Value(progressKey{}).(func(string)); ok {
+		report(message)
 	}
 }

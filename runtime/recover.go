@@ -2,19 +2,18 @@ package runtime
 
 import "context"
 
-// Recoverer is the extension of drivers whose sessions outlive the process that
-// started them.
+// Recoverer is the extension of drivers whose sessions continue to run after the process that
+// started them has exited.
 type Recoverer interface {
-	// Recover adopts a session that another process started, by the handle that
-	// an earlier [Observation] carried. [ErrSessionNotFound] if it is gone,
-	// [ErrStaleInstance] if another instance has the name. Adopting twice is
-	// nil.
+	// Recover takes over a session that another process started. handle is the Handle of an earlier
+	// [Observation]. It returns [ErrSessionNotFound] if the session is gone, and [ErrStaleInstance]
+	// if another instance has the name. A second call returns nil.
 	Recover(ctx context.Context, name, handle string) error
 }
 
-// Recover adopts a session after a restart. Without the extension it is nil if
-// the session runs and [ErrSessionNotFound] otherwise: such a driver finds its
-// sessions by itself.
+// Recover takes over a session after a restart of the controller. Without the extension it returns
+// nil if the session runs and [ErrSessionNotFound] otherwise, because such a driver finds its
+// sessions without a handle.
 func Recover(ctx context.Context, p Provider, name, handle string) error {
 	if r, ok := As[Recoverer](p, name); ok {
 		return r.Recover(ctx, name, handle)

@@ -2,19 +2,18 @@ package runtime
 
 import "context"
 
-// RelaunchProvider is the extension of drivers that can start the agent again
-// in its warm box: same place, same environment, same files.
+// RelaunchProvider is the extension of drivers that can start the agent again in its existing
+// sandbox (the warm box), with the same environment and files.
 type RelaunchProvider interface {
-	// Relaunch replaces the agent's process by that of another instance, with the
-	// instance token of cfg.Env or a new one: what names the previous one is
-	// [ErrStaleInstance] from before the new process's first byte on. A driver that
-	// cannot give it another token must not have this extension.
-	// [ErrSessionNotFound] if the box is missing.
+	// Relaunch replaces the agent's process by a new instance, with the instance token of cfg.Env
+	// or a new one. Before the first output of the new process, the old token becomes stale: an
+	// operation with it returns [ErrStaleInstance]. A driver that cannot change the token must not
+	// have this extension. It returns [ErrSessionNotFound] if the sandbox is missing.
 	Relaunch(ctx context.Context, name string, cfg Config) error
 }
 
-// Relaunch starts the agent again in its box. Without the extension the error
-// matches [ErrRelaunchUnsupported], and the caller stops and starts.
+// Relaunch starts the agent again in its sandbox. Without the extension the error matches
+// [ErrRelaunchUnsupported], and the caller must stop and start.
 func Relaunch(ctx context.Context, p Provider, name string, cfg Config) error {
 	if r, ok := As[RelaunchProvider](p, name); ok {
 		return r.Relaunch(ctx, name, cfg)

@@ -1,17 +1,15 @@
 package runtime
 
-// Router is implemented by every provider that hands sessions on to others:
-// routers and wrappers. It is all that they need to stay transparent to
-// extensions.
+// Router is implemented by every provider that forwards sessions to other providers: routers and
+// wrappers. They need nothing else to forward all extensions.
 type Router interface {
-	// Route returns the provider that serves the named session, nil if none
-	// does. The empty name asks for whatever serves no session in particular.
+	// Route returns the provider of the named session, or nil if there is none. For the empty name
+	// it returns the provider of operations that concern no single session.
 	Route(session string) Provider
 }
 
-// As finds the extension T for the named session: p itself, or what it routes
-// the session to, at any depth. A wrapper that means to intercept an extension
-// implements it; the walk then stops there.
+// As returns the extension T for the named session: p itself, or a provider that p routes the
+// session to, at any depth. A wrapper that implements an extension itself ends the search.
 func As[T any](p Provider, session string) (T, bool) {
 	for p != nil {
 		if t, ok := p.(T); ok {

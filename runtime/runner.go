@@ -2,31 +2,27 @@ package runtime
 
 import "context"
 
-// Runner begins and ends sessions.
+// Runner starts and stops sessions.
 type Runner interface {
-	// Start creates the named session and returns when it is ready, in the
-	// order of the package documentation's start sequence.
+	// Start creates the named session and returns when it is ready, in the order of the package
+	// documentation's start sequence.
 	//
-	// It returns [ErrSessionExists] if a live session has the name, and leaves
-	// that one alone. A session whose agent has exited does not count as live:
-	// it is replaced. An agent that exits before start-up completed is
-	// [ErrSessionDiedDuringStartup] with its last output. A failing pre_start
-	// command aborts the start before any process of the agent exists.
+	// It returns [ErrSessionExists] if a live session has the name, and does not change that
+	// session. A session whose agent has exited is not live; Start replaces it. If the agent exits
+	// before start-up is complete, the error is [ErrSessionDiedDuringStartup] with the last output.
+	// If a pre_start command fails, Start returns before it creates any process of the agent.
 	//
-	// ctx bounds the whole start. When it ends, or any step fails, Start stops
-	// what it created and removes it, then returns the cause: a failed Start
-	// leaves no process, socket or metadata behind. Files staged into the
-	// working directory stay.
+	// ctx limits the whole start. When it ends, or any step fails, Start stops and removes what it
+	// created and returns the cause: a failed Start leaves no process, socket or metadata. Files
+	// that were copied into the working directory stay.
 	Start(ctx context.Context, name string, cfg Config) error
 
-	// Stop ends the named session: every process that the session started,
-	// however it was re-parented, is gone when Stop returns nil. A session that
-	// does not exist is nil, so calling twice is harmless. An error means that
-	// something may still run, and names it.
+	// Stop stops the named session. When it returns nil, every process that the session started has
+	// exited, also processes with a new parent. Stop of a session that does not exist returns nil,
+	// so a second call is harmless. An error means that a process may still run, and names it.
 	Stop(name string) error
 
-	// Interrupt asks the agent to abandon its current turn (Ctrl-C or SIGINT).
-	// Best effort: nil does not prove an effect, and a missing session is nil.
-	// The session stays.
+	// Interrupt asks the agent to abandon its current turn (Ctrl-C or SIGINT). It is best effort:
+	// nil does not prove an effect, and a missing session is nil. The session continues to exist.
 	Interrupt(name string) error
 }

@@ -6,22 +6,21 @@ import (
 	"time"
 )
 
-// Activity is what an agent is doing. A reader treats a word that it does not
-// know as [ActivityUnknown].
+// Activity is what an agent is doing. A reader treats an unknown value as [ActivityUnknown].
 type Activity string
 
 // The activities.
 const (
 	ActivityUnknown    Activity = "unknown"    // send nothing, kill nothing
-	ActivityReady      Activity = "ready"      // it takes input; no sign shows whether a turn is over
+	ActivityReady      Activity = "ready"      // it accepts input; no signal shows whether a turn has ended
 	ActivityBusy       Activity = "busy"       // a turn is in progress
-	ActivityIdle       Activity = "idle"       // it takes input and says itself that no turn is in progress
-	ActivityWaiting    Activity = "waiting"    // a person is asked something, see Evidence.Kind
-	ActivityLimited    Activity = "limited"    // the model provider serves nothing for now, see Evidence.Until
-	ActivityBackground Activity = "background" // its turn is over, work that it started goes on
+	ActivityIdle       Activity = "idle"       // it accepts input and reports that no turn is in progress
+	ActivityWaiting    Activity = "waiting"    // it waits for a person, see Evidence.Kind
+	ActivityLimited    Activity = "limited"    // the model provider refuses requests for now, see Evidence.Until
+	ActivityBackground Activity = "background" // its turn has ended, work that it started continues
 )
 
-// Source is where evidence of an activity comes from.
+// Source is the origin of a signal.
 type Source string
 
 // The sources, the most trusted first.
@@ -34,11 +33,11 @@ const (
 	SourceTranscript Source = "transcript"  // the model provider's transcript
 	SourceProgress   Source = "osc9.4"      // progress in the terminal
 	SourceMark       Source = "osc133"      // shell integration marks
-	SourceScreen     Source = "screen"      // rules about what is drawn
+	SourceScreen     Source = "screen"      // rules for the content of the screen
 	SourceProcess    Source = "process"     // facts about processes
 )
 
-// The kinds of what is waited for.
+// The kinds of [ActivityWaiting].
 const (
 	WaitPermission = "permission"
 	WaitQuestion   = "question"
@@ -47,69 +46,66 @@ const (
 	WaitLimit      = "limit"
 )
 
-// Evidence is what one source says about an agent's activity. One with
-// [ActivityUnknown] says why a source that was read says nothing that can be
-// relied upon ("the idle mark is missing"): it is for explanations, and outweighs
-// nothing.
+// Evidence is one signal: what one source reports about an agent's activity. With
+// [ActivityUnknown], Detail explains why the source cannot be used ("the idle mark is missing").
+// Such a signal is only an explanation and overrides no other signal.
 type Evidence struct {
 	Source   Source    `json:"source"`
 	Activity Activity  `json:"activity"`
-	Kind     string    `json:"kind,omitempty"`   // of waiting: one of the Wait kinds
-	Until    time.Time `json:"until,omitzero"`   // of limited; zero if the end is not known
-	Since    time.Time `json:"since,omitzero"`   // when the source began to say so; zero if unknown
+	Kind     string    `json:"kind,omitempty"`   // for waiting: one of the Wait kinds
+	Until    time.Time `json:"until,omitzero"`   // for limited: the end; zero if unknown
+	Since    time.Time `json:"since,omitzero"`   // when the source first reported it; zero if unknown
 	At       time.Time `json:"at"`               // when it was read
-	Detail   string    `json:"detail,omitempty"` // the sign, for people: "busy mark", "status working"
-	// Obstacle is what keeps the agent from making progress, if the source says so.
+	Detail   string    `json:"detail,omitempty"` // the signal as text for people: "busy mark", "status working"
+	// Obstacle is what keeps the agent from making progress, if the source reports it.
 	Obstacle Obstacle `json:"obstacle,omitzero"`
 }
 
-// Reading is everything that a session's own channels say at one moment.
+// Reading is everything that a session's channels report at one moment.
 type Reading struct {
-	// Instance is the token of the instance that was read: a capability, never
-	// printed.
+	// Instance is the token of the instance that was read. It is a secret: never print it.
 	Instance string `json:"-"`
-	// Evidence has at most one entry for each source, in no particular order. A
-	// source that says nothing has none.
+	// Evidence has at most one signal for each source, in no particular order. A source without a
+	// report has none.
 	Evidence []Evidence `json:"evidence"`
-	// Pending is what blocks the agent, nil if nothing is seen to. A source may say
-	// waiting a moment before the question itself can be read: see Again. A limit
-	// that offers no choice is evidence and nothing pending.
+	// Pending is the question that blocks the agent, or nil if none is visible. A source may report
+	// waiting a moment before the question itself can be read; see Again. A limit without a choice
+	// is a signal and not a question.
 	Pending *PendingInteraction `json:"pending,omitempty"`
-	// Again is when the reading is due to change although nothing is printed;
-	// zero if only new output changes it. A caller that senses upon events looks
-	// then, too. The last event of output comes after the last byte, at most 250
-	// ms later.
+	// Again is when the reading can change although the agent prints nothing. It is zero if only
+	// new output can change it. A caller that reads upon events must also read at this time. The
+	// last output event comes at most 250 ms after the last byte.
 	Again time.Time `json:"again,omitzero"`
 	// LastInput is when a person last typed; zero if never or unknown.
 	LastInput time.Time `json:"last_input,omitzero"`
 	At        time.Time `json:"at"`
-	// Ended is the word of the agent's own side that it has ended, nil if it has not
-	// said so. It proves nothing of a process: that is up to [Observe].
+	// Ended is set if the agent has reported that it ended. It does not prove that the process has
+	// exited: use [Observe].
 	Ended *End `json:"ended,omitempty"`
-	// Conversation is the model provider's own session that the agent says it is in, nil if
-	// it has not said so.
+	// Conversation is the model provider's session that the agent reports, or nil if it has
+	// reported none.
 	Conversation *Conversation `json:"conversation,omitempty"`
-	// Progress is the newest sign that the agent makes progress in its turn.
+	// Progress is the newest signal that the agent makes progress in its turn.
 	Progress Progress `json:"progress,omitzero"`
 }
 
-// Progress is what a session's channels know of an agent's progress in its turn. A turn can
-// last long without any sign while a tool runs.
+// Progress is what a session's channels report about an agent's progress in its turn. While a tool
+// runs, a turn can be without any signal for a long time.
 type Progress struct {
-	// At is when the newest sign came, by the clock of its observer; zero if none is
-	// known. A reader that has another clock only looks whether it changes.
+	// At is the time of the newest signal, by the clock of its observer; zero if unknown. A reader
+	// with another clock may only check whether it changes.
 	At time.Time `json:"at,omitzero"`
-	// Sign names the newest sign, for people: "new text on the screen".
+	// Sign describes the newest signal, for people: "new text on the screen".
 	Sign string `json:"sign,omitempty"`
-	// Tool is the tool that runs now by the agent's own report; empty if none is known to.
+	// Tool is the tool that runs now, as the agent reports; empty if none is known.
 	Tool string `json:"tool,omitempty"`
-	// Screen says that what the agent prints was compared with what it has printed before:
-	// output alone is then no sign of progress, since a spinner and a clock print too.
+	// Screen reports that output was compared with earlier output. Then output alone is not a
+	// signal of progress, because a spinner or a clock also prints.
 	Screen bool `json:"screen,omitempty"`
 }
 
-// Join returns what two channels of one session know together: the newest sign, and the tool
-// that one of them reports.
+// Join returns the progress that two channels of one session report together: the newest signal,
+// and the tool that one of them reports.
 func (p Progress) Join(other Progress) Progress {
 	out := p
 	if other.At.After(p.At) {
@@ -122,29 +118,29 @@ func (p Progress) Join(other Progress) Progress {
 	return out
 }
 
-// VariableConversation names, in the environment of an agent without a terminal that
-// keeps conversations, the one that it is to go on with; VariableMode the mode to work in.
+// VariableConversation is the environment variable with the conversation that an agent without a
+// terminal resumes. VariableMode is the variable with its mode.
 const (
 	VariableConversation = "GC_ACP_SESSION"
 	VariableMode         = "GC_ACP_MODE"
 )
 
-// Conversation is the model provider's own session, by which an agent can be resumed.
+// Conversation is the model provider's session, with which an agent can be resumed.
 type Conversation struct {
 	ID   string `json:"id"`
-	Dir  string `json:"dir,omitempty"`  // the folder that it belongs to; empty: where the agent was started
-	Mode string `json:"mode,omitempty"` // that the agent works in now; empty: not known
+	Dir  string `json:"dir,omitempty"`  // its directory; empty means the directory where the agent was started
+	Mode string `json:"mode,omitempty"` // current mode of the agent; empty if unknown
 }
 
-// End is how an agent has ended by its own side's word.
+// End is how an agent has ended, as the agent itself reports.
 type End struct {
-	Exit    *Exit     `json:"exit,omitempty"` // nil: it has not said how
+	Exit    *Exit     `json:"exit,omitempty"` // nil if not reported
 	Crashed bool      `json:"crashed,omitempty"`
-	Detail  string    `json:"detail,omitempty"` // why, for people
+	Detail  string    `json:"detail,omitempty"` // reason, for people
 	At      time.Time `json:"at"`
 }
 
-// String returns the end in words.
+// String returns the end as text.
 func (e *End) String() string {
 	words := "it ended"
 	if e.Crashed {
@@ -161,10 +157,10 @@ func (e *End) String() string {
 
 // Sensor is the extension of drivers that report what an agent is doing.
 type Sensor interface {
-	// Sense reads the session's channels now. It sends nothing, and takes a moment
-	// longer while the screen is being painted. Nothing of a previous instance
-	// counts, and nothing of a program that has left the foreground.
-	// [ErrSessionNotFound] if the session is missing or its agent has exited.
+	// Sense reads the session's channels now. It sends nothing, and takes longer while the agent
+	// draws the screen. It ignores signals of a previous instance and of a program that has left
+	// the foreground. It returns [ErrSessionNotFound] if the session is missing or its agent has
+	// exited.
 	Sense(ctx context.Context, name string) (Reading, error)
 }
 

@@ -3,15 +3,15 @@ package runtime
 // ServerLifecycleProvider is the extension of drivers whose sessions share a
 // server.
 type ServerLifecycleProvider interface {
-	// ConfigureServer applies server-wide settings. Idempotent; an error is a
-	// warning to the caller.
+	// ConfigureServer applies the settings of the server. It is idempotent. The caller must treat
+	// an error as a warning.
 	ConfigureServer() error
-	// TeardownServer ends the server after all sessions are drained. One that is
-	// gone is nil.
+	// TeardownServer stops the server after all sessions are drained. It returns nil if the server
+	// is gone.
 	TeardownServer() error
 }
 
-// ConfigureServer applies server-wide settings, nil without the extension.
+// ConfigureServer applies the settings of the shared server. Without the extension it returns nil.
 func ConfigureServer(p Provider) error {
 	if s, ok := As[ServerLifecycleProvider](p, ""); ok {
 		return s.ConfigureServer()
@@ -19,7 +19,7 @@ func ConfigureServer(p Provider) error {
 	return nil
 }
 
-// TeardownServer ends the shared server, nil without the extension.
+// TeardownServer stops the shared server. Without the extension it returns nil.
 func TeardownServer(p Provider) error {
 	if s, ok := As[ServerLifecycleProvider](p, ""); ok {
 		return s.TeardownServer()

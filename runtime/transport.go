@@ -1,7 +1,7 @@
 package runtime
 
-// TransportCapabilityProvider is the extension of drivers that know which
-// transports ("acp") they can start sessions with.
+// TransportCapabilityProvider is the extension of drivers that report which transports, such as
+// "acp", their sessions can have.
 type TransportCapabilityProvider interface {
 	// SupportsTransport reports whether a session with the transport can be
 	// started. The empty transport is the driver's own.

@@ -5,20 +5,18 @@ import (
 	"errors"
 )
 
-// Withdrawer is the extension of drivers that can take back a prompt whose
-// delivery was cut off.
+// Withdrawer is the extension of drivers that can withdraw a prompt whose delivery was interrupted.
 type Withdrawer interface {
-	// Withdraw is [Settler.Settle] for who wants to know only whether the text may be
-	// sent again. True is proof that the agent never took it and never will: not a
-	// byte was sent, or it is out of the input box again. False proves nothing. A
-	// person's text is never touched.
-	// [ErrSessionNotFound] if the session is missing, [ErrStaleInstance] if
-	// d.Instance is not the current instance's token.
+	// Withdraw is like [Settler.Settle], for callers that only need to know whether the text may be
+	// sent again. True proves that the agent did not accept the text and never will: no byte was
+	// sent, or the text was removed from the input box. False proves nothing. A person's text is
+	// never changed. It returns [ErrSessionNotFound] if the session is missing, and
+	// [ErrStaleInstance] if d.Instance is not the current instance's token.
 	Withdraw(ctx context.Context, name string, d Delivery) (bool, error)
 }
 
-// Withdraw takes back a prompt whose delivery was cut off. Without the extension
-// nothing can be proved: false.
+// Withdraw withdraws a prompt whose delivery was interrupted. Without the extension it returns
+// false and an error that matches [errors.ErrUnsupported]: nothing is proved.
 func Withdraw(ctx context.Context, p Provider, name string, d Delivery) (bool, error) {
 	if w, ok := As[Withdrawer](p, name); ok {
 		return w.Withdraw(ctx, name, d)
@@ -26,21 +24,21 @@ func Withdraw(ctx context.Context, p Provider, name string, d Delivery) (bool, e
 	return false, &Error{Op: "withdraw a prompt from", Session: name, Err: errors.ErrUnsupported}
 }
 
-// Settler is the extension of drivers that can find out the outcome of a
-// delivery after its sender died, or after it ended unconfirmed.
+// Settler is the extension of drivers that can find the outcome of a delivery after its sender
+// exited, or after it ended unconfirmed.
 type Settler interface {
-	// Settle returns the outcome of the last delivery with d's ID, and brings it to an
-	// end. [OutcomeRefused] with [RefusedWithdrawn] is proof that the agent never took
-	// the text and never will: it may be delivered again. [OutcomeSubmitted] has the
-	// evidence that the agent took it. [OutcomeUnconfirmed] if neither can be proved;
-	// with a Reason the outcome is not known yet, such as behind a dialog: ask again
-	// later. d is as it was delivered; a delivery that is still under way is waited
-	// for. Errors are those of Withdraw.
+	// Settle returns the outcome of the last delivery with d's ID, and ends the delivery.
+	// [OutcomeRefused] with [RefusedWithdrawn] proves that the agent did not accept the text and
+	// never will: the text may be delivered again. [OutcomeSubmitted] means that a signal shows
+	// that the agent accepted it. [OutcomeUnconfirmed] means that neither can be proved; with a
+	// Reason, for example an open dialog, the outcome is not known yet and the caller must ask
+	// again later. d must be the same as at the delivery. Settle waits for a delivery that is still
+	// running. Its errors are those of Withdraw.
 	Settle(ctx context.Context, name string, d Delivery) (Outcome, error)
 }
 
-// Settle returns the outcome of a delivery. Without the extension it asks
-// [Withdraw], which can only report that it may be sent again.
+// Settle returns the outcome of a delivery. Without the extension it calls [Withdraw], which can
+// only report that the text may be sent again.
 func Settle(ctx context.Context, p Provider, name string, d Delivery) (Outcome, error) {
 	if s, ok := As[Settler](p, name); ok {
 		return s.Settle(ctx, name, d)
