@@ -9,7 +9,7 @@ import (
 
 func cancelCases() []Case {
 	return []Case{
-		prove("start.ctx-done", "Start with an ended ctx returns its cause and does nothing.", func(t T, w *World) {
+		prove("start.ctx-done", "Start with a ctx that has ended returns the cause and does nothing.", func(t T, w *World) {
 			s, marker := w.Prepare("a", Behaviour{}), filepath.Join(w.Folder(), "marker")
 			s.Agent.Config.PreStart = []string{"touch " + shellQuote(marker)}
 			ctx, cancel := context.WithCancel(w.ctx)
@@ -23,7 +23,7 @@ func cancelCases() []Case {
 		cancelCase("pre-start", "PreStart", func(cfg *runtime.Config, block string) { cfg.PreStart = []string{block} }),
 		cancelCase("setup", "SessionSetup", func(cfg *runtime.Config, block string) { cfg.SessionSetup = []string{block} }),
 		cancelCase("live", "SessionLive", func(cfg *runtime.Config, block string) { cfg.SessionLive = []string{block} }),
-		prove("start.ctx-ready", "When ctx ends during the wait for readiness, Start returns its cause and leaves no process and no session.", func(t T, w *World) {
+		prove("start.ctx-ready", "If ctx ends while Start waits for readiness, Start returns the cause and leaves no process and no session.", func(t T, w *World) {
 			s := w.Prepare("a", Behaviour{Hang: true})
 			ctx, cancel := context.WithCancel(w.ctx)
 			defer cancel()

@@ -9,12 +9,12 @@ import (
 
 func deliverCases() []Case {
 	return []Case{
-		prove("deliver.arrives", "A delivery to a ready agent is submitted, or unconfirmed if there is no evidence, and arrives byte for byte.", func(t T, w *World) {
+		prove("deliver.arrives", "A delivery to a ready agent is submitted, or unconfirmed if no signal shows its acceptance, and arrives byte for byte.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			s.delivers(t, runtime.Delivery{ID: "d1", Content: runtime.TextContent("first\nand second line")})
 			s.consumed("first\nand second line")
 		}).needs(NeedDeliver),
-		prove("deliver.absent", "A missing session is absent and no error.", func(t T, w *World) {
+		prove("deliver.absent", "A delivery to a missing session is absent, without an error.", func(t T, w *World) {
 			other := w.Start("worker-10", Behaviour{})
 			outcome, err := runtime.Deliver(w.ctx, w.Provider, w.Name("worker-1"), runtime.Delivery{Content: runtime.TextContent("x")})
 			if outcome.State != runtime.OutcomeAbsent || err != nil {
@@ -23,7 +23,7 @@ func deliverCases() []Case {
 			other.Nudge("for ten")
 			other.consumed("for ten")
 		}).needs(NeedDeliver),
-		prove("deliver.instance", "A delivery for another instance is absent and ErrStaleInstance, and not a byte is sent.", func(t T, w *World) {
+		prove("deliver.instance", "A delivery for another instance is absent with ErrStaleInstance, and no byte is sent.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{PrintEnv: true})
 			outcome, err := runtime.Deliver(w.ctx, w.Provider, s.Name, runtime.Delivery{Instance: "another", Content: runtime.TextContent("stale")})
 			expect(t, runtime.ErrStaleInstance, err, "Deliver to another instance")
@@ -33,7 +33,7 @@ func deliverCases() []Case {
 			s.delivers(t, runtime.Delivery{Instance: s.Environ()["GC_INSTANCE_TOKEN"], Content: runtime.TextContent("current")})
 			s.consumed("current")
 		}).needs(NeedDeliver),
-		prove("deliver.refused", "Text that cannot arrive unchanged is refused with reason content and no error, and not a byte is sent.", func(t T, w *World) {
+		prove("deliver.refused", "Text that cannot arrive unchanged is refused with the reason content, without an error, and no byte is sent.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			outcome, err := runtime.Deliver(w.ctx, w.Provider, s.Name, runtime.Delivery{Content: runtime.TextContent("a\x1b[201~\rb")})
 			if outcome.State != runtime.OutcomeRefused || outcome.Reason != runtime.RefusedContent || err != nil {
@@ -47,7 +47,7 @@ func deliverCases() []Case {
 
 func deliverCareCases() []Case {
 	return []Case{
-		prove("deliver.dialog", "While a known dialog is up a delivery is refused and no key is pressed.", func(t T, w *World) {
+		prove("deliver.dialog", "While a known dialog is open, a delivery is refused and no key is sent.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{Dialog: true}, fireAndForget, withoutDialogs)
 			s.awaitDialog()
 			outcome, err := runtime.Deliver(w.ctx, w.Provider, s.Name, runtime.Delivery{Content: runtime.TextContent("x")})
@@ -58,7 +58,7 @@ func deliverCareCases() []Case {
 				t.Errorf("the dialog was answered")
 			}
 		}).needs(NeedDialog, NeedDeliver),
-		prove("deliver.lost-enter", "An Enter that the agent lost is repeated, the text never.", func(t T, w *World) {
+		prove("deliver.lost-enter", "If the agent loses the Enter key, the driver repeats the key and never the text.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{IgnoreFirstEnter: true})
 			s.delivers(t, runtime.Delivery{Content: runtime.TextContent("only once")})
 			s.AwaitPrompt("only once")

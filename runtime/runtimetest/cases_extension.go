@@ -12,7 +12,7 @@ import (
 
 func interactionCases() []Case {
 	return append([]Case{
-		prove("pending.none", "Pending is nil while nothing blocks the session, and ErrSessionNotFound for a missing one.", func(t T, w *World) {
+		prove("pending.none", "Pending returns nil while no question blocks the session, and ErrSessionNotFound for a missing session.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			if got, err := runtime.Pending(w.Provider, s.Name); got != nil || err != nil {
 				t.Errorf("Pending = %+v, %v, want nil and nil", got, err)
@@ -20,7 +20,7 @@ func interactionCases() []Case {
 			_, err := runtime.Pending(w.Provider, w.Name("none"))
 			expect(t, runtime.ErrSessionNotFound, err, "Pending of a missing session")
 		}).needs(NeedInteraction),
-		prove("pending.answer", "A question is pending with its text and options, and Respond answers it.", func(t T, w *World) {
+		prove("pending.answer", "Pending returns a question with its text and options, and Respond answers it.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			asked := s.raiseQuestion()
 			if !strings.Contains(asked.Prompt, "Proceed?") || !slices.Equal(asked.Options, []string{"yes", "no"}) {
@@ -31,7 +31,7 @@ func interactionCases() []Case {
 				t.Errorf("the agent received %q, want %q", got, "no")
 			}
 		}).needs(NeedInteraction),
-		prove("pending.once", "A question is answered once, by its id: for another id or a second answer it is ErrInteractionGone and nothing is sent. The next question has another id, also in the same words.", func(t T, w *World) {
+		prove("pending.once", "A question is answered once, by its id: another id or a second answer returns ErrInteractionGone and nothing is sent. The next question has another id, even with the same text.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			asked := s.raiseQuestion()
 			answer := runtime.InteractionResponse{RequestID: "another-" + asked.RequestID, Action: runtime.ActionChoose, Text: "no"}
@@ -51,7 +51,7 @@ func interactionCases() []Case {
 				t.Errorf("the agent received %v, want yes once", got)
 			}
 		}).needs(NeedInteraction),
-		prove("pending.refused", "An answer that is none of the question's is an AnswerError, and nothing is sent.", func(t T, w *World) {
+		prove("pending.refused", "An answer that the question does not accept is an AnswerError, and nothing is sent.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			asked := s.raiseQuestion()
 			answer := runtime.InteractionResponse{RequestID: asked.RequestID, Action: runtime.ActionChoose, Text: "perhaps"}
@@ -60,7 +60,7 @@ func interactionCases() []Case {
 				t.Errorf("the agent received %v", got)
 			}
 		}).needs(NeedInteraction),
-		prove("respond.missing", "Respond to a missing session is ErrSessionNotFound.", func(t T, w *World) {
+		prove("respond.missing", "Respond to a missing session returns ErrSessionNotFound.", func(t T, w *World) {
 			err := runtime.Respond(w.Provider, w.Name("none"), runtime.InteractionResponse{Action: runtime.ActionApprove})
 			expect(t, runtime.ErrSessionNotFound, err, "Respond")
 		}).needs(NeedInteraction),
@@ -83,17 +83,17 @@ func (s *Session) raiseQuestion() *runtime.PendingInteraction {
 
 func dialogCases() []Case {
 	return []Case{
-		prove("dialog.start", "Start settles known dialogs by choosing the accepting option, wherever the highlighted row is.", func(_ T, w *World) {
+		prove("dialog.start", "Start answers known dialogs with the accepting option, whichever row is highlighted.", func(_ T, w *World) {
 			w.Start("a", Behaviour{Dialog: true}, withDialogs).wasAccepted()
 		}).needs(NeedDialog),
-		prove("dialog.off", "With AcceptStartupDialogs off no key is pressed.", func(t T, w *World) {
+		prove("dialog.off", "If AcceptStartupDialogs is false, no key is sent.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{Dialog: true}, fireAndForget, withoutDialogs)
 			s.awaitDialog()
 			if n := len(s.Recorded(LedgerDialog)); n > 0 {
 				t.Errorf("the dialog was answered")
 			}
 		}).needs(NeedDialog),
-		prove("dialog.dismiss", "DismissKnownDialogs settles a known dialog that is up, and is nil if there is none.", func(t T, w *World) {
+		prove("dialog.dismiss", "DismissKnownDialogs answers an open known dialog, and returns nil if there is none.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{Dialog: true}, fireAndForget, withoutDialogs)
 			s.awaitDialog()
 			for range 2 {
@@ -101,7 +101,7 @@ func dialogCases() []Case {
 			}
 			s.wasAccepted()
 		}).needs(NeedDialog),
-		prove("dialog.missing", "DismissKnownDialogs of a missing session is ErrSessionNotFound.", func(t T, w *World) {
+		prove("dialog.missing", "DismissKnownDialogs of a missing session returns ErrSessionNotFound.", func(t T, w *World) {
 			err := runtime.DismissKnownDialogs(w.ctx, w.Provider, w.Name("none"), w.patience)
 			expect(t, runtime.ErrSessionNotFound, err, "DismissKnownDialogs")
 		}).needs(NeedDialog),
@@ -129,14 +129,14 @@ func (s *Session) wasAccepted() {
 
 func boxCases() []Case {
 	return append([]Case{
-		prove("exec.runs", "Exec runs argv without a shell and returns its standard output verbatim and its exit code, which is no error.", func(t T, w *World) {
+		prove("exec.runs", "Exec runs argv without a shell and returns its standard output unchanged and its exit code; a nonzero exit code is not an error.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			out, code, err := runtime.Exec(w.ctx, w.Provider, s.Name, []string{"sh", "-c", `printf '%s\n' "$1"; echo no >&2; exit 3`, "sh", "$HOME 'x'"})
 			if string(out) != "$HOME 'x'\n" || code != 3 || err != nil {
 				t.Errorf("Exec = %q, %d, %v, want %q, 3 and nil", out, code, err, "$HOME 'x'\n")
 			}
 		}).needs(NeedExec),
-		prove("exec.missing", "Exec in a missing session is ErrSessionNotFound, and a command that does not exist is an error.", func(t T, w *World) {
+		prove("exec.missing", "Exec in a missing session returns ErrSessionNotFound, and a command that does not exist is an error.", func(t T, w *World) {
 			marker := filepath.Join(w.Folder(), "marker")
 			_, _, err := runtime.Exec(w.ctx, w.Provider, w.Name("none"), []string{"touch", marker})
 			expect(t, runtime.ErrSessionNotFound, err, "Exec")
@@ -148,7 +148,7 @@ func boxCases() []Case {
 				t.Errorf("Exec of a missing command succeeded")
 			}
 		}).needs(NeedExec),
-		prove("relaunch.replaces", "Relaunch starts the agent again in its warm box, in the environment that it is given: the old process is gone, a new one takes prompts under the same name and nothing that names the old one.", func(t T, w *World) {
+		prove("relaunch.replaces", "Relaunch starts the agent again in its sandbox, with the environment of the call. The old process is gone, and a new instance accepts prompts under the same name. Prompts for the old instance are refused.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{PrintEnv: true})
 			old := s.Environ()["GC_INSTANCE_TOKEN"]
 			pid := s.PID()
@@ -169,7 +169,7 @@ func boxCases() []Case {
 				t.Errorf("the new agent has the environment of the old one: %v", env)
 			}
 		}).needs(NeedRelaunch),
-		prove("relaunch.missing", "Relaunch of a missing box is ErrSessionNotFound.", func(t T, w *World) {
+		prove("relaunch.missing", "Relaunch of a missing sandbox returns ErrSessionNotFound.", func(t T, w *World) {
 			agent := w.Agent(Behaviour{})
 			expect(t, runtime.ErrSessionNotFound, runtime.Relaunch(w.ctx, w.Provider, w.Name("none"), agent.Config), "Relaunch")
 		}).needs(NeedRelaunch),
@@ -178,7 +178,7 @@ func boxCases() []Case {
 
 func turnCases() []Case {
 	return append([]Case{
-		prove("boundary.seen", "WaitForInterruptBoundary is nil once a turn has been cut off after since.", func(t T, w *World) {
+		prove("boundary.seen", "WaitForInterruptBoundary returns nil when a turn was cancelled after since.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{Turn: time.Hour})
 			since := time.Now()
 			s.Nudge("a long task")
@@ -189,7 +189,7 @@ func turnCases() []Case {
 				t.Errorf("the boundary was confirmed, but the agent was interrupted %d times", n)
 			}
 		}).needs(NeedBoundary),
-		prove("boundary.timeout", "Without a boundary newer than since, WaitForInterruptBoundary ends with an error at its timeout.", func(t T, w *World) {
+		prove("boundary.timeout", "If no turn was cancelled after since, WaitForInterruptBoundary returns an error at its timeout.", func(t T, w *World) {
 			s, ended := w.Start("a", Behaviour{}), make(chan error, 1)
 			go func() {
 				ended <- runtime.WaitForInterruptBoundary(w.ctx, w.Provider, s.Name, time.Now(), 100*time.Millisecond)
@@ -198,7 +198,7 @@ func turnCases() []Case {
 				t.Errorf("WaitForInterruptBoundary without an interrupt = nil, want an error")
 			}
 		}).needs(NeedBoundary),
-		prove("reset.runs", "After an interrupt ResetInterruptedTurn is nil and the next prompt arrives alone.", func(t T, w *World) {
+		prove("reset.runs", "After an interrupt ResetInterruptedTurn returns nil, and the next prompt arrives without text of the interrupted turn.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{Turn: time.Hour})
 			s.Nudge("a long task")
 			s.AwaitPrompt("a long task")
@@ -240,7 +240,7 @@ func scanCases() []Case {
 				t.Errorf("found %+v, %v, want none", found, err)
 			}
 		}).needs(NeedScan),
-		prove("scan.terminate", "TerminateRuntime ends the process that was found; one that is gone is nil.", func(t T, w *World) {
+		prove("scan.terminate", "TerminateRuntime stops the process that was found; for a process that is gone it returns nil.", func(t T, w *World) {
 			id := w.Prefix() + "id"
 			s := w.Start("a", Behaviour{}, identify(id))
 			s.PID()
@@ -258,7 +258,7 @@ func scanCases() []Case {
 
 func serverCases() []Case {
 	return []Case{
-		prove("server.configure", "ConfigureServer is idempotent and leaves sessions alone.", func(t T, w *World) {
+		prove("server.configure", "ConfigureServer is idempotent and does not change sessions.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			for range 2 {
 				expect(t, nil, runtime.ConfigureServer(w.Provider), "ConfigureServer")
@@ -267,7 +267,7 @@ func serverCases() []Case {
 				t.Errorf("the session does not run any more")
 			}
 		}).needs(NeedServer),
-		prove("server.teardown", "TeardownServer of a server that is gone is nil, and a later Start works.", func(t T, w *World) {
+		prove("server.teardown", "TeardownServer of a server that is gone returns nil, and a later Start works.", func(t T, w *World) {
 			w.Start("a", Behaviour{}).Stop()
 			for range 2 {
 				expect(t, nil, runtime.TeardownServer(w.Provider), "TeardownServer")

@@ -14,7 +14,7 @@ func fenceCases() []Case {
 			expect(t, nil, runtime.StopInstance(w.ctx, w.Provider, s.Name, s.Environ()["GC_INSTANCE_TOKEN"]), "StopInstance")
 			s.isGone()
 		}).needs(NeedFence),
-		prove("fence.stop-stale", "StopInstance with the token of an earlier instance is ErrStaleInstance, and the present one is untouched.", func(t T, w *World) {
+		prove("fence.stop-stale", "StopInstance with the token of an earlier instance returns ErrStaleInstance, and the current instance continues to run.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{PrintEnv: true})
 			old := s.Environ()["GC_INSTANCE_TOKEN"]
 			s.Stop()
@@ -27,7 +27,7 @@ func fenceCases() []Case {
 				t.Errorf("the present instance was stopped")
 			}
 		}).needs(NeedFence),
-		prove("fence.stop-missing", "StopInstance of a missing session is nil.", func(t T, w *World) {
+		prove("fence.stop-missing", "StopInstance of a missing session returns nil.", func(t T, w *World) {
 			expect(t, nil, runtime.StopInstance(w.ctx, w.Provider, w.Name("none"), "token"), "StopInstance")
 		}).needs(NeedFence),
 		prove("fence.interrupt", "InterruptInstance interrupts the instance with that token and no other.", func(t T, w *World) {
@@ -48,7 +48,7 @@ func fenceCases() []Case {
 
 func restartCases() []Case {
 	return append([]Case{
-		prove("restart.adopts", "A provider that is opened over the same state finds the sessions again: they run, take prompts and have their metadata.", func(t T, w *World) {
+		prove("restart.adopts", "A provider that is opened over the same state finds the sessions again: they run, accept prompts and have their metadata.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			s.setMeta("key", "value")
 			w.Provider = w.Reopen()
@@ -63,11 +63,11 @@ func restartCases() []Case {
 				t.Errorf("the agent was started %d times, want once", n)
 			}
 		}).needs(NeedReopen),
-		prove("restart.exists", "After a restart the name of a live session is still taken.", func(t T, w *World) {
+		prove("restart.exists", "After a restart, Start with the name of a live session returns ErrSessionExists.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			expect(t, runtime.ErrSessionExists, w.Reopen().Start(w.ctx, s.Name, s.Agent.Config), "Start after a restart")
 		}).needs(NeedReopen),
-		prove("restart.stops", "After a restart Stop ends the session for every provider over the same state.", func(t T, w *World) {
+		prove("restart.stops", "After a restart, Stop stops the session for every provider over the same state.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{SpawnSetsid: true})
 			s.Await(LedgerSpawn, 1)
 			expect(t, nil, w.Reopen().Stop(s.Name), "Stop after a restart")
@@ -81,7 +81,7 @@ func restartCases() []Case {
 				t.Errorf("the token changed with the restart")
 			}
 		}).needs(NeedObserve, NeedReopen),
-		prove("restart.exited", "An agent that exited meanwhile is not running after a restart, and its output is still there.", func(_ T, w *World) {
+		prove("restart.exited", "After a restart, an agent that exited in the meantime is not running, and its output can be read.", func(_ T, w *World) {
 			s := w.Start("a", Behaviour{Hang: true, ExitAfter: time.Millisecond, ExitCode: 1, LastWords: "my last words"}, fireAndForget)
 			s.AwaitEnd()
 			w.Provider = w.Reopen()
@@ -93,7 +93,7 @@ func restartCases() []Case {
 
 func recoverCases() []Case {
 	return []Case{
-		prove("recover.adopts", "Recover adopts a session by the handle of an earlier observation; adopting twice is nil.", func(t T, w *World) {
+		prove("recover.adopts", "Recover takes over a session by the handle of an earlier observation; a second call returns nil.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			handle := s.Observe().Handle
 			w.Provider = w.Reopen()
@@ -103,14 +103,14 @@ func recoverCases() []Case {
 			s.Nudge("adopted")
 			s.consumed("adopted")
 		}).needs(NeedRecover, NeedObserve, NeedReopen),
-		prove("recover.stale", "Recover of another instance's handle is ErrStaleInstance.", func(t T, w *World) {
+		prove("recover.stale", "Recover with the handle of another instance returns ErrStaleInstance.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			handle := s.Observe().Handle
 			s.Stop()
 			s.startsAgain()
 			expect(t, runtime.ErrStaleInstance, runtime.Recover(w.ctx, w.Reopen(), s.Name, handle), "Recover")
 		}).needs(NeedRecover, NeedObserve, NeedReopen),
-		prove("recover.missing", "Recover of a session that is gone is ErrSessionNotFound.", func(t T, w *World) {
+		prove("recover.missing", "Recover of a session that is gone returns ErrSessionNotFound.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			handle := s.Observe().Handle
 			s.Stop()

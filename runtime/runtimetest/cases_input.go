@@ -14,12 +14,12 @@ import (
 
 func nudgeCases() []Case {
 	return append([]Case{
-		prove("nudge.missing", "Nudge of a missing session is ErrSessionNotFound.", func(t T, w *World) {
+		prove("nudge.missing", "Nudge of a missing session returns ErrSessionNotFound.", func(t T, w *World) {
 			for _, name := range []string{w.Name("none"), "not a name"} {
 				expect(t, runtime.ErrSessionNotFound, w.Provider.Nudge(name, runtime.TextContent("hello")), "Nudge(%s)", name)
 			}
 		}),
-		prove("nudge.exact", "Nudge reaches the session of exactly that name.", func(t T, w *World) {
+		prove("nudge.exact", "Nudge reaches only the session with exactly that name.", func(t T, w *World) {
 			other := w.Start("worker-10", Behaviour{})
 			expect(t, runtime.ErrSessionNotFound, w.Provider.Nudge(w.Name("worker-1"), runtime.TextContent("for one")), "Nudge")
 			other.Nudge("for ten")
@@ -32,7 +32,7 @@ func nudgeCases() []Case {
 				t.Errorf("Nudge of a dead session = nil, want an error")
 			}
 		}),
-		prove("nudge.empty", "Empty content is nil and not sent.", func(t T, w *World) {
+		prove("nudge.empty", "Nudge with empty content returns nil and sends nothing.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			for _, content := range [][]runtime.ContentBlock{nil, {}, runtime.TextContent("")} {
 				expect(t, nil, w.Provider.Nudge(s.Name, content), "Nudge of nothing")
@@ -49,7 +49,7 @@ func nudgeCases() []Case {
 		nudgeBytes("text", "Plain text of one and of several lines, in any script, arrives byte for byte.", true, plainTexts),
 		nudgeBytes("odd", "What a terminal, a multiplexer or an agent could misread arrives byte for byte or is refused before its first byte; what would be a shell command may arrive behind a blank.", false, oddTexts),
 		nudgeBytes("size", "Text of any size up to 1 MiB arrives byte for byte or is refused before its first byte.", false, longTexts),
-		prove("nudge.control", "Control characters that could become key events are an error before the first byte, and the next prompt arrives alone.", func(t T, w *World) {
+		prove("nudge.control", "Control characters that could become key events are an error before the first byte, and the next prompt arrives without other text.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			for _, text := range []string{
 				"\x1b", "a\x1b[201~b\rrm -rf /", "a\x00b", "a\x07b", "\x03", "\x04", "a\x7fb", "a\x08b", "\x1a", "\x1b[200~", "a\x1b",
@@ -61,7 +61,7 @@ func nudgeCases() []Case {
 			s.Nudge("alone")
 			s.consumed("alone")
 		}),
-		prove("nudge.order", "Prompts sent one after the other arrive in this order, each as one.", func(_ T, w *World) {
+		prove("nudge.order", "Prompts that are sent one after the other arrive in this order, each as a separate prompt.", func(_ T, w *World) {
 			s := w.Start("a", Behaviour{})
 			want := []string{"prompt 0", "prompt 1", "prompt 2", "prompt 3", "prompt 4"}
 			for _, text := range want {
@@ -70,7 +70,7 @@ func nudgeCases() []Case {
 			s.consumed(want...)
 		}),
 		prove("nudge.concurrent", "Concurrent nudges of one session never interleave.", nudgeConcurrently),
-		prove("nudge.now", "NudgeNow does not wait for an idle agent; a missing session is ErrSessionNotFound.", func(t T, w *World) {
+		prove("nudge.now", "NudgeNow does not wait for an idle agent; for a missing session it returns ErrSessionNotFound.", func(t T, w *World) {
 			expect(t, runtime.ErrSessionNotFound, runtime.NudgeNow(w.Provider, w.Name("none"), runtime.TextContent("x")), "NudgeNow")
 			s, ended := w.Start("a", Behaviour{Turn: time.Hour}), make(chan error, 1)
 			s.Nudge("a long task")
@@ -204,21 +204,21 @@ func nudgeConcurrently(t T, w *World) {
 
 func idleCases() []Case {
 	return []Case{
-		prove("idle.ready", "WaitForIdle is nil once the agent waits for input, also after a turn.", func(t T, w *World) {
+		prove("idle.ready", "WaitForIdle returns nil when the agent waits for input, also after a turn.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{Turn: 200 * time.Millisecond})
 			expect(t, nil, runtime.WaitForIdle(w.ctx, w.Provider, s.Name, w.patience), "WaitForIdle before a turn")
 			s.Nudge("a task")
 			s.AwaitPrompt("a task")
 			expect(t, nil, runtime.WaitForIdle(w.ctx, w.Provider, s.Name, w.patience), "WaitForIdle after a turn")
 		}).needs(NeedIdle),
-		prove("idle.busy", "The timeout of WaitForIdle is a hard bound, and its end matches context.DeadlineExceeded.", func(t T, w *World) {
+		prove("idle.busy", "WaitForIdle never lasts longer than its timeout, and then returns an error that matches context.DeadlineExceeded.", func(t T, w *World) {
 			s, ended := w.Start("a", Behaviour{Turn: time.Hour}), make(chan error, 1)
 			s.Nudge("a long task")
 			s.AwaitPrompt("a long task")
 			go func() { ended <- runtime.WaitForIdle(w.ctx, w.Provider, s.Name, 300*time.Millisecond) }()
 			expect(t, context.DeadlineExceeded, awaitResult(w, "the timeout of WaitForIdle", ended), "WaitForIdle of a busy agent")
 		}).needs(NeedIdle),
-		prove("idle.missing", "WaitForIdle of a missing session is ErrSessionNotFound.", func(t T, w *World) {
+		prove("idle.missing", "WaitForIdle of a missing session returns ErrSessionNotFound.", func(t T, w *World) {
 			expect(t, runtime.ErrSessionNotFound, runtime.WaitForIdle(w.ctx, w.Provider, w.Name("none"), w.patience), "WaitForIdle")
 		}).needs(NeedIdle),
 	}
@@ -226,7 +226,7 @@ func idleCases() []Case {
 
 func keyCases() []Case {
 	return append([]Case{
-		prove("keys.missing", "SendKeys to a missing session is nil and reaches no other session.", func(t T, w *World) {
+		prove("keys.missing", "SendKeys to a missing session returns nil and reaches no other session.", func(t T, w *World) {
 			other := w.Start("worker-10", Behaviour{})
 			expect(t, nil, w.Provider.SendKeys(w.Name("worker-1"), "x", "Enter"), "SendKeys")
 			other.Nudge("for ten")
@@ -258,7 +258,7 @@ func keyCases() []Case {
 
 func clearInputCases() []Case {
 	return []Case{
-		prove("clearinput.draft", "ClearInput removes a draft from the input box, is nil for an empty one, and the next prompt arrives alone.", func(t T, w *World) {
+		prove("clearinput.draft", "ClearInput removes a draft from the input box, returns nil for an empty input box, and the next prompt arrives without other text.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			expect(t, nil, runtime.ClearInput(w.ctx, w.Provider, s.Name, ""), "ClearInput of an empty box")
 			expect(t, nil, w.Provider.SendKeys(s.Name, "d", "r", "a", "f", "t"), "SendKeys")
@@ -266,7 +266,7 @@ func clearInputCases() []Case {
 			s.Nudge("alone")
 			s.consumed("alone")
 		}).needs(NeedTerminal, NeedClearInput),
-		prove("clearinput.stale", "ClearInput of another instance is ErrStaleInstance, of a missing session ErrSessionNotFound.", func(t T, w *World) {
+		prove("clearinput.stale", "ClearInput of another instance returns ErrStaleInstance, of a missing session ErrSessionNotFound.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			expect(t, runtime.ErrStaleInstance, runtime.ClearInput(w.ctx, w.Provider, s.Name, "another"), "ClearInput of another instance")
 			expect(t, runtime.ErrSessionNotFound, runtime.ClearInput(w.ctx, w.Provider, w.Name("none"), ""), "ClearInput of a missing session")
@@ -276,7 +276,7 @@ func clearInputCases() []Case {
 
 func hintCases() []Case {
 	return []Case{
-		prove("hints.running", "SetHints of a running session restarts nothing and sends nothing: the agent keeps its process and its instance, is alive by any process names, and takes the next prompt alone.", func(t T, w *World) {
+		prove("hints.running", "SetHints of a running session restarts nothing and sends nothing: process and instance of the agent stay the same, it is alive whatever the process names are, and it gets the next prompt without other text.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			before := s.Observe()
 			for _, names := range [][]string{{s.Agent.Process}, {s.Agent.Process}, {"no-such-agent"}, nil} {
@@ -289,7 +289,7 @@ func hintCases() []Case {
 			s.Nudge("alone")
 			s.consumed("alone")
 		}).needs(NeedHints, NeedObserve),
-		prove("hints.stale", "SetHints of another instance is ErrStaleInstance, of a missing session ErrSessionNotFound.", func(t T, w *World) {
+		prove("hints.stale", "SetHints of another instance returns ErrStaleInstance, of a missing session ErrSessionNotFound.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			expect(t, runtime.ErrStaleInstance, runtime.SetHints(w.ctx, w.Provider, s.Name, "another", runtime.Hints{}), "SetHints of another instance")
 			expect(t, runtime.ErrSessionNotFound, runtime.SetHints(w.ctx, w.Provider, w.Name("none"), "", runtime.Hints{}), "SetHints of a missing session")

@@ -9,7 +9,7 @@ import (
 
 func metaCases() []Case {
 	return []Case{
-		prove("meta.round-trip", "GetMeta returns what SetMeta stored under the key, replacing what was there.", func(t T, w *World) {
+		prove("meta.round-trip", "GetMeta returns the value that SetMeta stored last under the key.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			s.setMeta("one", "first")
 			s.setMeta("two", "other")
@@ -17,12 +17,12 @@ func metaCases() []Case {
 			s.wantMeta(t, "one", "second")
 			s.wantMeta(t, "two", "other")
 		}),
-		prove("meta.unset", "GetMeta of a key that is not set is empty and nil.", func(t T, w *World) {
+		prove("meta.unset", "GetMeta of a key that is not set returns an empty value and nil.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			s.setMeta("key-1", "x")
 			s.wantMeta(t, "key", "")
 		}),
-		prove("meta.remove", "RemoveMeta removes the key and no other; an unset key is nil.", func(t T, w *World) {
+		prove("meta.remove", "RemoveMeta removes only that key; for an unset key it returns nil.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			s.setMeta("one", "x")
 			s.setMeta("one-1", "y")
@@ -49,7 +49,7 @@ func metaCases() []Case {
 				s.wantMeta(t, key, "of "+key)
 			}
 		}),
-		prove("meta.missing", "SetMeta, GetMeta and RemoveMeta of a missing session are ErrSessionNotFound.", func(t T, w *World) {
+		prove("meta.missing", "SetMeta, GetMeta and RemoveMeta of a missing session return ErrSessionNotFound.", func(t T, w *World) {
 			w.Start("worker-10", Behaviour{}).setMeta("key", "of ten")
 			name := w.Name("worker-1")
 			expect(t, runtime.ErrSessionNotFound, w.Provider.SetMeta(name, "key", "value"), "SetMeta")
@@ -64,7 +64,7 @@ func metaCases() []Case {
 			ten.setMeta("key", "of ten")
 			one.wantMeta(t, "key", "of one")
 		}),
-		prove("meta.incarnation", "Metadata is gone with its instance; a successor of the name never sees it.", func(t T, w *World) {
+		prove("meta.incarnation", "Metadata is deleted with its instance; a later instance of the same name never sees it.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			s.setMeta("key", "old")
 			s.Stop()

@@ -10,7 +10,7 @@ import (
 
 func observeCases() []Case {
 	return []Case{
-		prove("observe.alive", "Observe of a running session finds session and agent alive, with its token, its process and its times.", func(t T, w *World) {
+		prove("observe.alive", "Observe of a running session reports session and agent as alive, with instance token, process and times.", func(t T, w *World) {
 			before := time.Now()
 			s := w.Start("a", Behaviour{PrintEnv: true})
 			token := s.Environ()["GC_INSTANCE_TOKEN"]
@@ -31,7 +31,7 @@ func observeCases() []Case {
 				t.Errorf("%d terminals are attached, want none", obs.Attached)
 			}
 		}).needs(NeedObserve),
-		prove("observe.missing", "A session that does not exist is no error but dead.", func(t T, w *World) {
+		prove("observe.missing", "Observe reports a session that does not exist as dead, without an error.", func(t T, w *World) {
 			w.Start("worker-10", Behaviour{})
 			for _, name := range []string{w.Name("worker-1"), "not a name"} {
 				obs, err := runtime.Observe(w.ctx, w.Provider, name)
@@ -45,7 +45,7 @@ func observeCases() []Case {
 
 func observeEndCases() []Case {
 	return []Case{
-		prove("observe.exited", "An agent that has exited is dead in a session that is alive, with its exit code.", func(t T, w *World) {
+		prove("observe.exited", "After the exit of the agent, Observe reports the agent as dead, with its exit code, and the session as alive.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{Hang: true, ExitAfter: time.Millisecond, ExitCode: 9}, fireAndForget)
 			s.AwaitEnd()
 			obs := s.Observe()
@@ -53,7 +53,7 @@ func observeEndCases() []Case {
 				t.Errorf("session %s, agent %s, exit %v, want alive, dead, code 9", obs.Session, obs.Agent, obs.Exit)
 			}
 		}).needs(NeedObserve),
-		prove("observe.killed", "An agent that a signal ended is dead, with the signal.", func(t T, w *World) {
+		prove("observe.killed", "Observe reports an agent that was killed by a signal as dead, with the signal.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			if err := w.place.Kill(s.PID()); err != nil {
 				t.Fatalf("cannot kill the agent: %v", err)
@@ -64,14 +64,14 @@ func observeEndCases() []Case {
 				t.Errorf("agent %s, exit %+v, want dead, signal killed, code -1", obs.Agent, obs.Exit)
 			}
 		}).needs(NeedObserve),
-		prove("observe.renamed", "The agent is known by identity, not by name: one that renamed itself is alive.", func(t T, w *World) {
+		prove("observe.renamed", "The agent is identified by its process, not by its name: an agent that renamed itself is alive.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{Rename: "2.1.29"}, func(cfg *runtime.Config) { cfg.ProcessNames = []string{"2.1.29", "no-such-agent"} })
 			s.PID()
 			if obs := s.Observe(); obs.Agent != runtime.Alive {
 				t.Errorf("agent %s, want alive", obs.Agent)
 			}
 		}).needs(NeedObserve),
-		prove("observe.token", "The token is the same in every look at one instance, and another one for the next.", func(t T, w *World) {
+		prove("observe.token", "The instance token is the same in every observation of one instance, and different for the next instance.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			first, second := s.Observe().InstanceToken, s.Observe().InstanceToken
 			s.Stop()
@@ -85,12 +85,12 @@ func observeEndCases() []Case {
 
 func watchCases() []Case {
 	return []Case{
-		prove("watch.resync", "Watch begins with a resync.", func(t T, w *World) {
+		prove("watch.resync", "The first event of Watch is a resync.", func(t T, w *World) {
 			if e := awaitResult(w, "the first event", w.watch(w.ctx)); e.Kind != runtime.EventResync {
 				t.Errorf("the first event is %q, want %q", e.Kind, runtime.EventResync)
 			}
 		}).needs(NeedWatch),
-		prove("watch.life", "The start of a session, the end of its agent and the end of the session are events of every watch.", func(t T, w *World) {
+		prove("watch.life", "Every watch reports the start of a session, the exit of its agent and the end of the session.", func(t T, w *World) {
 			watches := []<-chan runtime.Event{w.watch(w.ctx), w.watch(w.ctx)}
 			s := w.Start("a", Behaviour{Hang: true, ExitAfter: 50 * time.Millisecond, ExitCode: 5}, fireAndForget)
 			for _, events := range watches {
@@ -105,7 +105,7 @@ func watchCases() []Case {
 				w.awaitEvent(events, s.Name, runtime.EventGone)
 			}
 		}).needs(NeedWatch),
-		prove("watch.crash", "A crash of an agent is an event, and a look then finds it dead.", func(t T, w *World) {
+		prove("watch.crash", "A crash of an agent is an event, and Observe then reports the agent as dead.", func(t T, w *World) {
 			events, s := w.watch(w.ctx), w.Start("a", Behaviour{})
 			if err := w.place.Kill(s.PID()); err != nil {
 				t.Fatalf("cannot kill the agent: %v", err)
@@ -126,7 +126,7 @@ func watchFlowCases() []Case {
 			s.Nudge("say something")
 			w.awaitEvent(events, s.Name, runtime.EventOutput)
 		}).needs(NeedWatch),
-		prove("watch.closed", "The channel of a watch is closed when its ctx ends; other watches go on.", func(t T, w *World) {
+		prove("watch.closed", "The channel of a watch is closed when its ctx ends; other watches continue.", func(t T, w *World) {
 			ctx, cancel := context.WithCancel(w.ctx)
 			ending, staying := w.watch(ctx), w.watch(w.ctx)
 			cancel()
@@ -142,7 +142,7 @@ func watchFlowCases() []Case {
 				t.Errorf("the event has no time")
 			}
 		}).needs(NeedWatch),
-		prove("watch.slow", "A consumer that is too slow loses events but never silently: a resync follows.", func(t T, w *World) {
+		prove("watch.slow", "A receiver that is too slow loses events, and then gets a resync event.", func(t T, w *World) {
 			events, s := w.watch(w.ctx), w.Start("a", Behaviour{})
 			const fewest, most = 4, 40 // in between, as many as a slow driver has time for
 			began, restarts := time.Now(), 0

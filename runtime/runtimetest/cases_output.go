@@ -16,7 +16,7 @@ func outputCases() []Case {
 			s.Nudge("the marker 4711")
 			s.AwaitOutput("the marker 4711")
 		}),
-		prove("peek.lines", "Peek returns the last lines lines, right trimmed and without trailing blank lines; all if lines <= 0.", func(_ T, w *World) {
+		prove("peek.lines", "Peek returns as many of the last lines as the argument lines says, without trailing spaces and trailing blank lines; all lines if lines <= 0.", func(_ T, w *World) {
 			s := w.Start("a", Behaviour{Say: []string{"one", "two   ", "", "four", "five"}})
 			w.Until("a peek of two lines is the end of a peek of all", func() bool {
 				all, err1 := w.Provider.Peek(s.Name, 0)
@@ -27,7 +27,7 @@ func outputCases() []Case {
 					strings.Contains(all, "one\ntwo\n\nfour\nfive") && two == strings.Join(lines[len(lines)-2:], "\n")
 			})
 		}),
-		prove("peek.scrollback", "Peek reaches back beyond one screen.", func(_ T, w *World) {
+		prove("peek.scrollback", "Peek can return more lines than one screen has.", func(_ T, w *World) {
 			s := w.Start("a", Behaviour{Say: numbered(300)})
 			s.AwaitOutput("line 1\nline 2\n")
 			s.AwaitOutput("line 299\nline 300")
@@ -37,7 +37,7 @@ func outputCases() []Case {
 			s.AwaitEnd()
 			s.AwaitOutput("my last words")
 		}),
-		prove("peek.missing", "Peek of a missing or stopped session is ErrSessionNotFound.", func(t T, w *World) {
+		prove("peek.missing", "Peek of a missing or stopped session returns ErrSessionNotFound.", func(t T, w *World) {
 			s := w.Start("worker-10", Behaviour{})
 			_, err := w.Provider.Peek(w.Name("worker-1"), 0)
 			expect(t, runtime.ErrSessionNotFound, err, "Peek")
@@ -45,7 +45,7 @@ func outputCases() []Case {
 			_, err = w.Provider.Peek(s.Name, 0)
 			expect(t, runtime.ErrSessionNotFound, err, "Peek after Stop")
 		}),
-		prove("clear.scrollback", "ClearScrollback forgets what is above the visible screen, and the session goes on.", func(t T, w *World) {
+		prove("clear.scrollback", "ClearScrollback deletes the lines above the visible screen, and the session continues.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{Say: numbered(300)})
 			s.AwaitOutput("line 300")
 			expect(t, nil, w.Provider.ClearScrollback(s.Name), "ClearScrollback")
@@ -56,7 +56,7 @@ func outputCases() []Case {
 			s.Nudge("still here")
 			s.AwaitOutput("still here")
 		}),
-		prove("clear.missing", "ClearScrollback of a missing session is nil.", func(t T, w *World) {
+		prove("clear.missing", "ClearScrollback of a missing session returns nil.", func(t T, w *World) {
 			expect(t, nil, w.Provider.ClearScrollback(w.Name("none")), "ClearScrollback")
 		}),
 	}

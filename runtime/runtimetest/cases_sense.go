@@ -9,14 +9,14 @@ import (
 
 func senseCases() []Case {
 	return append([]Case{
-		prove("sense.rest", "Sense of an agent at its prompt says ready or idle and not busy, names the instance and says when it was read.", func(t T, w *World) {
+		prove("sense.rest", "For an agent at its prompt, Sense reports ready or idle and not busy, with the instance and the time of the reading.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{PrintEnv: true})
 			r := s.senses("ready or idle", runtime.ActivityReady, runtime.ActivityIdle)
 			if r.Instance != s.Environ()["GC_INSTANCE_TOKEN"] || r.At.IsZero() || r.hasActivity(runtime.ActivityBusy) || r.Pending != nil {
 				t.Errorf("the reading is %+v", r.Reading)
 			}
 		}).needs(NeedSense, NeedTerminal),
-		prove("sense.busy", "During a turn a source says busy, and none idle.", func(t T, w *World) {
+		prove("sense.busy", "During a turn a source reports busy, and no source reports idle.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{Turn: time.Hour})
 			s.Nudge("a long task")
 			s.AwaitPrompt("a long task")
@@ -24,7 +24,7 @@ func senseCases() []Case {
 				t.Errorf("the reading is %+v", r.Reading)
 			}
 		}).needs(NeedSense, NeedTerminal),
-		prove("sense.waiting", "While a question stands a source says waiting, and what blocks the session is what Pending returns.", func(t T, w *World) {
+		prove("sense.waiting", "While a question is open, a source reports waiting, and Sense reports the same question as Pending.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			asked := s.raiseQuestion()
 			r := s.senses("waiting", runtime.ActivityWaiting)
@@ -32,7 +32,7 @@ func senseCases() []Case {
 				t.Errorf("pending is %+v, want %+v", r.Pending, asked)
 			}
 		}).needs(NeedInteraction, NeedSense, NeedTerminal),
-		prove("sense.missing", "Sense of a session that is missing, or whose agent has exited, is ErrSessionNotFound.", func(t T, w *World) {
+		prove("sense.missing", "Sense of a session that is missing, or whose agent has exited, returns ErrSessionNotFound.", func(t T, w *World) {
 			_, err := runtime.Sense(w.ctx, w.Provider, w.Name("none"))
 			expect(t, runtime.ErrSessionNotFound, err, "Sense of a missing session")
 			s := w.Start("a", Behaviour{Hang: true, ExitAfter: time.Millisecond}, fireAndForget)
@@ -45,7 +45,7 @@ func senseCases() []Case {
 
 func withdrawCases() []Case {
 	return []Case{
-		prove("withdraw.taken", "A prompt that the agent took is not withdrawn.", func(t T, w *World) {
+		prove("withdraw.taken", "Withdraw does not report a prompt as withdrawn that the agent has accepted.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			d := runtime.Delivery{Content: runtime.TextContent("taken")}
 			s.delivers(t, d)
@@ -56,7 +56,7 @@ func withdrawCases() []Case {
 			s.Nudge("and another")
 			s.consumed("taken", "and another")
 		}).needs(NeedWithdraw, NeedDeliver),
-		prove("withdraw.stale", "Withdraw from another instance is ErrStaleInstance, from a missing session ErrSessionNotFound.", func(t T, w *World) {
+		prove("withdraw.stale", "Withdraw for another instance returns ErrStaleInstance, for a missing session ErrSessionNotFound.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			d := runtime.Delivery{Instance: "another", Content: runtime.TextContent("x")}
 			ok, err := runtime.Withdraw(w.ctx, w.Provider, s.Name, d)

@@ -10,7 +10,7 @@ import (
 
 func stagerCases() []Case {
 	return append([]Case{
-		prove("copy.file", "CopyTo copies a file or a folder to relDst inside the working directory, an empty relDst being the folder itself.", func(t T, w *World) {
+		prove("copy.file", "CopyTo copies a file or a directory to relDst inside the working directory. An empty relDst means the working directory itself.", func(t T, w *World) {
 			s, dir := w.Start("a", Behaviour{}), w.Folder()
 			file := w.Write(filepath.Join(dir, "file.txt"), "a file")
 			w.Write(filepath.Join(dir, "folder", "sub", "in.txt"), "in a folder")
@@ -19,7 +19,7 @@ func stagerCases() []Case {
 			expect(t, nil, w.Provider.CopyTo(s.Name, filepath.Join(dir, "folder"), ""), "CopyTo of a folder to the root")
 			s.hasFiles(map[string]string{"deep/er/copy.txt": "a file", "copied/sub/in.txt": "in a folder", "sub/in.txt": "in a folder"})
 		}),
-		prove("copy.missing", "CopyTo of an unknown session or a missing source is nil.", func(t T, w *World) {
+		prove("copy.missing", "CopyTo for an unknown session or a missing source returns nil.", func(t T, w *World) {
 			s, file := w.Start("worker-10", Behaviour{}), w.Write(filepath.Join(w.Folder(), "file.txt"), "a file")
 			expect(t, nil, w.Provider.CopyTo(s.Name, file+".none", "copy.txt"), "CopyTo of a missing source")
 			expect(t, nil, w.Provider.CopyTo(w.Name("worker-1"), file, "copy.txt"), "CopyTo to an unknown session")
@@ -27,7 +27,7 @@ func stagerCases() []Case {
 				t.Errorf("the file went to another session")
 			}
 		}),
-		prove("copy.escape", "A relDst that would leave the working directory, also through a symbolic link, is an error and nothing is written.", func(t T, w *World) {
+		prove("copy.escape", "A relDst outside the working directory, also through a symbolic link, is an error and nothing is written.", func(t T, w *World) {
 			s, outside := w.Start("a", Behaviour{}), w.Folder()
 			file := w.Write(filepath.Join(w.Folder(), "file.txt"), "a file")
 			if err := os.Symlink(outside, filepath.Join(s.Agent.Config.WorkDir, "link")); err != nil {
@@ -51,7 +51,7 @@ func stagerCases() []Case {
 
 func liveCases() []Case {
 	return []Case{
-		prove("live.runs", "RunLive runs SessionLive again, with the name in GC_SESSION; the agent goes on.", func(t T, w *World) {
+		prove("live.runs", "RunLive runs SessionLive again, with the session's name in GC_SESSION; the agent continues.", func(t T, w *World) {
 			trace := filepath.Join(w.Folder(), "trace")
 			s := w.Start("a", Behaviour{})
 			pid := s.PID()
@@ -65,7 +65,7 @@ func liveCases() []Case {
 				t.Errorf("the agent did not survive")
 			}
 		}),
-		prove("live.failure", "A failing command of RunLive is reported after all have run.", func(t T, w *World) {
+		prove("live.failure", "RunLive runs all commands, and then reports those that failed.", func(t T, w *World) {
 			marker := filepath.Join(w.Folder(), "marker")
 			s := w.Start("a", Behaviour{})
 			cfg := s.Agent.Config
@@ -77,7 +77,7 @@ func liveCases() []Case {
 				t.Errorf("the command after the failing one did not run")
 			}
 		}),
-		prove("live.missing", "RunLive of a missing session is ErrSessionNotFound and runs nothing.", func(t T, w *World) {
+		prove("live.missing", "RunLive of a missing session returns ErrSessionNotFound and runs nothing.", func(t T, w *World) {
 			marker := filepath.Join(w.Folder(), "marker")
 			cfg := runtime.Config{SessionLive: []string{"touch " + shellQuote(marker)}}
 			expect(t, runtime.ErrSessionNotFound, w.Provider.RunLive(w.Name("none"), cfg), "RunLive")

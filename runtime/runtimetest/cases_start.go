@@ -84,7 +84,7 @@ func workDirCases() []Case {
 				t.Errorf("the agent ran and wrote %d entries", n)
 			}
 		}),
-		prove("start.work-dir-made", "PreStart may make WorkDir.", func(t T, w *World) {
+		prove("start.work-dir-made", "PreStart may create WorkDir.", func(t T, w *World) {
 			s := w.Prepare("a", Behaviour{})
 			dir := filepath.Join(s.Agent.Config.WorkDir, "made")
 			s.Agent.Config.WorkDir, s.Agent.Config.PreStart = dir, []string{"mkdir -p " + shellQuote(dir)}
@@ -126,7 +126,7 @@ func nameCases() []Case {
 				t.Errorf("pre_start ran for an invalid name")
 			}
 		}),
-		prove("start.duplicate", "Start returns ErrSessionExists if a live session has the name, without any side effect, and leaves that one alone.", func(t T, w *World) {
+		prove("start.duplicate", "Start returns ErrSessionExists if a live session has the name, without any side effect, and does not change that session.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			pid, marker, other := s.PID(), filepath.Join(w.Folder(), "marker"), w.Agent(Behaviour{})
 			other.Config.PreStart = []string{"touch " + shellQuote(marker)}
@@ -144,7 +144,7 @@ func nameCases() []Case {
 			s := w.Prepare("a", Behaviour{})
 			s.race(20, func(int) error { return w.Provider.Start(w.ctx, s.Name, s.Agent.Config) })
 		}),
-		prove("start.duplicate-processes", "That holds across processes too.", func(_ T, w *World) {
+		prove("start.duplicate-processes", "Of several concurrent Starts of one name by different processes exactly one succeeds.", func(_ T, w *World) {
 			s := w.Prepare("a", Behaviour{})
 			s.race(6, func(i int) error {
 				if i%2 == 0 {
@@ -153,7 +153,7 @@ func nameCases() []Case {
 				return w.harness.Elsewhere(w.ctx, w.Dir, s.Name, s.Agent.Config)
 			})
 		}).needs(NeedElsewhere),
-		prove("start.independent", "Calls for distinct names do not wait for each other.", func(t T, w *World) {
+		prove("start.independent", "Calls for different names do not wait for each other.", func(t T, w *World) {
 			slow, gate, quick := w.Prepare("slow", Behaviour{}), w.gate(), w.Prepare("quick", Behaviour{})
 			slow.Agent.Config.PreStart = []string{gate.command}
 			ctx, cancel := context.WithCancel(w.ctx)

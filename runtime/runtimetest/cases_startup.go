@@ -21,7 +21,7 @@ func identityCases() []Case {
 					env["GC_SESSION_NAME"], env["GC_DIR"], len(env["GC_INSTANCE_TOKEN"]), s.Name, s.Agent.Config.WorkDir)
 			}
 		}),
-		prove("start.token", "Each instance has an instance token of its own.", func(t T, w *World) {
+		prove("start.token", "Each instance has its own instance token.", func(t T, w *World) {
 			first, second := w.Start("a", Behaviour{PrintEnv: true}), w.Start("b", Behaviour{PrintEnv: true})
 			seen := map[string]bool{first.Environ()["GC_INSTANCE_TOKEN"]: true, second.Environ()["GC_INSTANCE_TOKEN"]: true}
 			first.Stop()
@@ -47,7 +47,7 @@ func startupCases() []Case {
 			s.Agent.Config.ReadyPromptPrefix = ""
 			s.startsWithoutWaiting()
 		}),
-		prove("start.one-shot", "A one-shot command gets no readiness wait, and its exit during start-up is no failure.", func(_ T, w *World) {
+		prove("start.one-shot", "Start does not wait for the readiness of a one-shot command, and its exit during start-up is not a failure.", func(_ T, w *World) {
 			hanging := w.Prepare("hang", Behaviour{Hang: true})
 			hanging.Agent.Config.Lifecycle = runtime.LifecycleOneShot
 			hanging.startsWithoutWaiting()
@@ -55,7 +55,7 @@ func startupCases() []Case {
 				cfg.Lifecycle = runtime.LifecycleOneShot
 			}).AwaitEnd()
 		}),
-		prove("start.died", "An agent that exits before start-up completed is ErrSessionDiedDuringStartup with its last output, and nothing of it is left.", func(t T, w *World) {
+		prove("start.died", "If the agent exits before start-up is complete, the error is ErrSessionDiedDuringStartup with its last output, and nothing of the session is left.", func(t T, w *World) {
 			s := w.Prepare("a", Behaviour{Hang: true, ExitAfter: 50 * time.Millisecond, ExitCode: 7, LastWords: "licence expired"})
 			err := w.Provider.Start(w.ctx, s.Name, s.Agent.Config)
 			expect(t, runtime.ErrSessionDiedDuringStartup, err, "Start")
@@ -81,7 +81,7 @@ func startupCases() []Case {
 			const prompt = "fix it's \"bug\" $HOME"
 			w.Start("a", Behaviour{}, func(cfg *runtime.Config) { cfg.PromptSuffix = shellQuote(prompt) }).AwaitPrompt(prompt)
 		}),
-		prove("start.prompt-flag", "PromptFlag stands before PromptSuffix.", func(_ T, w *World) {
+		prove("start.prompt-flag", "PromptFlag is before PromptSuffix in the command line.", func(_ T, w *World) {
 			const prompt = "-begin with a dash"
 			w.Start("a", Behaviour{}, func(cfg *runtime.Config) {
 				cfg.PromptSuffix, cfg.PromptFlag = shellQuote(prompt), "--prompt"
@@ -129,7 +129,7 @@ func setupCases() []Case {
 
 func stagingCases() []Case {
 	return []Case{
-		prove("start.staging", "PackOverlayDirs, OverlayDir and CopyFiles (files and folders) are staged into the working directory.", func(_ T, w *World) {
+		prove("start.staging", "PackOverlayDirs, OverlayDir and CopyFiles (files and directories) are copied into the working directory.", func(_ T, w *World) {
 			dir := w.Folder()
 			w.Write(filepath.Join(dir, "pack", "deep", "pack.txt"), "from the pack")
 			w.Write(filepath.Join(dir, "own", "own.txt"), "from the overlay")
@@ -144,7 +144,7 @@ func stagingCases() []Case {
 				"to/file.txt": "from the file", "to/folder/sub/in.txt": "from the folder",
 			})
 		}),
-		prove("start.overlay-keeps", "An overlay never overwrites a file that is there.", func(_ T, w *World) {
+		prove("start.overlay-keeps", "An overlay never overwrites an existing file.", func(_ T, w *World) {
 			dir := w.Folder()
 			w.Write(filepath.Join(dir, "notes.txt"), "from the overlay")
 			w.Start("a", Behaviour{}, func(cfg *runtime.Config) {
@@ -152,7 +152,7 @@ func stagingCases() []Case {
 				cfg.OverlayDir = dir
 			}).hasFiles(map[string]string{"notes.txt": "the user's"})
 		}),
-		prove("start.overlay-slots", "Of an overlay's per-provider/<name>/ folders only those of the session's slots are staged, as if they were the overlay.", func(t T, w *World) {
+		prove("start.overlay-slots", "Of the directories per-provider/<name>/ of an overlay, only those for the session's agent CLI and hooks are copied, into the working directory itself.", func(t T, w *World) {
 			dir := w.Folder()
 			for _, name := range []string{"alpha", "beta", "gamma"} {
 				w.Write(filepath.Join(dir, "per-provider", name, name+".txt"), name)

@@ -11,13 +11,13 @@ import (
 
 func stopCases() []Case {
 	return append([]Case{
-		prove("stop.ends", "The agent's process is gone when Stop returns, and the session with it.", func(_ T, w *World) {
+		prove("stop.ends", "When Stop returns, the agent's process and the session do not exist any more.", func(_ T, w *World) {
 			s := w.Start("a", Behaviour{})
 			s.PID()
 			s.Stop()
 			s.isGone()
 		}),
-		prove("stop.missing", "Stop of a session that does not exist is nil.", func(t T, w *World) {
+		prove("stop.missing", "Stop of a session that does not exist returns nil.", func(t T, w *World) {
 			expect(t, nil, w.Provider.Stop(w.Name("none")), "Stop of a missing session")
 			expect(t, nil, w.Provider.Stop("not a name"), "Stop of an invalid name")
 		}),
@@ -26,7 +26,7 @@ func stopCases() []Case {
 			s.Stop()
 			s.Stop()
 		}),
-		prove("stop.concurrent", "Concurrent Stops of one session are all nil, and each returns only when it is gone.", func(t T, w *World) {
+		prove("stop.concurrent", "Concurrent Stops of one session all return nil, and each returns only when the session is gone.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			pid := s.PID()
 			var wait sync.WaitGroup
@@ -43,7 +43,7 @@ func stopCases() []Case {
 		stopTree("setsid", "a child in a session of its own that ignores signals", Behaviour{SpawnSetsid: true}),
 		stopTree("daemon", "a re-parented process that ignores signals", Behaviour{SpawnDaemon: true}),
 		stopTree("stubborn", "an agent that ignores SIGTERM and SIGHUP", Behaviour{IgnoreTerm: true}),
-		prove("stop.exact", "Stop ends the session of exactly that name, never one whose name it begins.", func(t T, w *World) {
+		prove("stop.exact", "Stop stops the session with exactly that name, and no session whose name only begins with it.", func(t T, w *World) {
 			other := w.Start("worker-10", Behaviour{})
 			pid := other.PID()
 			expect(t, nil, w.Provider.Stop(w.Name("worker-1")), "Stop")
@@ -51,7 +51,7 @@ func stopCases() []Case {
 				t.Errorf("Stop(worker-1) ended worker-10")
 			}
 		}),
-		prove("stop.start", "The name is free as soon as Stop has returned.", func(_ T, w *World) {
+		prove("stop.start", "After Stop the name can be used for a new session.", func(_ T, w *World) {
 			s := w.Start("a", Behaviour{})
 			s.Stop()
 			s.startsAgain()
@@ -68,7 +68,7 @@ func stopCases() []Case {
 
 // stopTree stops an agent that makes it hard.
 func stopTree(id, what string, b Behaviour) Case {
-	return prove("stop."+id, "Stop ends every process of the session, also "+what+".", func(_ T, w *World) {
+	return prove("stop."+id, "Stop stops every process of the session, also "+what+".", func(_ T, w *World) {
 		s := w.Start("a", b)
 		s.PID()
 		if b.SpawnSetsid || b.SpawnDaemon {
@@ -98,10 +98,10 @@ func (s *Session) isGone() {
 
 func interruptCases() []Case {
 	return []Case{
-		prove("interrupt.missing", "Interrupt of a session that does not exist is nil.", func(t T, w *World) {
+		prove("interrupt.missing", "Interrupt of a session that does not exist returns nil.", func(t T, w *World) {
 			expect(t, nil, w.Provider.Interrupt(w.Name("none")), "Interrupt of a missing session")
 		}),
-		prove("interrupt.turn", "Interrupt cuts the agent's turn off, and the session goes on.", func(_ T, w *World) {
+		prove("interrupt.turn", "Interrupt ends the agent's turn, and the session continues.", func(_ T, w *World) {
 			s := w.Start("a", Behaviour{Turn: time.Hour})
 			s.Nudge("a long task")
 			s.AwaitPrompt("a long task")
@@ -112,7 +112,7 @@ func interruptCases() []Case {
 			s.Nudge("the next task")
 			s.AwaitPrompt("the next task")
 		}),
-		prove("interrupt.exact", "Interrupt reaches the session of exactly that name.", func(t T, w *World) {
+		prove("interrupt.exact", "Interrupt reaches only the session with exactly that name.", func(t T, w *World) {
 			other := w.Start("worker-10", Behaviour{Turn: time.Hour})
 			other.Nudge("a long task")
 			other.AwaitPrompt("a long task")

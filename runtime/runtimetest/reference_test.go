@@ -45,15 +45,15 @@ func reference(cases []runtimetest.Case) string {
 
 Generated from runtime/runtimetest; run make gen after a change.
 
-What every provider promises, sentence by sentence. Each sentence has an id and is proved by a case of the conformance
-suite: a driver's TestConformance and gc provider check report the same ids. A case with a need is not applicable to a provider that
+Each sentence is a rule for every provider. It has an id, and a case of the conformance suite tests it. TestConformance of a driver
+and gc provider check report the same ids. A case with a need is not applicable to a provider that
 does not have it. The Go interfaces and their comments are in package runtime. %d cases.
 `, len(cases))
 	facet := ""
 	for _, c := range cases {
 		if name, _, _ := strings.Cut(c.ID, "."); name != facet {
 			facet = name
-			fmt.Fprintf(&b, "\n## %s\n\n| id | promise | needs |\n|---|---|---|\n", facet)
+			fmt.Fprintf(&b, "\n## %s\n\n| id | rule | needs |\n|---|---|---|\n", facet)
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", c.ID, strings.ReplaceAll(c.Sentence, "<name>", "&lt;name&gt;"), needs(c))
 	}
