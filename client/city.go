@@ -8,21 +8,21 @@ import (
 	"path/filepath"
 )
 
-// CityFile is the name of the file that makes a folder a city.
+// CityFile is the name of a city's configuration file. A directory that contains it is a city.
 const CityFile = "city.toml"
 
-// FindCity returns the root of the city that dir is in: the nearest folder, dir
-// itself or above, that holds a city.toml. The result is absolute and free of
-// symbolic links. Outside any city it is an error matching [ErrNotFound].
+// FindCity returns the root of the city that dir is in: the nearest directory, dir itself or above
+// it, that contains a city.toml. The result is absolute and free of symbolic links. If there is
+// none, the error matches [ErrNotFound].
 func FindCity(dir string) (string, error) {
 	start, err := filepath.Abs(dir)
 	if err != nil {
-		return "", fmt.Errorf("cannot look for a city: %w", err)
+		return "", fmt.Errorf("cannot search for a city: %w", err)
 	}
 	if start, err = filepath.EvalSymlinks(start); errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("%w: there is no folder %s", ErrNotFound, dir)
+		return "", fmt.Errorf("%w: the directory %s does not exist", ErrNotFound, dir)
 	} else if err != nil {
-		return "", fmt.Errorf("cannot look for a city: %w", err)
+		return "", fmt.Errorf("cannot search for a city: %w", err)
 	}
 	for at := start; ; at = filepath.Dir(at) {
 		if info, err := os.Stat(filepath.Join(at, CityFile)); err == nil && !info.IsDir() {

@@ -17,37 +17,34 @@ import (
 	"time"
 )
 
-// VersionHeader carries the sender's version in both directions. The server
-// refuses a request that changes something without it: a browser cannot send it.
+// VersionHeader is the HTTP header with the sender's version, in requests and responses. The server
+// refuses a request that changes something without it, because a browser cannot send it.
 const VersionHeader = "Gc-Version"
 
-// APIHost is the host of every request's URL; the socket decides who answers.
+// APIHost is the host in every request's URL. The socket, not the host, selects the controller.
 const APIHost = "city"
 
-// maxAnswer bounds one decoded answer.
+// maxAnswer is the maximum size of one decoded response, in bytes.
 const maxAnswer = 64 << 20
 
-// Client speaks to the controller of one city. Set the fields before the first
-// use and do not change them afterwards; Root or Socket is required. Methods may
-// be called concurrently. Every method ends with ctx; what the controller was
-// already doing then goes on there.
+// Client sends requests to the controller of one city. Set the fields before the first use and do
+// not change them afterwards. Root or Socket is required. Methods may be called concurrently. Every
+// method returns when ctx ends; an operation that the controller has begun then continues.
 type Client struct {
-	// Root is the city directory. It names the city in messages, and its
-	// [SocketPath] is the default of Socket.
+	// Root is the city directory. Messages name it, and its [SocketPath] is the default of Socket.
 	Root string
 	// Socket is the path of the control socket.
 	Socket string
-	// Dial connects to the controller. Nil dials Socket, after a check that its
-	// folder belongs to this user.
+	// Dial connects to the controller. If it is nil, the client checks that the directory of Socket
+	// belongs to this user, and connects to Socket.
 	Dial func(ctx context.Context) (net.Conn, error)
 	// Version is sent with every request. Empty means "unknown".
 	Version string
-	// Patience bounds each question, which is what changes nothing, is no stream
-	// and does not ask for a wait; zero is no bound. A controller that hangs ends it with
-	// [ErrTimeout].
+	// Patience is the limit for each request that changes nothing, is not a stream and does not
+	// wait for a condition. Zero means no limit. At the limit the error is [ErrTimeout].
 	Patience time.Duration
-	// OnSkew is called once, with the first answer of a controller that has
-	// another version. It may be nil.
+	// OnSkew is called once, with the first response of a controller of another version. It may be
+	// nil.
 	OnSkew func(ours, theirs string)
 
 	once sync.Once
@@ -69,17 +66,17 @@ func (c *Client) transport() *http.Client {
 	return c.http
 }
 
-// call sends one request and decodes the answer into T.
+// call sends one request and decodes the response into T. Patience limits a GET request.
 func call[T any](ctx context.Context, c *Client, method, path string, body any) (T, error) {
 	if c.Patience > 0 && method == http.MethodGet {
-		bounded, cancel := context.WithTimeoutCause(ctx, c.Patience, fmt.Errorf("%w: the controller has not answered for %v; look with: gc doctor", ErrTimeout, c.Patience))
+		bounded, cancel := context.WithTimeoutCause(ctx, c.Patience, fmt.Errorf("%w: the controller has not answered for %v; check it with: gc doctor", ErrTimeout, c.Patience))
 		defer cancel()
 		ctx = bounded
 	}
 	return callLong[T](ctx, c, method, path, body)
 }
 
-// callLong is call without an end but that of ctx: the answer waits for something.
+// callLong is like call without the limit of Patience, for requests that wait for a condition.
 func callLong[T any](ctx context.Context, c *Client, method, path string, body any) (T, error) {
 	var answer T
 	res, err := c.send(ctx, method, path, body)
@@ -93,7 +90,7 @@ func callLong[T any](ctx context.Context, c *Client, method, path string, body a
 	return answer, nil
 }
 
-// send returns the answer if it is a success; the caller closes its body.
+// send sends a request and returns the response if it is a success. The caller must close its body.
 func (c *Client) send(ctx context.Context, method, path string, body any) (*http.Response, error) {
 	req, err := c.request(ctx, method, path, body)
 	if err != nil {
@@ -110,7 +107,7 @@ func (c *Client) request(ctx context.Context, method, path string, body any) (*h
 	if body != nil {
 		text, err := json.Marshal(body)
 		if err != nil {
-			return nil, fmt.Errorf("cannot write the request %s %s: %w", method, path, err)
+			return nil, fmt.Errorf("cannot encode the request %s %s: %w", method, path, err)
 		}
 		content = bytes.NewReader(text)
 	}
@@ -125,8 +122,8 @@ func (c *Client) request(ctx context.Context, method, path string, body any) (*h
 	return req, nil
 }
 
-// checkPath returns an error that matches [ErrNotFound] if a name in the path has an
-// empty part, "." or "..": nothing is called so, and a server would read it as another path.
+// checkPath returns an error that matches [ErrNotFound] if a name in the path is empty, "." or
+// "..". No object has such a name, and a server would read it as another path.
 func checkPath(path string) error {
 	path, _, _ = strings.Cut(path, "?")
 	for i, segment := range strings.Split(path, "/")[1:] {
@@ -140,26 +137,26 @@ func checkPath(path string) error {
 		if i == 2 && strings.HasPrefix(path, "/v1/sessions/") {
 			return fmt.Errorf("%w: no agent or session is called %q; gc status lists them", ErrNotFound, name)
 		}
-		return fmt.Errorf("%w: nothing is called %q", ErrNotFound, name)
+		return fmt.Errorf("%w: no object has the name %q", ErrNotFound, name)
 	}
 	return nil
 }
 
-// askTimes is how often a question is asked of controllers that die before they
-// answer, and askPause the time between two of them: a process that was killed
-// still takes connections for a moment.
+// getAttempts is how often a GET request is sent to controllers that exit before they answer, and
+// getPause is the pause between two attempts. A process that was killed accepts connections for a
+// moment longer.
 const (
-	askTimes = 4
-	askPause = 10 * time.Millisecond
+	getAttempts = 4
+	getPause    = 10 * time.Millisecond
 )
 
 func (c *Client) roundTrip(req *http.Request) (*http.Response, error) {
 	res, err := c.transport().Do(req)
 	for try := 1; err != nil && broken(err) && req.Method == http.MethodGet; try++ {
-		if try == askTimes {
+		if try == getAttempts {
 			return nil, &NoControllerError{City: c.city(), Err: err, Holder: c.holder()}
 		}
-		if !wait(req.Context(), askPause) {
+		if !wait(req.Context(), getPause) {
 			break
 		}
 		res, err = c.transport().Do(req)
@@ -189,8 +186,8 @@ func (c *Client) checkVersion(theirs string) {
 	c.skew.Do(func() { c.OnSkew(c.Version, theirs) })
 }
 
-// explain removes the method and the URL from a transport error, and makes the
-// end of a deadline [ErrTimeout].
+// explain removes the method and the URL from a transport error, and returns [ErrTimeout] if a
+// deadline has ended.
 func (c *Client) explain(ctx context.Context, err error) error {
 	if outer, ok := errors.AsType[*url.Error](err); ok {
 		err = outer.Err
@@ -205,12 +202,12 @@ func (c *Client) explain(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case broken(err):
-		return fmt.Errorf("%w: the controller went away before it answered: %w", ErrLost, err)
+		return fmt.Errorf("%w: the controller exited before it answered: %w", ErrLost, err)
 	}
 	return err
 }
 
-// broken reports whether the connection ended before the answer did.
+// broken reports whether the connection ended before the response was complete.
 func broken(err error) bool {
 	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, end) {

@@ -23,8 +23,8 @@ type Provider struct {
 	Name         string   `json:"name"`
 	Summary      string   `json:"summary"`
 	Default      bool     `json:"default,omitempty"`
-	Version      string   `json:"version,omitempty"` // of the tools that it runs
-	Problem      string   `json:"problem,omitempty"` // why it cannot work here, and the remedy
+	Version      string   `json:"version,omitempty"` // version of the tools that it runs
+	Problem      string   `json:"problem,omitempty"` // why it cannot work on this machine, and the fix
 	Capabilities []string `json:"capabilities"`
 	Extensions   []string `json:"extensions"`
 }
@@ -34,18 +34,18 @@ type ProviderList struct {
 	Providers []Provider `json:"providers"`
 }
 
-// Config returns the configuration in force.
+// Config returns the current configuration.
 func (c *Client) Config(ctx context.Context) (Config, error) {
 	return call[Config](ctx, c, http.MethodGet, "/v1/config", nil)
 }
 
-// Reload reads city.toml again now; a faulty one is [ErrInvalid] and the old
-// plan stays.
+// Reload reads city.toml again now. If it is not valid, the error is [ErrInvalid] and the previous
+// configuration stays active.
 func (c *Client) Reload(ctx context.Context) (Done, error) {
 	return call[Done](ctx, c, http.MethodPost, "/v1/reload", nil)
 }
 
-// Providers lists the runtime providers that the controller can use.
+// Providers returns the runtime providers that the controller can use.
 func (c *Client) Providers(ctx context.Context) ([]Provider, error) {
 	list, err := call[ProviderList](ctx, c, http.MethodGet, "/v1/providers", nil)
 	return list.Providers, err

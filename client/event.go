@@ -12,7 +12,7 @@ import (
 
 // Event is one entry of a city's event stream.
 type Event struct {
-	ID      uint64            `json:"id"` // increases by at least one; resume with it
+	ID      uint64            `json:"id"` // increases with each event; used to resume
 	Time    time.Time         `json:"time"`
 	Kind    string            `json:"kind"` // "session.started", "controller.reloaded", ...; docs/reference/events.md
 	Agent   string            `json:"agent,omitempty"`
@@ -21,29 +21,29 @@ type Event struct {
 	Data    map[string]string `json:"data,omitempty"`
 }
 
-// EventPage is what is remembered of the event stream.
+// EventPage is a page of stored events.
 type EventPage struct {
 	Events []Event `json:"events"`
 	Last   uint64  `json:"last"` // the id to resume with
-	Gap    bool    `json:"gap"`  // events after the asked id have been forgotten
+	Gap    bool    `json:"gap"`  // events after the requested id have been deleted
 }
 
-// GapError says that events were lost to this reader: they had been forgotten
-// before it could resume. What it concluded from earlier events may be out of
-// date; read the status again. The stream goes on.
+// GapError reports that this reader missed events, because they were deleted before it resumed. Its
+// conclusions from earlier events may be outdated: it must read the status again. The stream
+// continues.
 type GapError struct {
-	After uint64 `json:"after"`          // the last event that the reader has
-	Next  uint64 `json:"next,omitempty"` // the next event that it will get; zero if that is not known yet
+	After uint64 `json:"after"`          // id of the last event that the reader received
+	Next  uint64 `json:"next,omitempty"` // id of the next event; zero if not known yet
 }
 
 func (e *GapError) Error() string { return fmt.Sprintf("events after %d were lost", e.After) }
 
-// EventQuery selects from the event stream.
+// EventQuery selects events of the event stream.
 type EventQuery struct {
-	After uint64    // what came after the event with this id; zero is all that is remembered
-	Since time.Time // and not before this time; zero is no such bound
-	// Target leaves what concerns the agent or session of this name; empty is all. That
-	// there is none is no error.
+	After uint64    // events after this id; zero means all stored events
+	Since time.Time // events from this time on; zero means no limit
+	// Target is the name of an agent or a session whose events are selected. Empty means all. A
+	// target that does not exist is not an error.
 	Target string
 }
 
@@ -58,28 +58,26 @@ func (q EventQuery) values() string {
 	return values.Encode()
 }
 
-// PastEvents returns the remembered events after the given id; zero returns all
-// of them.
+// PastEvents returns the stored events after the given id; zero returns all of them.
 func (c *Client) PastEvents(ctx context.Context, after uint64) (EventPage, error) {
 	return c.FindEvents(ctx, EventQuery{After: after})
 }
 
-// FindEvents returns the remembered events that the query selects.
+// FindEvents returns the stored events that the query selects.
 func (c *Client) FindEvents(ctx context.Context, q EventQuery) (EventPage, error) {
 	return call[EventPage](ctx, c, http.MethodGet, "/v1/events?"+q.values(), nil)
 }
 
-// Events follows the event stream: the remembered events after the given id,
-// then every new one, until ctx ends or the loop is left. A broken connection is
-// resumed where it broke. An error of type [*GapError] comes between events and
-// is no end; any other error is the last value. A controller that is not there
-// when the loop begins, or stays away for [ResumeFor], is [ErrNoController]. The
-// end of ctx yields nothing.
+// Events returns the event stream: the stored events after the given id, then every new event,
+// until ctx ends or the caller leaves the loop. It resumes a broken connection. An error of type
+// [*GapError] can come between events and does not end the stream; any other error is the last
+// value. If no controller answers at the beginning, or later for [ResumeFor], the error is
+// [ErrNoController]. The end of ctx yields no value.
 func (c *Client) Events(ctx context.Context, after uint64) iter.Seq2[Event, error] {
 	return c.FollowEvents(ctx, EventQuery{After: after})
 }
 
-// FollowEvents is [Client.Events] of what the query selects.
+// FollowEvents is like [Client.Events] for the events that the query selects.
 func (c *Client) FollowEvents(ctx context.Context, q EventQuery) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		s := &stream{client: c, query: q, yield: yield}

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Explanation is everything that the controller knows about one agent, thinks of
-// it and intends: what `gc explain` prints.
+// Explanation is everything that the controller knows, concludes and plans about one agent. `gc
+// explain` prints it.
 type Explanation struct {
 	Agent    Agent      `json:"agent"`
-	Evidence []Evidence `json:"evidence"` // of the activity, the most trusted first
-	Facts    []Fact     `json:"facts"`    // of the lifecycle: session, agent process, store, provider
+	Evidence []Evidence `json:"evidence"` // signals of the activity, the most trusted first
+	Facts    []Fact     `json:"facts"`    // facts about session, agent process, store and provider
 
 	Decision string    `json:"decision"` // the plan's verb
 	Reason   string    `json:"reason"`   // why, or why not
@@ -31,11 +31,11 @@ type Explanation struct {
 	Budgets []Budget  `json:"budgets,omitempty"` // those that bind it
 }
 
-// Channel is how prompts reach a running agent.
+// Channel is the way in which prompts reach a running agent.
 type Channel struct {
 	Way    string `json:"way" enum:"native,worker,acp,typed"`
-	By     string `json:"by,omitempty"`     // of native: the interface of the agent CLI that accepts them
-	Reason string `json:"reason,omitempty"` // of typed: why no other way is used
+	By     string `json:"by,omitempty"`     // for native: the interface of the agent CLI that accepts them
+	Reason string `json:"reason,omitempty"` // for typed: why no other way is used
 }
 
 // The ways in which prompts reach an agent.
@@ -46,7 +46,7 @@ const (
 	ChannelTyped  = "typed"  // typed into the terminal
 )
 
-// Evidence is what one source says about the activity.
+// Evidence is one signal: what one source reports about the activity.
 type Evidence struct {
 	Source     string    `json:"source"`
 	Activity   string    `json:"activity"`
@@ -55,18 +55,18 @@ type Evidence struct {
 	Detail     string    `json:"detail,omitempty"`
 	Since      time.Time `json:"since,omitzero"`
 	ReadAt     time.Time `json:"read_at"`
-	Used       bool      `json:"used"` // the activity rests on it
+	Used       bool      `json:"used"` // whether the activity follows from it
 	Confidence string    `json:"confidence"`
 }
 
-// Fact is one thing that is known and when it was read.
+// Fact is one observed fact and the time of its observation.
 type Fact struct {
 	What   string    `json:"what"`
 	Value  string    `json:"value"`
 	ReadAt time.Time `json:"read_at,omitzero"`
 }
 
-// Explain returns what is known of the target, what is intended and why.
+// Explain returns what the controller knows and plans for the target, and why.
 func (c *Client) Explain(ctx context.Context, name string) (Explanation, error) {
 	return call[Explanation](ctx, c, http.MethodGet, target(name, "explain"), nil)
 }

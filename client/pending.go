@@ -10,19 +10,19 @@ import (
 // The states of a pending question.
 const (
 	PendingOpen     = "open"
-	PendingAnswered = "answered" // through the city, by AnsweredBy
-	PendingResolved = "resolved" // elsewhere: at the terminal, or the agent went on by itself
-	PendingExpired  = "expired"  // its deadline came, and the policy was carried out
-	PendingGone     = "gone"     // the instance that asked is over
+	PendingAnswered = "answered" // answered through the city, by AnsweredBy
+	PendingResolved = "resolved" // ended elsewhere: at the terminal, or the agent continued by itself
+	PendingExpired  = "expired"  // the deadline was reached and the policy was applied
+	PendingGone     = "gone"     // the instance that asked has stopped
 )
 
-// PendingInputBlocked is the kind of a pending question that gc itself raises: the agent is
-// input blocked, see Agent.InputBlocked. Its option clears the input box.
+// PendingInputBlocked is the kind of a question that gc itself asks: the input box of the agent is
+// blocked, see Agent.InputBlocked. Its option clears the input box.
 const PendingInputBlocked = "input_blocked"
 
-// PendingStalled is the kind of a pending question that gc itself raises: the agent is
-// stalled, see Agent.StalledSince. Its options are to wait longer, to interrupt the turn and to
-// restart the agent.
+// PendingStalled is the kind of a question that gc itself asks: the agent is stalled, see
+// Agent.StalledSince. Its options are to wait longer, to interrupt the turn and to restart the
+// agent.
 const PendingStalled = "stalled"
 
 // Pending is a question or permission that blocks an agent.
@@ -32,20 +32,20 @@ type Pending struct {
 	Session   string    `json:"session"`
 	Instance  string    `json:"instance"`
 	Kind      string    `json:"kind"`   // permission, question, menu, login, limit, input_blocked, stalled
-	Prompt    string    `json:"prompt"` // what is asked, as it stands there
+	Prompt    string    `json:"prompt"` // the exact text of the question
 	Options   []string  `json:"options,omitempty"`
 	Tool      string    `json:"tool,omitempty"`
 	Input     string    `json:"input,omitempty"`
 	Source    string    `json:"source"`              // the source that reported it
-	Why       string    `json:"why,omitempty"`       // why nothing but a person may answer
-	NoText    bool      `json:"no_text,omitempty"`   // only an option answers it; without options, only its terminal
-	Suggested string    `json:"suggested,omitempty"` // an option that does no harm and lets the agent go on
+	Why       string    `json:"why,omitempty"`       // why only a person may answer
+	NoText    bool      `json:"no_text,omitempty"`   // only an option can answer it; without options, only a person at the terminal
+	Suggested string    `json:"suggested,omitempty"` // a harmless option with which the agent continues
 	Since     time.Time `json:"since"`
-	Until     time.Time `json:"until,omitzero"`     // when the agent stops waiting for an answer; zero: not known
-	Deadline  time.Time `json:"deadline,omitzero"`  // when the policy acts; zero: it waits
-	Policy    string    `json:"policy"`             // what happens then: wait, deny, answer, escalate
-	Default   string    `json:"default,omitempty"`  // the answer of the policy
-	Escalated time.Time `json:"escalated,omitzero"` // when no answer had arrived by the deadline, and people were notified again
+	Until     time.Time `json:"until,omitzero"`     // when the agent stops waiting for an answer; zero if unknown
+	Deadline  time.Time `json:"deadline,omitzero"`  // when the policy is applied; zero means never
+	Policy    string    `json:"policy"`             // what happens at the deadline: wait, deny, answer, escalate
+	Default   string    `json:"default,omitempty"`  // answer of the policy "answer"
+	Escalated time.Time `json:"escalated,omitzero"` // when people were notified again because no answer had arrived by the deadline
 
 	State      string    `json:"state"`
 	Answer     string    `json:"answer,omitempty"`
@@ -53,16 +53,16 @@ type Pending struct {
 	EndedAt    time.Time `json:"ended_at,omitzero"`
 }
 
-// RespondRequest answers a pending question: by an option's label or number,
-// or by words. One of the two is given.
+// RespondRequest is an answer to a question: the label or number of an option, or a text. Exactly
+// one of the two is set.
 type RespondRequest struct {
 	Option string `json:"option,omitempty"`
 	Text   string `json:"text,omitempty"`
-	By     string `json:"by,omitempty"` // who answers, for people
+	By     string `json:"by,omitempty"` // who answers, as text for people
 }
 
-// Pending lists what waits for a person, oldest first; of one target if name is
-// not empty.
+// Pending returns the questions that wait for a person, oldest first. If name is not empty, it
+// returns those of one target.
 func (c *Client) Pending(ctx context.Context, name string, which Which) ([]Pending, error) {
 	values := url.Values{}
 	if name != "" {
@@ -74,9 +74,8 @@ func (c *Client) Pending(ctx context.Context, name string, which Which) ([]Pendi
 	return call[[]Pending](ctx, c, http.MethodGet, "/v1/pending?"+values.Encode(), nil)
 }
 
-// Respond answers a pending question, once: one that is not open any more is
-// [ErrRefused]. It returns when the session has been read again, with the state
-// of the question.
+// Respond answers a question once. If the question is not open any more, the error is [ErrRefused].
+// Respond returns when the session has been read again, with the new state of the question.
 func (c *Client) Respond(ctx context.Context, id string, req RespondRequest) (Pending, error) {
 	return call[Pending](ctx, c, http.MethodPost, "/v1/pending/"+url.PathEscape(id)+"/respond", req)
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Plan is what the controller would do now, and why.
+// Plan is the list of actions that the controller would do now, with reasons.
 type Plan struct {
 	Actions []Action  `json:"actions"`
 	At      time.Time `json:"at"`
@@ -18,8 +18,8 @@ type Action struct {
 	Agent   string    `json:"agent,omitempty"`
 	Session string    `json:"session"`
 	Reason  string    `json:"reason"`
-	Fields  []string  `json:"fields,omitempty"` // configuration fields behind a drift
-	After   time.Time `json:"after,omitzero"`   // not before this
+	Fields  []string  `json:"fields,omitempty"` // configuration fields that have changed
+	After   time.Time `json:"after,omitzero"`   // earliest time of the action
 }
 
 // Plan returns what the controller would do now.
@@ -27,14 +27,14 @@ func (c *Client) Plan(ctx context.Context) (Plan, error) {
 	return call[Plan](ctx, c, http.MethodGet, "/v1/plan", nil)
 }
 
-// PreviewRequest is another configuration for a city.
+// PreviewRequest is a configuration to preview.
 type PreviewRequest struct {
 	Config string `json:"config"`         // the text of a city.toml
-	Path   string `json:"path,omitempty"` // where it is from, absolute: for positions in errors, and what is relative to it
+	Path   string `json:"path,omitempty"` // absolute path of its file, for positions in errors and for relative paths in it
 }
 
-// Preview returns what the controller would do if that were its configuration. A
-// faulty one is [ErrInvalid]. Nothing is changed.
+// Preview returns what the controller would do with this configuration. If it is not valid, the
+// error is [ErrInvalid]. Nothing is changed.
 func (c *Client) Preview(ctx context.Context, req PreviewRequest) (Plan, error) {
 	return call[Plan](ctx, c, http.MethodPost, "/v1/plan", req)
 }

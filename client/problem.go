@@ -10,37 +10,35 @@ import (
 	"strings"
 )
 
-// The sentinels of the control API. They are the same on both sides of the
-// wire: what a controller returns is what [errors.Is] finds in the client.
+// The sentinel errors of the control API. They are the same on both sides of the
+// connection: [errors.Is] finds in the client the error that a controller returned.
 var (
 	// ErrNoController reports that no controller answers for the city. The
 	// server never sends it. See [NoControllerError].
 	ErrNoController = errors.New("no controller")
-	// ErrLost reports that the controller went away before it answered: it is
-	// unknown whether it carried out the request. A question never ends so: it is
-	// asked again, and without a controller ends with ErrNoController. The server
-	// never sends it.
+	// ErrLost reports that the connection to the controller was lost before it answered: it is
+	// unknown whether the controller executed the request. A GET request never returns it: it is
+	// sent again, and without a controller returns ErrNoController. The server never sends it.
 	ErrLost = errors.New("connection lost")
 	// ErrNotFound reports a target that does not exist: agent, session, city.
 	ErrNotFound = errors.New("not found")
-	// ErrRefused reports that the controller would not do it now; nothing was
-	// done.
+	// ErrRefused reports that the controller does not execute the request in the current state.
+	// Nothing was done.
 	ErrRefused = errors.New("refused")
-	// ErrTimeout reports that a deadline ended first. What was asked for may
-	// still happen.
+	// ErrTimeout reports that a deadline ended first. The requested operation may still happen.
 	ErrTimeout = errors.New("timed out")
-	// ErrInvalid reports a request that can never succeed as it is.
+	// ErrInvalid reports a request that can never succeed without a change.
 	ErrInvalid = errors.New("invalid request")
-	// ErrUnsupported reports that the session's provider cannot do it.
+	// ErrUnsupported reports that the session's provider does not support the operation.
 	ErrUnsupported = errors.ErrUnsupported
-	// ErrForbidden reports that the caller may not speak to this controller.
+	// ErrForbidden reports that the caller may not use this controller.
 	ErrForbidden = errors.New("forbidden")
-	// ErrUnavailable reports that the controller could not reach what it needs
-	// to answer. It proves nothing about sessions.
+	// ErrUnavailable reports that the controller could not reach something that it needs for the
+	// answer. It proves nothing about sessions.
 	ErrUnavailable = errors.New("unavailable")
 )
 
-// codes is the table of stable codes: what a sentinel is on the wire.
+// codes is the table of stable codes, with their sentinel errors and HTTP statuses.
 var codes = []struct {
 	err    error
 	code   string
@@ -57,23 +55,23 @@ var codes = []struct {
 	{context.DeadlineExceeded, "timed_out", http.StatusGatewayTimeout, "Timed out"},
 }
 
-// codeInternal is the code of an error without a sentinel.
+// codeInternal is the code of an error without a sentinel error.
 const codeInternal = "internal"
 
-// maxProblem bounds a decoded problem document.
+// maxProblem is the maximum size of a decoded problem document, in bytes.
 const maxProblem = 1 << 20
 
-// Problem is an error on the wire: an RFC 9457 problem document. It matches the
-// sentinel of its code.
+// Problem is an RFC 9457 problem document: an error as it is sent. It matches the sentinel error of
+// its code.
 type Problem struct { //nolint:errname // RFC 9457 calls it a problem
 	Type   string `json:"type"`   // "urn:gascity:problem:" and the code
-	Title  string `json:"title"`  // the code for people
+	Title  string `json:"title"`  // the code as text for people
 	Status int    `json:"status"` // the HTTP status
-	Detail string `json:"detail"` // what happened, and the remedy
+	Detail string `json:"detail"` // what happened, and the fix
 	Code   string `json:"code"`   // stable, see docs/reference/api.md
 }
 
-// ProblemOf returns the problem document for err, which is not nil.
+// ProblemOf returns the problem document for err, which must not be nil.
 func ProblemOf(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
@@ -96,7 +94,7 @@ func (p *Problem) Error() string {
 	return strings.ToLower(p.Title)
 }
 
-// Is reports whether target is the sentinel of the problem's code.
+// Is reports whether target is the sentinel error of the problem's code.
 func (p *Problem) Is(target error) bool {
 	for _, row := range codes {
 		if row.code == p.Code && row.err == target {
@@ -106,8 +104,8 @@ func (p *Problem) Is(target error) bool {
 	return false
 }
 
-// readProblem reads the error of an answer. An answer that is no problem
-// document gets the code of its HTTP status.
+// readProblem returns the error of a response. If the response is not a problem document, the error
+// has the code of its HTTP status.
 func readProblem(res *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxProblem))
 	if err != nil {
@@ -129,13 +127,13 @@ func readProblem(res *http.Response) error {
 	return p
 }
 
-// NoControllerError says for which city no controller answers. It is
-// [ErrNoController] to [errors.Is].
+// NoControllerError reports that no controller answers for a city. It matches [ErrNoController].
 type NoControllerError struct {
 	City string // the city directory, or its socket
-	Err  error  // what showed it
-	// Holder is the process that holds the city's lock although nothing answers at its socket, 0 if none
-	// does: a controller that starts or stops, or whose socket was removed or replaced.
+	Err  error  // the cause
+	// Holder is the id of the process that holds the city's lock although no controller answers at
+	// its socket, or 0 if there is none. It is a controller that starts or stops, or whose socket
+	// was removed or replaced.
 	Holder int
 }
 
@@ -149,5 +147,5 @@ func (e *NoControllerError) Error() string {
 // Is reports whether target is [ErrNoController].
 func (e *NoControllerError) Is(target error) bool { return target == ErrNoController }
 
-// Unwrap returns what showed it.
+// Unwrap returns the cause.
 func (e *NoControllerError) Unwrap() error { return e.Err }

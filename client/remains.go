@@ -1,49 +1,50 @@
 package client
 
-// Remains is what a city has left outside of its own files.
+// Remains is what gc has created for a city outside of the city's own files.
 type Remains struct {
-	City    string   `json:"city"`    // its folder
-	Folders []Folder `json:"folders"` // what gc has made on this machine
+	City    string   `json:"city"`    // the city directory
+	Folders []Folder `json:"folders"` // files and directories that gc has created on this machine
 	// History is the size of the database, in bytes: receipts, events and usage.
 	History int64 `json:"history_bytes"`
-	// Places are the selections of those elsewhere at which sessions have been.
+	// Places are the selections of the providers on other machines at which sessions have run.
 	Places    []string  `json:"places"`
-	Processes []Process `json:"processes"` // that live and belong to the city
-	// Foreign is what is in the way and gc has not made. Nothing is removed while there is any.
+	Processes []Process `json:"processes"` // running processes of the city
+	// Foreign lists files that gc has not created and that prevent the removal. Nothing is removed
+	// while there are any.
 	Foreign []Obstacle `json:"foreign,omitempty"`
-	// Kept is what stands among gc's files and gc has not made. It stays.
+	// Kept lists files among gc's files that gc has not created. They are not removed.
 	Kept []string `json:"kept,omitempty"`
 }
 
-// Folder is a file or folder that gc has made, with all that is in it.
+// Folder is a file or directory that gc has created, with its contents.
 type Folder struct {
 	Path  string `json:"path"`
 	Files int    `json:"files"`
 	Bytes int64  `json:"bytes"`
 }
 
-// Obstacle is something that keeps a city from being uninstalled.
+// Obstacle is something that prevents a city from being uninstalled.
 type Obstacle struct {
-	What string `json:"what"` // a path, a session, a process, a place
+	What string `json:"what"` // a path, a session, a process or a provider
 	Why  string `json:"why"`
 }
 
-// UninstallRequest says how a city is removed.
+// UninstallRequest are the options for the removal of a city.
 type UninstallRequest struct {
-	// LeaveUnreachable leaves behind what is at places that cannot be reached. Else they hold
-	// up everything.
+	// LeaveUnreachable skips what is at providers that cannot be reached. Without it an unreachable
+	// provider prevents the removal.
 	LeaveUnreachable bool `json:"leave_unreachable,omitempty"`
 }
 
-// Uninstalled says what was removed of the remains of a city, and what was not.
+// Uninstalled reports which remains of a city were removed and which were not.
 type Uninstalled struct {
 	Remains Remains  `json:"remains"` // before
-	Ended   int      `json:"ended"`   // processes, those of its sessions not counted
+	Ended   int      `json:"ended"`   // number of stopped processes, without those of sessions
 	Stopped []string `json:"stopped"` // sessions
 	Removed []string `json:"removed"` // files and folders
-	// Left is what could not be ended or removed.
+	// Left lists what could not be stopped or removed.
 	Left  []Obstacle `json:"left"`
-	Clean bool       `json:"clean"` // a last look found nothing
+	Clean bool       `json:"clean"` // the final check found nothing
 }
 
 // Empty reports whether there is nothing to remove.

@@ -15,18 +15,19 @@ import (
 	"syscall"
 )
 
-// MaxSocketPath is the length in bytes up to which a socket is put beside the
-// city. Systems end at 104 or 108, with a terminating zero.
+// MaxSocketPath is the maximum length, in bytes, of the path of a socket in the city directory.
+// Systems allow 104 or 108 bytes with a terminating zero.
 const MaxSocketPath = 100
 
-// publicFolder is where short paths begin: the same for every process of the
-// machine, whatever its environment, and short.
+// publicFolder is the parent directory of short socket paths. It is the same for every process of
+// the machine, independent of its environment.
 const publicFolder = "/tmp"
 
-// lockFile is the file that the city's controller keeps locked; its process id is in it.
+// lockFile is the file that the city's controller locks. It contains the controller's process id.
 const lockFile = ".gc/controller.lock"
 
-// holder returns the process that holds the lock of the city, 0 if none does or it is unknown.
+// holder returns the id of the process that holds the lock of the city, or 0 if there is none or it
+// is unknown.
 func (c *Client) holder() int {
 	if c.Root == "" {
 		return 0
@@ -40,7 +41,7 @@ func (c *Client) holder() int {
 		return 0
 	}
 	text := make([]byte, 32)
-	n, _ := file.ReadAt(text, 0) // an empty file names no process
+	n, _ := file.ReadAt(text, 0) // an empty file has no process id
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text[:n])))
 	if err != nil || pid < 1 {
 		return 0
@@ -48,18 +49,17 @@ func (c *Client) holder() int {
 	return pid
 }
 
-// PublicPlace reports whether everybody can make folders beside dir, so that a
-// user of it has to check its owner.
+// PublicPlace reports whether every user can create directories next to dir. A user of dir must
+// then check its owner.
 func PublicPlace(dir string) bool { return filepath.Dir(dir) == publicFolder }
 
-// cityIDBytes is how much of the hash of a root names it in a short path.
+// cityIDBytes is how many bytes of the hash of a city's root are in a short path.
 const cityIDBytes = 6
 
-// SocketPath returns the path of the control socket of the city at root, which
-// is absolute and free of symbolic links as [FindCity] returns it:
-// "<root>/.runtime/control.sock", or where that is too long a short path below
-// "/tmp/gc-<uid>" that depends on root and user alone. Both ends of the socket
-// use this function, so they always agree; nothing is created.
+// SocketPath returns the path of the control socket of the city at root, which must be absolute and
+// free of symbolic links, as [FindCity] returns it. The path is "<root>/.runtime/control.sock". If
+// that is too long, it is a short path below "/tmp/gc-<uid>" that depends only on root and user.
+// Client and server both use this function. It creates nothing.
 func SocketPath(root string) string {
 	path := filepath.Join(root, ".runtime", "control.sock")
 	if len(path) <= MaxSocketPath {
@@ -69,8 +69,7 @@ func SocketPath(root string) string {
 	return filepath.Join(publicFolder, "gc-"+strconv.Itoa(os.Getuid()), hex.EncodeToString(sum[:cityIDBytes]), "control.sock")
 }
 
-// dial connects to the controller. Whatever shows that none is there is a
-// [NoControllerError].
+// dial connects to the controller. If no controller listens, the error is a [NoControllerError].
 func (c *Client) dial(ctx context.Context) (net.Conn, error) {
 	if c.Dial != nil {
 		return c.Dial(ctx)
@@ -99,9 +98,9 @@ func checkFolders(dir string) error {
 	return checkOwner(dir)
 }
 
-// checkOwner refuses a folder of another user: in a public place such as /tmp
-// anybody could have made it, and would then answer in our controller's place.
-// Root may speak to everybody's controller.
+// checkOwner returns an error if dir belongs to another user. In a public directory such as /tmp
+// another user could have created it, to answer instead of the controller. Root may use the
+// controllers of all users.
 func checkOwner(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// ResumeFor is how long [Client.Events] tries to reach a controller that
-	// went away.
+	// ResumeFor is how long [Client.Events] tries to reach a controller after the connection is
+	// lost.
 	ResumeFor = 10 * time.Second
 
-	// streamSilence is how long a stream may be silent before it counts as
-	// broken. The server sends a heartbeat every 15 s.
+	// streamSilence is how long a stream may send nothing before the client closes it as broken.
+	// The server sends a heartbeat every 15 s.
 	streamSilence = 45 * time.Second
 
 	firstPause = 20 * time.Millisecond
@@ -28,20 +28,19 @@ const (
 	maxStreamLine = 4 << 20
 )
 
-// errLeft says that the reader has left the loop.
+// errLeft reports that the caller has left the loop.
 var errLeft = errors.New("reader left")
 
-// stream is one reader's way through the event stream. It is used by one
-// goroutine.
+// stream is one reader of the event stream. Only one goroutine uses it.
 type stream struct {
 	client *Client
-	query  EventQuery // its After is the last id that was read
-	opened bool       // an answer has come since the last failure
+	query  EventQuery // After is the id of the last event that was read
+	opened bool       // a response has arrived since the last failure
 	yield  func(Event, error) bool
 }
 
-// follow reads connection after connection. A failure ends it only if there was
-// no answer yet or none has come for [ResumeFor].
+// follow reads the stream and connects again after a failure. It ends if the first connection
+// fails, or if no connection succeeds for [ResumeFor].
 func (s *stream) follow(ctx context.Context) {
 	var brokenAt time.Time
 	pause := firstPause
@@ -66,7 +65,7 @@ func (s *stream) follow(ctx context.Context) {
 	}
 }
 
-// read reads one connection to its end, which is always an error.
+// read reads one connection until it ends. It always returns an error.
 func (s *stream) read(parent context.Context) error {
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
@@ -87,7 +86,7 @@ func (s *stream) read(parent context.Context) error {
 	return s.parse(res.Body, func() { silence.Reset(streamSilence) })
 }
 
-// parse reads the text/event-stream format; alive is called for each line.
+// parse reads the text/event-stream format. It calls alive for each line.
 func (s *stream) parse(body io.Reader, alive func()) error {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(nil, maxStreamLine)
@@ -122,8 +121,8 @@ func (s *stream) parse(body io.Reader, alive func()) error {
 	return fmt.Errorf("the event stream broke: %w", io.ErrUnexpectedEOF)
 }
 
-// dispatch passes one server-sent event to the reader. An unknown kind is
-// skipped: it is a newer server's.
+// dispatch passes one server-sent event to the reader. It ignores an unknown kind, which a newer
+// server may send.
 func (s *stream) dispatch(kind string, data []byte) error {
 	switch kind {
 	case "gap":
@@ -132,7 +131,7 @@ func (s *stream) dispatch(kind string, data []byte) error {
 			return fmt.Errorf("cannot read a gap in the event stream: %w", err)
 		}
 		if gap.Next > 0 {
-			s.query.After = gap.Next - 1 // what is lost is not asked for again
+			s.query.After = gap.Next - 1 // the lost events are not requested again
 		}
 		return s.deliver(Event{}, gap)
 	case "event":
@@ -153,7 +152,7 @@ func (s *stream) deliver(e Event, err error) error {
 	return nil
 }
 
-// wait waits for d; it is false if ctx ends first.
+// wait waits for d. It returns false if ctx ends first.
 func wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

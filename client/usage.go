@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// UsageRequest says what is to be summed up.
+// UsageRequest selects and groups usage.
 type UsageRequest struct {
-	By    string    // "agent", "model", "day" or "tool"; empty is agent
-	Since time.Time // zero: all that is kept
+	By    string    // "agent", "model", "day" or "tool"; empty means agent
+	Since time.Time // zero means all stored usage
 }
 
 // Usage is what the city's agents have spent.
@@ -21,21 +21,20 @@ type Usage struct {
 	Since  time.Time  `json:"since,omitzero"`
 	At     time.Time  `json:"at"`
 	Prices string     `json:"prices"` // version of the table of prices
-	Groups []UsageSum `json:"groups"` // the greatest cost first; days in their order
+	Groups []UsageSum `json:"groups"` // highest cost first; days in order of time
 	Total  UsageSum   `json:"total"`
 }
 
-// UsageSum is what a group has spent. What was not reported is unknown, which is
-// never zero: a nil number is not known at all, and one beside Untold or Unpriced
-// is the known part of it.
+// UsageSum is the usage of one group. A number that was not reported is unknown, which is not zero.
+// A nil number is unknown. If Untold or Unpriced is not zero, the number is only the known part.
 type UsageSum struct {
 	Group     string      `json:"group"`
 	Responses int         `json:"responses"`
 	Turns     int         `json:"turns"`
 	Tokens    UsageTokens `json:"tokens"`
-	Untold    int         `json:"untold,omitempty"`   // responses without any number of tokens
+	Untold    int         `json:"untold,omitempty"`   // number of responses without reported tokens
 	CostUSD   *float64    `json:"cost_usd"`           // reported by the source, or from the table of prices
-	Unpriced  int         `json:"unpriced,omitempty"` // responses whose cost is not known
+	Unpriced  int         `json:"unpriced,omitempty"` // number of responses with unknown cost
 
 	Calls       int     `json:"calls,omitempty"`  // of tools
 	Failed      int     `json:"failed,omitempty"` // of them
@@ -45,46 +44,45 @@ type UsageSum struct {
 	Last  time.Time `json:"last,omitzero"`
 }
 
-// UsageTokens are disjoint: no token is in two of them. Nil is not known.
+// UsageTokens are token counts. No token is counted in two fields. Nil means unknown.
 type UsageTokens struct {
-	Input      *int64 `json:"input"` // not from the cache
+	Input      *int64 `json:"input"` // input tokens that are not from the cache
 	CacheRead  *int64 `json:"cache_read"`
 	CacheWrite *int64 `json:"cache_write"`
-	Output     *int64 `json:"output"`    // what is not reasoning
-	Reasoning  *int64 `json:"reasoning"` // nil too where the model provider counts it as output
+	Output     *int64 `json:"output"`    // output tokens without reasoning
+	Reasoning  *int64 `json:"reasoning"` // also nil if the model provider counts it as output
 }
 
-// Burn is how fast somebody spends, over the last ten minutes or since the first
-// response in them.
+// Burn is the rate of spending over the last ten minutes, or since the first response in them.
 type Burn struct {
-	TokensPerMinute *float64 `json:"tokens_per_minute"`  // without those from the cache; nil: not known
-	USDPerHour      *float64 `json:"usd_per_hour"`       // nil: not known
-	Partial         bool     `json:"partial,omitempty"`  // there are more tokens, which were not reported
-	Unpriced        bool     `json:"unpriced,omitempty"` // it costs more, by an unknown price
+	TokensPerMinute *float64 `json:"tokens_per_minute"`  // without tokens from the cache; nil if unknown
+	USDPerHour      *float64 `json:"usd_per_hour"`       // nil if unknown
+	Partial         bool     `json:"partial,omitempty"`  // more tokens were used than reported
+	Unpriced        bool     `json:"unpriced,omitempty"` // a part has an unknown price
 }
 
-// Budget is how much of a budget somebody has used.
+// Budget is the state of a budget.
 type Budget struct {
 	Name    string    `json:"name"`
 	Scope   string    `json:"scope"`         // "session", "agent" or "city"
-	Who     string    `json:"who,omitempty"` // the session or agent; empty: the city
+	Who     string    `json:"who,omitempty"` // session or agent; empty means the city
 	Measure string    `json:"measure"`       // "tokens", "usd", "turns" or "time" (seconds)
 	Used    float64   `json:"used"`
 	Limit   float64   `json:"limit"`
-	Window  float64   `json:"window_seconds,omitempty"` // zero: for ever
+	Window  float64   `json:"window_seconds,omitempty"` // zero means without end
 	Act     string    `json:"act"`                      // "warn", "hold", "interrupt" or "stop"
-	Over    bool      `json:"over"`                     // it is used up, and the act in force
-	Unknown string    `json:"unknown,omitempty"`        // why more than Used may be used
-	Until   time.Time `json:"until,omitzero"`           // when it is not over any more, if nothing more is spent; zero: not over, or not by itself
-	Text    string    `json:"text"`                     // all that in one line
+	Over    bool      `json:"over"`                     // it is exceeded, and the action is active
+	Unknown string    `json:"unknown,omitempty"`        // why the real use may be higher than Used
+	Until   time.Time `json:"until,omitzero"`           // when it is not exceeded any more if nothing more is spent; zero if it is not exceeded, or does not end by itself
+	Text    string    `json:"text"`                     // the same as one line of text
 }
 
-// LiftRequest says whose budget is lifted.
+// LiftRequest selects whose budget is reset.
 type LiftRequest struct {
-	Who string `json:"who,omitempty"` // the session or agent that it is over for; empty: everybody
+	Who string `json:"who,omitempty"` // session or agent whose budget is exceeded; empty means all
 }
 
-// Usage returns what was spent.
+// Usage returns the usage that the request selects.
 func (c *Client) Usage(ctx context.Context, req UsageRequest) (Usage, error) {
 	query := url.Values{}
 	if req.By != "" {
@@ -100,13 +98,12 @@ func (c *Client) Usage(ctx context.Context, req UsageRequest) (Usage, error) {
 	return call[Usage](ctx, c, http.MethodGet, path, nil)
 }
 
-// Budgets returns how much of each budget is used.
+// Budgets returns the state of each budget.
 func (c *Client) Budgets(ctx context.Context) ([]Budget, error) {
 	return call[[]Budget](ctx, c, http.MethodGet, "/v1/budgets", nil)
 }
 
-// LiftBudget lets a budget begin again: what was spent until now does not count for it
-// any more.
+// LiftBudget resets a budget: earlier usage does not count for it any more.
 func (c *Client) LiftBudget(ctx context.Context, name string, req LiftRequest) (Done, error) {
 	return call[Done](ctx, c, http.MethodPost, "/v1/budgets/"+url.PathEscape(name)+"/lift", req)
 }

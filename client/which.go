@@ -1,10 +1,10 @@
 package client
 
-// Which says what a listing holds. The zero value is what is open.
+// Which selects the entries of a listing. The zero value selects open entries.
 type Which string
 
 // The choices.
 const (
 	OnlyOpen  Which = ""
-	WithEnded Which = "ended" // the recent ends too
+	WithEnded Which = "ended" // also entries that ended recently
 )
