@@ -11,27 +11,26 @@ import (
 	"time"
 )
 
-// Allowance is what a worker may decide by itself while its city does not answer: tools
-// that only read, for a while. Everything else is denied then. It is signed for one
-// run.
+// Allowance lists what a worker may decide itself while its city does not answer: for a limited
+// time, tools that only read. Everything else is then denied. It is signed for one run.
 type Allowance struct {
 	RunID string    `json:"run_id"`
 	Until time.Time `json:"until"` // in UTC, without fractions of a second
-	// Tools are the names of those that may be used, as they are.
+	// Tools are the exact names of the allowed tools.
 	Tools []string `json:"tools"`
-	// Except are texts in small letters: with an input, or a folder, in which one of them
-	// stands no tool may be used.
+	// Except are lower-case texts. If the input of a call or its directory contains one of them, no
+	// tool is allowed.
 	Except []string `json:"except,omitempty"`
 	// MAC is the base64url HMAC-SHA256 of the other members, by a key that is the
 	// HMAC-SHA256 of "allowance" by the run's token.
 	MAC string `json:"mac"`
 }
 
-// AllowanceLife is how long an allowance holds at most, whatever it says.
+// AllowanceLife is the longest time that an allowance is valid, whatever its Until is.
 const AllowanceLife = 10 * time.Minute
 
-// ErrAllowance reports an allowance that does not count.
-var ErrAllowance = errors.New("the allowance does not count")
+// ErrAllowance reports an allowance that is not valid.
+var ErrAllowance = errors.New("the allowance is not valid")
 
 // Sign returns the allowance signed with a run's token.
 func (s Allowance) Sign(token string) Allowance {
@@ -52,22 +51,23 @@ func (s Allowance) sum(token string) []byte {
 	return mac.Sum(nil)
 }
 
-// Check returns nil if the allowance was signed with the token, is of the run, and holds
-// at the time; else an error matching [ErrAllowance].
+// Check returns nil if the allowance was signed with the token, is for the run and is valid at the
+// time now. Otherwise it returns an error that matches [ErrAllowance].
 func (s Allowance) Check(token, run string, now time.Time) error {
 	mac, err := base64.RawURLEncoding.DecodeString(s.MAC)
 	switch {
 	case err != nil || token == "" || !hmac.Equal(mac, s.sum(token)):
 		return fmt.Errorf("%w: it is not signed with the run's token", ErrAllowance)
 	case s.RunID != run:
-		return fmt.Errorf("%w: it is that of another run", ErrAllowance)
+		return fmt.Errorf("%w: it is for another run", ErrAllowance)
 	case !now.Before(s.Until) || s.Until.Sub(now) > AllowanceLife:
-		return fmt.Errorf("%w: it holds until %s, and it is %s", ErrAllowance, s.Until, now)
+		return fmt.Errorf("%w: it is valid until %s, and now is %s", ErrAllowance, s.Until, now)
 	}
 	return nil
 }
 
-// Allows reports whether the allowance lets a call pass. It does not check the allowance.
+// Allows reports whether the allowance permits a call. It does not check whether the allowance is
+// valid.
 func (s Allowance) Allows(c Call) bool {
 	known := false
 	for _, tool := range s.Tools {
@@ -91,7 +91,7 @@ func (s Allowance) Allows(c Call) bool {
 	return !s.exceptsIn(input, 0)
 }
 
-// maxDepth bounds how deep an input is looked into; what is deeper is not allowed.
+// maxDepth is how many levels of an input are searched. A deeper input is not allowed.
 const maxDepth = 32
 
 func (s Allowance) exceptsIn(value any, depth int) bool {
@@ -117,7 +117,7 @@ func (s Allowance) exceptsIn(value any, depth int) bool {
 	return false
 }
 
-// excepts reports whether a text may name what is excepted: a pattern may name anything.
+// excepts reports whether a text contains an exception, or could match one because it is a pattern.
 func (s Allowance) excepts(text string) bool {
 	if strings.ContainsAny(text, "*?[{\x00") {
 		return true

@@ -17,60 +17,59 @@ import (
 )
 
 const (
-	// AuthorizeWithin bounds a call of [Client.Authorize] that has no earlier end: it is
-	// longer than a city asks a person. A hook gives it an earlier end, below the limit
-	// of its model provider, after which that would let the tool run.
+	// AuthorizeWithin is the limit of [Client.Authorize]. It is longer than the time that a city
+	// waits for a person. A hook must use a shorter limit, below that of its agent CLI, which would
+	// otherwise let the tool run.
 	AuthorizeWithin = 70 * time.Second
 
-	// reachWithin bounds how long an authorization looks for a city that cannot be
-	// reached: one that is being restarted is back by then.
+	// reachWithin is how long an authorization tries to reach the city. A city that restarts
+	// answers again in this time.
 	reachWithin = 3 * time.Second
 )
 
-// maxAnswer bounds one decoded answer.
+// maxAnswer is the maximum size of one decoded response, in bytes.
 const maxAnswer = 16 << 20
 
-// Client speaks to a city, for a worker or for one who directs workers. Set the
-// fields before the first use and do not change them afterwards; Token and one of
-// Socket and URL are required. Methods may be called concurrently and end with
-// ctx. An error of the city is a [*Problem].
+// Client sends requests to a city, for a worker or for a program that directs workers. Set the
+// fields before the first use and do not change them afterwards. Token and one of Socket and URL
+// are required. Methods may be called concurrently and return when ctx ends. An error of the city
+// is a [*Problem].
 //
-// What a worker reports ([Client.Report], [Client.Ack], [Client.Telemetry],
-// [Client.Interaction], [Client.ReportHealth], [Client.Prove]) is repeated until the city
-// has it or ctx ends: a city may be restarted at any time. All of it may be repeated.
+// Reports of a worker ([Client.Report], [Client.Ack], [Client.Telemetry], [Client.Interaction],
+// [Client.ReportHealth], [Client.Prove]) are sent again until the city has received them or ctx
+// ends, because a city may restart at any time. A repeated report is harmless.
 type Client struct {
-	Socket string // the path of the city's socket
-	URL    string // "http://127.0.0.1:PORT", where no socket can be had
-	Token  string // the run's, from GC_WORKER_TOKEN
-	RunID  string // from GC_RUN_ID; put into bodies that have none
+	Socket string // path of the city's socket
+	URL    string // "http://127.0.0.1:PORT", if no socket is available
+	Token  string // token of the run, from GC_WORKER_TOKEN
+	RunID  string // id of the run, from GC_RUN_ID; used in requests without one
 
 	once  sync.Once
 	http  *http.Client
-	token atomic.Pointer[string] // the newest, once the city has sent one
+	token atomic.Pointer[string] // the newest token that the city has sent, or nil
 	inbox inbox
 
-	allowance atomic.Pointer[Allowance] // what counts while the city does not answer; nil: nothing
+	allowance atomic.Pointer[Allowance] // the valid allowance for when the city does not answer, or nil
 }
 
 // Close closes idle connections. The client can be used again afterwards.
 func (c *Client) Close() { c.transport().CloseIdleConnections() }
 
-// Report reports a transition. Times and run are filled in.
+// Report reports a transition that happens now. It sets the run.
 func (c *Client) Report(ctx context.Context, event Transition, detail Detail) error {
 	return c.ReportAt(ctx, event, time.Now(), detail)
 }
 
-// ReportAt reports a transition that happened at a time. The run is filled in.
+// ReportAt reports a transition that happened at the given time. It sets the run.
 func (c *Client) ReportAt(ctx context.Context, event Transition, at time.Time, detail Detail) error {
 	body := Lifecycle{Event: event, RunID: c.RunID, Timestamp: at, Metadata: detail}
 	_, err := sendReport[LifecycleAnswer](ctx, c, "/lifecycle", body)
 	return err
 }
 
-// Authorize asks whether a tool may be used. The answer is no whenever there is an
-// error, and Reason then says why; a caller that looks at Allowed alone is safe. It
-// ends with ctx, and by [AuthorizeWithin]; the city gives up asking a person shortly
-// before.
+// Authorize asks whether a tool may be used. After any error the decision is a denial with a
+// Reason, so a caller may look at Allowed only. It returns when ctx ends, and after
+// [AuthorizeWithin] at the latest. The city stops waiting for a person shortly before.
 func (c *Client) Authorize(ctx context.Context, req Call) (Decision, error) {
 	ctx, cancel := context.WithTimeout(ctx, AuthorizeWithin)
 	defer cancel()
@@ -80,9 +79,9 @@ func (c *Client) Authorize(ctx context.Context, req Call) (Decision, error) {
 	}
 	known := c.allowance.Load()
 	req.Allowance = known == nil || time.Until(known.Until) < AllowanceLife/2
-	passes := known != nil && !req.Ask && time.Now().Before(known.Until) && known.RunID == req.RunID && known.Allows(req)
+	permitted := known != nil && !req.Ask && time.Now().Before(known.Until) && known.RunID == req.RunID && known.Allows(req)
 	asking := ctx
-	if passes { // it is not worth a longer wait
+	if permitted { // with an allowance, a longer wait is not useful
 		short, stop := context.WithTimeout(ctx, reachWithin)
 		defer stop()
 		asking = short
@@ -90,7 +89,7 @@ func (c *Client) Authorize(ctx context.Context, req Call) (Decision, error) {
 	reach, stop := context.WithTimeout(ctx, reachWithin)
 	defer stop()
 	d, err := again(reach, func() (Decision, error) { return call[Decision](asking, c, http.MethodPost, "/authorize", req) })
-	if err != nil && passes && unanswered(err) && !errors.Is(ctx.Err(), context.Canceled) && time.Now().Before(known.Until) {
+	if err != nil && permitted && unanswered(err) && !errors.Is(ctx.Err(), context.Canceled) && time.Now().Before(known.Until) {
 		return Decision{Allowed: true, Effect: Allow, Rule: RuleAllowance, Reason: "the city does not answer; this tool only reads: " + err.Error()}, nil
 	}
 	if err != nil {
@@ -106,35 +105,34 @@ func (c *Client) Authorize(ctx context.Context, req Call) (Decision, error) {
 	return d, nil
 }
 
-// RuleAllowance is the rule of a decision that the client has made by an [Allowance].
+// RuleAllowance is the rule of a decision that the client made with an [Allowance].
 const RuleAllowance = "allowance"
 
-// setAllowance keeps a allowance that counts. One that does not is as none.
+// setAllowance stores a valid allowance and ignores any other.
 func (c *Client) setAllowance(s *Allowance) {
 	if s != nil && s.Check(c.credential(), c.RunID, time.Now()) == nil {
 		c.allowance.Store(s)
 	}
 }
 
-// unanswered reports whether an error says nothing about the call: the city was not
-// reached, cannot decide, or sent an answer that is not understood. A refusal is
-// none.
+// unanswered reports whether the city made no decision: it was not reached, was unavailable, or
+// sent an answer that cannot be decoded. A refusal is a decision.
 func unanswered(err error) bool {
 	_, answered := errors.AsType[*Problem](err)
 	return !answered || errors.Is(err, ErrUnavailable) || errors.Is(err, ErrTimeout)
 }
 
-// Prove asks for the canary, as a worker does before its first prompt: it shows the city
-// that the worker asks before it uses a tool. A city with a guard gives it no work
-// otherwise. An error says that nothing is proved. No tool waits for the answer, so Prove waits longer
-// than [Client.Authorize] for a city that cannot be reached: until ctx ends.
+// Prove sends the canary call, as a worker must do before its first prompt. It shows the city that
+// the worker asks before it uses a tool; without it a city with a guard gives the worker no work.
+// An error means that nothing is proved. No tool waits for the answer, so Prove tries to reach the
+// city until ctx ends, longer than [Client.Authorize].
 func (c *Client) Prove(ctx context.Context) error {
 	d, err := again(ctx, func() (Decision, error) { return c.Authorize(ctx, Call{Tool: Canary}) })
 	switch {
 	case err != nil:
-		return fmt.Errorf("the guard is not proved: %w", err)
+		return fmt.Errorf("cannot prove the guard: %w", err)
 	case d.Allowed || d.Rule != Canary:
-		return fmt.Errorf("the guard is not proved: the city does not know the tool %s", Canary)
+		return fmt.Errorf("cannot prove the guard: the city does not know the tool %s", Canary)
 	}
 	return nil
 }
@@ -144,7 +142,7 @@ func (c *Client) Telemetry(ctx context.Context, events ...TelemetryEvent) (Telem
 	return sendReport[TelemetryAnswer](ctx, c, "/telemetry", Telemetry{RunID: c.RunID, Events: events})
 }
 
-// Interaction reports a question, or its end, and returns the city's name for it.
+// Interaction reports a question or its end, and returns the city's id for it.
 func (c *Client) Interaction(ctx context.Context, q Interaction) (InteractionAnswer, error) {
 	q.RunID = orElse(q.RunID, c.RunID)
 	return sendReport[InteractionAnswer](ctx, c, "/interaction", q)
@@ -157,8 +155,8 @@ func (c *Client) ReportHealth(ctx context.Context, h Health) error {
 	return err
 }
 
-// Ack acknowledges a message. If the message comes again, the last
-// acknowledgement is repeated for it.
+// Ack acknowledges a message. If the message arrives again, the client repeats the last
+// acknowledgment.
 func (c *Client) Ack(ctx context.Context, a Ack) error {
 	a.RunID = orElse(a.RunID, c.RunID)
 	c.inbox.recordAck(a)
@@ -166,8 +164,8 @@ func (c *Client) Ack(ctx context.Context, a Ack) error {
 	return err
 }
 
-// Prompt sends an agent a message. With wait, which is "submitted" or "consumed",
-// it answers when it has come so far or has ended otherwise.
+// Prompt sends a prompt to an agent. If wait is "submitted" or "consumed", it returns when the
+// prompt has this state or has ended with another one.
 func (c *Client) Prompt(ctx context.Context, p Prompt, wait Progress) (PromptAnswer, error) {
 	path := "/prompt"
 	if wait != "" {
@@ -176,36 +174,36 @@ func (c *Client) Prompt(ctx context.Context, p Prompt, wait Progress) (PromptAns
 	return call[PromptAnswer](ctx, c, http.MethodPost, path, p)
 }
 
-// Context returns an agent sections of context.
+// Context sends sections of context to an agent.
 func (c *Client) Context(ctx context.Context, sections Context) (ContextAnswer, error) {
 	return call[ContextAnswer](ctx, c, http.MethodPost, "/context", sections)
 }
 
-// ClaimContext fetches, for an agent CLI's hook, the context that the agent is to
-// receive at a beginning; no sections are nothing. A repetition with the same ID
-// gets the same.
+// ClaimContext returns, for an agent CLI's hook, the context that the agent must receive now, at
+// the beginning of a conversation or after a compaction. It may have no sections. A repetition with
+// the same ID returns the same.
 func (c *Client) ClaimContext(ctx context.Context, claim ContextClaim) (Context, error) {
 	claim.RunID = orElse(claim.RunID, c.RunID)
 	return sendReport[Context](ctx, c, "/context/claim", claim)
 }
 
-// Identity returns an agent its identity and credentials.
+// Identity sends identity and credentials to an agent.
 func (c *Client) Identity(ctx context.Context, id Identity) (IdentityAnswer, error) {
 	return call[IdentityAnswer](ctx, c, http.MethodPost, "/identity", id)
 }
 
-// Interrupt ends an agent's turn, and answers when that is confirmed.
+// Interrupt ends an agent's turn, and returns when the end is confirmed.
 func (c *Client) Interrupt(ctx context.Context, i Interrupt) (InterruptAnswer, error) {
 	return call[InterruptAnswer](ctx, c, http.MethodPost, "/interrupt", i)
 }
 
-// Health asks how a run is.
+// Health returns the condition of a run.
 func (c *Client) Health(ctx context.Context, run string) (Health, error) {
 	return call[Health](ctx, c, http.MethodGet, "/health?run_id="+url.QueryEscape(run), nil)
 }
 
-// Events returns what was recorded after the cursor, oldest first, at most 1,000 of them, of one run or,
-// for a caller that may see them, of all.
+// Events returns at most 1,000 recorded events after the cursor, oldest first. If run is empty, it
+// returns the events of all runs that the caller may see.
 func (c *Client) Events(ctx context.Context, run string, after uint64) ([]Event, error) {
 	q := url.Values{"after": {fmt.Sprint(after)}}
 	if run != "" {
@@ -229,14 +227,14 @@ func (c *Client) transport() *http.Client {
 				return (&net.Dialer{}).DialContext(ctx, "unix", c.Socket)
 			}
 		}
-		// A city never sends anybody elsewhere: what does is no city.
-		stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-		c.http = &http.Client{Transport: t, CheckRedirect: stay}
+		// A city never redirects. A server that redirects is not a city.
+		refuse := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		c.http = &http.Client{Transport: t, CheckRedirect: refuse}
 	})
 	return c.http
 }
 
-// credential returns the token that holds now.
+// credential returns the current token.
 func (c *Client) credential() string {
 	if t := c.token.Load(); t != nil {
 		return *t
@@ -244,12 +242,12 @@ func (c *Client) credential() string {
 	return c.Token
 }
 
-// sendReport sends a report until the city has it.
+// sendReport sends a report until the city has received it or ctx ends.
 func sendReport[T any](ctx context.Context, c *Client, path string, body any) (T, error) {
 	return again(ctx, func() (T, error) { return call[T](ctx, c, http.MethodPost, path, body) })
 }
 
-// again does something until it succeeds, fails for a reason that stays, or ctx ends.
+// again calls do until it succeeds, fails with a permanent error, or ctx ends.
 func again[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		answer, err := do()
@@ -259,8 +257,8 @@ func again[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	}
 }
 
-// isTransient reports whether an error may be gone the next time: the city is not there,
-// or says so.
+// isTransient reports whether a request may succeed later: the city did not answer, or was
+// unavailable.
 func isTransient(err error) bool {
 	if errors.Is(err, ErrUnavailable) {
 		return true
@@ -271,7 +269,7 @@ func isTransient(err error) bool {
 
 var errUnreached = errors.New("the city does not answer")
 
-// sleep waits; false if ctx ends first.
+// sleep waits for the pause. It returns false if ctx ends first.
 func sleep(ctx context.Context, pause time.Duration) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -283,7 +281,7 @@ func sleep(ctx context.Context, pause time.Duration) bool {
 	}
 }
 
-// call sends one request and decodes the answer; one without a body is T's zero.
+// call sends one request and decodes the response. A response without a body is T's zero value.
 func call[T any](ctx context.Context, c *Client, method, path string, body any) (T, error) {
 	var answer T
 	res, err := c.send(ctx, method, path, body, nil)
@@ -296,7 +294,7 @@ func call[T any](ctx context.Context, c *Client, method, path string, body any) 
 	}
 	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	if err != nil {
-		return answer, fmt.Errorf("%w: its answer to %s %s broke off: %w", errUnreached, method, path, err)
+		return answer, fmt.Errorf("%w: its answer to %s %s is incomplete: %w", errUnreached, method, path, err)
 	}
 	if err := json.Unmarshal(text, &answer); err != nil {
 		var none T
@@ -305,7 +303,7 @@ func call[T any](ctx context.Context, c *Client, method, path string, body any) 
 	return answer, nil
 }
 
-// send returns the answer if it is a success; the caller closes its body.
+// send sends a request and returns the response if it is a success. The caller must close its body.
 func (c *Client) send(ctx context.Context, method, path string, body any, header map[string]string) (*http.Response, error) {
 	var content io.Reader
 	if body != nil {
@@ -337,12 +335,12 @@ func (c *Client) send(ctx context.Context, method, path string, body any, header
 	return nil, readProblem(res)
 }
 
-// readProblem reads the error of an answer. One that is no problem document gets
-// the code of its HTTP status.
+// readProblem returns the error of a response. If the response is not a problem document, the error
+// has the code of its HTTP status.
 func readProblem(res *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
 	if err != nil {
-		return fmt.Errorf("%w: its error %d broke off: %w", errUnreached, res.StatusCode, err)
+		return fmt.Errorf("%w: its error %d is incomplete: %w", errUnreached, res.StatusCode, err)
 	}
 	p := &Problem{}
 	if json.Unmarshal(body, p) == nil && p.Code != "" {
@@ -359,7 +357,7 @@ func readProblem(res *http.Response) error {
 	return p
 }
 
-// final reports whether trying again cannot help.
+// final reports whether another attempt cannot help.
 func final(err error) bool {
 	return errors.Is(err, ErrUnauthorized) || errors.Is(err, ErrForbidden) || errors.Is(err, ErrFenced) || errors.Is(err, ErrInvalid)
 }

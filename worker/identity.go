@@ -11,21 +11,21 @@ type Identity struct {
 	SessionID   string            `json:"session_id,omitempty"`
 	Credentials *Credentials      `json:"credentials,omitempty"`
 	Env         map[string]string `json:"env,omitempty"`
-	// Token is the run's new token for this API, from the city alone: the worker uses it
-	// from now on, and acknowledges when it does. [Client] uses it by itself.
+	// Token is the run's new token for this API. Only the city sets it. The worker must use it from
+	// now on and acknowledge that. [Client] does this itself.
 	Token Secret `json:"token,omitempty"`
 }
 
-// Credentials are what the agent shows to its model. They are in memory only: no
-// side stores or logs them.
+// Credentials are the agent's credentials for its model. Both sides keep them in memory only and
+// never store or log them.
 type Credentials struct {
 	Type      string     `json:"type"` // "api_key", "oauth" or "token"
 	Value     Secret     `json:"value"`
-	Account   string     `json:"account,omitempty"` // whose they are, for people
+	Account   string     `json:"account,omitempty"` // name of the account, for people
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 }
 
-// Secret is a value that formats as stars. It goes over the wire as it is.
+// Secret is a value that is formatted as stars. In JSON it is unchanged.
 type Secret string
 
 // String returns stars.
@@ -37,5 +37,5 @@ func (Secret) GoString() string { return "***" }
 // IdentityAnswer is the answer to POST /identity.
 type IdentityAnswer struct {
 	Accepted bool   `json:"accepted"`
-	ID       string `json:"id,omitempty"` // of the message to the worker; empty if it has none to apply it
+	ID       string `json:"id,omitempty"` // id of the message to the worker; empty if no worker can apply it
 }

@@ -32,13 +32,13 @@ var (
 	errEnd  = errors.New("the run has ended")
 )
 
-// Messages returns what the city has for this run, for as long as ctx and the run
-// last. It connects again after a failure, and goes on behind what it has yielded.
-// A message that the city sends again, because it does not know how far it has come,
-// is not yielded again by this client; another process of the run may get one that its
-// predecessor had, with the same ID. It ends without an error when the run has ended,
-// and with one if the city will not have this worker ([ErrUnauthorized], [ErrFenced],
-// ...); while the city cannot be reached it keeps trying. It is for one reader at a time.
+// Messages returns the messages of the city for this run, until ctx or the run ends. It connects
+// again after a failure and continues after the last message. If the city sends a message again
+// because it has no acknowledgment, this client does not yield it a second time. Another process of
+// the run may get a message, with the same ID, that an earlier process had. The sequence ends
+// without an error when the run has ended, and with an error if the city refuses this worker
+// ([ErrUnauthorized], [ErrFenced] and others). While the city cannot be reached it keeps trying.
+// Only one reader may use it at a time.
 func (c *Client) Messages(ctx context.Context) iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
 		s := &messages{client: c, yield: yield}
@@ -48,11 +48,11 @@ func (c *Client) Messages(ctx context.Context) iter.Seq2[Message, error] {
 	}
 }
 
-// messages is one reader's way through the stream. It is used by one goroutine.
+// messages is one reader of the stream. Only one goroutine uses it.
 type messages struct {
 	client *Client
 	last   uint64
-	news   bool // something was yielded since the last connection began
+	news   bool // a message was yielded on this connection
 	yield  func(Message, error) bool
 }
 
@@ -64,10 +64,10 @@ func (s *messages) follow(ctx context.Context) error {
 		err := s.read(ctx)
 		switch {
 		case errors.Is(err, errLeft), errors.Is(err, errEnd), ctx.Err() != nil:
-			return nil //nolint:nilerr // the reader has left, or the city has ended the stream
+			return nil //nolint:nilerr // the caller has left the loop, or the city has ended the stream
 		case final(err):
 			return err
-		case s.news, time.Since(began) > longPause: // one that breaks at once is not tried again at once
+		case s.news, time.Since(began) > longPause: // a connection that breaks at once is tried again only after a pause
 			pause = firstPause
 		}
 		if !sleep(ctx, pause) {
@@ -77,7 +77,7 @@ func (s *messages) follow(ctx context.Context) error {
 	}
 }
 
-// read reads one connection to its end, which is always an error.
+// read reads one connection until it ends. It always returns an error.
 func (s *messages) read(parent context.Context) error {
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
@@ -95,7 +95,7 @@ func (s *messages) read(parent context.Context) error {
 	return s.parse(ctx, pulse{res.Body, func() { silence.Reset(streamSilence) }})
 }
 
-// pulse is a body that reports each read: a long message may come slowly.
+// pulse is a body that calls alive at each read, because a long message may arrive slowly.
 type pulse struct {
 	io.Reader
 	alive func()
@@ -153,7 +153,7 @@ func (s *messages) dispatch(ctx context.Context, kind string, data []byte) error
 		s.last = max(gap.Next, 1) - 1
 		return nil
 	case LaggedEvent:
-		return fmt.Errorf("the city cut the stream off: %w", io.ErrUnexpectedEOF)
+		return fmt.Errorf("the city closed the stream because this reader was too slow: %w", io.ErrUnexpectedEOF)
 	case EndEvent:
 		return errEnd
 	}
@@ -162,7 +162,7 @@ func (s *messages) dispatch(ctx context.Context, kind string, data []byte) error
 		return fmt.Errorf("cannot read a message: %w", err)
 	}
 	s.last = m.Seq
-	if taken, err := s.client.applyToken(ctx, m); taken || err != nil {
+	if done, err := s.client.applyToken(ctx, m); done || err != nil {
 		return err
 	}
 	if ack, seen := s.client.inbox.add(m.ID); seen {
@@ -178,12 +178,11 @@ func (s *messages) dispatch(ctx context.Context, kind string, data []byte) error
 	return nil
 }
 
-// applyToken uses a new token from now on. It reports whether the message held nothing
-// else.
+// applyToken uses a new token from now on. It returns true if the message contained nothing else.
 func (c *Client) applyToken(ctx context.Context, m Message) (bool, error) {
 	var id Identity
 	if m.Kind != IdentityMessage || json.Unmarshal(m.Data, &id) != nil || id.Token == "" {
-		return false, nil //nolint:nilerr // what has no token that we can read is left to the reader
+		return false, nil //nolint:nilerr // the reader gets a message without a readable token
 	}
 	token := string(id.Token)
 	c.token.Store(&token)
@@ -193,18 +192,18 @@ func (c *Client) applyToken(ctx context.Context, m Message) (bool, error) {
 	return true, c.Ack(ctx, Ack{ID: m.ID, State: Consumed})
 }
 
-// maxInbox is how many messages are remembered.
+// maxInbox is the maximum number of remembered messages.
 const maxInbox = 4096
 
-// inbox knows which messages have come, and what was last said of them. The zero
-// value is empty.
+// inbox remembers the received messages and their last acknowledgments. The zero value is empty.
 type inbox struct {
 	mu    sync.Mutex
 	acks  map[string]Ack
 	order []string
 }
 
-// add records a message; seen says that it has come before.
+// add records a message. seen reports that it was received before; ack is then its last
+// acknowledgment.
 func (b *inbox) add(id string) (ack Ack, seen bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -222,7 +221,7 @@ func (b *inbox) add(id string) (ack Ack, seen bool) {
 	return Ack{}, false
 }
 
-// recordAck keeps the last acknowledgement of a message that has come.
+// recordAck stores the last acknowledgment of a received message.
 func (b *inbox) recordAck(a Ack) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -6,31 +6,31 @@ import (
 	"strings"
 )
 
-// The sentinels of the worker API, the same on both sides of the wire.
+// The sentinel errors of the worker API. They are the same on both sides of the connection.
 var (
-	// ErrUnauthorized reports a missing, unknown or dead token.
+	// ErrUnauthorized reports a missing, unknown or expired token.
 	ErrUnauthorized = errors.New("unauthorized")
-	// ErrForbidden reports a token that may not do this: it is another run's, or
-	// the caller is not allowed to direct agents.
+	// ErrForbidden reports a token that does not permit the request: it belongs to another run, or
+	// the caller may not direct agents.
 	ErrForbidden = errors.New("forbidden")
-	// ErrFenced reports an instance whose place another one has taken. The worker ends.
+	// ErrFenced reports that another instance has replaced this one. The worker must exit.
 	ErrFenced = errors.New("fenced out")
 	// ErrNotFound reports a run, message or question that does not exist.
 	ErrNotFound = errors.New("not found")
-	// ErrInvalid reports a body that can never be accepted as it is.
+	// ErrInvalid reports a body that can never be accepted without a change.
 	ErrInvalid = errors.New("invalid request")
 	// ErrTooLarge reports a body over its limit.
 	ErrTooLarge = errors.New("too large")
-	// ErrRefused reports what cannot be done now; nothing was done.
+	// ErrRefused reports a request that is not possible in the current state. Nothing was done.
 	ErrRefused = errors.New("refused")
-	// ErrTimeout reports a wait that ended first. What was asked for may still happen.
+	// ErrTimeout reports a wait that ended first. The requested operation may still happen.
 	ErrTimeout = errors.New("timed out")
-	// ErrUnavailable reports that the city cannot do its part now. Ask again; for
-	// an authorization it means no.
+	// ErrUnavailable reports that the city cannot process the request now. Try again. For an
+	// authorization it means a denial.
 	ErrUnavailable = errors.New("unavailable")
 )
 
-// Code is what a sentinel is on the wire.
+// Code is the stable code of a sentinel error.
 type Code struct {
 	Err    error
 	Code   string
@@ -53,8 +53,8 @@ func Codes() []Code {
 	}
 }
 
-// Problem is an error on the wire: an RFC 9457 problem document. It matches the
-// sentinel of its code.
+// Problem is an RFC 9457 problem document: an error as it is sent. It matches the sentinel error of
+// its code.
 type Problem struct { //nolint:errname // RFC 9457 calls it a problem
 	Type   string `json:"type"` // "urn:gascity:worker:" and the code
 	Title  string `json:"title"`
@@ -63,13 +63,13 @@ type Problem struct { //nolint:errname // RFC 9457 calls it a problem
 	Code   string `json:"code"`
 }
 
-// ProblemOf returns the problem document for err, which is not nil. An error
-// without a sentinel becomes "internal", and its text stays here.
+// ProblemOf returns the problem document for err, which must not be nil. For an error without a
+// sentinel error the code is "internal", and the text of err is not included.
 func ProblemOf(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
 	}
-	p := &Problem{Title: "Internal error", Status: http.StatusInternalServerError, Code: "internal", Detail: "the city failed; its log says why"}
+	p := &Problem{Title: "Internal error", Status: http.StatusInternalServerError, Code: "internal", Detail: "the city failed; see the log of its controller"}
 	for _, row := range Codes() {
 		if errors.Is(err, row.Err) {
 			p.Title, p.Status, p.Code, p.Detail = row.Title, row.Status, row.Code, err.Error()
@@ -87,7 +87,7 @@ func (p *Problem) Error() string {
 	return strings.ToLower(p.Title)
 }
 
-// Is reports whether target is the sentinel of the problem's code.
+// Is reports whether target is the sentinel error of the problem's code.
 func (p *Problem) Is(target error) bool {
 	for _, row := range Codes() {
 		if row.Code == p.Code && row.Err == target {

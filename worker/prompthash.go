@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// PromptHash names a prompt by its words, see [Detail.PromptHash]: agent CLIs change the
-// white space of what is pasted. A text without words has no name.
+// PromptHash returns the hash of a prompt's words: the SHA-256, in hexadecimal digits, of its words
+// with one space between them. So it does not depend on white space, which agent CLIs change in a
+// pasted text. It returns "" for a text without words. See [Detail.PromptHash].
 func PromptHash(text string) string {
 	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\n\v\f\r", r) })
 	if len(words) == 0 {

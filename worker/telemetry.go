@@ -5,17 +5,17 @@ import "time"
 // EventType is the kind of a telemetry event.
 type EventType string
 
-// The kinds of telemetry events. A city records one that it does not know, with
+// The kinds of telemetry events. A city also records an event of unknown kind, with
 // its usage.
 const (
 	TurnComplete       EventType = "turn_complete"       // a turn has ended; usage of one response of the model
 	ToolUsed           EventType = "tool_used"           // a tool has run
-	RateLimited        EventType = "rate_limited"        // a limit; Until says when it ends, if that is known
+	RateLimited        EventType = "rate_limited"        // a limit was reached; Until is its end, if known
 	ContextPressure    EventType = "context_pressure"    // ContextUsage has changed
 	Compacted          EventType = "compacted"           // the conversation was compacted; a new epoch
-	CredentialExpiring EventType = "credential_expiring" // Until says when
-	Plan               EventType = "plan"                // Message has the steps that the agent means to take, one on each line
-	ModeChanged        EventType = "mode"                // Message is the mode that the agent works in from now on
+	CredentialExpiring EventType = "credential_expiring" // Until is the time
+	Plan               EventType = "plan"                // Message has the agent's planned steps, one on each line
+	ModeChanged        EventType = "mode"                // Message is the agent's new mode
 	Failure            EventType = "error"               // the model or the runtime failed
 )
 
@@ -25,23 +25,24 @@ type Telemetry struct {
 	Events []TelemetryEvent `json:"events"`
 }
 
-// TelemetryEvent is one event. It is recorded once for each (run, MessageID); a
-// later report of the same one replaces the earlier.
+// TelemetryEvent is one event. It is recorded once for each pair of run and MessageID; a later
+// report of the same event replaces the earlier one.
 type TelemetryEvent struct {
 	Type      EventType `json:"type"`
 	Timestamp time.Time `json:"timestamp"`
-	// MessageID names the response of the model, as the model provider does. Without one the
-	// event counts by its content.
+	// MessageID is the model provider's id of the response. Without it, events with the same
+	// content are the same event.
 	MessageID string `json:"message_id,omitempty"`
-	// PromptID names, for [TurnComplete], the message of the prompt that the turn has
-	// worked on: that is [Consumed] by it, as by an acknowledgement.
+	// PromptID is, for [TurnComplete], the id of the prompt that the turn worked on. That prompt
+	// becomes [Consumed], as by an acknowledgment.
 	PromptID     string     `json:"prompt_id,omitempty"`
 	Usage        *Usage     `json:"usage,omitempty"`
 	ToolsCalled  []ToolCall `json:"tools_called,omitempty"`
 	Until        *time.Time `json:"until,omitempty"`
 	ContextUsage *float64   `json:"context_usage,omitempty"`
-	Message      string     `json:"message,omitempty"` // of an error, for people
-	// Retry says, for [Failure], that the agent repeats the request; nil: the turn failed.
+	Message      string     `json:"message,omitempty"` // text of an error, for people
+	// Retry reports, for [Failure], that the agent repeats the request. Nil means that the turn
+	// failed.
 	Retry   *Retry   `json:"retry,omitempty"`
 	History *History `json:"history,omitempty"`
 }
@@ -49,12 +50,12 @@ type TelemetryEvent struct {
 // Retry is a request to the model that failed and is repeated.
 type Retry struct {
 	Attempt int        `json:"attempt,omitempty"`
-	Of      int        `json:"of,omitempty"`   // attempts after which the agent gives up; 0: not known
-	Next    *time.Time `json:"next,omitempty"` // when it is repeated; nil: not known
+	Of      int        `json:"of,omitempty"`   // attempts after which the agent gives up; 0 if unknown
+	Next    *time.Time `json:"next,omitempty"` // when it is repeated; nil if unknown
 }
 
-// Usage is what one response of the model took. Nil is unknown, which is not
-// zero. The buckets do not overlap unless Semantics says so.
+// Usage is the token usage of one response of the model. Nil means unknown, which is not zero. The
+// counts do not overlap unless Semantics says so.
 type Usage struct {
 	InputTokens         *int64   `json:"input_tokens,omitempty"`
 	OutputTokens        *int64   `json:"output_tokens,omitempty"`
@@ -62,23 +63,23 @@ type Usage struct {
 	CacheCreationTokens *int64   `json:"cache_creation_tokens,omitempty"`
 	ReasoningTokens     *int64   `json:"reasoning_tokens,omitempty"`
 	Model               string   `json:"model,omitempty"`
-	Provider            string   `json:"provider,omitempty"` // who serves the model, as gen_ai.provider.name of OpenTelemetry has it
+	Provider            string   `json:"provider,omitempty"` // who serves the model, as gen_ai.provider.name of OpenTelemetry
 	CostUSD             *float64 `json:"cost_usd,omitempty"` // as the source computed it
-	// Semantics says how the model provider counts: empty is disjoint buckets.
+	// Semantics is how the model provider counts; empty means [Disjoint].
 	Semantics Semantics `json:"semantics,omitempty"`
-	// Source is where the numbers come from: "vendor", "transcript" or "estimate".
-	// Empty is model provider.
+	// Source is the origin of the numbers: "vendor", "transcript" or "estimate". Empty means
+	// "vendor", the model provider.
 	Source string `json:"source,omitempty"`
 }
 
-// Semantics names a way of counting tokens.
+// Semantics is a way of counting tokens.
 type Semantics string
 
 // The ways of counting.
 const (
-	Disjoint       Semantics = "disjoint"        // each token is in one bucket
-	CacheInInput   Semantics = "cache_in_input"  // input_tokens counts the tokens read from the cache too
-	ThinkingInside Semantics = "thinking_inside" // as cache_in_input, and output_tokens counts reasoning too
+	Disjoint       Semantics = "disjoint"        // each token is in one count
+	CacheInInput   Semantics = "cache_in_input"  // input_tokens includes tokens that were read from the cache
+	ThinkingInside Semantics = "thinking_inside" // like cache_in_input, and output_tokens includes reasoning
 )
 
 // ToolCall is one use of a tool.
@@ -86,11 +87,10 @@ type ToolCall struct {
 	Name       string `json:"name"`
 	Success    bool   `json:"success"`
 	DurationMS int64  `json:"duration_ms"`
-	CallID     string `json:"call_id,omitempty"` // as in [Call.ID]: shows a tool that ran after it was denied
+	CallID     string `json:"call_id,omitempty"` // id as in [Call.ID]; it shows when a tool ran although it was denied
 }
 
-// History says where the conversation can be read: a file, and where the turn
-// stands in it.
+// History is where the conversation can be read: a file, and the position of the turn in it.
 type History struct {
 	Path   string `json:"path"`
 	Offset int64  `json:"offset,omitempty"` // in bytes
@@ -100,5 +100,5 @@ type History struct {
 // TelemetryAnswer is the answer to POST /telemetry.
 type TelemetryAnswer struct {
 	Recorded int `json:"recorded"` // events that were new or changed something
-	Known    int `json:"known"`    // events that were there already
+	Known    int `json:"known"`    // events that were recorded already
 }

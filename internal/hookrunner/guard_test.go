@@ -169,7 +169,7 @@ func TestNothingRunsWhenTheGuardFails(t *testing.T) {
 		{what: "the city is dead", env: func(env []string) []string { return append(env, "GC_WORKER_SOCKET="+gone) }, want: "no such file"},
 		{what: "the city hangs", serve: hang, want: "deadline"},
 		{what: "the city cuts the line", serve: cut, want: "does not answer"},
-		{what: "the city breaks off", serve: half, want: "broke off"},
+		{what: "the city breaks off", serve: half, want: "is incomplete"},
 		{what: "the city talks garbage", serve: decision("<html>"), want: "cannot read"},
 		{what: "the city says nothing", serve: decision(""), want: "cannot read"},
 		{what: "the city says null", serve: decision("null"), want: "does not allow"},
