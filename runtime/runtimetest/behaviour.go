@@ -6,55 +6,53 @@ import (
 	"gascity/runtime"
 )
 
-// Behaviour is what a case wants the fake agent to be like. The zero value is a
-// well-behaved one: it prints a banner and its input box, takes prompts,
-// records each in its ledger, works a moment, prints its answer, which has the
-// prompt's first line in it, and is ready again.
+// Behaviour configures the fake agent of a case. The zero value behaves well: it prints a banner
+// and its input box, accepts prompts, records each in its ledger, works for a moment, prints its
+// answer, which contains the prompt's first line, and is ready again.
 type Behaviour struct {
 	// Say is printed, one line for each element, before the agent draws anything.
 	Say []string `json:"say,omitempty"`
-	// ExitAfter makes it end by itself that long after its start with ExitCode,
-	// and print LastWords on standard error.
+	// ExitAfter makes the agent exit this long after its start, with ExitCode, and print LastWords
+	// on standard error.
 	ExitAfter time.Duration `json:"exit_after,omitempty"`
 	ExitCode  int           `json:"exit_code,omitempty"`
 	LastWords string        `json:"last_words,omitempty"`
-	// Hang makes it live and never become ready.
+	// Hang makes the agent run and never become ready.
 	Hang bool `json:"hang,omitempty"`
 	// SlowStart is the time from its start to its input box.
 	SlowStart time.Duration `json:"slow_start,omitempty"`
-	// Turn is how long it works on a prompt. Ctrl-C or SIGINT cuts the turn off.
+	// Turn is how long the agent works on a prompt. Ctrl-C or SIGINT ends the turn.
 	Turn time.Duration `json:"turn,omitempty"`
 	// IgnoreTerm makes it ignore SIGTERM and SIGHUP.
 	IgnoreTerm bool `json:"ignore_term,omitempty"`
-	// SpawnSetsid makes it start a child in a session of its own, SpawnDaemon one
-	// that is re-parented. They ignore SIGTERM and SIGHUP, live for ever and are
-	// recorded.
+	// SpawnSetsid makes the agent start a child in a session of its own, SpawnDaemon a child that
+	// gets another parent. The children ignore SIGTERM and SIGHUP, run without end and are recorded
+	// in the ledger.
 	SpawnSetsid bool `json:"spawn_setsid,omitempty"`
 	SpawnDaemon bool `json:"spawn_daemon,omitempty"`
 	// PrintEnv makes it write its environment, NUL-separated, to Agent.Env.
 	PrintEnv bool `json:"print_env,omitempty"`
-	// Dialog makes it show, before its input box, a dialog that the driver
-	// under test knows, with the refusing option preselected. Refusing it, or a
-	// bare Enter, ends the agent.
+	// Dialog makes the agent show, before its input box, a dialog that the driver under test knows.
+	// The refusing option is highlighted. The agent exits if that option is selected, also by Enter
+	// alone.
 	Dialog bool `json:"dialog,omitempty"`
-	// IgnoreFirstEnter makes it lose the first Enter after its start.
+	// IgnoreFirstEnter makes the agent ignore the first Enter after its start.
 	IgnoreFirstEnter bool `json:"ignore_first_enter,omitempty"`
-	// Rename makes its process call itself so, as some agents do.
+	// Rename makes the process change its name to this one, as some agents do.
 	Rename string `json:"rename,omitempty"`
 }
 
-// Agent is a fake agent, ready to be started.
+// Agent is a fake agent that a case can start.
 type Agent struct {
-	// Config starts it: Command, Env, and ReadyPromptPrefix so that Start waits
-	// for its input box. A case adds what it needs. An empty WorkDir is replaced
-	// by a new folder.
+	// Config starts the agent: Command, Env, and ReadyPromptPrefix so that Start waits for its
+	// input box. A case adds what it needs. An empty WorkDir is replaced by a new directory.
 	Config runtime.Config
-	// Ledger and Env are paths at the agent's place: of its ledger, and of what
-	// PrintEnv makes it write.
+	// Ledger and Env are paths on the agent's machine: of its ledger, and of the file that PrintEnv
+	// makes it write.
 	Ledger, Env string
-	// Process is the name that its process has for ProcessAlive.
+	// Process is the name of the agent's process for ProcessAlive.
 	Process string
-	// Question is a prompt on which the agent asks something, with the options
-	// "yes" and "no". Empty if it cannot.
+	// Question is a prompt after which the agent asks a question with the options "yes" and "no".
+	// It is empty if the agent cannot ask.
 	Question string
 }

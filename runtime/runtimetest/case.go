@@ -2,8 +2,8 @@ package runtimetest
 
 import "slices"
 
-// T is what a case reports to. *testing.T is one. Fatalf ends the calling
-// goroutine, which must be that of the case.
+// T receives the results of a case. *testing.T implements it. Fatalf ends the calling goroutine,
+// which must be that of the case.
 type T interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -13,19 +13,20 @@ type T interface {
 	TempDir() string
 }
 
-// Case is one sentence of the contract and its proof.
+// Case is one sentence of the contract and the function that tests it.
 type Case struct {
-	// ID is stable: facet or verb, dot, what about it ("start.duplicate").
+	// ID is stable. It has the interface or method, a dot and the subject, for example
+	// "start.duplicate".
 	ID string
-	// Sentence is what the contract promises, as it stands in the reference.
+	// Sentence is the sentence of the contract, as in the reference.
 	Sentence string
 	// Needs are the abilities without which the case is not applicable.
 	Needs []Need
-	// Run tries it. It may be called many times and concurrently.
+	// Run tests the sentence. It may be called many times and concurrently.
 	Run func(t T, w *World)
 }
 
-// prove makes a case.
+// prove returns a case.
 func prove(id, sentence string, run func(t T, w *World)) Case {
 	return Case{ID: id, Sentence: sentence, Run: run}
 }
@@ -36,8 +37,7 @@ func (c Case) needs(more ...Need) Case {
 	return c
 }
 
-// Cases returns the whole contract in the order of the reference. The slice is
-// the caller's.
+// Cases returns all cases in the order of the reference. The caller owns the slice.
 func Cases() []Case {
 	return slices.Concat(
 		startCases(),

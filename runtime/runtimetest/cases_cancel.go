@@ -37,7 +37,7 @@ func cancelCases() []Case {
 	}
 }
 
-// cancelCase ends ctx while a start step's command runs.
+// cancelCase returns a case that ends ctx while the command of a start step runs.
 func cancelCase(id, step string, block func(cfg *runtime.Config, command string)) Case {
 	sentence := "When ctx ends during " + step + ", Start returns its cause and leaves no process and no session."
 	return prove("start.ctx-"+id, sentence, func(t T, w *World) {

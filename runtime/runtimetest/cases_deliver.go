@@ -87,7 +87,7 @@ func deliverCareCases() []Case {
 	}
 }
 
-// delivers expects that the prompt is handed over.
+// delivers checks that the prompt is delivered.
 func (s *Session) delivers(t T, d runtime.Delivery) {
 	t.Helper()
 	outcome, err := runtime.Deliver(s.w.ctx, s.w.Provider, s.Name, d)

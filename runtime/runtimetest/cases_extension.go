@@ -67,7 +67,7 @@ func interactionCases() []Case {
 	}, dialogCases()...)
 }
 
-// raiseQuestion makes the agent ask its question and waits until it is pending.
+// raiseQuestion makes the agent ask its question and waits until Pending returns it.
 func (s *Session) raiseQuestion() *runtime.PendingInteraction {
 	s.w.t.Helper()
 	s.Nudge(s.Agent.Question)
@@ -108,7 +108,7 @@ func dialogCases() []Case {
 	}
 }
 
-// awaitDialog waits until the agent's dialog is on the screen, or answered.
+// awaitDialog waits until the agent's dialog is on the screen or was answered.
 func (s *Session) awaitDialog() {
 	s.w.t.Helper()
 	s.w.Until("the dialog of "+s.Name+" is shown", func() bool {
@@ -117,8 +117,8 @@ func (s *Session) awaitDialog() {
 	})
 }
 
-// wasAccepted expects that the agent's dialog was answered by the accepting
-// option and that the agent is ready.
+// wasAccepted checks that the agent's dialog was answered with the accepting option and that the
+// agent is ready.
 func (s *Session) wasAccepted() {
 	s.w.t.Helper()
 	if choice := s.Await(LedgerDialog, 1)[0].Choice; !strings.HasPrefix(choice, "Yes") {

@@ -47,7 +47,7 @@ func nudgeCases() []Case {
 			s.consumed("first\nsecond")
 		}),
 		nudgeBytes("text", "Plain text of one and of several lines, in any script, arrives byte for byte.", true, plainTexts),
-		nudgeBytes("odd", "What a terminal, a multiplexer or an agent could misread arrives byte for byte or is refused before its first byte; what would be a shell command may arrive behind a blank.", false, oddTexts),
+		nudgeBytes("odd", "Text that a terminal, a multiplexer or an agent could misread arrives byte for byte or is refused before its first byte; a text that would be a shell command may arrive with a space before it.", false, oddTexts),
 		nudgeBytes("size", "Text of any size up to 1 MiB arrives byte for byte or is refused before its first byte.", false, longTexts),
 		prove("nudge.control", "Control characters that could become key events are an error before the first byte, and the next prompt arrives without other text.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
@@ -106,7 +106,7 @@ func longTexts() []string {
 	return texts
 }
 
-// filler makes lines of text of exactly that many bytes which differ all along.
+// filler returns lines of text, size bytes in all. No two lines are equal.
 func filler(size int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < size; i++ {
@@ -116,8 +116,8 @@ func filler(size int) string {
 	return text + strings.Repeat(".", size-len(text))
 }
 
-// nudgeBytes sends each text. One that is refused must not have reached the
-// agent; without must, a text may be refused.
+// nudgeBytes returns a case that sends each text. A refused text must not have reached the agent.
+// If must is true, no text may be refused.
 func nudgeBytes(id, sentence string, must bool, texts func() []string) Case {
 	return prove("nudge."+id, sentence, func(t T, w *World) {
 		s := w.Start("a", Behaviour{Turn: time.Millisecond})
@@ -142,8 +142,8 @@ func nudgeBytes(id, sentence string, must bool, texts func() []string) Case {
 	})
 }
 
-// send nudges. The agent of this suite changes no text. Where the driver knows it as an agent CLI
-// that would change this one, the text is refused at first, and sent on request.
+// send sends a prompt. The agent of this suite changes no text. If the driver treats it as an agent
+// CLI that would change the text, the driver must refuse it first, and send it on request.
 func (s *Session) send(text string) error {
 	content := runtime.TextContent(text)
 	err := s.w.Provider.Nudge(s.Name, content)
@@ -158,8 +158,8 @@ func (s *Session) send(text string) error {
 	return err
 }
 
-// consumed waits until the agent has consumed as many prompts as want and
-// expects them to be exactly these, in this order.
+// consumed waits until the agent has consumed as many prompts as want has, and checks that they are
+// exactly these in this order.
 func (s *Session) consumed(want ...string) {
 	s.w.t.Helper()
 	got := s.Await(LedgerPrompt, len(want))

@@ -171,7 +171,7 @@ func (w *World) watch(ctx context.Context) <-chan runtime.Event {
 	return events
 }
 
-// awaitEvent reads until an event of that kind and session comes.
+// awaitEvent reads events until one has that kind and session.
 func (w *World) awaitEvent(events <-chan runtime.Event, session string, kind runtime.EventKind) runtime.Event {
 	w.t.Helper()
 	for {
@@ -185,8 +185,8 @@ func (w *World) awaitEvent(events <-chan runtime.Event, session string, kind run
 	}
 }
 
-// collect reads until the session's start is reported, or until a resync came
-// and nothing more follows for a moment, since that event may be a lost one.
+// collect reads events until the session's start is reported. It also stops after a resync when no
+// further event follows for a moment, because the start may be a lost event.
 func (w *World) collect(events <-chan runtime.Event, last string) []runtime.EventKind {
 	w.t.Helper()
 	var kinds []runtime.EventKind

@@ -70,7 +70,7 @@ func numbered(count int) []string {
 	return lines
 }
 
-// trimmed reports whether no line ends in blanks and the last one has text.
+// trimmed reports whether no line ends in spaces and the last line is not blank.
 func trimmed(lines []string) bool {
 	for _, line := range lines {
 		if strings.TrimRight(line, " \t\r") != line {

@@ -70,14 +70,14 @@ func withdrawCases() []Case {
 	}
 }
 
-// reading is a [runtime.Reading] that can be asked.
+// reading is a [runtime.Reading] with query methods.
 type reading struct{ runtime.Reading }
 
 func (r reading) hasActivity(activities ...runtime.Activity) bool {
 	return slices.ContainsFunc(r.Evidence, func(e runtime.Evidence) bool { return slices.Contains(activities, e.Activity) })
 }
 
-// senses waits until a source says one of the activities.
+// senses waits until a source reports one of the activities.
 func (s *Session) senses(what string, activities ...runtime.Activity) reading {
 	s.w.t.Helper()
 	var r reading

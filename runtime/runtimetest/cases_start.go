@@ -194,8 +194,8 @@ func preStartFailure(t T, w *World) {
 	s.startsAgain()
 }
 
-// race calls start count times at once and expects one success, one agent, and
-// ErrSessionExists otherwise.
+// race calls start count times concurrently. It checks that exactly one call succeeds with one
+// agent, and that the others return ErrSessionExists.
 func (s *Session) race(count int, start func(i int) error) {
 	s.w.t.Helper()
 	errs := make([]error, count)
@@ -229,7 +229,7 @@ func with(env, more map[string]string) map[string]string {
 	return all
 }
 
-// realPath resolves symbolic links where the folder is on this machine.
+// realPath resolves symbolic links if the directory is on this machine.
 func realPath(path string) string {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return path

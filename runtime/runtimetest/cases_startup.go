@@ -170,7 +170,7 @@ func stagingCases() []Case {
 	}
 }
 
-// hasFiles expects files in the working directory with these contents.
+// hasFiles checks that the working directory has files with these contents.
 func (s *Session) hasFiles(want map[string]string) {
 	s.w.t.Helper()
 	for name, text := range want {
@@ -183,8 +183,7 @@ func (s *Session) hasFiles(want map[string]string) {
 
 func fireAndForget(cfg *runtime.Config) { cfg.ReadyPromptPrefix = "" }
 
-// startsWithoutWaiting expects that the start of an agent that never becomes
-// ready succeeds soon.
+// startsWithoutWaiting checks that the start of an agent that never becomes ready returns soon.
 func (s *Session) startsWithoutWaiting() {
 	s.w.t.Helper()
 	ctx, cancel := context.WithTimeout(s.w.ctx, s.w.patience/2)

@@ -66,7 +66,7 @@ func stopCases() []Case {
 	}, interruptCases()...)
 }
 
-// stopTree stops an agent that makes it hard.
+// stopTree returns a case that stops an agent with processes that resist.
 func stopTree(id, what string, b Behaviour) Case {
 	return prove("stop."+id, "Stop stops every process of the session, also "+what+".", func(_ T, w *World) {
 		s := w.Start("a", b)
@@ -79,7 +79,7 @@ func stopTree(id, what string, b Behaviour) Case {
 	})
 }
 
-// isGone expects that nothing of the stopped session is left.
+// isGone checks that nothing of the stopped session is left.
 func (s *Session) isGone() {
 	t, p := s.w.t, s.w.Provider
 	t.Helper()
@@ -117,7 +117,7 @@ func interruptCases() []Case {
 			other.Nudge("a long task")
 			other.AwaitPrompt("a long task")
 			expect(t, nil, w.Provider.Interrupt(w.Name("worker-1")), "Interrupt")
-			// It waits or is refused, unless the turn was cut off.
+			// The prompt waits or is refused, unless the turn was interrupted.
 			if refused, ok := errors.AsType[*runtime.RefusedError](w.Provider.Nudge(other.Name, runtime.TextContent("the next task"))); ok && refused.Reason != runtime.RefusedBusy {
 				t.Errorf("Nudge during a turn: %v", refused)
 			}

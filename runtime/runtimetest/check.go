@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Check tries every case and returns the results in the order of [Cases]. It is
-// [Run] for programs: no package testing, no output. Up to parallel cases run at
-// a time; less than one means one. Once ctx ends, the rest fails. The error is
-// about the harness.
+// Check runs every case and returns the results in the order of [Cases]. It is [Run] for programs:
+// it does not use package testing and prints nothing. At most parallel cases run at a time; less
+// than one means one. When ctx ends, the remaining cases fail. The error reports a mistake in the
+// harness.
 func Check(ctx context.Context, h Harness, parallel int) ([]Result, error) {
 	if err := h.validate(); err != nil {
 		return nil, err
@@ -29,11 +29,10 @@ func Check(ctx context.Context, h Harness, parallel int) ([]Result, error) {
 	return results, nil
 }
 
-// Check tries one case, also one of the caller's own.
+// Check runs the case, which may also be a case of the caller's own.
 func (c Case) Check(ctx context.Context, h Harness) Result { return try(ctx, &h, c) }
 
-// try runs one case in a world of its own and in a goroutine of its own, since
-// Fatalf ends the goroutine.
+// try runs one case in its own world and goroutine, because Fatalf ends the goroutine.
 func try(ctx context.Context, h *Harness, c Case) Result {
 	result := Result{ID: c.ID, Sentence: c.Sentence, Status: Passed}
 	if reason, ok := h.Skip[c.ID]; ok {
@@ -59,8 +58,8 @@ func try(ctx context.Context, h *Harness, c Case) Result {
 	return result
 }
 
-// ended waits for the case, and past the end of ctx for its clean-up. A case that
-// hangs in a method without ctx is left behind.
+// ended waits for the case, and after the end of ctx for its clean-up. It does not wait longer for
+// a case that hangs in a method without ctx.
 func ended(ctx context.Context, done <-chan struct{}, cleanUp time.Duration) bool {
 	select {
 	case <-done:

@@ -1,12 +1,12 @@
-// Package runtimetest proves that a driver keeps the contract of package
-// runtime. It is for everybody who writes a driver, a router or a wrapper.
+// Package runtimetest tests whether a driver implements the contract of package
+// runtime. It is for authors of drivers, routers and wrappers.
 //
 // The contract is a table of cases ([Cases]); each has an ID, the sentence of
-// the contract that it proves, and a function. The table has three readers:
+// the contract that it tests, and a function. The table has three uses:
 //
 //   - [Run], for a driver's TestConformance;
-//   - [Check], for people who want to know without a Go toolchain;
-//   - docs/reference/contract.md, which is made from it.
+//   - [Check], for programs such as gc provider check, without a Go toolchain;
+//   - docs/reference/contract.md, which is generated from it.
 //
 // # A driver's test
 //
@@ -18,27 +18,27 @@
 //		})
 //	}
 //
-// Each case gets a world of its own: an empty folder and a provider that New
-// opened over it. At the end of the case everything that it started is stopped
+// Each case gets its own world: an empty directory and a provider that New
+// opened over that directory. After the case everything that it started is stopped
 // and a provider with a Close method is closed.
 //
 // # Not applicable, skipped, passed
 //
 // A case that needs an extension or a capability which the provider does not
 // have is not applicable; [runtime.As] and Capabilities decide, never a name. A
-// case that a driver cannot keep is listed in Harness.Skip with the reason, and
+// case that a driver cannot pass is listed in Harness.Skip with the reason, and
 // the list belongs to the driver's documentation. A key of Skip that is no case
-// fails. Both are reported apart from passed.
+// fails. Both results are reported separately from passed.
 //
-// # Doubles
+// # Fakes
 //
 // Package fake has a provider in memory that implements everything and passes
 // the suite, and a wrapper that injects faults into any provider.
 //
 // # A new case
 //
-// Write the sentence first. Wait for events with the methods of [World], never
-// for time. Then write the mutant: a provider that breaks that sentence only.
-// The package's tests fail for a case that has none, and for a mutant that the
-// case does not notice.
+// Write the sentence first. Wait for events with the methods of [World], and never
+// for a fixed time. Then write the mutant: a provider that breaks only this sentence.
+// The package's tests fail for a case without a mutant, and for a mutant that the
+// case does not detect.
 package runtimetest

@@ -10,7 +10,7 @@ import (
 	"gascity/runtime"
 )
 
-// expect reports an error unless err matches want; want nil is no error at all.
+// expect reports an error unless err matches want. If want is nil, err must be nil.
 func expect(t T, want, err error, format string, args ...any) {
 	t.Helper()
 	if !errors.Is(err, want) {
@@ -18,7 +18,7 @@ func expect(t T, want, err error, format string, args ...any) {
 	}
 }
 
-// nothingLeft expects that a start which failed left nothing of the session.
+// nothingLeft checks that a failed start left nothing of the session.
 func (s *Session) nothingLeft() {
 	t, p := s.w.t, s.w.Provider
 	t.Helper()
@@ -37,7 +37,7 @@ func (s *Session) nothingLeft() {
 	}
 }
 
-// startsAgain expects that the name can be used for a good start.
+// startsAgain checks that the name can be used for another start.
 func (s *Session) startsAgain() {
 	s.w.t.Helper()
 	again := s.w.Agent(Behaviour{})
@@ -46,7 +46,7 @@ func (s *Session) startsAgain() {
 	}
 }
 
-// gate is a shell command that says that it runs and then waits for ever.
+// gate is a shell command that records its start and then waits until the world is removed.
 type gate struct {
 	w       *World
 	command string
@@ -57,12 +57,11 @@ func (w *World) gate() *gate {
 	w.t.Helper()
 	pidFile := filepath.Join(w.Folder(), "pid")
 	quoted := shellQuote(pidFile)
-	// The folder is removed with the world, so the loop ends even without a
-	// kill.
+	// The directory is removed with the world, so the loop ends even if the command is not killed.
 	return &gate{w, "echo $$ > " + quoted + ".new; mv " + quoted + ".new " + quoted + "; while [ -e " + quoted + " ]; do sleep 0.05; done", pidFile}
 }
 
-// reached waits until the command runs and returns its process.
+// reached waits until the command runs and returns its process id.
 func (g *gate) reached() (pid int) {
 	g.w.t.Helper()
 	g.w.Until("a start step is reached", func() bool {
@@ -76,15 +75,15 @@ func (g *gate) reached() (pid int) {
 	return pid
 }
 
-// startAsync starts the session in a goroutine; the channel has room for the
-// result, and for putting it back.
+// startAsync starts the session in a goroutine. The channel has room for the result, also if the
+// caller puts it back.
 func startAsync(ctx context.Context, p runtime.Provider, s *Session) chan error {
 	ended := make(chan error, 1)
 	go func() { ended <- p.Start(ctx, s.Name, s.Agent.Config) }()
 	return ended
 }
 
-// awaitResult waits for the end of a call.
+// awaitResult waits for the result of a call.
 func awaitResult[V any](w *World, what string, ended <-chan V) V {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.ctx, w.patience)

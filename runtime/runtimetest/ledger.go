@@ -9,22 +9,22 @@ import (
 	"time"
 )
 
-// The kinds of ledger entries that the suite looks at. An agent may write more.
+// The kinds of ledger entries that the suite reads. An agent may write others.
 const (
 	LedgerStart       = "start"       // the agent runs: run, argv, dir, env
 	LedgerReady       = "ready"       // it has drawn its input box
 	LedgerPrompt      = "prompt"      // it consumed a prompt: bytes, sha256, text
-	LedgerInterrupted = "interrupted" // the turn of a prompt was cut off
+	LedgerInterrupted = "interrupted" // the turn of a prompt was interrupted
 	LedgerSpawn       = "spawn"       // it started other processes: pids
 	LedgerDialog      = "dialog"      // a dialog was answered: choice
 	LedgerAsked       = "asked"       // it asked a question
 	LedgerChoice      = "choice"      // a question was answered: choice
-	LedgerExit        = "exit"        // it ended by itself: code
+	LedgerExit        = "exit"        // it exited by itself: code
 )
 
-// Entry is one line of a fake agent's ledger: what really reached it. A ledger
-// is a file of JSON objects, one a line, each on the disk before the agent goes
-// on. The instances of a session append to one file.
+// Entry is one line of a fake agent's ledger: a record of what the agent received or did. A ledger
+// is a file with one JSON object in each line. The agent writes each line to disk before it
+// continues. All instances of a session append to one file.
 type Entry struct {
 	Kind   string    `json:"kind"`
 	Time   time.Time `json:"time"`
@@ -38,8 +38,8 @@ type Entry struct {
 	Dir    string    `json:"dir,omitempty"`
 }
 
-// ParseLedger reads a ledger. A last line without its newline is left out: it
-// is still being written.
+// ParseLedger returns the entries of a ledger. It ignores a last line without a newline, because
+// that is still being written.
 func ParseLedger(data []byte) ([]Entry, error) {
 	var entries []Entry
 	for line := range bytes.Lines(data) {
@@ -55,8 +55,8 @@ func ParseLedger(data []byte) ([]Entry, error) {
 	return entries, nil
 }
 
-// Is reports whether the entry carries exactly this text. One that an agent CLI would
-// run in its shell may stand behind what that CLI ignores: a blank, or a space of no width.
+// Is reports whether the entry has exactly this text. If an agent CLI would run the text in its
+// shell, the entry may have a space or a zero-width space before it, which that CLI ignores.
 func (e Entry) Is(text string) bool {
 	is := func(text string) bool { return e.Bytes == len(text) && e.SHA256 == digest(text) }
 	return is(text) || strings.HasPrefix(text, "!") && (is(" "+text) || is("\u200b"+text))

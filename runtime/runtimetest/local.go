@@ -5,14 +5,13 @@ import (
 	"syscall"
 )
 
-// Local is the [Place] of agents that run on this machine. The zero value is
-// ready.
+// Local is the [Place] of agents on this machine. The zero value is ready to use.
 type Local struct{}
 
-// ReadFile is [os.ReadFile].
+// ReadFile returns the content of a file; see [os.ReadFile].
 func (Local) ReadFile(path string) ([]byte, error) { return os.ReadFile(path) }
 
-// Alive sends signal 0 and, where there is /proc, looks for a zombie.
+// Alive reports whether the process exists and, on systems with /proc, is not a zombie.
 func (Local) Alive(pid int) bool {
 	return pid > 0 && syscall.Kill(pid, 0) == nil && !isZombie(pid)
 }

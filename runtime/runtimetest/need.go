@@ -44,7 +44,7 @@ const (
 	NeedElsewhere Need = "elsewhere" // Harness.Elsewhere
 )
 
-// probeTime bounds a question whether a driver really has an extension.
+// probeTime is the limit for a call that checks whether a driver really has an extension.
 const probeTime = time.Millisecond
 
 // missing returns the first of the needs that is not met, or "".
@@ -75,8 +75,9 @@ func (w *World) has(need Need) bool {
 	}
 }
 
-// hasExtension asks twice: for the method, and, since an extension may live
-// behind a wire, whether calling it for a missing session says "unsupported".
+// hasExtension reports whether the provider has the extension. It checks for the method, and then
+// calls it for a missing session, because a provider behind a wire format may have the method and
+// return "unsupported".
 func hasExtension(ctx context.Context, p runtime.Provider, name string, need Need) bool {
 	switch need {
 	case NeedObserve:
@@ -167,8 +168,7 @@ func isSupported[X any](p runtime.Provider, session string, try func(X) error) b
 	return ok && !unsupported(try(x))
 }
 
-// unsupported reports whether err is one of the ways to say that an extension
-// is not there.
+// unsupported reports whether err means that an extension is missing.
 func unsupported(err error) bool {
 	for _, sentinel := range []error{
 		errors.ErrUnsupported, runtime.ErrExecUnsupported, runtime.ErrRelaunchUnsupported, runtime.ErrInteractionUnsupported,

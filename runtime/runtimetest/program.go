@@ -8,23 +8,23 @@ import (
 	"gascity/runtime"
 )
 
-// Program makes agents of test/fakeagent's binary; its Agent method is a
+// Program creates agents of the binary test/fakeagent. Its method Agent can be used as
 // Harness.Agent.
 type Program struct {
-	// Path is the binary.
+	// Path is the path of the binary.
 	Path string
 	// Flags are added to each command line, such as "--plain" for a driver
 	// without a terminal.
 	Flags []string
-	// Edit changes a configuration last: it says which dialogs are known, or
-	// how prompts are read. Nil changes nothing.
+	// Edit changes a configuration at the end: it sets which dialogs are known, or how prompts are
+	// read. Nil changes nothing.
 	Edit func(cfg *runtime.Config, b Behaviour)
 }
 
-// readyPrefix begins the fake agent's input box.
+// readyPrefix is the beginning of the fake agent's input box.
 const readyPrefix = "❯"
 
-// Agent returns an agent that behaves so, with its files in dir.
+// Agent returns an agent with the given behavior and its files in dir.
 func (p Program) Agent(_ T, dir string, b Behaviour) Agent {
 	agent := Agent{
 		Ledger:   filepath.Join(dir, "ledger"),
@@ -68,7 +68,7 @@ func (b Behaviour) flags(agent Agent) []string {
 	return flags
 }
 
-// quoteAll puts each word after a blank.
+// quoteAll returns the words quoted for a shell, each with a space before it.
 func quoteAll(words []string) string {
 	var b strings.Builder
 	for _, word := range words {
@@ -77,5 +77,5 @@ func quoteAll(words []string) string {
 	return b.String()
 }
 
-// shellQuote makes one word of sh from any text without NUL.
+// shellQuote returns word, which must not contain NUL, as one word of an sh command.
 func shellQuote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

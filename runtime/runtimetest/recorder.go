@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// recorder is the [T] of one case.
+// recorder implements [T] for one case.
 type recorder struct {
 	mu     sync.Mutex
 	failed bool
@@ -63,11 +63,11 @@ func (r *recorder) report() ([]string, Status) {
 	}
 }
 
-// TempDir returns a new folder; removeDirs removes it after the case.
+// TempDir returns a new directory; removeDirs removes it after the case.
 func (r *recorder) TempDir() string {
 	dir, err := os.MkdirTemp("", "gcrt")
 	if err != nil {
-		r.Fatalf("cannot make a folder: %v", err)
+		r.Fatalf("cannot create a directory: %v", err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

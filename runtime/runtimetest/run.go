@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Subtester is what [Run] needs of a test beyond [T]; *testing.T is one. It
-// keeps package testing out of programs that call [Check].
+// Subtester is the part of *testing.T that [Run] needs in addition to [T]. With it, programs that
+// call [Check] do not import package testing.
 type Subtester[X any] interface {
 	T
 	Run(name string, f func(X)) bool
@@ -26,11 +26,11 @@ type Status string
 const (
 	Passed        Status = "passed"
 	Failed        Status = "failed"
-	Skipped       Status = "skipped"        // by Harness.Skip
+	Skipped       Status = "skipped"        // listed in Harness.Skip
 	NotApplicable Status = "not applicable" // a need is not met
 )
 
-// Result is the result of one case, with its id.
+// Result is the result of one case.
 type Result struct {
 	ID       string        `json:"id"`
 	Sentence string        `json:"sentence"`
@@ -39,8 +39,8 @@ type Result struct {
 	Took     time.Duration `json:"took"`
 }
 
-// Run tries every case as a parallel subtest of t, "case/<ID>", and returns the
-// results in the order of [Cases] when all have ended. t is a *testing.T.
+// Run runs every case as a parallel subtest of t with the name "case/<ID>". It returns the results
+// in the order of [Cases] when all cases have ended. t is a *testing.T.
 func Run[X Subtester[X]](t X, h Harness) []Result {
 	t.Helper()
 	if err := h.validate(); err != nil {
@@ -60,24 +60,24 @@ func Run[X Subtester[X]](t X, h Harness) []Result {
 	return results
 }
 
-// report ends the subtest as the case ended.
+// report ends the subtest with the result of the case.
 func report[X Subtester[X]](t X, r Result) {
 	t.Helper()
-	say := t.Logf
+	log := t.Logf
 	switch r.Status {
 	case Skipped, NotApplicable:
 		t.Skipf("%s: %s", r.Status, strings.Join(r.Detail, " "))
 	case Failed:
 		t.Logf("%s promises: %s", r.ID, r.Sentence)
-		say = t.Errorf
+		log = t.Errorf
 	case Passed:
 	}
 	for _, line := range r.Detail {
-		say("%s", line)
+		log("%s", line)
 	}
 }
 
-// validate finds mistakes in the harness itself.
+// validate returns an error for a mistake in the harness.
 func (h *Harness) validate() error {
 	if h.New == nil || h.Agent == nil {
 		return fmt.Errorf("the harness needs New and Agent")
@@ -88,7 +88,7 @@ func (h *Harness) validate() error {
 	}
 	for _, id := range slices.Sorted(maps.Keys(h.Skip)) {
 		if !known[id] {
-			return fmt.Errorf("the harness skips %q, which is no case", id)
+			return fmt.Errorf("the harness skips %q, which is not a case", id)
 		}
 		if h.Skip[id] == "" {
 			return fmt.Errorf("the harness skips %q without a reason", id)

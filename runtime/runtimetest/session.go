@@ -7,14 +7,14 @@ import (
 	"gascity/runtime"
 )
 
-// Session is a session of a [World] together with what its agent has recorded.
+// Session is a session of a [World] with the records of its agent.
 type Session struct {
 	Name  string
 	Agent Agent
 	w     *World
 }
 
-// Ledger returns what the agent has recorded so far.
+// Ledger returns the entries that the agent has recorded so far.
 func (s *Session) Ledger() []Entry {
 	s.w.t.Helper()
 	text, _ := s.w.ReadFile(s.Agent.Ledger)
@@ -25,14 +25,13 @@ func (s *Session) Ledger() []Entry {
 	return entries
 }
 
-// Recorded returns the entries of that kind.
+// Recorded returns the recorded entries of the given kind.
 func (s *Session) Recorded(kind string) []Entry {
 	s.w.t.Helper()
 	return slices.DeleteFunc(s.Ledger(), func(e Entry) bool { return e.Kind != kind })
 }
 
-// Await waits until the agent has recorded count entries of that kind and
-// returns them.
+// Await waits until the agent has recorded count entries of the given kind and returns them.
 func (s *Session) Await(kind string, count int) []Entry {
 	s.w.t.Helper()
 	var entries []Entry
@@ -51,16 +50,15 @@ func (s *Session) AwaitPrompt(text string) {
 	})
 }
 
-// PID waits for the agent's start and returns its process, that of the newest
-// instance.
+// PID waits for the agent's start and returns the process id of the newest instance.
 func (s *Session) PID() int {
 	s.w.t.Helper()
 	started := s.Await(LedgerStart, 1)
 	return started[len(started)-1].Run
 }
 
-// PIDs returns all processes that the agent has recorded: its own and its
-// children's.
+// PIDs returns the ids of all processes that the agent has recorded: its own and those of its
+// children.
 func (s *Session) PIDs() []int {
 	s.w.t.Helper()
 	var pids []int
@@ -70,8 +68,8 @@ func (s *Session) PIDs() []int {
 	return pids
 }
 
-// Environ waits for the environment that the agent was started with; the
-// behaviour must have PrintEnv.
+// Environ waits for the environment that the agent was started with. The behavior must have
+// PrintEnv.
 func (s *Session) Environ() map[string]string {
 	s.w.t.Helper()
 	s.AwaitFile(s.Agent.Env)
@@ -85,7 +83,8 @@ func (s *Session) Environ() map[string]string {
 	return env
 }
 
-// AwaitFile waits for a file that is written at once.
+// AwaitFile waits until the file exists and returns its content. The file must be created in one
+// step.
 func (s *Session) AwaitFile(path string) string {
 	s.w.t.Helper()
 	var text string
@@ -97,7 +96,7 @@ func (s *Session) AwaitFile(path string) string {
 	return text
 }
 
-// AwaitOutput waits until a peek shows text.
+// AwaitOutput waits until Peek returns the text.
 func (s *Session) AwaitOutput(text string) {
 	s.w.t.Helper()
 	s.w.Until(s.Name+" shows "+shorten(text), func() bool {
@@ -106,13 +105,13 @@ func (s *Session) AwaitOutput(text string) {
 	})
 }
 
-// AwaitEnd waits until the provider has noticed that the agent ended.
+// AwaitEnd waits until the provider reports that the agent does not run.
 func (s *Session) AwaitEnd() {
 	s.w.t.Helper()
 	s.w.Until("the end of "+s.Name+" is noticed", func() bool { return !s.w.Provider.IsRunning(s.Name) })
 }
 
-// Nudge sends a prompt and fails the case if that is an error.
+// Nudge sends a prompt. An error fails the case.
 func (s *Session) Nudge(text string) {
 	s.w.t.Helper()
 	if err := s.w.Provider.Nudge(s.Name, runtime.TextContent(text)); err != nil {
@@ -120,7 +119,7 @@ func (s *Session) Nudge(text string) {
 	}
 }
 
-// Stop stops the session and fails the case if that is an error.
+// Stop stops the session. An error fails the case.
 func (s *Session) Stop() {
 	s.w.t.Helper()
 	if err := s.w.Provider.Stop(s.Name); err != nil {
@@ -128,7 +127,7 @@ func (s *Session) Stop() {
 	}
 }
 
-// Observe looks at the session and fails the case if that is an error.
+// Observe observes the session. An error fails the case.
 func (s *Session) Observe() runtime.Observation {
 	s.w.t.Helper()
 	obs, err := runtime.Observe(s.w.ctx, s.w.Provider, s.Name)
@@ -146,7 +145,7 @@ func shorten(text string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(text, "\n", `\n`), "?")
 }
 
-// processes returns those that the entry names.
+// processes returns the process ids in the entry.
 func (e Entry) processes() []int {
 	if e.Kind == LedgerStart {
 		return []int{e.Run}

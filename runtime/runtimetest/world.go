@@ -17,31 +17,30 @@ import (
 )
 
 const (
-	// caseTime bounds a case as a whole, or as many times its patience: the longest send dozens
-	// of prompts, and each of them takes a slow driver a good part of that.
+	// caseTime is the limit of a case, at least dozens times its patience: the longest cases send
+	// dozens of prompts, and each of them may take a slow driver a large part of that time.
 	caseTime, dozens = 2 * time.Minute, 10
-	// firstLook and lastLook are the pauses between looks at what cannot be
-	// subscribed to, such as a file.
-	firstLook, lastLook = time.Millisecond, 20 * time.Millisecond
+	// minCheckPause and maxCheckPause are the shortest and the longest pause between two checks of something
+	// without events, such as a file.
+	minCheckPause, maxCheckPause = time.Millisecond, 20 * time.Millisecond
 )
 
-// World is the surroundings of one case: a fresh folder, the provider under
-// test and the sessions that the case started. Its methods report failures to
-// the case's [T] and must be called from the case's goroutine unless they say
-// otherwise.
+// World is the environment of one case: an empty directory, the provider under test and the
+// sessions that the case started. Its methods report failures to the case's [T] and must be called
+// from the case's goroutine unless their comment says otherwise.
 type World struct {
-	// Provider is the one that Harness.New opened.
+	// Provider is the provider that Harness.New opened.
 	Provider runtime.Provider
-	// Dir is the folder that New got.
+	// Dir is the directory that New got.
 	Dir string
 
 	t       T
-	ctx     context.Context //nolint:containedctx // a world lives as long as the call that runs the case
+	ctx     context.Context //nolint:containedctx // a world exists as long as the call that runs the case
 	harness *Harness
 	place   Place
 
-	patience time.Duration // how long to wait for what ought to happen
-	root     string        // holds Dir and everything else of the case
+	patience time.Duration // how long to wait for an expected event
+	root     string        // directory with Dir and all other files of the case
 	prefix   string
 	opened   []runtime.Provider
 	agents   []Agent
@@ -49,7 +48,7 @@ type World struct {
 	counter  int
 }
 
-// newWorld makes the folders of a case and opens its provider.
+// newWorld creates the directories of a case and opens its provider.
 func newWorld(ctx context.Context, t T, h *Harness) (*World, error) {
 	root, err := os.MkdirTemp("", "gcrt")
 	if err != nil {
@@ -68,32 +67,32 @@ func newWorld(ctx context.Context, t T, h *Harness) (*World, error) {
 	return w, nil
 }
 
-// Context ends with the case.
+// Context returns a context that ends with the case.
 func (w *World) Context() context.Context { return w.ctx }
 
-// Name returns a session name that no other world has and that begins with
-// [World.Prefix]. The world stops the session in the end.
+// Name returns a session name that no other world has and that begins with [World.Prefix]. The
+// world stops the session at the end.
 func (w *World) Name(suffix string) string {
 	name := w.prefix + "-" + suffix
 	w.names = append(w.names, name)
 	return name
 }
 
-// Prefix returns what all names of this world begin with.
+// Prefix returns the beginning of all session names of this world.
 func (w *World) Prefix() string { return w.prefix + "-" }
 
-// Folder returns a new empty folder for work or sources.
+// Folder returns a new empty directory, for work or for source files.
 func (w *World) Folder() string {
 	w.t.Helper()
 	w.counter++
 	dir := filepath.Join(w.root, fmt.Sprintf("d%d", w.counter))
 	if err := os.Mkdir(dir, 0o700); err != nil {
-		w.t.Fatalf("cannot make a folder: %v", err)
+		w.t.Fatalf("cannot create a directory: %v", err)
 	}
 	return dir
 }
 
-// Agent returns a fake agent that behaves so, in a new working directory.
+// Agent returns a fake agent with the given behavior, in a new working directory.
 func (w *World) Agent(b Behaviour) Agent {
 	w.t.Helper()
 	agent := w.harness.Agent(w.t, w.Folder(), b)
@@ -104,8 +103,8 @@ func (w *World) Agent(b Behaviour) Agent {
 	return agent
 }
 
-// Start starts an agent that behaves so under a name ending in suffix, with its
-// configuration changed by edits, and fails the case if it does not start.
+// Start starts an agent with the given behavior. The session's name ends in suffix, and edits
+// change its configuration. A failed start fails the case.
 func (w *World) Start(suffix string, b Behaviour, edits ...func(*runtime.Config)) *Session {
 	w.t.Helper()
 	s := w.Prepare(suffix, b, edits...)
@@ -115,7 +114,7 @@ func (w *World) Start(suffix string, b Behaviour, edits ...func(*runtime.Config)
 	return s
 }
 
-// Prepare is [World.Start] without the start.
+// Prepare returns the session that [World.Start] would start.
 func (w *World) Prepare(suffix string, b Behaviour, edits ...func(*runtime.Config)) *Session {
 	w.t.Helper()
 	s := &Session{Name: w.Name(suffix), Agent: w.Agent(b), w: w}
@@ -133,7 +132,7 @@ func (w *World) Reopen() runtime.Provider {
 	return p
 }
 
-// Until waits until ok is true, and fails the case if that takes too long.
+// Until waits until ok returns true. It fails the case if that takes longer than the patience.
 func (w *World) Until(what string, ok func() bool) {
 	w.t.Helper()
 	if !w.within(w.patience, ok) {
@@ -144,7 +143,7 @@ func (w *World) Until(what string, ok func() bool) {
 func (w *World) within(limit time.Duration, ok func() bool) bool {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
-	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+	for pause := minCheckPause; ; pause = min(2*pause, maxCheckPause) {
 		if ok() {
 			return true
 		}
@@ -158,7 +157,7 @@ func (w *World) within(limit time.Duration, ok func() bool) bool {
 	}
 }
 
-// ReadFile reads a file at the agents' place; ok is false if there is none.
+// ReadFile returns the content of a file on the agents' machine. ok is false if it does not exist.
 func (w *World) ReadFile(path string) (text string, ok bool) {
 	w.t.Helper()
 	data, err := w.place.ReadFile(path)
@@ -168,14 +167,14 @@ func (w *World) ReadFile(path string) (text string, ok bool) {
 	return string(data), err == nil
 }
 
-// Exists reports whether there is such a file at the agents' place.
+// Exists reports whether a file exists on the agents' machine.
 func (w *World) Exists(path string) bool {
 	w.t.Helper()
 	_, ok := w.ReadFile(path)
 	return ok
 }
 
-// Write writes a file on the suite's side and returns its path.
+// Write writes a file on this machine and returns its path.
 func (w *World) Write(path, text string) string {
 	w.t.Helper()
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
@@ -184,11 +183,11 @@ func (w *World) Write(path, text string) string {
 	return path
 }
 
-// Alive reports whether the process runs at the agents' place.
+// Alive reports whether the process runs on the agents' machine.
 func (w *World) Alive(pid int) bool { return w.place.Alive(pid) }
 
-// close stops what the case started, proves that nothing of it is left, and
-// removes the folders. It runs after the case's goroutine has ended.
+// close stops what the case started, checks that nothing is left, and removes the directories. It
+// runs after the case's goroutine has ended.
 func (w *World) close() {
 	for _, name := range w.names {
 		if err := w.Provider.Stop(name); err != nil && runtime.ValidateName(name) == nil {
@@ -213,13 +212,13 @@ func (w *World) close() {
 	}
 }
 
-// cleanUp begins the messages of what was found after the case.
+// cleanUp is the beginning of messages about problems that were found after the case.
 const cleanUp = "after the case: "
 
 func (w *World) sweep(agent Agent) {
 	data, err := w.place.ReadFile(agent.Ledger)
 	if err != nil {
-		return // it never ran
+		return // the agent never ran
 	}
 	entries, err := ParseLedger(data)
 	if err != nil {
@@ -227,7 +226,7 @@ func (w *World) sweep(agent Agent) {
 	}
 	for _, e := range entries {
 		for _, pid := range e.processes() {
-			if w.place.Alive(pid) && !w.began(pid).After(e.Time.Add(time.Second)) {
+			if w.place.Alive(pid) && !w.processStart(pid).After(e.Time.Add(time.Second)) {
 				w.t.Errorf("%sprocess %d of an agent still runs", cleanUp, pid)
 				if err := w.place.Kill(pid); err != nil {
 					w.t.Errorf("%scannot kill it: %v", cleanUp, err)
@@ -237,9 +236,9 @@ func (w *World) sweep(agent Agent) {
 	}
 }
 
-// began returns when the process began, by /proc; zero if unknown. One that began after an agent has
-// named it is another one, which has got its number.
-func (w *World) began(pid int) time.Time {
+// processStart returns the start time of the process from /proc, or the zero time if unknown. A
+// process that started after an agent recorded its id is a different process with the same id.
+func (w *World) processStart(pid int) time.Time {
 	stat, err := w.place.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	uptime, other := w.place.ReadFile("/proc/uptime")
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])

@@ -8,7 +8,7 @@ import (
 	"gascity/worker"
 )
 
-// tests returns the contract of a worker.
+// tests returns the rules for a worker.
 func tests() []test {
 	return []test{
 		{id: "started", sentence: "It reports started, then ready, and opens its stream.", do: func(r *run) error { return r.awaitAll("/lifecycle started", "/lifecycle ready", streamPath) }},
@@ -44,12 +44,12 @@ func (r *run) turn(id, content string) error {
 	return r.awaitAll("/ack " + id + " consumed")
 }
 
-// once checks that each prompt was worked on once.
+// once checks that the worker worked on each prompt exactly once.
 func (r *run) once(ids ...string) error {
 	for _, id := range ids {
 		n := 0
 		for _, w := range r.Words() {
-			metadata, _ := w.Body["metadata"].(map[string]any) // of another type it has no id
+			metadata, _ := w.Body["metadata"].(map[string]any) // a value of another type has no id
 			if w.Path == "/lifecycle" && w.text("event") == "busy" && metadata["prompt_id"] == id {
 				n++
 			}
@@ -62,7 +62,7 @@ func (r *run) once(ids ...string) error {
 }
 
 func prompts(r *run) error {
-	for _, id := range []string{"p1", "p2", "p3"} { // together: it takes one after the other
+	for _, id := range []string{"p1", "p2", "p3"} { // sent together: the worker must process one after the other
 		if err := r.Prompt(id, "say \"hi\"\n — ünïcode "+id); err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func reconnects(r *run) error {
 	return r.once(ids...)
 }
 
-// cityDowntime is how long the city is gone.
+// cityDowntime is how long the city does not answer.
 const cityDowntime = 300 * time.Millisecond
 
 func restarted(r *run) error {
@@ -164,14 +164,14 @@ func ends(r *run) error {
 	}
 }
 
-// fenced cuts the stream off, so that the worker learns of it by an answer.
+// fenced breaks the stream, so that the worker learns from an answer that it was replaced.
 func fenced(r *run) error {
 	if err := r.turn("p1", "one"); err != nil {
 		return err
 	}
 	r.Fence()
 	select {
-	case err := <-r.ended: // with which status does not matter
+	case err := <-r.ended: // the exit status does not matter
 		r.ended <- err
 		return nil
 	case <-r.ctx.Done():
@@ -179,7 +179,7 @@ func fenced(r *run) error {
 	}
 }
 
-// reportsTurn looks at everything that was said in a turn with a tool, or without one.
+// reportsTurn checks all reports of a turn, with a tool or without one.
 func reportsTurn(r *run) error {
 	if err := r.turn("p1", r.toolPrompt("one")); err != nil {
 		return err

@@ -13,52 +13,52 @@ import (
 	"time"
 )
 
-// Options say how to start a worker.
+// Options configure how a worker is started and tested.
 type Options struct {
-	// Command makes the worker's command, not started. The environment that it needs is
-	// added to its Env.
+	// Command returns the worker's command, not started. Check adds the necessary variables to its
+	// Env.
 	Command func(ctx context.Context) *exec.Cmd
-	// ToolPrompt is a prompt upon which the worker wants to use a tool; empty leaves out
-	// the cases about authorization. [FileMark] in it becomes the path of a file that is not
-	// there, which the tool must make: it shows whether the tool was used.
+	// ToolPrompt is a prompt after which the worker wants to use a tool. If it is empty, the cases
+	// about authorization are skipped. [FileMark] in it is replaced by the path of a missing file,
+	// which the tool must create; it shows whether the tool was used.
 	ToolPrompt string
-	// LongPrompt is a prompt upon which it works until it is interrupted; empty tries an
-	// interrupt between two turns only.
+	// LongPrompt is a prompt on which the worker works until it is interrupted. If it is empty,
+	// only an interrupt between two turns is tested.
 	LongPrompt string
-	// Only names the cases to run; empty are all.
+	// Only lists the names of the cases to run; empty means all.
 	Only []string
-	// Patience is how long a case waits for the worker; zero is 30 seconds.
+	// Patience is how long a case waits for the worker; zero means 30 seconds.
 	Patience time.Duration
 }
 
-// FileMark stands for the path of a file in [Options.ToolPrompt].
+// FileMark is the placeholder for the path of a file in [Options.ToolPrompt].
 const FileMark = "{file}"
 
 // Result is the result of a case.
 type Result struct {
 	ID       string
 	Sentence string
-	Err      error // nil: the worker keeps it
+	Err      error // nil if the worker follows the rule
 	Skipped  bool
-	Reason   string // why it was left out
+	Reason   string // why it was skipped
 	Took     time.Duration
 }
 
-// test is one promise.
+// test is one rule and the function that tests it.
 type test struct {
 	id, sentence string
-	tools        bool   // it needs Options.ToolPrompt
-	offer        string // it needs this ability
+	tools        bool   // whether it needs Options.ToolPrompt
+	offer        string // ability that the worker must offer; empty means none
 	do           func(*run) error
 }
 
-// skip is why a case cannot be tried.
+// skip is the reason why a case is skipped.
 type skip string
 
 func (s skip) Error() string { return string(s) }
 
-// Check runs the cases, a few at the same time, each with a worker and a city of its
-// own. The results are in the order of the contract. An unknown name in Only is an error.
+// Check runs the cases, a few at the same time, each with its own worker and city. The results are
+// in the order of the rules. An unknown name in Only is an error.
 func Check(ctx context.Context, o Options) ([]Result, error) {
 	if o.Patience <= 0 {
 		o.Patience = 30 * time.Second
@@ -84,7 +84,7 @@ func Check(ctx context.Context, o Options) ([]Result, error) {
 	return results, ctx.Err()
 }
 
-// Promises returns the names of the cases, in the order of the contract.
+// Promises returns the names of the cases, in the order of the rules.
 func Promises() []string {
 	var names []string
 	for _, c := range tests() {
@@ -93,7 +93,7 @@ func Promises() []string {
 	return names
 }
 
-// maxParallel is how many cases are tried at the same time.
+// maxParallel is the maximum number of cases that run at the same time.
 const maxParallel = 4
 
 func result(ctx context.Context, o Options, c test) Result {
@@ -112,16 +112,16 @@ func result(ctx context.Context, o Options, c test) Result {
 	return r
 }
 
-// run is a worker that runs.
+// run is a running worker.
 type run struct {
 	*City
-	ctx     context.Context //nolint:containedctx // that of the case
+	ctx     context.Context //nolint:containedctx // the ctx of the case
 	options Options
-	file    string     // for the tool
-	ended   chan error // of its process
+	file    string     // path of the file that the tool creates
+	ended   chan error // result of the worker's process
 }
 
-// one tries a case.
+// one runs one case.
 func one(ctx context.Context, o Options, c test) (err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, o.Patience, fmt.Errorf("not within %s", o.Patience))
 	defer cancel()
@@ -142,7 +142,7 @@ func one(ctx context.Context, o Options, c test) (err error) {
 	r := &run{City: city, ctx: ctx, options: o, file: filepath.Join(city.dir, "used"), ended: make(chan error, 1)}
 	done := make(chan struct{})
 	starting, tooSoon := context.WithCancelCause(ctx)
-	go func() { // one waits for it below
+	go func() { // the function waits for it below
 		defer close(done)
 		err := cmd.Wait()
 		r.ended <- err
@@ -158,26 +158,26 @@ func one(ctx context.Context, o Options, c test) (err error) {
 	return c.do(r)
 }
 
-// setProcessGroup makes a worker a process group of its own, which is ended as a whole: what a
-// worker has started must not outlive it.
+// setProcessGroup puts a worker into its own process group, so that all processes that the worker
+// starts can be killed with it.
 func setProcessGroup(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	cmd.SysProcAttr.Setpgid = true
-	cmd.WaitDelay = leaveWithin
+	cmd.WaitDelay = outputLimit
 	if cmd.Cancel != nil {
 		cmd.Cancel = func() error { end(cmd); return nil }
 	}
 }
 
-// leaveWithin bounds the wait for what holds a worker's output after its end.
-const leaveWithin = 5 * time.Second
+// outputLimit is the limit for waiting until a worker's output is closed after its exit.
+const outputLimit = 5 * time.Second
 
-// end ends a worker's group. One that is gone already is as good.
+// end kills a worker's process group. It does nothing if the group is gone.
 func end(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 
-// countWords counts the words that begin so.
+// countWords counts the requests that begin with prefix.
 func countWords(words []Word, prefix string) int {
 	n := 0
 	for _, w := range words {
@@ -188,7 +188,7 @@ func countWords(words []Word, prefix string) int {
 	return n
 }
 
-// awaitAll waits until the worker has said each of these, in that order.
+// awaitAll waits until the worker has sent requests with these prefixes, in this order.
 func (r *run) awaitAll(prefixes ...string) error {
 	return r.Await(r.ctx, func(words []Word) bool {
 		rest := prefixes
@@ -201,10 +201,10 @@ func (r *run) awaitAll(prefixes ...string) error {
 	})
 }
 
-// offers reports whether the worker has said that it can do something.
+// offers reports whether the worker has offered the ability.
 func (r *run) offers(ability string) bool {
 	for _, w := range r.Words() {
-		detail, _ := w.Body["metadata"].(map[string]any) // of another type it offers nothing
+		detail, _ := w.Body["metadata"].(map[string]any) // a value of another type offers nothing
 		offers, _ := detail["offers"].([]any)            // as above
 		if w.Path == "/lifecycle" && slices.Contains(offers, any(ability)) {
 			return true

@@ -17,19 +17,19 @@ import (
 	"gascity/worker"
 )
 
-// Word is one thing that a worker said.
+// Word is one request of a worker.
 type Word struct {
 	Path string // "/lifecycle", "/ack", "/authorize", "/stream", ...
 	Body map[string]any
 }
 
-// text returns a member of the body that is a text.
+// text returns a member of the body, or "" if it is not a text.
 func (w Word) text(name string) string {
-	s, _ := w.Body[name].(string) // another type is no text
+	s, _ := w.Body[name].(string) // a value of another type is not a text
 	return s
 }
 
-// String returns the word in short: the path, and what distinguishes it from others.
+// String returns a short form of the request: the path and the values that distinguish it.
 func (w Word) String() string {
 	parts := []string{w.Path}
 	for _, name := range []string{"event", "id", "state", "tool", "question", "after"} {
@@ -40,7 +40,7 @@ func (w Word) String() string {
 	return strings.Join(parts, " ")
 }
 
-// City is a city with one run. Its methods are safe for concurrent use.
+// City is a simulated city with one run. Its methods are safe for concurrent use.
 type City struct {
 	// Decide answers an authorization; nil denies. Set it before the first request.
 	Decide func(worker.Call) worker.Decision
@@ -50,19 +50,19 @@ type City struct {
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced by each change
 	server  *http.Server
-	served  chan struct{} // closed when it has ended
+	served  chan struct{} // closed when the server has stopped
 	words   []Word
 	seq     uint64
-	open    []queuedItem  // not acknowledged
-	cut     chan struct{} // closed to end the stream that is open
+	open    []queuedItem  // messages without an acknowledgment
+	cut     chan struct{} // closed to end the open stream
 	over    bool
 	keys    keys
-	faults  map[string]Fault // of authorizations and reports, by path
+	faults  map[string]Fault // faults of authorizations and reports, by path
 	newer   bool
 	allows  bool
 }
 
-// NewCity makes a city that listens on a socket in a folder of its own. Close it.
+// NewCity returns a city that listens on a socket in its own directory. The caller must close it.
 func NewCity() (*City, error) {
 	dir, err := os.MkdirTemp("", "gcw")
 	if err != nil {
@@ -75,7 +75,7 @@ func NewCity() (*City, error) {
 	return c, nil
 }
 
-// Env returns what the worker has to find in its environment.
+// Env returns the environment variables that the worker needs.
 func (c *City) Env() []string {
 	return []string{"GC_WORKER_SOCKET=" + c.path, "GC_WORKER_TOKEN=" + c.token(), "GC_RUN_ID=" + c.run}
 }
@@ -103,7 +103,7 @@ func (c *City) Up(ctx context.Context) error {
 	return nil
 }
 
-// Down takes the city away, with all its connections, until [City.Up].
+// Down closes the city with all its connections, until [City.Up].
 func (c *City) Down() error {
 	c.mu.Lock()
 	server, served := c.server, c.served
@@ -113,11 +113,11 @@ func (c *City) Down() error {
 	return err
 }
 
-// Close ends the city and removes its folder.
+// Close stops the city and removes its directory.
 func (c *City) Close() error { return errors.Join(c.Down(), os.RemoveAll(c.dir)) }
 
-// Send sends a message to the worker, now or when it connects, and again to each
-// connection until it is acknowledged.
+// Send sends a message to the worker. It repeats the message on each new connection until the
+// worker acknowledges it.
 func (c *City) Send(id string, kind worker.MessageKind, data any) error {
 	text, err := json.Marshal(data)
 	if err != nil {
@@ -136,7 +136,7 @@ func (c *City) Prompt(id, content string) error {
 	return c.Send(id, worker.PromptMessage, worker.Prompt{RunID: c.run, Content: content, Priority: worker.Normal})
 }
 
-// Cut breaks the worker's stream off.
+// Cut breaks the worker's stream.
 func (c *City) Cut() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,15 +152,15 @@ func (c *City) End() {
 	c.changeLocked()
 }
 
-// Words returns what the worker has said so far.
+// Words returns the requests of the worker so far.
 func (c *City) Words() []Word {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]Word(nil), c.words...)
 }
 
-// Await waits until is says so of what the worker has said; an error says what it was
-// when ctx ends first.
+// Await waits until is returns true for the worker's requests. If ctx ends first, the error lists
+// the requests.
 func (c *City) Await(ctx context.Context, is func([]Word) bool) error {
 	for {
 		c.mu.Lock()
@@ -233,7 +233,8 @@ func (c *City) mux() http.Handler {
 	return mux
 }
 
-// refused answers who has not the run's token, or speaks when the run is over.
+// refused answers a request without the run's token, or after the end of the run. It reports
+// whether it has answered.
 func (c *City) refused(w http.ResponseWriter, r *http.Request) bool {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	c.mu.Lock()
@@ -257,7 +258,7 @@ func problem(w http.ResponseWriter, err error) {
 	p := worker.ProblemOf(err)
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)
-	_ = json.NewEncoder(w).Encode(p) // the reader may be gone
+	_ = json.NewEncoder(w).Encode(p) // the worker may have closed the connection
 }
 
 // What a request that is not as it must be is noted as, before its path.
@@ -293,10 +294,10 @@ func (c *City) report(answer func(http.ResponseWriter, []byte) any) http.Handler
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		text, _ := json.Marshal(out) // all of it can be encoded
+		text, _ := json.Marshal(out) // every value can be encoded
 		if newer {
 			text = withMembers(text)
 		}
-		_, _ = w.Write(text) // the reader may be gone
+		_, _ = w.Write(text) // the worker may have closed the connection
 	}
 }

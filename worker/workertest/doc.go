@@ -1,12 +1,12 @@
-// Package workertest checks that a worker of the Factory Worker API, a program in any
-// language, keeps what it promises: it drives the program by a city that is made up for
-// the purpose, over a real socket, and reports which promises it broke.
+// Package workertest tests whether a worker of the Factory Worker API, a program in any
+// language, follows the rules of the API. It runs the program with a simulated city over
+// a real socket, and reports which rules the program broke.
 //
 //	results, err := workertest.Check(ctx, workertest.Options{
 //		Command: func(ctx context.Context) *exec.Cmd { return exec.CommandContext(ctx, "./my-worker") },
 //	})
 //
-// [CheckServer] does the same from the other side, with any city. `gc worker check --
-// COMMAND` is [Check] from the command line. [City] alone serves tests that need a city
-// and no judgement.
+// [CheckServer] tests any city from the worker's side. `gc worker check --
+// COMMAND` is [Check] from the command line. [City] can be used alone in tests that need a
+// simulated city.
 package workertest

@@ -10,22 +10,22 @@ import (
 // Fault is what a city does instead of an answer.
 type Fault func(http.ResponseWriter)
 
-// Broken breaks the connection off.
+// Broken breaks the connection.
 func Broken(http.ResponseWriter) { panic(http.ErrAbortHandler) }
 
-// Failing answers that the city has a defect.
+// Failing answers with an internal error of the city.
 func Failing(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusInternalServerError)
 	_, _ = io.WriteString(w, "a stack of a defect") // the reader may be gone
 }
 
-// Garbled sends an answer that is not understood.
+// Garbled sends an answer that cannot be decoded.
 func Garbled(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = io.WriteString(w, `<html>{"allowed": tru`) // as above
 }
 
-// Fail has requests to a path meet a fault; nil is none.
+// Fail makes requests to a path meet a fault. A nil fault removes it.
 func (c *City) Fail(path string, f Fault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -35,16 +35,15 @@ func (c *City) Fail(path string, f Fault) {
 // keys are the run's tokens.
 type keys struct {
 	now     string
-	next    string // sent, and good already
-	message string // that has sent it
+	next    string // new token, sent and valid
+	message string // id of the message with the new token
 }
 
 func (k *keys) accepts(token string) bool {
 	return token == k.now || k.next != "" && token == k.next
 }
 
-// acknowledged lets the old token die when the worker has the new one. One that takes
-// none keeps the old one.
+// acknowledged makes the old token invalid when the worker has acknowledged the new one.
 func (k *keys) acknowledged(id string, state worker.Progress) {
 	if id != k.message || k.next == "" {
 		return
@@ -64,8 +63,8 @@ func (c *City) token() string {
 	return c.keys.now
 }
 
-// Rotate sends the worker a new token, by a message of this id. The old one dies when
-// the worker has acknowledged it as consumed.
+// Rotate sends the worker a new token, with a message of this id. The old token becomes invalid
+// when the worker has acknowledged the message as consumed.
 func (c *City) Rotate(id string) error {
 	c.mu.Lock()
 	c.keys.next, c.keys.message = c.keys.now+"-"+id, id
@@ -74,18 +73,17 @@ func (c *City) Rotate(id string) error {
 	return c.Send(id, worker.IdentityMessage, map[string]string{"run_id": c.run, "token": token})
 }
 
-// Allow makes the city allow all tools but the canary. [City.Decide] does not count then.
+// Allow makes the city allow all tools except the canary. [City.Decide] is not called any more.
 func (c *City) Allow() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.allows = true
 }
 
-// Fence breaks the worker's stream off, and answers from now on that another
-// instance has its place.
+// Fence breaks the worker's stream, and then answers that another instance has replaced this one.
 func (c *City) Fence() {
 	c.mu.Lock()
-	c.over = true // without a change: the stream that is open does not say so
+	c.over = true // no change is published, so the open stream does not report it
 	c.mu.Unlock()
 	c.Cut()
 }

@@ -7,8 +7,7 @@ import (
 	"gascity/worker"
 )
 
-// done waits until a message is acknowledged to its end, which must be consumed, and
-// returns that word.
+// done waits until the worker has acknowledged a message as consumed, and returns the request.
 func (r *run) done(id string) (Word, error) {
 	var last Word
 	err := r.Await(r.ctx, func(words []Word) bool {
@@ -53,7 +52,7 @@ func sections(r *run) error {
 	c := worker.Context{RunID: r.City.run, Mode: worker.FullContext, Sections: []worker.Section{
 		{Type: "role", Content: "You are a test. [nonce-71]", Nonce: want[0]}, {Type: "of tomorrow", Content: "It will be late. [nonce-72]", Nonce: want[1]},
 	}}
-	for range 2 { // twice: it was lost on the way, as far as the city knows
+	for range 2 { // send it twice, as if the city had lost the acknowledgment
 		was := countWords(r.Words(), "/ack c1 consumed")
 		if err := r.Send("c1", worker.ContextMessage, c); err != nil {
 			return err
@@ -68,7 +67,7 @@ func sections(r *run) error {
 			return err
 		}
 		got := []string{}
-		nonces, _ := w.Body["nonces"].([]any) // of another type there are none
+		nonces, _ := w.Body["nonces"].([]any) // a value of another type has none
 		for _, n := range nonces {
 			got = append(got, fmt.Sprint(n))
 		}
@@ -90,7 +89,7 @@ func rotation(r *run) error {
 		if _, err := r.done("t" + id); err != nil {
 			return err
 		}
-		r.Cut() // the stream that is open has the old one
+		r.Cut() // the open stream has the old token
 	}
 	if err := r.turn("p3", "three"); err != nil {
 		return err

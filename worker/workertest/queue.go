@@ -9,15 +9,15 @@ import (
 	"gascity/worker"
 )
 
-// queuedItem is what waits for the worker: a message, or an event that is written once.
+// queuedItem waits for the worker: a message, or an event that is written once.
 type queuedItem struct {
 	worker.Message
 
-	event string // of an event: all of its lines
-	last  bool   // the stream ends behind it
+	event string // for an event: all its lines
+	last  bool   // the stream ends after it
 }
 
-// Gap reports to the worker, once, that messages were lost to it.
+// Gap reports to the worker, once, that it missed messages.
 func (c *City) Gap() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -26,7 +26,7 @@ func (c *City) Gap() {
 	c.changeLocked()
 }
 
-// Lag cuts the worker off as one that was too slow.
+// Lag closes the worker's stream as if the worker were too slow.
 func (c *City) Lag() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -35,8 +35,8 @@ func (c *City) Lag() {
 	c.changeLocked()
 }
 
-// Age makes the city one of a later version, which says more than this one: members
-// that are not known yet, and lines of the stream that mean nothing.
+// Age makes the city behave like a later version: it sends unknown members, and lines in the stream
+// without a meaning.
 func (c *City) Age() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,7 +55,7 @@ func withMembers(object []byte) []byte {
 	return append(more, object[1:]...)
 }
 
-// stream writes what is not acknowledged, then what comes, until it is cut.
+// stream writes the messages that are not acknowledged, then new ones, until the stream is cut.
 func (c *City) stream(w http.ResponseWriter, r *http.Request) {
 	if c.refused(w, r) {
 		return
@@ -98,8 +98,8 @@ func (c *City) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// unwrittenLocked returns what stands behind the number last, which it moves. end says that
-// the stream ends with it.
+// unwrittenLocked returns the items after the number last, and sets last. end reports that the
+// stream ends with them.
 func (c *City) unwrittenLocked(last *uint64) (out []byte, end bool) {
 	kept := c.open[:0:0]
 	for _, l := range c.open {
@@ -114,7 +114,7 @@ func (c *City) unwrittenLocked(last *uint64) (out []byte, end bool) {
 			out, end = append(out, l.event...), l.last
 			continue
 		}
-		text, _ := json.Marshal(l.Message) // all of it came from JSON
+		text, _ := json.Marshal(l.Message) // every value came from JSON
 		if c.newer {
 			text = withMembers(text)
 			out = append(out, ": a comment\nretry: 20\nwhatever: it means\n"...)

@@ -17,30 +17,28 @@ import (
 	"gascity/worker"
 )
 
-// Server is a city whose worker API is tried by [CheckServer].
+// Server is a city whose worker API [CheckServer] tests.
 type Server struct {
-	// Socket is its socket.
+	// Socket is the path of its socket.
 	Socket string
-	// Begin begins a run with an agent that does not speak by itself: the case is its
-	// worker. It is called once for each case, with another name each time, and twice for
-	// some.
+	// Begin begins a run with an agent that sends no reports itself: the case is its worker. It is
+	// called with a different name for each case, and twice for some cases.
 	Begin func(ctx context.Context, name string) (Run, error)
-	// Prompt gives the run of this name a prompt, and returns without waiting for its
-	// outcome.
+	// Prompt sends the run of this name a prompt, and returns without waiting for its outcome.
 	Prompt func(ctx context.Context, name, content string) error
-	// End ends it.
+	// End ends the run of this name.
 	End func(ctx context.Context, name string) error
-	// Only are the promises that are tried, by their ids; empty is all.
+	// Only lists the ids of the rules to test; empty means all.
 	Only []string
-	// Patience is how long a case waits for the city; zero is 30 seconds.
+	// Patience is how long a case waits for the city; zero means 30 seconds.
 	Patience time.Duration
 }
 
-// Run is a run, by what its agent has in its environment.
+// Run has the id and token of a run, as in its agent's environment.
 type Run struct{ ID, Token string }
 
-// CheckServer tries the promises of a city, one after the other: those that concern the
-// wire and what is kept for a run.
+// CheckServer tests the rules for a city, one after the other: those about the wire format and
+// about what the city stores for a run.
 func CheckServer(ctx context.Context, s Server) []Result {
 	if s.Patience <= 0 {
 		s.Patience = 30 * time.Second
@@ -102,10 +100,10 @@ func (p *peer) client(r Run) *worker.Client {
 	return &worker.Client{Socket: p.server.Socket, Token: r.Token, RunID: r.ID}
 }
 
-// contextUsage is what the worker answers to questions about its health.
+// contextUsage is the worker's answer to health questions.
 const contextUsage = 0.25
 
-// connect opens the stream again, as a process that has seen nothing.
+// connect opens the stream again, as a process that has received nothing.
 func (p *peer) connect() {
 	p.hangUp()
 	ctx, cancel := context.WithCancel(p.ctx)
@@ -137,7 +135,7 @@ func (p *peer) hangUp() {
 	}
 }
 
-// next returns the next message of a kind; others are passed over.
+// next returns the next message of a kind and skips others.
 func (p *peer) next(kind worker.MessageKind) (worker.Message, error) {
 	for {
 		select {
@@ -156,14 +154,14 @@ func (p *peer) ack(m worker.Message, state worker.Progress, nonces ...string) er
 	return p.Ack(p.ctx, worker.Ack{ID: m.ID, State: state, Nonces: nonces})
 }
 
-// answer is an answer on the wire.
+// answer is an HTTP response.
 type answer struct {
 	status int
 	kind   string
 	body   []byte
 }
 
-// post sends a body as it is.
+// post sends a body unchanged.
 func (p *peer) post(path, kind, token, body string) (answer, error) {
 	t := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", p.server.Socket)
@@ -185,8 +183,8 @@ func (p *peer) post(path, kind, token, body string) (answer, error) {
 	return answer{res.StatusCode, res.Header.Get("Content-Type"), text}, errors.Join(err, res.Body.Close())
 }
 
-// refuses checks that a body is answered with a problem of this code, which does not
-// reveal the token.
+// refuses checks that the answer to a body is a problem with this code, and that it does not
+// contain the token.
 func (p *peer) refuses(code, path, kind, token, body string) error {
 	a, err := p.post(path, kind, token, body)
 	if err != nil {

@@ -10,28 +10,28 @@ import (
 	"gascity/worker"
 )
 
-// serverTests returns the contract of a city.
+// serverTests returns the rules for a city.
 func serverTests() []serverTest {
 	return []serverTest{
-		{"token", "Who has no token of a run that lives is unauthorized, and a token speaks for its run alone.", tokens},
-		{"wire", "What is no JSON, no object of its type, too large or unknown is a problem with its code.", wire},
-		{"newer", "Members and events that the city does not know are taken.", newerWorker},
+		{"token", "A request without the token of a running run is unauthorized, and a token is valid only for its run.", tokens},
+		{"wire", "A body that is not JSON, is not an object of its type, or is too large, and an unknown path, are answered with a problem and its code.", wire},
+		{"newer", "Unknown members and events are accepted.", newerWorker},
 		{"canary", "The canary is denied by its own rule.", provesCanary},
-		{"prompt", "A prompt comes by the stream with its content, an id and a number.", prompted},
-		{"again", "What is not acknowledged comes to each new reader under its id, and nothing else does.", again},
-		{"order", "Messages come in the order of their numbers.", ordered},
-		{"context", "Sections carry nonces that stand in their text, and come once.", contextDelivered},
-		{"interrupt", "An interrupt is confirmed when its worker has said so.", interrupts},
-		{"identity", "An identity comes by the stream.", identifies},
+		{"prompt", "The stream delivers a prompt with its content, an id and a number.", prompted},
+		{"again", "Each new reader gets exactly the messages that are not acknowledged, with their ids.", again},
+		{"order", "Messages arrive in the order of their numbers.", ordered},
+		{"context", "Sections have nonces, which are in their text, and arrive once.", contextDelivered},
+		{"interrupt", "An interrupt is confirmed when the worker has confirmed it.", interrupts},
+		{"identity", "The stream delivers an identity.", identifies},
 		{"health", "A question about health is answered by the worker.", asksHealth},
-		{"events", "What was reported can be read again, in order, each once, page by page.", recorded},
-		{"end", "The stream of a run that has ended says so, and its token is dead.", over},
+		{"events", "All reports can be read again, in order, each once, page by page.", recorded},
+		{"end", "The stream of a run reports its end, and after that the token is invalid.", over},
 	}
 }
 
 const jsonKind = "application/json"
 
-// withReason says what is wrong, and why if that is known.
+// withReason returns an error with the message, and with err if that is not nil.
 func withReason(err error, format string, args ...any) error {
 	return errors.Join(fmt.Errorf(format, args...), err)
 }
@@ -79,7 +79,7 @@ func newerWorker(p *peer) error {
 
 func provesCanary(p *peer) error { return p.Prove(p.ctx) }
 
-// sent returns the run a prompt, and waits until it has come.
+// sent sends the run a prompt, and waits until it arrives.
 func (p *peer) sent(content string) (worker.Message, error) {
 	if err := p.server.Prompt(p.ctx, p.name, content); err != nil {
 		return worker.Message{}, err
@@ -121,7 +121,7 @@ func again(p *peer) error {
 		return err
 	}
 	p.connect()
-	second, err := p.sent("two") // were the first sent again, it would come before
+	second, err := p.sent("two") // if the first were sent again, it would arrive first
 	return errors.Join(err, p.ack(second, worker.Consumed))
 }
 
@@ -146,7 +146,7 @@ func ordered(p *peer) error {
 
 func contextDelivered(p *peer) error {
 	p.connect()
-	if _, err := p.sent("one"); err != nil { // the stream is open
+	if _, err := p.sent("one"); err != nil { // after this the stream is open
 		return err
 	}
 	c := worker.Context{RunID: p.run.ID, Mode: worker.FullContext, Sections: []worker.Section{{Type: "role", Content: "a test"}, {Type: "work", Content: "to test"}}}
@@ -173,14 +173,14 @@ func contextDelivered(p *peer) error {
 	}
 	a, err := p.Context(p.ctx, c)
 	if slices.Sort(a.Skipped); err != nil || !slices.Equal(a.Skipped, []string{"role", "work"}) {
-		return withReason(err, "given again it is answered %+v", a)
+		return withReason(err, "sent again, the answer is %+v", a)
 	}
 	return nil
 }
 
 func interrupts(p *peer) error {
 	p.connect()
-	if _, err := p.sent("one"); err != nil { // the stream is open
+	if _, err := p.sent("one"); err != nil { // after this the stream is open
 		return err
 	}
 	done := make(chan error, 1)
@@ -200,7 +200,7 @@ func interrupts(p *peer) error {
 
 func identifies(p *peer) error {
 	p.connect()
-	if _, err := p.sent("one"); err != nil { // the stream is open
+	if _, err := p.sent("one"); err != nil { // after this the stream is open
 		return err
 	}
 	if a, err := p.Identity(p.ctx, worker.Identity{RunID: p.run.ID, Env: map[string]string{"CHECK": "1"}}); err != nil || !a.Accepted {
@@ -219,7 +219,7 @@ func identifies(p *peer) error {
 
 func asksHealth(p *peer) error {
 	p.connect()
-	if _, err := p.sent("one"); err != nil { // the stream is open
+	if _, err := p.sent("one"); err != nil { // after this the stream is open
 		return err
 	}
 	r, err := p.Health(p.ctx, p.run.ID)
@@ -253,7 +253,7 @@ func recorded(p *peer) error {
 	return err
 }
 
-// recorded returns the prompts that the recorded reports name.
+// recorded returns the prompts in the recorded reports.
 func (p *peer) recorded() (found []string, err error) {
 	for after := uint64(0); ; {
 		page, err := p.Events(p.ctx, p.run.ID, after)

@@ -10,7 +10,7 @@ import (
 	"gascity/worker"
 )
 
-// toolPrompt returns the prompt that makes the worker use a tool, or another one.
+// toolPrompt returns the prompt that makes the worker use a tool, or other if there is none.
 func (r *run) toolPrompt(other string) string {
 	if r.options.ToolPrompt == "" {
 		return other
@@ -20,7 +20,7 @@ func (r *run) toolPrompt(other string) string {
 
 func (r *run) showsUse() bool { return strings.Contains(r.options.ToolPrompt, FileMark) }
 
-// unused checks that no tool was used: none has made the file, none is reported.
+// unused checks that no tool was used: the file does not exist, and no use is reported.
 func (r *run) unused() error {
 	switch _, err := os.Stat(r.file); {
 	case err == nil:
@@ -29,7 +29,7 @@ func (r *run) unused() error {
 		return err
 	}
 	for _, w := range r.Words() {
-		events, _ := w.Body["events"].([]any) // of another type there are none
+		events, _ := w.Body["events"].([]any) // a value of another type has none
 		for _, e := range events {
 			event, _ := e.(map[string]any)            // as above
 			calls, _ := event["tools_called"].([]any) // as above
@@ -109,7 +109,7 @@ func failsClosed(r *run) error {
 	if err := r.awaitAll("/lifecycle ready"); err != nil {
 		return err
 	}
-	r.Allow() // if the fault does not reach it, that shows
+	r.Allow() // if the fault does not apply, the tool is used and the case fails
 	for i, fault := range []Fault{Broken, Failing, Garbled} {
 		r.Fail("/authorize", fault)
 		if err := r.turn(fmt.Sprint("p", i), r.toolPrompt("")); err != nil {

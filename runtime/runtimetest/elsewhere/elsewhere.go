@@ -1,5 +1,5 @@
-// Package elsewhere lets a conformance suite start sessions from another operating system
-// process: the test binary of the driver, run again.
+// Package elsewhere starts sessions of a conformance suite from another process: it runs the test
+// binary of the driver again.
 package elsewhere
 
 import (
@@ -15,12 +15,11 @@ import (
 	"gascity/runtime"
 )
 
-// argument is the first argument of a test binary that is to start one
-// session and nothing else.
+// argument is the first argument of a test binary that must start one session and then exit.
 const argument = "runtimetest-elsewhere"
 
-// startOrder goes to the other process's standard input, startReply
-// comes from its standard output.
+// startOrder is sent to the other process's standard input, startReply
+// is read from its standard output.
 type (
 	startOrder struct {
 		Dir, Name string
@@ -29,10 +28,10 @@ type (
 	startReply struct{ Kind, Text string }
 )
 
-// limit bounds the start in the other process.
+// limit is the time limit of the start in the other process.
 const limit = 2 * time.Minute
 
-// sentinels are the errors that keep their identity across processes.
+// sentinels are the sentinel errors that are passed between the processes.
 var sentinels = map[string]error{
 	"exists":       runtime.ErrSessionExists,
 	"not-found":    runtime.ErrSessionNotFound,
@@ -42,8 +41,8 @@ var sentinels = map[string]error{
 	"unavailable":  runtime.ErrRuntimeUnavailable,
 }
 
-// Start is a runtimetest.Harness.Elsewhere for drivers whose TestMain calls
-// [Main]: it runs the test binary again and lets it start the session.
+// Start implements runtimetest.Harness.Elsewhere for drivers whose TestMain calls [Main]. It runs
+// the test binary again, which starts the session.
 func Start(ctx context.Context, dir, name string, cfg runtime.Config) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -57,11 +56,11 @@ func Start(ctx context.Context, dir, name string, cfg runtime.Config) error {
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(order), os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return fmt.Errorf("cannot start %q elsewhere: %w", name, err)
+		return fmt.Errorf("cannot start %q in another process: %w", name, err)
 	}
 	var reply startReply
 	if err := json.Unmarshal(out, &reply); err != nil {
-		return fmt.Errorf("cannot understand the other process: %w", err)
+		return fmt.Errorf("cannot read the reply of the other process: %w", err)
 	}
 	if reply.Text == "" {
 		return nil
@@ -72,9 +71,9 @@ func Start(ctx context.Context, dir, name string, cfg runtime.Config) error {
 	return errors.New("elsewhere: " + reply.Text)
 }
 
-// Main is the first call of the TestMain of a driver that uses
-// [Start]. In the other process it opens a provider over dir, starts
-// the session and exits; everywhere else it returns at once.
+// Main must be the first call of the TestMain of a driver that uses [Start]. In the other process
+// it opens a provider over dir, starts the session and exits. In any other process it returns at
+// once.
 func Main(open func(dir string) runtime.Provider) {
 	if len(os.Args) < 2 || os.Args[1] != argument {
 		return

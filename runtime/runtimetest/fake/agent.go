@@ -25,31 +25,31 @@ const (
 	readyPrefix  = "❯"
 )
 
-// Program is the name of the program that [Script.Command] runs, for those who look for it
-// before they start a session.
+// Program is the name of the program that [Script.Command] runs. A caller that checks for the
+// program before a start can use it.
 const Program = commandWord
 
-// Script says what a model agent does beside its [runtimetest.Behaviour]. It is the argument of
-// the agent's command, as JSON; the keys are the fields' names in lower case.
+// Script configures a model agent in addition to its [runtimetest.Behaviour]. It is the argument of
+// the agent's command, as JSON.
 type Script struct {
 	Behaviour runtimetest.Behaviour `json:"behaviour,omitzero"`
-	// Ledger and Env are files, see [runtimetest.Agent]; empty: the agent writes none.
+	// Ledger and Env are paths of files, see [runtimetest.Agent]; empty means that the agent writes none.
 	Ledger string `json:"ledger,omitempty"`
 	Env    string `json:"env,omitempty"`
 
-	// Busy makes it begin in a turn, which an interrupt ends.
+	// Busy makes the agent begin in a turn, which an interrupt ends.
 	Busy bool `json:"busy,omitempty"`
-	// Ask is the question that it asks when it is ready. Without a RequestID it gets one.
+	// Ask is a question that the agent asks when it is ready. Without a RequestID it gets one.
 	Ask *runtime.PendingInteraction `json:"ask,omitempty"`
-	// Source is what reports its activity; empty: its own status.
+	// Source is the source that reports the agent's activity; empty means its own status.
 	Source runtime.Source `json:"source,omitempty"`
-	// Silent makes it give no sign that it has taken a prompt.
+	// Silent makes the agent give no signal that it has accepted a prompt.
 	Silent bool `json:"silent,omitempty"`
 	// Immortal makes every attempt to stop it fail.
 	Immortal bool `json:"immortal,omitempty"`
 }
 
-// Command returns the command that starts such an agent.
+// Command returns the command that starts the agent.
 func (s Script) Command() string {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -58,7 +58,7 @@ func (s Script) Command() string {
 	return commandWord + " " + quote(string(text))
 }
 
-// Agent returns a model agent that behaves so, for a [Harness].
+// Agent returns a model agent with the given behavior, for a [Harness].
 func (f *Provider) Agent(t runtimetest.T, dir string, b runtimetest.Behaviour) runtimetest.Agent {
 	t.Helper()
 	program := Script{Behaviour: b, Ledger: filepath.Join(dir, "ledger"), Env: filepath.Join(dir, "env")}
@@ -70,7 +70,7 @@ func (f *Provider) Agent(t runtimetest.T, dir string, b runtimetest.Behaviour) r
 	return agent
 }
 
-// agent is a running model. Its session's world lock guards it.
+// agent is a running model agent. The lock of its session's world guards it.
 type agent struct {
 	s       *session
 	program Script
@@ -89,8 +89,8 @@ type agent struct {
 	queue    []string
 }
 
-// launchLocked starts the agent as a process of the session; prompt is the one
-// of its command line.
+// launchLocked starts the agent as a process of the session. prompt is the prompt of its command
+// line.
 func (s *session) launchLocked(program Script, prompt string) {
 	a := &agent{s: s, program: program}
 	a.pid = s.forkLocked()
@@ -123,7 +123,7 @@ func (s *session) launchLocked(program Script, prompt string) {
 	}
 }
 
-// after calls do later with the lock held, unless the agent is gone by then.
+// after calls do after the delay d, with the lock held, unless the agent has exited.
 func (a *agent) after(d time.Duration, do func()) {
 	time.AfterFunc(d, func() {
 		a.s.world.mu.Lock()
@@ -169,7 +169,7 @@ func (a *agent) exitLocked(code int, words string) {
 	a.s.killLocked(a.pid, runtime.Exit{Code: code})
 }
 
-// enterLocked is the Enter key. It reports whether the agent did something.
+// enterLocked handles the Enter key. It reports whether the agent reacted.
 func (a *agent) enterLocked() bool {
 	switch {
 	case len(a.dialog) > 0:
@@ -195,7 +195,7 @@ func (a *agent) enterLocked() bool {
 	return true
 }
 
-// nextLocked consumes the oldest waiting prompt if the agent is free.
+// nextLocked consumes the oldest waiting prompt if the agent is not busy.
 func (a *agent) nextLocked() {
 	for !a.busy && len(a.queue) > 0 {
 		prompt := a.queue[0]
@@ -236,7 +236,7 @@ func (a *agent) endTurnLocked() {
 	a.s.world.bumpLocked()
 }
 
-// interruptLocked is Ctrl-C.
+// interruptLocked handles Ctrl-C.
 func (a *agent) interruptLocked() {
 	if !a.busy {
 		a.draft = ""
@@ -248,7 +248,7 @@ func (a *agent) interruptLocked() {
 	a.endTurnLocked()
 }
 
-// screenLocked returns the live part of the screen.
+// screenLocked returns the rows that the agent redraws.
 func (a *agent) screenLocked() []string {
 	if len(a.dialog) > 0 {
 		lines := []string{"Do you trust this folder?"}
@@ -263,8 +263,8 @@ func (a *agent) screenLocked() []string {
 	return []string{strings.TrimRight(readyPrefix+" "+a.draft, " ")}
 }
 
-// record appends to the ledger. An agent whose ledger fails is worthless, unless
-// the case has ended and its folders are gone.
+// record appends an entry to the ledger. A failure panics, unless the case has ended and its
+// directories are gone.
 func (a *agent) record(e runtimetest.Entry) {
 	if a.program.Ledger == "" {
 		return

@@ -13,7 +13,7 @@ import (
 	"gascity/runtime/runtimetest"
 )
 
-// Pending returns the model's question.
+// Pending implements runtime.InteractionProvider.
 func (f *Provider) Pending(name string) (*runtime.PendingInteraction, error) {
 	if err := f.called("Pending", name); err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func (a *agent) pendingLocked() *runtime.PendingInteraction {
 	return a.asked
 }
 
-// Respond answers the model's question.
+// Respond implements runtime.InteractionProvider.
 func (f *Provider) Respond(name string, response runtime.InteractionResponse) error {
 	if err := f.called("Respond", name, response); err != nil {
 		return err
@@ -60,8 +60,8 @@ func (f *Provider) Respond(name string, response runtime.InteractionResponse) er
 	return nil
 }
 
-// choiceOf returns the option that is meant, empty if none is. The word of an option is
-// also taken as the action.
+// choiceOf returns the option that the response selects, or "". The action may also be the label of
+// an option.
 func choiceOf(r runtime.InteractionResponse, asked *runtime.PendingInteraction) string {
 	label, options := r.Text, asked.Options
 	switch r.Action {
@@ -86,7 +86,7 @@ func choiceOf(r runtime.InteractionResponse, asked *runtime.PendingInteraction) 
 	return ""
 }
 
-// Exec runs a command by the Shell in the working directory.
+// Exec implements runtime.ExecProvider. It runs a command with the Shell in the working directory.
 func (f *Provider) Exec(ctx context.Context, name string, argv []string) (output []byte, code int, err error) {
 	if err := f.called("Exec", name, argv); err != nil {
 		return nil, 0, err
@@ -106,7 +106,8 @@ func (f *Provider) Exec(ctx context.Context, name string, argv []string) (output
 	return []byte(result.Stdout), result.Code, err
 }
 
-// Relaunch replaces the model agent; session and metadata stay.
+// Relaunch implements runtime.RelaunchProvider. It replaces the model agent; session and metadata
+// stay.
 func (f *Provider) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
 	if err := f.called("Relaunch", name, cfg); err != nil {
 		return err
@@ -131,7 +132,7 @@ func (f *Provider) Relaunch(ctx context.Context, name string, cfg runtime.Config
 	return f.awaitReady(ctx, s)
 }
 
-// RunLive runs cfg.SessionLive.
+// RunLive implements runtime.Stager.
 func (f *Provider) RunLive(name string, cfg runtime.Config) error {
 	if err := f.called("RunLive", name, cfg); err != nil {
 		return err
@@ -148,7 +149,8 @@ func (f *Provider) RunLive(name string, cfg runtime.Config) error {
 	return errors.Join(errs...)
 }
 
-// FindRuntimesBySessionID looks into the models' environments.
+// FindRuntimesBySessionID implements runtime.ProcessTableScanner. It searches the environments of
+// the model agents.
 func (f *Provider) FindRuntimesBySessionID(id string) ([]runtime.LiveRuntime, error) {
 	if err := f.called("FindRuntimesBySessionID", "", id); err != nil {
 		return nil, err
@@ -175,7 +177,7 @@ func (f *Provider) FindRuntimesBySessionID(id string) ([]runtime.LiveRuntime, er
 	return found, nil
 }
 
-// TerminateRuntime ends a model's process.
+// TerminateRuntime implements runtime.ProcessTableScanner. It stops the process of a model agent.
 func (f *Provider) TerminateRuntime(r runtime.LiveRuntime) error {
 	if err := f.called("TerminateRuntime", r.ProviderName, r); err != nil {
 		return err

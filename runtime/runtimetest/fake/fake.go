@@ -1,6 +1,6 @@
-// Package fake is a [runtime.Provider] in memory, for tests of whatever uses one.
-// It keeps the whole contract: package runtimetest's suite runs on it. [Faulty]
-// wraps any provider and injects faults.
+// Package fake is a [runtime.Provider] in memory, for tests of code that uses a provider. It
+// implements the whole contract and passes the suite of package runtimetest. [Faulty] wraps any
+// provider and injects faults.
 package fake
 
 import (
@@ -11,12 +11,12 @@ import (
 	"gascity/runtime"
 )
 
-// Provider is a provider in memory. It implements the whole contract and every
-// extension, starts no agent process, and records every call. Its agents are
-// models that follow a [runtimetest.Behaviour]; a command that [Provider.Agent]
-// did not make is an agent that behaves well and has no ledger.
+// Provider is a provider in memory. It implements the whole contract and every extension, starts no
+// agent process, and records every call. Its agents are models that follow a
+// [runtimetest.Behaviour]. A command that [Provider.Agent] did not create is an agent that behaves
+// well and has no ledger.
 //
-// It is safe for concurrent use. Make one with [New].
+// It is safe for concurrent use. Use [New] to create one.
 type Provider struct {
 	// Shell runs PreStart, SessionSetup, SessionSetupScript, SessionLive and Exec,
 	// and interprets Command. Nil runs nothing: the steps succeed. Set it before
@@ -66,13 +66,13 @@ var (
 // New returns a provider over an empty world, without a shell.
 func New() *Provider { return &Provider{world: newWorld()} }
 
-// Reopen returns another provider over the same sessions, as after a restart,
-// with the same shell. It has its own calls and failures.
+// Reopen returns another provider over the same sessions, as after a restart, with the same shell.
+// Its recorded calls and failures are its own.
 func (f *Provider) Reopen() *Provider { return &Provider{Shell: f.Shell, world: f.world} }
 
-// Fail makes every later call of the method op for the session fail with err
-// before it does anything; a method without an error result is not affected. An
-// empty session means all, a nil err ends it.
+// Fail makes every later call of the method op for the session return err before it does anything.
+// It has no effect on a method without an error result. An empty session means all sessions. A nil
+// err removes the failure.
 func (f *Provider) Fail(op, session string, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -82,15 +82,15 @@ func (f *Provider) Fail(op, session string, err error) {
 	}
 }
 
-// Calls returns the recorded calls of the named methods, of all methods without
-// a name, in their order.
+// Calls returns the recorded calls of the named methods in their order. Without names it returns
+// the calls of all methods.
 func (f *Provider) Calls(ops ...string) []Call {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(f.calls), func(c Call) bool { return len(ops) > 0 && !slices.Contains(ops, c.Op) })
 }
 
-// called records a call and returns the error that was set for it.
+// called records a call and returns the error that [Provider.Fail] set for it.
 func (f *Provider) called(op, name string, args ...any) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -103,14 +103,14 @@ func (f *Provider) called(op, name string, args ...any) error {
 	return nil
 }
 
-// recordCall records a call that has no error to fail with.
+// recordCall records a call of a method without an error result.
 func (f *Provider) recordCall(op, name string, args ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls = append(f.calls, Call{op, name, args})
 }
 
-// Capabilities claims everything.
+// Capabilities reports that the provider has all capabilities.
 func (f *Provider) Capabilities() runtime.ProviderCapabilities {
 	return runtime.ProviderCapabilities{CanReportAttachment: true, CanReportActivity: true, CanStream: true, CanAttachTTY: true}
 }
@@ -121,13 +121,14 @@ func (f *Provider) ConfigureServer() error { return f.called("ConfigureServer", 
 // TeardownServer does nothing.
 func (f *Provider) TeardownServer() error { return f.called("TeardownServer", "") }
 
-// SupportsTransport knows the empty transport only.
+// SupportsTransport implements runtime.TransportCapabilityProvider. It supports only the empty
+// transport.
 func (f *Provider) SupportsTransport(transport string) bool {
 	f.recordCall("SupportsTransport", "", transport)
 	return transport == ""
 }
 
-// notFound is the error of an operation on a missing session.
+// notFound returns the error of an operation on a missing session.
 func notFound(op, name string) error {
 	return &runtime.Error{Op: op, Session: name, Err: runtime.ErrSessionNotFound}
 }

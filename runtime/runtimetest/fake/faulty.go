@@ -9,10 +9,9 @@ import (
 	"gascity/runtime"
 )
 
-// Faulty wraps a provider and injects faults into its facets and into Observe,
-// Deliver, StopInstance and InterruptInstance. Other extensions pass untouched.
-// Without faults it keeps whatever the inner provider keeps. Make one with
-// [NewFaulty].
+// Faulty wraps a provider and injects faults into the methods of runtime.Provider and into Observe,
+// Deliver, StopInstance and InterruptInstance. It forwards other extensions unchanged. Without
+// faults it behaves like the inner provider. Use [NewFaulty] to create one.
 type Faulty struct {
 	inner runtime.Provider
 
@@ -20,23 +19,22 @@ type Faulty struct {
 	faults []*activeFault
 }
 
-// Fault is a misbehaviour of some calls. Its zero value concerns every call and
-// does nothing.
+// Fault is a failure of some calls. Its zero value matches every call and does nothing.
 type Fault struct {
 	Op      string // the method's name ("Stop"); empty means any
 	Session string // empty means any
 	Skip    int    // so many calls pass first
 	Times   int    // so many calls are concerned; zero means all later ones
-	// Delay is the time before the call, ended early by its ctx if it has one.
+	// Delay is the time before the call. It ends early if the call's ctx ends.
 	Delay time.Duration
-	// Err is returned instead of the call's result. A method without an error
-	// result answers false or zero then.
+	// Err is returned instead of the call's result. A method without an error result then returns
+	// false or zero.
 	Err error
-	// LostReply makes the call first and returns Err then.
+	// LostReply means that the call is made first, and then Err is returned.
 	LostReply bool
-	// Names changes the names that ListRunning returns: partial with an Err such
-	// as [runtime.PartialListError], which is then returned beside them; a silent
-	// lie without one.
+	// Names changes the names that ListRunning returns. With an Err such as
+	// [runtime.PartialListError] they are returned together with it; without one the result is
+	// wrong and no error shows it.
 	Names func(names []string) []string
 }
 
@@ -50,11 +48,11 @@ var (
 	_ runtime.Router   = (*Faulty)(nil)
 )
 
-// NewFaulty wraps inner, without any fault.
+// NewFaulty wraps inner without any fault.
 func NewFaulty(inner runtime.Provider) *Faulty { return &Faulty{inner: inner} }
 
-// Inject adds a fault. The returned function removes it. The oldest fault that
-// concerns a call is the one that happens.
+// Inject adds a fault and returns the function that removes it. If several faults match a call, the
+// oldest one applies.
 func (p *Faulty) Inject(f Fault) (remove func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,9 +65,8 @@ func (p *Faulty) Inject(f Fault) (remove func()) {
 	}
 }
 
-// concerning counts the call and returns the fault that happens, the zero one if
-// none does.
-func (p *Faulty) concerning(op, session string) Fault {
+// faultFor counts the call and returns the fault that applies, or the zero Fault.
+func (p *Faulty) faultFor(op, session string) Fault {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, f := range p.faults {
@@ -86,7 +83,7 @@ func (p *Faulty) concerning(op, session string) Fault {
 // hold waits for a fault's delay.
 type hold func(delay time.Duration) error
 
-// forCtx waits unless ctx ends before.
+// forCtx returns a function that waits for a delay, unless ctx ends first.
 func forCtx(ctx context.Context) hold {
 	return func(delay time.Duration) error {
 		timer := time.NewTimer(delay)
@@ -100,22 +97,22 @@ func forCtx(ctx context.Context) hold {
 	}
 }
 
-// forEver waits in a method without ctx.
+// forEver waits for the delay in a method without ctx.
 func forEver(delay time.Duration) error {
 	<-time.After(delay)
 	return nil
 }
 
-// around makes a call whose only result is an error.
+// around makes a call whose only result is an error, with the fault that applies.
 func (p *Faulty) around(wait hold, op, session string, call func() error) error {
 	_, err := aroundValue(p, wait, op, session, func() (struct{}, error) { return struct{}{}, call() })
 	return err
 }
 
-// aroundValue makes a call with a value and an error.
+// aroundValue makes a call with a value and an error, with the fault that applies.
 func aroundValue[V any](p *Faulty, wait hold, op, session string, call func() (V, error)) (V, error) {
 	var none V
-	f := p.concerning(op, session)
+	f := p.faultFor(op, session)
 	if f.Delay > 0 {
 		if err := wait(f.Delay); err != nil {
 			return none, err
@@ -132,7 +129,7 @@ func aroundValue[V any](p *Faulty, wait hold, op, session string, call func() (V
 	return none, &runtime.Error{Op: op, Session: session, Err: f.Err}
 }
 
-// callSimple makes a call without an error result.
+// callSimple makes a call without an error result, with the fault that applies.
 func callSimple[V any](p *Faulty, op, session string, call func() V) V {
 	value, err := aroundValue(p, forEver, op, session, func() (V, error) { return call(), nil })
 	if err != nil {

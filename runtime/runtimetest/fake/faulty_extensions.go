@@ -6,8 +6,8 @@ import (
 	"gascity/runtime"
 )
 
-// Route leads to the inner provider, by way of a link for each extension that
-// has faults and that the inner provider has.
+// Route implements runtime.Router. It returns the inner provider, wrapped in a link for each
+// extension that has faults and that the inner provider has.
 func (p *Faulty) Route(session string) runtime.Provider {
 	next := p.inner
 	if x, ok := runtime.As[runtime.Observer](p.inner, session); ok {
@@ -22,10 +22,10 @@ func (p *Faulty) Route(session string) runtime.Provider {
 	return next
 }
 
-// link is a step on the way of [runtime.As].
+// link is a wrapper that [runtime.As] passes on its way to the inner provider.
 type link struct{ runtime.Provider }
 
-// Route goes on.
+// Route implements runtime.Router.
 func (l link) Route(string) runtime.Provider { return l.Provider }
 
 type faultyObserver struct {

@@ -10,9 +10,9 @@ import (
 	"gascity/runtime/runtimetest"
 )
 
-// Harness returns a harness over fakes: each world has one, with
-// [RunShell], and the suite runs on what wrap makes of it. It proves routers,
-// wrappers and wires without any agent process. A nil wrap is none.
+// Harness returns a harness over fakes. Each world has a fake with [RunShell], and the suite runs
+// on the provider that wrap returns for it. It tests routers, wrappers and wire formats without any
+// agent process. A nil wrap returns the fake itself.
 func Harness(wrap func(*Provider) runtime.Provider) runtimetest.Harness {
 	if wrap == nil {
 		wrap = func(f *Provider) runtime.Provider { return f }
@@ -30,8 +30,8 @@ func Harness(wrap func(*Provider) runtime.Provider) runtimetest.Harness {
 	}
 }
 
-// worlds maps the folder of each world to its fake, and is the place of all
-// their agents: models of different fakes never share a number.
+// worlds maps the directory of each world to its fake. It is the Place of all their agents: model
+// agents of different fakes never have the same process id.
 type worlds struct {
 	mu    sync.Mutex
 	fakes map[string]*Provider
@@ -68,7 +68,7 @@ func (w *worlds) Kill(pid int) error {
 	return syscall.ESRCH
 }
 
-// owner returns the fake in whose world the process lives.
+// owner returns the fake that has the process.
 func (w *worlds) owner(pid int) *Provider {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"gascity/runtime"
 )
 
-// Nudge delivers a prompt without a receipt.
+// Nudge implements runtime.Input.
 func (f *Provider) Nudge(name string, content []runtime.ContentBlock) error {
 	if err := f.called("Nudge", name, content); err != nil {
 		return err
@@ -18,7 +18,8 @@ func (f *Provider) Nudge(name string, content []runtime.ContentBlock) error {
 	return f.nudge(name, content)
 }
 
-// NudgeNow is Nudge: a model takes prompts at any time.
+// NudgeNow implements runtime.ImmediateNudgeProvider. It calls Nudge, because a model agent accepts
+// prompts at any time.
 func (f *Provider) NudgeNow(name string, content []runtime.ContentBlock) error {
 	if err := f.called("NudgeNow", name, content); err != nil {
 		return err
@@ -41,7 +42,7 @@ func (f *Provider) nudge(name string, content []runtime.ContentBlock) error {
 	return nil
 }
 
-// Deliver delivers a prompt and returns its outcome.
+// Deliver implements runtime.Deliverer.
 func (f *Provider) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	if err := f.called("Deliver", name, d); err != nil {
 		return runtime.Outcome{}, err
@@ -56,7 +57,7 @@ func (f *Provider) Deliver(ctx context.Context, name string, d runtime.Delivery)
 	return f.deliver(ctx, s, runtime.FlattenText(d.Content))
 }
 
-// deliver types the text and presses Enter, again if the agent lost it.
+// deliver types the text and presses Enter. It presses Enter again if the agent lost it.
 func (f *Provider) deliver(ctx context.Context, s *session, text string) (runtime.Outcome, error) {
 	if bad := controlCharacter(text); bad != "" {
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: bad}, nil
@@ -91,7 +92,7 @@ func (f *Provider) deliver(ctx context.Context, s *session, text string) (runtim
 	return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "model"}, nil
 }
 
-// ClearInput removes a draft.
+// ClearInput implements runtime.InputClearer.
 func (f *Provider) ClearInput(_ context.Context, name, instance string) error {
 	const op = "clear the input box of"
 	if err := f.called("ClearInput", name, instance); err != nil {
@@ -108,7 +109,7 @@ func (f *Provider) ClearInput(_ context.Context, name, instance string) error {
 	return nil
 }
 
-// SetHints replaces the hints of a session.
+// SetHints implements runtime.Hinter.
 func (f *Provider) SetHints(_ context.Context, name, instance string, hints runtime.Hints) error {
 	const op = "set the hints of"
 	if err := f.called("SetHints", name, instance); err != nil {
@@ -127,8 +128,8 @@ func (f *Provider) SetHints(_ context.Context, name, instance string, hints runt
 	return nil
 }
 
-// controlCharacter names a character that could be taken for a key, if there is
-// one. Tab and the line ends are text.
+// controlCharacter returns the name of a character in text that could act as a key, or "". Tab and
+// line ends are text.
 func controlCharacter(text string) string {
 	i := strings.IndexFunc(text, func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\n\r", r) || r == 0x7f })
 	if i < 0 {
@@ -138,7 +139,7 @@ func controlCharacter(text string) string {
 	return fmt.Sprintf("control character %U at byte %d", r, i)
 }
 
-// SendKeys presses keys. The model knows characters, Enter, BSpace, Up, Down,
+// SendKeys implements runtime.Input. The model agent knows characters, Enter, BSpace, Up, Down,
 // Escape and C-c.
 func (f *Provider) SendKeys(name string, keys ...string) error {
 	if err := f.called("SendKeys", name, keys); err != nil {
@@ -174,7 +175,7 @@ var presses = map[string]func(*agent){
 	"C-c":    func(a *agent) { a.interruptLocked() },
 }
 
-// Attach counts as a terminal until [Provider.Detach] or the end of the session.
+// Attach implements runtime.Input. The attachment ends with [Provider.Detach] or with the session.
 func (f *Provider) Attach(name string) error {
 	if err := f.called("Attach", name); err != nil {
 		return err
@@ -182,7 +183,7 @@ func (f *Provider) Attach(name string) error {
 	return f.attach(name, nil)
 }
 
-// AttachTerminal is Attach and ends with ctx.
+// AttachTerminal implements runtime.Attacher.
 func (f *Provider) AttachTerminal(ctx context.Context, name string, opts runtime.AttachOptions) error {
 	if err := f.called("AttachTerminal", name, opts); err != nil {
 		return err
@@ -193,7 +194,7 @@ func (f *Provider) AttachTerminal(ctx context.Context, name string, opts runtime
 	return context.Cause(ctx)
 }
 
-// attach lasts until the session's end, a Detach, or ended.
+// attach blocks until the session ends, Detach is called, or ended is closed.
 func (f *Provider) attach(name string, ended <-chan struct{}) error {
 	var s *session
 	var detach chan struct{}
@@ -228,7 +229,7 @@ func (f *Provider) Detach(name string) {
 	})
 }
 
-// WaitForIdle waits until the agent is ready and not busy.
+// WaitForIdle implements runtime.IdleWaitProvider.
 func (f *Provider) WaitForIdle(ctx context.Context, name string, timeout time.Duration) error {
 	if err := f.called("WaitForIdle", name, timeout); err != nil {
 		return err
@@ -236,7 +237,7 @@ func (f *Provider) WaitForIdle(ctx context.Context, name string, timeout time.Du
 	return f.awaitSession(ctx, name, timeout, func(s *session) bool { return s.agent.ready && !s.agent.busy })
 }
 
-// WaitForInterruptBoundary waits for an interrupted turn.
+// WaitForInterruptBoundary implements runtime.InterruptBoundaryWaitProvider.
 func (f *Provider) WaitForInterruptBoundary(ctx context.Context, name string, since time.Time, timeout time.Duration) error {
 	if err := f.called("WaitForInterruptBoundary", name, since, timeout); err != nil {
 		return err
@@ -244,12 +245,12 @@ func (f *Provider) WaitForInterruptBoundary(ctx context.Context, name string, si
 	return f.awaitSession(ctx, name, timeout, func(s *session) bool { return s.boundary.After(since) })
 }
 
-// ResetInterruptedTurn has nothing to discard.
+// ResetInterruptedTurn implements runtime.InterruptedTurnResetProvider. It has nothing to remove.
 func (f *Provider) ResetInterruptedTurn(_ context.Context, name string) error {
 	return f.called("ResetInterruptedTurn", name)
 }
 
-// DismissKnownDialogs accepts the dialog. One can appear only before the agent
+// DismissKnownDialogs implements runtime.DialogProvider. A dialog can appear only before the agent
 // is ready.
 func (f *Provider) DismissKnownDialogs(ctx context.Context, name string, timeout time.Duration) error {
 	if err := f.called("DismissKnownDialogs", name, timeout); err != nil {
@@ -265,7 +266,7 @@ func (f *Provider) DismissKnownDialogs(ctx context.Context, name string, timeout
 	return err
 }
 
-// awaitSession waits until ok is true for the session; its end is
+// awaitSession waits until ok returns true for the session. If the session ends first, the error is
 // ErrSessionNotFound.
 func (f *Provider) awaitSession(ctx context.Context, name string, timeout time.Duration, ok func(*session) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)

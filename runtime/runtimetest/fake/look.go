@@ -9,10 +9,10 @@ import (
 	"gascity/runtime"
 )
 
-// screenLines is the height of a model's screen.
+// screenLines is the height of a model agent's screen.
 const screenLines = 50
 
-// IsRunning looks at the model.
+// IsRunning implements runtime.Inspector.
 func (f *Provider) IsRunning(name string) bool {
 	f.recordCall("IsRunning", name)
 	running := false
@@ -20,7 +20,7 @@ func (f *Provider) IsRunning(name string) bool {
 	return running
 }
 
-// IsAttached looks at the model.
+// IsAttached implements runtime.Inspector.
 func (f *Provider) IsAttached(name string) bool {
 	f.recordCall("IsAttached", name)
 	attached := false
@@ -28,7 +28,7 @@ func (f *Provider) IsAttached(name string) bool {
 	return attached
 }
 
-// ProcessAlive knows the model's one process name.
+// ProcessAlive implements runtime.Inspector. A model agent has one process name.
 func (f *Provider) ProcessAlive(name string, processNames []string) bool {
 	f.recordCall("ProcessAlive", name, processNames)
 	if len(processNames) == 0 {
@@ -45,7 +45,7 @@ func (f *Provider) ProcessAlive(name string, processNames []string) bool {
 	return alive
 }
 
-// ListRunning lists the model's sessions.
+// ListRunning implements runtime.Inspector.
 func (f *Provider) ListRunning(prefix string) ([]string, error) {
 	if err := f.called("ListRunning", "", prefix); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (f *Provider) ListRunning(prefix string) ([]string, error) {
 	return f.world.runningLocked(prefix), nil
 }
 
-// GetLastActivity returns when the model last printed.
+// GetLastActivity implements runtime.Inspector.
 func (f *Provider) GetLastActivity(name string) (time.Time, error) {
 	if err := f.called("GetLastActivity", name); err != nil {
 		return time.Time{}, err
@@ -65,7 +65,8 @@ func (f *Provider) GetLastActivity(name string) (time.Time, error) {
 	return at, nil
 }
 
-// Peek shows what the model printed and its screen's live part.
+// Peek implements runtime.Output. It returns the output of the model agent and the rows that it
+// redraws.
 func (f *Provider) Peek(name string, lines int) (string, error) {
 	if err := f.called("Peek", name, lines); err != nil {
 		return "", err
@@ -84,7 +85,7 @@ func (f *Provider) Peek(name string, lines int) (string, error) {
 	return strings.Join(all, "\n"), nil
 }
 
-// ClearScrollback keeps one screen.
+// ClearScrollback implements runtime.Output. It keeps one screen.
 func (f *Provider) ClearScrollback(name string) error {
 	if err := f.called("ClearScrollback", name); err != nil {
 		return err
@@ -93,18 +94,18 @@ func (f *Provider) ClearScrollback(name string) error {
 	return nil
 }
 
-// Print lets the session's agent print text. It reports whether there is one.
+// Print makes the session's agent print text. It reports whether there is an agent.
 func (f *Provider) Print(name, text string) bool {
 	return f.world.with(name, func(s *session) { s.printLocked(text) })
 }
 
-// Exit ends the session's agent and leaves a dead session. It reports whether
-// there was a session.
+// Exit makes the session's agent exit and leaves the session without a running agent. It reports
+// whether the session existed.
 func (f *Provider) Exit(name string, exit runtime.Exit) bool {
 	return f.world.with(name, func(s *session) { s.killLocked(s.agent.pid, exit) })
 }
 
-// Observe looks at the model.
+// Observe implements runtime.Observer.
 func (f *Provider) Observe(_ context.Context, name string) (runtime.Observation, error) {
 	obs := runtime.Observation{At: time.Now()}
 	if err := f.called("Observe", name); err != nil {
@@ -124,7 +125,7 @@ func (f *Provider) Observe(_ context.Context, name string) (runtime.Observation,
 	return obs, nil
 }
 
-// Recover checks the handle, which is the token.
+// Recover implements runtime.Recoverer. The handle is the instance token.
 func (f *Provider) Recover(_ context.Context, name, handle string) error {
 	if err := f.called("Recover", name, handle); err != nil {
 		return err

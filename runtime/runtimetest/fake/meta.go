@@ -1,6 +1,6 @@
 package fake
 
-// SetMeta stores in the instance.
+// SetMeta implements runtime.MetaStore.
 func (f *Provider) SetMeta(name, key, value string) error {
 	if err := f.called("SetMeta", name, key, value); err != nil {
 		return err
@@ -11,7 +11,7 @@ func (f *Provider) SetMeta(name, key, value string) error {
 	return nil
 }
 
-// GetMeta reads from the instance.
+// GetMeta implements runtime.MetaStore.
 func (f *Provider) GetMeta(name, key string) (string, error) {
 	if err := f.called("GetMeta", name, key); err != nil {
 		return "", err
@@ -23,7 +23,7 @@ func (f *Provider) GetMeta(name, key string) (string, error) {
 	return value, nil
 }
 
-// RemoveMeta removes from the instance.
+// RemoveMeta implements runtime.MetaStore.
 func (f *Provider) RemoveMeta(name, key string) error {
 	if err := f.called("RemoveMeta", name, key); err != nil {
 		return err

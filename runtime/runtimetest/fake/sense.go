@@ -8,7 +8,7 @@ import (
 	"gascity/runtime"
 )
 
-// Sense reads the model. Tests that want other evidence set it by [Provider.SetReading].
+// Sense implements runtime.Sensor. A test can set other signals with [Provider.SetReading].
 func (f *Provider) Sense(_ context.Context, name string) (runtime.Reading, error) {
 	if err := f.called("Sense", name); err != nil {
 		return runtime.Reading{}, err
@@ -49,8 +49,8 @@ func (s *session) readLocked() runtime.Reading {
 	return r
 }
 
-// SetReading replaces what [Provider.Sense] reads of the session, except the instance and
-// the time; nil gives it back to the model. Every watcher gets an event to look.
+// SetReading replaces the result of [Provider.Sense] for the session, except the instance and the
+// time. Nil restores the result of the model. Every watcher gets an event.
 func (f *Provider) SetReading(name string, r *runtime.Reading) {
 	f.world.with(name, func(s *session) {
 		s.reading = r
@@ -58,7 +58,8 @@ func (f *Provider) SetReading(name string, r *runtime.Reading) {
 	})
 }
 
-// Withdraw proves nothing: a delivery to a model is never cut off.
+// Withdraw implements runtime.Withdrawer. It proves nothing, because a delivery to a model agent is
+// never interrupted.
 func (f *Provider) Withdraw(_ context.Context, name string, d runtime.Delivery) (bool, error) {
 	if err := f.called("Withdraw", name, d); err != nil {
 		return false, err

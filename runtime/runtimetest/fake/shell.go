@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// Shell runs a command for a [Provider]: a step of a start, or an Exec. dir may be
-// empty, env is the whole environment. An exit code is no error.
+// Shell runs a command for a [Provider]: a step of a start, or an Exec. dir may be empty. env is
+// the whole environment. A nonzero exit code is not an error.
 type Shell func(ctx context.Context, dir string, env []string, command string) (ShellResult, error)
 
-// ShellResult is what a command left.
+// ShellResult is the result of a command.
 type ShellResult struct {
 	Stdout, Stderr string
 	Code           int
 }
 
-// RunShell returns a [Shell] that runs sh -c. When ctx ends, the command is killed
-// and the error is the cause.
+// RunShell implements [Shell] with sh -c. When ctx ends, it kills the command and returns the
+// cause.
 func RunShell(ctx context.Context, dir string, env []string, command string) (ShellResult, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, "sh", "-c", command) //nolint:gosec // running commands is its purpose
@@ -37,5 +37,5 @@ func RunShell(ctx context.Context, dir string, env []string, command string) (Sh
 	return result, err
 }
 
-// quote makes one word of sh from any text without NUL.
+// quote returns word, which must not contain NUL, as one word of an sh command.
 func quote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

@@ -15,7 +15,7 @@ import (
 	"gascity/runtime"
 )
 
-// stage puts overlays and files into the working directory. Overlays never overwrite.
+// stage copies overlays and files into the working directory. An overlay never overwrites a file.
 func stage(cfg runtime.Config) error {
 	overlays := slices.DeleteFunc(append(slices.Clone(cfg.PackOverlayDirs), cfg.OverlayDir), func(dir string) bool { return dir == "" })
 	slots := runtime.EffectiveOverlayProviderNames(cfg, overlays...)
@@ -37,10 +37,10 @@ func stage(cfg runtime.Config) error {
 	return nil
 }
 
-// slotsFolder holds one folder for each overlay slot.
+// slotsFolder is the directory with one subdirectory for each overlay slot.
 const slotsFolder = "per-provider"
 
-// existing says what to do with a file that is there already.
+// existing selects what happens to an existing file.
 type existing int
 
 const (
@@ -48,7 +48,7 @@ const (
 	replaceExisting
 )
 
-// CopyTo copies into the session's working directory.
+// CopyTo implements runtime.Stager.
 func (f *Provider) CopyTo(name, src, relDst string) error {
 	if err := f.called("CopyTo", name, src, relDst); err != nil {
 		return err
@@ -64,8 +64,8 @@ func (f *Provider) CopyTo(name, src, relDst string) error {
 	return err
 }
 
-// copyInto copies a file or a folder to relDst inside dir. [os.Root] keeps it
-// there.
+// copyInto copies a file or directory to relDst inside dir. [os.Root] prevents writes outside of
+// dir.
 func copyInto(dir, src, relDst string) error {
 	info, err := os.Stat(src)
 	if err != nil {
@@ -86,7 +86,7 @@ func copyInto(dir, src, relDst string) error {
 	return copyFile(root, src, relDst)
 }
 
-// copyTree copies what is in src into dir, without the folder of slots.
+// copyTree copies the contents of src into dir, without the directory of slots.
 func copyTree(src, dir string, there existing) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -144,7 +144,7 @@ func mkdirs(root *os.Root, dir string) error {
 	return nil
 }
 
-// CopyFrom writes the archive of one file.
+// CopyFrom implements runtime.CopyFromProvider for one file.
 func (f *Provider) CopyFrom(_ context.Context, name, src string, w io.Writer) error {
 	if err := f.called("CopyFrom", name, src); err != nil {
 		return err

@@ -14,7 +14,8 @@ import (
 	"gascity/runtime"
 )
 
-// Start starts a model agent by the start sequence of package runtime.
+// Start implements runtime.Runner. It starts a model agent with the start sequence of package
+// runtime.
 func (f *Provider) Start(ctx context.Context, name string, cfg runtime.Config) error {
 	if err := f.called("Start", name, cfg); err != nil {
 		return err
@@ -59,7 +60,8 @@ func (f *Provider) start(ctx context.Context, name string, cfg runtime.Config) e
 	return nil
 }
 
-// claim takes the name for a start, and removes a dead session that has it.
+// claim reserves the name for a start and removes a session of that name whose agent has exited. It
+// returns false if the name is in use.
 func (w *world) claim(name string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -80,8 +82,7 @@ func (w *world) release(name string) {
 	delete(w.claimed, name)
 }
 
-// environ returns the whole environment of the agent: a base, cfg.Env and the
-// identity.
+// environ returns the whole environment of the agent: a base, cfg.Env and the identity.
 func (s *session) environ() []string {
 	env := map[string]string{"HOME": os.TempDir(), "PATH": "/usr/local/bin:/usr/bin:/bin", "TERM": "dumb"}
 	maps.Copy(env, s.cfg.Env)
@@ -97,7 +98,7 @@ func (s *session) environ() []string {
 	return list
 }
 
-// prepare runs PreStart and stages.
+// prepare runs PreStart and copies overlays and files.
 func (f *Provider) prepare(ctx context.Context, s *session) error {
 	for _, command := range s.cfg.PreStart {
 		dir := s.cfg.WorkDir
@@ -121,7 +122,7 @@ func (f *Provider) prepare(ctx context.Context, s *session) error {
 	return stage(s.cfg)
 }
 
-// step runs one command; a failure has its output.
+// step runs one command. Its error contains the output.
 func (f *Provider) step(ctx context.Context, dir string, env []string, command string) error {
 	if f.Shell == nil {
 		return nil
@@ -133,8 +134,8 @@ func (f *Provider) step(ctx context.Context, dir string, env []string, command s
 	return err
 }
 
-// interpret lets the shell say which program the command starts, with which
-// prompt and which environment.
+// interpret uses the shell to find out which program the command starts, with which prompt and
+// environment.
 func (f *Provider) interpret(ctx context.Context, s *session) (program Script, prompt string, err error) {
 	command := s.cfg.LaunchCommand()
 	if !strings.Contains(command, commandWord) {
@@ -163,8 +164,7 @@ func (f *Provider) interpret(ctx context.Context, s *session) (program Script, p
 	return program, firstPrompt(args[1:]), nil
 }
 
-// firstPrompt reads the arguments as an agent does: a word, or a flag and its
-// value.
+// firstPrompt returns the prompt in the arguments: a word, or the value of a flag.
 func firstPrompt(args []string) string {
 	switch {
 	case len(args) == 1 && !strings.HasPrefix(args[0], "-"):
@@ -176,7 +176,7 @@ func firstPrompt(args []string) string {
 	}
 }
 
-// finishStart does what comes after the creation of the session.
+// finishStart does the steps after the creation of the session.
 func (f *Provider) finishStart(ctx context.Context, s *session) error {
 	cfg := s.cfg
 	if cfg.Lifecycle == runtime.LifecycleOneShot || !cfg.WantsManagedStart() {
@@ -201,8 +201,8 @@ func (f *Provider) finishStart(ctx context.Context, s *session) error {
 	return f.runBestEffort(ctx, cfg.WorkDir, env, cfg.SessionLive)
 }
 
-// runBestEffort runs commands whose failures are warnings; only the end of ctx is an
-// error.
+// runBestEffort runs commands whose failures are only warnings. It returns an error only if ctx
+// ends.
 func (f *Provider) runBestEffort(ctx context.Context, dir string, env, commands []string) error {
 	for _, command := range commands {
 		if err := f.step(ctx, dir, env, command); err != nil && ctx.Err() != nil {
@@ -212,7 +212,7 @@ func (f *Provider) runBestEffort(ctx context.Context, dir string, env, commands 
 	return nil
 }
 
-// awaitReady settles dialogs and waits for the prompt or the delay.
+// awaitReady answers dialogs and waits for the prompt or the delay.
 func (f *Provider) awaitReady(ctx context.Context, s *session) error {
 	waits := s.cfg.ReadyPromptPrefix != ""
 	if waits {
@@ -240,7 +240,7 @@ func (f *Provider) awaitReady(ctx context.Context, s *session) error {
 	return nil
 }
 
-// acceptLocked moves to the accepting option of a dialog and confirms.
+// acceptLocked moves to the accepting option of a dialog and confirms it.
 func (a *agent) acceptLocked() {
 	if len(a.dialog) > 0 {
 		a.cursor = slices.IndexFunc(a.dialog, func(option string) bool { return strings.HasPrefix(option, "Yes") })
@@ -248,7 +248,7 @@ func (a *agent) acceptLocked() {
 	}
 }
 
-// Stop ends the session and all its processes.
+// Stop implements runtime.Runner.
 func (f *Provider) Stop(name string) error {
 	if err := f.called("Stop", name); err != nil {
 		return err
@@ -261,7 +261,7 @@ func (f *Provider) stop(name string) (err error) {
 	return err
 }
 
-// stopLocked removes the session, unless its agent is immortal.
+// stopLocked removes the session. It fails if the agent is immortal.
 func (s *session) stopLocked() error {
 	if s.agent.program.Immortal && s.aliveLocked() {
 		return &runtime.Error{Op: "stop", Session: s.name, Err: errors.New("its process does not exit")}
@@ -270,7 +270,7 @@ func (s *session) stopLocked() error {
 	return nil
 }
 
-// Interrupt presses Ctrl-C.
+// Interrupt implements runtime.Runner. It presses Ctrl-C.
 func (f *Provider) Interrupt(name string) error {
 	if err := f.called("Interrupt", name); err != nil {
 		return err
@@ -279,7 +279,7 @@ func (f *Provider) Interrupt(name string) error {
 	return nil
 }
 
-// StopInstance is Stop for one instance.
+// StopInstance implements runtime.Fencer.
 func (f *Provider) StopInstance(_ context.Context, name, token string) error {
 	if err := f.called("StopInstance", name, token); err != nil {
 		return err
@@ -292,7 +292,7 @@ func (f *Provider) StopInstance(_ context.Context, name, token string) error {
 	return errors.Join(err, stopErr)
 }
 
-// InterruptInstance is Interrupt for one instance.
+// InterruptInstance implements runtime.Fencer.
 func (f *Provider) InterruptInstance(_ context.Context, name, token string) error {
 	if err := f.called("InterruptInstance", name, token); err != nil {
 		return err
@@ -300,7 +300,8 @@ func (f *Provider) InterruptInstance(_ context.Context, name, token string) erro
 	return f.withInstance(name, token, func(s *session) { s.agent.interruptLocked() })
 }
 
-// withInstance does something to the instance with that token.
+// withInstance calls do for the instance with the token. Its error matches runtime.ErrStaleInstance
+// for another instance.
 func (f *Provider) withInstance(name, token string, do func(*session)) error {
 	stale := false
 	found := f.world.with(name, func(s *session) {

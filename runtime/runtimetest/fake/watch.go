@@ -8,16 +8,15 @@ import (
 	"gascity/runtime"
 )
 
-// watchBacklog is how many events a watch keeps for a slow consumer.
+// watchBacklog is the maximum number of events that wait for a slow receiver.
 const watchBacklog = 64
 
-// subscription is one subscription; the world's lock guards the backlog.
+// subscription is one watch. The world's lock guards its backlog.
 type subscription struct {
 	backlog []runtime.Event
 }
 
-// publishLocked passes the event to every watch. A full backlog becomes one
-// resync.
+// publishLocked sends the event to every watch. A full backlog is replaced by one resync event.
 func (w *world) publishLocked(e runtime.Event) {
 	e.Time = time.Now()
 	for _, watch := range w.watches {
@@ -30,7 +29,7 @@ func (w *world) publishLocked(e runtime.Event) {
 	w.bumpLocked()
 }
 
-// Watch pushes what happens to the models.
+// Watch implements runtime.Watcher.
 func (f *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 	if err := f.called("Watch", ""); err != nil {
 		return nil, err

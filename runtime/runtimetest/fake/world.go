@@ -17,11 +17,11 @@ import (
 	"gascity/runtime/runtimetest"
 )
 
-// firstPID is above what any kernel numbers. Each world counts from a random
-// place above it, so that no two share a number.
+// firstPID is greater than any real process id. Each world counts from a random number above it, so
+// no two worlds have the same id.
 const firstPID = 1 << 40
 
-// world is what several providers over the same state share.
+// world is the state that several providers share.
 type world struct {
 	mu       sync.Mutex // guards everything below and in sessions and agents
 	changed  chan struct{}
@@ -32,7 +32,7 @@ type world struct {
 	watches  []*subscription
 }
 
-// session is one instance.
+// session is one instance of a session.
 type session struct {
 	world     *world
 	name      string
@@ -60,13 +60,13 @@ func newWorld() *world {
 	}
 }
 
-// bumpLocked wakes all that wait for a change.
+// bumpLocked wakes all callers that wait for a change.
 func (w *world) bumpLocked() {
 	close(w.changed)
 	w.changed = make(chan struct{})
 }
 
-// await calls ok with the lock held after each change until it is true or ctx
+// await calls ok with the lock held, at first and after each change, until ok returns true or ctx
 // ends.
 func (w *world) await(ctx context.Context, ok func() bool) error {
 	for {
@@ -90,8 +90,8 @@ func (w *world) find(name string) *session {
 	return w.sessions[name]
 }
 
-// with calls do with the lock held for the named session; it is false if there
-// is none.
+// with calls do for the named session with the lock held. It returns false if the session does not
+// exist.
 func (w *world) with(name string, do func(*session)) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -109,7 +109,7 @@ func (w *world) newSession(name string, cfg runtime.Config) *session {
 	}
 }
 
-// forkLocked returns the session one more process.
+// forkLocked adds a process to the session and returns its id.
 func (s *session) forkLocked() int {
 	s.world.lastPID++
 	s.pids = append(s.pids, s.world.lastPID)
@@ -117,7 +117,7 @@ func (s *session) forkLocked() int {
 	return s.world.lastPID
 }
 
-// killLocked ends one process; the agent's end is that of its agent.
+// killLocked ends one process. If it is the agent's process, the agent exits.
 func (s *session) killLocked(pid int, exit runtime.Exit) {
 	delete(s.world.owners, pid)
 	s.pids = slices.DeleteFunc(s.pids, func(p int) bool { return p == pid })
@@ -130,7 +130,7 @@ func (s *session) killLocked(pid int, exit runtime.Exit) {
 	s.world.bumpLocked()
 }
 
-// removeLocked ends all processes of the session and forgets it.
+// removeLocked ends all processes of the session and removes the session.
 func (s *session) removeLocked() {
 	for _, pid := range slices.Clone(s.pids) {
 		s.killLocked(pid, runtime.Exit{Code: -1, Signal: "terminated"})
@@ -170,13 +170,13 @@ func (w *world) runningLocked(prefix string) []string {
 	return names
 }
 
-// place shows the model's processes beside the real ones of start steps.
+// place gives access to the model agents' processes and to the real processes of start steps.
 type place struct {
 	runtimetest.Local
 	world *world
 }
 
-// Place returns where the agents of f run.
+// Place returns the Place of f's agents.
 func (f *Provider) Place() runtimetest.Place { return place{world: f.world} }
 
 func (p place) ReadFile(path string) ([]byte, error) { return os.ReadFile(path) }
