@@ -13,27 +13,27 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// PollInterval is how long the status is trusted when no event says that it
-// changed.
+// PollInterval is the time after which a waiting command reads the status again
+// if no event arrived.
 const PollInterval = time.Second
 
-// Verdict is what is thought of an agent that is waited for.
+// Verdict is the result of a [Judge] for one agent.
 type Verdict int
 
 // The verdicts.
 const (
-	Waiting Verdict = iota
-	Reached
-	Failing
-	Skipped // not waited for
-	Resting // wanted to rest; reported with its reason
-	Delayed // waits for something that will not come soon: reported, not waited for
+	Waiting Verdict = iota // not in its wanted state yet
+	Reached                // in its wanted state
+	Failing                // has failed
+	Skipped                // ignored: neither waited for nor reported
+	Resting                // should not run: reported with the reason, not waited for
+	Delayed                // cannot reach its wanted state soon: reported, not waited for
 )
 
-// Judge decides about one agent of a status.
+// Judge returns the verdict about one agent of a status.
 type Judge func(client.Agent) Verdict
 
-// Wanted waits until what should run runs.
+// Wanted is the [Judge] that waits until each agent that should run is running.
 func Wanted(agent client.Agent) Verdict {
 	switch agent.Desired {
 	case client.StateRunning:
@@ -52,8 +52,9 @@ func Wanted(agent client.Agent) Verdict {
 }
 
 // AwaitAgents waits until each agent has reached its wanted state or cannot
-// reach it, and prints the result of each. It looks when an event says that
-// something changed.
+// reach it, and prints the result of each. It reads the status after each event,
+// and every [PollInterval]. If an agent has failed, the error is [SilentExit] with
+// [Failed]; if the deadline of parent has passed, it matches [client.ErrTimeout].
 func (d *Base) AwaitAgents(parent context.Context, c *client.Client, of Judge) error {
 	ctx, cancel := context.WithCancel(parent)
 	changed, stopped := Changes(ctx, c)
@@ -82,19 +83,19 @@ type Waiter struct {
 	*Base
 
 	judge        Judge
-	reported     map[string]Verdict
-	since        time.Time
-	open         []string // the agents that are still waited for, with their state
-	remindedAt   time.Time
-	lastReminder string              // what was said of open
-	degraded     string              // what was said of providers that do not answer
+	reported     map[string]Verdict  // the last verdict printed for each agent
+	since        time.Time           // when the wait began
+	open         []string            // the agents that are still waited for, with their state
+	remindedAt   time.Time           // when the last reminder was printed
+	lastReminder string              // the agents named in the last reminder
+	degraded     string              // the last printed reason why the controller is degraded
 	until        time.Time           // when the wait ends; zero: never
-	rests        map[string][]string // agents that rest, by the reason
+	rests        map[string][]string // agents that should not run, by the reason
 	lastChange   statusChange
 	results      []Awaited // of the last status
 }
 
-// results names the verdicts that end a wait, for programs.
+// results maps the verdicts that end a wait to their names in JSON.
 var results = map[Verdict]string{Reached: "running", Failing: "failed", Resting: "stopped", Delayed: "waiting"}
 
 // Awaited is the result of waiting for an agent, as JSON.
@@ -105,7 +106,7 @@ type Awaited struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// PrintAwaited prints the results of a wait as JSON, if that is wanted.
+// PrintAwaited prints the results of a wait as JSON if --json is set, else nothing.
 func (d *Base) PrintAwaited(list []Awaited) error {
 	if !d.JSON {
 		return nil
@@ -113,14 +114,14 @@ func (d *Base) PrintAwaited(list []Awaited) error {
 	return d.PrintJSON(Rows("agents", list))
 }
 
-// statusChange is since when nothing moves that an agent could wait for.
+// statusChange records the last change of a status.
 type statusChange struct {
-	summary string
-	since   time.Time
+	summary string    // the compared parts of the status
+	since   time.Time // when it last changed, or an agent last made progress
 }
 
-// idleAfter is how long nothing must move before what waits is not waited for any
-// longer: what has become possible begins well within it.
+// idleAfter is the time without any progress after which the waiting agents are reported
+// as [Delayed]. The controller starts an agent that can run in much less time.
 const idleAfter = 3 * time.Second
 
 func (d *Base) newWaiter(of Judge) *Waiter {
@@ -131,8 +132,8 @@ func (d *Base) newWaiter(of Judge) *Waiter {
 // [Waiter.Remind] may be called.
 func (d *Base) NewReminder() *Waiter { return d.newWaiter(nil) }
 
-// StableAfter is how long an agent must run before it counts that has failed a moment
-// ago.
+// StableAfter is how long an agent that has just failed must run before it counts as
+// running.
 const StableAfter = 2 * time.Second
 
 // MayFailAgain reports whether the agent runs now but may fail again at once.
@@ -140,13 +141,13 @@ func (d *Base) MayFailAgain(agent client.Agent) bool {
 	return d.Now().Sub(agent.StartedAt) < StableAfter
 }
 
-// RemindAfter is how long a wait is silent before it says what for.
+// RemindAfter is the time before the first reminder, and between two reminders.
 const RemindAfter = 2 * time.Second
 
-// update prints what is new and reports whether nothing is waited for any more.
-func (w *Waiter) update(status client.Status) bool {
+// update prints the agents whose verdict changed and reports whether the wait is over.
+func (w *Waiter) update(status client.Status) (done bool) {
 	w.open, w.rests, w.results = nil, map[string][]string{}, nil
-	standing := w.hasStopped(status)
+	noProgress := w.noProgress(status)
 	if why := status.Controller.Degraded; why != w.degraded {
 		if w.degraded = why; why != "" {
 			w.Messagef("%s %s", w.PaintMessage(textfmt.Red, "warning:"), textfmt.OneLine(why))
@@ -154,7 +155,7 @@ func (w *Waiter) update(status client.Status) bool {
 	}
 	for _, agent := range status.Agents {
 		v := w.judge(agent)
-		if v == Waiting && (standing && idle(agent) || w.isBeyondTimeout(agent)) {
+		if v == Waiting && (noProgress && idle(agent) || w.isBeyondTimeout(agent)) {
 			v = Delayed
 		}
 		if result, ok := results[v]; ok {
@@ -164,7 +165,7 @@ func (w *Waiter) update(status client.Status) bool {
 			w.rests[agent.Reason] = append(w.rests[agent.Reason], agent.Name)
 		}
 		if v == Reached && w.reported[agent.Name] == Failing && w.MayFailAgain(agent) {
-			continue // it has failed before our eyes
+			continue // a failure was printed just now, and it may fail again
 		}
 		if v == Waiting {
 			w.open = append(w.open, fmt.Sprintf("%s (%s)", agent.Name, agent.State))
@@ -197,12 +198,12 @@ func (w *Waiter) report(agent client.Agent, v Verdict) {
 	}
 }
 
-// isBeyondTimeout reports whether nothing happens to an agent before the wait is over.
+// isBeyondTimeout reports whether the next try for an agent is later than the end of the wait.
 func (w *Waiter) isBeyondTimeout(agent client.Agent) bool {
 	return idle(agent) && !agent.NextAt.IsZero() && !w.until.IsZero() && agent.NextAt.After(w.until)
 }
 
-// idle reports whether the controller does nothing about an agent for now.
+// idle reports whether an agent is in a state in which the controller is not acting on it.
 func idle(agent client.Agent) bool {
 	switch agent.State {
 	case client.StateStopped, client.StateAsleep, client.StateSuspended, client.StateLost:
@@ -211,8 +212,8 @@ func idle(agent client.Agent) bool {
 	return false
 }
 
-// underway reports whether the controller is doing something about an agent.
-func underway(agent client.Agent) bool {
+// inTransition reports whether the controller is starting or stopping an agent.
+func inTransition(agent client.Agent) bool {
 	switch agent.State {
 	case client.StateCreating, client.StateStarting, client.StateDraining, client.StateStopping:
 		return true
@@ -220,25 +221,26 @@ func underway(agent client.Agent) bool {
 	return false
 }
 
-// hasStopped reports whether for a while no agent has been on its way that
-// another one could wait for. A failed agent is on no list: its failure is
-// printed.
-func (w *Waiter) hasStopped(status client.Status) bool {
-	var gist strings.Builder
-	moves := false
+// noProgress reports whether for [idleAfter] the status has not changed, no agent was
+// starting or stopping, and no agent was about to be tried again. Then the agents that
+// still wait will not run soon.
+func (w *Waiter) noProgress(status client.Status) bool {
+	var summary strings.Builder
+	progress := false
 	for _, agent := range status.Agents {
-		fmt.Fprintln(&gist, agent.Name, agent.Desired, agent.State, agent.Epoch, agent.Reason)
+		fmt.Fprintln(&summary, agent.Name, agent.Desired, agent.State, agent.Epoch, agent.Reason)
 		waits := w.judge(agent) == Waiting
-		moves = moves || underway(agent) || waits && !idle(agent) || waits && agent.NextAt.After(w.Now()) && !w.isBeyondTimeout(agent)
+		progress = progress || inTransition(agent) || waits && !idle(agent) || waits && agent.NextAt.After(w.Now()) && !w.isBeyondTimeout(agent)
 	}
-	if moves || gist.String() != w.lastChange.summary {
-		w.lastChange = statusChange{gist.String(), w.Now()}
+	if progress || summary.String() != w.lastChange.summary {
+		w.lastChange = statusChange{summary.String(), w.Now()}
 		return false
 	}
 	return w.Now().Sub(w.lastChange.since) >= idleAfter
 }
 
-// Remind says what is waited for, once it takes long and whenever that changes.
+// Remind prints which agents are still waited for: first after [RemindAfter], then when the
+// names have changed, at most once in RemindAfter. It prints nothing if names is empty.
 func (w *Waiter) Remind(names []string) {
 	now := w.Now()
 	open := textfmt.List(names)
@@ -249,8 +251,8 @@ func (w *Waiter) Remind(names []string) {
 	w.lastReminder, w.remindedAt = open, now
 }
 
-// printSummary returns the combined result of all agents. What waits for something known
-// has not failed.
+// printSummary prints how many agents run, have failed and wait. The error is [SilentExit]
+// with [Failed] if an agent has failed; an agent that waits is no failure.
 func (w *Waiter) printSummary() error {
 	if err := w.PrintAwaited(w.results); err != nil {
 		return err
@@ -262,7 +264,7 @@ func (w *Waiter) printSummary() error {
 	for _, v := range w.reported {
 		count[v]++
 	}
-	words := runs(count[Reached])
+	words := runningText(count[Reached])
 	if n := count[Failing]; n > 0 {
 		words += fmt.Sprintf(", %d failed", n)
 	}
@@ -273,7 +275,7 @@ func (w *Waiter) printSummary() error {
 		words += fmt.Sprintf(", %d wait", n)
 	}
 	if count[Failing]+count[Delayed] > 0 {
-		words += "; look closer with: gc status"
+		words += "; see: gc status"
 	}
 	w.Messagef("%s", words)
 	if count[Failing] > 0 {
@@ -282,7 +284,8 @@ func (w *Waiter) printSummary() error {
 	return nil
 }
 
-func runs(n int) string {
+// runningText returns "n agents run" with the right plural.
+func runningText(n int) string {
 	switch n {
 	case 0:
 		return "no agent runs"
@@ -292,7 +295,8 @@ func runs(n int) string {
 	return fmt.Sprintf("%d agents run", n)
 }
 
-// timeoutError says what was still waited for when ctx ended.
+// timeoutError returns err, or, if the deadline of parent has passed, an error that names the
+// agents that were still waited for.
 func (w *Waiter) timeoutError(parent context.Context, err error) error {
 	if errors.Is(parent.Err(), context.DeadlineExceeded) {
 		return fmt.Errorf("%w: still waiting for %s; the controller continues, see: gc status", client.ErrTimeout, textfmt.List(w.open))

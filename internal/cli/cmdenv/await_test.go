@@ -9,8 +9,8 @@ import (
 	"gascity/client"
 )
 
-// TestAnAgentThatFailedMustProveItself: an agent in a crash loop runs for a
-// moment after each start, and that is no good news.
+// TestAnAgentThatFailedMustProveItself checks that a failed agent does not count as running at once: an agent in a crash loop runs for a
+// moment after each start.
 func TestAnAgentThatFailedMustProveItself(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	var out bytes.Buffer
@@ -33,7 +33,7 @@ func TestAnAgentThatFailedMustProveItself(t *testing.T) {
 	}
 }
 
-func TestAPlaceThatDoesNotAnswerIsToldOnce(t *testing.T) {
+func TestAnUnreachableProviderIsReportedOnce(t *testing.T) {
 	var out bytes.Buffer
 	a := &Base{Env: Env{Stderr: &out, Getenv: func(string) string { return "" }, IsTerminal: func(any) bool { return false }, Now: time.Now}}
 	w := a.newWaiter(Wanted)
@@ -48,7 +48,7 @@ func TestAPlaceThatDoesNotAnswerIsToldOnce(t *testing.T) {
 	}
 }
 
-// testWaiter returns one that looks at pictures of the test's, and what it says.
+// testWaiter returns a Waiter whose time is *now, and its output.
 func testWaiter(now *time.Time) (*Waiter, *bytes.Buffer) {
 	var out bytes.Buffer
 	d := &Base{Env: Env{Stderr: &out, Getenv: func(string) string { return "" }, IsTerminal: func(any) bool { return false }, Now: func() time.Time { return *now }}}
@@ -57,7 +57,7 @@ func testWaiter(now *time.Time) (*Waiter, *bytes.Buffer) {
 	return w, &out
 }
 
-func TestWhatComesLaterIsToldAndNotAwaited(t *testing.T) {
+func TestDelayedAgentsAreReportedAndNotAwaited(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	agent := func(name, state, reason string, next time.Duration) client.Agent {
 		a := client.Agent{Name: name, Desired: client.StateRunning, State: state, Reason: reason}
@@ -74,7 +74,7 @@ func TestWhatComesLaterIsToldAndNotAwaited(t *testing.T) {
 		want   []string
 		failed bool
 	}{
-		"a limit for hours": {[]client.Agent{agent("a", "running", "", 0), agent("b", "stopped", "limited until tomorrow", 3*time.Hour)}, []string{"waiting  b: limited until tomorrow; next try in 3h00m\n", "1 agent runs, 1 waits; look closer"}, false},
+		"a limit for hours": {[]client.Agent{agent("a", "running", "", 0), agent("b", "stopped", "limited until tomorrow", 3*time.Hour)}, []string{"waiting  b: limited until tomorrow; next try in 3h00m\n", "1 agent runs, 1 waits; see: gc status"}, false},
 		"quarantine":        {[]client.Agent{agent("a", "quarantined", "5 failures\nlast", time.Hour)}, []string{"quarantined  a: 5 failures … last\n", "no agent runs, 1 failed"}, true},
 		"those that rest": {
 			[]client.Agent{rests("p-1", "stopped", "the pool p wants 0"), rests("p-2", "stopped", "the pool p wants 0"), rests("s", "asleep", "it sleeps")},
@@ -97,9 +97,9 @@ func TestWhatComesLaterIsToldAndNotAwaited(t *testing.T) {
 	}
 }
 
-// TestWhoWaitsForWhatStandsStillIsNotAwaited: what an agent depends on may have
-// failed, or not be wanted.
-func TestWhoWaitsForWhatStandsStillIsNotAwaited(t *testing.T) {
+// TestAnAgentWithoutProgressIsNotAwaited covers agents whose dependency has
+// failed or should not run, and agents whose dependency makes progress.
+func TestAnAgentWithoutProgressIsNotAwaited(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	waiting := client.Agent{Name: "b", Desired: client.StateRunning, State: client.StateStopped, Reason: "it waits for a"}
 	for name, c := range map[string]struct {

@@ -1,9 +1,9 @@
-// Package cmdenv is where every command works: its streams, its city and the
-// client of that city's controller, how it prints, what it says, and how it ends.
+// Package cmdenv is the environment of every command: its streams, its city, the
+// client of that city's controller, output, messages and exit statuses.
 //
-// Data goes to standard output, talk to standard error. A message names the thing
-// and the remedy, begins in lower case and ends without a full stop. Errors
-// become exit statuses in one place, [Base.Fail].
+// Data goes to standard output, messages for people to standard error. A message
+// names what failed and how to fix it, begins in lower case and ends without a full
+// stop. [Base.Fail] alone turns errors into exit statuses.
 package cmdenv
 
 import (
@@ -33,18 +33,18 @@ type Env struct {
 	Now func() time.Time
 	// IsTerminal reports whether a stream of this Env is a terminal.
 	IsTerminal func(stream any) bool
-	// Width is the number of columns of the terminal now. Nil or zero is unlimited.
+	// Width returns the current number of columns of the terminal. Nil or zero is unlimited.
 	Width func() int
-	// Height is the number of its rows. Nil or zero is unlimited.
+	// Height returns the current number of rows of the terminal. Nil or zero is unlimited.
 	Height func() int
-	// Dir is the current folder.
+	// Dir is the current directory.
 	Dir string
 	// Version is this program's version.
 	Version string
 }
 
-// Base is the place of one run of the program. It is used by one goroutine, save
-// for Talk.
+// Base is the environment of one run of the program. Only [Base.Messagef] may be called
+// from several goroutines.
 type Base struct {
 	Env
 
@@ -53,8 +53,8 @@ type Base struct {
 	textfmt.Painter        // for standard output
 }
 
-// New makes the desk of a run. Its streams let nothing through that controls a terminal, see
-// [textfmt.Printer]; what has to is written to [Base.Raw].
+// New returns the Base of one run. Its output streams remove control sequences, see
+// [textfmt.Printer]. Write to the stream that [Raw] returns to keep them.
 func New(env Env) Base {
 	d := Base{Env: env}
 	d.On = d.usesColor(env.Stdout)
@@ -69,9 +69,9 @@ func New(env Env) Base {
 	return d
 }
 
-// Raw returns the process's own stream behind one of a desk: for archives and protocols, for
-// what a person asks to get byte by byte, and for the cursor. No text of others goes there
-// on a terminal.
+// Raw returns the process's own stream for an output stream of a [Base]: without the removal
+// of control sequences. Use it for archives, for protocols, for output that must be unchanged,
+// and to move the cursor. Never write text of agents to it if it is a terminal.
 func Raw(stream io.Writer) io.Writer {
 	if p, ok := stream.(*textfmt.Printer); ok {
 		return p.Out
@@ -79,18 +79,20 @@ func Raw(stream io.Writer) io.Writer {
 	return stream
 }
 
-// usesColor reports whether a stream is a terminal that wants colour.
+// usesColor reports whether colors are printed on a stream: it is a terminal, NO_COLOR is empty
+// and TERM is not dumb.
 func (d *Base) usesColor(stream any) bool {
 	return d.IsTerminal(stream) && d.Getenv("NO_COLOR") == "" && d.Getenv("TERM") != "dumb"
 }
 
-// Root returns the city that the command is about: --city, else the one around
-// the current folder, else the one that an agent finds in its environment.
+// Root returns the absolute path of the city directory: --city, else the nearest directory
+// with a city.toml at or above the current one, else GC_CITY_PATH, which agents have in
+// their environment.
 func (d *Base) Root() (string, error) {
 	if d.City != "" {
 		dir := d.Path(d.City)
 		root, err := client.FindCity(dir)
-		if err == nil && !sameFolder(root, dir) {
+		if err == nil && !sameDir(root, dir) {
 			err = fmt.Errorf("%w: %s has no %s; the city around it is %s", client.ErrNotFound, d.City, client.CityFile, root)
 		}
 		if err != nil {
@@ -108,8 +110,8 @@ func (d *Base) Root() (string, error) {
 	return dirWithController(d.Dir, err)
 }
 
-// dirWithController returns dir in place of err if a controller works there: a city that
-// has lost its city.toml can still be looked at and stopped.
+// dirWithController returns dir if it has a control socket, else err. So a city whose city.toml
+// is missing can still be inspected and stopped.
 func dirWithController(dir string, err error) (string, error) {
 	real, realErr := filepath.EvalSymlinks(dir)
 	if realErr != nil || !errors.Is(err, client.ErrNotFound) {
@@ -121,12 +123,13 @@ func dirWithController(dir string, err error) (string, error) {
 	return real, nil
 }
 
-func sameFolder(root, dir string) bool {
+// sameDir reports whether dir, with its symbolic links resolved, is root.
+func sameDir(root, dir string) bool {
 	real, err := filepath.EvalSymlinks(dir)
 	return err == nil && real == root
 }
 
-// Path makes an argument absolute.
+// Path returns an argument as an absolute path, relative to the current directory.
 func (d *Base) Path(arg string) string {
 	if filepath.IsAbs(arg) {
 		return filepath.Clean(arg)
@@ -134,7 +137,7 @@ func (d *Base) Path(arg string) string {
 	return filepath.Join(d.Dir, arg)
 }
 
-// clientTimeout is how long a controller may take to answer a question.
+// clientTimeout is how long a controller may take to answer a request.
 const clientTimeout = 10 * time.Second
 
 // Client returns a client of the city's controller. The caller closes it.
@@ -159,7 +162,8 @@ func (d *Base) AddJSONFlag(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// ParseTime returns the time that the value of a flag means.
+// ParseTime parses the value of a flag: a duration before now, or a date and time. The error
+// matches [client.ErrInvalid] and names the flag.
 func (d *Base) ParseTime(flag, value string) (time.Time, error) {
 	t, err := textfmt.ParseMoment(d.Now(), value)
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// groupAnnotation marks a command that only holds others.
+// groupAnnotation marks a command that has subcommands and does nothing itself.
 const groupAnnotation = "holds"
 
 // IsGroup reports whether the command was made by [Group].
 func IsGroup(cmd *cobra.Command) bool { return cmd.Annotations[groupAnnotation] != "" }
 
-// Group makes a command that only holds others.
+// Group returns a command that has subcommands and does nothing itself.
 func Group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, Long: long, Args: cobra.ArbitraryArgs, Annotations: map[string]string{groupAnnotation: "others"},
@@ -26,13 +26,14 @@ func Group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 			if len(args) > 0 {
 				return UnknownCommand(cmd, args[0])
 			}
-			return Usage(cmd, "%s wants a command: %s", cmd.CommandPath(), textfmt.List(commandNames(cmd)))
+			return Usage(cmd, "%s needs a command: %s", cmd.CommandPath(), textfmt.List(commandNames(cmd)))
 		},
 	}
 	cmd.AddCommand(commands...)
 	return cmd
 }
 
+// commandNames returns the names of the visible subcommands.
 func commandNames(cmd *cobra.Command) []string {
 	var names []string
 	for _, sub := range cmd.Commands() {
@@ -43,11 +44,12 @@ func commandNames(cmd *cobra.Command) []string {
 	return names
 }
 
-// destructive are the commands that stop agents or remove something. One is proposed only
-// for a word with the same first letter, which was probably meant.
+// destructive lists the commands that stop agents or remove something. They are suggested only
+// for a word with the same first letter, so that a wrong guess does no damage.
 var destructive = []string{"stop", "uninstall", "kill", "reset", "restart"}
 
-// UnknownCommand is the error of a word that is no command below cmd.
+// UnknownCommand returns the usage error for a word that is no subcommand of cmd, with the
+// nearest names.
 func UnknownCommand(cmd *cobra.Command, name string) error {
 	names := slices.DeleteFunc(commandNames(cmd), func(known string) bool {
 		return slices.Contains(destructive, known) && known[:1] != name[:min(1, len(name))]
@@ -55,10 +57,11 @@ func UnknownCommand(cmd *cobra.Command, name string) error {
 	return Usage(cmd, "%s has no command %q%s", cmd.CommandPath(), name, DidYouMean(name, names))
 }
 
-// FlagError says which flag is wrong, and which one or what value may be meant.
+// FlagError returns the usage error for a flag that is unknown or has a wrong value, with the
+// nearest flag or an example of a value.
 func FlagError(cmd *cobra.Command, err error) error {
 	if value, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		return Usage(cmd, "--%s cannot be %q; it is %s", value.GetFlag().Name, value.GetValue(), valueWords(value.GetFlag().Value.Type()))
+		return Usage(cmd, "--%s cannot be %q; it is %s", value.GetFlag().Name, value.GetValue(), describeType(value.GetFlag().Value.Type()))
 	}
 	missing, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
@@ -69,7 +72,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 	name := missing.GetSpecifiedName()
 	hint := ""
 	if strings.Contains(cmd.Use, "TEXT") {
-		hint = fmt.Sprintf("; a text that begins with a dash goes behind --, as in: %s AGENT -- '-x'; or through standard input, with -", cmd.CommandPath())
+		hint = fmt.Sprintf("; to send a text that begins with a dash: %s AGENT -- '-x'; or pass - and write the text to standard input", cmd.CommandPath())
 	}
 	if len(name) == 1 {
 		return Usage(cmd, "%s has no flag -%s%s", cmd.CommandPath(), name, hint)
@@ -77,8 +80,8 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return Usage(cmd, "%s has no flag --%s%s%s", cmd.CommandPath(), name, DidYouMean("--"+name, known), hint)
 }
 
-// valueWords returns what a flag of a type takes.
-func valueWords(kind string) string {
+// describeType describes the values of a flag type, with an example.
+func describeType(kind string) string {
 	switch kind {
 	case "duration":
 		return "a duration such as 5s, 10m or 2h"
@@ -90,7 +93,8 @@ func valueWords(kind string) string {
 	return "a value of the type " + kind
 }
 
-// Between demands a number of arguments; below zero is any number.
+// Between returns a check that a command has at least least and at most most arguments. A
+// negative most means no limit.
 func Between(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -103,7 +107,7 @@ func Between(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// OneOf demands that a word is one of those given; empty is allowed.
+// OneOf returns a usage error unless the value of a flag is empty or one of words.
 func OneOf(cmd *cobra.Command, flag, word string, words ...string) error {
 	if word == "" || slices.Contains(words, word) {
 		return nil

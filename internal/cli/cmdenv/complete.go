@@ -9,15 +9,15 @@ import (
 	"gascity/client"
 )
 
-// completeWithin bounds the question for names: a person waits at the prompt.
+// completeWithin limits the time of a completion, because a person waits at the prompt.
 const completeWithin = time.Second
 
-// Completion is cobra's function that completes an argument.
+// Completion is the type of cobra's functions that complete arguments.
 type Completion = func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective)
 
-// Candidates returns a completion of the first argument, or of all of them if
-// most is below zero, by what list finds. It is silent about every failure: a
-// completion cannot explain one.
+// Candidates returns a completion for the first most arguments, or for all of them if
+// most is negative. list returns the candidates. The completion prints no errors: on a
+// failure it has no candidates.
 func (d *Base) Candidates(most int, list func(context.Context, *client.Client) ([]string, error)) Completion {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		const nothingElse = cobra.ShellCompDirectiveNoFileComp
@@ -40,6 +40,7 @@ func (d *Base) Candidates(most int, list func(context.Context, *client.Client) (
 	}
 }
 
+// agents returns the names of the city's agents, each with a tab and its state.
 func agents(ctx context.Context, c *client.Client) ([]string, error) {
 	status, err := c.Status(ctx)
 	var names []string
@@ -68,10 +69,10 @@ func (d *Base) CompleteAgentThenFiles(cmd *cobra.Command, args []string, word st
 	return d.CompleteAgent(cmd, args, word)
 }
 
-// Words completes the value of a flag with the given words.
+// Words sets the completion for the value of a flag. It panics if the command has no such flag.
 func Words(cmd *cobra.Command, flag string, words ...string) {
 	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	if err != nil {
-		panic(err) // a flag that the command does not have: a mistake in the program
+		panic(err) // the command has no such flag: a programming error
 	}
 }

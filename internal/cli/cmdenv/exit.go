@@ -22,10 +22,10 @@ const (
 	Refused      = 4
 	TimedOut     = 5
 	NoController = 6
-	Asked        = 7 // of gc guard check: a person would decide
+	Asked        = 7 // only from gc guard check: a person would have to decide
 )
 
-// kinds are the names of the exit statuses, for programs.
+// kinds maps each exit status to its name in JSON.
 var kinds = map[int]string{
 	Failed: "failed", BadUsage: "usage", NotFound: "not_found", Refused: "refused", TimedOut: "timeout", NoController: "no_controller", Asked: "asked",
 }
@@ -39,7 +39,7 @@ type Failure struct {
 	} `json:"error"`
 }
 
-// exits is the table from sentinels to exit statuses.
+// exits maps sentinel errors to exit statuses. The first match decides.
 var exits = []struct {
 	err    error
 	status int
@@ -54,24 +54,24 @@ var exits = []struct {
 	{client.ErrInvalid, BadUsage},
 }
 
-// usageError is a command line that cannot be understood.
+// usageError is the error for a wrong command line.
 type usageError struct {
 	text    string
-	command string // whose help to read
+	command string // the command whose help is proposed
 }
 
 func (e *usageError) Error() string { return e.text + "\ntry: " + e.command + " --help" }
 
-// Usage is the error of a command line that cannot be understood.
+// Usage returns the error for a wrong command line. Its exit status is [BadUsage], and it names
+// the help of cmd.
 func Usage(cmd *cobra.Command, format string, args ...any) error {
 	return &usageError{text: fmt.Sprintf(format, args...), command: cmd.CommandPath()}
 }
 
-// exitError ends a command with a status whose reason has been printed, or is
-// err.
+// exitError ends a command with a given exit status.
 type exitError struct {
 	status int
-	err    error // nil if everything has been said
+	err    error // printed before the exit; nil: everything has been printed
 }
 
 func (e *exitError) Error() string {
@@ -83,7 +83,7 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// SilentExit ends the command with a status; everything has been printed.
+// SilentExit returns an error that ends the command with an exit status and prints nothing.
 func SilentExit(status int) error { return &exitError{status: status} }
 
 // Fail prints the error and returns its exit status.
@@ -102,7 +102,7 @@ func (d *Base) Fail(ctx context.Context, err error) int {
 	return StatusOf(err)
 }
 
-// StatusOf returns the exit status that an error stands for.
+// StatusOf returns the exit status for an error; [Done] for nil.
 func StatusOf(err error) int {
 	if err == nil {
 		return Done
@@ -121,7 +121,7 @@ func StatusOf(err error) int {
 	return Failed
 }
 
-// printError prints an error: on standard error, with --json as a [Failure].
+// printError prints an error to standard error; with --json as a [Failure].
 func (d *Base) printError(err error) {
 	message := strings.TrimRight(err.Error(), "\n")
 	if d.JSON {

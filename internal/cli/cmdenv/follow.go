@@ -8,15 +8,15 @@ import (
 	"gascity/client"
 )
 
-// Changes sends whenever an event has come; several are one. stopped is closed
-// when the stream is no longer read: after ctx has ended.
+// Changes returns a channel that receives a value after new events; events that arrive
+// together count once. It reads the stream until ctx ends, then closes stopped.
 func Changes(ctx context.Context, c *client.Client) (changed, stopped chan struct{}) {
 	changed, stopped = make(chan struct{}, 1), make(chan struct{})
 	go func() {
 		defer close(stopped)
 		for _, err := range c.Events(ctx, 0) {
 			if err != nil {
-				continue // the last one, or a gap: who waits looks in turns too
+				continue // the end of the stream, or a gap: callers also poll
 			}
 			select {
 			case changed <- struct{}{}:
@@ -27,7 +27,8 @@ func Changes(ctx context.Context, c *client.Client) (changed, stopped chan struc
 	return changed, stopped
 }
 
-// PauseFor waits for d or until early is ready; it is false if ctx ends first.
+// PauseFor waits for the duration d, or until early receives a value or is closed. It returns
+// false if ctx ended first. A nil early is ignored.
 func PauseFor(ctx context.Context, d time.Duration, early <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -40,15 +41,15 @@ func PauseFor(ctx context.Context, d time.Duration, early <-chan struct{}) bool 
 	return true
 }
 
-// watchEvery is the least time between two redraws, and ageEvery the interval
-// at which ages are updated.
+// watchEvery is the shortest time between two redraws. ageEvery is the longest additional time:
+// ages are redrawn without an event too.
 const (
 	watchEvery = 200 * time.Millisecond
 	ageEvery   = 2 * time.Second
 )
 
-// Watch calls show at once and whenever something may have changed, until it
-// fails or ctx ends, which is how a watch ends.
+// Watch calls show at once, after events, and regularly to update ages. It returns the first
+// error of show, or nil when parent ends.
 func (d *Base) Watch(parent context.Context, c *client.Client, show func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(parent)
 	changed, stopped := Changes(ctx, c)
@@ -72,6 +73,7 @@ func (d *Base) Watch(parent context.Context, c *client.Client, show func(context
 	}
 }
 
+// clear clears the terminal on standard output.
 func (d *Base) clear() error {
 	_, err := io.WriteString(Raw(d.Stdout), "\x1b[2J")
 	return err

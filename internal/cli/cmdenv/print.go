@@ -12,8 +12,8 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// Messagef prints one line for people, wrapped on a terminal. With --json it prints nothing: standard
-// error has errors only then. Safe for concurrent use if Stderr is.
+// Messagef prints a message for people to standard error, wrapped on a terminal. With --json it
+// prints nothing: standard error then has errors only. It is safe for concurrent use if Stderr is.
 func (d *Base) Messagef(format string, args ...any) {
 	if d.JSON {
 		return
@@ -21,7 +21,7 @@ func (d *Base) Messagef(format string, args ...any) {
 	fmt.Fprintln(d.Stderr, d.wrapped(d.Stderr, fmt.Sprintf(format, args...)))
 }
 
-// wrapped wraps lines for people for the terminal that a stream is.
+// wrapped returns text, with its lines wrapped to the terminal's width if stream is a terminal.
 func (d *Base) wrapped(stream any, text string) string {
 	if d.Width == nil || !d.IsTerminal(stream) {
 		return text
@@ -38,7 +38,7 @@ func (d *Base) Linef(format string, args ...any) {
 	fmt.Fprintln(d.Stdout, d.wrapped(d.Stdout, fmt.Sprintf(format, args...)))
 }
 
-// PaintMessage colours a word on standard error.
+// PaintMessage returns a word for a message, colored if standard error uses colors.
 func (d *Base) PaintMessage(c textfmt.Color, word string) string {
 	return textfmt.Painter{On: d.usesColor(d.Stderr)}.Paint(c, word)
 }
@@ -48,8 +48,8 @@ func (d *Base) PrintJSON(value any) error {
 	return d.encode(d.Stdout, value, "  ")
 }
 
-// Rows returns how a list is printed as JSON: in an object, under its name, so that other facts can join
-// it without breaking who reads it.
+// Rows returns the JSON form of a list: an object with the list under its name. So a later version
+// can add fields to the object. A nil list becomes an empty one.
 func Rows[T any](name string, list []T) map[string][]T {
 	return map[string][]T{name: append([]T{}, list...)}
 }
@@ -59,7 +59,7 @@ func (d *Base) PrintJSONLine(value any) error {
 	return d.encode(d.Stdout, value, "")
 }
 
-// encode prints JSON in which what would control a terminal is escaped.
+// encode prints a value as JSON, with control characters escaped.
 func (d *Base) encode(out io.Writer, value any, indent string) error {
 	var doc bytes.Buffer
 	enc := json.NewEncoder(&doc)
@@ -75,7 +75,8 @@ func (d *Base) encode(out io.Writer, value any, indent string) error {
 // Print prints a table.
 func (d *Base) Print(t *textfmt.Table) { fmt.Fprint(d.Stdout, t.Render(d.Painter, d.Columns())) }
 
-// Columns returns the width of the terminal on standard output, zero if it is none.
+// Columns returns the width of the terminal on standard output; zero if standard output is no
+// terminal.
 func (d *Base) Columns() int {
 	if d.Width == nil || !d.IsTerminal(d.Stdout) {
 		return 0
@@ -83,9 +84,8 @@ func (d *Base) Columns() int {
 	return d.Width()
 }
 
-// Rows returns how many rows a picture may have that is drawn over and over on the
-// terminal on standard output, zero if it is none. The row below it is the
-// cursor's.
+// Rows returns the number of rows that a frame of [Base.PrintFrame] may have: the height of the
+// terminal without the row of the cursor. It is zero if standard output is no terminal.
 func (d *Base) Rows() int {
 	if d.Height == nil || !d.IsTerminal(d.Stdout) {
 		return 0
@@ -93,8 +93,8 @@ func (d *Base) Rows() int {
 	return max(0, d.Height()-1)
 }
 
-// PrintText prints an agent's text without what could control a terminal, also into a pipe: what is
-// piped reaches a terminal, too.
+// PrintText prints the text of an agent without control sequences, with a newline at its end. It
+// also removes them in a pipe, because that output may reach a terminal later.
 func (d *Base) PrintText(s string) {
 	s = textfmt.Block(s)
 	fmt.Fprint(d.Stdout, s)
@@ -103,8 +103,8 @@ func (d *Base) PrintText(s string) {
 	}
 }
 
-// PrintScreen prints the text of an agent's screen as [Base.PrintText] does. On a terminal that is
-// narrower than the agent's, ruled lines are shortened and texts are wrapped at blanks.
+// PrintScreen prints the text of an agent's screen as [Base.PrintText] does, moved indent columns
+// to the right. On a narrower terminal it shortens horizontal lines and wraps text at blanks.
 func (d *Base) PrintScreen(s string, indent int) {
 	s = textfmt.Block(s)
 	if columns := d.Columns(); columns > indent {
@@ -120,29 +120,29 @@ func (d *Base) PrintScreen(s string, indent int) {
 	d.PrintText(s)
 }
 
-// Progress draws one line on standard error over the one that it drew before; an empty one
-// removes that. Standard error must be a terminal.
+// Progress replaces the current line on standard error; an empty line clears it. Standard error
+// must be a terminal.
 func (d *Base) Progress(line string) {
 	fmt.Fprint(Raw(d.Stderr), "\r"+textfmt.OneLine(line)+"\x1b[K")
 }
 
-// PrintFrame prints one picture of what is watched: over the previous one on a
-// terminal, so that it does not flicker, else below it. What the terminal has no
-// rows for is left out at the end, and counted.
-func (d *Base) PrintFrame(picture string) error {
+// PrintFrame prints one frame of a watched page. On a terminal it overwrites the previous frame
+// without flicker, and leaves out the last rows if there is no room; a last row counts them. In
+// a pipe it prints the frame and an empty line. Closed standard output is no error.
+func (d *Base) PrintFrame(frame string) error {
 	out := d.Stdout
 	if d.IsTerminal(d.Stdout) {
 		printable := textfmt.Block
 		if d.On {
 			printable = textfmt.Colored
 		}
-		picture = textfmt.Fit(printable(picture), d.Rows(), d.Columns())
-		picture = "\x1b[H" + strings.ReplaceAll(picture, "\n", "\x1b[K\n") + "\x1b[J"
+		frame = textfmt.Fit(printable(frame), d.Rows(), d.Columns())
+		frame = "\x1b[H" + strings.ReplaceAll(frame, "\n", "\x1b[K\n") + "\x1b[J"
 		out = Raw(out)
 	} else {
-		picture += "\n"
+		frame += "\n"
 	}
-	_, err := fmt.Fprint(out, picture)
+	_, err := fmt.Fprint(out, frame)
 	if errors.Is(err, os.ErrClosed) {
 		return nil
 	}

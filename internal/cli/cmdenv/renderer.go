@@ -11,27 +11,27 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// Renderer is the environment of one run of the program, which prints the client's values as JSON or
-// as text, at once or each time they change.
+// Renderer is a [Base] that prints the client's values as JSON or as text, once or each time they
+// change.
 type Renderer struct {
 	Base
 }
 
-// Formatter returns what this run writes pages on.
+// Formatter returns a formatter with the colors, the time and the width of this run.
 func (v *Renderer) Formatter() render.Formatter {
 	return render.Formatter{Painter: v.Painter, Now: v.Now(), Columns: v.Columns()}
 }
 
-// Show prints data: as JSON if that is wanted, else as a page.
-func (v *Renderer) Show(value any, paged func(render.Formatter) string) error {
+// Show prints a value: as JSON with --json, else as the text that format returns.
+func (v *Renderer) Show(value any, format func(render.Formatter) string) error {
 	if v.JSON {
 		return v.PrintJSON(value)
 	}
-	_, err := fmt.Fprint(v.Stdout, paged(v.Formatter()))
+	_, err := fmt.Fprint(v.Stdout, format(v.Formatter()))
 	return err
 }
 
-// Flags are the flags of a listing that can be followed.
+// Flags are the flags of a list command: --all and --watch.
 type Flags struct{ all, watch bool }
 
 // On adds the flags to a command.
@@ -41,7 +41,7 @@ func (f *Flags) On(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// Which returns the part of the listing that is wanted.
+// Which returns the entries to list: all of them with --all, else the open ones.
 func (f *Flags) Which() client.Which {
 	if f.all {
 		return client.WithEnded
@@ -49,19 +49,19 @@ func (f *Flags) Which() client.Which {
 	return client.OnlyOpen
 }
 
-// List is a listing.
+// List prints a list of entries.
 type List[T any] struct {
-	// Ask fetches it.
+	// Ask returns the entries.
 	Ask func(context.Context) ([]T, error)
-	// Format makes it a page.
+	// Format returns the entries as text.
 	Format func(render.Formatter, []T) string
-	// Empty is printed for people instead of an empty one.
+	// Empty is the message for people if there are no entries.
 	Empty string
-	// Name is that of the list in JSON.
+	// Name is the key of the list in JSON.
 	Name string
 }
 
-// Show shows the listing as the flags want it.
+// Show prints the list once, or with --watch each time it may have changed.
 func (l List[T]) Show(ctx context.Context, v *Renderer, c *client.Client, flags Flags) error {
 	if flags.watch {
 		return v.Watch(ctx, c, func(ctx context.Context) error { return l.printFrame(ctx, v) })
@@ -93,15 +93,16 @@ func (l List[T]) printFrame(ctx context.Context, v *Renderer) error {
 	return v.PrintFrame(l.Format(v.Formatter(), list))
 }
 
-// Outcome is what a verb did to an agent, as JSON.
+// Outcome is the result of a command on one agent, as JSON.
 type Outcome struct {
 	Agent   string `json:"agent"`
-	Changed bool   `json:"changed"`         // false: it was so already
+	Changed bool   `json:"changed"`         // false: there was nothing to change
 	State   string `json:"state,omitempty"` // of the agent, if the command waited for it
 	Detail  string `json:"detail,omitempty"`
 }
 
-// PrintOutcome prints what a verb did: as JSON if that is wanted, else in the given words.
+// PrintOutcome prints the result of a command on one agent: as JSON with --json, else words as a
+// message.
 func (v *Renderer) PrintOutcome(out Outcome, words string) error {
 	if v.JSON {
 		return v.PrintJSON(out)
@@ -110,7 +111,8 @@ func (v *Renderer) PrintOutcome(out Outcome, words string) error {
 	return nil
 }
 
-// PrintOutcomes prints as JSON, if that is wanted, what a verb did to several agents.
+// PrintOutcomes prints the results of a command on several agents as JSON; without --json it
+// prints nothing.
 func (v *Renderer) PrintOutcomes(list []Outcome) error {
 	if !v.JSON {
 		return nil
@@ -118,7 +120,8 @@ func (v *Renderer) PrintOutcomes(list []Outcome) error {
 	return v.PrintJSON(Rows("agents", list))
 }
 
-// PrintDone prints what a verb did. A verb that did nothing was refused.
+// PrintDone prints the result of a request. If nothing was changed, the error matches
+// [client.ErrRefused] and has the reason.
 func (v *Renderer) PrintDone(done client.Done, err error, success string) error {
 	if err != nil {
 		return err
@@ -129,7 +132,7 @@ func (v *Renderer) PrintDone(done client.Done, err error, success string) error 
 	return v.PrintResult(done, success)
 }
 
-// PrintResult prints a value as JSON if that is wanted, else words for people.
+// PrintResult prints a value: as JSON with --json, else words as a message.
 func (v *Renderer) PrintResult(value any, words string) error {
 	if v.JSON {
 		return v.PrintJSON(value)

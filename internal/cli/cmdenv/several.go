@@ -15,25 +15,25 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// Selection says which agents a command is for.
+// Selection names the agents on which a command acts.
 type Selection struct {
 	Names []string // agents, sessions, or patterns for names of agents
 	All   bool     // every agent that is not suspended; Names is empty then
 }
 
-// AllFlag adds the flag that selects every agent.
+// AllFlag adds the flag --all to a command.
 func (s *Selection) AllFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&s.All, "all", false, "every agent that is not suspended")
 }
 
-// One reports whether the selection is one agent by its name.
+// One reports whether the selection is exactly one name, not a pattern.
 func (s *Selection) One() bool { return !s.All && len(s.Names) == 1 && !IsPattern(s.Names[0]) }
 
-// IsPattern reports whether a name selects agents by * ? or [...], as in a shell.
+// IsPattern reports whether a name is a pattern with * ? or [...], as in a shell.
 func IsPattern(name string) bool { return strings.ContainsAny(name, "*?[") }
 
-// Agents returns the selected agents, each once, in the order of the names. A name that selects no
-// agent is an error: nothing is done for the others either.
+// Agents returns the selected agents, each once, in the order of the names. A name that matches no
+// agent is an error.
 func (s *Selection) Agents(ctx context.Context, c *client.Client) ([]client.Agent, error) {
 	status, err := c.Status(ctx)
 	if err != nil {
@@ -78,8 +78,8 @@ func (s *Selection) Agents(ctx context.Context, c *client.Client) ([]client.Agen
 	return selected, nil
 }
 
-// ForEach runs do for each agent at the same time. Errors are printed in the order of the agents;
-// the exit status is that of the first agent that failed.
+// ForEach calls do for all agents concurrently and waits for all calls. Then it prints the errors in
+// the order of the agents. It returns a [SilentExit] with the status of the first agent that failed.
 func (d *Base) ForEach(agents []client.Agent, do func(i int, agent client.Agent) error) error {
 	errs := make([]error, len(agents))
 	var running sync.WaitGroup

@@ -11,15 +11,15 @@ import (
 	"gascity/internal/config"
 )
 
-// SuggestAgent adds to a "not found" what may be meant, or which agents there
-// are. It is still err to errors.Is.
+// SuggestAgent adds to a "not found" error the agents with a similar name, or the names of all
+// agents if they are few. The result wraps err.
 func SuggestAgent(ctx context.Context, c *client.Client, name string, err error) error {
 	if strings.Contains(err.Error(), "did you mean") || strings.Contains(err.Error(), "is a pool") {
 		return err
 	}
 	status, statusErr := c.Status(ctx)
 	if statusErr != nil {
-		return err // the first error says more than a failed suggestion
+		return err // keep the first error
 	}
 	var agents, sessions []string
 	for _, agent := range status.Agents {
@@ -37,8 +37,9 @@ func SuggestAgent(ctx context.Context, c *client.Client, name string, err error)
 	return fmt.Errorf("%w%s", err, DidYouMean(name, agents))
 }
 
-// UnknownAgent returns the error for a name that no agent and no session has: what the controller says
-// of it, as that it is a pool, and what may be meant.
+// UnknownAgent returns the error for a name that no agent and no session has, with similar names. It is
+// the controller's own error if that is a "not found", because that error may say more, for example
+// that the name is a pool.
 func UnknownAgent(ctx context.Context, c *client.Client, name string) error {
 	_, err := c.Session(ctx, name)
 	if !errors.Is(err, client.ErrNotFound) {
@@ -47,8 +48,8 @@ func UnknownAgent(ctx context.Context, c *client.Client, name string) error {
 	return SuggestAgent(ctx, c, name, err)
 }
 
-// DidYouMean returns "; did you mean ...?" with the nearest candidate, else the
-// candidates if they are few, else nothing.
+// DidYouMean returns "; did you mean ...?" with the nearest candidate. If none is near, it returns
+// the list of candidates if they are few, else "".
 func DidYouMean(word string, candidates []string) string {
 	hint := config.Suggest(word, slices.Values(candidates))
 	if hint == "" {
@@ -57,12 +58,12 @@ func DidYouMean(word string, candidates []string) string {
 	return "; " + hint
 }
 
-// SuggestOf adds to a "not found" which of the listed ids may be meant. An id
-// ends at a tab: what follows describes it.
+// SuggestOf adds to a "not found" error the ids of list that are similar to id. The part of an entry
+// after a tab is a description and is ignored. The result wraps err.
 func SuggestOf(ctx context.Context, c *client.Client, id string, list func(context.Context, *client.Client) ([]string, error), err error) error {
 	known, listErr := list(ctx, c)
 	if listErr != nil {
-		return err // the first error says more than a failed suggestion
+		return err // keep the first error
 	}
 	for i, each := range known {
 		known[i], _, _ = strings.Cut(each, "\t")

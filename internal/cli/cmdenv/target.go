@@ -12,7 +12,7 @@ import (
 	"gascity/client"
 )
 
-// OnCity runs a verb with a client of the city's controller.
+// OnCity calls verb with a client of the city's controller, and closes the client after that.
 func (d *Base) OnCity(verb func(*client.Client) error) error {
 	c, err := d.Client()
 	if err != nil {
@@ -22,8 +22,8 @@ func (d *Base) OnCity(verb func(*client.Client) error) error {
 	return verb(c)
 }
 
-// OnTarget runs a verb on the agent or session that an argument names. A name
-// that the controller does not know is followed by what may be meant.
+// OnTarget calls verb with a client of the city's controller; name is the agent or session on
+// which verb acts. A "not found" error of verb gets suggestions for similar names.
 func (d *Base) OnTarget(ctx context.Context, name string, verb func(*client.Client) error) error {
 	if name == "" {
 		return fmt.Errorf("%w: an agent's name is empty; gc status lists them", client.ErrInvalid)
@@ -37,8 +37,8 @@ func (d *Base) OnTarget(ctx context.Context, name string, verb func(*client.Clie
 	})
 }
 
-// OnTargetIfAny runs a verb on the agent that the first argument names, or on
-// the city if there is none.
+// OnTargetIfAny is [Base.OnTarget] with the first argument as the name, or [Base.OnCity] without
+// arguments.
 func (d *Base) OnTargetIfAny(ctx context.Context, args []string, verb func(*client.Client) error) error {
 	if len(args) == 0 {
 		return d.OnCity(verb)
@@ -46,11 +46,11 @@ func (d *Base) OnTargetIfAny(ctx context.Context, args []string, verb func(*clie
 	return d.OnTarget(ctx, args[0], verb)
 }
 
-// IDs lists what an id may name, each with a tab and a description after it.
+// IDs returns the known ids, each followed by a tab and a description.
 type IDs = func(context.Context, *client.Client) ([]string, error)
 
-// OnID runs a verb on what an id names. An id that the controller does not know
-// is followed by what of the list may be meant.
+// OnID calls verb with a client of the city's controller; id names the object on which verb acts.
+// A "not found" error of verb gets suggestions from list.
 func (d *Base) OnID(ctx context.Context, id string, list IDs, verb func(*client.Client) error) error {
 	if id == "" {
 		return fmt.Errorf("%w: the id is empty", client.ErrInvalid)
@@ -64,12 +64,12 @@ func (d *Base) OnID(ctx context.Context, id string, list IDs, verb func(*client.
 	})
 }
 
-// InstanceFlag lets a verb be meant for one instance.
+// InstanceFlag adds the flag --instance to a command.
 func InstanceFlag(cmd *cobra.Command, instance *string) {
 	cmd.Flags().StringVar(instance, "instance", "", "only if this instance still runs: the `id` that gc session show prints")
 }
 
-// Named reports whether one of the targets is the agent or its session.
+// Named reports whether one of the targets is the name of the agent or of its session.
 func Named(agent client.Agent, targets []string) bool {
 	for _, target := range targets {
 		if target == agent.Name || target == agent.Session {
@@ -79,16 +79,17 @@ func Named(agent client.Agent, targets []string) bool {
 	return false
 }
 
-// Exists refuses a source that is not there, named as the user named it.
+// Exists returns an error that matches [client.ErrNotFound] if there is no file or directory at
+// path. The message names it as the user did.
 func Exists(path, as string) error {
 	_, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: there is no file or folder %s", client.ErrNotFound, as)
+		return fmt.Errorf("%w: there is no file or directory %s", client.ErrNotFound, as)
 	}
 	return err
 }
 
-// First returns the first argument, or empty.
+// First returns the first argument; "" if there is none.
 func First(args []string) string {
 	if len(args) == 0 {
 		return ""

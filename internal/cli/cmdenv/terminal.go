@@ -6,20 +6,21 @@ import (
 	"golang.org/x/term"
 )
 
-// IsTerminal reports whether the stream is a person's terminal.
+// IsTerminal reports whether the stream is a file that is a terminal.
 func IsTerminal(stream any) bool {
 	file, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// TerminalWidth returns the columns of the terminal that the standard output is,
-// zero if it is none.
+// TerminalWidth returns the number of columns of the terminal on standard output; zero if
+// standard output is no terminal.
 func TerminalWidth() int {
 	columns, _ := terminalSize()
 	return columns
 }
 
-// TerminalHeight returns its rows.
+// TerminalHeight returns the number of rows of the terminal on standard output; zero if standard
+// output is no terminal.
 func TerminalHeight() int {
 	_, rows := terminalSize()
 	return rows
