@@ -379,7 +379,7 @@ prompt_template = "p.md"
 	if text := agentcontext.Text(sections); err != nil || !strings.Contains(text, "It's a's \"job\".\nTwo lines; $HOME stays.") {
 		t.Errorf("prime gives %q, %v", text, err)
 	}
-	if _, err := newDaemon(t).Prime(t.Context(), root, "b", worker.FullContext); !errors.Is(err, client.ErrNotFound) {
+	if _, err := newDaemon(t).Prime(t.Context(), root, "b", worker.FullContext); !errors.Is(err, client.ErrNotFound) || !strings.Contains(err.Error(), `did you mean "a"?`) {
 		t.Errorf("priming an unknown agent gives %v", err)
 	}
 }

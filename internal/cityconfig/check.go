@@ -125,12 +125,19 @@ func (l *Loader) Prime(ctx context.Context, root, agent string, mode worker.Cont
 	if err != nil {
 		return nil, ExplainMissing(root, err)
 	}
+	var names []string
 	for i := range r.Desired.Sessions {
-		if s := &r.Desired.Sessions[i]; s.Agent == agent || s.Name == agent {
+		s := &r.Desired.Sessions[i]
+		if s.Agent == agent || s.Name == agent {
 			return s.Primer.Sections(mode), nil
 		}
+		names = append(names, s.Agent)
 	}
-	return nil, fmt.Errorf("%w: no agent is called %q; gc status lists them", client.ErrNotFound, agent)
+	hint := config.Suggest(agent, slices.Values(slices.Compact(names)))
+	if hint == "" {
+		hint = "gc status lists them"
+	}
+	return nil, fmt.Errorf("%w: no agent is called %q; %s", client.ErrNotFound, agent, hint)
 }
 
 // CheckNotEmpty returns an error if city.toml is empty in a city that has had a controller. An

@@ -14,10 +14,10 @@ func acpCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "acp AGENT",
 		Short: "Serve an agent to an editor (Agent Client Protocol)",
-		Long: `Speaks the Agent Client Protocol on standard input and output, so that an editor can use the agent,
-wherever and in whatever it runs. Prompts of the editor are delivered like those of gc send, questions
-appear in the editor, and cancelling there interrupts the turn. The session belongs to the city: it
-keeps running when the editor is closed, and others can send prompts to it too.`,
+		Long: `Speaks the Agent Client Protocol on standard input and output, so that an editor can use the agent on
+any host and runtime provider. Prompts from the editor are delivered like those of gc send. Questions of
+the agent appear in the editor, and cancel there interrupts the turn. The session belongs to the city:
+it keeps running when the editor is closed, and others can send prompts to it too.`,
 		Example: "  gc acp worker --city ~/city",
 		Args:    cmdenv.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -8,8 +8,8 @@ import (
 )
 
 func agentCLICommand(a *app) *cobra.Command {
-	return cmdenv.Group("agent-cli", "List supported agent CLIs", `An agent CLI is the program of an agent: the value of provider in [[agents]]. What agents run in is a
-runtime provider: gc provider list shows those.`,
+	return cmdenv.Group("agent-cli", "List supported agent CLIs", `An agent CLI is the program of an agent: the value of provider in [[agents]]. To list runtime providers,
+the backends in which agents run: gc provider list`,
 		agentCLIListCommand(a))
 }
 
@@ -45,6 +45,7 @@ installed version) or "not installed". gc looks in PATH, then in the PATH of the
 	})
 }
 
+// cliColor returns the color of a state of an [AgentCLI].
 func cliColor(state string) textfmt.Color {
 	switch state {
 	case "found":

@@ -18,15 +18,17 @@ func applyCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apply [AGENT...]",
 		Short: "Apply city.toml now",
-		Long: `Reads city.toml again and shows what is left to do. A running controller also reads a saved city.toml
-by itself. A change that stops an agent waits until the agent has finished its turn; if an agent's
-activity is unknown, gc asks you first (see gc pending). With --now nothing is waited for: the named
-agents, or all that a change waits for, are stopped and started as city.toml says.`,
+		Long: `Makes the controller read city.toml, and lists the actions that are still to be done. The controller
+also reads city.toml by itself when the file is saved. A change that must stop an agent waits until the
+agent has finished its turn; if an agent's activity is unknown, gc asks you first (see gc pending). With
+--now the changes do not wait: gc restarts the named agents, or every agent with a waiting change.
+If city.toml has errors, they are printed, the previous configuration stays active and the exit status
+is 1.`,
 		Example: "  gc apply\n  gc apply --now coder",
 		Args:    cmdenv.Between(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !now && len(args) > 0 {
-				return cmdenv.Usage(cmd, "naming agents goes with --now")
+				return cmdenv.Usage(cmd, "agents can be named only with --now")
 			}
 			return a.OnCity(func(c *client.Client) error { return a.apply(cmd.Context(), c, now, args) })
 		},
@@ -56,7 +58,7 @@ func (a *app) apply(ctx context.Context, c *client.Client, now bool, targets []s
 		return err
 	}
 	if !a.JSON && a.Formatter().Plan(plan) == "" {
-		a.Messagef("nothing to do: the city is as its configuration says")
+		a.Messagef("nothing to do: the city matches its configuration")
 		return nil
 	}
 	return a.Show(plan, func(s render.Formatter) string { return s.Plan(plan) })

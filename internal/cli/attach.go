@@ -20,11 +20,12 @@ func attachCommand(a *app) *cobra.Command {
 		Use:   "attach AGENT",
 		Short: "Attach this terminal to an agent",
 		Long: `Shows the agent's terminal here until you detach or the agent exits. The agent keeps running when you
-detach, and a restart of the controller does not disconnect you.
-Detach with Ctrl-\ or Ctrl-b d; press Ctrl-b twice to send one. Inside tmux use Ctrl-\, because tmux
-takes Ctrl-b for itself. --detach-keys, or the variable GC_DETACH_KEYS (several separated by commas),
-sets other keys.
-Several terminals may be attached at once; the agent's screen has the size of the one used last.`,
+detach, and a restart of the controller does not disconnect you. An agent that is asleep is woken first.
+Detach with Ctrl-\ or Ctrl-b d; press Ctrl-b twice to send Ctrl-b. Inside tmux use Ctrl-\, because tmux
+uses Ctrl-b itself. To set other keys use --detach-keys, or the variable GC_DETACH_KEYS with keys
+separated by commas.
+Several terminals may be attached at once; the agent's screen has the size of the one used last.
+If the agent is stopped or has failed, or this is not a terminal, the exit status is 4.`,
 		Example: "  gc attach worker\n  GC_DETACH_KEYS='C-q' gc attach worker",
 		Args:    cmdenv.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -37,6 +38,7 @@ Several terminals may be attached at once; the agent's screen has the size of th
 	return cmd
 }
 
+// attach connects this terminal to the agent's session.
 func (a *app) attach(ctx context.Context, c *client.Client, name string, opts runtime.AttachOptions) error {
 	s, err := c.Session(ctx, name)
 	if err != nil {
@@ -61,13 +63,13 @@ func (a *app) attach(ctx context.Context, c *client.Client, name string, opts ru
 	case errors.Is(err, runtime.ErrAttachUnsupported):
 		return fmt.Errorf("%w; read its output with: gc logs --follow %s", err, name)
 	case errors.Is(err, runtime.ErrSessionNotFound):
-		return fmt.Errorf("%w: the session %s has just ended", client.ErrNotFound, s.Session)
+		return fmt.Errorf("%w: the session %s has just stopped", client.ErrNotFound, s.Session)
 	}
 	return err
 }
 
-// connect attaches with the keys of --detach-keys, else with those of GC_DETACH_KEYS where the
-// provider can be given keys, else with the provider's own.
+// connect attaches to a session. The detach keys are those of --detach-keys, else those of
+// GC_DETACH_KEYS if the provider supports other keys, else the provider's own.
 func (a *app) connect(ctx context.Context, p runtime.Provider, session string, opts runtime.AttachOptions) error {
 	preferred := detachKeys(a.Getenv("GC_DETACH_KEYS"))
 	if len(opts.DetachKeys) == 0 && len(preferred) > 0 {
@@ -77,13 +79,13 @@ func (a *app) connect(ctx context.Context, p runtime.Provider, session string, o
 		if err := runtime.AttachTerminal(ctx, p, session, custom); !errors.Is(err, errors.ErrUnsupported) || errors.Is(err, runtime.ErrAttachUnsupported) {
 			return err
 		}
-		a.Messagef("this provider has detach keys of its own; GC_DETACH_KEYS is ignored")
+		a.Messagef("this runtime provider has its own detach keys; GC_DETACH_KEYS is ignored")
 	}
 	switch {
 	case len(opts.DetachKeys) > 0:
 		a.Messagef("detach with %s", strings.Join(opts.DetachKeys, " or "))
 	case a.Getenv("TMUX") != "":
-		a.Messagef(`detach with Ctrl-\ (the tmux around this terminal takes Ctrl-b for itself)`)
+		a.Messagef(`detach with Ctrl-\ (this terminal is inside tmux, which uses Ctrl-b itself)`)
 	default:
 		a.Messagef(`detach with Ctrl-\ or Ctrl-b d`)
 	}
@@ -101,10 +103,11 @@ func detachKeys(list string) []string {
 	return keys
 }
 
-// wakeTimeout is how long attach waits for an agent that it has woken.
+// wakeTimeout is how long gc attach waits until an agent runs that it has woken.
 const wakeTimeout = 2 * time.Minute
 
-// wakeFor wakes a sleeping agent before an attach and waits until it runs.
+// wakeFor wakes an agent that is not running and waits until it runs. An agent that is suspended
+// or has failed is refused. It returns the session's new state.
 func (a *app) wakeFor(ctx context.Context, c *client.Client, name string, s client.Session) (client.Session, error) {
 	switch s.State {
 	case client.StateRunning, client.StateStarting:

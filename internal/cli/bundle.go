@@ -28,11 +28,11 @@ func bundleCommand(a *app) *cobra.Command {
 	return a.AddJSONFlag(&cobra.Command{
 		Use:   "bundle [FILE]",
 		Short: "Create a diagnostics archive (support bundle)",
-		Long: `Writes everything that helps to find a fault into one archive: versions, the result of gc doctor, the
-configuration, events, the controller's log, and for each agent its state, its screen and the end of its
-output. No controller is needed. Credentials are replaced; prompts and answers are not: review it before
-you share it. FILE defaults to gc-CITY-TIME.tar.gz in this directory and is never replaced; "-" is
-standard output.`,
+		Long: `Writes the information that helps to find a fault into one archive: versions, the result of gc doctor,
+the configuration, events, the controller's log, and for each agent its state, its screen and the end
+of its output. No controller is needed. Credentials are replaced; prompts and answers are not: review
+it before you share it. FILE defaults to gc-CITY-TIME.tar.gz in this directory; "-" is standard output.
+An existing file is never replaced: the exit status is 4.`,
 		Example: "  gc bundle\n  gc bundle - | tar tz",
 		Args:    cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -53,17 +53,17 @@ standard output.`,
 			if len(args) > 0 {
 				file = args[0]
 			}
-			a.Messagef("gathering what is known of %s; that may take some seconds", root)
+			a.Messagef("collecting diagnostics of %s; this may take some seconds", root)
 			return a.bundle(cmd.Context(), file, write)
 		},
 	})
 }
 
-// bundle makes the file, which is a whole one or none.
+// bundle writes the archive to a new file. If that fails, it removes the file.
 func (a *app) bundle(ctx context.Context, name string, write func(io.Writer) (Bundled, error)) error {
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%w: %s is there already; name another file", client.ErrRefused, name)
+		return fmt.Errorf("%w: the file %s exists; name another file: gc bundle FILE", client.ErrRefused, name)
 	}
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (a *app) bundle(ctx context.Context, name string, write func(io.Writer) (Bu
 		out.Bytes = info.Size()
 	}
 	if err == nil {
-		err = context.Cause(ctx) // interrupted at its last page
+		err = context.Cause(ctx) // set if the command was interrupted while it wrote the last entry
 	}
 	if err = errors.Join(err, file.Close()); err != nil {
 		return errors.Join(err, os.Remove(name))

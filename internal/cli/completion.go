@@ -13,11 +13,12 @@ func completionCommand(a *app) *cobra.Command {
 	return a.AddJSONFlag(&cobra.Command{
 		Use:   "completion bash|zsh|fish",
 		Short: "Generate a shell completion script",
-		Long: `Prints a script for the shell:
+		Long: `Prints a script with which the shell completes commands, flags, and names of agents. Install it once:
 
   bash   eval "$(gc completion bash)"          in ~/.bashrc
   zsh    gc completion zsh > "${fpath[1]}/_gc"
   fish   gc completion fish > ~/.config/fish/completions/gc.fish`,
+		Example:   "  gc completion bash",
 		ValidArgs: []string{"bash", "zsh", "fish"},
 		Args:      cmdenv.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -34,7 +35,8 @@ func completionCommand(a *app) *cobra.Command {
 	})
 }
 
-// completionScript returns the script for a shell.
+// completionScript returns the completion script for a shell: bash, zsh or fish. Another shell is a
+// usage error.
 func completionScript(cmd *cobra.Command, shell string) (string, error) {
 	var out strings.Builder
 	var err error
@@ -51,6 +53,7 @@ func completionScript(cmd *cobra.Command, shell string) (string, error) {
 	return out.String(), err
 }
 
+// completeProviders completes the first argument with the names of runtime providers.
 func (a *app) completeProviders(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 || a.assembly == nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp

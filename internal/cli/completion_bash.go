@@ -1,9 +1,9 @@
 package cli
 
-// bashCompletion needs nothing but bash, version 3.2 or later: what usually
-// serves as a base is a package that many machines lack. It asks gc itself: a
-// candidate a line, then a line with a colon and a number whose bits are those
-// of cobra.ShellCompDirective.
+// bashCompletion is the completion script for bash 3.2 or later. It does not need the
+// package bash-completion, which many machines lack. The script calls gc for the
+// candidates. gc prints one candidate per line, then a line with a colon and a number:
+// the bits of a cobra.ShellCompDirective.
 const bashCompletion = `# bash completion for gc; in ~/.bashrc: eval "$(gc completion bash)"
 
 __gc_complete() {

@@ -24,7 +24,8 @@ func configCheckCommand(a *app) *cobra.Command {
 		Short: "Check city.toml for mistakes",
 		Long: `Shows each mistake with its position and the fix, and warns of keys that have no effect. Exit status 1
 if there is a mistake; a warning does not count.`,
-		Args: cmdenv.Between(0, 0),
+		Example: "  gc config check\n  gc config check --json",
+		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			daemon, root, err := a.daemonAndRoot()
 			if err != nil {
@@ -40,7 +41,7 @@ if there is a mistake; a warning does not count.`,
 					return err
 				}
 			case len(faults) == 0:
-				a.Messagef("%s is fine", filepath.Join(root, client.CityFile))
+				a.Messagef("%s has no mistakes", filepath.Join(root, client.CityFile))
 			default:
 				a.printFaults(faults)
 			}
@@ -52,7 +53,7 @@ if there is a mistake; a warning does not count.`,
 	})
 }
 
-// mistakes counts the faults that are no warnings.
+// mistakes returns the number of faults that are not warnings.
 func mistakes(faults []ConfigFault) int {
 	count := 0
 	for _, f := range faults {
@@ -63,6 +64,7 @@ func mistakes(faults []ConfigFault) int {
 	return count
 }
 
+// daemonAndRoot returns the Daemon and the absolute path of the city directory.
 func (a *app) daemonAndRoot() (Daemon, string, error) {
 	daemon, err := a.daemon()
 	if err != nil {
@@ -72,28 +74,28 @@ func (a *app) daemonAndRoot() (Daemon, string, error) {
 	return daemon, root, err
 }
 
-// faultIndent is how far the lines below a mistake are moved.
+// faultIndent is the indentation, in columns, of the lines below a mistake.
 const faultIndent = 4
 
-// maxFaults is how many mistakes are printed.
+// maxFaults is the largest number of mistakes that are printed for people.
 const maxFaults = 50
 
-// printFaults prints mistakes the way compilers do, so that editors find them.
+// printFaults prints mistakes as FILE:LINE:COLUMN: MESSAGE, which editors recognize, and their number.
 func (a *app) printFaults(faults []ConfigFault) {
 	for i, f := range faults {
 		if i == maxFaults {
 			a.Messagef("... and %d more; gc config check --json lists all", len(faults)-i)
 			break
 		}
-		place := f.File
+		position := f.File
 		if f.Line > 0 {
-			place = fmt.Sprintf("%s:%d:%d", f.File, f.Line, max(f.Column, 1))
+			position = fmt.Sprintf("%s:%d:%d", f.File, f.Line, max(f.Column, 1))
 		}
 		message := f.Message
 		if f.Warning {
 			message = "warning: " + message
 		}
-		a.Messagef("%s: %s", a.PaintMessage(textfmt.Bold, place), message)
+		a.Messagef("%s: %s", a.PaintMessage(textfmt.Bold, position), message)
 		if f.Excerpt != "" {
 			a.Messagef("%s", textfmt.Indent(f.Excerpt, faultIndent))
 		}
@@ -116,8 +118,10 @@ func configShowCommand(a *app) *cobra.Command {
 	return a.AddJSONFlag(&cobra.Command{
 		Use:   "show",
 		Short: "Show the effective configuration and its sources",
-		Long:  `Credentials are shown as asterisks.`,
-		Args:  cmdenv.Between(0, 0),
+		Long: `Shows every key with its value and the file, or the default, from which the value comes. Credentials
+are shown as asterisks. If city.toml has a mistake, it is printed and the exit status is 1.`,
+		Example: "  gc config show",
+		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			daemon, root, err := a.daemonAndRoot()
 			if err != nil {
@@ -133,9 +137,10 @@ func configShowCommand(a *app) *cobra.Command {
 }
 
 func configSchemaCommand(a *app) *cobra.Command {
-	return a.AddJSONFlag(&cobra.Command{ // it prints JSON always
+	return a.AddJSONFlag(&cobra.Command{ // the output is JSON with and without --json
 		Use:     "schema",
 		Short:   "Print the JSON Schema of city.toml",
+		Long:    `Prints the JSON Schema of city.toml. Editors use it to complete and check keys.`,
 		Example: "  gc config schema > city.schema.json",
 		Args:    cmdenv.Between(0, 0),
 		RunE: func(_ *cobra.Command, _ []string) error {

@@ -22,10 +22,13 @@ func controllerRunCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Run the controller in the foreground",
-		Long: `For service managers: it logs to standard error and runs until it is stopped. On SIGTERM or SIGINT it
-exits and leaves the agents running; the next controller takes them over. With --lease several may run:
-one is active, the others wait. It exits with status 1 when it loses the lease.`,
-		Args: cmdenv.Between(0, 0),
+		Long: `For service managers such as systemd; people use gc start. The controller logs to standard error. On
+SIGTERM or SIGINT it exits and leaves the agents running; the next controller takes them over. If the
+city has a controller already, the exit status is 4.
+With --lease several controllers may run: one is active, the others wait. A controller that loses the
+lease exits with status 1.`,
+		Example: "  gc controller run --city ~/city",
+		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			root, err := a.Root()
 			if err != nil {
@@ -34,11 +37,12 @@ one is active, the others wait. It exits with status 1 when it loses the lease.`
 			return a.runController(cmd.Context(), root, lease, retry)
 		},
 	}
-	cmd.Flags().StringVar(&lease, "lease", "", "work only while holding the Lease of this name in the cluster of [session.k8s]")
+	cmd.Flags().StringVar(&lease, "lease", "", "be active only while holding the Kubernetes Lease with this `name`, in the cluster of [session.k8s]")
 	cmd.Flags().BoolVar(&retry, "retry", false, "start failed and quarantined agents at once, as gc start does")
 	return cmd
 }
 
+// runController runs the controller in this process until ctx ends or it is asked to exit.
 func (a *app) runController(ctx context.Context, root, lease string, retry bool) error {
 	daemon, err := a.daemon()
 	if err != nil {
@@ -46,7 +50,7 @@ func (a *app) runController(ctx context.Context, root, lease string, retry bool)
 	}
 	return daemon.RunController(ctx, root, ControllerOptions{Version: a.Version, Lease: lease, Retry: retry, Ready: func() {
 		if a.IsTerminal(a.Stderr) {
-			a.Messagef("the controller runs; Ctrl-C ends it and leaves the agents running, gc stop ends them too")
+			a.Messagef("the controller is running; Ctrl-C stops it and leaves the agents running; gc stop stops the agents too")
 		}
 	}})
 }
@@ -55,7 +59,11 @@ func controllerStopCommand(a *app) *cobra.Command {
 	return a.AddJSONFlag(&cobra.Command{
 		Use:   "stop",
 		Short: "Stop the controller; agents keep running",
-		Args:  cmdenv.Between(0, 0),
+		Long: `Stops the controller and waits until its process has exited. The agents keep running, but nothing
+restarts them or delivers prompts until a controller runs again: gc start. Use it to update gc. To stop
+the agents too: gc stop. If no controller runs, the exit status is 6.`,
+		Example: "  gc controller stop && gc start",
+		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := a.Client()
 			if err != nil {
@@ -82,7 +90,10 @@ func controllerStatusCommand(a *app) *cobra.Command {
 	return a.AddJSONFlag(&cobra.Command{
 		Use:   "status",
 		Short: "Show whether the controller is running",
-		Args:  cmdenv.Between(0, 0),
+		Long: `Prints the controller's version, its process and when it was started. If no controller runs, the exit
+status is 6.`,
+		Example: "  gc controller status",
+		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := a.Client()
 			if err != nil {
@@ -102,8 +113,8 @@ func controllerStatusCommand(a *app) *cobra.Command {
 	})
 }
 
-// hostCommand is for a driver: the process between a session's shim and an agent that
-// speaks the Agent Client Protocol.
+// hostCommand returns the hidden command "acp-host", which the provider acp starts: the process
+// between a session's shim and an agent that speaks the Agent Client Protocol.
 func hostCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:                "acp-host",
@@ -122,7 +133,8 @@ func hostCommand(a *app) *cobra.Command {
 	}
 }
 
-// shimCommand is for drivers: the process that hosts one session.
+// shimCommand returns the hidden command "shim", which drivers start: the process that owns one
+// session.
 func shimCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:                "shim",

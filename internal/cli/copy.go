@@ -21,14 +21,14 @@ import (
 	"gascity/runtime"
 )
 
-// copyIn is what gc copy --json prints of what went to an agent.
+// copyIn is the output of gc copy --json for a copy to an agent.
 type copyIn struct {
 	Agent       string `json:"agent"`
 	Source      string `json:"source"`
 	Destination string `json:"destination"`
 }
 
-// copyOut is what it prints of what came from one.
+// copyOut is the output of gc copy --json for a copy from an agent.
 type copyOut struct {
 	archive.Report
 
@@ -41,10 +41,11 @@ func copyCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "copy {AGENT SOURCE [DESTINATION] | SOURCE AGENT:PATH | AGENT:PATH DESTINATION}",
 		Short: "Copy files to or from an agent's working directory",
-		Long: `Paths on the agent's side are relative to its working directory and cannot leave it; without a path it
-is the directory itself. When copying from an agent, DESTINATION may be a directory, else it is the name
-of the copy; existing files are replaced. Links that lead out of what is copied are left out. A copy
-from an agent does not pass through the controller: it streams from wherever the agent runs.`,
+		Long: `Paths on the agent's side are relative to its working directory and must be inside it; without a path
+the whole directory is copied. When you copy from an agent, DESTINATION is an existing directory or the
+name of the copy; existing files are replaced. Symbolic links that point outside of the copied files are
+left out. A copy from an agent comes directly from the agent's host, not through the controller.
+If the source does not exist, the exit status is 3.`,
 		Example: "  gc copy worker notes.md docs/notes.md\n  gc copy worker:report.md .",
 		Args:    cmdenv.Between(2, 3),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -66,6 +67,7 @@ from an agent does not pass through the controller: it streams from wherever the
 	return a.AddJSONFlag(cmd)
 }
 
+// copyIn copies a local file or directory to an agent.
 func (a *app) copyIn(ctx context.Context, req copyIn, instance string) error {
 	src := a.Path(req.Source)
 	if err := cmdenv.Exists(src, req.Source); err != nil {
@@ -80,6 +82,7 @@ func (a *app) copyIn(ctx context.Context, req copyIn, instance string) error {
 	})
 }
 
+// copyOut copies a file or directory from an agent.
 func (a *app) copyOut(ctx context.Context, c *client.Client, what copyOut, destination, instance string) error {
 	s, err := c.Session(ctx, what.Agent)
 	switch {
@@ -104,16 +107,16 @@ func (a *app) copyOut(ctx context.Context, c *client.Client, what copyOut, desti
 	})
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
-		return fmt.Errorf("%w: the provider %s cannot copy out of its sessions; use its own tool", client.ErrUnsupported, s.Provider)
+		return fmt.Errorf("%w: the runtime provider %s cannot copy files from its sessions; use its own tool", client.ErrUnsupported, s.Provider)
 	case errors.Is(err, runtime.ErrSessionNotFound):
-		return fmt.Errorf("%w: the session %s of %s is not there, it is %s", client.ErrNotFound, s.Session, what.Agent, s.State)
+		return fmt.Errorf("%w: the session %s of %s is not running: it is %s", client.ErrNotFound, s.Session, what.Agent, s.State)
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: %w", client.ErrNotFound, err)
 	case err != nil:
 		return err
 	}
 	for _, link := range what.Left {
-		a.Messagef("left out: the link %s leads out of what is copied", link)
+		a.Messagef("left out: the link %s points outside of the copied files", link)
 	}
 	a.Messagef("copied %s to %s: %s, %s", what.Agent+":"+what.Source, what.Path, textfmt.Count(what.Files, "file"), render.Size(what.Bytes))
 	if a.JSON {
@@ -122,12 +125,12 @@ func (a *app) copyOut(ctx context.Context, c *client.Client, what copyOut, desti
 	return nil
 }
 
-// receive unpacks what send writes, and prints how much has come if that takes long
-// and a person watches.
+// receive unpacks the archive that send writes into destination. On a terminal it prints the
+// number of received bytes every second.
 func (a *app) receive(name, destination string, send func(io.Writer) error) (archive.Report, error) {
 	out, in := io.Pipe()
 	sent := make(chan struct{})
-	var failed error // of the sender; read once sent is closed
+	var failed error // the error of send; read only after sent is closed
 	go func() {
 		defer close(sent)
 		failed = send(in)
@@ -135,28 +138,30 @@ func (a *app) receive(name, destination string, send func(io.Writer) error) (arc
 	}()
 	counted := &counter{from: out}
 	ended := make(chan struct{})
-	told := make(chan struct{})
+	printed := make(chan struct{})
 	go func() {
-		defer close(told)
+		defer close(printed)
 		if a.IsTerminal(a.Stderr) {
-			a.count(name, counted, ended)
+			a.printProgress(name, counted, ended)
 		}
 	}()
 	report, err := archive.Unpack(counted, destination)
-	out.CloseWithError(errors.Join(err, os.ErrClosed)) // ends the sender, if it has not ended
+	out.CloseWithError(errors.Join(err, os.ErrClosed)) // makes send return if it has not yet
 	<-sent
 	close(ended)
-	<-told
+	<-printed
 	if failed != nil && errors.Is(err, failed) {
-		err = failed // the archive ended early because of it, which says nothing more
+		err = failed // the reading side only reports the same error again
 	}
 	return report, err
 }
 
-const countEach = time.Second
+// progressInterval is the time between two updates of the progress line.
+const progressInterval = time.Second
 
-func (a *app) count(name string, c *counter, ended <-chan struct{}) {
-	ticker := time.NewTicker(countEach)
+// printProgress prints the number of received bytes until ended is closed.
+func (a *app) printProgress(name string, c *counter, ended <-chan struct{}) {
+	ticker := time.NewTicker(progressInterval)
 	defer ticker.Stop()
 	for shown := false; ; shown = true {
 		select {
@@ -171,12 +176,13 @@ func (a *app) count(name string, c *counter, ended <-chan struct{}) {
 	}
 }
 
-// counter counts what is read.
+// counter is a reader that counts the bytes read through it.
 type counter struct {
 	from io.Reader
-	n    atomic.Int64
+	n    atomic.Int64 // bytes read so far
 }
 
+// Read implements [io.Reader].
 func (c *counter) Read(p []byte) (int, error) {
 	n, err := c.from.Read(p)
 	c.n.Add(int64(n))

@@ -11,10 +11,10 @@ import (
 	"gascity/worker"
 )
 
-// Daemon is what the assembly lends to the commands that need more than a
-// running controller. Roots are absolute folders that hold a city.toml. Errors
-// are printed as they are; those that match a sentinel of package client decide
-// the exit status. All methods are called from one goroutine.
+// Daemon has the functions with effects that commands need beyond a running
+// controller; package app implements it. A root is the absolute path of a directory
+// with a city.toml. Errors are printed unchanged; those that match a sentinel of
+// package client set the exit status. All methods are called from one goroutine.
 type Daemon interface {
 	Processes
 	Drivers
@@ -24,72 +24,72 @@ type Daemon interface {
 	Guards
 	Hooks
 	Remains
-	// Doctor looks for everything that can be wrong with the city and the
-	// machine, without a controller if there is none, and reports each finding
-	// as soon as it is made. An error means that it could not look; a problem
-	// that it found is none. An empty root checks the machine alone.
+	// Doctor checks the city and the machine and reports each finding at once. No
+	// controller is needed. A problem that it finds is a finding; an error means that
+	// the checks could not be made. With an empty root it checks the machine alone.
 	Doctor(ctx context.Context, root string, report func(Finding)) error
-	// AskCLIs has each agent CLI of the city, with an empty root each that is installed,
-	// answer a question, in a city that is made for it, in the same way.
+	// AskCLIs sends a prompt to each agent CLI, in a temporary city, and reports each
+	// result as Doctor does. It asks the agent CLIs of the city, or with an empty root
+	// every installed one.
 	AskCLIs(ctx context.Context, root string, report func(Finding)) error
-	// Bundle writes one file with all that is known of the city, without credentials; a
-	// controller is not needed. What cannot be had is in the summary.
+	// Bundle writes one archive with diagnostics of the city, without credentials. No
+	// controller is needed. The result lists the entries that could not be read.
 	Bundle(ctx context.Context, root string, to io.Writer) (Bundled, error)
 }
 
-// Remains is what a city leaves outside of its own files.
+// Remains finds and removes what gc has created for a city.
 type Remains interface {
-	// Remains finds it and changes nothing.
+	// Remains lists what gc has created for the city. It changes nothing.
 	Remains(ctx context.Context, root string) (client.Remains, error)
-	// Uninstall ends what runs of a city without a controller, and removes what gc has made.
-	// An error means that nothing was done.
+	// Uninstall stops the processes of a city that has no controller, and removes what gc has
+	// created. An error means that nothing was stopped or removed.
 	Uninstall(ctx context.Context, root string, req client.UninstallRequest) (client.Uninstalled, error)
 }
 
-// Processes are the roles that this program plays in processes of their own.
+// Processes are the functions that run this program as another kind of process.
 type Processes interface {
 	// RunController runs the city's controller in this process. It returns nil
-	// after ctx has ended or the control API has asked the controller to exit;
-	// an error matching client.ErrRefused if the city has a controller already.
-	// It listens on client.SocketPath(root) before it starts the first session.
+	// after ctx has ended or after a request to stop. The error matches
+	// client.ErrRefused if the city has a controller already. It listens on
+	// client.SocketPath(root) before it starts the first session.
 	RunController(ctx context.Context, root string, opts ControllerOptions) error
-	// Shim hosts one session: the hidden command that drivers start. It returns
-	// the exit status.
+	// Shim runs the process that owns one session, which drivers start with the
+	// hidden command shim. It returns the exit status.
 	Shim(ctx context.Context, args []string) int
-	// HostACP speaks with one agent of the Agent Client Protocol: the hidden command
-	// between a shim and such an agent. It returns the exit status.
+	// HostACP runs the process between a shim and one agent that speaks the Agent
+	// Client Protocol (the hidden command acp-host). It returns the exit status.
 	HostACP(ctx context.Context, args []string) int
 	Outposts
 
-	// Process finds the process that has the pid now. The function reports whether
-	// exactly that process has exited, even before its parent reaps it; false if
-	// this cannot be determined.
+	// Process finds the process that has the pid now. The returned function reports
+	// whether exactly that process has exited, even before its parent reaps it. It
+	// returns false if that cannot be determined.
 	Process(pid int) (ended func() bool, err error)
 }
 
-// Outposts are the far ends of drivers.
+// Outposts are the functions that drivers run on another host or in a pod.
 type Outposts interface {
-	// ServeOutpost serves a local provider on standard input and output, over sessions
-	// that are kept below the folder. It returns when the near end has gone.
+	// ServeOutpost serves a local provider on standard input and output. The state of
+	// its sessions is below the directory folder. It returns when the connection ends.
 	ServeOutpost(ctx context.Context, folder, selection string) error
-	// AttachOutpost connects this process's terminal to one of them.
+	// AttachOutpost connects this process's terminal to a session of that provider.
 	AttachOutpost(ctx context.Context, folder, selection, name string, opts runtime.AttachOptions) error
-	// RunOutpostInit is the first process of a pod, until ctx ends; then its agents have
-	// grace to end.
+	// RunOutpostInit runs as the first process of a pod until ctx ends. Then it stops the
+	// agents, which have the time grace to exit.
 	RunOutpostInit(ctx context.Context, folder, selection string, grace time.Duration) error
 }
 
-// ControllerOptions are the parameters of a controller beside its city.
+// ControllerOptions are the parameters of a controller, except the city directory.
 type ControllerOptions struct {
 	// Version is reported in status and in each answer's version header.
 	Version string
 	// Ready is called once, when the control socket listens. It may be nil.
 	Ready func()
-	// Lease is the name of a lease in the cluster that the city's settings name: the
-	// controller works while it holds it, and waits until then. Empty: there is none.
+	// Lease is the name of a Kubernetes Lease in the cluster that city.toml names. The
+	// controller waits until it holds the lease. Empty: no lease is used.
 	Lease string
-	// Retry says that a person has just started the city: failed and quarantined agents start
-	// at once.
+	// Retry makes the controller start failed and quarantined agents at once, because a
+	// person has just started the city.
 	Retry bool
 }
 
@@ -97,41 +97,42 @@ type ControllerOptions struct {
 type Drivers interface {
 	// Providers lists them, the default first.
 	Providers(ctx context.Context) ([]client.Provider, error)
-	// SessionProviders lists the selections at which sessions of the city may be: those that
-	// its controller has ever opened.
+	// SessionProviders lists the providers that may have sessions of the city: all that its
+	// controller has ever opened, as selections.
 	SessionProviders(root string) ([]string, error)
-	// Provider opens the one that selection names ("kind" or "kind:argument")
-	// over the city's sessions. The controller is not needed. An unknown
-	// selection is an error matching client.ErrNotFound that lists the known.
+	// Provider opens the provider that selection names ("kind" or "kind:argument"), with
+	// the city's sessions. No controller is needed. For an unknown selection the error
+	// matches client.ErrNotFound and lists the known ones.
 	Provider(ctx context.Context, root, selection string) (runtime.Provider, error)
-	// CheckProvider runs conformance cases on it, all or those that match a pattern, in a
-	// temporary place that is gone afterwards, and reports each result. An error means that
-	// they could not be run; a failed case is none. root may be empty.
+	// CheckProvider runs conformance cases on a provider in a temporary directory and
+	// reports each result: all cases, or those that match a pattern. A failed case is a
+	// result; an error means that the cases could not be run. root may be empty.
 	CheckProvider(ctx context.Context, root, selection string, cases []string, report func(CheckResult)) error
-	// CheckOperations tries it operation by operation with one session, for the
-	// author of a session script, in the same way.
+	// CheckOperations tests each operation of a session script with one session, and
+	// reports each result as CheckProvider does.
 	CheckOperations(ctx context.Context, root, selection string, report func(CheckResult)) error
-	// ServeProvider answers one call of a session script, operation, session and
-	// the rest, and returns the exit status of the wire.
+	// ServeProvider runs one call of a session script. args are the operation, the session
+	// and further arguments. It returns the exit status of the session script protocol.
 	ServeProvider(ctx context.Context, root, selection string, args []string) int
 }
 
-// Starters make new cities.
+// Starters are the functions that create new cities.
 type Starters interface {
-	// StarterConfig returns the city.toml of a new city: commented, valid, with an agent for
-	// each of the agent CLIs, else with one that can run on this machine. An unknown agent CLI
-	// is client.ErrNotFound.
+	// StarterConfig returns a valid city.toml with comments. It has one agent for each of the
+	// agent CLIs in providers. Without any it has one agent that can run on this machine. For an
+	// unknown agent CLI the error matches client.ErrNotFound.
 	StarterConfig(ctx context.Context, city string, providers []string) ([]byte, error)
-	// IgnoreState has git ignore the state of a city inside a repository, and returns the file
-	// that says so; empty if the city is in no repository.
+	// IgnoreState makes git ignore the state of a city inside a repository. It returns the path
+	// of the changed file; empty if the city is in no repository.
 	IgnoreState(root string) (file string, err error)
 }
 
-// AgentCLIs is what gc knows of agent CLIs.
+// AgentCLIs are the functions about agent CLIs.
 type AgentCLIs interface {
-	// AgentCLIs lists those that gc knows, with what is installed on this machine.
+	// AgentCLIs lists the agent CLIs that gc supports, with the versions installed on this machine.
 	AgentCLIs(ctx context.Context) ([]AgentCLI, error)
-	// Unasked says of a city which agents run their tools without asking a person; empty if none does.
+	// Unasked returns a warning that names the agents of a city whose tools run without asking a
+	// person; empty if there are none.
 	Unasked(ctx context.Context, root string) (string, error)
 	// RefusedModes returns a line for each agent whose installed agent CLI does not accept its permission mode.
 	RefusedModes(ctx context.Context, root string) ([]string, error)
@@ -140,17 +141,17 @@ type AgentCLIs interface {
 // The states of an [AgentCLI].
 const (
 	CLIMissing  = "not installed"
-	CLIFound    = "found"    // a version that gc was tested with
-	CLIUntested = "untested" // found, and gc was not tested with its version
+	CLIFound    = "found"    // gc was tested with the installed version
+	CLIUntested = "untested" // gc was not tested with the installed version
 )
 
-// AgentCLI is an agent CLI that gc knows.
+// AgentCLI describes an agent CLI that gc supports.
 type AgentCLI struct {
 	Name    string   `json:"name"`                  // the value of provider in city.toml
 	Command string   `json:"command"`               // its program
 	File    string   `json:"file,omitempty"`        // where the program is
-	Version string   `json:"version,omitempty"`     // what the program says; empty if it does not say
-	Tested  string   `json:"tested,omitempty"`      // the versions that gc was tested with; empty if none was
+	Version string   `json:"version,omitempty"`     // as the program reports it; empty if it does not
+	Tested  string   `json:"tested,omitempty"`      // the versions with which gc was tested; empty if none
 	State   string   `json:"state"`                 // not installed, found, untested
 	Mode    string   `json:"asking_mode,omitempty"` // the permission_mode in which it asks a person
 	Modes   []string `json:"permission_modes"`
@@ -158,46 +159,47 @@ type AgentCLI struct {
 
 // Configs reads and writes configurations without a controller.
 type Configs interface {
-	// ShowConfig resolves the configuration. A faulty one is an error.
+	// ShowConfig returns the resolved configuration. A mistake in it is an error.
 	ShowConfig(ctx context.Context, root string) (client.Config, error)
-	// CheckConfig returns every mistake and warning in it, none if it is fine.
+	// CheckConfig returns every mistake and warning in the configuration.
 	CheckConfig(ctx context.Context, root string) ([]ConfigFault, error)
 	// ConfigSchema returns the JSON Schema of city.toml.
 	ConfigSchema() ([]byte, error)
-	// Prime returns the sections of an agent's startup context in a mode. An unknown
-	// agent is client.ErrNotFound.
+	// Prime returns the sections of an agent's startup context in a mode. For an unknown
+	// agent the error matches client.ErrNotFound.
 	Prime(ctx context.Context, root, agent string, mode worker.ContextMode) ([]worker.Section, error)
 }
 
-// Guards reads the rules of tools without a controller.
+// Guards reads the guard rules and recorded tool calls without a controller.
 type Guards interface {
-	// Guard returns the rules of the city, with more rule sets, by their names or
-	// files. A faulty configuration is an error.
+	// Guard returns the rules of the city together with the rule sets in more, which are
+	// names or paths of files. A mistake in the configuration is an error.
 	Guard(ctx context.Context, root string, more []string) (Guarding, error)
-	// GuardCalls returns the recorded calls that are not older than since, the oldest
-	// first.
+	// GuardCalls returns the recorded tool calls since a time, oldest first.
 	GuardCalls(ctx context.Context, root string, since time.Time) ([]guard.Call, error)
 }
 
-// Hooks are those of agent CLIs that are started by hand.
+// Hooks installs the hooks of agent CLIs that a person starts without gc.
 type Hooks interface {
-	// InstallHooks writes an agent CLI's hooks into a folder of its own, and returns the
-	// command line that starts it with them. What is not known is client.ErrNotFound.
+	// InstallHooks writes an agent CLI's hooks into the directory dir, and returns the
+	// command line that starts the agent CLI with them. For an unknown name the error
+	// matches client.ErrNotFound.
 	InstallHooks(name, dir string) (launch string, err error)
-	// UninstallHooks removes them. That they are not there is no error.
+	// UninstallHooks removes the hooks from dir. Missing hooks are no error.
 	UninstallHooks(name, dir string) error
 }
 
-// Guarding is what the rules of a city come to.
+// Guarding is the resolved guard of a city.
 type Guarding struct {
 	Policy     *guard.Policy
-	On         bool          // the city has a guard; without it everything is allowed
-	AskTimeout time.Duration // how long a person has
-	// Agent returns what is known of an agent; client.ErrNotFound.
+	On         bool          // city.toml has a [guard]; without one everything is allowed
+	AskTimeout time.Duration // how long a person has to answer
+	// Agent returns a request with the role, directories and other data of an agent. For an
+	// unknown agent the error matches client.ErrNotFound.
 	Agent func(name string) (guard.Request, error)
 }
 
-// ConfigFault is one mistake in a configuration.
+// ConfigFault is one mistake or warning in a configuration.
 type ConfigFault struct {
 	File    string `json:"file"`
 	Line    int    `json:"line,omitempty"`   // from 1; zero if it concerns the whole file
@@ -205,36 +207,36 @@ type ConfigFault struct {
 	Message string `json:"message"`
 	Excerpt string `json:"excerpt,omitempty"` // the line and a caret below it
 	Hint    string `json:"hint,omitempty"`    // "did you mean ...?"
-	Alone   bool   `json:"alone,omitempty"`   // it keeps one agent from running, and no other
-	Warning bool   `json:"warning,omitempty"` // it is no mistake: something has no effect, or not the expected one
+	Alone   bool   `json:"alone,omitempty"`   // only one agent is affected; the others can run
+	Warning bool   `json:"warning,omitempty"` // not a mistake: a key has no effect, or not the expected one
 }
 
 // The levels of a [Finding].
 const (
 	LevelOK      = "ok"
-	LevelWarning = "warning" // works, but not as well as it could
-	LevelProblem = "problem" // does not work until it is cured
+	LevelWarning = "warning" // works, but can be improved
+	LevelProblem = "problem" // does not work until it is fixed
 )
 
-// Bundled says what a bundle has: its pages, and those that could not be had, wholly or
-// in part, with the reason.
+// Bundled lists the contents of a support bundle: its entries, and those that are missing
+// or incomplete.
 type Bundled struct {
 	Pages   []string  `json:"pages"`
 	Missing []Missing `json:"missing"`
 }
 
-// Missing is a page that could not be had.
+// Missing is an entry of a bundle that could not be read completely, with the reason.
 type Missing struct {
 	Name  string `json:"name"`
 	Error string `json:"error"`
 }
 
-// Finding is one thing that the doctor looked at.
+// Finding is the result of one check of gc doctor.
 type Finding struct {
-	Check   string `json:"check"` // stable: "config", "socket", "agent.worker.command"
+	Check   string `json:"check"` // a stable name: "config", "socket", "agent.worker.command"
 	Level   string `json:"level"`
 	Message string `json:"message"`
-	Remedy  string `json:"remedy,omitempty"` // what to do, preferably a command
+	Remedy  string `json:"remedy,omitempty"` // how to fix it, preferably a command
 }
 
 // The results of a conformance case.
@@ -247,7 +249,7 @@ const (
 // CheckResult is the result of one conformance case.
 type CheckResult struct {
 	ID       string        `json:"id"`       // "start.duplicate"
-	Sentence string        `json:"sentence"` // what the contract says
+	Sentence string        `json:"sentence"` // the requirement that it tests
 	Result   string        `json:"result"`
 	Detail   string        `json:"detail,omitempty"` // why it failed or was skipped
 	Took     time.Duration `json:"took_ns"`

@@ -1,23 +1,24 @@
 // Package cli is the command line: each command parses its arguments, calls the
-// control API through package client, and prints.
+// control API through package client, and prints the result.
 //
-// # Rules for what is printed
+// # Output
 //
-// Data goes to standard output, talk to standard error. What can be listed has
-// --json, whose document is the client's type; a stream is one JSON value a
-// line. Colour and progress appear on a terminal only, and never with NO_COLOR.
-// A message names the thing and the remedy, begins in lower case and ends
-// without a full stop.
+// Data goes to standard output, messages for people to standard error. Commands that
+// print data have --json, and the JSON is the client's type; a stream has one JSON
+// value per line. Colors and progress are printed only on a terminal, and colors
+// never with NO_COLOR. A message names what failed and how to fix it, begins in
+// lower case and ends without a full stop.
 //
 // # Exit status
 //
 //	0 done   1 failed   2 usage   3 not found   4 refused   5 timed out   6 no controller
+//	7 needs a person's approval (gc guard check)
 //
-// # What a command may know
+// # What a command may use
 //
-// The client, the runtime contract, and what [Env] hands it. The few commands that
-// need the machine itself (run a controller, attach a terminal, check a driver)
-// get it as [Daemon]; the program's main package passes the real one. They live
-// here, with what concerns the city as a whole; the others are in packages by
-// subject: talk and agent.
+// A command uses the client, the runtime contract and the fields of [Env]. The
+// commands that need the machine itself (run a controller, attach a terminal, check a
+// driver) call [Daemon]; the main package passes the implementation. Those commands,
+// and the commands for the whole city, are in this package. Commands on agents are in
+// agentcmd; commands for prompts, questions and waits are in promptcmd.
 package cli

@@ -19,8 +19,9 @@ sessions, and prints a fix for each problem. Outside a city it checks the machin
 if there is a problem; a warning does not count.
 The last check sends a prompt to a test agent on each runtime provider of the city. With --ask, each
 agent CLI that the city uses (outside a city: each installed one) must answer a prompt too. gc starts it
-in an empty directory as this user; that takes up to some minutes, and some tokens.`,
-		Args: cmdenv.Between(0, 0),
+in an empty directory as this user. This can take some minutes and uses some tokens.`,
+		Example: "  gc doctor\n  gc doctor --ask",
+		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			daemon, err := a.daemon()
 			if err != nil {
@@ -31,48 +32,49 @@ in an empty directory as this user; that takes up to some minutes, and some toke
 				if a.City != "" {
 					return err
 				}
-				a.Messagef("not in a city: looking at this machine alone")
+				a.Messagef("no city.toml here: checking this machine only")
 			}
-			visit := &visit{app: a, all: all}
-			if err := daemon.Doctor(cmd.Context(), root, visit.report); err != nil {
+			findings := &findingReport{app: a, all: all}
+			if err := daemon.Doctor(cmd.Context(), root, findings.report); err != nil {
 				return err
 			}
 			if ask {
-				a.Messagef("each agent CLI is asked a question; that may take some minutes")
-				if err := daemon.AskCLIs(cmd.Context(), root, visit.report); err != nil {
+				a.Messagef("sending a prompt to each agent CLI; this may take some minutes")
+				if err := daemon.AskCLIs(cmd.Context(), root, findings.report); err != nil {
 					return err
 				}
 			}
-			return visit.sum()
+			return findings.finish()
 		},
 	}
 	cmd.Flags().BoolVarP(&all, "verbose", "v", false, "show passed checks too")
-	cmd.Flags().BoolVar(&ask, "ask", false, "have each agent CLI answer a question")
+	cmd.Flags().BoolVar(&ask, "ask", false, "also send a prompt to each agent CLI")
 	return a.AddJSONFlag(cmd)
 }
 
-// findingIndent is where the message of a finding begins.
+// findingIndent is the column, from 0, at which the message of a finding begins.
 const findingIndent = 9
 
-// visit collects and prints findings.
-type visit struct {
+// findingReport collects and prints findings.
+type findingReport struct {
 	*app
-	all                bool
-	findings           []Finding
-	fine, warn, broken int
+	all                        bool // also print passed checks
+	findings                   []Finding
+	passed, warnings, problems int // how many findings of each level
 }
 
-func (v *visit) report(f Finding) {
+// report adds a finding and prints it, unless --json is set or it is a passed check that is not shown.
+func (v *findingReport) report(f Finding) {
 	v.findings = append(v.findings, f)
 	mark, paint := "ok     ", textfmt.Green
 	switch f.Level {
 	case LevelOK:
-		v.fine++
+		v.passed++
 	case LevelWarning:
-		v.warn++
+		v.warnings++
 		mark, paint = "warning", textfmt.Yellow
 	default:
-		v.broken++
+		v.problems++
 		mark, paint = "problem", textfmt.Red
 	}
 	if v.JSON || f.Level == LevelOK && !v.all {
@@ -84,16 +86,16 @@ func (v *visit) report(f Finding) {
 	}
 }
 
-// namedChecks is how many passed checks the summary names.
+// namedChecks is the largest number of passed checks that the summary names.
 const namedChecks = 5
 
-// passed returns which checks passed, if they were not shown: their names if they are few, else
-// how to see them.
-func (v *visit) passed() string {
-	if v.all || v.fine == 0 {
+// passedText names the passed checks in parentheses; if they are many, it names the command that
+// shows them. It is empty if no check passed or they were shown.
+func (v *findingReport) passedText() string {
+	if v.all || v.passed == 0 {
 		return ""
 	}
-	if v.fine > namedChecks {
+	if v.passed > namedChecks {
 		return " (show them with: gc doctor -v)"
 	}
 	var names []string
@@ -105,15 +107,17 @@ func (v *visit) passed() string {
 	return " (" + strings.Join(names, ", ") + ")"
 }
 
-func (v *visit) sum() error {
+// finish prints the summary, or all findings with --json. The exit status is [cmdenv.Failed] if there
+// was a problem.
+func (v *findingReport) finish() error {
 	if v.JSON {
 		if err := v.PrintJSON(cmdenv.Rows("findings", v.findings)); err != nil {
 			return err
 		}
 	} else {
-		v.Messagef("%s passed%s, %s, %s", textfmt.Count(v.fine, "check"), v.passed(), textfmt.Count(v.warn, "warning"), textfmt.Count(v.broken, "problem"))
+		v.Messagef("%s passed%s, %s, %s", textfmt.Count(v.passed, "check"), v.passedText(), textfmt.Count(v.warnings, "warning"), textfmt.Count(v.problems, "problem"))
 	}
-	if v.broken > 0 {
+	if v.problems > 0 {
 		return cmdenv.SilentExit(cmdenv.Failed)
 	}
 	return nil

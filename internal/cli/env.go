@@ -7,8 +7,8 @@ import (
 	"gascity/internal/cli/cmdenv"
 )
 
-// Env is everything that a command gets from the process it runs in. All fields
-// are required except Daemon and Workers.
+// Env is the environment of a command: streams, arguments and functions with effects. All
+// fields are required except Daemon and Workers.
 type Env struct {
 	cmdenv.Env
 
@@ -17,14 +17,14 @@ type Env struct {
 	// Executable is the path of this program, which gc start runs again as the
 	// controller.
 	Executable string
-	// Daemon is the assembly. Without it the commands that need it say so.
+	// Daemon has the functions with effects. If it is nil, commands that need it fail.
 	Daemon Daemon
-	// Workers tries programs that speak for agents. Without it gc worker check says so.
+	// Workers tests worker programs. If it is nil, gc worker fails.
 	Workers Workers
 }
 
-// Run runs one command line and returns its exit status. It returns soon after
-// ctx ends.
+// Run runs one command line and returns its exit status. When ctx ends, the command
+// is interrupted.
 func Run(ctx context.Context, env Env) int {
 	a := &app{Renderer: cmdenv.Renderer{Base: cmdenv.New(env.Env)}, executable: env.Executable, assembly: env.Daemon, workers: env.Workers}
 	root := newRoot(a)
@@ -37,7 +37,8 @@ func Run(ctx context.Context, env Env) int {
 	return a.Fail(ctx, err)
 }
 
-// wantsJSON reports whether a command line asks for JSON, also one that could not be read.
+// wantsJSON reports whether --json is in the arguments. It also works for a command line that could
+// not be parsed.
 func wantsJSON(args []string) bool {
 	if dash := slices.Index(args, "--"); dash >= 0 {
 		args = args[:dash]

@@ -18,10 +18,10 @@ func eventsCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events [AGENT]",
 		Short: "Show the city's events",
-		Long: `Prints the recorded events of one agent, or of all. With --follow it also prints new ones until you
-press Ctrl-C, also while the controller restarts; with --json each line is one event then.
-Event IDs are unique. Use --after ID to continue from where you left off. If events between that ID and
-the oldest recorded one are gone, it says so; an ID that no event has had is refused.`,
+		Long: `Prints the recorded events of one agent, or of all. With --follow it also prints new events until you
+press Ctrl-C, also while the controller restarts; with --json it then prints one event per line. Event
+IDs are unique. Use --after ID to continue where you stopped. If events after that ID are no longer
+recorded, a message says so. An ID that no event has had yet is an error with exit status 2.`,
 		Example: "  gc events --since 1h\n  gc events worker\n  gc events --follow --json --after 1234",
 		Args:    cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -43,11 +43,12 @@ the oldest recorded one are gone, it says so; an ID that no event has had is ref
 		ValidArgsFunction: a.CompleteAgent,
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "also print new events")
-	cmd.Flags().StringVar(&since, "since", "", "only what is newer than `time`: a duration such as 5m, or a date and time")
+	cmd.Flags().StringVar(&since, "since", "", "only events after this `time`: a duration such as 5m, or a date and time")
 	cmd.Flags().Uint64Var(&query.After, "after", 0, "only events after the one with this `id`")
 	return a.AddJSONFlag(cmd)
 }
 
+// pastEvents prints the recorded events.
 func (a *app) pastEvents(ctx context.Context, c *client.Client, query client.EventQuery) error {
 	page, err := c.FindEvents(ctx, query)
 	if err == nil {
@@ -58,7 +59,7 @@ func (a *app) pastEvents(ctx context.Context, c *client.Client, query client.Eve
 	}
 	if len(page.Events) == 0 && query.Target != "" {
 		if _, err := c.Session(ctx, query.Target); errors.Is(err, client.ErrNotFound) {
-			return err // not even events of previous times
+			return err // neither an agent now nor events of one that was removed
 		}
 	}
 	if page.Gap && query.After > 0 {
@@ -75,15 +76,16 @@ func (a *app) pastEvents(ctx context.Context, c *client.Client, query client.Eve
 	return nil
 }
 
-// checkCursor refuses an id that no event has had: gc can neither list the
-// events after it nor report that none were lost.
+// checkCursor returns an error if after is an id that no event has had yet. Then gc cannot
+// know whether events were lost.
 func checkCursor(page client.EventPage, after uint64) error {
-	if !page.Gap || page.Last == 0 || after <= page.Last { // an empty log cannot show what it has dropped
+	if !page.Gap || page.Last == 0 || after <= page.Last { // an empty log has no last id to compare with
 		return nil
 	}
 	return fmt.Errorf("%w: no event has the id %d yet, the last one is %d; continue with --after %d", client.ErrInvalid, after, page.Last, page.Last)
 }
 
+// followEvents prints the recorded events, then new ones until ctx ends.
 func (a *app) followEvents(ctx context.Context, c *client.Client, query client.EventQuery) error {
 	if query.After > 0 {
 		page, err := c.PastEvents(ctx, query.After)
@@ -97,7 +99,7 @@ func (a *app) followEvents(ctx context.Context, c *client.Client, query client.E
 	begun := query.After > 0
 	for e, err := range c.FollowEvents(ctx, query) {
 		if gap, lost := errors.AsType[*client.GapError](err); lost {
-			if begun { // before the first one, it only means that the city is older than its memory
+			if begun { // before the first event, a gap only means that old events were deleted
 				a.printGap(gap.After)
 			}
 			continue

@@ -22,7 +22,7 @@ func guardCommand(a *app) *cobra.Command {
 		guardCheckCommand(a), guardTestCommand(a), guardListCommand(a), guardReplayCommand(a))
 }
 
-// guarding reads the rules of the city.
+// guarding returns the guard of the city, together with the rule sets in more.
 func (a *app) guarding(cmd *cobra.Command, more []string) (Guarding, error) {
 	daemon, root, err := a.daemonAndRoot()
 	if err != nil {
@@ -31,16 +31,17 @@ func (a *app) guarding(cmd *cobra.Command, more []string) (Guarding, error) {
 	return daemon.Guard(cmd.Context(), root, more)
 }
 
-// subject is whom a call is judged for.
+// subject holds the flags that describe the agent that makes a tool call.
 type subject struct{ agent, role, dir string }
 
+// on adds the flags to a command.
 func (s *subject) on(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&s.agent, "agent", "", "the call is this `agent`'s")
-	cmd.Flags().StringVar(&s.role, "role", "", "the call is of an agent with this `role`")
-	cmd.Flags().StringVar(&s.dir, "dir", "", "the agent works in this `folder` (default: where it does, else the current one)")
+	cmd.Flags().StringVar(&s.agent, "agent", "", "the tool call is made by this `agent`")
+	cmd.Flags().StringVar(&s.role, "role", "", "the tool call is made by an agent with this `role`")
+	cmd.Flags().StringVar(&s.dir, "dir", "", "the agent's working `directory` (default: that of --agent, else the current directory)")
 }
 
-// request returns what is known of the subject.
+// request returns the request of a tool call by the subject, without tool and input.
 func (a *app) request(g Guarding, s subject) (guard.Request, error) {
 	req := guard.Request{Role: s.role, Home: a.Getenv("HOME"), Dir: a.Dir}
 	if s.agent != "" {
@@ -59,11 +60,11 @@ func (a *app) request(g Guarding, s subject) (guard.Request, error) {
 	return req, nil
 }
 
-// checked is what gc guard check prints.
+// checked is the output of gc guard check --json.
 type checked struct {
 	guard.Verdict
 
-	Guarded bool                `json:"guarded"` // the city has a guard at all
+	Guarded bool                `json:"guarded"` // city.toml has a [guard]
 	Role    string              `json:"role,omitempty"`
 	Agent   string              `json:"agent,omitempty"`
 	Parts   []guard.PartVerdict `json:"parts"`
@@ -76,8 +77,8 @@ func guardCheckCommand(a *app) *cobra.Command {
 		Use:   "check [SCRIPT]",
 		Short: "Check whether a command or tool is allowed",
 		Long: `Checks a shell script ("-" reads it from standard input), or with --tool any tool and its input. Nothing
-is run. Each program that the script would start is checked by itself, also inside others:
-"sudo: sh: git push" is a git push in a shell under sudo.
+is run. Each program that the script would start is checked separately, also if another program starts
+it: "sudo: sh: git push" means that sudo starts sh, and sh starts git push.
 
 Exit status: 0 allow, 4 deny, 7 ask (a person would decide).`,
 		Example: "  gc guard check \"git push --force\"\n  gc guard check --agent worker --tool Write --input '{\"file_path\":\".env\"}'",
@@ -94,7 +95,7 @@ Exit status: 0 allow, 4 deny, 7 ask (a person would decide).`,
 			if err != nil {
 				return err
 			}
-			if req.Tool, req.Input, err = a.callOf(cmd, tool, input, args); err != nil {
+			if req.Tool, req.Input, err = a.toolCall(cmd, tool, input, args); err != nil {
 				return err
 			}
 			out := checked{Guarded: g.On, Role: req.Role, Agent: req.Agent}
@@ -110,11 +111,11 @@ Exit status: 0 allow, 4 deny, 7 ask (a person would decide).`,
 	return a.AddJSONFlag(cmd)
 }
 
-// maxScript bounds a script that is read from the input.
+// maxScript is the largest script, in bytes, that is read from standard input; the rest is ignored.
 const maxScript = 16 << 20
 
-// callOf returns the call that the arguments mean.
-func (a *app) callOf(cmd *cobra.Command, tool, input string, args []string) (string, json.RawMessage, error) {
+// toolCall returns the tool and its input: those of the flags, else the shell tool with the script.
+func (a *app) toolCall(cmd *cobra.Command, tool, input string, args []string) (string, json.RawMessage, error) {
 	if tool != "" {
 		if len(args) > 0 {
 			return "", nil, cmdenv.Usage(cmd, "give either a script or --tool")
@@ -125,7 +126,7 @@ func (a *app) callOf(cmd *cobra.Command, tool, input string, args []string) (str
 		return tool, json.RawMessage(input), nil
 	}
 	if input != "" || len(args) == 0 {
-		return "", nil, cmdenv.Usage(cmd, "--input belongs to --tool")
+		return "", nil, cmdenv.Usage(cmd, "--input is only allowed with --tool")
 	}
 	script := args[0]
 	if script == "-" {
@@ -139,6 +140,7 @@ func (a *app) callOf(cmd *cobra.Command, tool, input string, args []string) (str
 	return guard.ShellTool, raw, err
 }
 
+// showChecked prints a decision with its parts. The error sets the exit status of the decision.
 func (a *app) showChecked(out checked) error {
 	if a.JSON {
 		out.Parts = append([]guard.PartVerdict{}, out.Parts...)
@@ -170,6 +172,7 @@ func ruleText(v guard.Verdict) string {
 	return "  " + rule + ": " + textfmt.OneLine(v.Reason)
 }
 
+// action returns an action, colored.
 func (a *app) action(action guard.Action) string { return a.Paint(actionColor(action), string(action)) }
 
 func actionColor(action guard.Action) textfmt.Color {
@@ -183,6 +186,7 @@ func actionColor(action guard.Action) textfmt.Color {
 	return textfmt.Green
 }
 
+// actionCell returns the action of a part; "-" for a part that does not count.
 func actionCell(p guard.PartVerdict) textfmt.Cell {
 	if p.Incidental || p.Action == "" {
 		return textfmt.Painted("-", textfmt.Faint)
@@ -190,7 +194,7 @@ func actionCell(p guard.PartVerdict) textfmt.Cell {
 	return textfmt.Painted(string(p.Action), actionColor(p.Action))
 }
 
-// exitOf is the exit status of a decision.
+// exitOf returns nil for allow, else the [cmdenv.SilentExit] of a decision.
 func exitOf(action guard.Action) error {
 	switch action {
 	case guard.Deny:
@@ -220,7 +224,7 @@ expected decision: allow, ask or deny, and optionally the rule. Exit status 1 if
 			}
 			data, err := os.ReadFile(path)
 			if err != nil {
-				return fmt.Errorf("cannot read the table: %w", err)
+				return fmt.Errorf("cannot read the file with the cases: %w", err)
 			}
 			table, err := guard.DecodeTable(args[0], data)
 			if fault, ok := errors.AsType[*guard.FileError](err); ok && fault.Unknown != "" {
@@ -241,11 +245,11 @@ expected decision: allow, ask or deny, and optionally the rule. Exit status 1 if
 		},
 	}
 	who.on(cmd)
-	cmd.Flags().BoolVarP(&all, "verbose", "v", false, "show the cases that pass too")
+	cmd.Flags().BoolVarP(&all, "verbose", "v", false, "also show the cases that pass")
 	return a.AddJSONFlag(cmd)
 }
 
-// results decides the cases; what a case says of its agent counts before the flags.
+// results evaluates the cases. The agent and the role of a case override the flags.
 func (a *app) results(g Guarding, who subject, table guard.Table) ([]guard.Result, error) {
 	var missing error
 	results, err := g.Policy.Check(table, func(req *guard.Request) {
@@ -271,6 +275,7 @@ func (a *app) results(g Guarding, who subject, table guard.Table) ([]guard.Resul
 	return results, err
 }
 
+// showResults prints the failed cases, or all of them. If a case failed, the exit status is 1.
 func (a *app) showResults(results []guard.Result, all bool) error {
 	failed := 0
 	for _, r := range results {

@@ -15,15 +15,15 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// ruleRow is a rule of gc guard list.
+// ruleRow is one rule in the output of gc guard list.
 type ruleRow struct {
-	Set string `json:"set"`           // the rule set or the file that it comes from
+	Set string `json:"set"`           // the rule set or the file that has the rule
 	For string `json:"for,omitempty"` // the pattern of roles and agents; empty is all
 	Off bool   `json:"off,omitempty"` // disabled
 	guard.Rule
 }
 
-// ruleList is what gc guard list prints.
+// ruleList is the output of gc guard list --json.
 type ruleList struct {
 	Guarded bool         `json:"guarded"`
 	Default guard.Action `json:"default"`
@@ -34,8 +34,13 @@ type ruleList struct {
 func guardListCommand(a *app) *cobra.Command {
 	return a.AddJSONFlag(&cobra.Command{
 		Use:   "list",
-		Short: "List the rules in effect and their source",
-		Args:  cmdenv.Between(0, 0),
+		Short: "List the active rules and their source",
+		Long: `Lists the guard rules of city.toml and of its rule sets, with the decision of each rule, the agents or
+roles to which it applies, and the rule set or file that has it. The last line is the decision for calls
+that match no rule. Without a [guard] in city.toml everything is allowed, and the built-in rule sets are
+listed.`,
+		Example: "  gc guard list",
+		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			g, err := a.guarding(cmd, nil)
 			if err != nil {
@@ -46,7 +51,7 @@ func guardListCommand(a *app) *cobra.Command {
 				return a.PrintJSON(list)
 			}
 			if !g.On {
-				a.Messagef("city.toml has no [guard]: everything is allowed; rule sets are: %s", strings.Join(guard.Shipped(), ", "))
+				a.Messagef("city.toml has no [guard]: everything is allowed; built-in rule sets: %s", strings.Join(guard.Shipped(), ", "))
 				return nil
 			}
 			t := &textfmt.Table{Heads: []string{"RULE", "ACTION", "FOR", "FROM", "REASON"}}
@@ -58,13 +63,13 @@ func guardListCommand(a *app) *cobra.Command {
 				t.Add(textfmt.Painted(r.ID, textfmt.Bold), action, textfmt.Cell{Text: r.appliesTo()}, textfmt.Painted(filepath.Base(r.Set), textfmt.Faint), textfmt.Cell{Text: textfmt.OneLine(r.Reason)})
 			}
 			a.Print(t)
-			a.Messagef("what no rule is about: %s", list.Default)
+			a.Messagef("calls that match no rule: %s", list.Default)
 			return nil
 		},
 	})
 }
 
-// appliesTo says for whom a rule holds.
+// appliesTo returns the roles and agents to which a rule applies; empty for all.
 func (r ruleRow) appliesTo() string {
 	var out []string
 	for _, group := range [][]string{{r.For}, r.Roles, r.Agents} {
@@ -75,23 +80,24 @@ func (r ruleRow) appliesTo() string {
 	return strings.Join(out, " ")
 }
 
-func rowsOf(sheet guard.Source) []ruleRow {
+// rowsOf returns all rules of a guard.
+func rowsOf(source guard.Source) []ruleRow {
 	rows := []ruleRow{}
-	add := func(whom string, sets []guard.Set) {
+	add := func(role string, sets []guard.Set) {
 		for _, set := range sets {
 			for _, r := range set.Rules {
-				rows = append(rows, ruleRow{Set: set.Name, For: whom, Off: sheet.Disabled(r.ID), Rule: r})
+				rows = append(rows, ruleRow{Set: set.Name, For: role, Off: source.Disabled(r.ID), Rule: r})
 			}
 		}
 	}
-	add("", sheet.Sets)
-	for _, r := range sheet.Roles {
+	add("", source.Sets)
+	for _, r := range source.Roles {
 		add(r.Role, r.Sets)
 	}
 	return rows
 }
 
-// replayed is a call that other rules decide otherwise.
+// replayed is a recorded call with a decision that has changed.
 type replayed struct {
 	At    time.Time     `json:"at"`
 	Agent string        `json:"agent"`
@@ -100,10 +106,10 @@ type replayed struct {
 	Now   guard.Verdict `json:"now"`
 }
 
-// replay is what gc guard replay prints.
+// replay is the output of gc guard replay --json.
 type replay struct {
 	Calls   int        `json:"calls"`
-	Cut     int        `json:"cut"` // whose input was too long to be kept
+	Cut     int        `json:"cut"` // calls whose input was too long to be recorded
 	Changed []replayed `json:"changed"`
 }
 
@@ -113,9 +119,10 @@ func guardReplayCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay",
 		Short: "Re-evaluate past tool calls with current rules",
-		Long: `Decides the recorded tool calls of the agents again, by city.toml on disk and, with --with, by further
-rule sets or files, and prints the calls with another decision. The controller records calls in
-.gc/log/guard.jsonl, readable by its user only, up to 32 MiB, without the values of credentials.`,
+		Long: `Evaluates the recorded tool calls of the agents again, with the rules of city.toml on disk and of the
+rule sets and files of --with, and prints the calls whose decision would change. Use it before you
+change rules. The controller records calls in .gc/log/guard.jsonl, readable by its user only, up to 32
+MiB, without the values of credentials.`,
 		Example: "  gc guard replay --since 7d\n  gc guard replay --since 24h --with protected-branch --with rules/new.toml",
 		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -138,12 +145,12 @@ rule sets or files, and prints the calls with another decision. The controller r
 			return a.showReplay(replayOf(g, calls))
 		},
 	}
-	cmd.Flags().StringVar(&since, "since", "7d", "calls that are younger than `time`: a duration such as 5m or 7d, or a moment")
-	cmd.Flags().StringArrayVar(&with, "with", nil, "a rule set or a `file` of rules beside those of city.toml; may be given again")
+	cmd.Flags().StringVar(&since, "since", "7d", "only calls after this `time`: a duration such as 5m or 7d, or a date and time")
+	cmd.Flags().StringArrayVar(&with, "with", nil, "also use this rule set or `file` of rules; may be repeated")
 	return a.AddJSONFlag(cmd)
 }
 
-// furtherRules makes the paths among names of rule sets absolute.
+// furtherRules returns the values of --with, with the paths of files made absolute.
 func (a *app) furtherRules(with []string) []string {
 	out := make([]string, len(with))
 	for i, name := range with {
@@ -154,6 +161,7 @@ func (a *app) furtherRules(with []string) []string {
 	return out
 }
 
+// replayOf evaluates recorded calls with the current rules.
 func replayOf(g Guarding, calls []guard.Call) replay {
 	out := replay{Calls: len(calls), Changed: []replayed{}}
 	for _, c := range calls {
@@ -172,6 +180,7 @@ func replayOf(g Guarding, calls []guard.Call) replay {
 	return out
 }
 
+// showReplay prints the calls whose decision changed, and a summary.
 func (a *app) showReplay(r replay) error {
 	if a.JSON {
 		return a.PrintJSON(r)
@@ -194,8 +203,8 @@ func (a *app) showReplay(r replay) error {
 	}
 	cut := ""
 	if r.Cut > 0 {
-		cut = fmt.Sprintf("; %d were too long to be kept and are left out", r.Cut)
+		cut = fmt.Sprintf("; %d were left out, because their input was too long to be recorded", r.Cut)
 	}
-	a.Messagef("%s, %d would come out otherwise%s", textfmt.Count(r.Calls, "recorded call"), len(r.Changed), cut)
+	a.Messagef("%s, %d with another decision%s", textfmt.Count(r.Calls, "recorded call"), len(r.Changed), cut)
 	return nil
 }

@@ -17,23 +17,26 @@ import (
 
 func hookCommand(a *app) *cobra.Command {
 	return cmdenv.Group("hook", "Manage the hooks of agent CLIs", `gc installs the hooks of an agent's agent CLI when it starts the agent; your own settings are neither
-read nor changed. Use these commands to look at the hooks, or for an agent CLI that you start yourself.`,
+read nor changed. Use these commands to list the hooks, or for an agent CLI that you start yourself.`,
 		hookListCommand(a), hookInstallCommand(a), hookUninstallCommand(a), hookRunCommand())
 }
 
 // hookRow is one hook of an agent CLI.
 type hookRow struct {
 	AgentCLI string `json:"agent_cli"`
-	Hook     string `json:"hook"`              // the agent CLI's name of it, or a file that the agent CLI loads
-	Event    string `json:"event,omitempty"`   // what it reports; empty: a file
-	Timeout  string `json:"timeout,omitempty"` // how long the agent CLI waits for it
+	Hook     string `json:"hook"`              // the agent CLI's name for the hook, or the name of a file that the agent CLI loads
+	Event    string `json:"event,omitempty"`   // what the hook reports; empty for a file
+	Timeout  string `json:"timeout,omitempty"` // how long the agent CLI waits for the hook
 }
 
 func hookListCommand(a *app) *cobra.Command {
 	return a.AddJSONFlag(&cobra.Command{
 		Use:   "list [AGENT-CLI]",
 		Short: "List agent CLIs with hooks, and their events",
-		Args:  cmdenv.Between(0, 1),
+		Long: `Lists each hook that gc installs: the event that it reports and how long the agent CLI waits for it.
+With a name it lists the hooks of that agent CLI only.`,
+		Example: "  gc hook list",
+		Args:    cmdenv.Between(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 && !slices.Contains(hooks.Names(), args[0]) {
 				return fmt.Errorf("%w: no agent CLI with hooks is called %q%s", client.ErrNotFound, args[0], cmdenv.DidYouMean(args[0], hooks.Names()))
@@ -53,7 +56,7 @@ func hookListCommand(a *app) *cobra.Command {
 	})
 }
 
-// hookRows returns the hooks of an agent CLI, or of all.
+// hookRows returns the hooks of one agent CLI; of all if only is empty.
 func hookRows(only string) []hookRow {
 	var rows []hookRow
 	for _, name := range hooks.Names() {
@@ -71,17 +74,19 @@ func hookRows(only string) []hookRow {
 	return rows
 }
 
-// hookPlace is where hooks are installed for an agent CLI.
-type hookPlace struct{ name, dir string }
+// hookTarget is the agent CLI and the directory for which hooks are installed or removed.
+type hookTarget struct{ name, dir string }
 
-func (p *hookPlace) on(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.name, "for", "", "the agent CLI's `profile`, instead of an agent: "+strings.Join(hooks.Names(), ", "))
-	cmd.Flags().StringVar(&p.dir, "dir", "", "a `folder` of its own (required)")
+// on adds the flags to a command.
+func (p *hookTarget) on(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&p.name, "for", "", "the `name` of an agent CLI, instead of an agent: "+strings.Join(hooks.Names(), ", "))
+	cmd.Flags().StringVar(&p.dir, "dir", "", "the `directory` of the hooks, used for nothing else (required)")
 	cmd.ValidArgs = hooks.Names()
 }
 
-// of completes the place by the command's argument: an agent of the city, or a profile.
-func (p *hookPlace) of(a *app, cmd *cobra.Command, args []string) (Daemon, error) {
+// resolve sets the name of the agent CLI from the command's argument, an agent or an agent CLI, and
+// checks both fields.
+func (p *hookTarget) resolve(a *app, cmd *cobra.Command, args []string) (Daemon, error) {
 	daemon, err := a.daemon()
 	if err != nil {
 		return nil, err
@@ -94,18 +99,18 @@ func (p *hookPlace) of(a *app, cmd *cobra.Command, args []string) (Daemon, error
 			return nil, err
 		}
 	case p.name == "":
-		return nil, cmdenv.Usage(cmd, "missing the agent: an agent of the city, or --for with one of %s", strings.Join(hooks.Names(), ", "))
+		return nil, cmdenv.Usage(cmd, "missing AGENT; or name an agent CLI with --for: %s", strings.Join(hooks.Names(), ", "))
 	}
 	if p.dir == "" {
-		return nil, cmdenv.Usage(cmd, "missing --dir FOLDER: where the hooks are")
+		return nil, cmdenv.Usage(cmd, "missing --dir DIRECTORY, the directory of the hooks")
 	}
 	if _, ok := hooks.Lookup(p.name); !ok {
-		return nil, fmt.Errorf("%w: the hooks of %q; known are those of %s", client.ErrNotFound, p.name, strings.Join(hooks.Names(), ", "))
+		return nil, fmt.Errorf("%w: there are no hooks for %q; gc has hooks for %s", client.ErrNotFound, p.name, strings.Join(hooks.Names(), ", "))
 	}
 	return daemon, nil
 }
 
-// profileOf returns the agent CLI that a name stands for: an agent's of the city, else its own.
+// profileOf returns name if it is an agent CLI with hooks, else the agent CLI of the agent with that name.
 func (a *app) profileOf(cmd *cobra.Command, daemon Daemon, name string) (string, error) {
 	if _, ok := hooks.Lookup(name); ok {
 		return name, nil
@@ -123,27 +128,28 @@ func (a *app) profileOf(cmd *cobra.Command, daemon Daemon, name string) (string,
 			return strconv.Unquote(v.Value)
 		}
 	}
-	return "", fmt.Errorf("%w: neither an agent nor an agent CLI with hooks is called %q; known hooks are those of %s", client.ErrNotFound, name, strings.Join(hooks.Names(), ", "))
+	return "", fmt.Errorf("%w: there is no agent %q, and no agent CLI with hooks has that name; gc has hooks for %s", client.ErrNotFound, name, strings.Join(hooks.Names(), ", "))
 }
 
 func hookInstallCommand(a *app) *cobra.Command {
-	var place hookPlace
+	var target hookTarget
 	cmd := &cobra.Command{
-		Use:   "install [AGENT] --dir FOLDER",
+		Use:   "install [AGENT] --dir DIRECTORY",
 		Short: "Install hooks into a directory",
-		Long: `Writes the hooks into a directory of their own, and prints the variables and arguments with which the
-agent CLI uses them. AGENT is an agent of the city or an agent CLI. Your own settings stay as they are.
-Agents of a city do not need this.`,
+		Long: `Writes the hooks into the directory of --dir, and prints the variables and arguments with which the
+agent CLI uses them. AGENT is an agent of the city or the name of an agent CLI. Your own settings are
+not changed. Agents that gc starts do not need this command. If gc has no hooks for the agent CLI, the
+exit status is 3.`,
 		Example: "  gc hook install " + hooks.Names()[0] + " --dir ~/.cache/gc-hooks",
 		Args:    cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			daemon, err := place.of(a, cmd, args)
+			daemon, err := target.resolve(a, cmd, args)
 			if err != nil {
 				return err
 			}
-			launch, err := daemon.InstallHooks(place.name, a.Path(place.dir))
+			launch, err := daemon.InstallHooks(target.name, a.Path(target.dir))
 			if err == nil && a.JSON {
-				return a.PrintJSON(map[string]string{"agent_cli": place.name, "directory": a.Path(place.dir), "command": launch})
+				return a.PrintJSON(map[string]string{"agent_cli": target.name, "directory": a.Path(target.dir), "command": launch})
 			}
 			if err == nil {
 				fmt.Fprintln(a.Stdout, launch)
@@ -151,49 +157,53 @@ Agents of a city do not need this.`,
 			return err
 		},
 	}
-	place.on(cmd)
+	target.on(cmd)
 	return a.AddJSONFlag(cmd)
 }
 
 func hookUninstallCommand(a *app) *cobra.Command {
-	var place hookPlace
+	var target hookTarget
 	cmd := &cobra.Command{
-		Use:   "uninstall [AGENT] --dir FOLDER",
+		Use:   "uninstall [AGENT] --dir DIRECTORY",
 		Short: "Remove installed hooks",
-		Args:  cmdenv.Between(0, 1),
+		Long: `Removes the hooks that gc hook install has written into the directory. Missing hooks are no error. AGENT
+is an agent of the city or the name of an agent CLI.`,
+		Example: "  gc hook uninstall " + hooks.Names()[0] + " --dir ~/.cache/gc-hooks",
+		Args:    cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			daemon, err := place.of(a, cmd, args)
+			daemon, err := target.resolve(a, cmd, args)
 			if err != nil {
 				return err
 			}
-			if err := daemon.UninstallHooks(place.name, a.Path(place.dir)); err != nil || !a.JSON {
+			if err := daemon.UninstallHooks(target.name, a.Path(target.dir)); err != nil || !a.JSON {
 				return err
 			}
-			return a.PrintJSON(map[string]string{"agent_cli": place.name, "directory": a.Path(place.dir)})
+			return a.PrintJSON(map[string]string{"agent_cli": target.name, "directory": a.Path(target.dir)})
 		},
 	}
-	place.on(cmd)
+	target.on(cmd)
 	return a.AddJSONFlag(cmd)
 }
 
-// hookRunCommand is for the help alone: the program answers a hook before it looks at
-// its commands.
+// hookRunCommand returns the command "hook run", which has the help only: the main package runs
+// hooks before it parses commands.
 func hookRunCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "run [--for PROFILE] [--within DURATION] EVENT",
 		Short: "Run a hook (called by agent CLIs)",
-		Long: `Reads the hook's input from standard input, reports it to the city, and for a tool asks whether it may
-run. The exit status is 2, with a reason on standard error, if the tool must not run or the city cannot
-be asked; agent CLIs take every other status as permission. A decision begins with "gc decides:", which
-the calling script removes. The city is found by GC_WORKER_SOCKET (or GC_WORKER_URL), GC_WORKER_TOKEN
-and GC_RUN_ID.`,
-		Args:               cobra.ArbitraryArgs, // an event's, which the program has taken
+		Long: `Reads the hook's input from standard input and reports it to the controller. For a tool call it asks
+the controller whether the tool may run. If it may not, or the controller does not answer, the exit
+status is 2 and the reason is on standard error; agent CLIs take every other status as permission. A
+decision begins with "gc decides:", which the calling script removes. The variables GC_WORKER_SOCKET
+(or GC_WORKER_URL), GC_WORKER_TOKEN and GC_RUN_ID name the controller and the run.`,
+		Example:            "  gc hook run --for " + hooks.Names()[0] + " tool_call < input.json",
+		Args:               cobra.ArbitraryArgs, // the main package parses them
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if slices.Contains(args, "--help") || slices.Contains(args, "-h") {
 				return cmd.Help()
 			}
-			return errors.New("this program was built without the part that answers hooks")
+			return errors.New("this program was built without hooks")
 		},
 	}
 }

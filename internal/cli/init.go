@@ -19,7 +19,7 @@ const (
 	fileMode   = 0o644
 )
 
-// ignored is the .gitignore of a city that is in no git repository yet.
+// ignored is the content of .gitignore for a city that is in no git repository yet.
 const ignored = "/.gc/\n/.runtime/\n"
 
 func initCommand(a *app) *cobra.Command {
@@ -27,11 +27,11 @@ func initCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Create a city.toml in this directory",
-		Long: `Writes a commented city.toml. With --provider it has an agent for each named agent CLI, which asks you
-before it uses a tool that changes something; without, it has one agent that runs a shell. [guard]
-denies dangerous commands, pushes to protected branches and reading secrets, or asks you. The directory
-is created if it is missing. An existing city.toml is never changed. Inside a git repository the
-directories .gc and .runtime are added to the repository's info/exclude.`,
+		Long: `Writes a city.toml with comments. With --provider it has an agent for each named agent CLI, which asks
+you before it uses a tool that changes something; without it, it has one agent that runs a shell. Its
+[guard] denies dangerous commands, pushes to protected branches and reading secrets, or asks you. A
+missing directory is created. Inside a git repository the directories .gc and .runtime are added to the
+repository's info/exclude. An existing city.toml is never changed: the exit status is 4.`,
 		Example: "  gc init my-city && cd my-city && gc start\n  gc init my-city --provider " + hooks.Names()[0],
 		Args:    cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -42,10 +42,11 @@ directories .gc and .runtime are added to the repository's info/exclude.`,
 			return a.init(cmd, dir, providers)
 		},
 	}
-	cmd.Flags().StringSliceVar(&providers, "provider", nil, "the agent CLI of an agent, or several with commas; gc agent-cli list shows them")
+	cmd.Flags().StringSliceVar(&providers, "provider", nil, "the agent `CLI` of the agent; several separated by commas make several agents; to list them: gc agent-cli list")
 	return a.AddJSONFlag(cmd)
 }
 
+// init writes the files of a new city into dir.
 func (a *app) init(cmd *cobra.Command, dir string, providers []string) error {
 	daemon, err := a.daemon()
 	if err != nil {
@@ -60,14 +61,14 @@ func (a *app) init(cmd *cobra.Command, dir string, providers []string) error {
 	}
 	path := filepath.Join(dir, client.CityFile)
 	if err := writeNew(path, text); errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%w: %s is a city already; see what it would do with: gc plan", client.ErrRefused, dir)
+		return fmt.Errorf("%w: the directory %s has a city.toml already; to see what it would start: gc plan", client.ErrRefused, dir)
 	} else if err != nil {
 		return err
 	}
 	a.Messagef("wrote %s", path)
 	switch file, err := daemon.IgnoreState(dir); {
 	case err != nil:
-		a.Messagef("warning: git may add the city's state: %v; add .gc/ and .runtime/ to .gitignore", err)
+		a.Messagef("warning: cannot make git ignore the city's state: %v; add .gc/ and .runtime/ to .gitignore", err)
 	case file != "":
 		a.Messagef("added .gc/ and .runtime/ to %s: git ignores the city's state", file)
 	default:
@@ -79,14 +80,14 @@ func (a *app) init(cmd *cobra.Command, dir string, providers []string) error {
 		return a.PrintJSON(map[string]string{"city": dir, "file": path})
 	}
 	if dir == a.Dir {
-		a.Messagef("next: look at it, then start the city with: gc start")
+		a.Messagef("next: review city.toml, then start the city with: gc start")
 	} else {
-		a.Messagef("next: look at it, then start the city with: gc start --city %s", dir)
+		a.Messagef("next: review city.toml, then start the city with: gc start --city %s", dir)
 	}
 	return nil
 }
 
-// writeNew writes a file that does not exist yet; one that does is fs.ErrExist.
+// writeNew creates a file with the given text. If the file exists, the error matches fs.ErrExist.
 func writeNew(path string, text []byte) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if err != nil {

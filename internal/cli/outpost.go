@@ -9,9 +9,9 @@ import (
 	"gascity/runtime"
 )
 
-// outpostCommand is for drivers: what they run on another host or in a pod.
+// outpostCommand returns the hidden commands that drivers run on another host or in a pod.
 func outpostCommand(a *app) *cobra.Command {
-	cmd := cmdenv.Group("outpost", "Serve a remote runtime provider", `Drivers of other places run this there; people do not.`,
+	cmd := cmdenv.Group("outpost", "Serve a remote runtime provider", `Drivers run these commands on another host or in a pod; people do not.`,
 		outpostServeCommand(a), outpostAttachCommand(a), outpostHoldCommand(a))
 	cmd.Hidden = true
 	return cmd
@@ -55,7 +55,7 @@ func outpostHoldCommand(a *app) *cobra.Command {
 	var grace time.Duration
 	cmd := &cobra.Command{
 		Use:   "hold FOLDER PROVIDER",
-		Short: "Be the first process of a pod: sessions live as long as it",
+		Short: "Run as the first process of a pod; stop its sessions on exit",
 		Args:  cmdenv.Between(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			daemon, err := a.daemon()
@@ -65,6 +65,6 @@ func outpostHoldCommand(a *app) *cobra.Command {
 			return daemon.RunOutpostInit(cmd.Context(), args[0], args[1], grace)
 		},
 	}
-	cmd.Flags().DurationVar(&grace, "grace", 0, "how long the pod has to end")
+	cmd.Flags().DurationVar(&grace, "grace", 0, "how long the agents have to exit")
 	return cmd
 }

@@ -17,8 +17,10 @@ func planCommand(a *app) *cobra.Command {
 	return a.AddJSONFlag(&cobra.Command{
 		Use:   "plan [FILE]",
 		Short: "Show what the controller would do, and why",
-		Long: `Compares the configuration in effect with what runs; with a FILE, that configuration: what an edit would
-do. Nothing is changed.`,
+		Long: `Compares the active configuration with the running agents, and lists what the controller would do. With
+a FILE it uses that configuration instead: check an edit before you save it as city.toml. Nothing is
+changed. If the controller refused city.toml, the plan is that of the previous configuration, and the
+exit status is 1.`,
 		Example: "  gc plan\n  gc plan city.new.toml",
 		Args:    cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -33,7 +35,7 @@ do. Nothing is changed.`,
 					}
 				}
 				if !a.JSON && a.Formatter().Plan(plan) == "" {
-					a.Messagef("nothing to do: the city is as its configuration says")
+					a.Messagef("nothing to do: the city matches its configuration")
 					return nil
 				}
 				return a.Show(plan, func(s render.Formatter) string { return s.Plan(plan) })
@@ -42,8 +44,8 @@ do. Nothing is changed.`,
 	})
 }
 
-// refusedPlan says that the plan is of the previous configuration, if the controller has refused
-// the present city.toml; the first result is an error then.
+// refusedPlan returns an error in refused if the controller has refused the current city.toml. It
+// has printed that the plan is that of the previous configuration then.
 func (a *app) refusedPlan(ctx context.Context, c *client.Client) (refused, err error) {
 	status, err := c.Status(ctx)
 	if err != nil || status.Plan.Error == "" {
@@ -56,6 +58,7 @@ func (a *app) refusedPlan(ctx context.Context, c *client.Client) (refused, err e
 	return a.refusedConfiguration(ctx, root, status.Plan.Error, "this is the plan of the previous configuration"), nil
 }
 
+// plan returns the plan of the active configuration, or of the file in args.
 func (a *app) plan(ctx context.Context, c *client.Client, args []string) (client.Plan, error) {
 	if len(args) == 0 {
 		return c.Plan(ctx)

@@ -12,7 +12,8 @@ import (
 )
 
 func providerCommand(a *app) *cobra.Command {
-	return cmdenv.Group("provider", "List and test runtime providers", `A runtime provider is what agents run in. No controller is needed for these commands.`,
+	return cmdenv.Group("provider", "List and test runtime providers", `A runtime provider is the backend in which agents run, such as a terminal of gc, tmux or a pod. No
+controller is needed for these commands.`,
 		providerListCommand(a), providerCheckCommand(a), providerServeCommand(a))
 }
 
@@ -20,9 +21,10 @@ func providerListCommand(a *app) *cobra.Command {
 	return a.AddJSONFlag(&cobra.Command{
 		Use:   "list",
 		Short: "List runtime providers and their capabilities",
-		Long: `Shows the runtime providers: what agents run in, the value of provider in [session]. The programs that
-agents are, the value of provider in [[agents]], are listed by: gc agent-cli list`,
-		Args: cmdenv.Between(0, 0),
+		Long: `Shows the runtime providers, the backends in which agents run: the value of provider in [session]. To
+list agent CLIs, the value of provider in [[agents]]: gc agent-cli list`,
+		Example: "  gc provider list",
+		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			daemon, err := a.daemon()
 			if err != nil {
@@ -44,14 +46,15 @@ func providerCheckCommand(a *app) *cobra.Command {
 		Use:   "check [PROVIDER]",
 		Short: "Test a runtime provider on this machine",
 		Long: `Runs the conformance tests with real sessions in a temporary directory. Without a name it tests the
-default runtime provider. A session script (exec:<script>) is tested operation by operation instead,
-unless --contract is given: what works, what is missing, what is wrong. Failures are printed as they are
-found; what was skipped is listed at the end, with the reason. The whole contract takes minutes with a
-script: --only 'watch.*' runs the cases that you work on. Exit status 1 if a case fails.`,
-		Args: cmdenv.Between(0, 1),
+default runtime provider. For a session script (exec:<script>) it tests each operation once and reports
+what works, what is missing and what is wrong; --contract runs the conformance tests instead. Failures
+are printed at once; skipped cases are listed at the end with the reason. All tests of a script take
+minutes: use --only 'watch.*' for the cases that you work on. Exit status 1 if a case fails.`,
+		Example: "  gc provider check\n  gc provider check exec:./my-script --contract --only 'watch.*'",
+		Args:    cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if operations && (contract || cases != nil) {
-				return cmdenv.Usage(cmd, "--operations is not the contract: it goes with neither --contract nor --only")
+				return cmdenv.Usage(cmd, "--operations cannot be used with --contract or --only")
 			}
 			daemon, err := a.daemon()
 			if err != nil {
@@ -71,28 +74,29 @@ script: --only 'watch.*' runs the cases that you work on. Exit status 1 if a cas
 			if err != nil {
 				return err
 			}
-			return check.sum()
+			return check.finish()
 		},
 		ValidArgsFunction: a.completeProviders,
 	}
-	cmd.Flags().BoolVarP(&all, "verbose", "v", false, "show the cases that pass too")
-	cmd.Flags().BoolVar(&operations, "operations", false, "try operation by operation, with one session")
-	cmd.Flags().BoolVar(&contract, "contract", false, "run the whole contract, also on a script")
-	cmd.Flags().StringSliceVar(&cases, "only", nil, "try these `cases` of the contract alone, by their ids or patterns")
+	cmd.Flags().BoolVarP(&all, "verbose", "v", false, "also show the cases that pass")
+	cmd.Flags().BoolVar(&operations, "operations", false, "test each operation once, with one session")
+	cmd.Flags().BoolVar(&contract, "contract", false, "run the conformance tests, also for a script")
+	cmd.Flags().StringSliceVar(&cases, "only", nil, "run only these conformance `cases`: ids or patterns")
 	return a.AddJSONFlag(cmd)
 }
 
-// resultIndent is where the name of a case begins.
+// resultIndent is the column, from 0, at which the name of a case begins.
 const resultIndent = 6
 
 // check collects and prints results of conformance cases.
 type check struct {
 	*app
-	all     bool
+	all     bool // also print the cases that pass
 	results []CheckResult
 	counts  struct{ pass, fail, skip int }
 }
 
+// report adds a result and prints it if it failed, or always with all; with --json it prints nothing.
 func (c *check) report(r CheckResult) {
 	c.results = append(c.results, r)
 	mark, paint := "ok  ", textfmt.Green
@@ -115,7 +119,9 @@ func (c *check) report(r CheckResult) {
 	}
 }
 
-func (c *check) sum() error {
+// finish prints the skipped cases and the summary, or all results with --json. The exit status is
+// [cmdenv.Failed] if a case failed.
+func (c *check) finish() error {
 	if c.JSON {
 		if err := c.PrintJSON(cmdenv.Rows("results", c.results)); err != nil {
 			return err
@@ -131,7 +137,7 @@ func (c *check) sum() error {
 	return nil
 }
 
-// skipped lists the cases that say nothing about the provider, by reason.
+// skipped prints the skipped cases, grouped by reason.
 func (c *check) skipped() {
 	var reasons []string
 	cases := map[string][]string{}

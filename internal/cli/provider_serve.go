@@ -6,15 +6,16 @@ import (
 	"gascity/internal/cli/cmdenv"
 )
 
-// providerServeCommand is for session scripts, not for people: its exit status is
-// that of the wire.
+// providerServeCommand returns a hidden command for session scripts, not for people: its
+// exit status is that of the session script protocol.
 func providerServeCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:    "serve PROVIDER OPERATION [SESSION [ARGUMENT]...]",
 		Short:  "Run a runtime provider as a session script",
 		Hidden: true,
-		Long: `The other end of the provider exec: a script that runs this with its own arguments is that provider.
-Sessions are kept in the folder GC_EXEC_STATE_DIR, or in the city.`,
+		Long: `Serves a runtime provider to the runtime provider exec. A session script that runs this command with the
+script's own arguments behaves as that runtime provider. The state of the sessions is in the directory
+GC_EXEC_STATE_DIR, or in the city.`,
 		Args: cmdenv.Between(2, maxScriptArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			daemon, err := a.daemon()
@@ -23,7 +24,7 @@ Sessions are kept in the folder GC_EXEC_STATE_DIR, or in the city.`,
 			}
 			root, err := a.Root()
 			if err != nil {
-				root = "" // the state folder may do
+				root = "" // GC_EXEC_STATE_DIR may be set
 			}
 			if status := daemon.ServeProvider(cmd.Context(), root, args[0], args[1:]); status != cmdenv.Done {
 				return cmdenv.SilentExit(status)
@@ -31,9 +32,9 @@ Sessions are kept in the folder GC_EXEC_STATE_DIR, or in the city.`,
 			return nil
 		},
 	}
-	cmd.Flags().SetInterspersed(false) // keys of a session may begin with a dash
+	cmd.Flags().SetInterspersed(false) // arguments of an operation may begin with a dash
 	return cmd
 }
 
-// maxScriptArgs is more than a script ever gets.
+// maxScriptArgs is the largest number of arguments; no real call has as many.
 const maxScriptArgs = 1 << 10

@@ -9,7 +9,7 @@ import (
 	"gascity/internal/cli/docgen"
 )
 
-// docsCommand makes documentation from the commands themselves.
+// docsCommand returns the hidden commands that generate documentation from the commands.
 func docsCommand(a *app) *cobra.Command {
 	markdown := &cobra.Command{
 		Use: "markdown", Short: "Print the reference of all commands", Args: cmdenv.Between(0, 0),
@@ -24,7 +24,7 @@ func docsCommand(a *app) *cobra.Command {
 			return docgen.Write(cmd.Root(), a.Path(args[0]), a.Version)
 		},
 	}
-	docs := cmdenv.Group("docs", "Make documentation: markdown, man", "", markdown, man)
+	docs := cmdenv.Group("docs", "Generate documentation: markdown, man", "", markdown, man)
 	docs.Hidden = true
 	return docs
 }

@@ -20,11 +20,11 @@ type app struct {
 	cmdenv.Renderer
 
 	executable string
-	assembly   Daemon  // nil without the daemon
-	workers    Workers // nil without it
+	assembly   Daemon  // nil in a program that is built without it
+	workers    Workers // nil in a program that is built without it
 }
 
-// The groups of the help, in its order.
+// The groups of commands, in the order of the help.
 const (
 	groupDaily   = "daily"
 	groupAgents  = "agents"
@@ -40,6 +40,7 @@ them if they crash, delivers your prompts, and shows which agents need your inpu
 const exitStatuses = `Exit status: 0 done, 1 failed, 2 usage, 3 not found, 4 refused, 5 timed out,
 6 no controller, 7 needs a person's approval.`
 
+// newRoot returns the command gc with all subcommands.
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "gc",
@@ -66,7 +67,7 @@ func newRoot(a *app) *cobra.Command {
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
 	root.SetFlagErrorFunc(cmdenv.FlagError)
-	root.PersistentFlags().StringVar(&a.City, "city", "", "the city's `folder` (default: the nearest one with a city.toml, here or above)")
+	root.PersistentFlags().StringVar(&a.City, "city", "", "the city `directory` (default: the nearest one with a city.toml, at or above the current directory)")
 	root.SetVersionTemplate("{{.Version}}\n")
 	wrapHelp(root)
 	root.SetHelpCommand(helpCommand())
@@ -76,7 +77,7 @@ func newRoot(a *app) *cobra.Command {
 		&cobra.Group{ID: groupAgents, Title: "Agents and prompts:"},
 		&cobra.Group{ID: groupCity, Title: "The city and its configuration:"},
 		&cobra.Group{ID: groupMachine, Title: "This machine and gc itself:"},
-		&cobra.Group{ID: groupInside, Title: "For agents, within their sessions:"},
+		&cobra.Group{ID: groupInside, Title: "For agents, inside their sessions:"},
 		&cobra.Group{ID: groupAuthors, Title: "For authors of workers and runtime providers:"},
 	)
 	root.AddCommand(promptcmd.Questions(&a.Renderer)...)
@@ -98,10 +99,10 @@ func newRoot(a *app) *cobra.Command {
 	return root
 }
 
-// daily are the commands that a person needs every day, in the order in which they are needed.
+// daily lists the commands for every day, in the order of the help.
 var daily = []string{"init", "start", "status", "pending", "respond", "send", "peek", "attach", "logs", "explain", "stop", "restart"}
 
-// groupOf has the group of the other commands in the help; what is not here is in groupAgents.
+// groupOf maps the other commands to their group. A command that is not listed is in groupAgents.
 var groupOf = map[string]string{
 	"plan": groupCity, "apply": groupCity, "events": groupCity, "controller": groupCity, "config": groupCity, "guard": groupCity, "destroy": groupCity,
 
@@ -112,7 +113,7 @@ var groupOf = map[string]string{
 	"provider": groupAuthors, "worker": groupAuthors,
 }
 
-// dailyHelp returns the help of gc itself: the commands of every day, and where the others are.
+// dailyHelp returns the help of gc without arguments: the commands for every day, and how to list the others.
 func dailyHelp(root *cobra.Command) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s\n\n", textfmt.WrapParagraphs(rootLong, helpWidth))
@@ -121,14 +122,14 @@ func dailyHelp(root *cobra.Command) string {
 			fmt.Fprintf(&out, "  gc %-9s %s\n", name, cmd.Short)
 		}
 	}
-	out.WriteString("\nMore commands: gc help all. Help of one: gc COMMAND --help.\nSomething is wrong: gc doctor\n")
+	out.WriteString("\nAll commands: gc help all. Help for a command: gc COMMAND --help.\nTo find problems: gc doctor\n")
 	return out.String()
 }
 
-// daemon returns the assembly.
+// daemon returns the functions with effects. It is an error if the program was built without them.
 func (a *app) daemon() (Daemon, error) {
 	if a.assembly == nil {
-		return nil, errors.New("this program was built without the daemon")
+		return nil, errors.New("this command is not available: the program was built without the controller")
 	}
 	return a.assembly, nil
 }

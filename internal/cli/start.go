@@ -27,15 +27,15 @@ const (
 	logFolderMode = 0o700
 	logFileMode   = 0o600
 
-	// probePause is the first pause between two looks for the control socket;
-	// it doubles up to probePauseMax.
+	// probePause is the first pause between two requests to a controller that does
+	// not answer yet; it doubles up to probePauseMax.
 	probePause    = 5 * time.Millisecond
 	probePauseMax = 100 * time.Millisecond
 
-	// logTail is how much of its log a controller that failed is quoted with.
+	// logTail is how many bytes of the controller's log an error quotes at most.
 	logTail = 4 << 10
 
-	// quoteIndent is how far a quotation is moved to the right.
+	// quoteIndent is the indentation, in columns, of quoted log lines.
 	quoteIndent = 2
 
 	defaultStartTimeout = 2 * time.Minute
@@ -52,14 +52,14 @@ func startCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "start [DIR | AGENT...]",
 		Short: "Start the city, or stopped agents",
-		Long: `Starts the controller in the background, waits until every agent runs or has failed, and reports
-each. If the controller runs already, only the agents are waited for. Agents that have failed or are
-quarantined are started again at once. An agent that cannot run soon is reported with the reason and
-not waited for, for example when a limit of the model provider has to end first. Exit status 1: an agent
-failed. The controller's own messages are in .gc/log/controller.log.
+		Long: `Without names it starts the controller in the background, waits until every agent runs or has failed,
+and prints the result of each. If the controller is running already, it only waits for the agents.
+Failed and quarantined agents are started again at once. An agent that cannot run soon, for example
+because of a usage limit, is reported with the reason and not waited for. Exit status: 1 an agent
+failed or city.toml has errors, 5 timed out. The controller logs to .gc/log/controller.log.
 
-With names it starts these agents again: after gc stop AGENT, asleep, failed or quarantined. A name may
-be a pattern such as 'web-*'. The controller must be running.
+With names it starts agents that were stopped with gc stop AGENT, are asleep, have failed or are
+quarantined. A name may be a pattern such as 'web-*'. The controller must be running.
 
 An argument with a slash, or a directory with a city.toml, is the city's directory: the same as
 --city DIR.`,
@@ -72,7 +72,7 @@ An argument with a slash, or a directory with a city.toml, is the city's directo
 			}
 			if len(args) > 0 && !isCity {
 				if flags.foreground {
-					return cmdenv.Usage(cmd, "--foreground runs the controller: leave out %q", args[0])
+					return cmdenv.Usage(cmd, "--foreground starts the whole city: leave out %q", args[0])
 				}
 				if flags.noWait {
 					flags.timeout = 0
@@ -99,8 +99,9 @@ An argument with a slash, or a directory with a city.toml, is the city's directo
 	return a.AddJSONFlag(cmd)
 }
 
-// cityArgument reports whether the argument of gc start is the city's directory, and uses it then:
-// it has a slash, or is a directory with a city.toml. Such a name that is an agent's too is refused.
+// cityArgument reports whether the first argument of gc start is a city directory: it is a directory
+// with a city.toml. Then it sets --city. A name that is both an agent and a city directory is an error,
+// and so is a path with a slash that is neither.
 func (a *app) cityArgument(cmd *cobra.Command, args []string) (isCity bool, err error) {
 	if len(args) == 0 {
 		return false, nil
@@ -125,8 +126,8 @@ func (a *app) cityArgument(cmd *cobra.Command, args []string) (isCity bool, err 
 	return true, nil
 }
 
-// isAgent reports whether an agent of the present city has the name. Without a controller it is
-// false.
+// isAgent reports whether the current city has an agent or a session with the name. It is false if
+// no controller answers.
 func (a *app) isAgent(ctx context.Context, name string) bool {
 	found := false
 	_ = a.OnCity(func(c *client.Client) error {
@@ -137,6 +138,7 @@ func (a *app) isAgent(ctx context.Context, name string) bool {
 	return found
 }
 
+// start starts the controller unless it is running, and waits for the agents.
 func (a *app) start(parent context.Context, root string, flags startFlags) error {
 	ctx, cancel := context.WithTimeout(parent, flags.timeout)
 	defer cancel()
@@ -144,24 +146,24 @@ func (a *app) start(parent context.Context, root string, flags startFlags) error
 	defer c.Close()
 	status, err := c.Status(ctx)
 	if err == nil && status.Controller.Stopping {
-		a.Messagef("the city is being stopped by process %d; it starts again after that", status.Controller.PID)
-		err = a.awaitEnd(ctx, c, a.endOf(status.Controller))
+		a.Messagef("process %d is stopping the city; gc start waits for that, then starts it again", status.Controller.PID)
+		err = a.awaitStopped(ctx, c, a.endOf(status.Controller))
 	}
 	if err != nil {
 		status, err = a.awaitHolder(ctx, c, err)
 	}
-	ran := err == nil
+	wasRunning := err == nil
 	switch {
-	case ran:
-		a.Messagef("the controller runs already: process %d, started %s", status.Controller.PID, textfmt.Ago(a.Now(), status.Controller.StartedAt))
+	case wasRunning:
+		a.Messagef("the controller is running already: process %d, started %s", status.Controller.PID, textfmt.Ago(a.Now(), status.Controller.StartedAt))
 	case errors.Is(err, client.ErrNoController):
 		if status, err = a.launch(ctx, root, c); err != nil {
 			return err
 		}
-		a.Messagef("the controller runs: process %d", status.Controller.PID)
+		a.Messagef("the controller is running: process %d", status.Controller.PID)
 		if daemon, err := a.daemon(); err == nil {
-			if words, err := daemon.Unasked(ctx, root); err == nil && words != "" {
-				a.Messagef("%s %s", a.PaintMessage(textfmt.Yellow, "warning:"), textfmt.OneLine(words))
+			if warning, err := daemon.Unasked(ctx, root); err == nil && warning != "" {
+				a.Messagef("%s %s", a.PaintMessage(textfmt.Yellow, "warning:"), textfmt.OneLine(warning))
 			}
 			if lines, err := daemon.RefusedModes(ctx, root); err == nil {
 				for _, line := range lines {
@@ -176,10 +178,10 @@ func (a *app) start(parent context.Context, root string, flags startFlags) error
 		a.Messagef("%s %s", a.PaintMessage(textfmt.Yellow, "warning:"), textfmt.OneLine(notice))
 	}
 	var refused error
-	again := map[string]client.Agent{}
-	if ran {
+	retried := map[string]client.Agent{}
+	if wasRunning {
 		refused = a.refusedConfiguration(ctx, root, status.Plan.Error, "still running with the previous configuration")
-		if again, err = a.startFailed(ctx, c, status); err != nil {
+		if retried, err = a.startFailed(ctx, c, status); err != nil {
 			return err
 		}
 	}
@@ -187,8 +189,8 @@ func (a *app) start(parent context.Context, root string, flags startFlags) error
 		return cmp.Or(a.PrintAwaited(nil), refused)
 	}
 	err = a.AwaitAgents(ctx, c, func(agent client.Agent) cmdenv.Verdict {
-		if was, ok := again[agent.Name]; ok {
-			return a.restarted(was, agent)
+		if was, ok := retried[agent.Name]; ok {
+			return a.judgeRestart(was, agent)
 		}
 		return cmdenv.Wanted(agent)
 	})
@@ -198,48 +200,50 @@ func (a *app) start(parent context.Context, root string, flags startFlags) error
 	return cmp.Or(err, refused)
 }
 
-// notInPATH finds the command in the reason of an agent that failed because the controller did not
-// find it.
+// notInPATH matches the reason of an agent that failed because the controller did not find its
+// command. The group is the command.
 var notInPATH = regexp.MustCompile(`command "([^"]+)" not found in PATH of the controller`)
 
-// comparePATH names the programs that this shell finds and the controller does not: to install
-// them once more changes nothing.
+// comparePATH prints the commands that are in PATH of this shell but not in that of the controller, and
+// how to give the controller this PATH.
 func (a *app) comparePATH(ctx context.Context, c *client.Client) {
 	status, err := c.Status(ctx)
 	if err != nil {
-		return // the failure that was reported says more
+		return // the error of the start is reported instead
 	}
-	told := map[string]bool{}
+	printed := map[string]bool{}
 	for _, agent := range status.Agents {
 		missing := notInPATH.FindStringSubmatch(agent.Reason)
-		if missing == nil || told[missing[1]] {
+		if missing == nil || printed[missing[1]] {
 			continue
 		}
-		told[missing[1]] = true
+		printed[missing[1]] = true
 		if here, err := exec.LookPath(missing[1]); err == nil {
-			a.Messagef("gc: this shell finds %s: give the controller this PATH with: gc controller stop && gc start", textfmt.OneLine(here))
+			a.Messagef("gc: this shell finds %s; to restart the controller with the PATH of this shell: gc controller stop && gc start", textfmt.OneLine(here))
 		}
 	}
 }
 
-// holderPatience is how long gc start waits for a controller that cannot be reached. One whose socket
-// was removed notices that within 5 s, and ends.
+// holderPatience is how long gc start waits for a controller that has locked the city and does not
+// answer. A controller whose socket was removed notices that within 5 s and exits.
 const holderPatience = 20 * time.Second
 
-// awaitHolder waits until a controller that holds the city and does not answer answers or has ended:
-// one that starts or stops, or whose socket was removed. The error is why none answers.
+// awaitHolder waits while a controller has locked the city and does not answer, because it is starting
+// or stopping, or its socket was removed. err is the error of the last request. awaitHolder returns the
+// status when a controller answers, else the error of the last request or, after [holderPatience], one
+// that matches [client.ErrTimeout].
 func (a *app) awaitHolder(ctx context.Context, c *client.Client, err error) (status client.Status, _ error) {
-	told := false
+	printed := false
 	for end := time.Now().Add(holderPatience); ; {
 		no, ok := errors.AsType[*client.NoControllerError](err)
 		switch {
 		case !ok || no.Holder == 0:
 			return status, err
 		case time.Now().After(end), ctx.Err() != nil:
-			return status, fmt.Errorf("%w: the controller (process %d) holds the city and does not answer; end it with: kill %d; then run gc start; agents keep running", client.ErrTimeout, no.Holder, no.Holder)
-		case !told && end.Sub(time.Now()) < holderPatience-time.Second:
-			a.Messagef("waiting for the controller (process %d): it starts or stops, or its socket was removed", no.Holder)
-			told = true
+			return status, fmt.Errorf("%w: the controller (process %d) has locked the city and does not answer; stop it with: kill %d; then run: gc start; agents keep running", client.ErrTimeout, no.Holder, no.Holder)
+		case !printed && end.Sub(time.Now()) < holderPatience-time.Second:
+			a.Messagef("waiting for the controller (process %d): it is starting or stopping, or its socket was removed", no.Holder)
+			printed = true
 		}
 		select {
 		case <-ctx.Done():
@@ -249,10 +253,10 @@ func (a *app) awaitHolder(ctx context.Context, c *client.Client, err error) (sta
 	}
 }
 
-// refusedConfiguration says which mistakes keep a running controller from the present city.toml,
-// and what that means. reason is why the controller has refused it; empty: it has not. The error,
-// if there are any mistakes, decides the exit status.
-func (a *app) refusedConfiguration(ctx context.Context, root, reason, meaning string) error {
+// refusedConfiguration prints the mistakes because of which a controller refuses the current city.toml,
+// and the consequence. reason is the controller's own reason; empty if it has not refused city.toml.
+// The error sets the exit status; it is nil if there are no mistakes and no reason.
+func (a *app) refusedConfiguration(ctx context.Context, root, reason, consequence string) error {
 	daemon, err := a.daemon()
 	if err != nil {
 		return err
@@ -265,17 +269,17 @@ func (a *app) refusedConfiguration(ctx context.Context, root, reason, meaning st
 	switch {
 	case len(faults) > 0:
 		a.printFaults(faults)
-		a.Messagef("gc: %s has errors at %d:%d; %s", client.CityFile, faults[0].Line, faults[0].Column, meaning)
+		a.Messagef("gc: %s has errors at %d:%d; %s", client.CityFile, faults[0].Line, faults[0].Column, consequence)
 	case reason != "":
-		a.Messagef("gc: the controller refused %s: %s; %s", client.CityFile, textfmt.OneLine(reason), meaning)
+		a.Messagef("gc: the controller refused %s: %s; %s", client.CityFile, textfmt.OneLine(reason), consequence)
 	default:
 		return nil
 	}
 	return cmdenv.SilentExit(cmdenv.Failed)
 }
 
-// startFailed has the controller start what has failed, whatever its back-off says. It returns
-// those agents as they were.
+// startFailed makes the controller start the agents that have failed, without waiting for their
+// back-off. It returns these agents, by name, as they were before.
 func (a *app) startFailed(ctx context.Context, c *client.Client, status client.Status) (map[string]client.Agent, error) {
 	failed := map[string]client.Agent{}
 	var names []string
@@ -299,21 +303,22 @@ func (a *app) startFailed(ctx context.Context, c *client.Client, status client.S
 	return failed, nil
 }
 
-// awaitEnd waits until a controller that is stopping its city has ended, also its process, which
-// is an error matching [client.ErrNoController]. A controller that could not end everything waits
-// for another stop request: start sends it one, since the city is wanted again.
-func (a *app) awaitEnd(ctx context.Context, c *client.Client, ended func() bool) error {
-	for told := false; ; {
+// awaitStopped waits until a controller that is stopping its city has exited. It returns an error
+// that matches [client.ErrNoController] then, or [client.ErrTimeout] when ctx ends. A controller
+// that could not stop all agents keeps running; awaitStopped makes it exit, so that the next
+// controller takes over the rest.
+func (a *app) awaitStopped(ctx context.Context, c *client.Client, ended func() bool) error {
+	for asked := false; ; {
 		status, err := c.Status(ctx)
 		if errors.Is(err, client.ErrNoController) && ended() {
 			return err
 		}
-		if err == nil && status.Controller.Stuck && !told {
-			a.Messagef("that stop could not end everything, see gc explain; another controller takes over what is left")
+		if err == nil && status.Controller.Stuck && !asked {
+			a.Messagef("some agents could not be stopped, see: gc explain; the next controller takes them over")
 			if _, err := c.StopController(ctx); err != nil && !errors.Is(err, client.ErrNoController) {
 				return err
 			}
-			told = true
+			asked = true
 		}
 		select {
 		case <-ctx.Done():
@@ -323,8 +328,8 @@ func (a *app) awaitEnd(ctx context.Context, c *client.Client, ended func() bool)
 	}
 }
 
-// launch starts the controller as a process of its own and waits until it
-// answers.
+// launch starts the controller as a separate process and waits until it
+// answers. If the controller exits or does not answer, the error quotes its log.
 func (a *app) launch(ctx context.Context, root string, c *client.Client) (client.Status, error) {
 	var none client.Status
 	if err := a.checkBeforeStart(ctx, root); err != nil {
@@ -332,7 +337,7 @@ func (a *app) launch(ctx context.Context, root string, c *client.Client) (client
 	}
 	dir := filepath.Join(root, ".gc", "log")
 	if err := os.MkdirAll(dir, logFolderMode); err != nil {
-		return none, fmt.Errorf("cannot make the folder for logs: %w", err)
+		return none, fmt.Errorf("cannot create the directory for logs: %w", err)
 	}
 	log, err := os.OpenFile(filepath.Join(dir, "controller.log"), os.O_RDWR|os.O_CREATE|os.O_APPEND, logFileMode)
 	if err != nil {
@@ -344,7 +349,7 @@ func (a *app) launch(ctx context.Context, root string, c *client.Client) (client
 		return none, fmt.Errorf("cannot open the controller's log: %w", err)
 	}
 	if agent := a.Getenv("GC_AGENT"); agent != "" && a.Getenv("GC_INSTANCE_TOKEN") != "" {
-		a.Messagef("gc: the agent %s starts this controller: it will end together with that agent's session", textfmt.OneLine(agent))
+		a.Messagef("gc: this command runs inside agent %s, so the controller stops when that agent's session stops; to avoid that, run gc start outside of an agent", textfmt.OneLine(agent))
 	}
 	ended, err := a.detach(root, log)
 	if err != nil {
@@ -353,10 +358,11 @@ func (a *app) launch(ctx context.Context, root string, c *client.Client) (client
 	return a.awaitSocket(ctx, c, ended, func() string { return tail(log, before) })
 }
 
-// detach runs this program again as the controller, in a session of its own, so
-// that the end of this terminal does not reach it. The channel reports its end.
+// detach starts this program again as the controller, in a process session of its own, so
+// that it keeps running when this terminal is closed. The channel receives the result of
+// its process when it exits.
 func (a *app) detach(root string, log *os.File) (<-chan error, error) {
-	cmd := exec.Command(a.executable, "controller", "run", "--retry", "--city", root) //nolint:noctx // it must outlive us
+	cmd := exec.Command(a.executable, "controller", "run", "--retry", "--city", root) //nolint:noctx // it keeps running after this process
 	cmd.Dir = root
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -368,7 +374,8 @@ func (a *app) detach(root string, log *os.File) (<-chan error, error) {
 	return ended, nil
 }
 
-// awaitSocket asks until the controller answers, has ended, or ctx ends.
+// awaitSocket waits until the controller answers. It is an error if the controller exits first or ctx
+// ends. said returns the controller's log for that error.
 func (a *app) awaitSocket(ctx context.Context, c *client.Client, ended <-chan error, said func() string) (client.Status, error) {
 	pause := probePause
 	for {
@@ -378,15 +385,16 @@ func (a *app) awaitSocket(ctx context.Context, c *client.Client, ended <-chan er
 		}
 		select {
 		case <-ctx.Done():
-			return status, fmt.Errorf("%w: the controller does not answer; it said:\n%s", client.ErrTimeout, said())
+			return status, fmt.Errorf("%w: the controller does not answer; its log:\n%s", client.ErrTimeout, said())
 		case err := <-ended:
-			return status, fmt.Errorf("the controller ended at once (%v); it said:\n%s", exitText(err), said())
+			return status, fmt.Errorf("the controller exited at once (%v); its log:\n%s", exitText(err), said())
 		case <-time.After(pause):
 			pause = min(2*pause, probePauseMax)
 		}
 	}
 }
 
+// exitText describes the exit of a process; err is the result of Wait.
 func exitText(err error) string {
 	if err == nil {
 		return "exit status 0"
@@ -394,7 +402,7 @@ func exitText(err error) string {
 	return err.Error()
 }
 
-// tail returns the end of what a file has got since an offset.
+// tail returns the text that was written to a file after an offset: at most its last [logTail] bytes.
 func tail(file *os.File, since int64) string {
 	info, err := file.Stat()
 	if err != nil {
@@ -406,10 +414,11 @@ func tail(file *os.File, since int64) string {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err.Error()
 	}
-	return textfmt.Indent(textfmt.FirstOf(string(buffer[:n]), "(nothing; look with: gc doctor)"), quoteIndent)
+	return textfmt.Indent(textfmt.FirstOf(string(buffer[:n]), "(empty; to find problems: gc doctor)"), quoteIndent)
 }
 
-// checkBeforeStart finds mistakes while there is a terminal to show them on.
+// checkBeforeStart prints the mistakes in city.toml before the controller starts, because the controller
+// itself has no terminal. If a mistake affects more than one agent, it returns an error.
 func (a *app) checkBeforeStart(ctx context.Context, root string) error {
 	daemon, err := a.daemon()
 	if err != nil {
@@ -424,7 +433,7 @@ func (a *app) checkBeforeStart(ctx context.Context, root string) error {
 	}
 	a.printFaults(faults)
 	if !slices.ContainsFunc(faults, func(f ConfigFault) bool { return !f.Alone && !f.Warning }) {
-		return nil // the others run, or must be looked after
+		return nil // the other agents can run
 	}
 	a.Messagef("gc: nothing was started")
 	return cmdenv.SilentExit(cmdenv.Failed)

@@ -19,19 +19,19 @@ func statusCommand(a *app) *cobra.Command {
 		Aliases: []string{"ps", "ls"},
 		Short:   "List the agents and what they do",
 		Long: `Shows the questions that wait for your answer, problems, and a row for each agent. Agents that need you
-come first, then those with a problem. Columns without a value are left out:
+come first, then agents with a problem. Empty columns are left out:
 
   STATE     the state of the session: running, starting, asleep, suspended, failed, quarantined ...
   ACTIVITY  what the agent does: busy, idle, waiting ...; "likely" means that gc is not certain
   UP        how long it has been running
   OUTPUT    when it last printed something
-  PENDING   how many questions it asks
+  PENDING   how many of its questions wait for your answer
   QUEUED    how many prompts wait for it
-  SPENDS    tokens per minute and dollars per hour in the last ten minutes (≥ at least)
+  SPENDS    tokens per minute and dollars per hour in the last ten minutes (≥ means at least)
   BACKEND   the runtime provider, if not all agents run on the same one
-  NOTE      what keeps it from working, and when gc tries again
+  NOTE      why it does not work, and when gc tries again
 
-With --watch the list is updated until you press Ctrl-C.`,
+With --watch the list is updated until you press Ctrl-C. If no controller runs, the exit status is 6.`,
 		Example: "  gc status\n  gc status -w\n  gc status --json",
 		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -51,10 +51,11 @@ With --watch the list is updated until you press Ctrl-C.`,
 	return a.AddJSONFlag(cmd)
 }
 
-// pageWithin bounds what gc without a command waits for the controller.
+// pageWithin is how long gc without a command waits for the controller.
 const pageWithin = 2 * time.Second
 
-// cityPage returns the status of the present city, empty without one or without its controller.
+// cityPage returns the status page of the current city. It is empty outside of a city, or if no controller
+// answers.
 func (a *app) cityPage(parent context.Context) string {
 	ctx, cancel := context.WithTimeout(parent, pageWithin)
 	defer cancel()
@@ -72,8 +73,8 @@ func (a *app) cityPage(parent context.Context) string {
 	return page
 }
 
-// openQuestions returns the questions that wait for a person. A failure leaves them out: the rows of
-// their agents say that they wait.
+// openQuestions returns the questions that wait for a person. On an error it returns nil; the rows of the
+// agents still show how many questions they ask.
 func openQuestions(ctx context.Context, c *client.Client, status client.Status) []client.Pending {
 	if !slices.ContainsFunc(status.Agents, func(agent client.Agent) bool { return agent.Pending > 0 }) {
 		return nil
@@ -85,6 +86,7 @@ func openQuestions(ctx context.Context, c *client.Client, status client.Status) 
 	return questions
 }
 
+// watchStatus prints one frame of gc status --watch.
 func (a *app) watchStatus(ctx context.Context, c *client.Client) error {
 	status, err := c.Status(ctx)
 	if err != nil {

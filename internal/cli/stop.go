@@ -33,8 +33,8 @@ func stopCommand(a *app) *cobra.Command {
 as 'web-*'. The city and its other agents keep running.
 
 Without a name it stops the whole city: it asks each agent to stop, kills any that does not exit,
-reports processes that survive, and stops the controller. Exit status 0 means that nothing of the city
-runs any more. To stop the controller alone and leave the agents running: gc controller stop`,
+reports processes that survive, and stops the controller. Exit status 0 means that no process of the
+city is running. To stop only the controller and leave the agents running: gc controller stop`,
 		Example: "  gc stop coder\n  gc stop",
 		Args:    cmdenv.Between(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -51,10 +51,11 @@ runs any more. To stop the controller alone and leave the agents running: gc con
 	return a.AddJSONFlag(cmd)
 }
 
+// stop stops the whole city.
 func (a *app) stop(ctx context.Context, c *client.Client) error {
 	before, err := c.Status(ctx)
 	if errors.Is(err, client.ErrNoController) {
-		return a.stopLess(ctx, c.Root, err)
+		return a.listUnmanaged(ctx, c.Root, err)
 	}
 	if err != nil {
 		return err
@@ -64,9 +65,9 @@ func (a *app) stop(ctx context.Context, c *client.Client) error {
 	if err != nil {
 		return err
 	}
-	gone := error(nil)
-	if census.Clean { // else it stays, for another try
-		gone = a.awaitGone(ctx, c, before.Controller, ended)
+	var exitErr error
+	if census.Clean { // else the controller keeps running and tries again
+		exitErr = a.awaitGone(ctx, c, before.Controller, ended)
 	}
 	if a.JSON {
 		if err := a.PrintJSON(census); err != nil {
@@ -75,8 +76,8 @@ func (a *app) stop(ctx context.Context, c *client.Client) error {
 	} else {
 		a.printCensus(census)
 	}
-	if gone != nil {
-		return gone
+	if exitErr != nil {
+		return exitErr
 	}
 	if !census.Clean {
 		return cmdenv.SilentExit(cmdenv.Failed)
@@ -84,42 +85,42 @@ func (a *app) stop(ctx context.Context, c *client.Client) error {
 	return nil
 }
 
-// stopLess adds to err, which says that no controller runs, which sessions of
-// the city run all the same.
-func (a *app) stopLess(ctx context.Context, root string, err error) error {
+// listUnmanaged adds to err, which reports that no controller runs, the sessions of the
+// city that are running without one.
+func (a *app) listUnmanaged(ctx context.Context, root string, err error) error {
 	if _, statErr := os.Stat(filepath.Join(root, ".gc", "runtime-dir")); statErr != nil || a.assembly == nil {
-		return err // no session was ever started, or all were ended
+		return err // no session was ever started, or all have been stopped
 	}
-	places, listErr := a.assembly.SessionProviders(root)
+	selections, listErr := a.assembly.SessionProviders(root)
 	if listErr != nil {
 		return err
 	}
 	var names []string
-	for _, place := range places {
-		provider, openErr := a.assembly.Provider(ctx, root, place)
+	for _, selection := range selections {
+		provider, openErr := a.assembly.Provider(ctx, root, selection)
 		if openErr != nil {
-			continue // nothing can be said of it here
+			continue // its sessions cannot be listed
 		}
-		running, _ := provider.ListRunning("") // what is known of a part helps, too
+		running, _ := provider.ListRunning("") // an incomplete list helps too
 		names = append(names, running...)
 	}
 	if len(names) == 0 {
 		return err
 	}
 	slices.Sort(names)
-	return fmt.Errorf("%w --no-wait; then gc stop ends what still runs: %s", err, textfmt.List(names))
+	return fmt.Errorf("%w --no-wait; then gc stop stops the sessions that still run: %s", err, textfmt.List(names))
 }
 
-// stopAndReport stops the city and prints the result of each session meanwhile.
+// stopAndReport stops the city. It prints the result of each session as soon as it is known.
 func (a *app) stopAndReport(parent context.Context, c *client.Client) (client.Census, error) {
 	page, err := c.PastEvents(parent, 0)
 	if err != nil {
 		return client.Census{}, err
 	}
 	ctx, cancel := context.WithCancel(parent)
-	told := make(chan struct{})
+	printed := make(chan struct{})
 	go func() {
-		defer close(told)
+		defer close(printed)
 		for e, err := range c.Events(ctx, page.Last) {
 			if err == nil && strings.HasPrefix(e.Kind, "session.stop") {
 				a.Messagef("%s  %s", strings.TrimPrefix(e.Kind, "session."), textfmt.OneLine(textfmt.FirstOf(e.Agent, e.Session)+"  "+e.Text))
@@ -130,12 +131,12 @@ func (a *app) stopAndReport(parent context.Context, c *client.Client) (client.Ce
 	go func() { defer close(reminded); a.remindOfStop(ctx, c) }()
 	census, err := c.StopCity(parent)
 	cancel()
-	<-told
+	<-printed
 	<-reminded
 	return census, err
 }
 
-// remindOfStop says what a stop that takes long still waits for, until ctx ends.
+// remindOfStop prints which agents have not stopped yet, when the stop takes long. It returns when ctx ends.
 func (a *app) remindOfStop(ctx context.Context, c *client.Client) {
 	w := a.NewReminder()
 	for cmdenv.PauseFor(ctx, cmdenv.RemindAfter, nil) {
@@ -143,12 +144,12 @@ func (a *app) remindOfStop(ctx context.Context, c *client.Client) {
 		if err != nil {
 			continue // the stop itself reports it
 		}
-		w.Remind(notEnded(status))
+		w.Remind(stillRunning(status))
 	}
 }
 
-// notEnded names the agents that are not known to have ended, and why.
-func notEnded(status client.Status) []string {
+// notEnded lists the agents that may still run, each with its state and reason.
+func stillRunning(status client.Status) []string {
 	var open []string
 	for _, agent := range status.Agents {
 		switch agent.State {
@@ -159,18 +160,19 @@ func notEnded(status client.Status) []string {
 	return open
 }
 
+// printCensus prints the result of a stop for people.
 func (a *app) printCensus(census client.Census) {
 	if len(census.Sessions) == 0 {
-		a.Messagef("no session was running; the controller has ended")
+		a.Messagef("no session was running; the controller has stopped")
 		return
 	}
 	fmt.Fprint(a.Stdout, a.Formatter().Census(census))
 	if !census.Clean {
 		a.Messagef("gc: some sessions are still running; the controller keeps trying, and exits when all have stopped")
-		a.Messagef("gc: to see what is left: gc status; to try again now: gc stop; to leave it running: gc controller stop; to continue with the city: gc start")
+		a.Messagef("gc: to see what still runs: gc status; to try again now: gc stop; to leave it running: gc controller stop; to start the city again: gc start")
 		return
 	}
-	a.Messagef("%s; the controller has ended", render.Stopped(census))
+	a.Messagef("%s; the controller has stopped", render.Stopped(census))
 }
 
 func restartCommand(a *app) *cobra.Command {
@@ -179,11 +181,13 @@ func restartCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restart [AGENT...]",
 		Short: "Restart agents (all, if none is named)",
-		Long:  `Stops the agents, starts them again, and waits until they run. The controller keeps running.`,
-		Args:  cmdenv.Between(0, -1),
+		Long: `Stops the agents, starts them again, and waits until they run. Use it after an update of an agent
+CLI or of its settings. The controller keeps running. If an agent fails to start, the exit status is 1.`,
+		Example: "  gc restart coder\n  gc restart",
+		Args:    cmdenv.Between(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if instance != "" && len(args) != 1 {
-				return cmdenv.Usage(cmd, "--instance goes with one agent")
+				return cmdenv.Usage(cmd, "--instance needs exactly one agent")
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
@@ -198,6 +202,7 @@ func restartCommand(a *app) *cobra.Command {
 	return a.AddJSONFlag(cmd)
 }
 
+// restart restarts the agents of a request, or all, and waits for them.
 func (a *app) restart(ctx context.Context, c *client.Client, req client.RestartRequest) error {
 	before, err := c.Status(ctx)
 	if err != nil {
@@ -229,12 +234,12 @@ func (a *app) restart(ctx context.Context, c *client.Client, req client.RestartR
 		if !asked {
 			return cmdenv.Skipped
 		}
-		return a.restarted(was, agent)
+		return a.judgeRestart(was, agent)
 	})
 }
 
-// restarted judges an agent that was asked to restart.
-func (a *app) restarted(was, is client.Agent) cmdenv.Verdict {
+// judgeRestart returns the verdict about an agent that must restart; was is the agent before.
+func (a *app) judgeRestart(was, is client.Agent) cmdenv.Verdict {
 	v := cmdenv.Wanted(is)
 	if v != cmdenv.Reached {
 		return v
@@ -242,7 +247,7 @@ func (a *app) restarted(was, is client.Agent) cmdenv.Verdict {
 	switch was.State {
 	case client.StateRunning:
 		if is.Instance == was.Instance && is.Restarts == was.Restarts {
-			return cmdenv.Waiting // it is still the previous one
+			return cmdenv.Waiting // the previous instance still runs
 		}
 	case client.StateFailed, client.StateQuarantined:
 		if a.MayFailAgain(is) {
@@ -252,6 +257,7 @@ func (a *app) restarted(was, is client.Agent) cmdenv.Verdict {
 	return cmdenv.Reached
 }
 
+// hasTarget reports whether the city has an agent or a session with the name.
 func hasTarget(status client.Status, target string) bool {
 	for _, agent := range status.Agents {
 		if cmdenv.Named(agent, []string{target}) {

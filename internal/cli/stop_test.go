@@ -10,7 +10,7 @@ import (
 )
 
 func TestAStopSaysWhatItWaitsFor(t *testing.T) {
-	got := notEnded(client.Status{Agents: []client.Agent{
+	got := stillRunning(client.Status{Agents: []client.Agent{
 		{Name: "a", State: client.StateStopping, Reason: "the last stop failed: processes [7] still run"},
 		{Name: "b", State: client.StateStopped},
 		{Name: "c", State: client.StateSuspended},
@@ -41,7 +41,7 @@ func TestARestartIsOverWhenTheNewInstanceHolds(t *testing.T) {
 		"quarantined, proven":  {quarantined, old, cmdenv.Reached},
 		"quarantined, relapse": {quarantined, running, cmdenv.Waiting},
 	} {
-		if got := a.restarted(c.was, c.is); got != c.want {
+		if got := a.judgeRestart(c.was, c.is); got != c.want {
 			t.Errorf("%s: the verdict is %d, want %d", name, got, c.want)
 		}
 	}

@@ -28,12 +28,12 @@ func uninstallCommand(a *app) *cobra.Command {
 		Use:     "destroy",
 		Aliases: []string{"uninstall"},
 		Short:   "Remove everything gc created for this city",
-		Long: `Stops the city as gc stop does, and any process that is left of it. Then it removes what gc has made:
-the directories .gc and .runtime, sockets, terminal servers, and what gc has put on other hosts. The
-city's delivery statuses, events and usage are in .gc and are removed too. city.toml, working
-directories, conversations of agent CLIs and all other files stay. At the end it checks again: exit
-status 0 means that nothing is left. If a process cannot be stopped, it is named and nothing is removed.
-No controller is needed.`,
+		Long: `Stops the city as gc stop does, and any other process of it. Then it removes what gc has created: the
+directories .gc and .runtime, sockets, terminal servers, and files of gc on other hosts. The city's
+delivery statuses, events and usage are in .gc and are removed too. city.toml, working directories,
+conversations of agent CLIs and all other files stay. At the end it checks again: exit status 0 means
+that nothing is left. If a process cannot be stopped, it is named and nothing is removed. No controller
+is needed.`,
 		Example: "  gc destroy --dry-run\n  gc destroy --yes", Args: cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			daemon, err := a.daemon()
@@ -45,7 +45,7 @@ No controller is needed.`,
 				return err
 			}
 			if a.Getenv("GC_CITY_PATH") == root {
-				return fmt.Errorf("%w: this would end the agent that asks for it, before it is done; call it from outside of the city", client.ErrRefused)
+				return fmt.Errorf("%w: this command runs inside an agent of the city and would stop that agent before it has finished; run it outside of the agents", client.ErrRefused)
 			}
 			return a.uninstall(cmd.Context(), daemon, root, flags)
 		},
@@ -57,6 +57,7 @@ No controller is needed.`,
 	return a.AddJSONFlag(cmd)
 }
 
+// uninstall lists what gc has created for the city, stops the city and removes it.
 func (a *app) uninstall(ctx context.Context, d Remains, root string, flags uninstallFlags) error {
 	remains, err := d.Remains(ctx, root)
 	if err != nil {
@@ -66,7 +67,7 @@ func (a *app) uninstall(ctx context.Context, d Remains, root string, flags unins
 		return a.PrintJSON(remains)
 	}
 	if remains.Empty() {
-		a.Messagef("there is nothing of %s on this machine but its own files", root)
+		a.Messagef("nothing to remove: gc has created nothing for %s on this machine", root)
 		return a.printUninstalled(client.Uninstalled{Remains: remains, Stopped: []string{}, Removed: []string{}, Left: []client.Obstacle{}, Clean: true})
 	}
 	if !a.JSON {
@@ -76,7 +77,7 @@ func (a *app) uninstall(ctx context.Context, d Remains, root string, flags unins
 		return nil
 	}
 	if len(remains.Foreign) > 0 {
-		return fmt.Errorf("%w: nothing was ended or removed: %s: %s", client.ErrRefused, remains.Foreign[0].What, remains.Foreign[0].Why)
+		return fmt.Errorf("%w: nothing was stopped or removed: %s: %s", client.ErrRefused, remains.Foreign[0].What, remains.Foreign[0].Why)
 	}
 	if err := a.confirm(remains, flags); err != nil {
 		return err
@@ -93,36 +94,38 @@ func (a *app) uninstall(ctx context.Context, d Remains, root string, flags unins
 	return a.printUninstalled(out)
 }
 
-// confirm asks a person for confirmation, unless a flag has given it.
+// confirm asks for confirmation unless --yes is set. The error matches [client.ErrRefused] if the answer is
+// not yes or there is no terminal.
 func (a *app) confirm(r client.Remains, flags uninstallFlags) error {
-	a.Messagef("the city's receipts, events and usage go with it (%s), and nothing brings them back; city.toml and working directories stay", render.Size(r.History))
+	a.Messagef("the city's delivery statuses, events and usage (%s) are removed and cannot be restored; city.toml and working directories stay", render.Size(r.History))
 	if flags.yes {
 		return nil
 	}
 	if !a.IsTerminal(a.Stdin) {
-		return fmt.Errorf("%w: standard input is not a terminal; look with gc destroy --dry-run, then pass --yes", client.ErrRefused)
+		return fmt.Errorf("%w: standard input is not a terminal; check with gc destroy --dry-run, then run gc destroy --yes", client.ErrRefused)
 	}
-	a.Messagef("end and remove all this? [y/N]")
+	a.Messagef("stop and remove all this? [y/N]")
 	answer, err := bufio.NewReader(a.Stdin).ReadString('\n')
 	if word := strings.ToLower(strings.TrimSpace(answer)); err != nil || word != "y" && word != "yes" {
-		return fmt.Errorf("%w: nothing was ended or removed", client.ErrRefused)
+		return fmt.Errorf("%w: nothing was stopped or removed", client.ErrRefused)
 	}
 	return nil
 }
 
-// answerLimit is how long a controller has to say that it is there.
+// answerLimit is how long a controller may take to answer the first request.
 const answerLimit = 5 * time.Second
 
-// stopFirst ends the city by its controller, if one answers.
+// stopFirst stops the city if a controller answers, and returns the names of the stopped sessions. Without
+// a controller it does nothing.
 func (a *app) stopFirst(parent context.Context, root string, timeout time.Duration) (sessions []string, err error) {
 	ctx, cancel := context.WithTimeout(parent, timeout)
 	defer cancel()
 	c := a.ClientOf(root)
 	defer c.Close()
-	looking, end := context.WithTimeout(ctx, answerLimit)
-	before, err := c.Status(looking)
-	if end(); err != nil {
-		return nil, nil // who does not answer is found by the lock that it holds
+	first, cancelFirst := context.WithTimeout(ctx, answerLimit)
+	before, err := c.Status(first)
+	if cancelFirst(); err != nil {
+		return nil, nil // Uninstall finds a controller that does not answer by its lock
 	}
 	ended := a.endOf(before.Controller)
 	census, err := a.stopAndReport(ctx, c)
@@ -144,7 +147,7 @@ func (a *app) stopFirst(parent context.Context, root string, timeout time.Durati
 	return sessions, a.awaitGone(ctx, c, before.Controller, ended)
 }
 
-// printUninstalled prints what came of it; the exit status is true.
+// printUninstalled prints the result. The exit status is [cmdenv.Failed] if something is left.
 func (a *app) printUninstalled(out client.Uninstalled) error {
 	if a.JSON {
 		if err := a.PrintJSON(out); err != nil {

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,10 +12,10 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// helpWidth is how wide the help is at most.
+// helpWidth is the largest width of help texts, in columns.
 const helpWidth = 80
 
-// wrapHelp has the help of every command below root wrapped to the width of a small terminal.
+// wrapHelp makes root and its subcommands wrap their help to [helpWidth].
 func wrapHelp(root *cobra.Command) {
 	cobra.AddTemplateFunc("wrapped", func(text string) string { return textfmt.WrapParagraphs(strings.TrimSpace(text), helpWidth) })
 	root.SetHelpTemplate(`{{with (or .Long .Short)}}{{. | wrapped}}
@@ -35,16 +37,29 @@ var otherWords = map[string]string{
 	"answer": "gc respond ID ANSWER", "questions": "gc pending", "validate": "gc config check",
 }
 
-// unknownCommand is the error for a word that is no command of gc.
+// unknownCommand returns the usage error for a word that is no command of gc, with a suggestion.
 func unknownCommand(root *cobra.Command, name string) error {
 	if same, ok := otherWords[name]; ok {
 		return cmdenv.Usage(root, "gc has no command %q; use: %s", name, same)
 	}
-	return cmdenv.UnknownCommand(root, name)
+	err := cmdenv.UnknownCommand(root, name)
+	if strings.Contains(err.Error(), "did you mean") {
+		return err
+	}
+	for _, word := range slices.Sorted(maps.Keys(otherWords)) {
+		line := otherWords[word]
+		if strings.HasPrefix(line, "gc destroy") || strings.HasPrefix(line, "gc stop") {
+			continue // a wrong guess would do damage
+		}
+		if strings.Contains(cmdenv.DidYouMean(name, []string{word}), "did you mean") {
+			return cmdenv.Usage(root, "gc has no command %q; did you mean: %s", name, line)
+		}
+	}
+	return err
 }
 
-// helpCommand prints the help of a command. Unlike cobra's own it fails for a word that is
-// no command.
+// helpCommand returns the command that prints the help of a command. Unlike cobra's own, it fails for
+// a word that is no command.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND | all]",

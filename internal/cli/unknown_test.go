@@ -3,6 +3,8 @@ package cli
 import (
 	"strings"
 	"testing"
+
+	"gascity/internal/cli/cmdenv"
 )
 
 // TestOtherWordsNameCommandsThatExist proves that each proposed command, with its flags, is one of gc.
@@ -18,6 +20,18 @@ func TestOtherWordsNameCommandsThatExist(t *testing.T) {
 			if name, ok := strings.CutPrefix(flag, "-"); ok && found.Flags().ShorthandLookup(name) == nil {
 				t.Errorf("%q is answered with %q, but %s has no flag %s", word, line, found.CommandPath(), flag)
 			}
+		}
+	}
+}
+
+func TestAMisspelledWordOfAnotherToolIsSuggested(t *testing.T) {
+	for word, want := range map[string]string{
+		"lst":   "gc has no command \"lst\"; did you mean: gc status",
+		"statu": "did you mean \"status\"?",
+		"puse":  "gc has no command \"puse\"\n", // near "pause", which stops agents
+	} {
+		if status, _, stderr := invoke(t, word); status != cmdenv.BadUsage || !strings.Contains(stderr, want) {
+			t.Errorf("gc %s: exit status %d, %q; want status %d and %q", word, status, stderr, cmdenv.BadUsage, want)
 		}
 	}
 }

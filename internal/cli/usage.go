@@ -18,9 +18,9 @@ func usageCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "usage",
 		Short: "Show tokens and cost, and what budgets have left",
-		Long: `Sums up what agents reported of their model's responses: each response once, with its tokens by kind,
-and its cost as reported, or by the price table. "unknown" means not reported, and "≥" at least; costs
-without "≥" are complete.`,
+		Long: `Adds up the tokens and the cost of the model responses that agents reported; each response counts once.
+The cost is the reported one, else it is calculated from the price table. "unknown" means not reported,
+and "≥" means at least, because some values were not reported.`,
 		Example: "  gc usage\n  gc usage --by model --since 7d\n  gc usage budgets\n  gc usage lift day\n  gc usage prices > prices.toml",
 		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -37,29 +37,29 @@ without "≥" are complete.`,
 				case err != nil:
 					return err
 				case len(u.Groups) == 0 && !a.JSON:
-					a.Messagef("%s, as far as workers report usage", nothing(by))
+					a.Messagef("%s", noUsage(by))
 					return nil
 				}
 				return a.Show(u, func(s render.Formatter) string { return s.Usage(u) })
 			})
 		},
 	}
-	cmd.Flags().StringVar(&by, "by", "agent", "what is summed up: agent, model, day or tool")
-	cmd.Flags().StringVar(&since, "since", "", "from which `time` on: a duration such as 7d, or a moment (default 24h)")
+	cmd.Flags().StringVar(&by, "by", "agent", "group by `field`: agent, model, day or tool")
+	cmd.Flags().StringVar(&since, "since", "", "only usage after this `time`: a duration such as 7d, or a date and time (default 24h)")
 	cmdenv.Words(cmd, "by", groupings()...)
 	cmd.AddCommand(budgetsCommand(a), liftCommand(a), pricesCommand(a))
 	return a.AddJSONFlag(cmd)
 }
 
-// groupings returns what can be summed up.
+// groupings returns the values of --by.
 func groupings() []string { return []string{"agent", "model", "day", "tool"} }
 
 func pricesCommand(a *app) *cobra.Command {
 	return a.AddJSONFlag(&cobra.Command{
 		Use:   "prices",
 		Short: "List the built-in price table",
-		Long: `Prints the price table as a file that you can change; its first lines say how to name it in city.toml.
-A running city uses it at once for everything whose cost the agent did not report.`,
+		Long: `Prints the price table as a TOML file that you can edit. Comments in the file explain how to use it in
+city.toml. A running controller then applies it at once to responses without a reported cost.`,
 		Example: "  gc usage prices > prices.toml",
 		Args:    cmdenv.Between(0, 0),
 		RunE: func(*cobra.Command, []string) error {
@@ -72,8 +72,8 @@ A running city uses it at once for everything whose cost the agent did not repor
 	})
 }
 
-// nothing says of what there is none.
-func nothing(by string) string {
+// noUsage returns the message for an empty list.
+func noUsage(by string) string {
 	if by == "tool" {
 		return "no tool use reported yet"
 	}
@@ -84,9 +84,10 @@ func budgetsCommand(a *app) *cobra.Command {
 	return a.AddJSONFlag(&cobra.Command{
 		Use:   "budgets",
 		Short: "Show how much of each budget is used",
-		Long: `Lists each budget of city.toml for each agent, session or city that it applies to: what is used in its
-window, its limit, and what happens when it is used up.`,
-		Args: cmdenv.Between(0, 0),
+		Long: `Lists each budget of city.toml, once for each agent, session or city to which it applies: the amount
+used in its time window, its limit, and what gc does when the limit is reached.`,
+		Example: "  gc usage budgets",
+		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.OnCity(func(c *client.Client) error {
 				list, err := c.Budgets(cmd.Context())
@@ -94,7 +95,7 @@ window, its limit, and what happens when it is used up.`,
 				case err != nil:
 					return err
 				case len(list) == 0 && !a.JSON:
-					a.Messagef("there is no budget; add one to %s: [[usage.budgets]]", client.CityFile)
+					a.Messagef("no budgets; to add one, write [[usage.budgets]] into %s", client.CityFile)
 					return nil
 				}
 				return a.Show(cmdenv.Rows("budgets", list), func(s render.Formatter) string { return s.Budgets(list) })
@@ -108,8 +109,9 @@ func liftCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lift BUDGET",
 		Short: "Reset a budget that is used up",
-		Long: `Past spending no longer counts for that budget: for every agent that has used it up, or for one agent or
-session. What the budget held back continues. gc usage still shows what was spent.`,
+		Long: `Resets a budget: usage until now no longer counts for it. Prompts and agents that it held back
+continue. With --for it resets the budget for one agent or session only. gc usage still shows all
+usage. If there is no such budget, the exit status is 3.`,
 		Example: "  gc usage lift day\n  gc usage lift day --for worker",
 		Args:    cmdenv.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -131,6 +133,7 @@ session. What the budget held back continues. gc usage still shows what was spen
 	return a.AddJSONFlag(cmd)
 }
 
+// budgetNames returns the names of the city's budgets, sorted.
 func budgetNames(ctx context.Context, c *client.Client) ([]string, error) {
 	list, err := c.Budgets(ctx)
 	var names []string

@@ -9,7 +9,7 @@ import (
 	"gascity/internal/cli/cmdenv"
 )
 
-// versionInfo is what gc version --json prints.
+// versionInfo is the output of gc version --json.
 type versionInfo struct {
 	Version string `json:"version"`
 	Go      string `json:"go"`
@@ -17,21 +17,23 @@ type versionInfo struct {
 	Arch    string `json:"arch"`
 }
 
-// versionOf returns the version of this program, built as version.
+// versionOf returns the version of this program with those of Go and the platform.
 func versionOf(version string) versionInfo {
 	return versionInfo{version, goruntime.Version(), goruntime.GOOS, goruntime.GOARCH}
 }
 
-// line returns the version for people.
+// line returns the version in one line for people.
 func (v versionInfo) line() string {
 	return fmt.Sprintf("gc %s (%s, %s/%s)", v.Version, v.Go, v.OS, v.Arch)
 }
 
 func versionCommand(a *app) *cobra.Command {
 	return a.AddJSONFlag(&cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cmdenv.Between(0, 0),
+		Use:     "version",
+		Short:   "Print the version",
+		Long:    `Prints the version of gc, of Go, and the operating system and architecture. It needs no city.`,
+		Example: "  gc version --json",
+		Args:    cmdenv.Between(0, 0),
 		RunE: func(_ *cobra.Command, _ []string) error {
 			v := versionOf(a.Version)
 			if a.JSON {

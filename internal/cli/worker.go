@@ -11,33 +11,33 @@ import (
 	"gascity/internal/cli/cmdenv"
 )
 
-// Workers tries programs that speak for agents.
+// Workers tests worker programs.
 type Workers interface {
-	// WorkerPromises are the names of what a worker promises, in the order of the contract.
+	// WorkerPromises returns the names of the tests for worker programs, in their order.
 	WorkerPromises() []string
-	// CheckWorker tries the promises and reports each result, in that order. An error
-	// means that they could not be tried; a broken promise is none.
+	// CheckWorker runs the tests and reports each result, in that order. A failed test is
+	// a result; an error means that the tests could not be run.
 	CheckWorker(ctx context.Context, o WorkerCheck, report func(CheckResult)) error
 	// WorkerAPI returns the OpenAPI document of the worker API.
 	WorkerAPI() ([]byte, error)
 }
 
-// WorkerCheck says what to try, and with which worker.
+// WorkerCheck holds the options of [Workers.CheckWorker].
 type WorkerCheck struct {
-	Command    func(ctx context.Context) *exec.Cmd // the worker, not started; its environment is added
-	ToolPrompt string                              // a prompt upon which it uses a tool; empty: what concerns tools is left out
-	LongPrompt string                              // a prompt upon which it works until it is interrupted; may be empty
-	Only       []string                            // the promises to try; empty: all
-	Patience   time.Duration                       // how long a promise waits for the worker; zero: 30 s
+	Command    func(ctx context.Context) *exec.Cmd // returns the worker's command, not started; the check adds variables to its environment
+	ToolPrompt string                              // a prompt that makes the worker use a tool; empty: tests of tools are skipped
+	LongPrompt string                              // a prompt that makes the worker work until it is interrupted; may be empty
+	Only       []string                            // the tests to run; empty: all
+	Patience   time.Duration                       // how long a test waits for the worker; zero: 30 s
 }
 
 func workerCommand(a *app) *cobra.Command {
 	return cmdenv.Group("worker", "Test a worker program; print the worker API", `A worker is a program that speaks the worker API: it reports for an agent, accepts its prompts and asks
-before it uses a tool. No controller is needed for these commands.`, workerCheckCommand(a), workerOpenAPICommand(a))
+for permission before it uses a tool. No controller is needed for these commands.`, workerCheckCommand(a), workerOpenAPICommand(a))
 }
 
 func workerOpenAPICommand(a *app) *cobra.Command {
-	return a.AddJSONFlag(&cobra.Command{ // it prints JSON always
+	return a.AddJSONFlag(&cobra.Command{ // the output is JSON with and without --json
 		Use:   "openapi",
 		Short: "Print the worker API as OpenAPI",
 		Long: `Prints the OpenAPI 3.1 document of the worker API. A controller serves the same one at GET /openapi.json
@@ -77,7 +77,7 @@ gc worker check --only prompts,restarted --json -- ./my-worker`,
 		Args: cmdenv.Between(1, maxScriptArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if a.workers == nil {
-				return errors.New("this program was built without the check of workers")
+				return errors.New("this program was built without the tests of workers")
 			}
 			o.Command = func(ctx context.Context) *exec.Cmd {
 				c := exec.CommandContext(ctx, args[0], args[1:]...)
@@ -99,25 +99,26 @@ gc worker check --only prompts,restarted --json -- ./my-worker`,
 			if err := a.workers.CheckWorker(cmd.Context(), o, check.report); err != nil {
 				return err
 			}
-			return check.sum()
+			return check.finish()
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveDefault // programs and files
 		},
 	}
 	flags := cmd.Flags()
-	flags.SetInterspersed(false) // the rest is the worker's
-	flags.BoolVarP(&all, "verbose", "v", false, "show the promises that it keeps too")
-	flags.BoolVarP(&quiet, "quiet", "q", false, "do not show what the worker writes on its standard error")
-	flags.StringVar(&o.ToolPrompt, "tool-prompt", "", "a `prompt` that makes it use a tool; {file} is a path that the tool must make")
-	flags.StringVar(&o.LongPrompt, "long-prompt", "", "a `prompt` that makes it work until it is interrupted")
-	flags.StringSliceVar(&o.Only, "only", nil, "try these `promises` alone")
-	flags.DurationVar(&o.Patience, "patience", 30*time.Second, "how long a promise waits for the worker")
+	flags.SetInterspersed(false) // the remaining arguments are those of the worker
+	flags.BoolVarP(&all, "verbose", "v", false, "also show the tests that pass")
+	flags.BoolVarP(&quiet, "quiet", "q", false, "do not show the worker's standard error")
+	flags.StringVar(&o.ToolPrompt, "tool-prompt", "", "a `prompt` that makes the worker use a tool; {file} is a path that the tool must create")
+	flags.StringVar(&o.LongPrompt, "long-prompt", "", "a `prompt` that makes the worker work until it is interrupted")
+	flags.StringSliceVar(&o.Only, "only", nil, "run only these `tests`")
+	flags.DurationVar(&o.Patience, "patience", 30*time.Second, "how long a test waits for the worker")
 	cmdenv.Words(cmd, "only", known...)
 	return a.AddJSONFlag(cmd)
 }
 
-// program returns where to look for a program that is named by a path.
+// program returns the absolute path for a program that is named by a path; another name is returned
+// unchanged, to be found in PATH.
 func (a *app) program(name string) string {
 	if c := exec.Command(name); c.Path == name { //nolint:noctx // it is not started
 		return a.Path(name)
