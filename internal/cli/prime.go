@@ -11,7 +11,7 @@ import (
 	"gascity/worker"
 )
 
-// primed is what gc prime prints as JSON.
+// primed is the output of gc prime --json.
 type primed struct {
 	Agent    string             `json:"agent"`
 	Mode     worker.ContextMode `json:"mode"`
@@ -19,25 +19,26 @@ type primed struct {
 }
 
 func primeCommand(a *app) *cobra.Command {
-	var word string
+	var modeName string
 	cmd := &cobra.Command{
 		Use:   "prime [AGENT]",
 		Short: "Print an agent's startup context",
-		Long: `Prints the context that the city gives an agent when it starts: its name, its role and rules, its first
-task and, in the modes compact and resume, where its history is. Agents run it themselves; without a
-name it is the agent in whose session it runs ($GC_AGENT). A section that is too long for its mode is
-cut, and says so. After a compaction an agent gets the output of --mode compact. No controller is
-needed.`,
-		Args: cmdenv.Between(0, 1),
+		Long: `Prints the context that gc gives an agent when it starts: its name, its role and rules, its first task
+and, in the modes compact and resume, where its history is. Agents run this command themselves; without
+AGENT it is for the agent in whose session it runs ($GC_AGENT). A section that is too long for its mode
+is shortened, and a note says so. After a compaction an agent gets the output of --mode compact. No
+controller is needed. If there is no such agent, the exit status is 3.`,
+		Example: "  gc prime coder\n  gc prime --mode compact",
+		Args:    cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := strings.Join(args, "")
 			if name == "" {
 				name = a.Getenv("GC_AGENT")
 			}
 			if name == "" {
-				return cmdenv.Usage(cmd, "which agent? GC_AGENT is not set, so name one: gc prime AGENT")
+				return cmdenv.Usage(cmd, "missing AGENT: GC_AGENT is not set; use: gc prime AGENT")
 			}
-			mode, err := agentcontext.Mode(word)
+			mode, err := agentcontext.Mode(modeName)
 			if err != nil {
 				return cmdenv.Usage(cmd, "%v", err)
 			}
@@ -57,6 +58,6 @@ needed.`,
 		},
 		ValidArgsFunction: a.CompleteAgent,
 	}
-	cmd.Flags().StringVar(&word, "mode", string(worker.FullContext), "for a new conversation (full), a compacted one (compact) or one taken up again (resume)")
+	cmd.Flags().StringVar(&modeName, "mode", string(worker.FullContext), "the context for a new conversation (full), after a compaction (compact) or for a resumed conversation (resume)")
 	return a.AddJSONFlag(cmd)
 }

@@ -253,7 +253,7 @@ func (a *app) awaitHolder(ctx context.Context, c *client.Client, err error) (sta
 	}
 }
 
-// refusedConfiguration prints the mistakes because of which a controller refuses the current city.toml,
+// refusedConfiguration prints the mistakes that make a controller refuse the current city.toml,
 // and the consequence. reason is the controller's own reason; empty if it has not refused city.toml.
 // The error sets the exit status; it is nil if there are no mistakes and no reason.
 func (a *app) refusedConfiguration(ctx context.Context, root, reason, consequence string) error {

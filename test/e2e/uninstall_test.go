@@ -61,7 +61,7 @@ func TestUninstall(t *testing.T) {
 					t.Errorf("%s is not as it was: %q, %v", path, got, err)
 				}
 			}
-			if out, code := c.calls("uninstall", "--yes"); code != 0 || !bytes.Contains(out, []byte("there is nothing of")) {
+			if out, code := c.calls("uninstall", "--yes"); code != 0 || !bytes.Contains(out, []byte("nothing to remove: gc has created nothing for")) {
 				t.Errorf("the second time: %d\n%s", code, out)
 			}
 		})

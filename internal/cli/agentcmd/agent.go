@@ -1,5 +1,5 @@
-// Package agentcmd holds the commands that look at one agent and act on it: what it
-// shows, how it is, and whether it is to run.
+// Package agentcmd has the commands on agents: show the screen, the output and the state of
+// an agent, send keys to it, and start or stop it.
 package agentcmd
 
 import (
@@ -11,7 +11,7 @@ import (
 // app is one run of the program.
 type app struct{ *cmdenv.Renderer }
 
-// Commands are explain, peek, logs, interrupt, keys, resume, kill, drain and session.
+// Commands returns the commands explain, peek, logs, interrupt, keys, resume, kill, drain and session.
 func Commands(v *cmdenv.Renderer) []*cobra.Command {
 	a := &app{v}
 	return []*cobra.Command{

@@ -11,11 +11,12 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// currentAgent returns the agent in whose session this program runs, and its instance.
+// currentAgent returns the agent in whose session this program runs, and the public id of its instance.
+// Outside of a session it returns a usage error.
 func (a *app) currentAgent(cmd *cobra.Command) (name, instance string, err error) {
 	name, token := a.Getenv("GC_AGENT"), a.Getenv("GC_INSTANCE_TOKEN")
 	if name == "" || token == "" {
-		return "", "", cmdenv.Usage(cmd, "%s is for agents, within their sessions: GC_AGENT and GC_INSTANCE_TOKEN are not set", cmd.CommandPath())
+		return "", "", cmdenv.Usage(cmd, "%s only works inside the session of an agent: GC_AGENT and GC_INSTANCE_TOKEN are not set", cmd.CommandPath())
 	}
 	return name, session.PublicInstance(token), nil
 }
@@ -24,14 +25,14 @@ func drainCommand(a *app) *cobra.Command {
 	cmd := drainSessionCommand(a)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return cmdenv.Usage(cmd, "too few arguments, want: gc drain AGENT; an agent answers with: gc drain check, gc drain ack")
+			return cmdenv.Usage(cmd, "missing AGENT, as in: gc drain AGENT; inside a session: gc drain check, gc drain ack")
 		}
 		return cmdenv.Between(1, 1)(cmd, args)
 	}
 	cmd.Long += `
 
-"gc drain check" and "gc drain ack" are for agents, within their own sessions. An agent that is called
-check or ack is drained with: gc session drain AGENT`
+"gc drain check" and "gc drain ack" are for agents, inside their own sessions. To drain an agent that is
+named check or ack: gc session drain AGENT`
 	cmd.AddCommand(drainCheckCommand(a), drainAckCommand(a))
 	return cmd
 }
@@ -40,8 +41,9 @@ func drainCheckCommand(a *app) *cobra.Command {
 	return a.AddJSONFlag(&cobra.Command{
 		Use:   "check",
 		Short: "Check whether this agent should finish and stop",
-		Long: `Exit status 0: yes, finish and then run gc drain ack. Exit status 1: no. Exit status 6: the controller
-does not answer; do not stop because of that.`,
+		Long: `For agents, inside their own sessions: reports whether gc drain was called for this agent. Exit status
+0: yes, finish your work and then run gc drain ack. Exit status 1: no. Exit status 6: no controller
+answers; continue to work.`,
 		Example: "  if gc drain check; then save-my-work && gc drain ack; fi",
 		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -55,7 +57,7 @@ does not answer; do not stop because of that.`,
 					return err
 				}
 				if drain.Instance != "" && drain.Instance != instance {
-					drain = client.Drain{} // a successor's
+					drain = client.Drain{} // for another instance, not this one
 				}
 				return a.printDrain(drain)
 			})
@@ -63,6 +65,7 @@ does not answer; do not stop because of that.`,
 	})
 }
 
+// printDrain prints whether this agent must finish. If not, the exit status is [cmdenv.Failed].
 func (a *app) printDrain(drain client.Drain) error {
 	if a.JSON {
 		if err := a.PrintJSON(drain); err != nil {
@@ -71,16 +74,16 @@ func (a *app) printDrain(drain client.Drain) error {
 	}
 	if !drain.Draining {
 		if !a.JSON {
-			a.Messagef("you are not asked to wind down")
+			a.Messagef("this agent is not asked to stop")
 		}
 		return cmdenv.SilentExit(cmdenv.Failed)
 	}
 	if !a.JSON {
 		left := textfmt.In(a.Now(), drain.Deadline)
 		if left != "" {
-			left = "you are ended in " + left
+			left = "gc stops this agent in " + left
 		}
-		a.Messagef("wind down, then run: gc drain ack (%s)", textfmt.OneLine(textfmt.Join(textfmt.FirstOf(drain.Reason, "no reason was given"), left)))
+		a.Messagef("finish your work, then run: gc drain ack (%s)", textfmt.OneLine(textfmt.Join(textfmt.FirstOf(drain.Reason, "no reason was given"), left)))
 	}
 	return nil
 }
@@ -89,10 +92,13 @@ func drainAckCommand(a *app) *cobra.Command {
 	var req client.LifecycleRequest
 	cmd := &cobra.Command{
 		Use:   "ack",
-		Short: "Acknowledge that this agent is done; it is stopped",
-		Args:  cmdenv.Between(0, 0),
+		Short: "Report that this agent has finished; gc stops it",
+		Long: `For agents, inside their own sessions: reports that the agent has finished its work after gc drain. The
+controller then stops the session at once. If the agent was not asked to stop, the exit status is 4.`,
+		Example: "  gc drain ack --reason 'all work is committed'",
+		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.ofMyself(cmd, req, (*client.Client).DrainAck, "acknowledged; the session ends now")
+			return a.onCurrentAgent(cmd, req, (*client.Client).DrainAck, "acknowledged; gc stops this session now")
 		},
 	}
 	cmd.Flags().StringVar(&req.Reason, "reason", "", "what was done, for people: `text`")
@@ -104,18 +110,21 @@ func requestRestartCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "request-restart",
 		Short: "For agents: request a restart after this turn",
-		Long:  `Agents run it within their own session. To restart an agent from outside: gc restart AGENT`,
-		Args:  cmdenv.Between(0, 0),
+		Long: `For agents, inside their own sessions: the controller restarts the agent when its turn has ended. To
+restart an agent from outside: gc restart AGENT`,
+		Example: "  gc session request-restart --reason 'new settings'",
+		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.ofMyself(cmd, req, (*client.Client).RequestRestart, "you are restarted at the end of this turn")
+			return a.onCurrentAgent(cmd, req, (*client.Client).RequestRestart, "gc restarts this agent at the end of this turn")
 		},
 	}
 	cmd.Flags().StringVar(&req.Reason, "reason", "", "why, for people: `text`")
 	return a.AddJSONFlag(cmd)
 }
 
-// ofMyself carries out a verb on this agent, and on this instance only.
-func (a *app) ofMyself(cmd *cobra.Command, req client.LifecycleRequest, verb lifecycleCall, success string) error {
+// onCurrentAgent calls verb for the agent in whose session this program runs, and for this instance
+// only. It prints success if the request was accepted now or before.
+func (a *app) onCurrentAgent(cmd *cobra.Command, req client.LifecycleRequest, verb lifecycleCall, success string) error {
 	name, instance, err := a.currentAgent(cmd)
 	if err != nil {
 		return err
@@ -123,7 +132,7 @@ func (a *app) ofMyself(cmd *cobra.Command, req client.LifecycleRequest, verb lif
 	req.Instance = instance
 	return a.OnTarget(cmd.Context(), name, func(c *client.Client) error {
 		done, err := verb(c, context.WithoutCancel(cmd.Context()), name, req)
-		if err == nil && !done.Changed { // it was said before, which is as good
+		if err == nil && !done.Changed { // the same request was accepted before
 			return a.PrintResult(done, textfmt.FirstOf(done.Detail, success))
 		}
 		return a.PrintDone(done, err, success)

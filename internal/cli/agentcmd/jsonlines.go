@@ -6,13 +6,13 @@ import (
 	"gascity/internal/cli/cmdenv"
 )
 
-// jsonLines prints an agent's output as JSON: one object with all of it, or, if it is followed, one
-// object a line.
+// jsonLines prints an agent's output as JSON: one object with the whole output, or with follow one
+// object for each line.
 type jsonLines struct {
 	base   *cmdenv.Base
 	agent  string
 	follow bool
-	begun  []byte
+	buffer []byte // output that is not printed yet
 }
 
 // logText is a part of an agent's output, as JSON.
@@ -23,13 +23,13 @@ type logText struct {
 
 // Write implements [io.Writer].
 func (l *jsonLines) Write(p []byte) (int, error) {
-	l.begun = append(l.begun, p...)
+	l.buffer = append(l.buffer, p...)
 	for l.follow {
-		line, rest, ended := bytes.Cut(l.begun, []byte("\n"))
+		line, rest, ended := bytes.Cut(l.buffer, []byte("\n"))
 		if !ended {
 			break
 		}
-		l.begun = rest
+		l.buffer = rest
 		if err := l.base.PrintJSONLine(logText{l.agent, string(line)}); err != nil {
 			return 0, err
 		}
@@ -37,13 +37,13 @@ func (l *jsonLines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// finish prints what is left.
+// finish prints the rest of the output.
 func (l *jsonLines) finish() error {
 	switch {
 	case !l.follow:
-		return l.base.PrintJSON(logText{l.agent, string(l.begun)})
-	case len(l.begun) > 0:
-		return l.base.PrintJSONLine(logText{l.agent, string(l.begun)})
+		return l.base.PrintJSON(logText{l.agent, string(l.buffer)})
+	case len(l.buffer) > 0:
+		return l.base.PrintJSONLine(logText{l.agent, string(l.buffer)})
 	}
 	return nil
 }

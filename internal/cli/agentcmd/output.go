@@ -18,10 +18,10 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// maxLines is more than any session keeps, and as much as may be asked for.
+// maxLines is the largest number of lines that is requested. No session keeps as many.
 const maxLines = 1_000_000
 
-// peekIndent is how far the screens of several agents are moved to the right.
+// peekIndent is the indentation, in columns, of the screens of several agents.
 const peekIndent = 2
 
 func peekCommand(a *app) *cobra.Command {
@@ -30,9 +30,9 @@ func peekCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "peek AGENT...",
 		Short: "Show an agent's screen",
-		Long: `Prints the visible screen of an agent, or the last lines that it printed. It works after the agent has
-stopped, too. With several agents, each screen has its agent's name above it. A name may be a pattern
-such as 'web-*'; --all shows every agent that is not suspended.`,
+		Long: `Prints the visible screen of an agent, or with -n its last lines. It also works after the agent has
+stopped. With several agents, each screen is below its agent's name. A name may be a pattern such as
+'web-*'; --all shows every agent that is not suspended. If there is no such agent, the exit status is 3.`,
 		Example: "  gc peek coder\n  gc peek coder -n 200\n  gc peek coder reviewer\n  gc peek --all -n 5",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if of.All {
@@ -63,17 +63,18 @@ such as 'web-*'; --all shows every agent that is not suspended.`,
 		},
 		ValidArgsFunction: a.CompleteAgents,
 	}
-	cmd.Flags().IntVarP(&lines, "lines", "n", 0, "how many `lines`, from the scrollback too (default: the visible screen)")
+	cmd.Flags().IntVarP(&lines, "lines", "n", 0, "print this many last `lines`, including the scrollback (default: the visible screen)")
 	of.AllFlag(cmd)
 	return a.AddJSONFlag(cmd)
 }
 
-// screenList is what gc peek prints with --json for several agents.
+// screenList is the output of gc peek --json for several agents.
 type screenList struct {
 	Screens []client.Output `json:"screens"`
 }
 
-// peekAtEach prints the screens of several agents, each below its agent's name.
+// peekAtEach prints the screens of several agents, each below its agent's name. It prints the error of
+// an agent whose screen cannot be read.
 func (a *app) peekAtEach(ctx context.Context, of cmdenv.Selection, lines int) error {
 	return a.OnCity(func(c *client.Client) error {
 		agents, err := of.Agents(ctx, c)
@@ -91,7 +92,7 @@ func (a *app) peekAtEach(ctx context.Context, of cmdenv.Selection, lines int) er
 		}
 		for i, out := range screens {
 			if out.Session == "" {
-				continue // it failed
+				continue // its error has been printed
 			}
 			fmt.Fprintln(a.Stdout, a.Paint(textfmt.Bold, agents[i].Name))
 			a.PrintScreen(strings.TrimRight(out.Text, "\n"), peekIndent)
@@ -101,7 +102,7 @@ func (a *app) peekAtEach(ctx context.Context, of cmdenv.Selection, lines int) er
 	})
 }
 
-// excerpt says which part of a log is wanted.
+// excerpt holds the flags that select a part of the output.
 type excerpt struct {
 	since, until string
 	turn         int
@@ -114,9 +115,9 @@ func logsCommand(a *app) *cobra.Command {
 		Use:   "logs AGENT",
 		Short: "Print an agent's output",
 		Long: `Prints the recorded output of an agent, also of its previous runs as far as it is kept. Control
-sequences are removed, which suits programs that print line by line. For a full-screen program use
-gc peek, or --raw for every byte. A turn begins when the agent accepts a prompt or becomes busy, and
-ends when the agent reports it; without such a report it ends with the next prompt.`,
+sequences are removed; this is readable for programs that print line by line. For a full-screen program
+use gc peek, or --raw for the unchanged bytes. A turn begins when the agent accepts a prompt or becomes
+busy, and ends when the agent reports its end; without such a report it ends with the next prompt.`,
 		Example: "  gc logs worker --since 5m --follow\n  gc logs worker --turn 1",
 		Args:    cmdenv.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -125,7 +126,7 @@ ends when the agent reports it; without such a report it ends with the next prom
 				return err
 			}
 			if x.raw && !a.JSON && a.IsTerminal(a.Stdout) {
-				return cmdenv.Usage(cmd, "--raw has control sequences of the agent, which would act on this terminal: write it to a file with gc logs %s --raw > FILE", args[0])
+				return cmdenv.Usage(cmd, "--raw would send control sequences of the agent to this terminal; write the output to a file: gc logs %s --raw > FILE", args[0])
 			}
 			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
 				if x.turn > 0 {
@@ -148,21 +149,22 @@ ends when the agent reports it; without such a report it ends with the next prom
 		ValidArgsFunction: a.CompleteAgent,
 	}
 	cmd.Flags().BoolVarP(&x.follow, "follow", "f", false, "also print new output")
-	cmd.Flags().StringVar(&x.since, "since", "", "only what is newer than `time`: a duration such as 5m, or a date and time")
-	cmd.Flags().StringVar(&x.until, "until", "", "only what is older than `time`")
-	cmd.Flags().IntVar(&x.turn, "turn", 0, "only the `n`th turn from the end; 1 is the last")
+	cmd.Flags().StringVar(&x.since, "since", "", "only output after this `time`: a duration such as 5m, or a date and time")
+	cmd.Flags().StringVar(&x.until, "until", "", "only output before this `time`")
+	cmd.Flags().IntVar(&x.turn, "turn", 0, "only turn `N`, counted from the end; 1 is the last turn")
 	cmd.Flags().BoolVar(&x.raw, "raw", false, "do not remove control sequences")
 	return a.AddJSONFlag(cmd)
 }
 
+// logQuery returns the query for the flags.
 func (a *app) logQuery(cmd *cobra.Command, x excerpt) (client.LogQuery, error) {
 	switch timed := x.since != "" || x.until != ""; {
 	case cmd.Flags().Changed("turn") && x.turn < 1:
-		return client.LogQuery{}, cmdenv.Usage(cmd, "--turn counts from 1, the last: %d", x.turn)
+		return client.LogQuery{}, cmdenv.Usage(cmd, "--turn must be 1 (the last turn) or more: %d", x.turn)
 	case x.turn > 0 && timed:
-		return client.LogQuery{}, cmdenv.Usage(cmd, "--turn is a time of its own: leave out --since and --until")
+		return client.LogQuery{}, cmdenv.Usage(cmd, "--turn cannot be used with --since or --until")
 	case x.follow && (x.until != "" || x.turn > 1):
-		return client.LogQuery{}, cmdenv.Usage(cmd, "what is over cannot be followed: leave out --follow")
+		return client.LogQuery{}, cmdenv.Usage(cmd, "--follow cannot be used with --until or an earlier turn")
 	}
 	since, err := a.ParseTime("--since", x.since)
 	if err != nil {
@@ -172,6 +174,7 @@ func (a *app) logQuery(cmd *cobra.Command, x excerpt) (client.LogQuery, error) {
 	return client.LogQuery{Since: since, Until: until, Follow: x.follow}, err
 }
 
+// logs prints the output that a query selects; with raw unchanged, else without control sequences.
 func (a *app) logs(ctx context.Context, c *client.Client, name string, q client.LogQuery, raw bool) error {
 	body, err := c.Logs(ctx, name, q)
 	if err != nil {
@@ -193,11 +196,11 @@ func (a *app) logs(ctx context.Context, c *client.Client, name string, q client.
 	}
 	switch {
 	case ctx.Err() != nil && q.Follow:
-		return nil // to interrupt it is how following ends
+		return nil // Ctrl-C is the normal end of --follow
 	case errors.Is(err, os.ErrClosed):
 		return nil
 	case err != nil:
-		return fmt.Errorf("the log of %s broke off: %w", name, err)
+		return fmt.Errorf("reading the log of %s failed before its end: %w", name, err)
 	}
 	return nil
 }

@@ -16,16 +16,19 @@ import (
 
 func sessionCommand(a *app) *cobra.Command {
 	return cmdenv.Group("session", "Manage sessions: list, show, wake, sleep, reset and more",
-		`A session is what an agent runs in. Every command that takes the name of an agent takes the name of its
-session too.`,
-		append([]*cobra.Command{sessionListCommand(a), sessionShowCommand(a), killCommand(a), requestRestartCommand(a)}, lifeCommands(a)...)...)
+		`A session is the place on a runtime provider in which an agent runs, such as a terminal or a pod. Every
+command that accepts the name of an agent also accepts the name of its session.`,
+		append([]*cobra.Command{sessionListCommand(a), sessionShowCommand(a), killCommand(a), requestRestartCommand(a)}, lifecycleCommands(a)...)...)
 }
 
 func sessionListCommand(a *app) *cobra.Command {
 	return a.AddJSONFlag(&cobra.Command{
 		Use:   "list",
 		Short: "List sessions with runtime provider and instance",
-		Args:  cmdenv.Between(0, 0),
+		Long: `Lists each session with its agent, its runtime provider, its state, its process and the id of its
+instance. For what the agents do: gc status`,
+		Example: "  gc session list",
+		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.OnCity(func(c *client.Client) error {
 				status, err := c.Status(cmd.Context())
@@ -47,7 +50,7 @@ func sessionShowCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "show AGENT",
 		Short:   "Show the details of a session",
-		Long:    "Shows the state of a session, its processes and its last screen. gc explain AGENT says why it is so.",
+		Long:    "Shows the state of a session, its processes and its last screen. For the reasons: gc explain AGENT",
 		Example: "  gc session show coder",
 		Args:    cmdenv.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -70,15 +73,16 @@ func sessionShowCommand(a *app) *cobra.Command {
 	return a.AddJSONFlag(cmd)
 }
 
-// killCommand is "gc kill" and "gc session kill".
+// killCommand returns the command for "gc kill" and "gc session kill".
 func killCommand(a *app) *cobra.Command {
 	var req client.LifecycleRequest
 	cmd := &cobra.Command{
 		Use:   "kill AGENT...",
 		Short: "Kill an agent's processes; gc starts it again",
-		Long: `Kills every process of the agent at once. The controller then starts it again, unless it is stopped
-or asleep. To keep an agent stopped: gc stop AGENT. While the city's database cannot be written the
-controller could not start it again, so nothing is killed then without --force.`,
+		Long: `Kills every process of the agent at once; use it if the agent does not react. The controller then
+starts the agent again, unless it is stopped or asleep. To keep an agent stopped: gc stop AGENT. While
+the city's database cannot be written, the controller cannot start the agent again; then gc kill needs
+--force.`,
 		Example: "  gc kill coder",
 		Args:    cmdenv.Between(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -88,7 +92,7 @@ controller could not start it again, so nothing is killed then without --force.`
 				})
 			}
 			if req.Instance != "" {
-				return cmdenv.Usage(cmd, "--instance goes with one agent")
+				return cmdenv.Usage(cmd, "--instance needs exactly one agent")
 			}
 			return a.killEach(cmd.Context(), args, req)
 		},
@@ -99,6 +103,7 @@ controller could not start it again, so nothing is killed then without --force.`
 	return a.AddJSONFlag(cmd)
 }
 
+// kill kills one agent.
 func (a *app) kill(ctx context.Context, c *client.Client, name string, req client.LifecycleRequest) error {
 	result, err := c.Kill(ctx, name, req)
 	if err != nil {
@@ -141,7 +146,7 @@ func (a *app) killEach(ctx context.Context, names []string, req client.Lifecycle
 	})
 }
 
-// warnOfKill says that nothing comes after what was killed, as long as that is so.
+// warnOfKill prints a warning if the controller cannot start the killed agents again for now.
 func (a *app) warnOfKill(ctx context.Context, c *client.Client, name string) error {
 	status, err := c.Status(ctx)
 	if err == nil && status.Controller.Degraded != "" {
@@ -150,7 +155,7 @@ func (a *app) warnOfKill(ctx context.Context, c *client.Client, name string) err
 	return err
 }
 
-// printKill prints for people what a kill came to. What was not killed is an error.
+// printKill prints the result of a kill for people. If processes survived, the exit status is [cmdenv.Failed].
 func (a *app) printKill(name string, r client.StopResult) error {
 	if why := render.NotEnded(r); why != "" {
 		a.Messagef("gc: %s was not killed: %s", name, why)

@@ -12,8 +12,8 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// onEach runs a verb on the agents that the names select, all at the same time, and prints the
-// outcomes.
+// onEach calls verb concurrently for the agents that the names select, and prints the outcome and the
+// message that verb returns.
 func (a *app) onEach(ctx context.Context, names []string, verb func(c *client.Client, agent client.Agent) (cmdenv.Outcome, string, error)) error {
 	return a.OnCity(func(c *client.Client) error {
 		of := cmdenv.Selection{Names: names}
@@ -37,25 +37,26 @@ func (a *app) onEach(ctx context.Context, names []string, verb func(c *client.Cl
 	})
 }
 
-// Stop stops agents, which stay stopped until somebody starts them, and waits for it.
+// Stop stops agents and waits until they have stopped, at most for timeout. They stay stopped until they
+// are started by a command.
 func Stop(parent context.Context, v *cmdenv.Renderer, names []string, timeout time.Duration) error {
 	a := &app{v}
 	ctx, cancel := context.WithTimeout(parent, timeout)
 	defer cancel()
 	return a.onEach(ctx, names, func(c *client.Client, agent client.Agent) (out cmdenv.Outcome, words string, err error) {
 		if agent.State == client.StateSuspended {
-			return cmdenv.Outcome{State: agent.State}, agent.Name + " is stopped already; to start it: gc start " + agent.Name, nil
+			return cmdenv.Outcome{State: agent.State}, agent.Name + " is already stopped; to start it: gc start " + agent.Name, nil
 		}
 		if _, err := c.Suspend(ctx, agent.Name, client.LifecycleRequest{}); err != nil {
 			return out, "", err
 		}
-		is, err := a.awaitOutcome(ctx, c, agent, lifecycleVerb{reached: rests})
+		is, err := a.awaitOutcome(ctx, c, agent, lifecycleVerb{reached: stopped})
 		return cmdenv.Outcome{Changed: true, State: is.State}, agent.Name + " is stopped; to start it again: gc start " + agent.Name, err
 	})
 }
 
-// Start starts agents, whatever keeps them from running: they were stopped, are asleep, or have
-// failed. It waits until they run; without a timeout only until the controller has accepted that.
+// Start starts agents that are stopped, suspended or asleep, or have failed. It waits until they run, at
+// most for timeout. With a zero timeout it returns when the controller has accepted the requests.
 func Start(ctx context.Context, v *cmdenv.Renderer, names []string, timeout time.Duration) error {
 	a := &app{v}
 	noWait := timeout == 0
@@ -74,7 +75,7 @@ func Start(ctx context.Context, v *cmdenv.Renderer, names []string, timeout time
 			return out, agent.Name + " is being started", nil
 		case !done.Changed && agent.State == client.StateRunning:
 			out.State = agent.State
-			return out, agent.Name + " runs already", nil
+			return out, agent.Name + " is already running", nil
 		case noWait:
 			return out, agent.Name + ": " + textfmt.FirstOf(done.Detail, "nothing to do"), nil
 		}
@@ -84,6 +85,7 @@ func Start(ctx context.Context, v *cmdenv.Renderer, names []string, timeout time
 	})
 }
 
+// startAgent sends the request that starts an agent in its state; none if it is running or starting.
 func startAgent(ctx context.Context, c *client.Client, agent client.Agent) (client.Done, error) {
 	switch agent.State {
 	case client.StateFailed, client.StateQuarantined, client.StateLost:
@@ -93,7 +95,7 @@ func startAgent(ctx context.Context, c *client.Client, agent client.Agent) (clie
 	case client.StateSuspended:
 		return c.Resume(ctx, agent.Name, client.LifecycleRequest{})
 	case client.StateUnknown:
-		return client.Done{}, fmt.Errorf("%w: it is unknown whether %s runs: %s", client.ErrRefused, agent.Name, textfmt.FirstOf(agent.Reason, "its runtime provider does not answer"))
+		return client.Done{}, fmt.Errorf("%w: gc does not know whether %s runs: %s", client.ErrRefused, agent.Name, textfmt.FirstOf(agent.Reason, "its runtime provider does not answer"))
 	}
 	if agent.Desired == client.StateSuspended {
 		return c.Resume(ctx, agent.Name, client.LifecycleRequest{})

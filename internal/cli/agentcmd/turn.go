@@ -9,16 +9,15 @@ import (
 	"gascity/runtime"
 )
 
-// turn is a stretch of time in which an agent worked. It begins when the agent
-// takes a prompt or becomes busy, and ends when it says that no turn is in progress
-// any more, or ends itself. Of an agent that does not report what it does, a turn
-// lasts until the next prompt.
+// turn is a period in which an agent worked. It begins when the agent accepts a
+// prompt or becomes busy. It ends when the agent reports that no turn is in progress,
+// or exits. If an agent does not report its activity, a turn ends with the next prompt.
 type turn struct {
-	begin, end time.Time // end is zero while it goes on
-	busy       bool      // it was seen at work: a prompt that comes meanwhile belongs to it
+	begin, end time.Time // end is zero while the turn is in progress
+	busy       bool      // the agent reported busy; a later prompt then belongs to this turn
 }
 
-// turns finds the turns in the events of one session, the oldest first.
+// turns returns the turns in the events of one session, oldest first.
 func turns(events []client.Event) []turn {
 	var found []turn
 	for _, e := range events {
@@ -27,7 +26,7 @@ func turns(events []client.Event) []turn {
 			last = &found[len(found)-1]
 		}
 		open := last.end.IsZero()
-		switch begins, busy, ends := edge(e, last.busy); {
+		switch begins, busy, ends := classify(e, last.busy); {
 		case busy && open:
 			last.busy = true
 		case begins && open && last.busy:
@@ -43,8 +42,9 @@ func turns(events []client.Event) []turn {
 	return found
 }
 
-// edge says what an event means for the turn of an agent.
-func edge(e client.Event, wasBusy bool) (begins, busy, ends bool) {
+// classify reports whether an event begins a turn, shows that the agent is busy, or ends a turn. wasBusy is
+// whether the agent was busy in the current turn.
+func classify(e client.Event, wasBusy bool) (begins, busy, ends bool) {
 	switch event.Kind(e.Kind) {
 	case event.PromptSubmitted:
 		return true, false, false
@@ -56,7 +56,7 @@ func edge(e client.Event, wasBusy bool) (begins, busy, ends bool) {
 			return false, true, false
 		case runtime.ActivityIdle, runtime.ActivityBackground, runtime.ActivityLimited:
 			return false, false, true
-		case runtime.ActivityReady: // it proves nothing of an agent that reports no more than that
+		case runtime.ActivityReady: // an agent that never reports busy may report ready during a turn
 			return false, false, wasBusy
 		case runtime.ActivityUnknown, runtime.ActivityWaiting:
 		}
@@ -65,14 +65,15 @@ func edge(e client.Event, wasBusy bool) (begins, busy, ends bool) {
 	return false, false, false
 }
 
-// nthTurn returns the nth turn from the end; one is the last.
+// nthTurn returns the nth turn from the end; 1 is the last. If there is none, the error matches
+// [client.ErrNotFound].
 func nthTurn(name string, events []client.Event, n int) (turn, error) {
 	found := turns(events)
 	switch {
 	case len(found) == 0:
-		return turn{}, fmt.Errorf("%w: no turn of %s is remembered", client.ErrNotFound, name)
+		return turn{}, fmt.Errorf("%w: no turn of %s is recorded", client.ErrNotFound, name)
 	case n > len(found):
-		return turn{}, fmt.Errorf("%w: no more than %d turns of %s are remembered", client.ErrNotFound, len(found), name)
+		return turn{}, fmt.Errorf("%w: only %d turns of %s are recorded", client.ErrNotFound, len(found), name)
 	}
 	return found[len(found)-n], nil
 }

@@ -20,8 +20,8 @@ const (
 	fileMode   = 0o644
 )
 
-// commands returns the visible commands below cmd that do something, in the
-// order of the help.
+// commands returns the visible commands below cmd, without groups, in the order
+// of the help.
 func commands(cmd *cobra.Command) []*cobra.Command {
 	var all []*cobra.Command
 	for _, sub := range cmd.Commands() {
@@ -36,11 +36,11 @@ func commands(cmd *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// Reference returns docs/reference/cli.md.
+// Reference returns the content of docs/reference/cli.md.
 func Reference(root *cobra.Command) string {
 	var out strings.Builder
-	out.WriteString("# Commands\n\nMade from the commands by `make gen`; do not edit.\n\n")
-	fmt.Fprintf(&out, "%s\n\nEvery command takes `--city DIR`. Data goes to standard output, everything else to standard error.\n", root.Long)
+	out.WriteString("# Commands\n\nGenerated from the commands by `make gen`; do not edit.\n\n")
+	fmt.Fprintf(&out, "%s\n\nEvery command accepts `--city DIRECTORY`. Data goes to standard output, messages to standard error.\n", root.Long)
 	out.WriteString("With `--json` the data and errors are JSON objects: see [JSON output](json.md).\n\n")
 	for _, group := range root.Groups() {
 		fmt.Fprintf(&out, "## %s\n\n", strings.TrimSuffix(group.Title, ":"))
@@ -61,6 +61,7 @@ func Reference(root *cobra.Command) string {
 	return strings.TrimRight(out.String(), "\n") + "\n"
 }
 
+// section writes the section of one command.
 func section(out *strings.Builder, cmd *cobra.Command) {
 	fmt.Fprintf(out, "### %s\n\n%s.\n\n    %s\n\n", cmd.CommandPath(), cmd.Short, cmd.UseLine())
 	if cmd.Long != "" {
@@ -79,7 +80,7 @@ func section(out *strings.Builder, cmd *cobra.Command) {
 	}
 }
 
-// flagRows returns each flag of a command as it is written, and its meaning.
+// flagRows returns the name and the description of each flag of a command.
 func flagRows(cmd *cobra.Command) [][2]string {
 	var rows [][2]string
 	cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
@@ -102,22 +103,22 @@ func flagRows(cmd *cobra.Command) [][2]string {
 	return rows
 }
 
-// Write writes gc.1 and a page for each command into dir.
+// Write writes manual pages into dir: gc.1 and one page for each command.
 func Write(root *cobra.Command, dir, version string) error {
 	if err := os.MkdirAll(dir, folderMode); err != nil {
-		return fmt.Errorf("cannot make the folder for manual pages: %w", err)
+		return fmt.Errorf("cannot create the directory for manual pages: %w", err)
 	}
 	for _, cmd := range append([]*cobra.Command{root}, commands(root)...) {
 		name := strings.ReplaceAll(cmd.CommandPath(), " ", "-")
-		if err := os.WriteFile(filepath.Join(dir, name+".1"), []byte(sheet(cmd, name, version)), fileMode); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name+".1"), []byte(manualPage(cmd, name, version)), fileMode); err != nil {
 			return fmt.Errorf("cannot write a manual page: %w", err)
 		}
 	}
 	return nil
 }
 
-// sheet writes one page in the man macros.
-func sheet(cmd *cobra.Command, name, version string) string {
+// manualPage returns the manual page of one command, in roff with man macros.
+func manualPage(cmd *cobra.Command, name, version string) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, ".TH %s 1 \"\" \"gc %s\" \"Gas City\"\n", strings.ToUpper(roff(name)), roff(version))
 	fmt.Fprintf(&out, ".SH NAME\n%s \\- %s\n.SH SYNOPSIS\n%s\n", roff(name), roff(cmd.Short), roff(cmd.UseLine()))
@@ -144,8 +145,8 @@ func sheet(cmd *cobra.Command, name, version string) string {
 	return out.String()
 }
 
-// roff escapes text: backslashes, hyphens that must stay hyphens, and lines
-// that would begin a request.
+// roff escapes text for roff: backslashes, hyphens, and a dot or an apostrophe at
+// the beginning of a line. An empty line becomes a new paragraph.
 func roff(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(s)
 	lines := strings.Split(s, "\n")

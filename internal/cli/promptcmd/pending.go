@@ -17,9 +17,11 @@ func pendingCommand(a *app) *cobra.Command {
 	return flags.On(a.AddJSONFlag(&cobra.Command{
 		Use:   "pending [AGENT]",
 		Short: "List questions that agents ask you",
-		Long: `Shows each question or approval that blocks an agent, with its exact text, its options, and what
-happens without an answer. Answer with: gc respond ID OPTION`,
-		Args: cmdenv.Between(0, 1),
+		Long: `Shows each question or approval that blocks an agent, with its exact text, its options, and what happens
+without an answer. With AGENT it shows the questions of that agent only. Without questions it prints a
+message and the exit status is 0. Answer with: gc respond ID OPTION`,
+		Example: "  gc pending\n  gc pending coder\n  gc pending --watch",
+		Args:    cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.OnTargetIfAny(cmd.Context(), args, func(c *client.Client) error {
 				list := cmdenv.List[client.Pending]{
@@ -37,7 +39,7 @@ happens without an answer. Answer with: gc respond ID OPTION`,
 	}))
 }
 
-// questions completes the ids of open questions.
+// questions returns the ids of open questions, each with a tab and its text.
 func questions(ctx context.Context, c *client.Client) ([]string, error) {
 	list, err := c.Pending(ctx, "", client.OnlyOpen)
 	var ids []string
@@ -52,8 +54,9 @@ func respondCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "respond ID OPTION",
 		Short: "Answer an agent's question",
-		Long: `Answers with the number or the label of an option, or with words: --text. A question can be answered
-once: if it was answered elsewhere meanwhile, or its agent has stopped, the answer is refused.`,
+		Long: `Answers a question with the number or the label of an option, or with a text: --text. To list the
+questions: gc pending. A question can be answered only once: if it has been answered elsewhere, or its
+agent has stopped, the answer is refused with exit status 4.`,
 		Example: "  gc respond ID 1\n  gc respond ID 'Yes, this time'\n  gc respond ID --text 'use the other branch'",
 		Args:    cmdenv.Between(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -74,7 +77,7 @@ once: if it was answered elsewhere meanwhile, or its agent has stopped, the answ
 		},
 		ValidArgsFunction: a.completeAnswer,
 	}
-	cmd.Flags().StringVar(&words, "text", "", "answer with `words`")
+	cmd.Flags().StringVar(&words, "text", "", "answer with this `text`")
 	return a.AddJSONFlag(cmd)
 }
 
@@ -92,9 +95,9 @@ func (a *app) printAnswer(p client.Pending) error {
 		}
 		return nil
 	case client.PendingOpen:
-		return fmt.Errorf("%w: the answer was sent, but %s still asks; look with: gc peek %s", client.ErrTimeout, p.Agent, p.Agent)
+		return fmt.Errorf("%w: the answer was sent, but %s still shows the question; check with: gc peek %s", client.ErrTimeout, p.Agent, p.Agent)
 	}
-	return fmt.Errorf("%w: the question of %s is %s meanwhile", client.ErrRefused, p.Agent, p.State)
+	return fmt.Errorf("%w: the question of %s has changed to %s", client.ErrRefused, p.Agent, p.State)
 }
 
 // completeAnswer completes the id, then the options of that question.

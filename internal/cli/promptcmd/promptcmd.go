@@ -1,5 +1,5 @@
-// Package promptcmd holds the commands by which people talk with agents: prompts and
-// their delivery status, the questions that agents ask, and waits.
+// Package promptcmd has the commands for prompts and their delivery status, for the
+// questions that agents ask, and for waits.
 package promptcmd
 
 import (
@@ -11,13 +11,13 @@ import (
 // app is one run of the program.
 type app struct{ *cmdenv.Renderer }
 
-// Commands returns those about prompts and waits: send, queue, receipt, wait.
+// Commands returns the commands for prompts and waits: send, queue, receipt, wait.
 func Commands(v *cmdenv.Renderer) []*cobra.Command {
 	a := &app{v}
 	return []*cobra.Command{sendCommand(a), queueCommand(a), receiptCommand(a), waitCommand(a)}
 }
 
-// Questions returns the commands about what agents ask: pending, respond.
+// Questions returns the commands for questions of agents: pending, respond.
 func Questions(v *cmdenv.Renderer) []*cobra.Command {
 	a := &app{v}
 	return []*cobra.Command{pendingCommand(a), respondCommand(a)}

@@ -15,12 +15,15 @@ import (
 	"gascity/internal/textfmt"
 )
 
+// queueCommand returns "gc queue", which lists prompts and has subcommands.
 func queueCommand(a *app) *cobra.Command {
 	cmd := queueListCommand(a, "queue [AGENT]")
 	cmd.Long = `Lists the prompts that wait or are being delivered, in the order of delivery, with the reason why each
-one waits.`
+one waits. With AGENT it lists the prompts of that agent only.`
 	cmd.Example = "  gc queue worker\n  gc queue edit ID --text 'another one'\n  gc queue cancel ID\n  gc queue retry ID"
-	cmd.AddCommand(queueListCommand(a, "list [AGENT]"), queueEditCommand(a), queueCancelCommand(a), queueRetryCommand(a))
+	list := queueListCommand(a, "list [AGENT]")
+	list.Short, list.Long, list.Example = "List queued prompts", `The same as gc queue without a subcommand.`, "  gc queue list coder --all"
+	cmd.AddCommand(list, queueEditCommand(a), queueCancelCommand(a), queueRetryCommand(a))
 	return cmd
 }
 
@@ -53,6 +56,7 @@ func queueEditCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "edit ID",
 		Short:   "Edit a queued prompt",
+		Long:    `Changes the text, the priority or the expiry of a prompt that is still queued. Later it is refused.`,
 		Example: "  gc queue edit ID --text 'do it tomorrow' --priority urgent",
 		Args:    cmdenv.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -66,7 +70,7 @@ func queueEditCommand(a *app) *cobra.Command {
 			}
 			if cmd.Flags().Changed("ttl") {
 				if ttl <= 0 {
-					return cmdenv.Usage(cmd, "--ttl has to be more than zero; to withdraw the prompt: gc queue cancel %s", args[0])
+					return cmdenv.Usage(cmd, "--ttl must be more than zero; to cancel the prompt: gc queue cancel %s", args[0])
 				}
 				req.TTL = &ttl
 			}
@@ -87,8 +91,8 @@ func queueEditCommand(a *app) *cobra.Command {
 		ValidArgsFunction: a.Candidates(1, receipts(client.OnlyOpen)),
 	}
 	cmd.Flags().StringVar(&words, "text", "", "the new `text`, \"-\" for standard input")
-	cmd.Flags().StringVar(&priority, "priority", "", "system, urgent or normal: the `rank` in the queue")
-	cmd.Flags().DurationVar(&ttl, "ttl", 0, "give up if it is not delivered within this time from now")
+	cmd.Flags().StringVar(&priority, "priority", "", "the `priority` in the queue: system, urgent or normal")
+	cmd.Flags().DurationVar(&ttl, "ttl", 0, "give up if the prompt is not delivered within this time from now")
 	cmdenv.Words(cmd, "priority", "system", "urgent", "normal")
 	return a.AddJSONFlag(cmd)
 }
@@ -97,10 +101,10 @@ func queueCancelCommand(a *app) *cobra.Command {
 	return a.AddJSONFlag(&cobra.Command{
 		Use:   "cancel ID...",
 		Short: "Cancel prompts that the agent has not accepted",
-		Long: `Cancels prompts that wait or are being delivered. A delivery is stopped and its text removed from the
-agent's input box. If gc cannot prove that it was removed, the prompt ends as unconfirmed: the agent may
-have got it. A prompt that the agent has accepted cannot be cancelled; to end its turn:
-gc interrupt AGENT`,
+		Long: `Cancels prompts that wait or are being delivered. If a prompt is being delivered, gc stops the delivery
+and removes the text from the agent's input box. If gc cannot prove that the text was removed, the
+prompt gets the status unconfirmed: the agent may have got it. A prompt that the agent has accepted
+cannot be cancelled; to end the agent's turn: gc interrupt AGENT`,
 		Example: "  gc queue cancel ID",
 		Args:    cmdenv.Between(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -116,7 +120,7 @@ gc interrupt AGENT`,
 					if r.State == client.ReceiptCancelled {
 						a.Messagef("cancelled the prompt %s", id)
 					} else {
-						a.Messagef("the prompt %s ended as %s%s", id, r.State, render.Because(r.Reason))
+						a.Messagef("the prompt %s was not cancelled: it is %s%s", id, r.State, render.Because(r.Reason))
 					}
 					return nil
 				}))
@@ -135,9 +139,9 @@ func queueRetryCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retry ID",
 		Short: "Send a prompt again that was not delivered",
-		Long: `Queues the text of a prompt that is dead, expired or cancelled as a new prompt with its own ID; the new
-one names the old one. If the agent may have got the prompt (unconfirmed, submitted) it may arrive
-twice: look with gc peek first, then use --force.`,
+		Long: `Queues the text of a prompt that is dead, expired or cancelled again, as a new prompt with its own ID.
+The new receipt names the old prompt. If the agent may have got the prompt (unconfirmed, submitted),
+the text may arrive twice: check with gc peek first, then use --force.`,
 		Example: "  gc queue retry ID\n  gc queue retry ID --force",
 		Args:    cmdenv.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -149,12 +153,12 @@ twice: look with gc peek first, then use --force.`,
 		},
 		ValidArgsFunction: a.Candidates(1, receipts(client.WithEnded)),
 	}
-	cmd.Flags().BoolVar(&req.AllowChanges, "allow-changes", false, "send it also if the agent's input box changes it")
-	cmd.Flags().BoolVar(&req.Force, "force", false, "also if the agent may have got it: it may arrive twice")
+	cmd.Flags().BoolVar(&req.AllowChanges, "allow-changes", false, "send the text even if the agent's input box changes it")
+	cmd.Flags().BoolVar(&req.Force, "force", false, "even if the agent may have got the prompt; it may arrive twice")
 	return a.AddJSONFlag(cmd)
 }
 
-// printChange says what a verb on a receipt did.
+// printChange prints the result of a command on one receipt.
 func (a *app) printChange(r client.Receipt, err error, success string) error {
 	if err != nil {
 		return err
@@ -166,7 +170,7 @@ func (a *app) printChange(r client.Receipt, err error, success string) error {
 	return nil
 }
 
-// receipts completes the ids of prompts.
+// receipts returns a function that returns the ids of prompts, each with a tab, the agent and the text.
 func receipts(which client.Which) func(context.Context, *client.Client) ([]string, error) {
 	return func(ctx context.Context, c *client.Client) ([]string, error) {
 		list, err := c.Queue(ctx, "", which)
@@ -178,7 +182,8 @@ func receipts(which client.Which) func(context.Context, *client.Client) ([]strin
 	}
 }
 
-// onReceipt runs a verb on the receipt that an argument names.
+// onReceipt calls verb with a client; id names the receipt on which verb acts. A "not found" error gets
+// suggestions.
 func (a *app) onReceipt(ctx context.Context, id string, verb func(*client.Client) error) error {
 	return a.OnID(ctx, id, receipts(client.WithEnded), verb)
 }
@@ -189,15 +194,17 @@ func receiptCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "receipt ID",
 		Short: "Show a prompt's delivery status",
-		Long: `Shows the delivery status of a prompt with every step. With --wait it waits until the prompt is
-submitted or consumed, and the exit status is that of gc send; without, it is 0 for any status.`,
-		Args: cmdenv.Between(1, 1),
+		Long: `Shows the delivery status of a prompt with every step. ID is the one that gc send and gc queue print.
+With --wait it waits until the prompt is submitted (accepted by the agent) or consumed (processed), and
+the exit status is that of gc send. Without --wait the exit status is 0 for any delivery status.`,
+		Example: "  gc receipt ID\n  gc receipt ID --wait consumed --timeout 10m",
+		Args:    cmdenv.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := until.check(cmd); err != nil {
 				return err
 			}
 			if until.state == "" && until.timeout > 0 {
-				return cmdenv.Usage(cmd, "--timeout goes with --wait")
+				return cmdenv.Usage(cmd, "--timeout is only allowed with --wait")
 			}
 			return a.onReceipt(cmd.Context(), args[0], func(c *client.Client) error {
 				r, err := c.Receipt(cmd.Context(), args[0], "")
@@ -205,7 +212,7 @@ submitted or consumed, and the exit status is that of gc send; without, it is 0 
 				case err != nil:
 					return err
 				case until.state != "":
-					return a.pursue(cmd.Context(), c, r, until)
+					return a.finishReceipt(cmd.Context(), c, r, until)
 				}
 				return a.Show(r, func(s render.Formatter) string { s.Verbose = verbose; return s.Receipt(r) })
 			})
@@ -214,7 +221,7 @@ submitted or consumed, and the exit status is that of gc send; without, it is 0 
 	}
 	cmd.Flags().StringVar(&until.state, "wait", "", "wait until the prompt is in this `state`: submitted or consumed")
 	cmd.Flags().DurationVar(&until.timeout, "timeout", 0, "how long to wait (default: 5m)")
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also show the signals by which gc knows the status")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also show the signals on which the status is based")
 	cmdenv.Words(cmd, "wait", client.ReceiptSubmitted, client.ReceiptConsumed)
 	return a.AddJSONFlag(cmd)
 }

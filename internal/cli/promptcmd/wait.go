@@ -16,8 +16,7 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// What can be waited for: states of the agent that is named, and conditions with
-// an argument.
+// The conditions: states of an agent, and conditions with an argument (KIND=ARGUMENT).
 var (
 	agentConditions = []string{client.WaitIdle, client.WaitBusy, client.WaitWaiting, client.WaitRunning, client.WaitStopped}
 	otherConditions = []string{client.WaitReceipt, client.WaitPending, client.WaitTime, client.WaitCommand}
@@ -37,13 +36,13 @@ func waitCommand(a *app) *cobra.Command {
 		Use:   "wait [AGENT] --for CONDITION",
 		Short: "Wait for a condition",
 		Long: `Waits until the agent is idle, busy, waiting (for a person), running or stopped. Without an agent it
-waits for the end of a prompt (receipt=ID) or a question (pending=ID), for a time (time=18:00,
-time=10m), or until a shell command succeeds, which the controller repeats: "command=test -e done", or
-any condition that contains a blank. Exit status: 0 the condition is met, 5 timed out, 1 it can no
-longer be met.
+waits until a prompt is finished (receipt=ID), a question is closed (pending=ID), a time has come
+(time=18:00, time=10m), or a shell command succeeds ("command=test -e done"). The controller repeats the
+command. A condition that contains a blank is a command too. Exit status: 0 the condition is met, 1 it
+can no longer be met, 5 timed out.
 
-With --register it returns at once: the controller remembers the wait and notifies the owner, an agent,
-by a prompt.`,
+With --register it returns at once. The controller stores the wait, and sends a prompt to the owner, an
+agent, when the condition is met.`,
 		Example: "  gc wait worker --for idle --timeout 10m && gc send worker 'next one'\n  gc wait --for receipt=ID\n  gc wait builder --for idle --register --text 'the builder is done: look at its work'\n  gc wait --for 'test -e report.md' --timeout 1h",
 		Args:    cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -60,17 +59,17 @@ by a prompt.`,
 		},
 		ValidArgsFunction: a.CompleteAgent,
 	}
-	cmd.Flags().StringVar(&flags.condition, "for", "", "the `condition`, see above")
-	cmd.Flags().DurationVar(&flags.timeout, "timeout", 0, "how long (default: without end, of a registered one 24h)")
-	cmd.Flags().BoolVar(&flags.register, "register", false, "return at once; notify the owner by a prompt")
+	cmd.Flags().StringVar(&flags.condition, "for", "", "the `condition`: idle, busy, waiting, running, stopped or KIND=ARGUMENT (required)")
+	cmd.Flags().DurationVar(&flags.timeout, "timeout", 0, "how long to wait (default: no limit; with --register 24h)")
+	cmd.Flags().BoolVar(&flags.register, "register", false, "return at once; send a prompt to the owner when the condition is met")
 	cmd.Flags().StringVar(&flags.owner, "owner", "", "the `agent` to notify (default: the agent of the session that runs this command)")
-	cmd.Flags().StringVar(&flags.text, "text", "", "the `words` of that prompt")
+	cmd.Flags().StringVar(&flags.text, "text", "", "the `text` of that prompt")
 	cmdenv.Words(cmd, "for", append(slices.Clone(agentConditions), "receipt=", "pending=", "time=", "command=")...)
 	cmd.AddCommand(waitListCommand(a), waitCancelCommand(a))
 	return a.AddJSONFlag(cmd)
 }
 
-// condition makes the request of the command line.
+// condition returns the request for the flags.
 func (a *app) condition(cmd *cobra.Command, target string, flags waitFlags) (client.WaitRequest, error) {
 	req := client.WaitRequest{Target: target, Timeout: flags.timeout, Owner: flags.owner, Text: flags.text}
 	switch {
@@ -79,7 +78,7 @@ func (a *app) condition(cmd *cobra.Command, target string, flags waitFlags) (cli
 	case flags.timeout < 0:
 		return req, cmdenv.Usage(cmd, "--timeout cannot be negative: %v", flags.timeout)
 	case !flags.register && (flags.owner != "" || flags.text != ""):
-		return req, cmdenv.Usage(cmd, "--owner and --text go with --register")
+		return req, cmdenv.Usage(cmd, "--owner and --text are only allowed with --register")
 	}
 	if flags.register && req.Owner == "" {
 		if req.Owner = a.Getenv("GC_AGENT"); req.Owner == "" {
@@ -89,6 +88,7 @@ func (a *app) condition(cmd *cobra.Command, target string, flags waitFlags) (cli
 	return req, a.parseCondition(cmd, flags.condition, &req)
 }
 
+// parseCondition sets the condition and its argument in a request.
 func (a *app) parseCondition(cmd *cobra.Command, words string, req *client.WaitRequest) error {
 	kind, arg, has := strings.Cut(words, "=")
 	switch {
@@ -105,12 +105,12 @@ func (a *app) parseCondition(cmd *cobra.Command, words string, req *client.WaitR
 	case strings.ContainsAny(words, " \t\n"):
 		req.For, req.Arg = client.WaitCommand, words
 	default:
-		return cmdenv.Usage(cmd, "%q is not a condition%s (a command of one word: --for command=%s)", words, cmdenv.DidYouMean(words, slices.Concat(agentConditions, otherConditions)), words)
+		return cmdenv.Usage(cmd, "%q is not a condition%s (for a command without blanks use: --for command=%s)", words, cmdenv.DidYouMean(words, slices.Concat(agentConditions, otherConditions)), words)
 	}
 	if req.For != client.WaitTime {
 		return nil
 	}
-	at, err := a.moment(arg)
+	at, err := a.parseFuture(arg)
 	if err != nil {
 		return cmdenv.Usage(cmd, "time=%s: %v", arg, err)
 	}
@@ -118,8 +118,8 @@ func (a *app) parseCondition(cmd *cobra.Command, words string, req *client.WaitR
 	return nil
 }
 
-// moment returns a time to come: a duration from now, a time of this day, or a date.
-func (a *app) moment(words string) (time.Time, error) {
+// parseFuture parses a time: a duration from now, a time of the day (the next one), or a date.
+func (a *app) parseFuture(words string) (time.Time, error) {
 	now := a.Now()
 	if d, err := time.ParseDuration(words); err == nil {
 		return now.Add(d), nil
@@ -136,10 +136,10 @@ func (a *app) moment(words string) (time.Time, error) {
 	return textfmt.ParseMoment(now, words)
 }
 
-// answerTime is how much longer than the wait itself its answer may take.
+// answerTime is the additional time for the controller's answer after the timeout of a wait.
 const answerTime = 2 * time.Second
 
-// await waits, also across restarts of the controller, and says how it ended.
+// await waits for a condition, also across restarts of the controller, and prints the result.
 func (a *app) await(parent context.Context, c *client.Client, req client.WaitRequest) error {
 	ctx, cancel := parent, context.CancelFunc(func() {})
 	if req.Timeout > 0 {
@@ -159,7 +159,7 @@ func (a *app) await(parent context.Context, c *client.Client, req client.WaitReq
 	return a.printWait(w, words)
 }
 
-// awaitCondition returns the client's Await, also across restarts of the controller.
+// awaitCondition calls [client.Client.Await], and again if the controller restarts.
 func awaitCondition(ctx context.Context, c *client.Client, req client.WaitRequest) (client.Wait, error) {
 	w, err := c.Await(ctx, req)
 	for again := isLost(err); again; {
@@ -168,17 +168,17 @@ func awaitCondition(ctx context.Context, c *client.Client, req client.WaitReques
 			continue
 		}
 		w, err = c.Await(ctx, req)
-		again = isAway(err) // the controller that answered may have been the one that is ending
+		again = noAnswer(err) // the controller that answered may have been one that is stopping
 	}
 	return w, err
 }
 
-// isLost reports whether a controller has ended, or is about to.
+// isLost reports whether an error means that the controller has stopped or is stopping.
 func isLost(err error) bool {
 	return errors.Is(err, client.ErrLost) || errors.Is(err, client.ErrUnavailable)
 }
 
-// nextController gives a controller a while to come back, or the next one to come.
+// nextController waits until a controller answers, at most for [client.ResumeFor].
 func nextController(parent context.Context, c *client.Client) error {
 	ctx, cancel := context.WithTimeout(parent, client.ResumeFor)
 	defer cancel()
@@ -191,6 +191,7 @@ func nextController(parent context.Context, c *client.Client) error {
 	return err
 }
 
+// printWait prints the result of a wait. If the condition was not met, it returns an error.
 func (a *app) printWait(w client.Wait, words string) error {
 	if a.JSON {
 		if err := a.PrintJSON(w); err != nil {
@@ -203,6 +204,7 @@ func (a *app) printWait(w client.Wait, words string) error {
 	return nil
 }
 
+// register stores a wait in the controller and prints it.
 func (a *app) register(ctx context.Context, c *client.Client, req client.WaitRequest) error {
 	w, err := c.AddWait(ctx, req)
 	switch {
@@ -220,7 +222,10 @@ func waitListCommand(a *app) *cobra.Command {
 	return flags.On(a.AddJSONFlag(&cobra.Command{
 		Use:   "list",
 		Short: "List registered waits",
-		Args:  cmdenv.Between(0, 0),
+		Long: `Lists the waits of gc wait --register that are open, with the owner and the condition. With --all it
+also lists recently finished ones.`,
+		Example: "  gc wait list",
+		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.OnCity(func(c *client.Client) error {
 				list := cmdenv.List[client.Wait]{
@@ -239,7 +244,10 @@ func waitCancelCommand(a *app) *cobra.Command {
 	return a.AddJSONFlag(&cobra.Command{
 		Use:   "cancel ID",
 		Short: "Cancel a registered wait",
-		Args:  cmdenv.Between(1, 1),
+		Long: `Deletes a registered wait: its owner is not notified. To list the waits: gc wait list. If there is no
+such wait, the exit status is 3.`,
+		Example: "  gc wait cancel ID",
+		Args:    cmdenv.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.OnID(cmd.Context(), args[0], waits, func(c *client.Client) error {
 				w, err := c.CancelWait(cmd.Context(), args[0])
@@ -249,7 +257,7 @@ func waitCancelCommand(a *app) *cobra.Command {
 				case a.JSON:
 					return a.PrintJSON(w)
 				}
-				a.Messagef("canceled: no notification when %s", render.Condition(w))
+				a.Messagef("cancelled the wait: no notification when %s", render.Condition(w))
 				return nil
 			})
 		},
@@ -257,7 +265,7 @@ func waitCancelCommand(a *app) *cobra.Command {
 	})
 }
 
-// waits completes the ids of open waits.
+// waits returns the ids of open waits, each with a tab and the condition.
 func waits(ctx context.Context, c *client.Client) ([]string, error) {
 	list, err := c.Waits(ctx, client.OnlyOpen)
 	var ids []string

@@ -7,17 +7,17 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// The columns of an event: most names fit, longer ones push the rest.
+// The columns of an event. A longer name moves the columns after it to the right.
 const (
 	eventTime   = "2006-01-02 15:04:05.000"
 	kindWidth   = 24
 	nameWidth   = 16
-	eventIndent = 10 // of a text that stands below its event
-	wideEvents  = 120
+	eventIndent = 10  // indentation of a text below its event
+	wideEvents  = 120 // narrower terminals get a shorter time, and long texts below the event
 )
 
-// Event returns one line about an event. In a narrow terminal it has the time of the day, or the day alone
-// if that is another one, and a long text stands below.
+// Event returns one event as a line. In a narrow terminal the time is the time of the day, or the date for
+// an event of another day, and a text that does not fit is on the next lines.
 func (s Formatter) Event(e client.Event) string {
 	who, kind := textfmt.OneLine(textfmt.FirstOf(e.Agent, e.Session)), textfmt.OneLine(e.Kind)
 	if s.Columns > 0 && s.Columns < wideEvents {
@@ -48,7 +48,7 @@ func (s Formatter) narrowEvent(e client.Event, who, kind string) string {
 	return strings.TrimRight(row, " ") + "\n" + s.lines(text, eventIndent)
 }
 
-// hanging returns a row whose last text is wrapped within its column.
+// hanging returns a row with a text at its end. The text is wrapped inside its column.
 func (s Formatter) hanging(row, text string) string {
 	text = Reason(text)
 	if s.Columns > 0 {
@@ -58,6 +58,7 @@ func (s Formatter) hanging(row, text string) string {
 	return strings.TrimRight(row+text, " ") + "\n"
 }
 
+// eventColor returns the color of a kind of event.
 func eventColor(kind string) textfmt.Color {
 	switch kind {
 	case "session.started", "session.adopted", "controller.recovered":
@@ -69,7 +70,7 @@ func eventColor(kind string) textfmt.Color {
 	return textfmt.Cyan
 }
 
-// Plan returns what would be done, empty if it is nothing.
+// Plan returns the table of planned actions; empty if there are none.
 func (s Formatter) Plan(plan client.Plan) string {
 	t := &textfmt.Table{Heads: []string{"ACTION", "AGENT", "SESSION", "IN", "REASON"}}
 	for _, action := range plan.Actions {

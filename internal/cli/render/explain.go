@@ -10,16 +10,14 @@ import (
 )
 
 const (
-	// recentShown is how many of the last events a page holds, and linesShown how
-	// many lines of an agent's output.
-	recentShown = 8
-	linesShown  = 12
-	factWidth   = 200
-	fewLines    = 4
+	recentShown = 8   // the largest number of events
+	linesShown  = 12  // the largest number of output lines of a running agent
+	factWidth   = 200 // the largest width of a fact's value, in columns
+	fewLines    = 4   // a warning with fewer lines is printed unchanged
 )
 
-// Explanation returns a page that says at its top what is so and what happens next,
-// and below it why that is thought.
+// Explanation returns the page of gc explain: first the state and the next action, then the
+// facts and signals on which they are based.
 func (s Formatter) Explanation(e client.Explanation) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s  %s\n\n", s.Paint(textfmt.Bold, textfmt.OneLine(e.Agent.Name)), s.headline(e.Agent))
@@ -36,19 +34,19 @@ func (s Formatter) Explanation(e client.Explanation) string {
 		out.WriteString(s.head("QUEUED PROMPTS"))
 		out.WriteString(s.Queue(e.Queue))
 	}
-	out.WriteString(s.lastEnd(e))
-	out.WriteString(s.evidence(e))
+	out.WriteString(s.lastExit(e))
+	out.WriteString(s.signals(e))
 	out.WriteString(s.recent(e.Recent))
 	return out.String()
 }
 
-// withoutColor returns the sheet without colour, for what is indented as a whole.
+// withoutColor returns the formatter without colors, for text that is indented as a block.
 func (s Formatter) withoutColor() Formatter {
 	s.On = false
 	return s
 }
 
-// headline returns the state and the activity in one line.
+// headline returns the state and the activity of an agent in one line.
 func (s Formatter) headline(a client.Agent) string {
 	line := s.Paint(StateColor(a.State), textfmt.OneLine(a.State))
 	if a.State == client.StateRunning && !a.StartedAt.IsZero() {
@@ -60,8 +58,9 @@ func (s Formatter) headline(a client.Agent) string {
 	return line
 }
 
-func guardColor(word string) textfmt.Color {
-	switch word {
+// guardColor returns the color of the state of an agent's guard.
+func guardColor(state string) textfmt.Color {
+	switch state {
 	case "guarded":
 		return textfmt.Faint
 	case "bypassed":
@@ -70,15 +69,15 @@ func guardColor(word string) textfmt.Color {
 	return textfmt.Yellow
 }
 
-// summary returns the answer to "what is the matter?".
+// summary returns the facts at the top of the page: problems, the state, and what the controller does.
 func (s Formatter) summary(e client.Explanation) *facts {
 	a := e.Agent
 	f := &facts{}
 	if a.InputBlocked != "" {
-		f.add("input blocked", fmt.Sprintf("%s (%s)\nfix: gc keys %s --clear-input, or clean it with gc attach %s, or gc restart %s", Reason(a.InputBlocked), textfmt.Ago(s.Now, a.InputBlockedSince), a.Name, a.Name, a.Name), textfmt.Red)
+		f.add("input blocked", fmt.Sprintf("%s (%s)\nfix: gc keys %s --clear-input, or clear it by hand: gc attach %s, or: gc restart %s", Reason(a.InputBlocked), textfmt.Ago(s.Now, a.InputBlockedSince), a.Name, a.Name, a.Name), textfmt.Red)
 	}
 	if !a.StalledSince.IsZero() {
-		f.add("stalled", fmt.Sprintf("no progress in its turn since %s; last sign: %s\nfix: look with gc peek %s, then gc interrupt %s or gc restart %s", textfmt.Ago(s.Now, a.StalledSince), textfmt.FirstOf(textfmt.OneLine(a.LastSign), "unknown"), a.Name, a.Name, a.Name), textfmt.Red)
+		f.add("stalled", fmt.Sprintf("no progress in its turn since %s; last signal: %s\nfix: check with gc peek %s, then run gc interrupt %s or gc restart %s", textfmt.Ago(s.Now, a.StalledSince), textfmt.FirstOf(textfmt.OneLine(a.LastSign), "unknown"), a.Name, a.Name, a.Name), textfmt.Red)
 	}
 	if a.Obstacle != nil {
 		f.add("no progress", s.obstacle(a.Name, a.Obstacle), textfmt.Yellow)
@@ -100,7 +99,7 @@ func (s Formatter) summary(e client.Explanation) *facts {
 		f.add("guard", textfmt.ReplaceInternalTerms(textfmt.FirstOf(a.GuardDetail, a.Guard)), guardColor(a.Guard))
 	}
 	for _, warning := range e.Warnings {
-		f.add("warning", few(warning), textfmt.Yellow)
+		f.add("warning", noteText(warning), textfmt.Yellow)
 	}
 	if s.activity(a).Text != "" {
 		f.plain("activity", s.activityFact(a.Activity))
@@ -112,7 +111,7 @@ func (s Formatter) summary(e client.Explanation) *facts {
 	return f
 }
 
-// channel returns how prompts reach the agent.
+// channel describes how prompts are delivered to the agent.
 func channel(c client.Channel) string {
 	switch c.Way {
 	case client.ChannelNative:
@@ -122,18 +121,19 @@ func channel(c client.Channel) string {
 	case client.ChannelACP:
 		return "by ACP"
 	}
-	return strings.Join(optional("typed into the terminal", textfmt.OneLine(c.Reason)), ": ")
+	return strings.Join(nonEmpty("typed into the terminal", textfmt.OneLine(c.Reason)), ": ")
 }
 
-// few leaves a note of a few lines as it is, for they are several notes; one of
-// many quotes a program.
-func few(note string) string {
+// noteText returns a note with fewer than [fewLines] lines unchanged, because each line is a
+// note of its own. A longer note quotes the output of a program and is shortened to one line.
+func noteText(note string) string {
 	if strings.Count(note, "\n") < fewLines {
 		return textfmt.ReplaceInternalTerms(note)
 	}
 	return Reason(note)
 }
 
+// next returns the next action of the controller and its time.
 func (s Formatter) next(e client.Explanation) string {
 	next := textfmt.FirstOf(e.Next, "no action until something changes")
 	left := textfmt.In(s.Now, e.NextAt)
@@ -146,7 +146,7 @@ func (s Formatter) next(e client.Explanation) string {
 	return next + " (in " + left + ", at " + e.NextAt.Local().Format("15:04:05") + ")"
 }
 
-// decision returns the plan's verb. What failed waits longer after each failure.
+// decision describes the plan's action. A failed agent waits longer after each failure (back-off).
 func decision(e client.Explanation) string {
 	failed := e.Agent.State == client.StateFailed || e.Agent.State == client.StateLost
 	switch {
@@ -160,6 +160,7 @@ func decision(e client.Explanation) string {
 	return e.Decision
 }
 
+// activityFact returns the activity with its duration, source, confidence and detail.
 func (s Formatter) activityFact(a client.Activity) string {
 	words := s.doing(a)
 	if !a.Since.IsZero() {
@@ -171,11 +172,11 @@ func (s Formatter) activityFact(a client.Activity) string {
 	if a.Confidence != "" {
 		words += " (" + a.Confidence + ")"
 	}
-	return strings.Join(optional(words, Reason(a.Detail)), ", ")
+	return strings.Join(nonEmpty(words, Reason(a.Detail)), ", ")
 }
 
-// optional returns the texts that are not empty.
-func optional(texts ...string) []string {
+// nonEmpty returns the texts that are not empty.
+func nonEmpty(texts ...string) []string {
 	var kept []string
 	for _, t := range texts {
 		if t != "" {
@@ -185,6 +186,7 @@ func optional(texts ...string) []string {
 	return kept
 }
 
+// sessionFact returns the session, the runtime provider, the process and the run in one line.
 func sessionFact(a client.Agent) string {
 	parts := []string{a.Session, a.Provider}
 	if a.PID > 0 {
@@ -196,11 +198,11 @@ func sessionFact(a client.Agent) string {
 	if a.Attached > 0 {
 		parts = append(parts, textfmt.Count(a.Attached, "terminal")+" attached")
 	}
-	return strings.Join(optional(parts...), ", ")
+	return strings.Join(nonEmpty(parts...), ", ")
 }
 
-// lastEnd returns how the last run ended, with the end of its output.
-func (s Formatter) lastEnd(e client.Explanation) string {
+// lastExit returns how the last run ended, with the last lines of its output.
+func (s Formatter) lastExit(e client.Explanation) string {
 	var out strings.Builder
 	if e.Exit != "" || len(e.Failures) > 0 {
 		out.WriteString(s.head("LAST EXIT"))
@@ -212,7 +214,7 @@ func (s Formatter) lastEnd(e client.Explanation) string {
 		out.WriteString(f.render(s))
 	}
 	said, most := printed(e.Output), 0
-	if e.Agent.State == client.StateRunning { // it is over, and not the cause of anything
+	if e.Agent.State == client.StateRunning { // the output of an earlier run matters less
 		most = linesShown
 	}
 	out.WriteString(s.quotation("LAST OUTPUT", said, most))
@@ -222,7 +224,8 @@ func (s Formatter) lastEnd(e client.Explanation) string {
 	return out.String()
 }
 
-// printed returns the output in a text that describes a failure before it.
+// printed returns the quoted output of a reason whose first line ends with "it printed:"; another text is
+// returned unchanged.
 func printed(output string) string {
 	first, rest, more := strings.Cut(output, "\n")
 	if more && strings.HasSuffix(strings.TrimSpace(first), "it printed:") {
@@ -231,7 +234,7 @@ func printed(output string) string {
 	return output
 }
 
-// quotation shows what an agent printed: the whole of it, or the last lines.
+// quotation returns a heading and the last lines of a text; all lines if most is zero.
 func (s Formatter) quotation(title, words string, most int) string {
 	words = strings.Trim(words, "\n")
 	if strings.TrimSpace(words) == "" {
@@ -245,8 +248,8 @@ func (s Formatter) quotation(title, words string, most int) string {
 	return s.head(title) + textfmt.Indent(strings.Join(lines, "\n"), indent) + "\n"
 }
 
-// evidence shows what each source says; the one that is believed has a star.
-func (s Formatter) evidence(e client.Explanation) string {
+// signals returns the tables of activity signals and facts. The signal that gc uses has a star.
+func (s Formatter) signals(e client.Explanation) string {
 	var out strings.Builder
 	if len(e.Evidence) > 0 {
 		t := &textfmt.Table{Heads: []string{"", "SOURCE", "ACTIVITY", "SINCE", "READ", "CONFIDENCE", "DETAIL"}}
@@ -255,8 +258,8 @@ func (s Formatter) evidence(e client.Explanation) string {
 			if v.Used {
 				star = "*"
 			}
-			says := s.doing(client.Activity{State: v.Activity, Kind: v.Kind, Until: v.Until})
-			t.Add(textfmt.Painted(star, textfmt.Green), textfmt.Cell{Text: v.Source}, textfmt.Cell{Text: says}, textfmt.Cell{Text: textfmt.Ago(s.Now, v.Since)},
+			activity := s.doing(client.Activity{State: v.Activity, Kind: v.Kind, Until: v.Until})
+			t.Add(textfmt.Painted(star, textfmt.Green), textfmt.Cell{Text: v.Source}, textfmt.Cell{Text: activity}, textfmt.Cell{Text: textfmt.Ago(s.Now, v.Since)},
 				textfmt.Cell{Text: textfmt.Ago(s.Now, v.ReadAt)}, textfmt.Cell{Text: v.Confidence}, textfmt.Cell{Text: Reason(v.Detail)})
 		}
 		out.WriteString(s.head("ACTIVITY SIGNALS (* = used)") + s.Table(t))
@@ -271,6 +274,7 @@ func (s Formatter) evidence(e client.Explanation) string {
 	return out.String()
 }
 
+// recent returns the latest events.
 func (s Formatter) recent(events []client.Event) string {
 	if len(events) == 0 {
 		return ""
@@ -284,7 +288,7 @@ func (s Formatter) recent(events []client.Event) string {
 	return out.String()
 }
 
-// worker returns the report of a worker, in one line.
+// worker returns the last report of a worker in one line.
 func (s Formatter) worker(w *client.Worker) string {
 	words := textfmt.FirstOf(w.Status, "unknown")
 	if w.Detail != "" {
@@ -294,11 +298,11 @@ func (s Formatter) worker(w *client.Worker) string {
 	if !w.HeardAt.IsZero() {
 		words += ", last report " + textfmt.Ago(s.Now, w.HeardAt)
 	}
-	return words + used(w) + ", run " + textfmt.ReplaceInternalTerms(w.RunID)
+	return words + contextUsed(w) + ", run " + textfmt.ReplaceInternalTerms(w.RunID)
 }
 
-// used returns how much of the context is used, empty if that is not known.
-func used(w *client.Worker) string {
+// contextUsed returns ", context N% used"; empty if the usage is not known.
+func contextUsed(w *client.Worker) string {
 	if w == nil || w.ContextUsage == nil {
 		return ""
 	}

@@ -1,9 +1,8 @@
-// Package render shows a city to a person: each of the client's types as a page or
-// a table. It is pure: values, a clock and a width go in, text comes out.
+// Package render formats the client's types as text for people: as a page, a table or
+// a line. It has no effects: its input is values, a time and a width.
 //
-// What agents and strangers wrote is made safe for a terminal. What is cut says
-// so with an ellipsis: the beginnings of prompts, and reasons that quote the
-// output of a program, which an explanation has in full.
+// It removes control characters from text of agents and other programs. Long prompts
+// and reasons are shortened, with an ellipsis; gc explain shows reasons completely.
 package render
 
 import (
@@ -15,24 +14,23 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// Formatter is what pages are written on. The zero value is without colour, at the
-// beginning of time and of unlimited width.
+// Formatter formats values as text. The zero value has no colors and an unlimited width.
 type Formatter struct {
 	textfmt.Painter
-	Now     time.Time
-	Columns int  // of the terminal; zero is unlimited
-	Rows    int  // that a picture may have; zero is unlimited
-	Verbose bool // also what only programs and maintainers need
+	Now     time.Time // the current time, for ages
+	Columns int       // width of the terminal; zero is unlimited
+	Rows    int       // height of a page; zero is unlimited
+	Verbose bool      // also show values that only programs and maintainers need
 }
 
 // Table renders a table.
 func (s Formatter) Table(t *textfmt.Table) string { return t.Render(s.Painter, s.Columns) }
 
-// indent is how far what belongs to a heading is moved to the right.
+// indent is the indentation, in columns, of text below a heading.
 const indent = 2
 
-// facts is a table of two columns without empty values. A value of several lines
-// has several rows.
+// facts is a table of names and values. Empty values are left out. A value with several
+// lines has several rows.
 type facts struct{ rows [][]textfmt.Cell }
 
 func (f *facts) add(name, value string, c textfmt.Color) {
@@ -48,12 +46,12 @@ func (f *facts) render(s Formatter) string {
 	return s.Table(&textfmt.Table{Heads: []string{"", ""}, Rows: f.rows})
 }
 
-// wrap returns a line of a page, wrapped, with a line end.
+// wrap returns a line, wrapped to the terminal's width, with a newline at its end.
 func (s Formatter) wrap(line string) string {
 	return strings.Join(textfmt.Wrap(line, s.Columns), "\n") + "\n"
 }
 
-// lines returns a text for people, indented and wrapped, with a line end.
+// lines returns a text, indented and wrapped to the terminal's width, with a newline at its end.
 func (s Formatter) lines(text string, columns int) string {
 	width := 0
 	if s.Columns > 0 {
@@ -69,7 +67,7 @@ func (s Formatter) lines(text string, columns int) string {
 // head returns a heading within a page.
 func (s Formatter) head(words string) string { return "\n" + s.Paint(textfmt.Faint, words) + "\n" }
 
-// number returns an empty cell for zero and for an unknown number.
+// number returns the cell of a number; an empty cell for zero and for a negative (unknown) number.
 func number(n int) textfmt.Cell {
 	if n <= 0 {
 		return textfmt.Cell{}
@@ -77,7 +75,7 @@ func number(n int) textfmt.Cell {
 	return textfmt.Cell{Text: fmt.Sprint(n)}
 }
 
-// StateColor returns the colour of a lifecycle state.
+// StateColor returns the color of a lifecycle state.
 func StateColor(state string) textfmt.Color {
 	switch state {
 	case client.StateRunning:
@@ -90,25 +88,26 @@ func StateColor(state string) textfmt.Color {
 	return textfmt.Faint
 }
 
-// clock formats a moment of the local day.
-func clock(t time.Time) string {
+// formatTime returns a local date and time; empty for the zero time.
+func formatTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
 	return t.Local().Format("2006-01-02 15:04:05")
 }
 
+// when returns a local date and time with its age; empty for the zero time.
 func (s Formatter) when(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return clock(t) + ", " + textfmt.Ago(s.Now, t)
+	return formatTime(t) + ", " + textfmt.Ago(s.Now, t)
 }
 
-// Reason returns a reason in one line, without names of the program's inside.
+// Reason returns a reason in one line, with internal terms of the program replaced.
 func Reason(words string) string { return textfmt.ReplaceInternalTerms(textfmt.Brief(words)) }
 
-// FirstLine shortens what has more lines; gc session show has them all.
+// FirstLine returns the first line of a text, with an ellipsis if there are more lines.
 func FirstLine(words string) string {
 	first, _, more := strings.Cut(strings.TrimSpace(words), "\n")
 	if more {
@@ -117,8 +116,8 @@ func FirstLine(words string) string {
 	return first
 }
 
-// beginning shortens a text to some columns of one line.
-func beginning(words string, columns int) string {
+// shorten returns the first line of a text, with at most columns characters.
+func shorten(words string, columns int) string {
 	line := textfmt.OneLine(FirstLine(words))
 	runes := []rune(line)
 	if len(runes) <= columns {

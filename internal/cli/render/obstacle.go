@@ -7,14 +7,15 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// obstacleWidth is how much of an obstacle's own words a row holds.
+// obstacleWidth is the largest width, in columns, of an obstacle's detail.
 const obstacleWidth = 160
 
-// obstacle says in one line what keeps an agent from making progress, and what happens next.
+// obstacle returns in one line why an agent makes no progress, and when gc tries again. name is the agent
+// that a proposed command names.
 func (s Formatter) obstacle(name string, o *client.AgentObstacle) string {
-	said := *o
-	said.Detail = ""
-	words := []string{said.String()}
+	short := *o
+	short.Detail = ""
+	words := []string{short.String()}
 	if left := textfmt.In(s.Now, o.NextTry); left != "" {
 		words[0] += ", next try in " + left
 	}

@@ -9,7 +9,7 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// Pending shows questions, each with its exact text and how to answer it.
+// Pending returns questions, each with its exact text, its options and how to answer it.
 func (s Formatter) Pending(list []client.Pending) string {
 	var out strings.Builder
 	for i, p := range list {
@@ -21,6 +21,7 @@ func (s Formatter) Pending(list []client.Pending) string {
 	return out.String()
 }
 
+// question returns one question with all details.
 func (s Formatter) question(p client.Pending) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s  %s  %s  %s\n", s.Paint(textfmt.Bold, textfmt.OneLine(p.ID)), s.Paint(textfmt.Cyan, textfmt.OneLine(p.Agent)), s.Paint(textfmt.Yellow, strings.ReplaceAll(textfmt.OneLine(p.Kind), "_", " ")),
@@ -38,7 +39,7 @@ func (s Formatter) question(p client.Pending) string {
 	return out.String()
 }
 
-// openQuestion returns a question in short, for the status: what is asked, the options and the command
+// openQuestion returns a question in a short form for the status: its text, its options and the command
 // that answers it.
 func (s Formatter) openQuestion(p client.Pending) string {
 	var out strings.Builder
@@ -58,7 +59,7 @@ func (s Formatter) openQuestion(p client.Pending) string {
 	return out.String()
 }
 
-// allLines joins the lines of a text that are not empty.
+// allLines returns a text in one line: its lines that are not empty, joined.
 func allLines(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -67,28 +68,29 @@ func allLines(text string) string {
 	return textfmt.Join(lines...)
 }
 
-// questionWidth is how much of a question the status shows.
+// questionWidth is the largest width, in columns, of a question in the status.
 const questionWidth = 160
 
-// outcome returns how a question ended, or what happens without an answer.
+// outcome returns how a question was closed. For an open question it returns how to answer it and what
+// happens without an answer.
 func (s Formatter) outcome(p client.Pending) string {
 	if p.State != client.PendingOpen {
-		said := p.State
+		result := p.State
 		if p.Answer != "" {
-			said += fmt.Sprintf(" with %q", p.Answer)
+			result += fmt.Sprintf(" with %q", p.Answer)
 		}
 		if p.AnsweredBy != "" {
-			said += " by " + p.AnsweredBy
+			result += " by " + p.AnsweredBy
 		}
 		if p.State == client.PendingResolved && !p.Until.IsZero() && !p.EndedAt.Before(p.Until) {
-			said = "the agent stopped waiting: no answer arrived in time"
+			result = "the agent stopped waiting: no answer arrived in time"
 		}
-		return said + ", " + textfmt.Ago(s.Now, p.EndedAt)
+		return result + ", " + textfmt.Ago(s.Now, p.EndedAt)
 	}
 	return textfmt.Join("answer with: "+HowToAnswer(p), Reason(p.Why), s.policy(p))
 }
 
-// HowToAnswer returns a command that answers an open question: one that the question accepts.
+// HowToAnswer returns a command that answers an open question.
 func HowToAnswer(p client.Pending) string {
 	if i := slices.Index(p.Options, p.Suggested); p.Suggested != "" && i >= 0 {
 		return fmt.Sprintf("gc respond %s %d", p.ID, i+1)
@@ -105,8 +107,8 @@ func HowToAnswer(p client.Pending) string {
 	}
 }
 
-// policy returns what happens first unless somebody answers. What was reported again is
-// not reported once more.
+// policy returns what happens next without an answer, and when: the agent stops waiting, the
+// city's policy is applied, or a reminder is sent. It is empty if nothing happens.
 func (s Formatter) policy(p client.Pending) string {
 	if !p.Until.IsZero() && (p.Deadline.IsZero() || p.Until.Before(p.Deadline)) {
 		return "the agent stops waiting in " + textfmt.FirstOf(textfmt.In(s.Now, p.Until), "a moment")
@@ -122,7 +124,7 @@ func (s Formatter) policy(p client.Pending) string {
 	return textfmt.FirstOf(what, p.Policy) + " in " + textfmt.FirstOf(left, "a moment")
 }
 
-// Waits lists registered waits.
+// Waits returns a table of registered waits.
 func (s Formatter) Waits(list []client.Wait) string {
 	t := &textfmt.Table{Heads: []string{"ID", "OWNER", "CONDITION", "STATE", "AGE", "EXPIRES IN", "NOTE"}}
 	for _, w := range list {
@@ -144,17 +146,17 @@ func waitColor(state string) textfmt.Color {
 	return textfmt.Faint
 }
 
-// Condition says in words what is waited for, as what follows "when".
+// Condition describes the condition of a wait as a clause that can follow "when".
 func Condition(w client.Wait) string {
 	switch w.For {
 	case client.WaitReceipt:
-		return "the prompt " + w.Arg + " has ended"
+		return "the prompt " + w.Arg + " is finished"
 	case client.WaitPending:
-		return "the question " + w.Arg + " has ended"
+		return "the question " + w.Arg + " is closed"
 	case client.WaitTime:
 		return "the time " + w.Arg + " has come"
 	case client.WaitCommand:
-		return "this succeeds: " + FirstLine(w.Arg)
+		return "this command succeeds: " + FirstLine(w.Arg)
 	}
 	return w.Target + " is " + w.For
 }

@@ -9,7 +9,7 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// Census returns what a stop found and ended.
+// Census returns a table of the sessions that were stopped, with the number of their processes.
 func (s Formatter) Census(census client.Census) string {
 	t := &textfmt.Table{Heads: []string{"AGENT", "SESSION", "PROCESSES", "TIME", "RESULT"}}
 	for _, r := range census.Sessions {
@@ -22,7 +22,7 @@ func (s Formatter) Census(census client.Census) string {
 	return s.Table(t)
 }
 
-// Processes returns how many processes of a session were found, or that they were not counted.
+// Processes returns the number of processes of a session, or "not counted".
 func Processes(r client.StopResult) string {
 	if r.Uncounted {
 		return "not counted"
@@ -30,7 +30,7 @@ func Processes(r client.StopResult) string {
 	return fmt.Sprint(r.Processes)
 }
 
-// Stopped sums up a stop after which nothing is known to run.
+// Stopped returns the summary of a stop after which no session is known to run.
 func Stopped(census client.Census) string {
 	processes, uncounted := 0, 0
 	for _, r := range census.Sessions {
@@ -42,26 +42,26 @@ func Stopped(census client.Census) string {
 	all := textfmt.Count(len(census.Sessions), "session")
 	switch {
 	case uncounted == 0:
-		return fmt.Sprintf("%s with %s ended, none survived", all, textfmt.Count(processes, "process"))
+		return fmt.Sprintf("%s with %s stopped, none survived", all, textfmt.Count(processes, "process"))
 	case uncounted == len(census.Sessions):
-		return all + " ended; the runtime provider does not report processes, so that none were counted"
+		return all + " stopped; the processes were not counted, because the runtime provider does not report them"
 	}
-	return fmt.Sprintf("%s ended; %s of %d of them ended, none of these survived; the processes of the others were not counted", all, textfmt.Count(processes, "process"), len(census.Sessions)-uncounted)
+	return fmt.Sprintf("%s stopped; %d of them had %s, none survived; the processes of the others were not counted", all, len(census.Sessions)-uncounted, textfmt.Count(processes, "process"))
 }
 
-// NotEnded returns why a session is not ended, empty if it is.
+// NotEnded returns why a session has not stopped; empty if it has.
 func NotEnded(r client.StopResult) string {
 	if r.Error == "" && len(r.Survivors) == 0 {
 		return ""
 	}
-	words := textfmt.FirstOf(Reason(r.Error), "not ended")
+	words := textfmt.FirstOf(Reason(r.Error), "not stopped")
 	if len(r.Survivors) > 0 {
 		words += "; still running: " + strings.Trim(fmt.Sprint(r.Survivors), "[]")
 	}
 	return words
 }
 
-// Providers lists what agents can run in.
+// Providers returns a table of runtime providers.
 func (s Formatter) Providers(providers []client.Provider) string {
 	t := &textfmt.Table{Heads: []string{"PROVIDER", "", "VERSION", "DESCRIPTION", "CAPABILITIES"}}
 	for _, p := range providers {
@@ -78,7 +78,7 @@ func (s Formatter) Providers(providers []client.Provider) string {
 	return s.Table(t)
 }
 
-// Config lists every value and where it comes from.
+// Config returns a table of all keys with their values and sources.
 func (s Formatter) Config(config client.Config) string {
 	t := &textfmt.Table{Heads: []string{"KEY", "VALUE", "FROM"}}
 	here := filepath.Dir(config.Path) + string(filepath.Separator)

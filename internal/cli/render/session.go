@@ -9,7 +9,7 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// Sessions lists sessions with their provider and instance.
+// Sessions returns a table of sessions with their runtime provider and instance.
 func (s Formatter) Sessions(agents []client.Agent) string {
 	t := &textfmt.Table{Heads: []string{"SESSION", "AGENT", "BACKEND", "STATE", "PID", "STARTED", "INSTANCE"}}
 	for _, a := range agents {
@@ -19,7 +19,7 @@ func (s Formatter) Sessions(agents []client.Agent) string {
 	return s.Table(t)
 }
 
-// Session is everything that is known of one session, without its last screen.
+// Session returns the page of one session without its last screen.
 func (s Formatter) Session(session client.Session) string {
 	out := s.sessionFacts(session).render(s)
 	if len(session.Processes) > 0 {
@@ -36,7 +36,7 @@ func (s Formatter) sessionFacts(it client.Session) *facts {
 	f.plain("desired", it.Desired)
 	f.add("state", it.State, StateColor(it.State))
 	f.plain("activity", s.doing(it.Activity)+sourceOf(it.Activity))
-	f.plain("reason", reasonBeside(it.LastScreen, it.Reason))
+	f.plain("reason", reasonWithout(it.LastScreen, it.Reason))
 	f.add("warning", textfmt.ReplaceInternalTerms(it.Warning), textfmt.Yellow)
 	f.plain("exit", it.Exit)
 	f.plain("title", it.Title)
@@ -46,7 +46,7 @@ func (s Formatter) sessionFacts(it client.Session) *facts {
 	f.plain("attached", attachedText(it.Attached))
 	f.plain("started", s.when(it.StartedAt))
 	f.plain("last output", s.when(it.ActiveAt))
-	f.plain("next try", clock(it.NextAt))
+	f.plain("next try", formatTime(it.NextAt))
 	f.plain("restarts", number(it.Restarts).Text)
 	f.plain("run", number(int(min(it.Epoch, 1<<30))).Text)
 	f.plain("instance", it.Instance)
@@ -67,9 +67,9 @@ func (s Formatter) sessionFacts(it client.Session) *facts {
 	return f
 }
 
-// reasonBeside returns the reason in one line if the output that it quotes is shown
-// too, else all of it.
-func reasonBeside(screen, reason string) string {
+// reasonWithout returns the reason in one line if the screen contains the output that it
+// quotes, else the complete reason.
+func reasonWithout(screen, reason string) string {
 	if strings.Contains(screen, strings.TrimSpace(printed(reason))) || !strings.Contains(strings.TrimSpace(reason), "\n") {
 		return Reason(reason)
 	}
@@ -93,7 +93,7 @@ func attachedText(n int) string {
 	return textfmt.Count(n, "terminal")
 }
 
-// processTable indents each process below its parent.
+// processTable returns a table of processes, each indented below its parent.
 func processTable(processes []client.Process) *textfmt.Table {
 	depth := map[int]int{}
 	t := &textfmt.Table{Heads: []string{"PID", "STATE", "COMMAND"}}

@@ -11,8 +11,9 @@ import (
 	"gascity/runtime"
 )
 
-// Status shows the city and its agents: first the open questions, which must be all there are,
-// then what keeps agents from making progress, then a row for each agent.
+// Status returns the page of gc status: first problems of the controller and the open questions, then
+// agents that are blocked or stalled, then a table of all agents, then warnings. questions are all open
+// questions of the city.
 func (s Formatter) Status(status client.Status, questions []client.Pending) string {
 	var out strings.Builder
 	out.WriteString(s.wrap(fmt.Sprintf("%s  %s  %s", s.Paint(textfmt.Bold, textfmt.OneLine(status.City)), s.Paint(textfmt.Faint, textfmt.OneLine(status.Root)), summary(status))))
@@ -42,7 +43,7 @@ func (s Formatter) Status(status client.Status, questions []client.Pending) stri
 	return out.String()
 }
 
-// summary counts the agents by what a person wants to know of them.
+// summary returns the number of agents, and how many need a person, cannot continue, do not run and are busy.
 func summary(status client.Status) string {
 	if status.Controller.Stopping {
 		return "the city is being stopped"
@@ -77,20 +78,19 @@ func summary(status client.Status) string {
 	return words
 }
 
-// oneRow leaves out where an agent is to begin once its session has ended elsewhere: that one
-// says where it moves, and what it waits for.
+// oneRow returns the agents with one row each. An agent that moves to another runtime provider has two
+// rows until its old session has stopped; the row of the new, stopped session is left out.
 func oneRow(agents []client.Agent) []client.Agent {
-	there := map[string]bool{}
+	hasSession := map[string]bool{}
 	for _, a := range agents {
-		there[a.Name] = there[a.Name] || a.State != client.StateStopped
+		hasSession[a.Name] = hasSession[a.Name] || a.State != client.StateStopped
 	}
-	return slices.DeleteFunc(slices.Clone(agents), func(a client.Agent) bool { return a.State == client.StateStopped && there[a.Name] })
+	return slices.DeleteFunc(slices.Clone(agents), func(a client.Agent) bool { return a.State == client.StateStopped && hasSession[a.Name] })
 }
 
-// byUrgency returns the agents in the order in which a person should read them: those that
-// wait for a person, then those that something keeps from making progress (a login first), then
-// those that do not run as they should, then the others. The order
-// of the configuration decides inside each group.
+// byUrgency returns the agents sorted for a person: first agents that wait for a person, then
+// agents with an obstacle (a login first), then agents with a warning or a failure, then the
+// others. Inside each group the order does not change.
 func byUrgency(agents []client.Agent) []client.Agent {
 	urgency := func(a client.Agent) int {
 		switch {
@@ -110,9 +110,9 @@ func byUrgency(agents []client.Agent) []client.Agent {
 	return sorted
 }
 
-// fitted cuts the end of a table, so that a picture with what stands above and
-// below it has no more rows than the sheet. Its head stays, and the number of
-// agents that are left out.
+// fitted returns a table without its last rows if the page, with the text above and below the
+// table, would have more than s.Rows rows. The heading stays, and a last line has the number
+// of rows that were left out.
 func (s Formatter) fitted(table, above, below string) string {
 	left := s.Rows - textfmt.Rows(above, s.Columns) - textfmt.Rows(below, s.Columns)
 	if s.Rows <= 0 || textfmt.Rows(table, s.Columns) <= left {
@@ -122,7 +122,7 @@ func (s Formatter) fitted(table, above, below string) string {
 	var out strings.Builder
 	for i, row := range rows {
 		height := textfmt.Rows(row, s.Columns)
-		if i > 0 && left-height < 1 { // one is for what is said here
+		if i > 0 && left-height < 1 { // one row is for the number
 			fmt.Fprintf(&out, "%s\n", s.Paint(textfmt.Faint, fmt.Sprintf("… %d more", len(rows)-i)))
 			break
 		}
@@ -132,8 +132,8 @@ func (s Formatter) fitted(table, above, below string) string {
 	return out.String()
 }
 
-// tableRows returns the rows of a table with a name in each; what goes on below a row
-// is indented.
+// tableRows splits a table into its rows. A line that begins with a blank continues the
+// row above it.
 func tableRows(table string) []string {
 	var rows []string
 	for line := range strings.Lines(table) {
@@ -155,9 +155,10 @@ func (s Formatter) Controller(c client.Controller) string {
 	return line
 }
 
-// wideStatus is how wide a terminal must be for the columns that are rarely needed.
+// wideStatus is the smallest width of a terminal, in columns, for the columns that are rarely needed.
 const wideStatus = 100
 
+// agents returns the table of the agents.
 func (s Formatter) agents(agents []client.Agent) string {
 	t := &textfmt.Table{Heads: []string{"AGENT", "STATE", "ACTIVITY", "UP", "OUTPUT", "PENDING", "QUEUED", "SPENDS", "BACKEND", "PID", "ATTACHED", "NOTE"}}
 	mixed := slices.ContainsFunc(agents, func(a client.Agent) bool { return a.Provider != agents[0].Provider })
@@ -174,7 +175,7 @@ func (s Formatter) agents(agents []client.Agent) string {
 		}
 		pending := number(agent.Pending)
 		pending.Color = textfmt.Yellow
-		if s.Columns > 0 && s.Columns < wideStatus { // the questions stand above
+		if s.Columns > 0 && s.Columns < wideStatus { // the questions are printed above the table
 			pid, attached, pending, backend = textfmt.Cell{}, textfmt.Cell{}, textfmt.Cell{}, ""
 			output = strings.TrimSuffix(output, " ago")
 		}
@@ -187,7 +188,7 @@ func (s Formatter) agents(agents []client.Agent) string {
 	return s.Table(t)
 }
 
-// questions shows who waits for a person, with as many of the questions as there is room for.
+// questions returns the number of open questions and as many of them as there is room for.
 func (s Formatter) questions(agents []client.Agent, open []client.Pending) string {
 	n := 0
 	for _, a := range agents {
@@ -213,21 +214,20 @@ func (s Formatter) questions(agents []client.Agent, open []client.Pending) strin
 }
 
 const (
-	// maxQuestions is how many questions the status shows; gc pending shows all.
+	// maxQuestions is the largest number of questions in the status; gc pending shows all.
 	maxQuestions = 5
-	// questionRows is for how many rows of a picture one question may be shown.
+	// questionRows is the number of rows of a page for each question that is shown.
 	questionRows = 8
 )
 
-// withoutAsked leaves out the agents whose blocked input box is one of the questions.
+// withoutAsked returns the agents without those whose blocked input box is one of the questions.
 func withoutAsked(agents []client.Agent, questions []client.Pending) []client.Agent {
 	return slices.DeleteFunc(slices.Clone(agents), func(a client.Agent) bool {
 		return a.StalledSince.IsZero() && slices.ContainsFunc(questions, func(p client.Pending) bool { return p.Kind == client.PendingInputBlocked && p.Agent == a.Name })
 	})
 }
 
-// blocked says first which agents take no prompts although they run or are stalled, and what
-// to do.
+// blocked returns a line and a fix for each agent whose input box is blocked or whose turn has stalled.
 func (s Formatter) blocked(agents []client.Agent) string {
 	var out strings.Builder
 	for _, a := range agents {
@@ -247,14 +247,14 @@ func (s Formatter) blocked(agents []client.Agent) string {
 			continue
 		}
 		name := textfmt.OneLine(a.Name)
-		out.WriteString(s.wrap(fmt.Sprintf("%s: no progress in its turn for %s (last sign: %s)", s.Paint(textfmt.Red, name+" is stalled"),
+		out.WriteString(s.wrap(fmt.Sprintf("%s: no progress in its turn for %s (last signal: %s)", s.Paint(textfmt.Red, name+" is stalled"),
 			textfmt.Span(s.Now.Sub(a.StalledSince)), textfmt.FirstOf(textfmt.OneLine(a.LastSign), "unknown"))))
-		out.WriteString(s.wrap(fmt.Sprintf("   fix: look with gc peek %s, then gc interrupt %s or gc restart %s", name, name, name)))
+		out.WriteString(s.wrap(fmt.Sprintf("   fix: check with gc peek %s, then run gc interrupt %s or gc restart %s", name, name, name)))
 	}
 	return out.String()
 }
 
-// activity is only said of what runs. A question mark stands after a guess.
+// activity returns the cell with an agent's activity; empty if the agent does not run.
 func (s Formatter) activity(agent client.Agent) textfmt.Cell {
 	if agent.State != client.StateRunning && agent.State != client.StateDraining {
 		return textfmt.Cell{}
@@ -275,7 +275,7 @@ func (s Formatter) activity(agent client.Agent) textfmt.Cell {
 	return textfmt.Painted(words, color)
 }
 
-// doing returns an activity in a few words.
+// doing describes an activity. A guess begins with "likely".
 func (s Formatter) doing(a client.Activity) string {
 	words := textfmt.FirstOf(a.State, "unknown")
 	switch {
@@ -293,6 +293,7 @@ func (s Formatter) doing(a client.Activity) string {
 	return words
 }
 
+// statusNoteColor returns the color of an agent's note.
 func statusNoteColor(agent client.Agent) textfmt.Color {
 	if agent.Obstacle != nil {
 		return textfmt.Yellow
@@ -303,13 +304,13 @@ func statusNoteColor(agent client.Agent) textfmt.Color {
 	return textfmt.Faint
 }
 
-// statusNote returns what a person should know beside the columns.
+// statusNote returns the note of an agent: what the other columns do not show.
 func (s Formatter) statusNote(agent client.Agent) string {
 	var parts []string
 	if agent.Desired != agent.State && agent.Desired != client.StateRunning && agent.Desired != "" && !atRest(agent) {
 		parts = append(parts, "desired: "+agent.Desired)
 	}
-	if agent.Obstacle != nil { // it says more than the reason
+	if agent.Obstacle != nil { // an obstacle has more details than the reason
 		parts = append(parts, s.obstacle(agent.Name, agent.Obstacle))
 	} else {
 		parts = append(parts, newReason(agent))
@@ -320,7 +321,7 @@ func (s Formatter) statusNote(agent client.Agent) string {
 	if strings.HasPrefix(agent.Held, "budget") && !strings.Contains(agent.Reason, "budget") {
 		parts = append(parts, "held by a budget")
 	}
-	if words := strings.TrimPrefix(used(agent.Worker), ", "); words != "" {
+	if words := strings.TrimPrefix(contextUsed(agent.Worker), ", "); words != "" {
 		parts = append(parts, words)
 	}
 	if agent.Guard != "" && agent.Guard != guarded && agent.Guard != unguarded {
@@ -341,13 +342,13 @@ func (s Formatter) statusNote(agent client.Agent) string {
 	return textfmt.Join(parts...)
 }
 
-// The guard of an agent, see [client.Agent].
+// Values of [client.Agent.Guard].
 const (
 	guarded   = "guarded"
 	unguarded = "unguarded"
 )
 
-// atRest reports whether an agent does not run and is not to run.
+// atRest reports whether an agent is not running and should not run.
 func atRest(agent client.Agent) bool {
 	switch agent.State {
 	case client.StateAsleep, client.StateSuspended, client.StateStopped:
@@ -356,7 +357,7 @@ func atRest(agent client.Agent) bool {
 	return false
 }
 
-// newReason returns the reason of an agent's state without what the state says already.
+// newReason returns the reason of an agent's state, without words that repeat the state.
 func newReason(agent client.Agent) string {
 	if agent.Reason == client.RunsAsConfigured {
 		return ""
@@ -370,7 +371,7 @@ func newReason(agent client.Agent) string {
 	return reason
 }
 
-// budgetAlert returns a budget that is used up, and what follows.
+// budgetAlert describes a budget that is used up, its consequence, and how to continue.
 func (s Formatter) budgetAlert(b client.Budget) string {
 	words := textfmt.OneLine(b.Text)
 	if b.Who != "" {
@@ -380,7 +381,7 @@ func (s Formatter) budgetAlert(b client.Budget) string {
 	case "hold":
 		words += "; new prompts wait"
 	case "interrupt":
-		words += "; its turn was ended and new prompts wait"
+		words += "; its turn was interrupted and new prompts wait"
 	case "stop":
 		words += "; stopped"
 	}
@@ -400,7 +401,7 @@ func (s Formatter) alerts(status client.Status) string {
 		}
 	}
 	if len(open) > 0 {
-		out.WriteString(s.wrap(fmt.Sprintf("%s %s: gc does not see their tool calls before they run; why: gc explain AGENT", s.Paint(textfmt.Yellow, "unguarded:"), textfmt.List(open))))
+		out.WriteString(s.wrap(fmt.Sprintf("%s %s: gc does not check their tool calls before they run; for the reason: gc explain AGENT", s.Paint(textfmt.Yellow, "unguarded:"), textfmt.List(open))))
 	}
 	for _, agent := range status.Agents {
 		if agent.Warning != "" {
@@ -413,7 +414,7 @@ func (s Formatter) alerts(status client.Status) string {
 	return "\n" + out.String()
 }
 
-// waiting returns the heading of the open questions.
+// waiting returns the heading of n open questions.
 func waiting(n int) string {
 	if n == 1 {
 		return "1 question waits for your answer"

@@ -9,7 +9,7 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// Remains returns what a city has left, with what goes and what stays.
+// Remains returns a table of everything that gc has created for a city, then what is not removed and why.
 func (s Formatter) Remains(r client.Remains) string {
 	t := &textfmt.Table{Heads: []string{"FILES", "SIZE", "REMOVED"}}
 	files, bytes := 0, int64(0)
@@ -21,43 +21,43 @@ func (s Formatter) Remains(r client.Remains) string {
 		t.Add(textfmt.Cell{}, textfmt.Cell{}, textfmt.Cell{Text: fmt.Sprintf("process %d (%s)", p.PID, p.Command)})
 	}
 	for _, place := range r.Places {
-		t.Add(textfmt.Cell{}, textfmt.Cell{}, textfmt.Cell{Text: "sessions and the outpost at " + place})
+		t.Add(textfmt.Cell{}, textfmt.Cell{}, textfmt.Cell{Text: "sessions and files of gc at " + place})
 	}
-	t.Add(textfmt.Painted(fmt.Sprint(files), textfmt.Bold), textfmt.Painted(Size(bytes), textfmt.Bold), textfmt.Painted("in all", textfmt.Bold))
+	t.Add(textfmt.Painted(fmt.Sprint(files), textfmt.Bold), textfmt.Painted(Size(bytes), textfmt.Bold), textfmt.Painted("total", textfmt.Bold))
 	var out strings.Builder
 	out.WriteString(s.Table(t))
 	for _, path := range r.Kept {
-		out.WriteString(textfmt.OneLine("stays: "+path+", which gc has not made") + "\n")
+		out.WriteString(textfmt.OneLine("stays: "+path+", which gc has not created") + "\n")
 	}
 	for _, o := range r.Foreign {
-		out.WriteString(s.Paint(textfmt.Red, textfmt.OneLine("in the way: "+o.What+": "+o.Why)) + "\n")
+		out.WriteString(s.Paint(textfmt.Red, textfmt.OneLine("cannot continue: "+o.What+": "+o.Why)) + "\n")
 	}
 	return out.String()
 }
 
-// Uninstalled returns what came of an uninstallation, for the talk.
+// Uninstalled returns the result of gc destroy as messages for people; empty if nothing was to be removed.
 func Uninstalled(out client.Uninstalled) string {
 	var lines []string
 	if n := len(out.Removed); n > 0 {
-		ended := textfmt.Count(len(out.Stopped), "session") + " ended"
+		stopped := textfmt.Count(len(out.Stopped), "session") + " stopped"
 		if out.Ended > 0 {
-			ended += ", and " + textfmt.Count(out.Ended, "process") + " beside"
+			stopped += ", and " + textfmt.Count(out.Ended, "other process")
 		}
-		lines = append(lines, fmt.Sprintf("%s; files and folders removed: %d", ended, n))
+		lines = append(lines, fmt.Sprintf("%s; files and directories removed: %d", stopped, n))
 	}
 	for _, l := range out.Left {
-		lines = append(lines, "gc: left: "+textfmt.OneLine(l.What+": "+l.Why))
+		lines = append(lines, "gc: not removed: "+textfmt.OneLine(l.What+": "+l.Why))
 	}
 	switch {
 	case out.Clean && len(out.Removed) > 0:
-		lines = append(lines, "looked again: no process and no file of the city is left; its own files are as they were")
+		lines = append(lines, "checked again: no process and no file of gc is left; your own files are unchanged")
 	case !out.Clean && len(out.Removed) == 0:
-		lines = append(lines, "gc: nothing was removed; end what is named, and try again")
+		lines = append(lines, "gc: nothing was removed; stop the named processes, and try again: gc destroy")
 	}
 	return strings.Join(lines, "\n")
 }
 
-// Size returns a number of bytes for a person.
+// Size returns a number of bytes with a unit, for people.
 func Size(n int64) string {
 	const kB, mB, gB = 1e3, 1e6, 1e9
 	switch f := float64(n); {
@@ -74,7 +74,7 @@ func Size(n int64) string {
 	}
 }
 
-// Survivors returns the sessions that did not end.
+// Survivors returns the sessions that could not be stopped, with the reason.
 func Survivors(census client.Census) []client.Obstacle {
 	left := []client.Obstacle{}
 	for _, s := range census.Sessions {

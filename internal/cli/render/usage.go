@@ -11,13 +11,13 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// The marks of numbers that no worker, or not every worker, has reported.
+// The text for a number that was not reported, and the mark of a sum that lacks values.
 const (
 	notKnown = "unknown"
 	atLeast  = "≥"
 )
 
-// Usage returns what was spent, with a line for each group and one for all.
+// Usage returns a table of tokens and costs with a row for each group, and a row for the total.
 func (s Formatter) Usage(u client.Usage) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s\n\n", s.usageHead(u))
@@ -46,15 +46,16 @@ func (s Formatter) Usage(u client.Usage) string {
 		grid = append(grid, row)
 	}
 	dropUnknown(grid, 4, 5, 7)
-	out.WriteString(s.Table(toTheRight(heads, grid)))
+	out.WriteString(s.Table(alignRight(heads, grid)))
 	if notes := usageNotes(u); notes != "" {
 		fmt.Fprintf(&out, "\n%s\n", s.Paint(textfmt.Faint, notes))
 	}
 	return out.String()
 }
 
+// usageHead returns the line above the table: the total cost, the period and the date of the prices.
 func (s Formatter) usageHead(u client.Usage) string {
-	head := "all that is kept"
+	head := "all recorded usage"
 	if !u.Since.IsZero() {
 		head = "the last " + round(s.Now.Sub(u.Since))
 	}
@@ -64,7 +65,7 @@ func (s Formatter) usageHead(u client.Usage) string {
 	return head + s.Paint(textfmt.Faint, ", prices of "+textfmt.FirstOf(textfmt.OneLine(u.Prices), "no date"))
 }
 
-// round returns a span that a person has asked for in whole units.
+// round returns a duration in whole days or hours if it is a multiple, else as [textfmt.Span] does.
 func round(d time.Duration) string {
 	const day = 24 * time.Hour
 	if d >= time.Hour {
@@ -108,7 +109,7 @@ func tokenCell(n *int64, partial bool) textfmt.Cell {
 	return textfmt.Cell{Text: tokens(*n)}
 }
 
-// tokens returns a number of tokens in three or four digits.
+// tokens returns a number of tokens with three digits and a unit, such as 1.23k.
 func tokens(n int64) string {
 	v := float64(n)
 	for _, unit := range []struct {
@@ -150,10 +151,10 @@ func mostCost(groups []client.UsageSum) float64 {
 	return most
 }
 
-// shareWidth is how wide the greatest share is drawn.
+// shareWidth is the width, in columns, of the bar of the greatest cost.
 const shareWidth = 16
 
-// share draws a cost beside the greatest one, in eighths of a column.
+// share returns a bar for a cost, relative to the greatest cost, with a resolution of 1/8 column.
 func share(cost *float64, most float64) string {
 	if cost == nil || most <= 0 || *cost <= 0 {
 		return ""
@@ -162,8 +163,8 @@ func share(cost *float64, most float64) string {
 	return strings.Repeat("█", eighths/8) + strings.TrimSpace(string([]rune(" ▏▎▍▌▋▊▉")[eighths%8]))
 }
 
-// dropUnknown empties columns without any reported value: a model provider may not have
-// them at all.
+// dropUnknown empties the given columns if no group has a value in them: some model providers do not
+// report them at all.
 func dropUnknown(grid [][]textfmt.Cell, columns ...int) {
 	for _, at := range columns {
 		if slices.ContainsFunc(grid, func(row []textfmt.Cell) bool { return row[at].Text != notKnown }) {
@@ -175,9 +176,9 @@ func dropUnknown(grid [][]textfmt.Cell, columns ...int) {
 	}
 }
 
-// toTheRight makes a table whose numbers stand to the right; the first and the last
-// column do not.
-func toTheRight(heads []string, grid [][]textfmt.Cell) *textfmt.Table {
+// alignRight returns a table whose columns are aligned to the right, except the first and the
+// last one.
+func alignRight(heads []string, grid [][]textfmt.Cell) *textfmt.Table {
 	heads = slices.Clone(heads)
 	for at := 1; at < len(heads)-1; at++ {
 		if !slices.ContainsFunc(grid, func(row []textfmt.Cell) bool { return row[at].Text != "" }) {
@@ -199,7 +200,7 @@ func leftPad(words string, width int) string {
 	return strings.Repeat(" ", max(0, width-textfmt.Width(words))) + words
 }
 
-// usageNotes returns what is missing.
+// usageNotes returns a note about values that are missing; empty if none are.
 func usageNotes(u client.Usage) string {
 	var parts []string
 	if n := u.Total.Untold; n > 0 {
@@ -214,6 +215,7 @@ func usageNotes(u client.Usage) string {
 	return strings.Join(parts, ", ") + "; " + atLeast + " means at least"
 }
 
+// tools returns the table of gc usage --by tool.
 func (s Formatter) tools(u client.Usage) string {
 	grid := [][]textfmt.Cell{}
 	for _, g := range u.Groups {
@@ -227,7 +229,7 @@ func (s Formatter) tools(u client.Usage) string {
 		}
 		grid = append(grid, []textfmt.Cell{{Text: textfmt.OneLine(g.Group)}, {Text: count(g.Calls)}, failed, {Text: formatSeconds(g.ToolSeconds)}, {Text: each}, {}})
 	}
-	return s.Table(toTheRight([]string{"TOOL", "CALLS", "FAILED", "TIME", "EACH", ""}, grid))
+	return s.Table(alignRight([]string{"TOOL", "CALLS", "FAILED", "TIME", "EACH", ""}, grid))
 }
 
 func formatSeconds(seconds float64) string {
@@ -238,7 +240,7 @@ func formatSeconds(seconds float64) string {
 	return textfmt.Span(d)
 }
 
-// Budgets returns how much of each budget is used.
+// Budgets returns a table of budgets with the used amount of each.
 func (s Formatter) Budgets(budgets []client.Budget) string {
 	t := &textfmt.Table{Heads: []string{"BUDGET", "FOR", "USED", "", "LIMIT", "ACTION", "NOTE"}}
 	for _, b := range budgets {
@@ -250,6 +252,7 @@ func (s Formatter) Budgets(budgets []client.Budget) string {
 	return s.Table(t)
 }
 
+// more returns the mark of a budget whose used amount may be higher.
 func more(b client.Budget) string {
 	return moreThan(b.Unknown != "")
 }
@@ -286,9 +289,10 @@ func budgetColor(b client.Budget) textfmt.Color {
 	return textfmt.Green
 }
 
-// meterWidth is how wide a budget is drawn.
+// meterWidth is the width, in columns, of the bar of a budget.
 const meterWidth = 12
 
+// meter returns a bar of the used part of a budget.
 func meter(b client.Budget) string {
 	full := 0
 	if b.Limit > 0 {
@@ -308,22 +312,22 @@ func (s Formatter) budgetNote(b client.Budget) string {
 	return textfmt.Join("used up"+s.again(b), note)
 }
 
-// again returns how a budget that is used up begins again.
+// again returns when a used-up budget is available again, and the command that resets it.
 func (s Formatter) again(b client.Budget) string {
 	lift := "gc usage lift " + textfmt.OneLine(b.Name)
 	switch left := textfmt.In(s.Now, b.Until); {
 	case left != "":
 		return ", again in " + left + ", or now: " + lift
 	case b.Until.IsZero() && b.Used < b.Limit:
-		return "; allow a longer silence, or: " + lift
+		return "; allow a longer time, or: " + lift
 	case b.Until.IsZero():
 		return "; raise its limit, or: " + lift
 	}
 	return ""
 }
 
-// burn returns how fast somebody spends, in a few words, with a unit behind the tokens; empty
-// if nothing was spent.
+// burn returns the current spending rate: tokens per minute, with unit after the number, and dollars
+// per hour. It is empty if b is nil.
 func burn(b *client.Burn, unit string) string {
 	if b == nil {
 		return ""
@@ -341,6 +345,7 @@ func burn(b *client.Burn, unit string) string {
 	return strings.Join(parts, " ")
 }
 
+// moreThan returns the mark of a sum that lacks values; empty if it is complete.
 func moreThan(partial bool) string {
 	if partial {
 		return atLeast

@@ -39,7 +39,7 @@ total      44        217   ≥1.24M      ≥45.6M   ≥98.7k  ≥$14.00
 
 func TestUsageOfTools(t *testing.T) {
 	u := client.Usage{By: "tool", Prices: "p", Groups: []client.UsageSum{{Group: "Bash", Calls: 12, Failed: 2, ToolSeconds: 90}, {Group: "Read", Calls: 3, ToolSeconds: 0.03}}}
-	want := `all that is kept, prices of p
+	want := `all recorded usage, prices of p
 
 TOOL  CALLS  FAILED  TIME  EACH
 Bash     12       2    1m  7.5s
@@ -60,7 +60,7 @@ func TestBudgetsPage(t *testing.T) {
 	want := `BUDGET  FOR       USED                         LIMIT                 ACTION     NOTE
 day     the city  $20.50         ████████████  $20.00 in 24h       hold       used up, again in 2h00m, or now: gc usage lift day
 tokens  coder     ≥850k tokens   ██████████░░  1.00M tokens in 1h interrupt  2 responses reported no numbers
-mute    the city  ≥0 tokens      ████████████  1.00k tokens          stop       used up; allow a longer silence, or: gc usage lift mute; it is silent
+mute    the city  ≥0 tokens      ████████████  1.00k tokens          stop       used up; allow a longer time, or: gc usage lift mute; it is silent
 ever    gc-x      2h00m          ████████████  1h00m                 stop       used up; raise its limit, or: gc usage lift ever
 `
 	squeeze := func(s string) string {
