@@ -108,7 +108,7 @@ func (l *loop) start(e *entry, s *plan.Session) {
 		return
 	}
 	e.claimed, e.blocked, e.order = false, false, plan.OrderNone
-	l.c.emit(event.SessionStarting, e, "a start began", explain.Starting(e.action.Reason, &e.rec.Conversation))
+	l.c.emit(event.SessionStarting, e, "the controller is starting the session", explain.Starting(e.action.Reason, &e.rec.Conversation))
 	a := ops.NewAttempt(began, cmp.Or(max(s.StartTimeout, 0), startLimit))
 	launch := l.launch(s, cfg)
 	launch.Token, launch.Epoch = token, e.rec.Epoch

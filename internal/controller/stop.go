@@ -26,7 +26,7 @@ func (l *loop) stop(e *entry, a plan.Action) {
 		e.order = plan.OrderNone
 	}
 	e.apply = false
-	l.c.emit(event.SessionStopping, e, "a stop began", map[string]string{"reason": a.Reason})
+	l.c.emit(event.SessionStopping, e, "the controller is stopping the session", map[string]string{"reason": a.Reason})
 	began := l.now()
 	l.begin(e, jobStop, a.Verb, stopLimit, func(ctx context.Context) func() {
 		r := victim.End(ctx, p)
@@ -62,7 +62,7 @@ func (l *loop) stopped(e *entry, a plan.Action, began time.Time, r ops.Ended) {
 	e.clearSenses()
 	l.saveInstanceRecord(e, a.Reason)
 	l.applyFinding(e, r.Finding)
-	l.c.emit(event.SessionStopped, e, "gc stopped the session", map[string]string{"reason": a.Reason, "processes": fmt.Sprint(r.Processes)})
+	l.c.emit(event.SessionStopped, e, "the controller stopped the session", map[string]string{"reason": a.Reason, "processes": fmt.Sprint(r.Processes)})
 	l.addToCensus(e)
 }
 
