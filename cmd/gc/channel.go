@@ -7,8 +7,8 @@ import (
 	clichannel "gascity/internal/agentcli/channel"
 )
 
-// runHelper runs a program that works for an agent CLI, if gc was called as one: a hook, or the
-// agent's native channel.
+// runHelper runs a hook or the native channel of an agent CLI if the arguments call for one. called
+// reports whether they did; status is the exit status then.
 func runHelper(args []string) (status int, called bool) {
 	if status, called = hook(args); !called {
 		status, called = channel(args)
@@ -16,8 +16,8 @@ func runHelper(args []string) (status int, called bool) {
 	return status, called
 }
 
-// channel runs an agent CLI with its native channel, if gc was called for that by itself. It
-// handles the signals of its process.
+// channel runs an agent CLI with its native channel if the arguments call for it. gc starts itself
+// with these arguments. The function handles the signals of the process.
 func channel(args []string) (status int, called bool) {
 	rest, called := clichannel.Called(args)
 	if !called {

@@ -11,8 +11,8 @@ import (
 	"gascity/internal/hookrunner"
 )
 
-// hook answers a call of an agent CLI's hook, if it is one: before everything else, for
-// the agent waits for it before each of its tools.
+// hook runs a hook of an agent CLI if the arguments call for one. This happens before all other
+// work, because the agent waits for the hook before each tool call.
 func hook(args []string) (status int, called bool) {
 	rest, called := hookrunner.Called(args)
 	if !called {
@@ -23,29 +23,29 @@ func hook(args []string) (status int, called bool) {
 	return hookrunner.Run(ctx, hookrunner.Call{Args: rest, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Later: hookLater}), true
 }
 
-// hookLater calls this program as a hook once more, in a process of its own. It ends by
-// the event's own deadline.
+// hookLater starts this program as a hook again, in a background process with the given input.
+// The process exits by the deadline of its event.
 func hookLater(args []string, input []byte) error {
 	program, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	told, err := os.CreateTemp("", "gc-hook-")
+	stdin, err := os.CreateTemp("", "gc-hook-")
 	if err != nil {
 		return err
 	}
-	defer told.Close()
-	if err := os.Remove(told.Name()); err != nil { // it lives as long as somebody reads it
+	defer stdin.Close()
+	if err := os.Remove(stdin.Name()); err != nil { // the file exists until the last process closes it
 		return err
 	}
-	if _, err := told.Write(input); err != nil {
+	if _, err := stdin.Write(input); err != nil {
 		return err
 	}
-	if _, err := told.Seek(0, io.SeekStart); err != nil {
+	if _, err := stdin.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
 	cmd := exec.Command(program, append([]string{"hook", "run"}, args...)...) //nolint:noctx // it outlives this process
-	cmd.Stdin = told
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // the agent CLI does not wait for its output, nor end it with us
+	cmd.Stdin = stdin
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // so the agent CLI neither waits for it nor stops it with this process
 	return cmd.Start()
 }

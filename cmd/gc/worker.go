@@ -8,7 +8,7 @@ import (
 	"gascity/worker/workertest"
 )
 
-// workers tries workers with the suite of their promises.
+// workers implements [cli.Workers] with the tests of package workertest.
 type workers struct{}
 
 func (workers) WorkerPromises() []string { return workertest.Promises() }

@@ -9,7 +9,7 @@ import (
 	"testing/fstest"
 )
 
-// openPaths are parents of a checkout that say nothing about a machine, or
+// openPaths lists parent directories of a checkout that are not specific to one machine, or
 // that documents may name for other reasons.
 var openPaths = []string{
 	"/", "/tmp", "/var/tmp", "/root", "/home", "/src", "/app", "/opt", "/workspace", "/workspaces", "/build", "/builds", "/go/src", "/usr/src",
@@ -28,7 +28,7 @@ func TestTreeKeepsTheRules(t *testing.T) {
 		})
 	}
 	for _, large := range Sizes(tree) {
-		t.Logf("look twice: %s", large)
+		t.Logf("large: %s", large)
 	}
 }
 
@@ -54,8 +54,8 @@ func TestFindWordsFindsAWord(t *testing.T) {
 	}
 }
 
-// TestRulesCanFail runs each rule on a planted tree that breaks it and on one
-// that does not: a rule that finds nothing anywhere proves nothing.
+// TestRulesCanFail runs each rule on a planted tree that breaks the rule and on one
+// that does not, so that a rule that never finds anything is noticed.
 func TestRulesCanFail(t *testing.T) {
 	for _, rule := range Rules() {
 		cases := planted[rule.Name]
@@ -67,7 +67,7 @@ func TestRulesCanFail(t *testing.T) {
 				found := rule.Check(load(t, plant.files()))
 				if plant.want == "" {
 					if len(found) > 0 {
-						t.Errorf("found %v in a tree that keeps the rule", found)
+						t.Errorf("found %v in a tree that follows the rule", found)
 					}
 					return
 				}
@@ -145,7 +145,7 @@ func loadRepository(t *testing.T) *Tree {
 	return tree
 }
 
-// load reads a planted tree and gives it a module file when it has none.
+// load reads a planted tree. It adds a module file if the tree has none.
 func load(t *testing.T, files fstest.MapFS) *Tree {
 	t.Helper()
 	if files["go.mod"] == nil {

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// Sizes above which the report asks for a second look. They fail nothing.
+// Sizes above which files, functions and packages are reported as large. They do not
+// fail the test.
 //
 // Lines of files and packages count code only: neither blank lines nor
 // comments. Lines of a function are those of its body.
@@ -19,26 +20,26 @@ const (
 	packageLines  = 1500
 )
 
-// Limits that fail.
+// Limits that fail the test.
 const (
 	parameters       = 5
 	interfaceMethods = 6
 	mainLines        = 40 // of cmd/gc/main.go, blank lines and comments included
 )
 
-// Sizes returns the files, functions and packages that are larger than most.
-// It is a report for readers and fails nothing.
+// Sizes returns the files, functions and packages above the soft limits. It is a
+// report for readers: these findings do not fail the test.
 func Sizes(t *Tree) []Finding {
 	var found []Finding
 	for _, size := range t.sizes() {
 		if size.lines > size.limit {
-			found = append(found, Finding{size.where, fmt.Sprintf("%s has %d lines (look twice above %d)", size.thing, size.lines, size.limit)})
+			found = append(found, Finding{size.where, fmt.Sprintf("%s has %d lines (soft limit %d)", size.thing, size.lines, size.limit)})
 		}
 	}
 	return found
 }
 
-// size is one measured thing.
+// size is the size of one file, function or package.
 type size struct {
 	thing string
 	where string
@@ -103,7 +104,7 @@ func checkParameterBudget(t *Tree) []Finding {
 	return found
 }
 
-// inherited lists exported functions whose signature is not ours to choose.
+// inherited lists exported functions whose signature is given by existing callers.
 var inherited = []string{"runtime.FormatBeacon", "runtime.FormatBeaconAt"}
 
 func checkBoolParameters(t *Tree) []Finding {
@@ -136,7 +137,7 @@ func isExported(function *ast.FuncDecl) bool {
 	return function.Name.IsExported()
 }
 
-// countParameters counts the parameters, a leading context not among them.
+// countParameters returns the number of parameters, without a context as the first one.
 func countParameters(function *ast.FuncType) int {
 	count := 0
 	for i, field := range function.Params.List {
@@ -173,8 +174,8 @@ func checkInterfaceBudget(t *Tree) []Finding {
 	return found
 }
 
-// countMethods counts the methods written in the interface itself. Embedded
-// interfaces are measured where they are declared.
+// countMethods returns the number of methods declared in the interface itself. Embedded
+// interfaces are counted where they are declared.
 func countMethods(declared *ast.InterfaceType) int {
 	count := 0
 	for _, field := range declared.Methods.List {
@@ -183,7 +184,7 @@ func countMethods(declared *ast.InterfaceType) int {
 	return count
 }
 
-// functionName names a function as package.Name or package.Receiver.Name.
+// functionName returns package.Name or package.Receiver.Name.
 func functionName(file *File, function *ast.FuncDecl) string {
 	name := function.Name.Name
 	if function.Recv != nil && len(function.Recv.List) > 0 {
@@ -210,15 +211,15 @@ func receiverName(expression ast.Expr) string {
 	}
 }
 
-// bodyLines counts the lines between the braces of the function.
+// bodyLines returns the number of lines between the braces of the function.
 func (t *Tree) bodyLines(function *ast.FuncDecl) int {
 	first := t.Fset.Position(function.Body.Lbrace).Line
 	last := t.Fset.Position(function.Body.Rbrace).Line
 	return max(0, last-first-1)
 }
 
-// codeLines counts the lines that hold at least a part of a token; comments
-// and blank lines hold none, and a raw string fills all the lines it spans.
+// codeLines returns the number of lines that contain code. Blank lines and comments do
+// not count; a raw string counts with all its lines.
 func codeLines(source []byte) int {
 	fset := token.NewFileSet()
 	file := fset.AddFile("", fset.Base(), len(source))

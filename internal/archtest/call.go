@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// permit is the comment that excuses one line from a rule about calls. The
-// linter demands that a reason follows it.
+// permit is the comment that exempts one line from a rule about calls. A reason must
+// follow it.
 const permit = "//nolint:forbidigo //"
 
 func checkEnvironment(t *Tree) []Finding {
@@ -17,8 +17,8 @@ func checkEnvironment(t *Tree) []Finding {
 	)
 }
 
-// checkSleep allows a sleep in tests only where a synctest bubble makes it
-// free, and in test programs, which act the part of a slow agent.
+// checkSleep reports calls of time.Sleep. They are allowed in tests that use synctest,
+// where time does not pass really, and in test programs, which simulate slow agents.
 func checkSleep(t *Tree) []Finding {
 	return t.forbidCalls([]string{"time.Sleep"}, func(f *File) bool {
 		return isProgram(f.Package) && !f.Test || f.Test && slices.Contains(f.imports(), "testing/synctest")
@@ -32,7 +32,7 @@ func checkBackground(t *Tree) []Finding {
 }
 
 // forbidCalls reports each use of one of the names, called or passed on, in
-// files that exempt does not excuse. A line with [permit] and a reason passes.
+// files for which exempt returns false. A line with [permit] and a reason is allowed.
 func (t *Tree) forbidCalls(names []string, exempt func(*File) bool) []Finding {
 	var found []Finding
 	for _, file := range t.Go {
@@ -51,7 +51,7 @@ func (t *Tree) forbidCalls(names []string, exempt func(*File) bool) []Finding {
 	return found
 }
 
-// permittedLines returns the lines that carry a permit with a reason.
+// permittedLines returns the lines that have a [permit] comment with a reason.
 func (t *Tree) permittedLines(file *File) map[int]bool {
 	lines := map[int]bool{}
 	for _, group := range file.Syntax.Comments {

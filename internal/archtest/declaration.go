@@ -26,7 +26,7 @@ func checkPackageComment(t *Tree) []Finding {
 		case sources > 0 && len(with) == 0:
 			found = append(found, Finding{dir, "no file has the package comment"})
 		case len(with) > 1:
-			found = append(found, Finding{dir, "the package comment stands in " + strings.Join(with, ", ")})
+			found = append(found, Finding{dir, "the package comment is in several files: " + strings.Join(with, ", ")})
 		}
 	}
 	return found
@@ -44,16 +44,16 @@ func checkInit(t *Tree) []Finding {
 	return found
 }
 
-// constantCalls are functions whose result is a fine package variable: it is
-// made once and never changed.
+// constantCalls lists functions whose result may be a package variable, because the
+// result does not change.
 var constantCalls = []string{
 	"errors.New", "fmt.Errorf", "regexp.MustCompile", "regexp.MustCompilePOSIX", "strings.NewReplacer",
 	"template.Must", "netip.MustParseAddr", "netip.MustParsePrefix", "sync.OnceValue", "sync.OnceValues",
 	"reflect.TypeFor", "reflect.TypeOf", "bytes.Repeat", "strings.Repeat", "slices.Concat",
 }
 
-// embedGap is the greatest distance in bytes between an embed directive and the
-// variable it belongs to: "\nvar ".
+// embedGap is the largest distance in bytes between an embed directive and its
+// variable: the length of "\nvar " and some room.
 const embedGap = 8
 
 func checkGlobals(t *Tree) []Finding {
@@ -72,8 +72,8 @@ func checkGlobals(t *Tree) []Finding {
 	return found
 }
 
-// judgeGlobal reports the variables of one declaration that are not plainly
-// constant. The version is a variable because the linker sets it.
+// judgeGlobal returns a finding for each variable of one declaration that is not
+// constant. The version in cmd is allowed, because the linker sets it.
 func (t *Tree) judgeGlobal(file *File, spec *ast.ValueSpec) []Finding {
 	var found []Finding
 	for i, name := range spec.Names {
@@ -99,8 +99,8 @@ func embeds(file *File, spec *ast.ValueSpec) bool {
 	return false
 }
 
-// constantValue reports whether the expression makes a sentinel, a compiled
-// pattern or a table.
+// constantValue reports whether the expression is a sentinel error, a compiled pattern or
+// a table.
 func constantValue(value ast.Expr) bool {
 	switch typed := value.(type) {
 	case *ast.CompositeLit:
@@ -119,8 +119,8 @@ func constantValue(value ast.Expr) bool {
 	return false
 }
 
-// selectorName renders pkg.Name, or "" for any other expression. Type
-// arguments are left out.
+// selectorName returns "pkg.Name" for a selector, without type arguments, and "" for any
+// other expression.
 func selectorName(expression ast.Expr) string {
 	if index, ok := expression.(*ast.IndexExpr); ok {
 		expression = index.X
@@ -136,8 +136,8 @@ func selectorName(expression ast.Expr) string {
 	return owner.Name + "." + selector.Sel.Name
 }
 
-// globalWrites reports assignments to the package variables of the file's
-// package: a table that is written to is state.
+// globalWrites returns a finding for each assignment to a package variable of the file's
+// package: a table that is changed is state.
 func (t *Tree) globalWrites(file *File) []Finding {
 	globals := t.globalsOf(file.Package)
 	var found []Finding

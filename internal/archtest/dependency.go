@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// dependency is a foreign module and the packages whose product code may import
-// it; no packages means tests and test programs only. Tests may import any of
-// them.
+// dependency is a module of others and the packages whose product code may import it.
+// Without packages only tests and test programs may import it. Tests may import every
+// dependency.
 type dependency struct {
 	module   string
 	packages []string
 }
 
-// anywhere lets every package that is not bound to the standard library import a
-// module.
+// anywhere allows a module in every package that is not restricted to the standard
+// library.
 const anywhere = "*"
 
 var dependencies = []dependency{

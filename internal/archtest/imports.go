@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// standardOnly maps the packages that other modules may import, and the
-// contracts beside them, to the packages of ours that each may use.
+// standardOnly maps each public package and contract package to the packages of this
+// module that it may import. All its other imports must be of the standard library.
 var standardOnly = map[string][]string{
 	"runtime":             nil,
 	"worker":              nil,
@@ -18,10 +18,10 @@ var standardOnly = map[string][]string{
 	"runtime/runtimetest/fake": {"runtime", "runtime/runtimetest"},
 }
 
-// hiddenFromDrivers are groups in lower layers that a driver must not know all the same.
+// hiddenFromDrivers lists groups that a driver must not import, although they are in lower layers.
 var hiddenFromDrivers = []string{"internal/config", "internal/domain", "internal/guard", "internal/store", "internal/telemetry"}
 
-// openToCLI are the packages that a command may import: the client, the public
+// openToCLI lists the packages that a command may import: the client, the public
 // contracts and packages without effects.
 var openToCLI = []string{
 	"client", "worker", "runtime", "runtime/runtimetest",
@@ -29,15 +29,15 @@ var openToCLI = []string{
 	"internal/domain/plan", "internal/domain/session", "internal/guard", "internal/domain/agentcontext", "internal/textfmt", "internal/domain/usage",
 	"internal/cli/cmdenv", "internal/cli/render", "internal/cli/docgen",
 	"internal/cli/agentcmd", "internal/cli/promptcmd", "internal/acp/server", "internal/acp",
-	"internal/fsutil/archive", // what gc copy brings is written by the person's own process
+	"internal/fsutil/archive", // gc copy writes files in the process of the command
 }
 
-// commands are the packages of the command line. gc's own ACP server is one of
-// its commands.
+// commands lists the packages of the command line. gc's ACP server is one of the
+// commands.
 var commands = []string{"internal/cli", "internal/acp/server"}
 
-// importsDrivers are the packages that may import the table of drivers: the wiring, the settings of
-// the drivers, and the checks of the drivers.
+// importsDrivers lists the packages that may import provider/all: the wiring, the settings of the
+// drivers, and the checks of the drivers.
 var importsDrivers = []string{"internal/app", "internal/cityconfig", "internal/doctor", "cmd/gc"}
 
 func checkPublicImports(t *Tree) []Finding {
@@ -92,7 +92,7 @@ func checkCLIImports(t *Tree) []Finding {
 	})
 }
 
-// isDriver reports whether the folder holds one implementation of the contract.
+// isDriver reports whether the directory is the package of a runtime provider.
 func isDriver(dir string) bool {
 	return strings.HasPrefix(dir, "provider/") && dir != "provider/all"
 }

@@ -5,35 +5,34 @@ import (
 	"strings"
 )
 
-// layer orders the groups of packages. A package may import packages of lower
-// layers and of its own group.
+// layer is the position of a group of packages in the order of imports. A package may
+// import packages of lower layers and of its own group.
 type layer int
 
 const (
 	layerContract   layer = iota + 1 // the public contracts and their test suites
-	layerBase                        // general helpers; of the product they know the contracts only
+	layerBase                        // general functions; they import only the contracts
 	layerKnowledge                   // configuration and profiles of agent CLIs, as data
 	layerDomain                      // records, rules and the terminal model
 	layerComponent                   // shim, tmux, protocols, store, guard, telemetry
-	layerDriver                      // what drivers share
-	layerProvider                    // the drivers and their table
-	layerService                     // engines of prompts, questions, workers and the like
-	layerController                  // the reconcile loop, and the configuration that it works by
+	layerDriver                      // code that several drivers use
+	layerProvider                    // the drivers, and provider/all
+	layerService                     // engines of prompts, questions, workers and others
+	layerController                  // the reconcile loop, and the configuration of a city
 	layerFrontend                    // servers, commands, hooks and the doctor
 	layerApp                         // wiring
 	layerProgram                     // cmd/gc, test programs, benchmarks and examples
 )
 
-// group is a folder whose packages, at any depth, share a layer.
+// group is a directory whose packages, at any depth, have the same layer.
 type group struct {
 	dir   string
 	layer layer
-	// apart forbids that a package imports another one of the group that is
-	// neither above nor below it in the tree.
+	// apart forbids imports between different directories directly below dir.
 	apart bool
 }
 
-// groups lists every group. A folder with Go files that is in none fails the
+// groups lists every group. A directory with Go files that is in no group breaks the
 // known-package rule.
 var groups = []group{
 	{dir: "runtime", layer: layerContract},
@@ -89,13 +88,13 @@ var groups = []group{
 	{dir: "contrib", layer: layerProgram},
 }
 
-// testPrograms are built from the product but are not part of it.
+// testPrograms lists directories with programs that use the product but are not part of it.
 var testPrograms = []string{"internal/archtest", "test", "bench", "examples", "contrib"}
 
-// productPrograms are main functions in all but name.
+// productPrograms lists packages that contain the main function of a program of the product.
 var productPrograms = []string{"internal/acp/bridge", "internal/agentcli/channel", "internal/fakeagent"}
 
-// within reports whether dir is one of the parents or below it.
+// within reports whether dir is one of the parents or below one of them.
 func within(dir string, parents ...string) bool {
 	for _, parent := range parents {
 		if dir == parent || strings.HasPrefix(dir, parent+"/") {
@@ -105,7 +104,7 @@ func within(dir string, parents ...string) bool {
 	return false
 }
 
-// groupOf returns the group of the folder; ok is false if it is in none.
+// groupOf returns the group of a directory; ok is false if it is in no group.
 func groupOf(dir string) (g group, ok bool) {
 	for _, g := range groups {
 		if within(dir, g.dir) {
@@ -115,11 +114,11 @@ func groupOf(dir string) (g group, ok bool) {
 	return group{}, false
 }
 
-// isTestProgram reports whether the folder holds test programs, benchmarks or
+// isTestProgram reports whether the directory contains test programs, benchmarks or
 // examples.
 func isTestProgram(dir string) bool { return within(dir, testPrograms...) }
 
-// isProgram reports whether the folder holds a program beside cmd/gc.
+// isProgram reports whether the directory contains a program other than cmd/gc.
 func isProgram(dir string) bool { return isTestProgram(dir) || slices.Contains(productPrograms, dir) }
 
 func checkKnownPackages(t *Tree) []Finding {
@@ -152,8 +151,8 @@ func checkLayerOrder(t *Tree) []Finding {
 	})
 }
 
-// related reports whether two packages of the group are in the same folder
-// below it.
+// related reports whether two packages of a group are in the same directory directly
+// below the group's directory.
 func related(g group, a, b string) bool {
 	part := func(dir string) string {
 		first, _, _ := strings.Cut(strings.TrimPrefix(dir, g.dir+"/"), "/")
@@ -162,8 +161,8 @@ func related(g group, a, b string) bool {
 	return part(a) == part(b)
 }
 
-// eachImport asks judge about each import of each file that is not a test and
-// reports the answers that are not empty.
+// eachImport calls judge for each import of each file that is not a test. It returns a
+// finding for each result that is not empty.
 func (t *Tree) eachImport(judge func(f *File, importPath string) string) []Finding {
 	var found []Finding
 	for _, file := range t.Go {

@@ -13,8 +13,8 @@ var (
 	inlineCode = regexp.MustCompile("`[^`]*`")
 )
 
-// checkLinks reports relative links of Markdown pages to files or folders that
-// are not in the tree. Code is left out.
+// checkLinks returns a finding for each relative link of a Markdown page whose target is
+// not in the tree. Code is ignored.
 func checkLinks(t *Tree) []Finding {
 	var found []Finding
 	for _, text := range t.Texts {
@@ -31,7 +31,7 @@ func checkLinks(t *Tree) []Finding {
 				continue
 			}
 			for _, target := range deadLinks(t, text.Path, line) {
-				found = append(found, Finding{text.Path + ":" + strconv.Itoa(number), "leads to " + target + ", which is not there"})
+				found = append(found, Finding{text.Path + ":" + strconv.Itoa(number), "links to " + target + ", which does not exist"})
 			}
 		}
 	}

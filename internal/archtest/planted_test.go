@@ -158,8 +158,8 @@ var planted = map[string][]plant{
 		{"noun", source("runtime/errors.go", "package runtime"), ""},
 	},
 	"doc-link": {
-		{"broken", source("docs/a.md", "see [b](adr/b.md#top)"), "docs/a.md:1: leads to docs/adr/b.md"},
-		{"out of the tree", source("docs/a.md", "see [b](../../b.md)"), "leads to ../b.md"},
+		{"broken", source("docs/a.md", "see [b](adr/b.md#top)"), "docs/a.md:1: links to docs/adr/b.md"},
+		{"out of the tree", source("docs/a.md", "see [b](../../b.md)"), "links to ../b.md"},
 		{"good", source("docs/a.md", "see [b](adr/b.md), [all](adr/), [up](../go.mod), [web](https://example.org/x)") + source("docs/adr/b.md", "b"), ""},
 		{"code", source("docs/a.md", "`[]T(x)`\n```\n[]T(x)\n```\n    []T(x)"), ""},
 	},

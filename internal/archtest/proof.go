@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// proof finds the name of a test in a page's code.
+// proof matches the name of a test in inline code.
 var proof = regexp.MustCompile("`((?:Test|Fuzz|Benchmark)[A-Z][A-Za-z0-9]*)`")
 
-// checkProofs reports tests that a Markdown page names and the tree does not have.
+// checkProofs returns a finding for each test that a Markdown page names and that does not exist.
 func checkProofs(t *Tree) []Finding {
 	known := t.tests()
 	var found []Finding
@@ -31,7 +31,7 @@ func checkProofs(t *Tree) []Finding {
 	return found
 }
 
-// tests returns the names of the functions in files of tests.
+// tests returns the names of all functions in test files.
 func (t *Tree) tests() map[string]bool {
 	names := map[string]bool{}
 	for _, file := range t.Go {

@@ -4,9 +4,8 @@
 //
 // A rule is a pure function from a [Tree] to findings. [Rules] lists them all;
 // the test of this package runs each one on the repository and on planted
-// sources that break it, so that no rule can go blind unnoticed. Nothing is
-// compiled and no build tag is honoured: a file for darwin is held to the same
-// rules on linux.
+// sources that break it, so that a rule that finds nothing is noticed. Nothing is
+// compiled and build tags are ignored: a file for darwin is checked on linux too.
 package archtest
 
 import (
@@ -22,13 +21,13 @@ import (
 	"unicode/utf8"
 )
 
-// maxText is the size in bytes above which a file that is not Go source is
-// taken for data and not read.
+// maxText is the largest size in bytes of a text file. A larger file that is not Go
+// source is not read.
 const maxText = 1 << 20
 
 // Tree is the parsed source of one module. It is constant after [Load].
 type Tree struct {
-	// Module is the module path, the prefix of every import of ours.
+	// Module is the module path, the prefix of every import path of this module.
 	Module string
 	// Fset holds the positions of all files.
 	Fset *token.FileSet
@@ -47,7 +46,7 @@ type File struct {
 	Path string
 	// Package is the folder of the file; "." for the root.
 	Package string
-	// Test says that the name ends in _test.go.
+	// Test is true if the name ends in _test.go.
 	Test bool
 	// Source is the text as read.
 	Source []byte
@@ -84,7 +83,8 @@ func Load(fsys fs.FS) (*Tree, error) {
 	return tree, nil
 }
 
-// enter decides whether the walk goes into the folder.
+// enter returns [fs.SkipDir] for a directory that is not part of the source: build
+// results, hidden directories and nested modules.
 func enter(fsys fs.FS, name string) error {
 	base := path.Base(name)
 	if name == "." {
@@ -99,6 +99,7 @@ func enter(fsys fs.FS, name string) error {
 	return nil
 }
 
+// add adds a file to the tree.
 func (t *Tree) add(fsys fs.FS, name string, entry fs.DirEntry) error {
 	if !entry.Type().IsRegular() {
 		return nil
@@ -165,7 +166,7 @@ func (f *File) imports() []string {
 	return paths
 }
 
-// packageOf returns the folder of an import of ours; ok is false for foreign ones.
+// packageOf returns the directory of an import of this module; ok is false for other modules.
 func (t *Tree) packageOf(importPath string) (dir string, ok bool) {
 	if importPath == t.Module {
 		return ".", true
@@ -174,7 +175,7 @@ func (t *Tree) packageOf(importPath string) (dir string, ok bool) {
 }
 
 // isStandard reports whether the import path belongs to the standard library,
-// whose first element never holds a dot, and not to this module.
+// whose first element never contains a dot, and not to this module.
 func (t *Tree) isStandard(importPath string) bool {
 	if _, ours := t.packageOf(importPath); ours {
 		return false

@@ -10,28 +10,28 @@ import (
 	"strings"
 )
 
-// vendorWords finds the name of an agent CLI as a word inside a literal.
+// vendorWords matches the name of an agent CLI as a word in a string literal.
 var vendorWords = regexp.MustCompile(`(?i)\b(claude|codex|gemini|opencode|copilot|cursor-agent)\b`)
 
-// vendorNames are further names, too common as words to be looked for inside a
-// text: only a literal that is nothing else counts.
+// vendorNames lists further names of agent CLIs. They are common words, so only a literal
+// that is exactly the name counts.
 var vendorNames = []string{"amp", "pi"}
 
-// providerHomes maps the name of each provider to the packages where it may
-// stand as a literal, beside provider/all. "exec" and "auto" are left out: they
-// are words of too many other things.
+// providerHomes maps the name of each provider to the packages that may contain it as a
+// literal, in addition to provider/all. "exec" and "auto" are missing, because these words
+// have many other uses.
 var providerHomes = map[string][]string{
 	"pty":        {"provider/pty"},
 	"subprocess": {"provider/subprocess"},
 	"tmux":       {"provider/tmux", "internal/tmux/control", "internal/guard/shell"},            // there it is a program in a script
-	"acp":        {"provider/acp", "provider/router", "internal/agentcli", "runtime", "client"}, // in client it is the protocol by which prompts travel
+	"acp":        {"provider/acp", "provider/router", "internal/agentcli", "runtime", "client"}, // in client it names a protocol for prompts
 	"k8s":        {"provider/k8s"},
 	"ssh":        {"provider/ssh", "internal/guard/shell"}, // there it is a program in a script
 	"hybrid":     {"provider/router"},
 	"exec:":      {"provider/exec"},
 }
 
-// shapelessNames are file names that say nothing about their noun.
+// shapelessNames lists file names that do not name a subject.
 var shapelessNames = []string{
 	"util", "utils", "helper", "helpers", "type", "types", "common", "misc", "seams", "shared", "stuff", "interfaces",
 }
@@ -61,8 +61,9 @@ func checkProviderLiterals(t *Tree) []Finding {
 	})
 }
 
-// eachLiteral asks judge about every string literal of the product's code.
-// Tests, test programs, this package, struct tags and import paths are left out.
+// eachLiteral calls judge for every string literal of the product's code, and returns a
+// finding for each result that is not empty. Tests, test programs, this package, struct tags
+// and import paths are ignored.
 func (t *Tree) eachLiteral(judge func(f *File, text string) string) []Finding {
 	var found []Finding
 	for _, file := range t.Go {
@@ -112,8 +113,8 @@ func checkConformance(t *Tree) []Finding {
 	return found
 }
 
-// testedElsewhere reports whether a heavy tier holds the driver to the suite: one that needs
-// more than this program.
+// testedElsewhere reports whether a package below test/ runs the conformance suite on the driver,
+// because the suite needs more than this program.
 func (t *Tree) testedElsewhere(dir string) bool {
 	for _, file := range t.Go {
 		if file.Test && strings.HasPrefix(file.Package, "test/") && slices.Contains(file.imports(), "gascity/"+dir) && t.declaresTest(file.Package, "TestConformance") {
@@ -123,6 +124,7 @@ func (t *Tree) testedElsewhere(dir string) bool {
 	return false
 }
 
+// declaresTest reports whether a package has a test function with the name.
 func (t *Tree) declaresTest(dir, name string) bool {
 	for _, file := range t.Go {
 		if file.Package != dir || !file.Test {
@@ -137,9 +139,9 @@ func (t *Tree) declaresTest(dir, name string) bool {
 	return false
 }
 
-// FindWords returns each line of the tree's texts that holds one of the words.
-// The caller passes what must not be in the tree but cannot be written down in
-// it either, such as the folder on the developer's machine.
+// FindWords returns a finding for each line of the tree's texts that contains one of the
+// words. The words are those that must not be written in the tree, such as the path of the
+// checkout on the developer's machine.
 func FindWords(t *Tree, words []string) []Finding {
 	var found []Finding
 	for _, text := range t.Texts {
