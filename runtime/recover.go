@@ -11,7 +11,7 @@ type Recoverer interface {
 	Recover(ctx context.Context, name, handle string) error
 }
 
-// Recover takes over a session after a restart of the controller. Without the extension it returns
+// Recover resumes control of a session after a restart of the controller. Without the extension it returns
 // nil if the session runs and [ErrSessionNotFound] otherwise, because such a driver finds its
 // sessions without a handle.
 func Recover(ctx context.Context, p Provider, name, handle string) error {

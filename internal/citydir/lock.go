@@ -30,7 +30,7 @@ func Lock(ctx context.Context, root string, pid int) (release func() error, err 
 	return lockWithin(ctx, root, pid, lockTimeout, "; stop it with: gc controller stop")
 }
 
-// LockForRemoval takes the same lock as Lock before the city is removed, and waits longer. It
+// LockForRemoval acquires the same lock as Lock before the city is removed, and waits longer. It
 // creates no directory: the error matches fs.ErrNotExist if the city has no state, or if another
 // process has just removed it.
 func LockForRemoval(ctx context.Context, root string, pid int) (release func() error, err error) {

@@ -127,7 +127,7 @@ func (l *loop) relaunchFailed(e *entry, began time.Time, r ops.Changed) {
 	l.sense(e)
 }
 
-// adopt takes over a session that is already running. It repeats the repeatable steps of a start
+// adopt starts to manage a session that is already running. It repeats the repeatable steps of a start
 // that was interrupted.
 func (l *loop) adopt(e *entry, s *plan.Session) {
 	p, name, handle, limit := e.backend.provider, e.rec.Session, e.seen.Handle, observeLimit

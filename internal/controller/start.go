@@ -74,7 +74,7 @@ func (l *loop) unclaimAll() {
 	}
 }
 
-// unclaim takes back the claim of an instance whose start has not begun.
+// unclaim removes the claim of an instance whose start has not begun.
 func (l *loop) unclaim(e *entry) {
 	if e.claimed && e.job == nil {
 		e.claimed, e.rec.Running, e.rec.Start = false, false, session.StartDone

@@ -48,7 +48,7 @@ func (s *inline) draw(f frame) {
 	s.flush(&b)
 }
 
-// stop keeps the frame on the screen and moves the cursor below it.
+// stop leaves the frame on the screen and moves the cursor below it.
 func (s *inline) stop() {
 	if below := len(s.last.lines) - s.last.row; s.drawn && below > 0 {
 		fmt.Fprintf(s.out, "\x1b[%dB", below)

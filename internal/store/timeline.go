@@ -107,7 +107,7 @@ func (l *timeline) trimLocked() {
 	}
 }
 
-// loseLocked gives up the unwritten events up to the id.
+// loseLocked drops the unwritten events up to the id and counts them as lost.
 func (l *timeline) loseLocked(upto uint64) {
 	if upto <= l.written {
 		return

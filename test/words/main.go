@@ -1,6 +1,7 @@
 // Words checks that the repository uses the plain words of words.txt: it reads the comments and
 // messages of Go files, the names that they declare, scripts, configuration, test scripts and
-// pages, and it counts the functions whose name begins with a narrative verb.
+// pages, and it counts the functions whose name begins with a narrative verb. The doc comment of no
+// function begins with such a verb.
 //
 // allow.txt lists the exceptions. The exit status is 1 after a finding and 2 when a file cannot
 // be read.

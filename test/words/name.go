@@ -26,7 +26,7 @@ type tally struct{ all, narrative int }
 // inNames returns the parts of declared names that are on the list, and counts the functions.
 func (l *list) inNames(file string, source []byte, functions *functionCount) ([]finding, error) {
 	fset := token.NewFileSet()
-	syntax, err := parser.ParseFile(fset, file, source, parser.SkipObjectResolution)
+	syntax, err := parser.ParseFile(fset, file, source, parser.SkipObjectResolution|parser.ParseComments)
 	if err != nil {
 		return nil, err
 	}
@@ -42,9 +42,21 @@ func (l *list) inNames(file string, source []byte, functions *functionCount) ([]
 	for _, d := range syntax.Decls {
 		if f, ok := d.(*ast.FuncDecl); ok {
 			functions.add(file, f.Name.Name)
+			if verb := docVerb(f); l.verbs[verb] && !strings.HasSuffix(file, "_test.go") {
+				found = append(found, finding{fset.Position(f.Doc.Pos()).Offset, f.Name.Name + " " + verb, "returns, reports, sends or another standard verb"})
+			}
 		}
 	}
 	return found, nil
+}
+
+// docVerb returns the word behind the name in a doc comment that begins with the function's name.
+func docVerb(f *ast.FuncDecl) string {
+	words := strings.Fields(f.Doc.Text())
+	if len(words) < 2 || words[0] != f.Name.Name {
+		return ""
+	}
+	return strings.ToLower(words[1])
 }
 
 // declared returns the names that the file declares, in source order.

@@ -114,6 +114,18 @@ func TestAllowList(t *testing.T) {
 	}
 }
 
+// TestDocComments plants a doc comment that begins with a narrative verb.
+func TestDocComments(t *testing.T) {
+	const planted = "package a\n\n// run told it to run.\nfunc run() {}\n\n// start starts it.\nfunc start() {}\n"
+	got := run(t, "", map[string]string{"in/a.go": planted})
+	if len(got) != 1 || !strings.Contains(got[0], `in/a.go:3:1: "run told"`) {
+		t.Errorf("found %q, want the comment of run", got)
+	}
+	if got := run(t, "", map[string]string{"in/a_test.go": planted}); len(got) != 0 {
+		t.Errorf("found %q in a test, want nothing", got)
+	}
+}
+
 func TestNarrativeVerbs(t *testing.T) {
 	const narrative = "package a\n\nfunc tellAll() {}\nfunc (x *y) Told() {}\nfunc teller() {}\n"
 	got := run(t, "", map[string]string{"in/a.go": narrative})

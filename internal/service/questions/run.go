@@ -167,7 +167,7 @@ func (d *Service) applyLocked(ctx context.Context, e *entry, v session.Snapshot)
 	}
 }
 
-// raiseLocked gives a new episode its ID, saves it and reports it.
+// raiseLocked assigns an ID to a new question, saves it and reports it.
 func (d *Service) raiseLocked(ctx context.Context, e *entry) {
 	e.Open.ID = d.newID()
 	e.done, e.policyRunning, e.policyTries, e.policyRetryAt = make(chan struct{}), false, 0, time.Time{}

@@ -85,7 +85,7 @@ func (s *Screen) resizeHeight(rows int, y *int) {
 	s.main = n
 }
 
-// popFromScrollback takes the newest line of the scrollback back to row y of g.
+// popFromScrollback moves the newest line of the scrollback to row y of g.
 func (s *Screen) popFromScrollback(g *grid, y int) {
 	r := readLine(s.history.popLast())
 	cells := r.cells(nil, &s.interned)

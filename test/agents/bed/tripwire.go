@@ -52,7 +52,7 @@ func (w *Tripwire) Hosts() []string {
 	return slices.Sorted(slices.Values(w.hosts))
 }
 
-// Close takes it down.
+// Close stops the server.
 func (w *Tripwire) Close() error {
 	err := w.server.Close()
 	<-w.served

@@ -85,7 +85,7 @@ func (s *Server) change(how func()) {
 	s.changed = make(chan struct{})
 }
 
-// describeLocked takes over what the body says. Each text is kept once, whichever requests have it.
+// describeLocked fills the request from the body. A text that several requests contain is stored once.
 func (s *Server) describeLocked(r *Request, c conversation, header http.Header) {
 	r.Model, r.Main, r.System = c.model, len(c.tools) > 0, c.system
 	r.Session = c.session
@@ -224,8 +224,7 @@ func common(a, b []string) int {
 // surfaced is what an agent puts around a prompt that it was given within a turn.
 var surfaced = regexp.MustCompile(`(?s)^The user sent a new message while you were working:\n(.*?)\n\nThis is how Claude Code surfaces`)
 
-// unwrap takes off what an agent puts around a text that was pasted, or given within a
-// turn.
+// unwrap removes what an agent adds around a text that was pasted, or sent within a turn.
 func unwrap(text string) (bare string, pasted bool) {
 	if inner := surfaced.FindStringSubmatch(text); inner != nil {
 		text = inner[1]

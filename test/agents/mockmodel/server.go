@@ -99,7 +99,7 @@ func (s *Server) ClearFaults() {
 	s.faults = nil
 }
 
-// fault takes the fault that a request of the caller meets; nil if none.
+// fault removes and returns the fault for a request of the caller; nil if there is none.
 func (s *Server) fault(caller string) *Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -102,7 +102,7 @@ func (s *stream) document(said speech, v any) {
 // pieces is into how many parts a slow answer is cut.
 const pieces = 20
 
-// writeText says the text piece by piece over the time of the speech.
+// writeText sends the text in pieces over the time of the speech.
 func (s *stream) writeText(said speech, say func(piece string)) {
 	text := said.text
 	if said.slow <= 0 {

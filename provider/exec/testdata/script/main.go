@@ -60,8 +60,7 @@ func serve(ctx context.Context, dir string) (int, error) {
 	return code, p.Close()
 }
 
-// forward hands a call to the tests' process. Upon SIGTERM it asks for the end and waits
-// for it.
+// forward sends a call to the process of the test. On SIGTERM it asks that process to end the call, and waits.
 func forward(ctx context.Context, socket string) (int, error) {
 	var input []byte
 	if os.Args[1] == script.OpWatch { // its input is a life line
