@@ -401,7 +401,7 @@ func (s Formatter) alerts(status client.Status) string {
 		}
 	}
 	if len(open) > 0 {
-		out.WriteString(s.wrap(fmt.Sprintf("%s %s: gc does not check their tool calls before they run; for the reason: gc explain AGENT", s.Paint(textfmt.Yellow, "unguarded:"), textfmt.List(open))))
+		out.WriteString(s.wrap(fmt.Sprintf("%s [guard] does not check the tool calls of %s; for the reason: gc explain %s", s.Paint(textfmt.Yellow, "unguarded:"), textfmt.List(open), open[0])))
 	}
 	for _, agent := range status.Agents {
 		if agent.Warning != "" {
