@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -122,8 +121,14 @@ func (a *app) stopAndReport(parent context.Context, c *client.Client) (client.Ce
 	go func() {
 		defer close(printed)
 		for e, err := range c.Events(ctx, page.Last) {
-			if err == nil && strings.HasPrefix(e.Kind, "session.stop") {
-				a.Messagef("%s  %s", strings.TrimPrefix(e.Kind, "session."), textfmt.OneLine(textfmt.FirstOf(e.Agent, e.Session)+"  "+e.Text))
+			if err != nil {
+				continue // the stop itself reports it
+			}
+			switch name := textfmt.OneLine(textfmt.FirstOf(e.Agent, e.Session)); e.Kind {
+			case "session.stopped":
+				a.Messagef("stopped  %s", name)
+			case "session.stop_failed":
+				a.Messagef("failed   %s  %s", name, textfmt.OneLine(e.Text))
 			}
 		}
 	}()

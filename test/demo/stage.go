@@ -96,7 +96,7 @@ func (s *stage) start(ctx context.Context, agents []agent) error {
 func (s *stage) prompt(ctx context.Context, agents []agent) error {
 	printStep("Prompts and their delivery status")
 	for _, a := range agents {
-		if err := s.show(ctx, "nudge", a.name, a.prompt); err != nil {
+		if err := s.show(ctx, "send", a.name, a.prompt); err != nil {
 			return err
 		}
 		shows := func(out []byte) bool { return strings.Contains(string(out), a.answer) }
