@@ -1,7 +1,7 @@
 package vt
 
-// eraseScreen is ED 2. On the main screen what was written moves to the scrollback, as
-// tmux does, so that a program that repaints from scratch loses nothing.
+// eraseScreen erases the whole screen (ED 2). The text of the main screen moves to the scrollback, as in
+// tmux, so that nothing is lost when a program repaints everything.
 func (s *Screen) eraseScreen() {
 	if !s.modes.AltScreen && s.history.limit > 0 {
 		last := 0
@@ -50,7 +50,8 @@ func (s *Screen) eraseCells(from, to int) {
 	s.grid.erase(s.cy, from, to, s.pen.bg)
 }
 
-// eraseDisplay is ED.
+// eraseDisplay executes ED (erase in display). what is 0 for the part after the cursor, 1 for the part up
+// to the cursor, 2 for the whole screen and 3 for the scrollback.
 func (s *Screen) eraseDisplay(what int) {
 	switch what {
 	case 0:
@@ -70,7 +71,8 @@ func (s *Screen) eraseDisplay(what int) {
 	}
 }
 
-// eraseLine is EL.
+// eraseLine executes EL (erase in line). what is 0 for the part after the cursor, 1 for the part up to the
+// cursor and 2 for the whole line.
 func (s *Screen) eraseLine(what int) {
 	switch what {
 	case 0:
@@ -82,17 +84,17 @@ func (s *Screen) eraseLine(what int) {
 	}
 }
 
-// eraseChars is ECH.
+// eraseChars erases n cells from the cursor on (ECH).
 func (s *Screen) eraseChars(n int) { s.eraseCells(s.cx, s.cx+n) }
 
-// insertChars is ICH.
+// insertChars inserts n blank cells at the cursor (ICH).
 func (s *Screen) insertChars(n int) {
 	if s.cx < s.cols {
 		s.grid.insertCells(s.cy, s.cx, n, s.pen.bg)
 	}
 }
 
-// deleteChars is DCH.
+// deleteChars deletes n cells at the cursor (DCH).
 func (s *Screen) deleteChars(n int) {
 	if s.cx < s.cols {
 		s.grid.deleteCells(s.cy, s.cx, n, s.pen.bg)
@@ -108,27 +110,27 @@ func (s *Screen) lineBlock() int {
 	return s.bottom
 }
 
-// insertLines is IL.
+// insertLines inserts n blank lines at the cursor (IL).
 func (s *Screen) insertLines(n int) {
 	bottom := s.lineBlock()
 	s.grid.scrollDown(s.cy, bottom, min(n, bottom-s.cy+1), s.pen.bg)
 	s.endBefore(s.cy)
 }
 
-// deleteLines is DL. Deleted rows do not go to the scrollback.
+// deleteLines deletes n lines at the cursor (DL). They do not move to the scrollback.
 func (s *Screen) deleteLines(n int) {
 	bottom := s.lineBlock()
 	s.grid.scrollUp(s.cy, bottom, min(n, bottom-s.cy+1), s.pen.bg)
 	s.endBefore(s.cy)
 }
 
-// scrollDown is SD.
+// scrollDown scrolls the scroll region down by n lines (SD).
 func (s *Screen) scrollDown(n int) {
 	s.grid.scrollDown(s.top, s.bottom, min(n, s.bottom-s.top+1), s.pen.bg)
 	s.endBefore(s.top)
 }
 
-// alignmentTest is DECALN: the screen full of E.
+// alignmentTest fills the screen with E (DECALN).
 func (s *Screen) alignmentTest() {
 	for y := range s.rows {
 		row := s.grid.row(y)
