@@ -57,7 +57,7 @@ func TestEveryCommandIsDescribed(t *testing.T) {
 			t.Errorf("the description of %s ends with a full stop", name)
 		case cmd.Args == nil:
 			t.Errorf("%s does not check its arguments", name)
-		case cmd.Long == "" && !(cmd.HasParent() && cmd.Parent().Hidden):
+		case cmd.Long == "" && (!cmd.HasParent() || !cmd.Parent().Hidden):
 			t.Errorf("%s has no long description", name)
 		case cmd.Example == "" && cmd.HasParent() && !cmdenv.IsGroup(cmd) && !cmd.Parent().Hidden:
 			t.Errorf("%s has no example", name)

@@ -241,7 +241,7 @@ func (a *app) awaitHolder(ctx context.Context, c *client.Client, err error) (sta
 			return status, err
 		case time.Now().After(end), ctx.Err() != nil:
 			return status, fmt.Errorf("%w: the controller (process %d) has locked the city and does not answer; stop it with: kill %d; then run: gc start; agents keep running", client.ErrTimeout, no.Holder, no.Holder)
-		case !printed && end.Sub(time.Now()) < holderPatience-time.Second:
+		case !printed && time.Until(end) < holderPatience-time.Second:
 			a.Messagef("waiting for the controller (process %d): it is starting or stopping, or its socket was removed", no.Holder)
 			printed = true
 		}

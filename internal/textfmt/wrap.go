@@ -102,7 +102,7 @@ func wrapLine(line string, columns int) []string {
 func splitWords(line string, most int) []string {
 	var words []string
 	command := false
-	for _, word := range strings.Fields(line) {
+	for word := range strings.FieldsSeq(line) {
 		last := len(words) - 1
 		if command && visible(words[last])+1+visible(word) <= most {
 			words[last] += " " + word

@@ -308,7 +308,7 @@ func lacks(path string, before, after any) (differences []string) {
 		}
 		for _, key := range slices.Sorted(maps.Keys(b)) {
 			_, agent := b["epoch"]
-			if !moving[key] && !(agent && derived[key]) && (b["state"] != client.ReceiptQueued || !tried[key]) {
+			if !moving[key] && (!agent || !derived[key]) && (b["state"] != client.ReceiptQueued || !tried[key]) {
 				differences = append(differences, lacks(path+"."+key, b[key], a[key])...)
 			}
 		}

@@ -22,7 +22,9 @@ func TestAStartAfterTheSocketWasRemoved(t *testing.T) {
 	if !strings.Contains(out, "2 agents run") {
 		t.Errorf("gc start said %q", out)
 	}
-	<-c.ended                  // it has ended by itself
+	if err := <-c.ended; err != nil { // it exits by itself
+		t.Logf("the first controller ended with %v", err)
+	}
 	c.ended = make(chan error) // the other is the child of another process
 	after := c.await("running", running)
 	if after.Controller.PID == before.Controller.PID {

@@ -182,7 +182,7 @@ func (a *app) logs(ctx context.Context, c *client.Client, name string, q client.
 	}
 	defer body.Close()
 	var lines *jsonLines
-	out, stripped := cmdenv.Raw(a.Stdout), io.Writer(a.Stdout)
+	out, stripped := cmdenv.Raw(a.Stdout), a.Stdout
 	if a.JSON {
 		lines = &jsonLines{base: &a.Base, agent: name, follow: q.Follow}
 		out, stripped = lines, lines

@@ -4,7 +4,7 @@ import (
 	"context"
 	"io"
 	"path/filepath"
-	"runtime"
+	goruntime "runtime"
 
 	"gascity/client"
 	"gascity/internal/citydir"
@@ -17,7 +17,7 @@ func WriteCity(ctx context.Context, root string, d *doctor.Doctor, to io.Writer)
 	c := &client.Client{Root: root, Version: d.Version}
 	defer c.Close()
 	state := filepath.Join(root, citydir.StateFolder)
-	about := map[string]string{"version": d.Version, "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH, "city": root}
+	about := map[string]string{"version": d.Version, "go": goruntime.Version(), "os": goruntime.GOOS, "arch": goruntime.GOARCH, "city": root}
 	pages := []Page{
 		JSON("about.json", func(context.Context) (map[string]string, error) { return about, nil }),
 		Tail("controller.log", filepath.Join(state, citydir.LogFolder, citydir.LogFile)),

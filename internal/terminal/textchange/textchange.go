@@ -106,7 +106,7 @@ func isRemoved(rules agentcli.Input, runes []rune, i int) bool {
 	case agentcli.ContainsCharacter(rules.Removes, r):
 		return true
 	case rules.RemovesJoiners && (r == nonJoiner || r == joiner):
-		return !joinsLetters(runes, i) && !(r == joiner && joinsEmoji(runes, i))
+		return !joinsLetters(runes, i) && (r != joiner || !joinsEmoji(runes, i))
 	case rules.RemovesSelectors && (r == textSelector || r == emojiSelector):
 		return !selects(runes, i)
 	case rules.RemovesTags && isTag(r):
