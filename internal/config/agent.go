@@ -100,7 +100,7 @@ type Scaling struct {
 	MaxActiveSessions *int          `toml:"max_active_sessions" doc:"Another name of max in [agents.pool]. The value 1 without other pool keys does not make the agent a pool."`
 	MinActiveSessions *int          `toml:"min_active_sessions" doc:"Another name of min in [agents.pool]."`
 	ScaleCheck        string        `toml:"scale_check" doc:"Another name of check in [agents.pool]."`
-	DrainTimeout      time.Duration `toml:"drain_timeout" doc:"How long an agent that is asked to wind down may continue before it is stopped. Default: 5m."`
+	DrainTimeout      time.Duration `toml:"drain_timeout" doc:"How long an agent that is asked to finish its work may continue before it is stopped. Default: 5m."`
 	OnBoot            string        `toml:"on_boot" doc:"Shell command when the controller starts." later:"city hooks"`
 	OnDeath           string        `toml:"on_death" doc:"Shell command when a session dies." later:"city hooks"`
 	Namepool          string        `toml:"namepool" doc:"File with names for sessions." later:"aliases"`

@@ -114,7 +114,7 @@ func TestAWokenMemberRunsBesideTheOthers(t *testing.T) {
 		w.begin()
 		w.after(time.Minute)
 		done, err := w.c.Wake(t.Context(), "w-2", client.LifecycleRequest{})
-		if err != nil || !done.Changed || done.Detail != "it is woken" {
+		if err != nil || !done.Changed || done.Detail != "it is being woken" {
 			t.Errorf("got %+v, %v", done, err)
 		}
 		w.after(time.Second)

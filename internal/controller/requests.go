@@ -178,7 +178,7 @@ func (c *Controller) Reset(ctx context.Context, name string, req client.Lifecycl
 	return c.runOrder(ctx, name, req, requests.Reset(req.Reason))
 }
 
-// Drain asks the agent to wind down.
+// Drain asks the agent to finish its work.
 func (c *Controller) Drain(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
 	return c.runOrder(ctx, name, req, requests.Drain(req.Reason, req.Timeout))
 }
@@ -229,7 +229,7 @@ func (l *loop) syncDrains() {
 			return func() {
 				e.drainSynced = until
 				if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-					l.c.opts.Logger.Warn("cannot ask an agent to wind down; it is stopped at the deadline", "session", name, "error", err)
+					l.c.opts.Logger.Warn("cannot ask an agent to finish its work; it is stopped at the deadline", "session", name, "error", err)
 				}
 			}
 		})

@@ -222,7 +222,7 @@ func TestADrainEndsWithTheAckOrTheDeadline(t *testing.T) {
 				w.after(time.Second)
 				w.want("a", client.StateRunning)
 				if d, _ := w.c.DrainState(t.Context(), "a"); d.Draining {
-					t.Error("the successor is to wind down")
+					t.Error("the successor is to finish its work")
 				}
 				if _, err := w.c.DrainAck(t.Context(), "a", client.LifecycleRequest{Instance: instance}); !errors.Is(err, client.ErrRefused) {
 					t.Errorf("an ack of the previous instance gives %v", err)

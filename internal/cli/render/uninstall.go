@@ -52,7 +52,7 @@ func Uninstalled(out client.Uninstalled) string {
 	case out.Clean && len(out.Removed) > 0:
 		lines = append(lines, "checked again: no process and no file of gc is left; your own files are unchanged")
 	case !out.Clean && len(out.Removed) == 0:
-		lines = append(lines, "gc: nothing was removed; stop the named processes, and try again: gc destroy")
+		lines = append(lines, "gc: nothing was removed; fix what is named above, then run: gc destroy; to skip a host that cannot be reached, add --leave-unreachable")
 	}
 	return strings.Join(lines, "\n")
 }

@@ -29,7 +29,7 @@ const (
 	metaEpoch = "GC_RUNTIME_EPOCH"
 	// metaStarted names the instance whose start is complete.
 	metaStarted = "GC_STARTED_INSTANCE"
-	// MetaDrain asks an agent to wind down. The value is the deadline in Unix seconds.
+	// MetaDrain asks an agent to finish its work. The value is the deadline in Unix seconds.
 	MetaDrain = "GC_DRAIN"
 )
 

@@ -13,7 +13,7 @@ import (
 // DrainLimit is the drain timeout if neither the request nor the configuration sets one.
 const DrainLimit = 5 * time.Minute
 
-// Drain returns an order that asks the agent to wind down within limit; zero: the configured
+// Drain returns an order that asks the agent to finish its work within limit; zero: the configured
 // timeout or [DrainLimit].
 func Drain(reason string, limit time.Duration) Order {
 	return func(c *Case) (Outcome, error) {
@@ -24,7 +24,7 @@ func Drain(reason string, limit time.Duration) Order {
 		case !c.Running:
 			return Outcome{}, fmt.Errorf("%w: %s does not run", client.ErrRefused, r.Session)
 		case r.IsDraining():
-			return unchanged("it is already winding down, until " + stamp(r.Drain.Deadline))
+			return unchanged("it was already asked to finish its work; gc stops it at the latest at " + stamp(r.Drain.Deadline))
 		}
 		span := max(limit, 0)
 		if c.Session != nil {
@@ -39,7 +39,7 @@ func Drain(reason string, limit time.Duration) Order {
 func BeginDrain(r *session.Record, d session.Drain, now time.Time) Event {
 	d.Epoch, d.Since, d.Acked = r.Epoch, now, time.Time{}
 	r.Drain = d
-	return Event{event.SessionDraining, "the agent is asked to wind down", map[string]string{"reason": d.Reason, "until": stamp(d.Deadline)}}
+	return Event{event.SessionDraining, "the agent is asked to finish its work", map[string]string{"reason": d.Reason, "until": stamp(d.Deadline)}}
 }
 
 // EndDrain records that the draining instance has stopped, and sets the hold that follows.
@@ -56,12 +56,12 @@ func DrainAck(c *Case) (Outcome, error) {
 	r := &c.Record
 	switch {
 	case !r.IsDraining():
-		return Outcome{}, fmt.Errorf("%w: %s was not asked to wind down", client.ErrRefused, r.Session)
+		return Outcome{}, fmt.Errorf("%w: %s was not asked to finish its work", client.ErrRefused, r.Session)
 	case !r.Drain.Acked.IsZero():
 		return unchanged("it has already acknowledged")
 	}
 	r.Drain.Acked = c.Now
-	return changedOutcome("it is stopped now", Event{event.SessionDrained, "the agent has wound down", nil}), nil
+	return changedOutcome("it is stopped now", Event{event.SessionDrained, "the agent has finished its work", nil}), nil
 }
 
 // Renew returns an order that restarts the agent at the end of the current turn: in the same

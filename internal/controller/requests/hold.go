@@ -58,11 +58,11 @@ func Wake(reason string) Order {
 		case r.State == session.StateQuarantined:
 			return Outcome{}, fmt.Errorf("%w: %s is in quarantine until %s; start it with: gc start %s", client.ErrRefused, r.Agent, stamp(c.Action.After), r.Agent)
 		case r.Hold.Kind == session.HoldSleep, r.IsDraining():
-			return c.free(reason, "it is woken"), nil
+			return c.free(reason, "it is being woken"), nil
 		case c.Running:
 			return unchanged("it is already running")
 		case c.Session.Pool != "" && c.Action.Desired == plan.DesiredStopped:
-			return Outcome{Changed: true, Detail: "it is woken", Wake: wakeReason(reason)}, nil
+			return Outcome{Changed: true, Detail: "it is being woken", Wake: wakeReason(reason)}, nil
 		}
 		return Outcome{Detail: "it is not asleep: " + c.Action.Reason, Wake: wakeReason(reason)}, nil
 	}

@@ -140,8 +140,8 @@ func Kinds() []KindInfo {
 		{SessionHeld, "a hold keeps the session from running", []Datum{{"hold", "sleep, suspend or budget"}, reason}},
 		{SessionReleased, "the hold of the session was removed", []Datum{reason}},
 		{SessionReset, "the failures of the session were reset", []Datum{reason}},
-		{SessionDraining, "the agent is asked to wind down", []Datum{reason, {"until", "when it is stopped anyway, RFC 3339"}}},
-		{SessionDrained, "the agent reported that it has wound down", nil},
+		{SessionDraining, "the agent is asked to finish its work", []Datum{reason, {"until", "when it is stopped anyway, RFC 3339"}}},
+		{SessionDrained, "the agent reported that it has finished its work", nil},
 		{SessionResumeFailed, "the agent could not resume its conversation; the next start tries another way", []Datum{
 			{"conversation", "its id"}, {"rung", "how it was tried: resume or repair"}, {"failure", "in use, not found, wrong folder, expired, not offered or unclear"}, {"error", "the agent's last output"},
 		}},

@@ -124,7 +124,7 @@ func (o *Observed) effectiveHold() session.Hold {
 	return o.Hold
 }
 
-// draining reports whether the current or last instance was asked to wind down.
+// draining reports whether the current or last instance was asked to finish its work.
 func (o *Observed) draining() bool { return o.Epoch != 0 && o.Drain.Epoch == o.Epoch }
 
 // jitterFor returns a pseudo-random part of span. It is always the same for the same name and

@@ -86,7 +86,7 @@ const (
 	rankRunning         // it runs, or may run
 	rankFailed          // it waits for another attempt; it is chosen before a new member, whose start would fail too
 	rankFree            // it does not run
-	rankDraining        // it was asked to wind down
+	rankDraining        // it was asked to finish its work
 	rankOut             // never chosen: it is held, or in quarantine
 )
 
@@ -157,7 +157,7 @@ func (d *planner) poolOf(agent string) *pool {
 }
 
 // shrink returns the action for a member that its pool does not want. An idle member is stopped at
-// once, because there is nothing to wind down; any other is drained.
+// once, because it has no work to finish; any other is drained.
 func (d *planner) shrink(a Action, o *Observed, p *pool) Action {
 	reason := p.reason()
 	switch {
@@ -178,7 +178,7 @@ func (d *planner) shrink(a Action, o *Observed, p *pool) Action {
 		a.Unrequested = true
 		return d.stop(a, o, reason)
 	case o.Epoch == 0:
-		return a.with(VerbWait, client.StateRunning, reason+"; this instance cannot be asked to wind down")
+		return a.with(VerbWait, client.StateRunning, reason+"; this instance cannot be asked to finish its work")
 	}
 	a.Drain = session.Drain{Epoch: o.Epoch, Reason: reason, Since: d.now}
 	if p.DrainTimeout > 0 {

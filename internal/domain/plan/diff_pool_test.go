@@ -142,7 +142,7 @@ func TestAnAgentThatBecomesAPoolIsDrained(t *testing.T) {
 	former.Epoch, former.Activity = 1, observedActivity(runtime.ActivityBusy, noon)
 	actions := Diff(desired, append(observed, former), noon, wanted(1))
 	if actions[0].Verb != VerbWait || actions[1].Verb != VerbDrain {
-		t.Errorf("got %+v, want the first member to wait until the agent has wound down", actions)
+		t.Errorf("got %+v, want the first member to wait until the agent has finished its work", actions)
 	}
 }
 

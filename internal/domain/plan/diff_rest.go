@@ -58,14 +58,14 @@ func (d *planner) hasTimedOut(deadline time.Time) bool {
 	return !deadline.IsZero() && !d.now.Before(deadline) && !d.now.Before(d.policy.graceEnd())
 }
 
-// drained returns the action for a session that was asked to wind down.
+// drained returns the action for a session that was asked to finish its work.
 func (d *planner) drained(a Action, o *Observed) Action {
-	reason := appendReason("it was asked to wind down", o.Drain.Reason)
+	reason := appendReason("it was asked to finish its work", o.Drain.Reason)
 	switch {
 	case !o.Drain.Acked.IsZero():
-		return d.stop(a, o, appendReason("it has wound down", o.Drain.Reason))
+		return d.stop(a, o, appendReason("it has finished its work", o.Drain.Reason))
 	case d.hasTimedOut(o.Drain.Deadline):
-		return d.stop(a, o, appendReason("it did not wind down in time", o.Drain.Reason))
+		return d.stop(a, o, appendReason("it did not finish its work in time", o.Drain.Reason))
 	case o.Drain.Deadline.IsZero():
 		return a.with(VerbWait, client.StateDraining, reason)
 	}

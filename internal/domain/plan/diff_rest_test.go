@@ -54,12 +54,12 @@ func TestDecisionsAboutHoldsAndRest(t *testing.T) {
 		{"suspended by hand, running", func(_ *Session, o *Observed) { o.Hold = hold(session.HoldSuspend) }, VerbStop, client.StateStopping, "suspended", time.Time{}},
 		{"an unknown hold", func(s *Session, o *Observed) { *o = stoppedSession(*s); o.Hold = hold("frobnicate") }, VerbNone, client.StateSuspended, "", time.Time{}},
 
-		{"draining", func(_ *Session, o *Observed) { drain(o, "") }, VerbWait, client.StateDraining, "to wind down: to rest", noon.Add(time.Minute)},
+		{"draining", func(_ *Session, o *Observed) { drain(o, "") }, VerbWait, client.StateDraining, "to finish its work: to rest", noon.Add(time.Minute)},
 		{"draining, busy and attached", func(_ *Session, o *Observed) {
 			drain(o, "")
 			o.Observation.Attached, o.Activity = 1, observedActivity(runtime.ActivityBusy, noon)
 		}, VerbWait, client.StateDraining, "", noon.Add(time.Minute)},
-		{"drained", func(_ *Session, o *Observed) { drain(o, ""); o.Drain.Acked = noon }, VerbStop, client.StateStopping, "has wound down", time.Time{}},
+		{"drained", func(_ *Session, o *Observed) { drain(o, ""); o.Drain.Acked = noon }, VerbStop, client.StateStopping, "has finished its work", time.Time{}},
 		{"drain over time", func(_ *Session, o *Observed) { drain(o, ""); o.Drain.Deadline = noon }, VerbStop, client.StateStopping, "in time", time.Time{}},
 		{"drain without a deadline", func(_ *Session, o *Observed) { drain(o, ""); o.Drain.Deadline = time.Time{} }, VerbWait, client.StateDraining, "", time.Time{}},
 		{"drain of a predecessor", func(_ *Session, o *Observed) { drain(o, ""); o.Epoch = 5; o.Drain.Acked = noon }, VerbNone, client.StateRunning, "as configured", time.Time{}},

@@ -18,7 +18,7 @@ type Pool struct {
 	Check string
 	Dir   string // where the check runs, absolute
 	Env   map[string]string
-	// DrainTimeout is how long a member that is no longer wanted may take to wind down.
+	// DrainTimeout is how long a member that is no longer wanted may take to finish its work.
 	DrainTimeout time.Duration
 }
 

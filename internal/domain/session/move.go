@@ -33,6 +33,6 @@ func (r *Record) enter(s State, at time.Time) {
 	}
 }
 
-// IsDraining reports whether the current instance was asked to wind down. A drain of another
+// IsDraining reports whether the current instance was asked to finish its work. A drain of another
 // instance does not count.
 func (r *Record) IsDraining() bool { return r.Drain.Epoch != 0 && r.Drain.Epoch == r.Epoch }

@@ -90,13 +90,13 @@ const (
 	HoldBudget  HoldKind = "budget"  // until its budget allows it again
 )
 
-// Drain is a request to the running instance to wind down. It applies to one instance only.
+// Drain is a request to the running instance to finish its work. It applies to one instance only.
 type Drain struct {
 	Epoch    uint64    `json:"epoch,omitempty"` // of the instance; zero: no drain
 	Reason   string    `json:"reason,omitempty"`
 	Since    time.Time `json:"since,omitzero"`
 	Deadline time.Time `json:"deadline,omitzero"` // when the instance is stopped anyway
-	Acked    time.Time `json:"acked,omitzero"`    // when the agent reported that it has wound down
+	Acked    time.Time `json:"acked,omitzero"`    // when the agent reported that it has finished its work
 	Then     HoldKind  `json:"then,omitempty"`    // the hold that follows after the stop
 }
 

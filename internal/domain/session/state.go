@@ -16,7 +16,7 @@ const (
 	StateCreating    State = client.StateCreating    // a start has begun; it is unknown whether the session exists
 	StateStarting    State = client.StateStarting    // the session exists, its agent is not ready
 	StateRunning     State = client.StateRunning     // its agent runs
-	StateDraining    State = client.StateDraining    // it runs and was asked to wind down
+	StateDraining    State = client.StateDraining    // it runs and was asked to finish its work
 	StateStopping    State = client.StateStopping    // a stop was requested and is not confirmed yet
 	StateStopped     State = client.StateStopped     // it does not run, as desired
 	StateAsleep      State = client.StateAsleep      // it does not run until there is work for it

@@ -115,12 +115,12 @@ var transitions = []transition{
 		stays: []State{StateStopped, StateAsleep, StateSuspended, StateQuarantined, StateFailed, StateLost},
 	},
 	{
-		trigger: TriggerDrain, meaning: "the agent is asked to wind down",
+		trigger: TriggerDrain, meaning: "the agent is asked to finish its work",
 		moves: []move{{StateDraining, []State{StateRunning}}},
 		stays: []State{StateDraining},
 	},
 	{
-		trigger: TriggerUndrain, meaning: "the request to wind down was cancelled",
+		trigger: TriggerUndrain, meaning: "the request to finish its work was cancelled",
 		moves: []move{{StateRunning, []State{StateDraining}}},
 		stays: []State{StateRunning},
 	},
