@@ -76,7 +76,7 @@ func (c *city) bundle(t *testing.T) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := run(); err == nil || !strings.Contains(string(out), "is there already") {
+	if out, err := run(); err == nil || !strings.Contains(string(out), "exists; name another file: gc bundle FILE") {
 		t.Errorf("a second bundle in one file: %v\n%s", err, out)
 	}
 	plain, err := gzip.NewReader(bytes.NewReader(packed))

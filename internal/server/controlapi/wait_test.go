@@ -63,7 +63,7 @@ func TestAWaitEndsWithTheController(t *testing.T) {
 	}()
 	<-city.began
 	stop()
-	if err := <-got; !errors.Is(err, client.ErrUnavailable) || !strings.Contains(err.Error(), "ask the next one") {
+	if err := <-got; !errors.Is(err, client.ErrUnavailable) || !strings.Contains(err.Error(), "ask the next controller again") {
 		t.Errorf("the wait ended with %v, want unavailable and what to do", err)
 	}
 }
