@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"gascity/internal/proc"
 	"gascity/runtime"
@@ -64,6 +65,62 @@ func TestLastOutputOfAnAgentIsKept(t *testing.T) {
 			t.Errorf("peek shows %d lines of %d and ends with %q, %v", strings.Count(text+"\n", "xxx\n"), lines, text[max(0, len(text)-100):], err)
 		}
 	}
+}
+
+// What a person typed and the agent did not read does not shorten the wait for the last output, also if
+// it is nothing but Enter.
+func TestLastOutputIsKeptBehindUnreadEnters(t *testing.T) {
+	t.Parallel()
+	r := newTestCity(t)
+	server, err := strconv.Atoi(r.startedServer())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(server, syscall.SIGCONT) }) // a failure may have left it halted
+	print := filepath.Join(r.dir, "print")
+	r.shell("a", fmt.Sprintf("until [ -e %s ]; do sleep 0.02; done; i=0; while [ $i -lt 110 ]; do echo '%s'; i=$((i + 1)); done; echo my last words; exit 7",
+		print, strings.Repeat("x", 62)), nil)
+	seen, err := r.Observe(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.runTmux("send-keys", "-t", "=a:", "Enter", "Enter")
+	if err := syscall.Kill(server, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	waiter := parentOf(t, seen.PID)
+	err = os.WriteFile(print, nil, 0o600)
+	until(t, "the agent has exited", func() bool {
+		info, err := proc.Stat(seen.PID)
+		return err != nil || info.Ended()
+	})
+	deadline := time.Now().Add(time.Second) // the waiter would have exited by then
+	until(t, "the waiter has had its time", func() bool {
+		info, err := proc.Stat(waiter)
+		return err != nil || info.Ended() || time.Now().After(deadline)
+	})
+	if err := syscall.Kill(server, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen := r.exited("a"); seen.Exit.Code != 7 {
+		t.Errorf("the exit is %+v, want code 7", seen.Exit)
+	}
+	text, err := r.Peek("a", 0)
+	if err != nil || !strings.HasSuffix(text, "\nmy last words") {
+		t.Errorf("peek ends with %q, %v", text[max(0, len(text)-100):], err)
+	}
+}
+
+func parentOf(t *testing.T, pid int) int {
+	t.Helper()
+	info, err := proc.Stat(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.PPID
 }
 
 // startedServer starts the server with a session and returns its process.

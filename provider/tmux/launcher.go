@@ -34,7 +34,7 @@ exec 3>&2 2>/dev/null
 code=$? received=
 if stty -icanon -echo -isig min 0 time 100; then
 	printf '\033\\\033[5n'
-	while more=$(dd bs=4096 count=1 | tr -d '\000') && [ -n "$more" ]; do
+	while more=$(dd bs=4096 count=1 | tr '\000\n' '..') && [ -n "$more" ]; do
 		received=$received$more
 		case $received in *'[0n'*) break ;; esac
 	done
