@@ -63,9 +63,8 @@ func (f Folder) Prompts() string { return filepath.Join(string(f), "prompts") }
 func (f Folder) Claim() (*os.File, error) {
 	for {
 		if err := os.MkdirAll(string(f), 0o700); err != nil {
-			info, statErr := os.Lstat(string(f))
-			if errors.Is(err, fs.ErrExist) && (errors.Is(statErr, fs.ErrNotExist) || statErr == nil && info.IsDir()) {
-				continue // removed, and perhaps made again, during MkdirAll
+			if f.changedDuring(err) {
+				continue
 			}
 			return nil, err
 		}
@@ -88,6 +87,17 @@ func (f Folder) Claim() (*os.File, error) {
 		}
 		_ = file.Close() // the previous owner removed the folder; try the new one
 	}
+}
+
+// changedDuring reports whether MkdirAll failed with err because the folder was removed, and perhaps
+// made again, meanwhile. An error about a folder above it, as of a broken symbolic link, stays.
+func (f Folder) changedDuring(err error) bool {
+	var failed *fs.PathError
+	if !errors.Is(err, fs.ErrExist) || !errors.As(err, &failed) || failed.Path != string(f) {
+		return false
+	}
+	info, err := os.Lstat(string(f))
+	return errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir()
 }
 
 // IsLocked reports whether some process holds the folder's lock. It returns false if the folder does not exist.
