@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -22,14 +23,18 @@ type Change struct {
 	Refused  bool   // the text must not be typed, whatever its sender allows
 }
 
+// byteOrderMark does not arrive at an edge of a text that a program decodes or trims.
+const byteOrderMark = '\ufeff'
+
 // Of returns the changes to a text that is pasted into an input box with these rules; nil if no change is known.
 func Of(rules agentcli.Input, text string) []Change {
 	var out []Change
 	add := func(harmless bool, format string, args ...any) {
 		out = append(out, Change{What: fmt.Sprintf(format, args...), Harmless: harmless})
 	}
+	bare := strings.TrimFunc(Without(rules, text), func(r rune) bool { return unicode.IsSpace(r) || r == byteOrderMark })
 	for _, r := range rules.Reactions {
-		if r.Match.Match(text) {
+		if r.Match.Match(text) || r.Always && r.Match.Match(bare) {
 			out = append(out, Change{What: r.What, Refused: r.Always})
 		}
 	}

@@ -1,6 +1,7 @@
 package textchange_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,6 +87,25 @@ func TestChangesAreThoseThatWereMeasured(t *testing.T) {
 			}
 			if got != want {
 				t.Errorf("%s, %+.40q: %s (%v), want %s", name, test.text, got, textchange.Texts(changes), want)
+			}
+		}
+	}
+}
+
+// TestATextThatIsNeverTypedStaysSo: characters that do not arrive, and blanks of any kind at the
+// edges, do not hide a text that is never typed.
+func TestATextThatIsNeverTypedStaysSo(t *testing.T) {
+	for name, texts := range map[string][]string{
+		"claude":   {"exit", "exit\u200b", "\u200eex\u00adit", "\ufeff/", "/\u2060", "\\\u200b", "quit\u00a0", "\u3000:q"},
+		"codex":    {"/", "\u00a0/"},
+		"gemini":   {"/", "\u200b/\ufeff", "\\\u200b"},
+		"opencode": {"exit", "\ufeffexit", "\ufeff/", "quit\u00a0"},
+	} {
+		p, _ := agentcli.Builtin().Lookup(name)
+		for _, text := range texts {
+			refuses := func(c textchange.Change) bool { return c.Refused }
+			if got := textchange.Of(p.Screen.Input, text); !slices.ContainsFunc(got, refuses) {
+				t.Errorf("%s, %+q: %+v, want a refusal", name, text, got)
 			}
 		}
 	}
