@@ -55,7 +55,7 @@ func (d *delivery) pressEnter(ctx context.Context) error {
 		if err == nil {
 			err = d.mayEnter()
 		}
-		if err != nil && attempt == 1 && d.disturbed() == nil && ctx.Err() == nil { // the program may be drawing
+		if err != nil && d.disturbed() == nil && ctx.Err() == nil { // the program may be drawing
 			if err := d.waitQuiet(ctx, d.rules.Screen.FindSettle(len(d.text))); err != nil {
 				return err
 			}

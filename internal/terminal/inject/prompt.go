@@ -339,7 +339,7 @@ func (d *delivery) echoed() bool {
 // waitQuiet waits for the rule's delay, and until the visible content has not changed for the rule's quiet time.
 func (d *delivery) waitQuiet(ctx context.Context, rule agentcli.Settle) error {
 	delay, quiet := time.Duration(rule.DelayMs)*time.Millisecond, time.Duration(rule.QuietMs)*time.Millisecond
-	if d.compareBox() == matchOther && quiet == 0 { // the program may still be drawing
+	if d.compareBox() != matchOurs && quiet == 0 { // the program may still be drawing
 		quiet = time.Duration(agentcli.DefaultSettle().QuietMs) * time.Millisecond
 	}
 	began := time.Now()

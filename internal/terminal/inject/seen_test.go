@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"gascity/internal/terminal/inputlog"
 	"gascity/internal/terminal/screen"
@@ -103,5 +104,34 @@ type restless struct{ lease }
 
 func (r restless) TypeSeen(context.Context, uint64, inputlog.Input, []byte) error {
 	r.tries++
+	return inputlog.ErrChanged
+}
+
+// TestEnterWaitsForARepaintWheneverItComes: a program that begins to paint its input box again right
+// before Enter, so that its text is not on the screen for a moment, gets Enter once the text is back.
+func TestEnterWaitsForARepaintWheneverItComes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := terminal.Face{Style: "rules"}
+		agent := terminal.NewAgent(f)
+		s := &repainting{lease: lease{&surprising{Fake: agent.T, agent: agent, text: "hello", shown: true}}}
+		out, err := target{s, s, "id"}.deliver(t.Context(), Prompt{Text: "hello"}, f.Rules(t))
+		if err != nil || out.State != runtime.OutcomeSubmitted || s.tries < 2 {
+			t.Errorf("%+v, %v after %d tries; want submitted", out, err, s.tries)
+		}
+	})
+}
+
+// repainting is a terminal whose program paints its input box again at the first Enter: empty, and
+// a moment later as it was.
+type repainting struct{ lease }
+
+func (r *repainting) TypeSeen(ctx context.Context, seen uint64, in inputlog.Input, p []byte) error {
+	if r.tries > 0 {
+		return r.lease.TypeSeen(ctx, seen, in, p)
+	}
+	r.tries++
+	var was string
+	r.agent.Change(func() { was, r.agent.Shown = r.agent.Shown, "" })
+	time.AfterFunc(50*time.Millisecond, func() { r.agent.Change(func() { r.agent.Shown = was }) })
 	return inputlog.ErrChanged
 }
