@@ -133,6 +133,9 @@ func (e *entry) nextCheck() time.Time {
 	if !e.absentSince.IsZero() {
 		return e.absentSince.Add(absentGrace)
 	}
+	if e.Read.IsZero() && !e.waits.IsZero() {
+		return e.waits.Add(repaintLimit)
+	}
 	p := e.Open
 	switch {
 	case p.Deadline.IsZero() || e.isAnswerPending():

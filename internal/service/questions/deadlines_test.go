@@ -210,6 +210,31 @@ func TestRestartKeepsQuestionsAndTellsNobodyTwice(t *testing.T) {
 	})
 }
 
+// A question that was answered while no controller ran ends, also if the agent waits for something that
+// is no question when the next controller reads it.
+func TestAQuestionEndsThoughItsAgentWaitsAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFakeCity(t)
+		w.agent("a")
+		w.run()
+		w.raiseQuestion("a", permission("r-a"))
+		w.stop()
+		w.views["a"] = session.Snapshot{Agent: "a", Session: "s-a", Provider: w.views["a"].Provider, Unknown: "not read yet"}
+		w.run()
+		w.change("a", func(v *session.Snapshot) {
+			v.Unknown, v.Instance, v.Running, v.State, v.ReadAt = "", "a-1", true, client.StateRunning, time.Now()
+			v.Activity.State = runtime.ActivityWaiting
+		})
+		if p := w.only(); p.State != client.PendingOpen {
+			t.Errorf("right after the first reading the question is %s, want open", p.State)
+		}
+		advance(time.Minute)
+		if p := w.only(); p.State != client.PendingResolved {
+			t.Errorf("a minute later it is %s, want resolved", p.State)
+		}
+	})
+}
+
 func TestRestartInTheMiddleOfAnAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		sent   time.Duration // ago; 0: not known to have been sent

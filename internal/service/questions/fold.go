@@ -14,6 +14,10 @@ import (
 // the answer had no effect.
 const answerGrace = 5 * time.Second
 
+// repaintLimit is how long the first readings of a new controller may show that an agent waits, but not
+// what it asks. After that time the agent waits for something that is no question.
+const repaintLimit = 5 * time.Second
+
 // The largest sizes of a stored question: bytes of texts, and number of options.
 const (
 	maxPrompt  = 64 << 10
@@ -26,6 +30,8 @@ const (
 type QuestionState struct {
 	Open *session.Pending // the open episode; nil: none
 	Read time.Time        // time of the newest reading that was applied; zero: none by this controller
+
+	waits time.Time // while Read is zero: when a reading first showed that the agent waits, but not what it asks
 }
 
 // Fold returns the state after a snapshot, and the episodes that the snapshot ended. A new episode
@@ -43,7 +49,12 @@ func Fold(c QuestionState, v session.Snapshot, p Policy, now time.Time) (next Qu
 	}
 	question := v.Question()
 	if c.Open != nil && c.Read.IsZero() && question == nil && v.Activity.State == runtime.ActivityWaiting {
-		return c, ended // the question is not read yet: the next reading shows whether it is the same
+		if c.waits.IsZero() {
+			c.waits = now
+		}
+		if now.Before(c.waits.Add(repaintLimit)) {
+			return c, ended // the question is not read yet: the next reading shows whether it is the same
+		}
 	}
 	c.Read = v.ReadAt
 	if c.Open != nil && question != nil && question.RequestID == c.Open.Request {
