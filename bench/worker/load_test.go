@@ -259,7 +259,7 @@ func (l *load) reachable(ctx context.Context, id string) error {
 	}
 }
 
-// prompt passes a prompt, again until the worker has it, and waits for its turn's end.
+// prompt sends a prompt, again until the worker has it, and waits for its turn's end.
 func (l *load) prompt(ctx context.Context, name, id string, done <-chan string) error {
 	d := runtime.Delivery{ID: id, Instance: "instance-of-" + name, Content: runtime.TextContent("review " + id), Confirm: time.Minute}
 	if err := l.reachable(ctx, workerrun.ID(d.Instance)); err != nil {

@@ -15,7 +15,7 @@ import (
 	"gascity/runtime"
 )
 
-// leaps returns the town a clock that can be moved.
+// leaps makes the town use a clock that can be moved.
 func (w *fakeCity) leaps(monotonic bool) func(time.Duration) {
 	var offset atomic.Int64
 	now := func() time.Time {

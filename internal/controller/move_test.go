@@ -48,7 +48,7 @@ func (l late) Start(ctx context.Context, name string, cfg runtime.Config) error 
 	return l.fake.Start(ctx, name, cfg)
 }
 
-// twoPlaces returns a town a second place, and says why it is not there; refuses says
+// twoPlaces adds a second place to a town, and says why it is not there; refuses says
 // whether its opening fails or only its starts.
 func (w *fakeCity) twoPlaces(missing *fault, refuses bool) *fake {
 	other := newFake()

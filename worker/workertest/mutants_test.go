@@ -81,7 +81,7 @@ func once() func(worker.Message) *worker.Message {
 	}
 }
 
-// renamed returns what is sent again another name.
+// renamed changes the name of what is sent again.
 func renamed() func(worker.Message) *worker.Message {
 	sent := map[string]int{}
 	return func(m worker.Message) *worker.Message {

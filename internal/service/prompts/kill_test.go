@@ -138,7 +138,7 @@ func startVictim(t *testing.T, dir string, names []string) *victim {
 	return v
 }
 
-// ask returns an order; an error says nothing about what happened.
+// ask sends an order; an error says nothing about what happened.
 func (v *victim) ask(o order) (client.Receipt, error) {
 	ask := make(chan answer, 1)
 	v.mu.Lock()
