@@ -39,7 +39,8 @@ func (s *Streams) LineMode() LineMode {
 	return mode
 }
 
-// HasOutput reports whether the terminal has output of the program that was not read yet.
+// HasOutput reports whether there is output of the program that was not read, or that the function of Follow
+// still handles.
 func (s *Streams) HasOutput() bool {
 	raw, err := s.out.SyscallConn()
 	if err != nil {
@@ -51,7 +52,7 @@ func (s *Streams) HasOutput() bool {
 		n, err := unix.Poll(ready, 0)
 		has = err == nil && n > 0 && ready[0].Revents&unix.POLLIN != 0
 	})
-	return err == nil && has
+	return err == nil && has || s.handling.Load() // asked last: output that is read between the two counts
 }
 
 // InputState returns whether the program has read its terminal input, and whether the kernel collects lines. The values come

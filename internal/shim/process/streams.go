@@ -38,6 +38,7 @@ type Streams struct {
 	drained    chan struct{} // closed when out has no more output
 	opened     time.Time
 	lastOutput atomic.Int64 // time since opened
+	handling   atomic.Bool  // output was read, and the function of Follow has not returned
 }
 
 // Open creates the terminal or the pipes for the command.
@@ -179,7 +180,9 @@ func (s *Streams) Follow(each func(p []byte)) {
 		for {
 			n, err := s.out.Read(buf)
 			if n > 0 {
+				s.handling.Store(true)
 				each(buf[:n])
+				s.handling.Store(false)
 				s.lastOutput.Store(int64(time.Since(s.opened)))
 			}
 			if err != nil {

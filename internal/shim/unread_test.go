@@ -1,0 +1,44 @@
+package shim
+
+import (
+	"errors"
+	"syscall"
+	"testing"
+	"time"
+
+	"gascity/internal/shim/process"
+	"gascity/internal/terminal/inputlog"
+)
+
+// TestInputForAFrameIsRefusedBehindUnreadOutput: input for the present frame is refused if the program has
+// written output that is not in a frame yet.
+func TestInputForAFrameIsRefusedBehindUnreadOutput(t *testing.T) {
+	c := process.Command{Argv: []string{"/bin/sh", "-c", "echo x"}, Dir: t.TempDir(), Terminal: true, Cols: 80, Rows: 24}
+	streams, err := process.Open(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &host{seq: 5, run: &run{streams: streams}}
+	h.deliveries.Begin("a", []byte("text"), nil)
+	if err := h.recordInput(inputlog.Enter, []byte("\r"), 5); err != nil {
+		t.Errorf("before any output: %v", err)
+	}
+	id, err := streams.Start(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := syscall.Wait4(id.PID, nil, 0, nil); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * time.Second); !streams.HasOutput(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the program writes nothing")
+		}
+	}
+	if err := h.recordInput(inputlog.Enter, []byte("\r"), 5); !errors.Is(err, ErrChanged) {
+		t.Errorf("behind unread output: %v, want that the terminal has changed", err)
+	}
+	if err := streams.Close(); err != nil {
+		t.Error(err)
+	}
+}
