@@ -41,7 +41,10 @@ func TestAPromptWaitsForATypedCommand(t *testing.T) {
 			t.Fatalf("behind the command: %+v; the worker has %v", out, a.texts())
 		}
 		r.restart()
-		r.eventually("the worker is back", func() bool { return r.health(a.RunID).Status == worker.Healthy })
+		r.eventually("the worker is back", func() bool { // the city answers once it knows all its sessions
+			h, err := r.owner().Health(r.Context(), a.RunID)
+			return err == nil && h.Status == worker.Healthy
+		})
 	}
 	r.must(a.ReportAt(r.within(), worker.Ready, pass(time.Second), worker.Detail{Via: worker.ViaHook}))
 	if out := give("p1", "first", patience); out.State != runtime.OutcomeSubmitted {
