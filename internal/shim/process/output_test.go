@@ -2,7 +2,7 @@ package process
 
 import "testing"
 
-// TestOutputCountsUntilItIsHandled: output of the program counts while nobody has read it, and while the
+// TestOutputCountsUntilItIsHandled: output of the program counts while it is not read, and while the
 // function of Follow handles it, because no screen shows it before.
 func TestOutputCountsUntilItIsHandled(t *testing.T) {
 	s, err := Open(Command{}) // pipes: what is written is what is read
@@ -17,7 +17,7 @@ func TestOutputCountsUntilItIsHandled(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !s.HasOutput() {
-		t.Error("output that nobody has read does not count")
+		t.Error("unread output does not count")
 	}
 	handled, more := make(chan struct{}), make(chan struct{})
 	s.Follow(func([]byte) {
