@@ -4,7 +4,6 @@ import (
 	"errors"
 	"syscall"
 	"testing"
-	"time"
 
 	"gascity/internal/shim/process"
 	"gascity/internal/terminal/inputlog"
@@ -30,11 +29,7 @@ func TestInputForAFrameIsRefusedBehindUnreadOutput(t *testing.T) {
 	if _, err := syscall.Wait4(id.PID, nil, 0, nil); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(10 * time.Second); !streams.HasOutput(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the program writes nothing")
-		}
-	}
+	waitFor(t, "output", streams.HasOutput)
 	if err := h.recordInput(inputlog.Enter, []byte("\r"), 5); !errors.Is(err, ErrChanged) {
 		t.Errorf("behind unread output: %v, want that the terminal has changed", err)
 	}
