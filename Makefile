@@ -4,10 +4,10 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 GO      := go
-# With the flags of a release: the linter type-checks what make build has compiled.
 # SHUFFLE=on runs tests in a random order, as CI does. Without it, a test that passed and whose
 # inputs have not changed is taken from the cache.
 shuffle  = $(if $(SHUFFLE),-shuffle=$(SHUFFLE))
+# With the flags of a release: the linter type-checks what make build has compiled.
 LINT    := CGO_ENABLED=0 GOFLAGS=-trimpath $(GO) tool -modfile=tools/go.mod golangci-lint
 
 .PHONY: build demo unit test test-tools test-agents-ci test-all test-agents test-agents-latest probe race lint fmt gen e2e test-cluster check release
