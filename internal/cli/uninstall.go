@@ -45,7 +45,7 @@ is needed.`,
 				return err
 			}
 			if a.Getenv("GC_CITY_PATH") == root {
-				return fmt.Errorf("%w: this command runs inside an agent of the city and would stop that agent before it has finished; run it outside of the agents", client.ErrRefused)
+				return fmt.Errorf("%w: this command runs inside an agent of the city: it would stop the agent, and itself, before the city is removed; run it in a terminal of your own", client.ErrRefused)
 			}
 			return a.uninstall(cmd.Context(), daemon, root, flags)
 		},

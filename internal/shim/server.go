@@ -118,7 +118,7 @@ func (s *server) guard(next http.Handler) http.Handler {
 			return
 		}
 		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), *s.token.Load()) != 1 {
-			fail(w, http.StatusConflict, codeStale, "this is another instance")
+			fail(w, http.StatusConflict, codeStale, "the session runs another instance than the request is for")
 			return
 		}
 		next.ServeHTTP(w, r)

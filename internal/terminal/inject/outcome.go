@@ -16,8 +16,9 @@ const takenEvidence = "composer_emptied"
 // recordTimeout is the limit of recordOutcome, which does not end with the ctx of the delivery.
 const recordTimeout = 15 * time.Second
 
-// recordOutcome records the outcome of a delivery and returns the final outcome. If the text was sent and Enter was not, it
-// also resolves the delivery, which removes the text from the input box.
+// recordOutcome writes the outcome of a delivery to the input log and returns the outcome to report. A delivery without
+// an open entry in the log is returned unchanged. If the text was typed but Enter was not pressed, recordOutcome first
+// removes the text from the input box, and then reports the delivery as withdrawn.
 func (to target) recordOutcome(ctx context.Context, rules screen.Rules, out runtime.Outcome, cause error) (runtime.Outcome, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()

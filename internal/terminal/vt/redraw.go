@@ -188,9 +188,10 @@ func appendCharset(b []byte, c charset) []byte {
 	return b
 }
 
-// redrawCursor places cursor, scroll region, origin mode and pen. A pending wrap can only be
-// had by printing the last column again. Origin mode with the cursor outside the region
-// needs a save and restore, which loses what DECSC saved.
+// redrawCursor appends the sequences that restore the cursor, the scroll region, the origin mode, the
+// text attributes and the character set. If the next character would wrap, it prints the last column
+// again, because no sequence restores that state. If the cursor is outside the scroll region in origin
+// mode, it saves and restores the cursor, which overwrites the cursor that the program has saved.
 func (s *Screen) redrawCursor(b []byte) []byte {
 	x := min(s.cx, s.cols-1)
 	row := s.grid.row(s.cy)
