@@ -201,8 +201,9 @@ func less(whole, part *int64) *int64 {
 }
 
 // Merge combines two reports of one response. Each number is the greater one, because numbers grow
-// while a response streams; texts are from the later report. The order of the arguments matters
-// only for reports with the same time.
+// while a response streams. Everything else is from the later report, except: an empty model is taken
+// from the earlier one, the longer list of tools is used, and Turn is set if either has it. The order of
+// the arguments matters only for reports with the same time.
 func Merge(a, b Entry) Entry {
 	if b.At.Before(a.At) {
 		a, b = b, a

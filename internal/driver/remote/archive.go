@@ -34,7 +34,7 @@ func unpack(r io.Reader, dir string) (base string, err error) {
 	}
 }
 
-// unpackOne creates one folder, symbolic link or file of an archive. Existing files are not overwritten.
+// unpackOne creates one folder, symbolic link or file of an archive. It is an error if the name already exists.
 func unpackOne(root *os.Root, name string, header *tar.Header, content io.Reader) error {
 	mode := header.FileInfo().Mode().Perm()
 	switch header.Typeflag {

@@ -125,7 +125,8 @@ func (c *channel) deliverBelow(ctx context.Context, name string, d runtime.Deliv
 	return c.typeCommand(ctx, below, name, d)
 }
 
-// stagePrompt copies the files of a prompt to the session and returns the prompt's text.
+// stagePrompt copies the files of a prompt to the session. It returns the text of the prompt and the paths of the
+// copies, also of those that were made before an error.
 func (c *channel) stagePrompt(name string, content []runtime.ContentBlock) (text string, staged []string, err error) {
 	message, err := overlay.MessageOf(content)
 	if err != nil {
