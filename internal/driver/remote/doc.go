@@ -1,7 +1,6 @@
 // Package remote implements a [runtime.Provider] for sessions on another machine, over one connection. A driver for remote
 // machines runs gc there. The remote gc, called the outpost, serves its own local driver on standard input and output. So
 // terminals, receipts and process trees are handled on the machine where the agents run.
-// the agents are.
 //
 // [Serve] is the remote end and [Provider] is the local end. The provider implements every extension of the contract and
 // returns the errors of the remote driver, including sentinels. Each call is a stream of its own in the connection and needs
