@@ -131,7 +131,7 @@ type Attention struct {
 	Context Context `toml:"context" doc:"What happens when the agent's context window fills up."`
 
 	ProgressStallTimeout OptionalDuration `toml:"progress_stall_timeout" doc:"How long a turn may show no sign of progress before the agent counts as stalled; off: never. Default: that of [daemon]."`
-	OnStall              OnStall          `toml:"on_stall" doc:"What gc does about a stall of the agent. Default: that of [daemon]."`
+	OnStall              OnStall          `toml:"on_stall" doc:"What gc does when this agent stalls; see on_stall in [daemon]. Default: the value in [daemon]."`
 }
 
 // Context is the [agents.context] section: the policy for a context window that fills up.

@@ -24,33 +24,32 @@ func Reference() []byte {
 	return []byte(b.String())
 }
 
-const referenceIntroduction = `A city is one folder with a ` + "`city.toml`" + `. Reading it is strict: an unknown key, a wrong type, a missing
-file or an impossible value is an error with its place, and all errors are shown at once
-(` + "`gc config check`" + `). ` + "`gc config show`" + ` prints the values that hold, as they are written (templates are not expanded, and a pool stands for its members), and where each one comes from,
-` + "`gc config schema`" + ` the JSON Schema for editors.
+const referenceIntroduction = `A city is the agents of one ` + "`city.toml`" + `. The city directory is the directory that contains the file. gc reads the file strictly: an unknown key, a
+wrong type, a missing file or an impossible value is an error. Each error has its position, and gc shows all errors at once (` + "`gc config check`" + `).
+` + "`gc config show`" + ` prints the current values and the source of each value. It does not expand templates, and it prints a pool instead of its members.
+` + "`gc config schema`" + ` prints the JSON Schema for editors.
 
-Durations are strings such as ` + "`30s`, `5m`, `1h30m`" + `. Relative paths and paths that begin with ` + "`//`" + ` are
-inside the city directory. A key marked *later* is accepted and checked, but has no effect yet.
+Durations are strings such as ` + "`30s`" + `, ` + "`5m`" + `, ` + "`1h30m`" + `. Relative paths, and paths that begin with ` + "`//`" + `, are relative to the city directory. A key marked
+*later* is accepted and checked, but has no effect yet.
 
-**Order.** What an agent runs is settled key by key: the profile of its agent CLI, changed by
-` + "`[providers.<name>]`" + `, changed by the agent. An agent's ` + "`start_command`" + ` is complete: only its own ` + "`args` and `args_append`" + ` follow it.
+**Order.** gc determines the command of an agent key by key. It starts with the profile of the agent CLI. ` + "`[providers.<name>]`" + ` overrides the profile,
+and the agent overrides both. An agent's ` + "`start_command`" + ` is complete: gc adds only the agent's own ` + "`args`" + ` and ` + "`args_append`" + ` to it.
 
-**Templates.** ` + "`start_command`, `args`, `pre_start`, `session_setup`, `session_live`, `env`, `work_dir`" + ` and the file of
-` + "`prompt_template`" + ` are Go templates with ` + "`.Session` `.Agent` `.AgentBase` `.Rig` `.RigRoot` `.CityRoot` `.City` `.CityName` `.WorkDir` `.ConfigDir`" + `,
-and the function ` + "`quote`" + ` for the shell. A prompt template also sees the agent's own variables by name, except
-credentials: ` + "`{{.MY_VARIABLE}}`" + `. A name that is not there is an error.
+**Templates.** ` + "`start_command`" + `, ` + "`args`" + `, ` + "`pre_start`" + `, ` + "`session_setup`" + `, ` + "`session_live`" + `, ` + "`env`" + `, ` + "`work_dir`" + ` and the file of ` + "`prompt_template`" + ` are Go
+templates. Their fields are ` + "`.Session`" + ` ` + "`.Agent`" + ` ` + "`.AgentBase`" + ` ` + "`.Rig`" + ` ` + "`.RigRoot`" + ` ` + "`.CityRoot`" + ` ` + "`.City`" + ` ` + "`.CityName`" + ` ` + "`.WorkDir`" + ` ` + "`.ConfigDir`" + `. The function
+` + "`quote`" + ` quotes a value for the shell. A prompt template can also use the agent's own variables by name, except credentials: ` + "`{{.MY_VARIABLE}}`" + `. An
+unknown name is an error.
 
-**Where an agent runs.** The agent's ` + "`session`" + `, else the variable ` + "`GC_SESSION`" + `, else ` + "`[session] provider`" + `, else the
-embedded terminal. A provider that only routes chooses another one for each session. An unknown name in an agent's ` + "`session`" + `
-keeps that agent from starting, and no other.
+**Where an agent runs.** gc uses the first of these that is set: the agent's ` + "`session`" + `, the variable ` + "`GC_SESSION`" + `, ` + "`[session] provider`" + `. The default
+is the embedded terminal. A provider that only routes (` + "`auto`" + `, ` + "`hybrid`" + `) chooses another provider for each session. If an agent's ` + "`session`" + ` has an
+unknown name, only that agent does not start.
 
-**The first prompt** is the beacon line, a blank line and the rendered ` + "`prompt_template`" + `. It reaches the agent as
-` + "`prompt_mode`" + ` says. With ` + "`none`" + ` it is typed once the agent is ready, together with ` + "`nudge`" + `: the prompt first, a blank
-line, then the nudge, in one message. An agent without a ` + "`provider`" + ` and without a ` + "`prompt_template`" + ` receives nothing
-but its ` + "`nudge`" + `. A prompt of any length is safe: the driver hands a long one over in a file.
+**The first prompt** is the beacon line, a blank line and the rendered ` + "`prompt_template`" + `. ` + "`prompt_mode`" + ` says how the agent gets it. With ` + "`none`" + ` gc
+types it once the agent is ready. If there is a ` + "`nudge`" + `, gc types both in one message: the prompt, a blank line, the nudge. An agent without a
+` + "`provider`" + ` and without a ` + "`prompt_template`" + ` gets only its ` + "`nudge`" + `. The prompt may have any length: gc passes a long one in a file.
 
-**Credentials** are best given by reference; the value is read when a session starts and is never printed,
-hashed or put on a command line. A literal is accepted and shown as ` + "`********`" + `.
+**Credentials** should be references. gc reads the value when a session starts. It never prints or hashes the value and never puts it into a command
+line. A literal value is accepted and shown as ` + "`********`" + `.
 `
 
 type referenceSection struct {
@@ -62,8 +61,8 @@ func referenceSections() []referenceSection {
 	return []referenceSection{
 		{"[workspace]", "The city as a whole.", reflect.TypeFor[Workspace]()},
 		{"[session]", "How sessions run.", reflect.TypeFor[Session]()},
-		{"[session.auto]", "Where sessions run in a city with `provider = \"auto\"`, which routes by transport: agents with `session = \"acp\"` and the others.", reflect.TypeFor[AutoSession]()},
-		{"[session.hybrid]", "Where sessions run in a city with `provider = \"hybrid\"`, which routes by name, see `remote_match`.", reflect.TypeFor[HybridSession]()},
+		{"[session.auto]", "The backends of a city with `provider = \"auto\"`. `auto` routes by transport: agents with `session = \"acp\"` run on one backend, all others on the other one.", reflect.TypeFor[AutoSession]()},
+		{"[session.hybrid]", "The backends of a city with `provider = \"hybrid\"`. `hybrid` routes by name: a session whose name contains `[session] remote_match` runs on `remote`, every other session on `local`.", reflect.TypeFor[HybridSession]()},
 		{"[session.acp]", "Sessions over the Agent Client Protocol.", reflect.TypeFor[ACPSession]()},
 		{"[session.k8s]", "Sessions in pods: the runtime provider k8s.", reflect.TypeFor[K8sSession]()},
 		{"[daemon]", "The controller.", reflect.TypeFor[Daemon]()},

@@ -21,12 +21,12 @@ type Session struct {
 	ProgressStallTimeout    time.Duration `toml:"progress_stall_timeout" doc:"Silence that counts as a stall." later:"stalls"`
 	ClaimHolderStallTimeout time.Duration `toml:"claim_holder_stall_timeout" doc:"The same for a session with assigned work." later:"stalls"`
 
-	Auto   AutoSession   `toml:"auto" doc:"Where sessions run when they are routed by transport."`
-	Hybrid HybridSession `toml:"hybrid" doc:"Where sessions run when they are routed by name."`
+	Auto   AutoSession   `toml:"auto" doc:"Runtime providers of a city that routes by transport: one for agents with session = \"acp\", one for all others."`
+	Hybrid HybridSession `toml:"hybrid" doc:"Runtime providers of a city that routes by session name, see remote_match."`
 
 	ACP ACPSession `toml:"acp" doc:"The Agent Client Protocol."`
 	SSH SSHSession `toml:"ssh" doc:"Sessions on other hosts, over ssh."`
-	K8s K8sSession `toml:"k8s" doc:"Kubernetes."`
+	K8s K8sSession `toml:"k8s" doc:"Sessions in pods of a Kubernetes cluster."`
 }
 
 // AutoSession names the runtime providers to which sessions are routed by transport.
@@ -63,7 +63,7 @@ type SSHSession struct {
 // them. Such a variable in an agent's env applies only to that agent.
 type K8sSession struct {
 	Keys
-	Namespace  string `toml:"namespace" default:"gc" doc:"Namespace of the pods. It must exist."`
+	Namespace  string `toml:"namespace" default:"gc" doc:"Namespace of all pods of the city. It must exist. The env of an agent cannot change it."`
 	Image      string `toml:"image" doc:"Image of the pods. It must contain a shell and the agent CLI."`
 	Context    string `toml:"context" doc:"Context of the client configuration. Default: the current one."`
 	CPURequest string `toml:"cpu_request" default:"500m" doc:"Requested processor time."`
@@ -89,7 +89,7 @@ type Daemon struct {
 	ShutdownTimeout      time.Duration    `toml:"shutdown_timeout" default:"5s" doc:"Time between the interrupt and the stop of an agent when the city stops."`
 	UnknownActivityWait  time.Duration    `toml:"unknown_activity_wait" default:"10m" doc:"When a change of city.toml removes, renames or changes an agent, gc waits for the end of its turn. This is how long gc waits while the agent's activity is unknown before it asks a person (gc pending). gc does not stop the agent without an answer; gc apply --now does not wait."`
 	ProgressStallTimeout OptionalDuration `toml:"progress_stall_timeout" doc:"An agent that shows no sign of progress in a turn for this long is stalled: gc status shows it and a person is asked. Signs are new text on the screen (no spinner or clock), reports of hooks and workers, the start and end of a tool, and tokens. The time during a running tool, an open question, a usage limit or a suspend of the host does not count. Default: off."`
-	OnStall              OnStall          `toml:"on_stall" doc:"What else gc does about a stalled agent. report: nothing; interrupt: interrupt its turn; restart: restart it in its conversation. gc does neither while a terminal is attached. Default: report."`
+	OnStall              OnStall          `toml:"on_stall" doc:"What gc does when an agent stalls. report: gc only reports the stall; interrupt: gc also interrupts the turn; restart: gc also restarts the agent, which continues its conversation. While a terminal is attached, gc only reports. Default: report."`
 	DriftDrainTimeout    time.Duration    `toml:"drift_drain_timeout" default:"2m" doc:"How long a restart for a changed configuration waits for an agent that keeps printing to be silent. gc always waits for an attached terminal, an open question and the end of a turn."`
 	ProbeConcurrency     int              `toml:"probe_concurrency" default:"8" doc:"Maximum number of concurrent observations."`
 	MaxWakesPerTick      int              `toml:"max_wakes_per_tick" default:"5" doc:"Maximum number of concurrent starts."`

@@ -12,9 +12,10 @@ func Reference() string {
 
 Generated from internal/domain/event; run make gen after a change.
 
-A city has one time line. Every event has an id that grows by at least one; resume a stream with the last id that you
-read. An event describes something that has happened. Before you act on an event, read the status. Data values are strings,
-and any key may be absent. An event of a session that runs has its run_id, too, as data "run". Readers ignore kinds and keys that they do not know.
+A city (the agents of one ` + "`city.toml`" + `) has one timeline. Every event has an id. Each id is larger than the id before it. To continue a stream, send
+the last id that you read. An event describes something that has happened. Before you act on an event, read the status. Data values are strings, and
+any key may be absent. An event about a running session also has the run id of that session, as data "run". Readers ignore kinds and keys that they do
+not know.
 
 | kind | meaning | data |
 |---|---|---|

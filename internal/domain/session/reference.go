@@ -12,10 +12,16 @@ func Reference() string {
 
 Generated from internal/domain/session; run make gen after a change.
 
-The state is the session's lifecycle. What the agent is doing meanwhile is its activity, which is another axis. Every
-pair of a state and a trigger has an outcome. A dot is accepted and changes nothing. Brackets are what ought not to
-happen: it is logged, and the state is the one in the brackets, because what is seen wins over what was expected; a dot
-in brackets is an intention that does not apply. A reader treats a word that it does not know as unknown.
+The state of a session is its position in the lifecycle. The activity of a session (busy, idle and so on) is a separate value. The table has one row
+for each trigger and one column for each state. A cell shows the state after the trigger:
+
+- A dot: the trigger is accepted and the state does not change.
+- A name: the state changes to that name.
+- A name in brackets: the trigger is not expected in this state. gc logs it and changes to that state, because an observation overrides an
+  expectation.
+- A dot in brackets: the trigger does not apply in this state, and the state does not change.
+
+A reader treats a state that it does not know as ` + "`unknown`" + `.
 
 `)
 	b.WriteString("| |")

@@ -44,19 +44,19 @@ const referenceHead = `# Control API
 Made from the table of routes by ` + "`make gen`" + `; do not edit. The full description with all types is
 [openapi.json](openapi.json); a running controller serves its own at ` + "`/openapi.json`" + `.
 
-The API is HTTP on the Unix socket ` + "`<city>/.runtime/control.sock`" + `, mode 0600 in a folder of mode 0700. Where that path
-has more than 100 bytes the socket is ` + "`/tmp/gc-<uid>/<id>/control.sock`" + `, id being the first 12 hexadecimal digits of the
-SHA-256 of the city directory. Only the owner of the controller and root are answered. Requests with an ` + "`Origin` or `Referer`" + `
-header, or with another host than ` + "`city` or `localhost`" + `, are refused; one that changes something needs the header
-` + "`Gc-Version`" + `, which carries the caller's version. Each answer carries the controller's.
+The API is HTTP on the Unix socket ` + "`<city>/.runtime/control.sock`" + `. The mode of the socket is 0600, that of its directory 0700. If that path is longer
+than 100 bytes, the socket is ` + "`/tmp/gc-<uid>/<id>/control.sock`" + `. The id is the first 12 hexadecimal digits of the SHA-256 of the city directory. The
+API answers only the owner of the controller and root. It refuses a request with an ` + "`Origin`" + ` or ` + "`Referer`" + ` header, or with a host other than ` + "`city`" + ` or
+` + "`localhost`" + `. A request that changes something needs the header ` + "`Gc-Version`" + ` with the version of the caller. Each answer has the version of the
+controller.
 
 ` + "```sh" + `
 curl --unix-socket .runtime/control.sock http://city/v1/status
 curl --unix-socket .runtime/control.sock -H 'Gc-Version: curl' -X POST http://city/v1/sessions/worker/interrupt
 ` + "```" + `
 
-In Go use package [client](../../client). Unknown fields of a request are refused, those of an answer have to be ignored. A
-verb goes on when its caller hangs up. In a path an agent's name is escaped: ` + "`dir%2Fworker`" + `.
+In Go use package [client](../../client). The API refuses unknown fields of a request. Clients ignore unknown fields of an answer. A request that
+changes something continues when its caller disconnects. In a path an agent's name is escaped: ` + "`dir%2Fworker`" + `.
 
 ## Routes
 
@@ -67,16 +67,15 @@ verb goes on when its caller hangs up. In a path an agent's name is escaped: ` +
 const referenceEvents = `
 ## Event stream
 
-` + "`GET /v1/events/stream`" + ` answers with server-sent events: first what is remembered after ` + "`Last-Event-ID`" + ` (or
-` + "`?after=`" + `), then what happens. An ` + "`event`" + ` has an id that grows; its data is one event of [events.md](events.md) as JSON. A
-` + "`gap`" + ` says that events between its ` + "`after`" + ` and its ` + "`next`" + ` are lost to this reader, who should read the status again. A silent
-stream has a comment every 15 s. A reader that is more than 1024 events behind, or does not take one in 10 s, is cut off and may
-resume.
+` + "`GET /v1/events/stream`" + ` answers with server-sent events. It first sends the stored events after ` + "`Last-Event-ID`" + ` (or ` + "`?after=`" + `), then each new event.
+An ` + "`event`" + ` has an id that grows. Its data is one event of [events.md](events.md) as JSON. A ` + "`gap`" + ` means that this reader has lost the events between
+` + "`after`" + ` and ` + "`next`" + `: read the status again. A silent stream has a comment every 15 s. gc disconnects a reader that is more than 1024 events late, or
+that reads nothing for 10 s. The reader may resume.
 
 ## Problems
 
-Errors are RFC 9457 problem documents (` + "`application/problem+json`" + `) with the members type, title, status, detail and code. The code
-is stable; in Go it matches the sentinel. The exit status is that of ` + "`gc`" + `.
+Errors are RFC 9457 problem documents (` + "`application/problem+json`" + `) with the members type, title, status, detail and code. The code is stable. In Go
+the code corresponds to the sentinel error in the table. The last column is the exit status of ` + "`gc`" + `.
 
 | code | status | sentinel | exit status |
 |---|---|---|---|

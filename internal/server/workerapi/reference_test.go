@@ -43,16 +43,17 @@ func TestReferenceIsCurrent(t *testing.T) {
 
 const referenceHead = `# Worker API
 
-Made from the table of routes by ` + "`make gen`" + `; do not edit. The full description with all types is
-[worker-openapi.json](worker-openapi.json), which a controller serves at ` + "`GET /openapi.json`" + ` of the socket, without a token, and ` + "`gc worker openapi`" + ` prints. In Go use package [worker](../../worker), which has the types, the errors and a client;
-complete workers in Go, Python and shell are in [examples/worker](../../examples/worker).
+Made from the table of routes by ` + "`make gen`" + `; do not edit. A worker is a program that speaks this API for an agent. The full description with all types
+is [worker-openapi.json](worker-openapi.json). A controller serves it at ` + "`GET /openapi.json`" + ` of the socket, without a token, and ` + "`gc worker openapi`" + `
+prints it. In Go use package [worker](../../worker), which has the types, the errors and a client. Complete workers in Go, Python and shell are in
+[examples/worker](../../examples/worker).
 
-The API is HTTP on the Unix socket ` + "`<city>/.runtime/worker.sock`" + `, mode 0600 in a folder of mode 0700, and where a worker cannot use
-one, with ` + "`worker_http = true`" + ` in ` + "`[daemon]`" + `, on a port of 127.0.0.1 that stands in ` + "`<city>/.runtime/worker-<session>.port`" + `. An agent has the
-socket in ` + "`GC_WORKER_SOCKET`, the port's address in `GC_WORKER_URL`" + `,
-its run in ` + "`GC_RUN_ID`" + ` and its token in ` + "`GC_WORKER_TOKEN`" + `. Every request carries ` + "`Authorization: Bearer`" + ` with the token. It speaks for its
-run alone and dies with it. Requests of another user, of a web page (` + "`Origin`, `Referer`" + `), or to another host are refused. Bodies are
-` + "`application/json`" + `. Unknown fields are ignored on both sides; an unknown word of an enumeration is the absence of news, never permission.
+The API is HTTP on the Unix socket ` + "`<city>/.runtime/worker.sock`" + `. The mode of the socket is 0600, that of its directory 0700. A worker that cannot use
+a socket can use a port of 127.0.0.1: set ` + "`worker_http = true`" + ` in ` + "`[daemon]`" + `. The port is written in ` + "`<city>/.runtime/worker-<session>.port`" + `. The
+environment of an agent has the socket in ` + "`GC_WORKER_SOCKET`" + `, the address of the port in ` + "`GC_WORKER_URL`" + `, the id of its run in ` + "`GC_RUN_ID`" + ` and the
+token of its run in ` + "`GC_WORKER_TOKEN`" + `. Every request has ` + "`Authorization: Bearer`" + ` with the token. The token is valid for one run only, and until that
+run ends. The API refuses requests of another user, of a web page (` + "`Origin`" + `, ` + "`Referer`" + `), and to another host. Bodies are ` + "`application/json`" + `. Both
+sides ignore unknown fields. An unknown value of an enumeration has no effect and never means permission.
 
 ` + "```sh" + `
 curl --unix-socket "$GC_WORKER_SOCKET" -H "Authorization: Bearer $GC_WORKER_TOKEN" --json '{"event":"ready"}' http://city/lifecycle
@@ -67,31 +68,32 @@ curl --unix-socket "$GC_WORKER_SOCKET" -H "Authorization: Bearer $GC_WORKER_TOKE
 const referenceStream = `
 ## Stream
 
-` + "`GET /stream`" + ` answers with server-sent events, one for each message: its ` + "`id`" + ` is the message's ` + "`seq`" + `, its ` + "`event`" + ` the kind, its ` + "`data`" + `
-the message as JSON on one line. After a broken connection the reader comes again with ` + "`Last-Event-ID`" + `. A message is sent again to
-each new reader until ` + "`POST /ack`" + ` has named its ` + "`id`" + `: who gets one twice acts once, and repeats its last word. A silent stream has a
-comment every 15 s. One worker reads the stream of a run: a second one is ` + "`unavailable`" + ` until the first has gone, for two would work on each prompt twice.
+` + "`GET /stream`" + ` answers with server-sent events, one for each message. The ` + "`id`" + ` is the message's ` + "`seq`" + `, the ` + "`event`" + ` is its kind, and the ` + "`data`" + ` is the
+message as JSON on one line. After a broken connection the reader connects again with ` + "`Last-Event-ID`" + `. The city sends a message again to each new
+reader until ` + "`POST /ack`" + ` has named its ` + "`id`" + `. A worker that gets a message twice acts on it once, and repeats its last acknowledgment. A silent stream
+has a comment every 15 s. Only one worker reads the stream of a run, because two workers would both work on each prompt. A second one gets
+` + "`unavailable`" + ` until the first has disconnected.
 
 | event | data | the worker |
 |---|---|---|
-| ` + "`prompt`" + ` | Prompt | hands it to the agent; ` + "`submitted`" + ` when that has taken it, ` + "`consumed`" + ` when a turn worked on it, ` + "`refused`" + ` if it provably did not get it |
-| ` + "`context`" + ` | Context | puts the sections into the conversation; ` + "`consumed`" + ` with the nonces that it has seen there |
-| ` + "`identity`" + ` | Identity | applies it without a restart; from then on uses ` + "`token`" + `, if there is one |
-| ` + "`interrupt`" + ` | Interrupt | ends the turn; ` + "`consumed`" + ` when nothing of it goes on |
+| ` + "`prompt`" + ` | Prompt | passes it to the agent; acknowledges ` + "`submitted`" + ` when the agent accepted it, ` + "`consumed`" + ` when a turn worked on it, ` + "`refused`" + ` only if the agent certainly did not get it |
+| ` + "`context`" + ` | Context | puts the sections into the conversation; acknowledges ` + "`consumed`" + ` with the nonces that it has seen there |
+| ` + "`identity`" + ` | Identity | applies it without a restart; uses its ` + "`token`" + `, if it has one, from then on |
+| ` + "`interrupt`" + ` | Interrupt | ends the turn; acknowledges ` + "`consumed`" + ` when no work of the turn continues |
 | ` + "`compact`" + ` | Compact | makes its context smaller |
 | ` + "`health`" + ` | none | answers by ` + "`POST /health`" + ` with ` + "`question`" + ` |
-| ` + "`reply`" + ` | Reply | has the answer to a question that it raised |
+| ` + "`reply`" + ` | Reply | gets the answer to a question that it reported |
 | ` + "`snapshot`" + ` | Snapshot | may decide these tools by itself while the city cannot be reached |
-| ` + "`gap`" + ` | Gap | nothing: what it has not acknowledged is sent again |
+| ` + "`gap`" + ` | Gap | does nothing: messages that it has not acknowledged are sent again |
 | ` + "`lagged`" + ` | {} | was too slow and is cut off; it connects again |
-| ` + "`end`" + ` | {} | ends: its run is over |
+| ` + "`end`" + ` | {} | exits: its run is over |
 
-A message of a kind that a worker does not know it acknowledges as ` + "`refused`" + `.
+A worker acknowledges a message of an unknown kind with ` + "`refused`" + `.
 
 ## Problems
 
-Errors are RFC 9457 problem documents (` + "`application/problem+json`" + `) with the members type, title, status, detail and code. The code
-is stable; in Go it matches the sentinel.
+Errors are RFC 9457 problem documents (` + "`application/problem+json`" + `) with the members type, title, status, detail and code. The code is stable. In Go
+the code corresponds to the sentinel error in the table.
 
 | code | status | sentinel |
 |---|---|---|
@@ -99,13 +101,13 @@ is stable; in Go it matches the sentinel.
 
 // referenceHTTP is what is answered before there is a request.
 const referenceHTTP = `
-What is no request of HTTP/1.1 is answered by HTTP itself, before there is one: with a status alone or with a line of plain text, on a connection that is
-closed then. It reaches no handler, is about no run, and is not logged. Who asked for an authorization and gets any answer that is no decision has received
-a denial.
+The HTTP server itself answers input that is not a valid HTTP/1.1 request. The answer is a status alone, or a line of plain text, and the server
+closes the connection. Such input reaches no handler, belongs to no run, and is not logged. A worker that asks for an authorization treats every
+answer that is not a decision as a denial.
 
 | status | what was sent |
 |---|---|
-| 400 | no request line, no or two ` + "`Host`" + `, a header that is none, two lengths |
+| 400 | no request line, no or two ` + "`Host`" + `, an invalid header, two lengths |
 | 417 | ` + "`Expect`" + ` with anything but ` + "`100-continue`" + ` |
 | 431 | a path and headers of together more than 20 KiB |
 | 501 | a ` + "`Transfer-Encoding`" + ` other than chunked |
@@ -117,10 +119,10 @@ a denial.
 const referenceLoad = `
 ## Load
 
-1,000 workers with the Go client over one socket, each with 48 prompts (one for every half hour of a day, without the waiting), on the engine with a
-real store: 288,000 requests and 48,000 prompts, each in the time line once. With all clients in the same process, on two cores with a load of 6 to 10
-by others, it took 70 s, 4,792 calls a second. At saturation each request waits for a processor behind those of the 999 others (1,000 callers at 4,792
-calls a second are 209 ms each); nothing is written to a disk on the way:
+1,000 workers used the Go client over one socket. Each worker had 48 prompts (one for every half hour of a day, without the waiting). The engine had a
+real store. That is 288,000 requests and 48,000 prompts, and each prompt was in the timeline once. All clients were in the same process, on two cores
+with a load of 6 to 10 by other programs. The test took 70 s, 4,792 calls a second. At saturation each request waits for a processor until those of
+the 999 others are done (1,000 callers at 4,792 calls a second are 209 ms each). A request in this test waits for no disk write:
 
 | call | p50 | p99 |
 |---|---|---|
@@ -130,9 +132,9 @@ calls a second are 209 ms each); nothing is written to a disk on the way:
 | ` + "`" + `POST /telemetry` + "`" + ` | 161 ms | 0.80 s |
 | a prompt, until the worker has it | 173 ms | 0.70 s |
 
-The heap, clients included, was 75 MiB with all connected, and 105, 113 and 117 MiB after each third: the last third adds 3%. What is left of it are the 64 newest
-messages of each run that have ended, and the clients' own. The same again, ` + "`" + `GC_LOAD_RATE` + "`" + ` for so many prompts a second:
-` + "`" + `GC_LOAD_WORKERS=1000 GC_LOAD_TURNS=48 go test -run TestLoad -v ./bench/worker` + "`" + `.
+The heap, clients included, was 75 MiB with all workers connected, and 105, 113 and 117 MiB after each third of the test. The last third adds 3%. The
+remaining growth is the 64 newest messages of each run that have ended, and the clients' own memory. To repeat the test, run this command;
+` + "`GC_LOAD_RATE`" + ` sets the number of prompts per second: ` + "`GC_LOAD_WORKERS=1000 GC_LOAD_TURNS=48 go test -run TestLoad -v ./bench/worker`" + `.
 `
 
 // reference returns docs/reference/worker-api.md.
