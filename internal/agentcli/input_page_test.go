@@ -11,13 +11,14 @@ import (
 
 const inputPageHead = `# What input boxes change
 
-Generated from internal/agentcli/profiles; do not edit. What the input box of an agent CLI changes in a text that gc pastes into it,
-measured with ` + "`make probe CLI=NAME`" + ` and a mock model whose log has what really arrived. What gc does with such a text:
-[prompts](../explanation/prompts.md#content). An agent CLI that is not here was not measured: gc knows no changes of its input box.
-pi gets its prompts by its own extension, codex by its own server: these rules hold for codex only where its prompts are typed.
+Generated from internal/agentcli/profiles; do not edit. This page lists how the input box of an agent CLI changes a text that gc pastes into it. The
+changes were measured with ` + "`make probe CLI=NAME`" + ` and a mock model. The log of that model shows the text that arrived.
+[Prompts](../explanation/prompts.md#content) explains what gc does with such a text. An agent CLI that is not in the table was not measured: gc knows
+no changes of its input box. pi gets its prompts through its own extension, and codex through its own server. So the row of codex applies only where
+gc types its prompts.
 
-- *removed*, *composed*, *acts upon*: the meaning may change. Such a text goes by file or is refused.
-- *layout*: a reader sees the same text. It is sent, and the receipt lists the change.
+- *removed*, *composed*, *acts upon*: the meaning of the text may change. gc sends such a text in a file or refuses it.
+- *layout*: the reader sees the same text. gc sends it, and the receipt (the delivery status of the prompt) lists the change.
 
 | agent CLI | versions | removed | composed | acts upon | line feeds | layout |
 |---|---|---|---|---|---|---|
