@@ -279,7 +279,7 @@ func (d *decision) deliver(r *Receipt) Action {
 		return d.waitUntil(s.FirstPromptUntil)
 	}
 	if edge := later(r.turnEdgeDeadline(s, d.now), d.hookReportUntil); d.now.Before(edge) {
-		d.reason = "it waits to see whether the prompt before it began a turn"
+		d.reason = "it waits until it is known whether the previous prompt began a turn"
 		return d.waitUntil(edge)
 	}
 	from := r.NextAt

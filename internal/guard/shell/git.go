@@ -171,7 +171,8 @@ func (r *reader) afterVerb(c Command, sub string, words []Word, depth int) {
 	}
 }
 
-// gitScript returns the script that the first of the words has as its value.
+// gitScript returns the script that git runs if the first word is an option with a script as its value, such as
+// --exec. The value is a part of that word, or the next word. The result is false if there is no such option.
 func gitScript(sub string, words []Word) (Word, bool) {
 	for _, o := range slices.Concat(gitScripts[sub], gitScripts[""]) {
 		w := words[0]
