@@ -57,7 +57,7 @@ func CheckInstance(ctx context.Context, p Provider, name, token string) error {
 	case obs.Session == Dead:
 		return &Error{Op: "identify", Session: name, Err: ErrSessionNotFound}
 	case obs.InstanceToken == "":
-		return &Error{Op: "identify", Session: name, Err: fmt.Errorf("its instance is unknown: %w", errors.ErrUnsupported)}
+		return &Error{Op: "identify", Session: name, Err: fmt.Errorf("cannot find out which instance of the session runs: %w", errors.ErrUnsupported)}
 	case obs.InstanceToken != token:
 		return &Error{Op: "identify", Session: name, Err: ErrStaleInstance}
 	}

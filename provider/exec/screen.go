@@ -68,7 +68,7 @@ func (s screenState) draft(rules screenreader.Rules) *runtime.Outcome {
 	n := utf8.RuneCountInString(strings.TrimSpace(c.Content))
 	switch {
 	case c.Above && len(rules.Screen.InputBox.Marks) > 0:
-		out := refused(runtime.RefusedDraft, "the cursor is not in the row of the prompt, so the text between may be a draft")
+		out := refused(runtime.RefusedDraft, "the cursor is below the row of the prompt sign: the text between them may be a draft")
 		return &out
 	case c.Found && !c.Above && n > 0:
 		out := refused(runtime.RefusedDraft, fmt.Sprintf("the input box contains %d characters", n))

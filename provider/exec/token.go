@@ -77,7 +77,7 @@ func (p *Provider) identify(ctx context.Context, name, token string) error {
 	}
 	switch current {
 	case "":
-		return fail(fmt.Errorf("its instance is unknown: %w", errors.ErrUnsupported))
+		return fail(fmt.Errorf("cannot find out which instance of the session runs: %w", errors.ErrUnsupported))
 	case token:
 		return nil
 	}

@@ -44,7 +44,8 @@ func (r *loop) runDueLocked(ctx context.Context, e *entry, v session.Snapshot, k
 	}
 }
 
-// escalateLocked notifies people a second time. It does nothing if that has been done.
+// escalateLocked notifies people again that a question waits, or for the first time if nothing notified them yet. It
+// does nothing if the question is already escalated.
 func (r *loop) escalateLocked(ctx context.Context, e *entry, reason string) {
 	if !e.Open.Escalated.IsZero() {
 		return

@@ -101,7 +101,7 @@ func finishUnseen(open *session.Pending) string {
 	}
 }
 
-// finish returns the episode in a final state.
+// finish returns the pending question in a final state.
 func finish(p session.Pending, state string, now time.Time) session.Pending {
 	p.State, p.EndedAt = state, now
 	if p.Sent.IsZero() {
@@ -110,7 +110,8 @@ func finish(p session.Pending, state string, now time.Time) session.Pending {
 	return p
 }
 
-// raise returns a new episode for the question in a snapshot.
+// raise returns a new pending question for the question in a snapshot, with the policy applied. A question of the
+// city itself gets no policy, so that only a person answers it.
 func raise(v session.Snapshot, p Policy) *session.Pending {
 	asked := v.Question()
 	if asked == v.CityQuestion {

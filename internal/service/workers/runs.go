@@ -64,7 +64,7 @@ func (e *Engine) loadRun(v session.Snapshot) {
 	}
 	knew := a.hasLoadedMemory()
 	if err := a.loadMemory(v.Provider); err != nil {
-		e.opts.Logger.Debug("cannot read the stored state of a worker yet", "session", v.Session, "error", err)
+		e.opts.Logger.Debug("reading the stored state of a worker failed; gc tries again", "session", v.Session, "error", err)
 		time.AfterFunc(loadMemoryRetry, func() { e.SessionChanged(v.Session) })
 	}
 	e.adopt(a)

@@ -87,7 +87,7 @@ func refuse(v screen.Snapshot, rules screen.Rules, answers bool, now time.Time) 
 		return refused(runtime.RefusedBusy, "the title %q does not show whether a turn is in progress", v.Title)
 	}
 	if c.Above && len(s.InputBox.Marks) > 0 {
-		return refused(runtime.RefusedDraft, "the cursor is not in the row of the prompt: the text between may be a draft")
+		return refused(runtime.RefusedDraft, "the cursor is below the row of the prompt sign: the text between them may be a draft")
 	}
 	if c.Found && !c.Above && strings.TrimSpace(c.Content) != "" {
 		return refused(runtime.RefusedDraft, "the input box contains %d characters", utf8.RuneCountInString(c.Content))
