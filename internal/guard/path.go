@@ -288,6 +288,8 @@ type ends struct{ before, behind string }
 
 const wildcards = "*?["
 
+// endsOf returns the literal text of a part before its first wildcard and after its last one. Without a wildcard both
+// are the whole part.
 func endsOf(part string) ends {
 	e := ends{part, part[strings.LastIndexAny(part, wildcards+"]")+1:]}
 	if at := strings.IndexAny(part, wildcards); at >= 0 {

@@ -74,7 +74,7 @@ const metricsType = "text/plain; version=0.0.4; charset=utf-8"
 func metrics(ctx context.Context, s *Server, w http.ResponseWriter, _ *http.Request) error {
 	m, ok := s.city.(MetricsSource)
 	if !ok {
-		return fmt.Errorf("%w: this city has no metrics", client.ErrUnsupported)
+		return fmt.Errorf("%w: this city does not collect metrics", client.ErrUnsupported)
 	}
 	return m.Metrics(ctx, w)
 }

@@ -131,7 +131,7 @@ func (r *responder) choose(ctx context.Context, want int) error {
 		}
 		at := q.dialog.At
 		if at < 0 {
-			return afterKeys(&runtime.AnswerError{Action: runtime.ActionChoose, Why: "the highlighted option is not known"}, pressed)
+			return afterKeys(&runtime.AnswerError{Action: runtime.ActionChoose, Why: "gc cannot see which option is highlighted"}, pressed)
 		}
 		if at == want {
 			return r.confirm(ctx, q, "Enter")
@@ -240,7 +240,7 @@ func (q question) option(a Response) (index int, why string) {
 	case d == nil || len(d.Options) == 0:
 		return -1, "the question shows no options to choose from"
 	case d.At < 0:
-		return -1, "the highlighted option is not known"
+		return -1, "gc cannot see which option is highlighted"
 	}
 	var labels []string
 	switch a.Action {

@@ -165,8 +165,8 @@ func (c *Client) arguments(how startMode) []string {
 // signalOption is the option that contains the id of the pane that signals are typed into.
 const signalOption = "@tmuxctl_signal"
 
-// identifyServer queries the server's identity, its features and the signal pane. It then enables pauses, if the server
-// supports them, and repeats the client's monitors.
+// identifyServer queries the server's identity and features. It sets the signal pane if the server has none, enables
+// pauses if the server supports them, and registers the client's monitors on the new connection.
 func (c *Client) identifyServer(ctx context.Context, connection *connection) (opened, error) {
 	hub := "=" + c.options.Hub + ":"
 	replies, err := c.requestUnadopted(ctx, connection,
