@@ -13,7 +13,7 @@
 //     question. It is then answered or expired if an answer was sent, and
 //     otherwise resolved.
 //   - The first readings of a new controller may show that the agent waits, but
-//     not what it asks. For 5 seconds such a reading ends no episode.
+//     not what it asks. For 30 seconds such a reading ends no episode.
 //   - It is gone when its instance has stopped.
 //   - A failed reading and an older reading change nothing.
 //   - The same question after its end is a new episode.

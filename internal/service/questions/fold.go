@@ -16,7 +16,7 @@ const answerGrace = 5 * time.Second
 
 // repaintLimit is how long the first readings of a new controller may show that an agent waits, but not
 // what it asks. After that time the agent waits for something that is no question.
-const repaintLimit = 5 * time.Second
+const repaintLimit = 30 * time.Second
 
 // The largest sizes of a stored question: bytes of texts, and number of options.
 const (
