@@ -135,7 +135,7 @@ func (e *entry) nextCheck() time.Time {
 		return e.absentSince.Add(absentGrace)
 	}
 	if e.Read.IsZero() && !e.waits.IsZero() {
-		return e.waits.Add(repaintLimit)
+		return e.waits.Add(firstReadingLimit)
 	}
 	p := e.Open
 	switch {

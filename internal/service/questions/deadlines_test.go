@@ -210,6 +210,30 @@ func TestRestartKeepsQuestionsAndTellsNobodyTwice(t *testing.T) {
 	})
 }
 
+// TestAQuestionOfAWorkerStandsUntilTheWorkerIsBack restarts the controller below an open question. The
+// first reading comes before the worker is connected again: the activity is unknown, and no question is read.
+func TestAQuestionOfAWorkerStandsUntilTheWorkerIsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFakeCity(t)
+		w.agent("a")
+		w.run()
+		w.raiseQuestion("a", permission("r-a"))
+		before := w.only()
+		w.stop()
+		w.views["a"] = session.Snapshot{Agent: "a", Session: "s-a", Provider: w.views["a"].Provider, Unknown: "not read yet"}
+		w.run()
+		w.change("a", func(v *session.Snapshot) {
+			v.Unknown, v.Instance, v.Running, v.State, v.ReadAt = "", "a-1", true, client.StateRunning, time.Now()
+			v.Activity.State = runtime.ActivityUnknown
+		})
+		advance(time.Second)
+		w.raiseQuestion("a", permission("r-a"))
+		if p := w.only(); p.ID != before.ID || p.State != client.PendingOpen {
+			t.Errorf("the question is %s %s, want %s open", p.ID, p.State, before.ID)
+		}
+	})
+}
+
 // A question that was answered while no controller ran ends, also if the agent waits for something that
 // is no question when the next controller reads it.
 func TestAQuestionEndsThoughItsAgentWaitsAfterARestart(t *testing.T) {

@@ -12,8 +12,9 @@
 //   - It ends when a newer reading of the same instance does not show the
 //     question. It is then answered or expired if an answer was sent, and
 //     otherwise resolved.
-//   - The first readings of a new controller may show that the agent waits, but
-//     not what it asks. For 30 seconds such a reading ends no episode.
+//   - The first readings of a new controller may show that the agent waits, or
+//     that its activity is unknown, but not what it asks. For 30 seconds such
+//     a reading ends no episode.
 //   - It is gone when its instance has stopped.
 //   - A failed reading and an older reading change nothing.
 //   - The same question after its end is a new episode.

@@ -14,9 +14,10 @@ import (
 // the answer had no effect.
 const answerGrace = 5 * time.Second
 
-// repaintLimit is how long the first readings of a new controller may show that an agent waits, but not
-// what it asks. After that time the agent waits for something that is no question.
-const repaintLimit = 30 * time.Second
+// firstReadingLimit is how long the first readings of a new controller may lack the question of an agent
+// that waits, or whose activity is unknown: the screen may be in the middle of a repaint, and the worker of
+// the agent may not be connected yet. After that time the question is over.
+const firstReadingLimit = 30 * time.Second
 
 // The largest sizes of a stored question: bytes of texts, and number of options.
 const (
@@ -31,7 +32,7 @@ type QuestionState struct {
 	Open *session.Pending // the open episode; nil: none
 	Read time.Time        // time of the newest reading that was applied; zero: none by this controller
 
-	waits time.Time // while Read is zero: when a reading first showed that the agent waits, but not what it asks
+	waits time.Time // while Read is zero: when a reading first lacked the question and was undecided
 }
 
 // Fold returns the state after a snapshot, and the episodes that the snapshot ended. A new episode
@@ -48,11 +49,11 @@ func Fold(c QuestionState, v session.Snapshot, p Policy, now time.Time) (next Qu
 		return c, ended
 	}
 	question := v.Question()
-	if c.Open != nil && c.Read.IsZero() && question == nil && v.Activity.State == runtime.ActivityWaiting {
+	if c.Open != nil && c.Read.IsZero() && question == nil && isUndecided(v.Activity.State) {
 		if c.waits.IsZero() {
 			c.waits = now
 		}
-		if now.Before(c.waits.Add(repaintLimit)) {
+		if now.Before(c.waits.Add(firstReadingLimit)) {
 			return c, ended // the question is not read yet: the next reading shows whether it is the same
 		}
 	}
@@ -73,6 +74,11 @@ func Fold(c QuestionState, v session.Snapshot, p Policy, now time.Time) (next Qu
 	}
 	c.Open = asked
 	return c, ended
+}
+
+// isUndecided reports whether an agent in the state may have an open question that a reading does not show.
+func isUndecided(state runtime.Activity) bool {
+	return state == runtime.ActivityWaiting || state == runtime.ActivityUnknown
 }
 
 // isInstanceOver reports whether the instance that asked has certainly stopped.
