@@ -207,7 +207,7 @@ func TestWhatOthersRunIsNotSwept(t *testing.T) {
 		h.Place = runtimetest.Local{}
 		h.Agent = func(t runtimetest.T, dir string, _ runtimetest.Behaviour) runtimetest.Agent {
 			agent := runtimetest.Agent{Ledger: filepath.Join(dir, "ledger")}
-			line := fmt.Sprintf("{\"kind\":\"start\",\"run\":%d,\"time\":%q}\n", other.Process.Pid, time.Now().Add(-tt.ago).Format(time.RFC3339))
+			line := fmt.Sprintf("{\"kind\":\"start\",\"run\":%d,\"time\":%q}\n", other.Process.Pid, time.Now().Add(-tt.ago).Format(time.RFC3339Nano))
 			if err := os.WriteFile(agent.Ledger, []byte(line), 0o600); err != nil {
 				t.Fatalf("%v", err)
 			}
@@ -216,6 +216,7 @@ func TestWhatOthersRunIsNotSwept(t *testing.T) {
 		r := runtimetest.Case{ID: "x.y", Sentence: "z.", Run: func(_ runtimetest.T, w *runtimetest.World) { w.Agent(runtimetest.Behaviour{}) }}.Check(t.Context(), h)
 		if r.Status != tt.want {
 			t.Errorf("%s process: %s %q, want it %s", name, r.Status, r.Detail, tt.want)
+			_ = other.Process.Kill() // it may have exited
 		}
 		if tt.want == runtimetest.Passed {
 			if err := other.Process.Signal(syscall.Signal(0)); err != nil {
