@@ -54,12 +54,11 @@ var previousProgram = sync.OnceValues(func() (string, error) {
 	return path, os.RemoveAll(source)
 })
 
-// errNoHistory reports sources that cannot have the commit: they are a shallow clone, or no clone.
-// Its text names no tool, so the skip is no failure under GC_TEST_REQUIRE=git. That of errNoCommit
-// does, so a whole clone without the commit is one.
+// errNoHistory reports sources that cannot have the commit: they are a shallow clone, or no clone. errNoCommit
+// reports a clone with another history. Neither names a tool, so such a skip is no failure under GC_TEST_REQUIRE.
 var (
 	errNoHistory = errors.New("the sources have no history")
-	errNoCommit  = errors.New("git does not have the commit")
+	errNoCommit  = errors.New("the history does not have the commit")
 )
 
 // checkOut writes the files of a commit to dir.
@@ -117,8 +116,7 @@ func unpack(archive []byte, dir string) error {
 	}
 }
 
-// previousGC returns the path of the previous gc. It skips the test where the sources cannot give
-// it; if this is a whole clone and GC_TEST_REQUIRE names git, this skip is a failure.
+// previousGC returns the path of the previous gc. It skips the test where the sources cannot give it.
 func previousGC(t *testing.T) string {
 	t.Helper()
 	path, err := previousProgram()
