@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/internal/cli/cmdenv"
+	"gascity/internal/config"
 	"gascity/internal/textfmt"
 )
 
@@ -42,20 +43,16 @@ func unknownCommand(root *cobra.Command, name string) error {
 	if same, ok := otherWords[name]; ok {
 		return cmdenv.Usage(root, "gc has no command %q; use: %s", name, same)
 	}
-	err := cmdenv.UnknownCommand(root, name)
-	if strings.Contains(err.Error(), "did you mean") {
-		return err
-	}
-	for _, word := range slices.Sorted(maps.Keys(otherWords)) {
-		line := otherWords[word]
-		if strings.HasPrefix(line, "gc destroy") || strings.HasPrefix(line, "gc stop") {
-			continue // a wrong guess would do damage
-		}
-		if strings.Contains(cmdenv.DidYouMean(name, []string{word}), "did you mean") {
-			return cmdenv.Usage(root, "gc has no command %q; did you mean: %s", name, line)
+	if cmdenv.NearestCommand(root, name) == "" {
+		harmless := slices.DeleteFunc(slices.Sorted(maps.Keys(otherWords)), func(word string) bool {
+			line := otherWords[word] // a wrong guess of these would do damage
+			return strings.HasPrefix(line, "gc destroy") || strings.HasPrefix(line, "gc stop")
+		})
+		if word := config.Nearest(name, harmless); word != "" {
+			return cmdenv.Usage(root, "gc has no command %q; did you mean: %s", name, otherWords[word])
 		}
 	}
-	return err
+	return cmdenv.UnknownCommand(root, name)
 }
 
 // helpCommand returns the command that prints the help of a command. Unlike cobra's own, it fails for

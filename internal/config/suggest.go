@@ -7,15 +7,21 @@ import (
 	"strings"
 )
 
-// suggest returns a hint with the name that was probably meant. If no name is similar and there
-// are at most 16, the hint lists all of them.
-func suggest(word string, names []string) string {
+// Nearest returns the name that is most similar to the word; empty if no name is similar.
+func Nearest(word string, names []string) string {
 	best, distance := "", max(1, len(word)/3)+1
 	for _, name := range names {
 		if d := editDistance(strings.ToLower(word), strings.ToLower(name)); d < distance {
 			best, distance = name, d
 		}
 	}
+	return best
+}
+
+// suggest returns a hint with the name that was probably meant. If no name is similar and there
+// are at most 16, the hint lists all of them.
+func suggest(word string, names []string) string {
+	best := Nearest(word, names)
 	switch {
 	case best != "":
 		return fmt.Sprintf("did you mean %q?", best)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"gascity/internal/config"
 	"gascity/internal/textfmt"
 )
 
@@ -46,15 +47,24 @@ func commandNames(cmd *cobra.Command) []string {
 
 // destructive lists the commands that stop agents or remove something. They are suggested only
 // for a word with the same first letter, so that a wrong guess does no damage.
-var destructive = []string{"stop", "uninstall", "kill", "reset", "restart"}
+var destructive = []string{"stop", "destroy", "uninstall", "kill", "reset", "restart"}
 
 // UnknownCommand returns the usage error for a word that is no subcommand of cmd, with the
 // nearest names.
 func UnknownCommand(cmd *cobra.Command, name string) error {
-	names := slices.DeleteFunc(commandNames(cmd), func(known string) bool {
+	return Usage(cmd, "%s has no command %q%s", cmd.CommandPath(), name, DidYouMean(name, suggestions(cmd, name)))
+}
+
+// NearestCommand returns the subcommand of cmd that is most similar to a word; empty if none is.
+func NearestCommand(cmd *cobra.Command, name string) string {
+	return config.Nearest(name, suggestions(cmd, name))
+}
+
+// suggestions returns the subcommands of cmd that may be suggested for a word.
+func suggestions(cmd *cobra.Command, name string) []string {
+	return slices.DeleteFunc(commandNames(cmd), func(known string) bool {
 		return slices.Contains(destructive, known) && known[:1] != name[:min(1, len(name))]
 	})
-	return Usage(cmd, "%s has no command %q%s", cmd.CommandPath(), name, DidYouMean(name, names))
 }
 
 // FlagError returns the usage error for a flag that is unknown or has a wrong value, with the

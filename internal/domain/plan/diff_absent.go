@@ -31,11 +31,11 @@ func (d *planner) absent(a Action, s *Session, o *Observed) Action {
 	case d.now.Before(o.NextAt):
 		return a.until(o.NextAt, state, o.lastEnd())
 	}
-	if former := d.previousLocation(s); former != nil && d.moveBlockedReason(s, former) != "" {
-		return a.with(VerbWait, client.StateStopped, d.moveBlockedReason(s, former))
+	if previous := d.previousLocation(s); previous != nil && d.moveBlockedReason(s, previous) != "" {
+		return a.with(VerbWait, client.StateStopped, d.moveBlockedReason(s, previous))
 	}
-	if former := d.blockingLocationReason(s); former != "" {
-		return a.with(VerbWait, state, former)
+	if blocked := d.blockingLocationReason(s); blocked != "" {
+		return a.with(VerbWait, state, blocked)
 	}
 	if missing := d.missingDependencyReason(s); missing != "" {
 		return a.with(VerbWait, state, missing)
