@@ -26,9 +26,10 @@ func TestOtherWordsNameCommandsThatExist(t *testing.T) {
 
 func TestAMisspelledWordOfAnotherToolIsSuggested(t *testing.T) {
 	for word, want := range map[string]string{
-		"lst":   "gc has no command \"lst\"; did you mean: gc status",
-		"statu": "did you mean \"status\"?",
-		"puse":  "gc has no command \"puse\"\n", // near "pause", which stops agents
+		"lst":    "gc has no command \"lst\"; did you mean: gc status",
+		"statu":  "did you mean \"status\"?",
+		"puse":   "gc has no command \"puse\"\n",   // near "pause", which stops agents
+		"estroy": "gc has no command \"estroy\"\n", // near "destroy"
 	} {
 		if status, _, stderr := invoke(t, word); status != cmdenv.BadUsage || !strings.Contains(stderr, want) {
 			t.Errorf("gc %s: exit status %d, %q; want status %d and %q", word, status, stderr, cmdenv.BadUsage, want)
