@@ -7,14 +7,20 @@ GO      := go
 # SHUFFLE=on runs tests in a random order, as CI does. Without it, a test that passed and whose
 # inputs have not changed is taken from the cache.
 shuffle  = $(if $(SHUFFLE),-shuffle=$(SHUFFLE))
+# SKIP leaves out the tests whose names match.
+skip     = $(if $(SKIP),-skip '$(SKIP)')
 # With the flags of a release: the linter type-checks what make build has compiled.
 LINT    := CGO_ENABLED=0 GOFLAGS=-trimpath $(GO) tool -modfile=tools/go.mod golangci-lint
 
-.PHONY: build demo unit test test-tools test-agents-ci test-all test-agents test-agents-latest probe race lint fmt gen e2e test-cluster check release
+.PHONY: build web demo unit test test-tools test-browser test-agents-ci test-all test-agents test-agents-latest probe race lint fmt gen e2e test-cluster check release
 
 # bin/gc: one static binary, no cgo.
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/gc ./cmd/gc
+
+# internal/web/ui/dist: the pages of the web console, bundled from their sources. The binary embeds it.
+web:
+	$(GO) run -C tools/webui .
 
 # A city of three agents, started, prompted, killed, healed and stopped.
 demo: build
@@ -32,7 +38,13 @@ test:
 # What drives tmux, ssh, git, bash and other programs.
 test-tools:
 	scripts/tools tmux python3 vim less git htop ps cc ssh
-	scripts/tests tools -p 4 $(shuffle) -timeout 10m
+	scripts/tests tools -p 4 $(shuffle) $(skip) -timeout 10m
+
+# The pages of the web console in a real browser; whether the bundle is that of its sources.
+test-browser:
+	scripts/tools chromium-headless-shell
+	$(GO) test -C tools/webui -count=1 .
+	scripts/tests browser -timeout 8m -count=1
 
 # The agent CLIs of GC_TEST_AGENTS (claude, pi and codex) from npm, each with a few prompts.
 test-agents-ci:
@@ -41,7 +53,7 @@ test-agents-ci:
 	scripts/tests agents -skip '^TestInstall$$' -shuffle=on -timeout 14m
 
 # Everything that CI tests.
-test-all: test test-tools test-agents-ci e2e test-cluster
+test-all: test test-tools test-browser test-agents-ci e2e test-cluster
 
 # Every pinned agent CLI from npm, in cities of its own; writes docs/reference/agents.md.
 test-agents:
@@ -74,7 +86,7 @@ lint:
 fmt:
 	$(LINT) fmt
 
-# Rewrites everything that is generated: references, schemas, goldens.
+# Rewrites everything that is generated: references, schemas, goldens, the bundle of the web console.
 gen:
 	scripts/gen write
 

@@ -13,16 +13,20 @@ import (
 	"time"
 
 	"gascity/internal/fakeagent/ledger"
+	"gascity/internal/proc"
 	"gascity/internal/shim"
 	"gascity/provider/pty"
 	"gascity/runtime"
 	"gascity/test/fakeagent/build"
 )
 
-// The test binary is the shim, too.
+// The test binary is the shim and the subreaper, too.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "shim" {
 		os.Exit(host(os.Args[2]))
+	}
+	if len(os.Args) > 2 && os.Args[1] == "subreaper" {
+		panic(proc.ExecSubreaper(os.Args[2:], os.Environ()))
 	}
 	os.Exit(m.Run())
 }

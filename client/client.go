@@ -15,6 +15,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"gascity/internal/httpwire"
 )
 
 // VersionHeader is the HTTP header with the sender's version, in requests and responses. The server
@@ -156,7 +158,7 @@ func (c *Client) roundTrip(req *http.Request) (*http.Response, error) {
 		if try == getAttempts {
 			return nil, &NoControllerError{City: c.city(), Err: err, Holder: c.holder()}
 		}
-		if !wait(req.Context(), getPause) {
+		if !httpwire.Pause(req.Context(), getPause) {
 			break
 		}
 		res, err = c.transport().Do(req)

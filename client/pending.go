@@ -47,10 +47,52 @@ type Pending struct {
 	Default   string    `json:"default,omitempty"`  // answer of the policy "answer"
 	Escalated time.Time `json:"escalated,omitzero"` // when people were notified again because no answer had arrived by the deadline
 
+	// Guard is how the guard reads the tool call that the question is about. Nil if the question is
+	// about none, and after the question has ended.
+	Guard *GuardReading `json:"guard,omitempty"`
+
 	State      string    `json:"state"`
 	Answer     string    `json:"answer,omitempty"`
 	AnsweredBy string    `json:"answered_by,omitempty"`
 	EndedAt    time.Time `json:"ended_at,omitzero"`
+}
+
+// GuardReading is how the guard reads a tool call: what the call does, and what the rules of the city
+// say now.
+type GuardReading struct {
+	Does   []string      `json:"does"`           // what the call would do, one line for each program and file
+	Action string        `json:"action"`         // allow, ask or deny
+	Rule   string        `json:"rule,omitempty"` // the rule that decides; empty: none matches
+	Reason string        `json:"reason"`         // the decision in a sentence
+	Parts  []GuardEffect `json:"parts"`          // the decision on each program and file
+	// Always is the rule that would allow the call from now on, see [Client.AllowAlways]. Nil: there
+	// is none, and NoAlways says why.
+	Always   *GuardRule `json:"always,omitempty"`
+	NoAlways string     `json:"no_always,omitempty"`
+}
+
+// GuardEffect is the decision of the guard on one program that a call runs, or one file that it uses.
+type GuardEffect struct {
+	Text   string `json:"text"`           // in plain words
+	Action string `json:"action"`         // allow, ask or deny; empty: it needs no decision of its own
+	Rule   string `json:"rule,omitempty"` // the rule that decides; empty: none matches
+}
+
+// GuardRule is a rule of the guard that would be written to city.toml.
+type GuardRule struct {
+	ID     string `json:"id"`     // it depends on the agent, the tool and the call alone
+	Agent  string `json:"agent"`  // for which the rule is
+	Tool   string `json:"tool"`   // that the rule is about
+	Exact  string `json:"exact"`  // the command or file that the rule allows, exactly
+	Action string `json:"action"` // allow
+	File   string `json:"file"`   // to which the rule is added
+	Text   string `json:"text"`   // of the rule, as TOML
+}
+
+// AlwaysRequest confirms a rule. Rule is the ID of the rule that was shown.
+type AlwaysRequest struct {
+	Rule string `json:"rule"`
+	By   string `json:"by,omitempty"` // who answers, as text for people
 }
 
 // RespondRequest is an answer to a question: the label or number of an option, or a text. Exactly
@@ -78,4 +120,11 @@ func (c *Client) Pending(ctx context.Context, name string, which Which) ([]Pendi
 // Respond returns when the session has been read again, with the new state of the question.
 func (c *Client) Respond(ctx context.Context, id string, req RespondRequest) (Pending, error) {
 	return call[Pending](ctx, c, http.MethodPost, "/v1/pending/"+url.PathEscape(id)+"/respond", req)
+}
+
+// AllowAlways adds the rule of a question, see [GuardReading], to city.toml, and answers the question
+// once with "Allow once". If the question has another rule now, or none, the error is [ErrRefused]
+// and nothing is written. If only the answer fails, the rule stays, and the error says so.
+func (c *Client) AllowAlways(ctx context.Context, id string, req AlwaysRequest) (Pending, error) {
+	return call[Pending](ctx, c, http.MethodPost, "/v1/pending/"+url.PathEscape(id)+"/always", req)
 }

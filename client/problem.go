@@ -2,12 +2,11 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"strings"
+
+	"gascity/internal/httpwire"
 )
 
 // The sentinel errors of the control API. They are the same on both sides of the
@@ -33,33 +32,34 @@ var (
 	ErrUnsupported = errors.ErrUnsupported
 	// ErrForbidden reports that the caller may not use this controller.
 	ErrForbidden = errors.New("forbidden")
+	// ErrUnauthorized reports that a request on the web has no valid sign-in. The control socket
+	// never sends it.
+	ErrUnauthorized = errors.New("not signed in")
+	// ErrTooMany reports that a device on the web sends more than the listener accepts. The control
+	// socket never sends it.
+	ErrTooMany = errors.New("too many requests")
 	// ErrUnavailable reports that the controller could not reach something that it needs for the
 	// answer. It proves nothing about sessions.
 	ErrUnavailable = errors.New("unavailable")
 )
 
-// codes is the table of stable codes, with their sentinel errors and HTTP statuses.
-var codes = []struct {
-	err    error
-	code   string
-	status int
-	title  string
-}{
-	{ErrNotFound, "not_found", http.StatusNotFound, "Not found"},
-	{ErrRefused, "refused", http.StatusConflict, "Refused"},
-	{ErrTimeout, "timed_out", http.StatusGatewayTimeout, "Timed out"},
-	{ErrInvalid, "invalid", http.StatusUnprocessableEntity, "Invalid request"},
-	{ErrUnsupported, "unsupported", http.StatusNotImplemented, "Unsupported"},
-	{ErrForbidden, "forbidden", http.StatusForbidden, "Forbidden"},
-	{ErrUnavailable, "unavailable", http.StatusServiceUnavailable, "Unavailable"},
-	{context.DeadlineExceeded, "timed_out", http.StatusGatewayTimeout, "Timed out"},
+// problems describes the problem documents of the control API.
+var problems = httpwire.Problems{
+	Prefix: "urn:gascity:problem:",
+	Server: "the controller",
+	Codes: []httpwire.Code{
+		{Err: ErrNotFound, Code: "not_found", Status: http.StatusNotFound, Title: "Not found"},
+		{Err: ErrRefused, Code: "refused", Status: http.StatusConflict, Title: "Refused"},
+		{Err: ErrTimeout, Code: "timed_out", Status: http.StatusGatewayTimeout, Title: "Timed out"},
+		{Err: ErrInvalid, Code: "invalid", Status: http.StatusUnprocessableEntity, Title: "Invalid request"},
+		{Err: ErrUnsupported, Code: "unsupported", Status: http.StatusNotImplemented, Title: "Unsupported"},
+		{Err: ErrForbidden, Code: "forbidden", Status: http.StatusForbidden, Title: "Forbidden"},
+		{Err: ErrUnauthorized, Code: "unauthorized", Status: http.StatusUnauthorized, Title: "Not signed in"},
+		{Err: ErrTooMany, Code: "too_many_requests", Status: http.StatusTooManyRequests, Title: "Too many requests"},
+		{Err: ErrUnavailable, Code: "unavailable", Status: http.StatusServiceUnavailable, Title: "Unavailable"},
+		{Err: context.DeadlineExceeded, Code: "timed_out", Status: http.StatusGatewayTimeout, Title: "Timed out"},
+	},
 }
-
-// codeInternal is the code of an error without a sentinel error.
-const codeInternal = "internal"
-
-// maxProblem is the maximum size of a decoded problem document, in bytes.
-const maxProblem = 1 << 20
 
 // Problem is an RFC 9457 problem document: an error as it is sent. It matches the sentinel error of
 // its code.
@@ -76,55 +76,23 @@ func ProblemOf(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
 	}
-	p := &Problem{Title: "Internal error", Status: http.StatusInternalServerError, Detail: err.Error(), Code: codeInternal}
-	for _, row := range codes {
-		if errors.Is(err, row.err) {
-			p.Title, p.Status, p.Code = row.title, row.status, row.code
-			break
-		}
-	}
-	p.Type = "urn:gascity:problem:" + p.Code
-	return p
+	p := Problem(problems.Of(err))
+	return &p
 }
 
-func (p *Problem) Error() string {
-	if p.Detail != "" {
-		return p.Detail
-	}
-	return strings.ToLower(p.Title)
-}
+func (p *Problem) Error() string { return (*httpwire.Problem)(p).Text() }
 
 // Is reports whether target is the sentinel error of the problem's code.
-func (p *Problem) Is(target error) bool {
-	for _, row := range codes {
-		if row.code == p.Code && row.err == target {
-			return true
-		}
-	}
-	return false
-}
+func (p *Problem) Is(target error) bool { return problems.Is(p.Code, target) }
 
 // readProblem returns the error of a response. If the response is not a problem document, the error
 // has the code of its HTTP status.
 func readProblem(res *http.Response) error {
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxProblem))
+	p, err := problems.Read(res)
 	if err != nil {
 		return fmt.Errorf("cannot read the controller's error %d: %w", res.StatusCode, err)
 	}
-	p := &Problem{}
-	if json.Unmarshal(body, p) == nil && p.Code != "" {
-		return p
-	}
-	p = &Problem{Title: http.StatusText(res.StatusCode), Status: res.StatusCode, Code: codeInternal}
-	p.Detail = fmt.Sprintf("the controller answered %s: %.200s", res.Status, strings.TrimSpace(string(body)))
-	for _, row := range codes {
-		if row.status == res.StatusCode {
-			p.Code = row.code
-			break
-		}
-	}
-	p.Type = "urn:gascity:problem:" + p.Code
-	return p
+	return (*Problem)(&p)
 }
 
 // NoControllerError reports that no controller answers for a city. It matches [ErrNoController].

@@ -2,11 +2,9 @@ package client
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
 	"time"
-	"unicode/utf8"
 )
 
 // NudgeRequest is a prompt for an agent.
@@ -42,6 +40,16 @@ type NudgeRequest struct {
 
 	Wait string `json:"wait,omitempty" enum:"submitted,consumed"` // wait until the receipt has this state or has ended; empty: until it is durable
 }
+
+// The priorities of a prompt.
+const (
+	PrioritySystem = "system" // delivered at once, even during a turn
+	PriorityUrgent = "urgent" // delivered at once, after the turn was interrupted
+	PriorityNormal = "normal" // delivered when no turn is in progress
+)
+
+// Priorities returns the priorities, the first to be delivered first.
+func Priorities() []string { return []string{PrioritySystem, PriorityUrgent, PriorityNormal} }
 
 // The states of a receipt. In the first four the delivery is in progress; consumed and the states
 // that follow it are final, and so is submitted if no further report is
@@ -135,6 +143,21 @@ type EditRequest struct {
 	Text     *string        `json:"text,omitempty"`
 	Priority *string        `json:"priority,omitempty" enum:"system,urgent,normal"`
 	TTL      *time.Duration `json:"ttl_ns,omitempty"` // from now
+	By       string         `json:"by,omitempty"`     // who changes it, for people
+}
+
+// MoveRequest moves a waiting prompt among those of its priority. Exactly one of Before, First and Last is set.
+type MoveRequest struct {
+	Before string `json:"before,omitempty"` // the receipt of a waiting prompt of the same agent and priority
+	First  bool   `json:"first,omitempty"`
+	Last   bool   `json:"last,omitempty"`
+	By     string `json:"by,omitempty"` // who moves it, for people
+}
+
+// PromptText is the whole text of a prompt that waits.
+type PromptText struct {
+	ID   string `json:"id"`
+	Text string `json:"text"`
 }
 
 // Nudge sends a prompt to the target. It returns when the prompt is durable, or when it has the
@@ -182,6 +205,17 @@ func (c *Client) EditPrompt(ctx context.Context, id string, req EditRequest) (Re
 	return call[Receipt](ctx, c, http.MethodPatch, "/v1/receipts/"+url.PathEscape(id), req)
 }
 
+// MovePrompt moves a waiting prompt. Prompts of a higher priority still go first. If its delivery has begun, or that of
+// req.Before, the error is [ErrRefused] and nothing changes.
+func (c *Client) MovePrompt(ctx context.Context, id string, req MoveRequest) (Receipt, error) {
+	return call[Receipt](ctx, c, http.MethodPost, "/v1/receipts/"+url.PathEscape(id)+"/move", req)
+}
+
+// PromptText returns the whole text of a waiting prompt. For one that does not wait any more the error is [ErrRefused].
+func (c *Client) PromptText(ctx context.Context, id string) (PromptText, error) {
+	return call[PromptText](ctx, c, http.MethodGet, "/v1/receipts/"+url.PathEscape(id)+"/text", nil)
+}
+
 // CancelPrompt cancels a prompt that the agent has not accepted. One that is being delivered
 // is removed from the agent's input box; the receipt is unconfirmed if that cannot be proved.
 // One that the agent has accepted, or whose receipt has ended, is [ErrRefused].
@@ -207,12 +241,4 @@ type RetryRequest struct {
 // It is always [ErrRefused] for a consumed prompt and for one that has not ended.
 func (c *Client) RetryPrompt(ctx context.Context, id string, req RetryRequest) (Receipt, error) {
 	return call[Receipt](ctx, c, http.MethodPost, "/v1/receipts/"+url.PathEscape(id)+"/retry", req)
-}
-
-// checkText returns an error for a text that JSON would change.
-func checkText(text string) error {
-	if !utf8.ValidString(text) {
-		return fmt.Errorf("%w: the prompt is not valid UTF-8", ErrInvalid)
-	}
-	return nil
 }

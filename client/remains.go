@@ -34,6 +34,8 @@ type UninstallRequest struct {
 	// LeaveUnreachable skips what is at providers that cannot be reached. Without it an unreachable
 	// provider prevents the removal.
 	LeaveUnreachable bool `json:"leave_unreachable,omitempty"`
+	// KeepFiles stops the sessions and processes and removes nothing.
+	KeepFiles bool `json:"keep_files,omitempty"`
 }
 
 // Uninstalled reports which remains of a city were removed and which were not.

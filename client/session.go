@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"net/url"
 	"time"
@@ -29,11 +30,64 @@ type Process struct {
 	State   string `json:"state"`
 }
 
-// Output is recorded text.
+// Output is the text that a session shows.
 type Output struct {
 	Session string `json:"session"`
 	Text    string `json:"text"`
+	// EndedAt is set if the agent does not run: Text is the last screen of the instance that ended then.
+	EndedAt time.Time `json:"ended_at,omitzero"`
 }
+
+// Screen is what a session's terminal shows. Output draws it on a terminal of Cols columns and Rows rows, with colors and cursor.
+// Secrets that gc knows are masked. In a stream, a Screen with Cols zero is a change: Output updates the terminal on which the ones
+// before were drawn.
+type Screen struct {
+	Session string `json:"session"`
+	Cols    int    `json:"cols"`
+	Rows    int    `json:"rows"`
+	Output  string `json:"output,omitempty"`
+	Plain   bool   `json:"plain,omitempty"` // the runtime provider has only the text, without colors and cursor
+	// Lines is the same as styled text, for readers without a terminal emulator; only of [Client.ScreenLines].
+	Lines []ScreenLine `json:"lines,omitempty"`
+}
+
+// ScreenLine is one line of a screen. Lines that are empty are left out.
+type ScreenLine struct {
+	Y     int          `json:"y"` // from 0
+	Spans []ScreenSpan `json:"spans"`
+}
+
+// ScreenSpan is a part of a line that has one style. Its text has no control characters.
+type ScreenSpan struct {
+	Text string `json:"text"`
+	Cols int    `json:"cols"` // columns of the terminal that the text takes
+
+	// Foreground and Background are "#rrggbb", a number of the palette of 256 colors, or empty: the default color.
+	Foreground string `json:"fg,omitempty"`
+	Background string `json:"bg,omitempty"`
+	Bold       bool   `json:"bold,omitempty"`
+	Dim        bool   `json:"dim,omitempty"`
+	Italic     bool   `json:"italic,omitempty"`
+	Underline  bool   `json:"underline,omitempty"`
+	Strike     bool   `json:"strike,omitempty"`
+	Reverse    bool   `json:"reverse,omitempty"` // foreground and background are exchanged
+}
+
+// ScreenUpdate is what has changed on the screen of one agent.
+type ScreenUpdate struct {
+	Target string `json:"target"` // as in the request
+	Cols   int    `json:"cols,omitempty"`
+	Rows   int    `json:"rows,omitempty"`
+	// All means that every line that is not in Lines is empty; without it such a line is unchanged.
+	All   bool         `json:"all,omitempty"`
+	Lines []ScreenLine `json:"lines,omitempty"`
+	Plain bool         `json:"plain,omitempty"` // as in [Screen]
+	// Ended is why there is no screen, or none any more. No update of this target follows.
+	Ended string `json:"ended,omitempty"`
+}
+
+// MaxScreens is how many targets one stream of screens may have.
+const MaxScreens = 64
 
 // KeysRequest lists key events by their tmux names.
 type KeysRequest struct {
@@ -47,6 +101,16 @@ type CopyRequest struct {
 	Src    string `json:"src"` // absolute
 	RelDst string `json:"rel_dst,omitempty"`
 
+	Instance string `json:"instance,omitempty"` // only this instance; see Agent.Instance
+}
+
+// MaxCopyOut is the largest archive of [Client.CopyOut], in bytes.
+const MaxCopyOut = 4 << 30
+
+// CopyOutRequest names a file or directory in a session's working directory.
+type CopyOutRequest struct {
+	Path     string `json:"path,omitempty"`     // relative to the working directory; empty: the whole directory
+	Plain    bool   `json:"plain,omitempty"`    // the content of one file, not an archive
 	Instance string `json:"instance,omitempty"` // only this instance; see Agent.Instance
 }
 
@@ -69,7 +133,7 @@ type StopResult struct {
 	Agent     string  `json:"agent,omitempty"`
 	Processes int     `json:"processes"` // number of processes at the beginning of the stop
 	Survivors []int   `json:"survivors,omitempty"`
-	Seconds   float64 `json:"seconds"`
+	Seconds   float64 `json:"seconds"` // from the request to the end of the session
 	Error     string  `json:"error,omitempty"`
 	// Uncounted reports that Processes is not a count, because the runtime provider does not report
 	// the session's processes.
@@ -96,6 +160,44 @@ func target(name, verb string) string {
 // is an agent's name or a session's name. For an unknown one the error is [ErrNotFound].
 func (c *Client) Session(ctx context.Context, name string) (Session, error) {
 	return call[Session](ctx, c, http.MethodGet, target(name, ""), nil)
+}
+
+// Screen returns what the target's terminal shows, with colors. A target that does not run is [ErrRefused].
+func (c *Client) Screen(ctx context.Context, name string) (Screen, error) {
+	return call[Screen](ctx, c, http.MethodGet, target(name, "screen"), nil)
+}
+
+// WatchScreen returns what the target's terminal shows, and then each change, until ctx ends or the caller leaves the loop. The
+// sequence ends without an error after the agent has exited. An error is the last value: a target that does not run is
+// [ErrRefused]; any other error means that the connection is lost. A slow caller gets fewer changes, each with all that is new.
+func (c *Client) WatchScreen(ctx context.Context, name string) iter.Seq2[Screen, error] {
+	return watch[Screen](ctx, c, target(name, "screen/stream"), "screen")
+}
+
+// ScreenLines returns what the target's terminal shows, as styled lines.
+func (c *Client) ScreenLines(ctx context.Context, name string) (Screen, error) {
+	return call[Screen](ctx, c, http.MethodGet, target(name, "screen")+"?style=lines", nil)
+}
+
+// Screens returns the screens of at most [MaxScreens] targets and then their changes, until ctx ends or the caller leaves the
+// loop. Nothing is sent while nothing changes, and at most three updates of a target in a second: an update has all changes since
+// the one before. A target without a screen is an update with Ended; after the last of them the loop ends. An error is the last
+// value; a lost connection is an error. The end of ctx yields no value.
+func (c *Client) Screens(ctx context.Context, targets []string) iter.Seq2[ScreenUpdate, error] {
+	return func(yield func(ScreenUpdate, error) bool) {
+		left := map[string]bool{}
+		for _, target := range targets {
+			left[target] = true
+		}
+		for u, err := range watch[ScreenUpdate](ctx, c, "/v1/screens?"+url.Values{"target": targets}.Encode(), "screen") {
+			if u.Ended != "" {
+				delete(left, u.Target)
+			}
+			if !yield(u, err) || len(left) == 0 {
+				return
+			}
+		}
+	}
 }
 
 // Peek returns the last lines that the target's agent printed. Zero lines means the visible screen.
@@ -145,6 +247,18 @@ func (c *Client) ClearInput(ctx context.Context, name string, req LifecycleReque
 // Copy copies a file or directory into the target's working directory.
 func (c *Client) Copy(ctx context.Context, name string, req CopyRequest) (Done, error) {
 	return call[Done](ctx, c, http.MethodPost, target(name, "copy"), req)
+}
+
+// CopyOut returns a file or directory of the target's working directory as a tar archive with one
+// root, or with Plain as the content of one file. The caller must close it. A path outside the working
+// directory, also through a symbolic link, is an error. The copy is complete only if reading it ends
+// without an error. Up to four copies run at a time.
+func (c *Client) CopyOut(ctx context.Context, name string, req CopyOutRequest) (io.ReadCloser, error) {
+	res, err := c.send(ctx, http.MethodPost, target(name, "copy-out"), req)
+	if err != nil {
+		return nil, err
+	}
+	return res.Body, nil
 }
 
 // Kill stops the target's instance with all its processes. The controller starts the next one if

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"iter"
 	"net/http"
 	"time"
 )
@@ -45,7 +46,7 @@ type Agent struct {
 	Name      string    `json:"name"`    // the agent's qualified name
 	Session   string    `json:"session"` // the session's name
 	Provider  string    `json:"provider"`
-	Desired   string    `json:"desired"` // "running", "suspended", "stopped" or "absent" (no longer configured)
+	Desired   string    `json:"desired"` // one of the Desired constants
 	State     string    `json:"state"`   // the session's lifecycle, see the states below
 	Activity  Activity  `json:"activity"`
 	Reason    string    `json:"reason,omitempty"`
@@ -113,6 +114,14 @@ type Activity struct {
 // RunsAsConfigured is the reason text of an agent without any problem or pending change.
 const RunsAsConfigured = "it runs as configured"
 
+// The desired states of a session.
+const (
+	DesiredRunning   = "running"
+	DesiredSuspended = "suspended"
+	DesiredStopped   = "stopped" // the city stops, or the session's work is done
+	DesiredAbsent    = "absent"  // not configured any more
+)
+
 // The lifecycle states of a session. Readers treat any other value as StateUnknown.
 const (
 	StateCreating    = "creating"
@@ -147,6 +156,13 @@ type ApplyRequest struct {
 // Status returns the summary of the city.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	return call[Status](ctx, c, http.MethodGet, "/v1/status", nil)
+}
+
+// WatchStatus returns the status of the city, and then each status that differs from the one before by more than the times at
+// which it was read. It ends when ctx ends or the caller leaves the loop. An error is the last value; it means that the
+// connection is lost, for example because the controller exits.
+func (c *Client) WatchStatus(ctx context.Context) iter.Seq2[Status, error] {
+	return watch[Status](ctx, c, "/v1/status/stream", "status")
 }
 
 // Restart restarts the targets, or all agents if there are none. It returns when they have been

@@ -1,16 +1,16 @@
 package client
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"iter"
 	"net/http"
 	"strconv"
 	"time"
+
+	"gascity/internal/httpwire"
 )
 
 const (
@@ -18,14 +18,8 @@ const (
 	// lost.
 	ResumeFor = 10 * time.Second
 
-	// streamSilence is how long a stream may send nothing before the client closes it as broken.
-	// The server sends a heartbeat every 15 s.
-	streamSilence = 45 * time.Second
-
 	firstPause = 20 * time.Millisecond
 	longPause  = 500 * time.Millisecond
-
-	maxStreamLine = 4 << 20
 )
 
 // errLeft reports that the caller has left the loop.
@@ -58,7 +52,7 @@ func (s *stream) follow(ctx context.Context) {
 			s.yield(Event{}, err)
 			return
 		}
-		if !wait(ctx, pause) {
+		if !httpwire.Pause(ctx, pause) {
 			return
 		}
 		pause = min(2*pause, longPause)
@@ -66,59 +60,21 @@ func (s *stream) follow(ctx context.Context) {
 }
 
 // read reads one connection until it ends. It always returns an error.
-func (s *stream) read(parent context.Context) error {
-	ctx, cancel := context.WithCancel(parent)
-	defer cancel()
-	req, err := s.client.request(ctx, http.MethodGet, "/v1/events/stream?"+s.query.values(), nil)
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Accept", "text/event-stream")
-	req.Header.Set("Last-Event-ID", strconv.FormatUint(s.query.After, 10))
-	silence := time.AfterFunc(streamSilence, cancel)
-	defer silence.Stop()
-	res, err := s.client.roundTrip(req)
-	if err != nil {
-		return err
-	}
-	defer res.Body.Close()
-	s.opened = true
-	return s.parse(res.Body, func() { silence.Reset(streamSilence) })
+func (s *stream) read(ctx context.Context) error {
+	return httpwire.ReadStream(ctx, s.open, s.dispatch)
 }
 
-// parse reads the text/event-stream format. It calls alive for each line.
-func (s *stream) parse(body io.Reader, alive func()) error {
-	lines := bufio.NewScanner(body)
-	lines.Buffer(nil, maxStreamLine)
-	var kind string
-	var data []byte
-	for lines.Scan() {
-		alive()
-		line := lines.Bytes()
-		if len(line) == 0 {
-			if err := s.dispatch(kind, data); err != nil {
-				return err
-			}
-			kind, data = "", nil
-			continue
-		}
-		field, value, _ := bytes.Cut(line, []byte(":"))
-		value = bytes.TrimPrefix(value, []byte(" "))
-		switch string(field) {
-		case "event":
-			kind = string(value)
-		case "data":
-			if data != nil {
-				data = append(data, '\n')
-			}
-			data = append(data, value...)
-		default: // the id is in the data too; comments are heartbeats
-		}
+// open requests the events after the last one that was read.
+func (s *stream) open(ctx context.Context) (*http.Response, error) {
+	req, err := s.client.request(ctx, http.MethodGet, "/v1/events/stream?"+s.query.values(), nil)
+	if err != nil {
+		return nil, err
 	}
-	if err := lines.Err(); err != nil {
-		return fmt.Errorf("the event stream broke: %w", err)
-	}
-	return fmt.Errorf("the event stream broke: %w", io.ErrUnexpectedEOF)
+	req.Header.Set("Accept", httpwire.EventStream)
+	req.Header.Set("Last-Event-ID", strconv.FormatUint(s.query.After, 10))
+	res, err := s.client.roundTrip(req)
+	s.opened = err == nil
+	return res, err
 }
 
 // dispatch passes one server-sent event to the reader. It ignores an unknown kind, which a newer
@@ -152,14 +108,40 @@ func (s *stream) deliver(e Event, err error) error {
 	return nil
 }
 
-// wait waits for d. It returns false if ctx ends first.
-func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
+// errStreamEnd reports that the server has ended a stream.
+var errStreamEnd = errors.New("end of the stream")
+
+// watch reads one connection of a stream whose events of the given kind are values of type T. It does not connect again.
+func watch[T any](ctx context.Context, c *Client, path, kind string) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		open := func(ctx context.Context) (*http.Response, error) {
+			req, err := c.request(ctx, http.MethodGet, path, nil)
+			if err != nil {
+				return nil, err
+			}
+			req.Header.Set("Accept", httpwire.EventStream)
+			return c.roundTrip(req)
+		}
+		err := httpwire.ReadStream(ctx, open, func(k string, data []byte) error {
+			switch k {
+			case "end":
+				return errStreamEnd
+			case kind:
+			default:
+				return nil // of a newer server
+			}
+			var v T
+			if err := json.Unmarshal(data, &v); err != nil {
+				return fmt.Errorf("cannot read a %s of the stream: %w", kind, err)
+			}
+			if !yield(v, nil) {
+				return errLeft
+			}
+			return nil
+		})
+		if ctx.Err() == nil && !errors.Is(err, errLeft) && !errors.Is(err, errStreamEnd) {
+			var none T
+			yield(none, err)
+		}
 	}
 }

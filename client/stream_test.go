@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"gascity/internal/httpwire"
 )
 
 // parseAll feeds a stream to the parser and returns what it yields.
@@ -17,7 +19,7 @@ func parseAll(input io.Reader) (events []Event, gaps int, err error) {
 		}
 		return true
 	}}
-	err = s.parse(input, func() {})
+	err = httpwire.ReadEvents(input, s.dispatch)
 	return events, gaps, err
 }
 

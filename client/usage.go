@@ -11,24 +11,26 @@ import (
 
 // UsageRequest selects and groups usage.
 type UsageRequest struct {
-	By    string    // "agent", "model", "day" or "tool"; empty means agent
-	Since time.Time // zero means all stored usage
+	By     string    // "agent", "model", "hour", "day" or "tool"; empty means agent
+	Since  time.Time // zero means all stored usage
+	Target string    // only the usage of this agent or session; empty means all
 }
 
 // Usage is what the city's agents have spent.
 type Usage struct {
 	By     string     `json:"by"`
+	Target string     `json:"target,omitempty"`
 	Since  time.Time  `json:"since,omitzero"`
 	At     time.Time  `json:"at"`
 	Prices string     `json:"prices"` // version of the table of prices
-	Groups []UsageSum `json:"groups"` // highest cost first; days in order of time
+	Groups []UsageSum `json:"groups"` // highest cost first; hours and days in order of time, without those that have no usage
 	Total  UsageSum   `json:"total"`
 }
 
 // UsageSum is the usage of one group. A number that was not reported is unknown, which is not zero.
 // A nil number is unknown. If Untold or Unpriced is not zero, the number is only the known part.
 type UsageSum struct {
-	Group     string      `json:"group"`
+	Group     string      `json:"group"` // an hour is its beginning as RFC 3339, a day is YYYY-MM-DD; both in the time zone of the controller
 	Responses int         `json:"responses"`
 	Turns     int         `json:"turns"`
 	Tokens    UsageTokens `json:"tokens"`
@@ -82,7 +84,7 @@ type LiftRequest struct {
 	Who string `json:"who,omitempty"` // session or agent whose budget is exceeded; empty means all
 }
 
-// Usage returns the usage that the request selects.
+// Usage returns the usage that the request selects. A target that does not exist and never had usage is [ErrNotFound].
 func (c *Client) Usage(ctx context.Context, req UsageRequest) (Usage, error) {
 	query := url.Values{}
 	if req.By != "" {
@@ -90,6 +92,9 @@ func (c *Client) Usage(ctx context.Context, req UsageRequest) (Usage, error) {
 	}
 	if !req.Since.IsZero() {
 		query.Set("since", req.Since.Format(time.RFC3339Nano))
+	}
+	if req.Target != "" {
+		query.Set("target", req.Target)
 	}
 	path := "/v1/usage"
 	if len(query) > 0 {

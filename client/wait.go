@@ -20,6 +20,14 @@ const (
 	WaitCommand = "command" // the shell command Arg exits with status 0
 )
 
+// AgentConditions returns the conditions that have a target.
+func AgentConditions() []string {
+	return []string{WaitIdle, WaitBusy, WaitWaiting, WaitRunning, WaitStopped}
+}
+
+// OtherConditions returns the conditions that have an argument.
+func OtherConditions() []string { return []string{WaitReceipt, WaitPending, WaitTime, WaitCommand} }
+
 // WaitRequest describes a wait.
 type WaitRequest struct {
 	Target  string        `json:"target,omitempty"` // agent or session, for conditions that need one

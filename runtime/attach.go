@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"errors"
+	"strings"
 )
 
 // AttachOptions configure the connection of a person's terminal.
@@ -31,4 +32,19 @@ func AttachTerminal(ctx context.Context, p Provider, name string, opts AttachOpt
 		return &Error{Op: "attach to", Session: name, Err: errors.ErrUnsupported}
 	}
 	return p.Attach(name)
+}
+
+// KeyNames returns detach keys for people, such as "Ctrl-\\ or Ctrl-b d". Keys have their tmux names, as in [AttachOptions].
+func KeyNames(keys []string) string {
+	names := make([]string, len(keys))
+	for i, key := range keys {
+		parts := strings.Fields(key)
+		for j, part := range parts {
+			if rest, control := strings.CutPrefix(part, "C-"); control {
+				parts[j] = "Ctrl-" + rest
+			}
+		}
+		names[i] = strings.Join(parts, " ")
+	}
+	return strings.Join(names, " or ")
 }

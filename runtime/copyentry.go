@@ -106,6 +106,8 @@ func hashedEntries(dir string) ([]string, error) {
 	return entries, err
 }
 
+// skipHash reports whether a file or directory is a cache or an editor's temporary file, which a
+// content hash leaves out.
 func skipHash(d fs.DirEntry) bool {
 	base := d.Name()
 	if d.IsDir() {

@@ -12,6 +12,10 @@ type Delivery struct {
 	// ID identifies the delivery in logs, in receipts and for [Settle]. Each prompt has its own. If
 	// it is empty, the text identifies the delivery.
 	ID string
+	// Attempt counts the deliveries with this ID, from 1 on. A driver may refuse to send an attempt
+	// a second time, and [Settle] is then about this attempt. Zero means that the sender does not
+	// count.
+	Attempt int
 	// Instance is the token of the instance that the prompt is for. Empty means the instance that
 	// runs now.
 	Instance string
@@ -151,6 +155,7 @@ type RefusedError struct {
 	Detail string
 }
 
+// Error implements error.
 func (e *RefusedError) Error() string {
 	s := "prompt refused: " + string(e.Reason)
 	if e.Detail != "" {

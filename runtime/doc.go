@@ -29,7 +29,7 @@
 //	Describer  Capabilities                    which results are reliable
 //
 // Abilities that only some drivers have are extensions: [Observe], [Watch], [Deliver],
-// [Recover], [StopInstance], [Pending], [WaitForIdle], [Exec], [Relaunch] and
+// [Recover], [StopInstance], [Pending], [WaitForIdle], [Exec], [Relaunch], [OpenTerminal] and
 // others. Each has one file with its interface, its helper and the helper's
 // fallback. Callers use the helpers only. "No such method" and an error
 // matching [errors.ErrUnsupported] are the same answer. Routers and wrappers

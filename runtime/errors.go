@@ -39,6 +39,9 @@ var (
 	// ErrAttachUnsupported reports that the session has no terminal to attach to.
 	ErrAttachUnsupported = errors.New("session has no terminal to attach to")
 
+	// ErrTerminalWatchOnly reports that a terminal was opened to watch the session, so nothing was typed.
+	ErrTerminalWatchOnly = errors.New("the terminal was opened to watch only")
+
 	// ErrInputUnsupported reports that the agent does not declare how it reads prompts.
 	ErrInputUnsupported = errors.New("session reads no prompts")
 
@@ -66,6 +69,7 @@ type Error struct {
 	Err     error  // the cause, never nil
 }
 
+// Error implements error.
 func (e *Error) Error() string {
 	if e.Session == "" {
 		return fmt.Sprintf("cannot %s: %v", e.Op, e.Err)

@@ -59,6 +59,7 @@ func TestErrorTexts(t *testing.T) {
 		"prompt refused: content: control character": &runtime.RefusedError{Reason: runtime.RefusedContent, Detail: "control character"},
 		"session died during startup: agent exited with code 7; it printed:\nno licence": &runtime.StartupDeath{Exit: runtime.Exit{Code: 7}, Output: "\nno licence \n"},
 		"session died during startup: agent ended by signal: killed":                     &runtime.StartupDeath{Exit: runtime.Exit{Code: -1, Signal: "killed"}},
+		"session died during startup: agent exited; its exit code is unknown":            &runtime.StartupDeath{Exit: runtime.Exit{Code: -1}},
 	} {
 		if got := err.Error(); got != want {
 			t.Errorf("the error reads %q, want %q", got, want)

@@ -53,6 +53,10 @@ func TestHelpersUseTheExtension(t *testing.T) {
 		"Respond":         func(p runtime.Provider) error { return runtime.Respond(p, "a", runtime.InteractionResponse{}) },
 		"ConfigureServer": runtime.ConfigureServer,
 		"TeardownServer":  runtime.TeardownServer,
+		"OpenTerminal": func(p runtime.Provider) error {
+			_, err := runtime.OpenTerminal(ctx, p, "a", runtime.TerminalOptions{})
+			return err
+		},
 		"AttachTerminal": func(p runtime.Provider) error {
 			return runtime.AttachTerminal(ctx, p, "a", runtime.AttachOptions{ReadOnly: true})
 		},

@@ -85,6 +85,8 @@ func (p part) encode(b []byte) []byte {
 	return b
 }
 
+// fingerprint returns the hash of the parts that have values. half names the fingerprint, so two
+// fingerprints of equal parts differ.
 func fingerprint(half string, parts []part) string {
 	b := []byte(half)
 	for _, p := range parts {
@@ -96,6 +98,7 @@ func fingerprint(half string, parts []part) string {
 	return FingerprintVersion + ":" + hex.EncodeToString(sum[:])
 }
 
+// provisionParts returns the fields that prepare the backend: directory, environment and files.
 func provisionParts(cfg Config) []part {
 	return []part{
 		textPart("WorkDir", cfg.WorkDir),
@@ -109,6 +112,7 @@ func provisionParts(cfg Config) []part {
 	}
 }
 
+// launchParts returns the fields that decide how the agent is launched.
 func launchParts(cfg Config) []part {
 	parts := []part{
 		textPart("Command", cfg.Command),
@@ -139,6 +143,7 @@ func optional(s string) []string {
 func textPart(name, value string) part           { return part{name, optional(value)} }
 func listPart(name string, values []string) part { return part{name, values} }
 
+// mapPart returns a part with the keys and values of a map, sorted by key.
 func mapPart(name string, m map[string]string) part {
 	p := part{name: name}
 	for _, k := range slices.Sorted(maps.Keys(m)) {
@@ -190,6 +195,8 @@ func CredentialName(key string) bool {
 	return k == "APIKEY" || k == "KEY"
 }
 
+// mcpPart returns a part with the MCP servers, in sorted order. Values of headers are left out,
+// because they may be secret.
 func mcpPart(servers []MCPServerConfig) part {
 	p := part{name: "MCPServers"}
 	for _, s := range servers {
@@ -204,6 +211,7 @@ func mcpPart(servers []MCPServerConfig) part {
 	return p
 }
 
+// contentPart returns a part with the content hashes of files or directories.
 func contentPart(name string, paths []string) part {
 	p := part{name: name}
 	for _, path := range paths {
@@ -214,6 +222,7 @@ func contentPart(name string, paths []string) part {
 
 func contentHash(path string) string { return cmp.Or(HashPathContent(path), hashUnavailable) }
 
+// copyPart returns a part with the destination and the content hash of each entry.
 func copyPart(entries []CopyEntry) part {
 	p := part{name: "CopyFiles"}
 	for _, e := range entries {

@@ -61,6 +61,7 @@ type AnswerError struct {
 	Why          string
 }
 
+// Error implements error.
 func (e *AnswerError) Error() string {
 	answer := e.Action
 	if e.Text != "" {

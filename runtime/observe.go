@@ -17,6 +17,7 @@ const (
 	Dead                    // it certainly does not exist
 )
 
+// String returns alive, dead or unknown.
 func (l Liveness) String() string {
 	switch l {
 	case Alive:
@@ -46,16 +47,20 @@ func (l *Liveness) UnmarshalText(text []byte) error {
 
 // Exit is how an agent's process exited.
 type Exit struct {
-	Code   int       `json:"code"`             // exit code; -1 if the process was killed by a signal
+	Code   int       `json:"code"`             // exit code; -1 if the process was killed by a signal, or if the code is unknown
 	Signal string    `json:"signal,omitempty"` // "killed", "terminated", ...
 	At     time.Time `json:"at"`
 	Reason string    `json:"reason,omitempty"` // reason, if the backend reports one
 }
 
+// String returns the exit code or the signal, with the reason if there is one.
 func (e Exit) String() string {
 	text := fmt.Sprintf("exited with code %d", e.Code)
-	if e.Signal != "" {
+	switch {
+	case e.Signal != "":
 		text = "ended by signal: " + e.Signal
+	case e.Code < 0:
+		text = "exited; its exit code is unknown"
 	}
 	if e.Reason != "" {
 		text += "; " + e.Reason

@@ -10,7 +10,7 @@ type Withdrawer interface {
 	// Withdraw is like [Settler.Settle], for callers that only need to know whether the text may be
 	// sent again. True proves that the agent did not accept the text and never will: no byte was
 	// sent, or the text was removed from the input box. False proves nothing. A person's text is
-	// never changed. It returns [ErrSessionNotFound] if the session is missing, and
+	// never changed. A driver may stop a delivery that is still running. It returns [ErrSessionNotFound] if the session is missing, and
 	// [ErrStaleInstance] if d.Instance is not the current instance's token.
 	Withdraw(ctx context.Context, name string, d Delivery) (bool, error)
 }

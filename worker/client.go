@@ -10,10 +10,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"gascity/internal/httpwire"
 )
 
 const (
@@ -251,7 +252,7 @@ func sendReport[T any](ctx context.Context, c *Client, path string, body any) (T
 func again[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		answer, err := do()
-		if err == nil || !isTransient(err) || !sleep(ctx, pause) {
+		if err == nil || !isTransient(err) || !httpwire.Pause(ctx, pause) {
 			return answer, err
 		}
 	}
@@ -268,18 +269,6 @@ func isTransient(err error) bool {
 }
 
 var errUnreached = errors.New("the city does not answer")
-
-// sleep waits for the pause. It returns false if ctx ends first.
-func sleep(ctx context.Context, pause time.Duration) bool {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
 
 // call sends one request and decodes the response. A response without a body is T's zero value.
 func call[T any](ctx context.Context, c *Client, method, path string, body any) (T, error) {
@@ -333,28 +322,6 @@ func (c *Client) send(ctx context.Context, method, path string, body any, header
 	}
 	defer res.Body.Close()
 	return nil, readProblem(res)
-}
-
-// readProblem returns the error of a response. If the response is not a problem document, the error
-// has the code of its HTTP status.
-func readProblem(res *http.Response) error {
-	body, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
-	if err != nil {
-		return fmt.Errorf("%w: its error %d is incomplete: %w", errUnreached, res.StatusCode, err)
-	}
-	p := &Problem{}
-	if json.Unmarshal(body, p) == nil && p.Code != "" {
-		return p
-	}
-	p = &Problem{Title: http.StatusText(res.StatusCode), Status: res.StatusCode, Code: "internal"}
-	p.Detail = fmt.Sprintf("the city answered %s: %.200s", res.Status, strings.TrimSpace(string(body)))
-	for _, row := range Codes() {
-		if row.Status == res.StatusCode {
-			p.Code = row.Code
-		}
-	}
-	p.Type = "urn:gascity:worker:" + p.Code
-	return p
 }
 
 // final reports whether another attempt cannot help.

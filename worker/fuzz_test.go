@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"testing"
+
+	"gascity/internal/httpwire"
 )
 
 // FuzzStream: whatever a stream says, a message with an ID is yielded once, in the
@@ -24,7 +26,8 @@ func FuzzStream(f *testing.F) {
 			seen[m.ID] = true
 			return true
 		}}
-		if s.parse(ctx, strings.NewReader(text)) == nil {
+		each := func(kind string, data []byte) error { return s.dispatch(ctx, kind, data) }
+		if httpwire.ReadEvents(strings.NewReader(text), each) == nil {
 			t.Fatal("a stream ended without a reason")
 		}
 	})

@@ -1,8 +1,6 @@
 package worker
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,17 +12,13 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"gascity/internal/httpwire"
 )
 
 const (
-	// streamSilence is how long a stream may be silent before it counts as broken:
-	// three heartbeats of the city.
-	streamSilence = 45 * time.Second
-
 	firstPause = 20 * time.Millisecond
 	longPause  = 2 * time.Second
-
-	maxStreamLine = 8 << 20
 )
 
 var (
@@ -70,7 +64,7 @@ func (s *messages) follow(ctx context.Context) error {
 		case s.news, time.Since(began) > longPause: // a connection that breaks at once is tried again only after a pause
 			pause = firstPause
 		}
-		if !sleep(ctx, pause) {
+		if !httpwire.Pause(ctx, pause) {
 			return nil
 		}
 		pause = min(2*pause, longPause)
@@ -78,67 +72,17 @@ func (s *messages) follow(ctx context.Context) error {
 }
 
 // read reads one connection until it ends. It always returns an error.
-func (s *messages) read(parent context.Context) error {
-	ctx, cancel := context.WithCancel(parent)
-	defer cancel()
-	silence := time.AfterFunc(streamSilence, cancel)
-	defer silence.Stop()
-	header := map[string]string{"Accept": "text/event-stream"}
+func (s *messages) read(ctx context.Context) error {
+	return httpwire.ReadStream(ctx, s.open, func(kind string, data []byte) error { return s.dispatch(ctx, kind, data) })
+}
+
+// open requests the messages after the last one that was read.
+func (s *messages) open(ctx context.Context) (*http.Response, error) {
+	header := map[string]string{"Accept": httpwire.EventStream}
 	if s.last > 0 {
 		header["Last-Event-ID"] = strconv.FormatUint(s.last, 10)
 	}
-	res, err := s.client.send(ctx, http.MethodGet, "/stream?run_id="+url.QueryEscape(s.client.RunID), nil, header)
-	if err != nil {
-		return err
-	}
-	defer res.Body.Close()
-	return s.parse(ctx, pulse{res.Body, func() { silence.Reset(streamSilence) }})
-}
-
-// pulse is a body that calls alive at each read, because a long message may arrive slowly.
-type pulse struct {
-	io.Reader
-	alive func()
-}
-
-func (p pulse) Read(b []byte) (int, error) {
-	n, err := p.Reader.Read(b)
-	p.alive()
-	return n, err
-}
-
-// parse reads the text/event-stream format.
-func (s *messages) parse(ctx context.Context, body io.Reader) error {
-	lines := bufio.NewScanner(body)
-	lines.Buffer(nil, maxStreamLine)
-	var kind string
-	var data []byte
-	for lines.Scan() {
-		line := lines.Bytes()
-		if len(line) == 0 {
-			if err := s.dispatch(ctx, kind, data); err != nil {
-				return err
-			}
-			kind, data = "", nil
-			continue
-		}
-		field, value, _ := bytes.Cut(line, []byte(":"))
-		value = bytes.TrimPrefix(value, []byte(" "))
-		switch string(field) {
-		case "event":
-			kind = string(value)
-		case "data":
-			if data != nil {
-				data = append(data, '\n')
-			}
-			data = append(data, value...)
-		default: // the id is in the data too; comments are heartbeats
-		}
-	}
-	if err := lines.Err(); err != nil {
-		return fmt.Errorf("the stream broke: %w", err)
-	}
-	return fmt.Errorf("the stream broke: %w", io.ErrUnexpectedEOF)
+	return s.client.send(ctx, http.MethodGet, "/stream?run_id="+url.QueryEscape(s.client.RunID), nil, header)
 }
 
 func (s *messages) dispatch(ctx context.Context, kind string, data []byte) error {

@@ -2,8 +2,10 @@ package worker
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
-	"strings"
+
+	"gascity/internal/httpwire"
 )
 
 // The sentinel errors of the worker API. They are the same on both sides of the connection.
@@ -38,19 +40,32 @@ type Code struct {
 	Title  string
 }
 
+// problems describes the problem documents of the worker API. They do not contain the text of an
+// error without a sentinel error, because an agent may read them.
+var problems = httpwire.Problems{
+	Prefix: "urn:gascity:worker:",
+	Server: "the city",
+	Hidden: "the city failed; see the log of its controller",
+	Codes: []httpwire.Code{
+		{Err: ErrUnauthorized, Code: "unauthorized", Status: http.StatusUnauthorized, Title: "Unauthorized"},
+		{Err: ErrForbidden, Code: "forbidden", Status: http.StatusForbidden, Title: "Forbidden"},
+		{Err: ErrFenced, Code: "fenced", Status: http.StatusGone, Title: "Fenced out"},
+		{Err: ErrNotFound, Code: "not_found", Status: http.StatusNotFound, Title: "Not found"},
+		{Err: ErrTooLarge, Code: "too_large", Status: http.StatusRequestEntityTooLarge, Title: "Too large"},
+		{Err: ErrInvalid, Code: "invalid", Status: http.StatusUnprocessableEntity, Title: "Invalid request"},
+		{Err: ErrRefused, Code: "refused", Status: http.StatusConflict, Title: "Refused"},
+		{Err: ErrTimeout, Code: "timed_out", Status: http.StatusGatewayTimeout, Title: "Timed out"},
+		{Err: ErrUnavailable, Code: "unavailable", Status: http.StatusServiceUnavailable, Title: "Unavailable"},
+	},
+}
+
 // Codes returns the table of stable codes.
 func Codes() []Code {
-	return []Code{
-		{ErrUnauthorized, "unauthorized", http.StatusUnauthorized, "Unauthorized"},
-		{ErrForbidden, "forbidden", http.StatusForbidden, "Forbidden"},
-		{ErrFenced, "fenced", http.StatusGone, "Fenced out"},
-		{ErrNotFound, "not_found", http.StatusNotFound, "Not found"},
-		{ErrTooLarge, "too_large", http.StatusRequestEntityTooLarge, "Too large"},
-		{ErrInvalid, "invalid", http.StatusUnprocessableEntity, "Invalid request"},
-		{ErrRefused, "refused", http.StatusConflict, "Refused"},
-		{ErrTimeout, "timed_out", http.StatusGatewayTimeout, "Timed out"},
-		{ErrUnavailable, "unavailable", http.StatusServiceUnavailable, "Unavailable"},
+	rows := make([]Code, len(problems.Codes))
+	for i, row := range problems.Codes {
+		rows[i] = Code(row)
 	}
+	return rows
 }
 
 // Problem is an RFC 9457 problem document: an error as it is sent. It matches the sentinel error of
@@ -69,30 +84,21 @@ func ProblemOf(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
 	}
-	p := &Problem{Title: "Internal error", Status: http.StatusInternalServerError, Code: "internal", Detail: "the city failed; see the log of its controller"}
-	for _, row := range Codes() {
-		if errors.Is(err, row.Err) {
-			p.Title, p.Status, p.Code, p.Detail = row.Title, row.Status, row.Code, err.Error()
-			break
-		}
-	}
-	p.Type = "urn:gascity:worker:" + p.Code
-	return p
+	p := Problem(problems.Of(err))
+	return &p
 }
 
-func (p *Problem) Error() string {
-	if p.Detail != "" {
-		return p.Detail
-	}
-	return strings.ToLower(p.Title)
-}
+func (p *Problem) Error() string { return (*httpwire.Problem)(p).Text() }
 
 // Is reports whether target is the sentinel error of the problem's code.
-func (p *Problem) Is(target error) bool {
-	for _, row := range Codes() {
-		if row.Code == p.Code && row.Err == target {
-			return true
-		}
+func (p *Problem) Is(target error) bool { return problems.Is(p.Code, target) }
+
+// readProblem returns the error of a response. If the response is not a problem document, the error
+// has the code of its HTTP status.
+func readProblem(res *http.Response) error {
+	p, err := problems.Read(res)
+	if err != nil {
+		return fmt.Errorf("%w: its error %d is incomplete: %w", errUnreached, res.StatusCode, err)
 	}
-	return false
+	return (*Problem)(&p)
 }

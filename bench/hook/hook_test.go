@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/agentcli/hooks"
+	"gascity/internal/agentcli"
 )
 
 const input = `{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"t"}`
@@ -47,8 +47,8 @@ func BenchmarkHook(b *testing.B) {
 	})}
 	go city.Serve(l) //nolint:errcheck // it ends with the benchmark
 	defer city.Close()
-	cli, _ := hooks.Lookup("claude")
-	if err := os.WriteFile(filepath.Join(dir, hooks.GuardFile), hooks.GuardScript(), 0o600); err != nil {
+	cli, _ := agentcli.LookupHooks("claude")
+	if err := os.WriteFile(filepath.Join(dir, agentcli.HookGuardFile), agentcli.HookGuardScript(), 0o600); err != nil {
 		b.Fatal(err)
 	}
 	event, _ := cli.Event("PreToolUse")

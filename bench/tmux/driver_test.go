@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/tmux/server"
+	"gascity/internal/tmuxserver"
 	provider "gascity/provider/tmux"
 	"gascity/runtime"
 )
@@ -177,7 +177,7 @@ var acts = []act{
 		_, err := c.Observe(context.Background(), name) // the benchmark bounds it
 		return err
 	}, args: func(name string) []string {
-		return []string{"display-message", "-p", "-t", "=" + name + ":", server.StateFields}
+		return []string{"display-message", "-p", "-t", "=" + name + ":", tmuxserver.StateFields}
 	}},
 }
 

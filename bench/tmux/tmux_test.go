@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/tmux/control"
+	"gascity/internal/tmuxserver"
 )
 
 // processes is how many processes of tmux are timed for each operation.
@@ -26,7 +26,7 @@ const processes = 20
 
 // benchServer is a server with sessions that do nothing, and our client of it.
 type benchServer struct {
-	client *control.Client
+	client *tmuxserver.Client
 	binary string
 	socket string
 	// pane and session are the one that is asked about.
@@ -41,7 +41,7 @@ func open(b *testing.B, sessions int) *benchServer {
 		b.Fatal(err)
 	}
 	w := &benchServer{binary: binary, socket: filepath.Join(dir, "s"), session: "s" + strconv.Itoa(sessions-1)}
-	w.client, err = control.New(control.Options{
+	w.client, err = tmuxserver.NewClient(tmuxserver.ClientOptions{
 		Socket: w.socket, Binary: binary, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SHELL=/bin/sh", "TERM=xterm"},
 	})
 	if err != nil {
@@ -62,8 +62,8 @@ func open(b *testing.B, sessions int) *benchServer {
 	for i := range sessions {
 		name := fmt.Sprint("s", i)
 		replies, err := w.client.Do(b.Context(),
-			control.Cmd("new-session", "-d", "-P", "-F", "#{pane_id}", "-x", "200", "-y", "50", "-s", name, "sh", "-c", "i=0; while [ $i -lt 45 ]; do echo line $i of the screen of an agent; i=$((i+1)); done; stty raw -echo; exec cat >/dev/null"),
-			control.Cmd("link-window", "-d", "-s", "="+name+":", "-t", "="+w.client.Hub()+":"))
+			tmuxserver.Cmd("new-session", "-d", "-P", "-F", "#{pane_id}", "-x", "200", "-y", "50", "-s", name, "sh", "-c", "i=0; while [ $i -lt 45 ]; do echo line $i of the screen of an agent; i=$((i+1)); done; stty raw -echo; exec cat >/dev/null"),
+			tmuxserver.Cmd("link-window", "-d", "-s", "="+name+":", "-t", "="+w.client.Hub()+":"))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -113,8 +113,8 @@ var operations = []operation{
 	{
 		name: "send-text", stdin: text,
 		ours: func(ctx context.Context, w *benchServer) error {
-			_, err := w.client.WithBuffer(ctx, text, func(buffer string) control.Command {
-				return control.Cmd("paste-buffer", "-p", "-d", "-b", buffer, "-t", w.pane)
+			_, err := w.client.WithBuffer(ctx, text, func(buffer string) tmuxserver.Command {
+				return tmuxserver.Cmd("paste-buffer", "-p", "-d", "-b", buffer, "-t", w.pane)
 			})
 			return err
 		},
@@ -128,7 +128,7 @@ var operations = []operation{
 func do(name string, args func(w *benchServer) []string) operation {
 	return operation{name: name, args: args, ours: func(ctx context.Context, w *benchServer) error {
 		words := args(w)
-		_, err := w.client.Do(ctx, control.Cmd(words[0], words[1:]...))
+		_, err := w.client.Do(ctx, tmuxserver.Cmd(words[0], words[1:]...))
 		return err
 	}}
 }
@@ -180,9 +180,9 @@ func median(times []time.Duration) time.Duration {
 // BenchmarkPipelined is the cost of one command of fifty that are sent at once.
 func BenchmarkPipelined(b *testing.B) {
 	w := open(b, 50)
-	commands := make([]control.Command, 50)
+	commands := make([]tmuxserver.Command, 50)
 	for i := range commands {
-		commands[i] = control.Cmd("display-message", "-p", "-t", fmt.Sprint("=s", i, ":"), "#{pane_dead} #{pane_pid}")
+		commands[i] = tmuxserver.Cmd("display-message", "-p", "-t", fmt.Sprint("=s", i, ":"), "#{pane_dead} #{pane_pid}")
 	}
 	for b.Loop() {
 		if _, err := w.client.Do(b.Context(), commands...); err != nil {

@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"gascity/internal/domain/session"
-	"gascity/internal/domain/workerrun"
 	"gascity/internal/guard"
 	"gascity/internal/server/workerapi"
 	workerservice "gascity/internal/service/workers"
@@ -75,6 +74,7 @@ type load struct {
 	*testing.T
 	socket  string
 	engine  *workerservice.Engine
+	db      *store.DB
 	place   runtime.Provider
 	turns   int
 	since   time.Time    // the workers have been connected
@@ -136,7 +136,7 @@ func newLoad(t *testing.T, turns, workers int) *load {
 		t.Fatal(err)
 	}
 	below := &fakeWithoutCalls{Provider: fake.New(), notes: map[[2]string]string{}}
-	l := &load{T: t, socket: filepath.Join(dir, "w.sock"), turns: turns, rate: size(t, "GC_LOAD_RATE", 0), took: map[string][]time.Duration{}}
+	l := &load{T: t, db: db, socket: filepath.Join(dir, "w.sock"), turns: turns, rate: size(t, "GC_LOAD_RATE", 0), took: map[string][]time.Duration{}}
 	for _, name := range []string{"deliver", "lifecycle", "ack", "authorize", "telemetry"} {
 		l.took[name] = make([]time.Duration, 0, 2*turns*workers)
 	}
@@ -200,7 +200,7 @@ func (l *load) day(workers int) (heaps [4]uint64) {
 		connected.Go(func() { l.work(ctx, fmt.Sprint("w", i), done[i]) })
 	}
 	for i := range done {
-		if err := l.reachable(ctx, workerrun.ID(fmt.Sprint("instance-of-w", i))); err != nil {
+		if err := l.reachable(ctx, session.RunID(fmt.Sprint("instance-of-w", i))); err != nil {
 			l.Fatal(err)
 		}
 	}
@@ -220,11 +220,24 @@ func (l *load) day(workers int) (heaps [4]uint64) {
 			})
 		}
 		working.Wait()
+		l.written(ctx)
 		heaps[third+1] = l.heap(third + 1)
 	}
 	cancel()
 	connected.Wait()
 	return heaps
+}
+
+// written waits until the store has written the events of the turns. On a busy machine the writer is
+// far behind, and what waits for it is in memory. Each change lets it write 500 events.
+func (l *load) written(ctx context.Context) {
+	l.Helper()
+	for range 40 {
+		p := session.Pending{ID: "q-written", Session: "w0"}
+		if err := errors.Join(l.db.SavePending(ctx, p), l.db.RemovePending(ctx, p.ID)); err != nil {
+			l.Fatal(err)
+		}
+	}
 }
 
 // heap returns what is in use, written down too if somebody wants to look at it.
@@ -262,7 +275,7 @@ func (l *load) reachable(ctx context.Context, id string) error {
 // prompt sends a prompt, again until the worker has it, and waits for its turn's end.
 func (l *load) prompt(ctx context.Context, name, id string, done <-chan string) error {
 	d := runtime.Delivery{ID: id, Instance: "instance-of-" + name, Content: runtime.TextContent("review " + id), Confirm: time.Minute}
-	if err := l.reachable(ctx, workerrun.ID(d.Instance)); err != nil {
+	if err := l.reachable(ctx, session.RunID(d.Instance)); err != nil {
 		return err
 	}
 	if err := l.turnOf(ctx); err != nil {
@@ -299,7 +312,7 @@ func (l *load) turnOf(ctx context.Context) error {
 // work is a worker until ctx ends.
 func (l *load) work(ctx context.Context, name string, done chan<- string) {
 	instance := "instance-of-" + name
-	c := &worker.Client{Socket: l.socket, Token: workerrun.Token(instance, 0), RunID: workerrun.ID(instance)}
+	c := &worker.Client{Socket: l.socket, Token: session.WorkerToken(instance, 0), RunID: session.RunID(instance)}
 	defer c.Close()
 	if err := errors.Join(c.Report(ctx, worker.Started, worker.Detail{}), c.Report(ctx, worker.Ready, worker.Detail{})); err != nil {
 		l.Errorf("%s: %v", name, err)
@@ -387,7 +400,7 @@ func (l *load) account(workers int) {
 				}
 			}
 		}
-		if id := workerrun.ID(fmt.Sprint("instance-of-w", i)); got["authorize "+id] != l.turns {
+		if id := session.RunID(fmt.Sprint("instance-of-w", i)); got["authorize "+id] != l.turns {
 			lost++
 			l.Logf("%d decisions of w%d are recorded", got["authorize "+id], i)
 		}

@@ -18,12 +18,11 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/domain/event"
 	"gascity/internal/domain/session"
-	"gascity/internal/domain/workerrun"
 	"gascity/internal/guard"
 	"gascity/internal/server/workerapi"
 	"gascity/internal/service/workers"
+	"gascity/internal/store/storetest"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest/fake"
 	"gascity/worker"
@@ -100,16 +99,16 @@ func input(b *testing.B, command string, number int) json.RawMessage {
 }
 
 // inputs returns those of the commands, over and over again or each another one.
-func inputs(b *testing.B, anew bool) []json.RawMessage {
+func inputs(b *testing.B, unique bool) []json.RawMessage {
 	b.Helper()
 	n := len(commands)
-	if anew {
+	if unique {
 		n = distinct
 	}
 	var out []json.RawMessage
 	for i := range n {
 		number := 0
-		if anew {
+		if unique {
 			number = i + 1
 		}
 		out = append(out, input(b, commands[i%len(commands)], number))
@@ -119,8 +118,8 @@ func inputs(b *testing.B, anew bool) []json.RawMessage {
 
 // kinds are the two kinds of work: agents repeat themselves, and they do not.
 var kinds = []struct {
-	name string
-	anew bool
+	name   string
+	unique bool
 }{{"repeated", false}, {"distinct", true}}
 
 // BenchmarkGuard is one decision by 300 rules, without a server.
@@ -129,7 +128,7 @@ func BenchmarkGuard(b *testing.B) {
 	for at, command := range commands {
 		for _, k := range kinds {
 			var all []json.RawMessage
-			for i, in := range inputs(b, k.anew) {
+			for i, in := range inputs(b, k.unique) {
 				if i%len(commands) == at {
 					all = append(all, in)
 				}
@@ -171,7 +170,7 @@ func newGuardedServer(b *testing.B, judge func(session.Snapshot, worker.Call) gu
 		b.Fatal(err)
 	}
 	below := fake.New()
-	e := workers.New(workers.Options{City: city{below}, Events: event.NewMemory(1000, 0, time.Now), Socket: "x", Judge: judge})
+	e := workers.New(workers.Options{City: city{below}, Events: storetest.NewEvents(1000, 0, time.Now), Socket: "x", Judge: judge})
 	cfg := runtime.Config{Command: "x", Env: map[string]string{"GC_INSTANCE_TOKEN": instance}}
 	if err := e.WrapProvider(below).Start(b.Context(), "polecat", cfg); err != nil {
 		b.Fatal(err)
@@ -238,10 +237,10 @@ func request(ctx context.Context, c *http.Client, token string, body []byte) (in
 	return res.StatusCode, err
 }
 
-func bodies(b *testing.B, anew bool) [][]byte {
+func bodies(b *testing.B, unique bool) [][]byte {
 	b.Helper()
 	var out [][]byte
-	for i, input := range inputs(b, anew) {
+	for i, input := range inputs(b, unique) {
 		text, err := json.Marshal(worker.Call{ID: fmt.Sprint("c", i), Tool: "Bash", Input: input})
 		if err != nil {
 			b.Fatal(err)
@@ -256,14 +255,14 @@ func bodies(b *testing.B, anew bool) [][]byte {
 // none.
 func BenchmarkAuthorize(b *testing.B) {
 	for _, k := range kinds {
-		b.Run("300rules/"+k.name, func(b *testing.B) { authorize(b, newGuardedServer(b, judge(b)), k.anew) })
+		b.Run("300rules/"+k.name, func(b *testing.B) { authorize(b, newGuardedServer(b, judge(b)), k.unique) })
 	}
 	b.Run("norules", func(b *testing.B) { authorize(b, newGuardedServer(b, nil), false) })
 }
 
-func authorize(b *testing.B, p guardedServer, anew bool) {
+func authorize(b *testing.B, p guardedServer, unique bool) {
 	b.Helper()
-	all, token := bodies(b, anew), workerrun.Token(instance, 0)
+	all, token := bodies(b, unique), session.WorkerToken(instance, 0)
 	var took, empty []time.Duration
 	for i := 0; b.Loop(); i++ {
 		body := all[i%len(all)]
@@ -330,7 +329,7 @@ func processor(b *testing.B) time.Duration {
 // decision, with its record.
 func BenchmarkDecisions(b *testing.B) {
 	for _, k := range kinds {
-		decide, ins := judge(b), inputs(b, k.anew)
+		decide, ins := judge(b), inputs(b, k.unique)
 		call := func(i int) worker.Call {
 			return worker.Call{ID: fmt.Sprint("c", i), Tool: "Bash", Input: ins[i%len(ins)]}
 		}
@@ -340,7 +339,7 @@ func BenchmarkDecisions(b *testing.B) {
 		b.Run("recorded/"+k.name, func(b *testing.B) {
 			p := newGuardedServer(b, decide)
 			crowd(b, func(i int) bool {
-				_, err := p.engine.Authorize(b.Context(), workerrun.ID(instance), call(i))
+				_, err := p.engine.Authorize(b.Context(), session.RunID(instance), call(i))
 				return err == nil
 			})
 		})
@@ -351,10 +350,10 @@ func BenchmarkDecisions(b *testing.B) {
 // handler: what net/http can do here, with its clients on the same processors, is the
 // ceiling.
 func BenchmarkThroughput(b *testing.B) {
-	token := workerrun.Token(instance, 0)
-	over := func(pick func(guardedServer) *http.Client, anew bool) func(b *testing.B) {
+	token := session.WorkerToken(instance, 0)
+	over := func(pick func(guardedServer) *http.Client, unique bool) func(b *testing.B) {
 		return func(b *testing.B) {
-			c, all := pick(newGuardedServer(b, judge(b))), bodies(b, anew)
+			c, all := pick(newGuardedServer(b, judge(b))), bodies(b, unique)
 			crowd(b, func(i int) bool {
 				status, err := request(b.Context(), c, token, all[i%len(all)])
 				return err == nil && status < 300
@@ -362,7 +361,7 @@ func BenchmarkThroughput(b *testing.B) {
 		}
 	}
 	for _, k := range kinds {
-		b.Run("authorize/"+k.name, over(func(p guardedServer) *http.Client { return p.worker }, k.anew))
+		b.Run("authorize/"+k.name, over(func(p guardedServer) *http.Client { return p.worker }, k.unique))
 	}
 	b.Run("empty", over(func(p guardedServer) *http.Client { return p.empty }, false))
 }

@@ -19,12 +19,12 @@ import (
 	"gascity/test/citytest"
 )
 
-// scriptDaemon is the assembly of the product over agents that are models in memory, see package
-// citytest. It replaces what a script cannot have: a runtime provider that this process shares with
-// the controller, a defective one, and what is installed on the machine.
+// scriptDaemon is the product with simulated agents, see package citytest. It replaces what a script cannot
+// have: a runtime provider that this process shares with the controller, one with faults, and the programs that
+// are installed on the machine.
 type scriptDaemon struct{ realDaemon }
 
-// realDaemon is the assembly of the product, whose disk is full in a city with the file "full".
+// realDaemon is the product. In a city with the file "full" its disk is full.
 type realDaemon struct{ *app.Daemon }
 
 var (
@@ -32,8 +32,8 @@ var (
 	_ cli.Daemon = realDaemon{}
 )
 
-// newScriptDaemon returns the assembly. With GC_TEST_REAL in the environment its sessions are real
-// ones, for scripts about what a runtime provider does.
+// newScriptDaemon returns the product for a script. With GC_TEST_REAL in the environment its sessions are real,
+// for scripts about runtime providers.
 func newScriptDaemon() cli.Daemon {
 	opts := app.Options{Environ: os.Environ(), Executable: "/opt/it's gc", Version: version}
 	if os.Getenv("GC_TEST_REAL") == "" {
@@ -43,8 +43,7 @@ func newScriptDaemon() cli.Daemon {
 	return realDaemon{app.New(opts)}
 }
 
-// RunController has a limit, so that no test leaves a controller behind. GC_TEST_VERSION replaces
-// its version.
+// RunController has a time limit, so that no controller outlives its test. GC_TEST_VERSION replaces its version.
 func (d realDaemon) RunController(parent context.Context, root string, opts cli.ControllerOptions) error {
 	ctx, cancel := context.WithTimeout(parent, 2*time.Minute)
 	defer cancel()
@@ -86,25 +85,25 @@ func (scriptDaemon) AgentCLIs(context.Context) ([]cli.AgentCLI, error) {
 	return []cli.AgentCLI{{Name: "one", Command: "one-cli", Version: "1.2.3", Tested: "1.2.3", State: cli.CLIFound, Mode: "ask", Modes: []string{"ask"}}, {Name: "two", Command: "two", State: cli.CLIMissing}}, nil
 }
 
-func (d scriptDaemon) Doctor(ctx context.Context, root string, report func(cli.Finding)) error {
-	report(cli.Finding{Check: "machine", Level: cli.LevelOK, Message: "linux"})
+func (d scriptDaemon) Doctor(ctx context.Context, root string, report func(client.Finding)) error {
+	report(client.Finding{Check: "machine", Level: client.LevelOK, Message: "linux"})
 	if root == "" {
 		return nil
 	}
-	report(cli.Finding{Check: "log", Level: cli.LevelWarning, Message: "the log is large", Remedy: "rm .gc/log/*"})
+	report(client.Finding{Check: "log", Level: client.LevelWarning, Message: "the log is large", Remedy: "rm .gc/log/*"})
 	if faults, err := d.CheckConfig(ctx, root); err != nil || len(faults) > 0 {
-		report(cli.Finding{Check: "config", Level: cli.LevelProblem, Message: "the configuration has mistakes", Remedy: "gc config check"})
+		report(client.Finding{Check: "config", Level: client.LevelProblem, Message: "the configuration has mistakes", Remedy: "gc config check"})
 		return err
 	}
 	return nil
 }
 
-func (scriptDaemon) AskCLIs(_ context.Context, _ string, report func(cli.Finding)) error {
-	report(cli.Finding{Check: "answer.mock", Level: cli.LevelOK, Message: "it answered"})
+func (scriptDaemon) AskCLIs(_ context.Context, _ string, report func(client.Finding)) error {
+	report(client.Finding{Check: "answer.mock", Level: client.LevelOK, Message: "it answered"})
 	return nil
 }
 
-// Bundle fails where the disk is full.
+// Bundle fails if the disk is full.
 func (d realDaemon) Bundle(ctx context.Context, root string, to io.Writer) (cli.Bundled, error) {
 	if _, err := os.Stat(filepath.Join(root, "full")); err == nil {
 		return cli.Bundled{}, errors.New("no space left on device")
@@ -112,7 +111,7 @@ func (d realDaemon) Bundle(ctx context.Context, root string, to io.Writer) (cli.
 	return d.Daemon.Bundle(ctx, root, to)
 }
 
-// fakeProvider can be attached to, and nothing else.
+// fakeProvider supports only attachments.
 type fakeProvider struct{ runtime.Provider }
 
 // ListRunning finds one session in a city that was left running.

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// CopyFrom has each file that is asked for, but "missing".
+// CopyFrom returns every requested file except "missing".
 func (fakeProvider) CopyFrom(_ context.Context, name, src string, w io.Writer) error {
 	switch {
 	case strings.HasSuffix(name, "-mute"):

@@ -25,23 +25,22 @@ import (
 	"gascity/worker"
 )
 
-// hostile is what an agent may write: it sets the clipboard and the title, clears the screen,
-// moves the cursor, in sequences of 7 and of 8 bits, begins sequences that do not end, and
-// turns the direction of what follows.
+// hostile is output that an agent may write. It sets the clipboard and the title, clears the screen and moves
+// the cursor, in 7-bit and 8-bit sequences, has incomplete sequences, and reverses the text direction.
 const hostile = "HOSTILE\x1b]52;c;QQ==\a\x1b]0;t\x1b\\\x1b[2J\x1b[31mred\u009b2J\u009d0;t\u009c\x1bP\x1b_\r\b\x7f\x00\u202e\u2066\u200b\U000e0041\x1b[38;5;1m\x1b]8;;x"
 
-// hostileDaemon is an assembly that answers with hostile text whatever is not the controller's.
+// hostileDaemon is the product with hostile text in every result that does not come from the controller.
 type hostileDaemon struct{ cli.Daemon }
 
-func (hostileDaemon) Doctor(_ context.Context, _ string, report func(cli.Finding)) error {
-	for _, level := range []string{cli.LevelOK, cli.LevelWarning, cli.LevelProblem} {
-		report(cli.Finding{Check: hostile, Level: level, Message: hostile, Remedy: hostile})
+func (hostileDaemon) Doctor(_ context.Context, _ string, report func(client.Finding)) error {
+	for _, level := range []string{client.LevelOK, client.LevelWarning, client.LevelProblem} {
+		report(client.Finding{Check: hostile, Level: level, Message: hostile, Remedy: hostile})
 	}
 	return nil
 }
 
-func (hostileDaemon) CheckConfig(context.Context, string) ([]cli.ConfigFault, error) {
-	return []cli.ConfigFault{{File: hostile, Line: 1, Column: 1, Message: hostile, Excerpt: hostile, Hint: hostile}}, nil
+func (hostileDaemon) CheckConfig(context.Context, string) ([]client.ConfigFault, error) {
+	return []client.ConfigFault{{File: hostile, Line: 1, Column: 1, Message: hostile, Excerpt: hostile, Hint: hostile}}, nil
 }
 
 func (hostileDaemon) ShowConfig(context.Context, string) (client.Config, error) {
@@ -69,8 +68,7 @@ func (hostileDaemon) CheckProvider(_ context.Context, _, _ string, _ []string, r
 	return nil
 }
 
-// poison appends hostile text to every text of a JSON value, except times and what a client
-// needs to find its way.
+// poison appends hostile text to every text of a JSON value, except times and texts that a client needs.
 func poison(key string, value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -90,8 +88,8 @@ func poison(key string, value any) any {
 	return value
 }
 
-// poisoned returns a text of JSON, or of an event stream, with hostile texts; another text has
-// hostile bytes at its end, some of them not valid UTF-8.
+// poisoned returns JSON, or an event stream, with hostile texts. Another text gets hostile bytes at its end,
+// some of them not valid UTF-8.
 func poisoned(kind string, body []byte) []byte {
 	if strings.Contains(kind, "json") {
 		var value any
@@ -128,7 +126,7 @@ start_command = """fake_agent '{"behaviour":{"hang":true,"exit_after":1000000,"e
 ready_prompt_prefix = "x"
 `
 
-// newHostileCity returns a city that has something to show.
+// newHostileCity starts the hostile city.
 func newHostileCity(t *testing.T) *citytest.City {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "env")
@@ -146,7 +144,7 @@ func newHostileCity(t *testing.T) *citytest.City {
 	return city
 }
 
-// serveHostile serves the control API of the city with poisoned answers, at root.
+// serveHostile serves the control API of the city with poisoned responses, at root.
 func serveHostile(t *testing.T, city *citytest.City, root string) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
@@ -169,19 +167,19 @@ func serveHostile(t *testing.T, city *citytest.City, root string) {
 			return
 		}
 		defer answer.Body.Close()
-		body, _ := io.ReadAll(answer.Body) // what came before a cut counts
+		body, _ := io.ReadAll(answer.Body) // also of an interrupted response
 		for key, values := range answer.Header {
 			if key != "Content-Length" {
 				w.Header()[key] = values
 			}
 		}
 		w.WriteHeader(answer.StatusCode)
-		_, _ = w.Write(poisoned(answer.Header.Get("Content-Type"), body)) // the command may have gone
+		_, _ = w.Write(poisoned(answer.Header.Get("Content-Type"), body)) // the command may have exited
 	})}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(front) }()
 	t.Cleanup(func() {
-		_ = server.Close() // ends what is left
+		_ = server.Close() // closes open connections
 		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 			t.Error(err)
 		}
@@ -191,10 +189,10 @@ func serveHostile(t *testing.T, city *citytest.City, root string) {
 
 var (
 	colors   = regexp.MustCompile("\x1b\\[(?:0|1|2|31|32|33|36)m")
-	headings = regexp.MustCompile(`(?m)^### gc (.*)$`)
+	headings = regexp.MustCompile(`(?m)^### gc (.*)\n\n.*\n\n    gc (.*)$`) // a command and its synopsis
 )
 
-// acts returns the first character of an output that acts on a terminal, or turns what follows.
+// acts returns the first character of an output that controls a terminal or changes the text direction.
 func acts(out string) (rune, bool) {
 	if !utf8.ValidString(out) {
 		return utf8.RuneError, true
@@ -207,11 +205,11 @@ func acts(out string) (rune, bool) {
 	return 0, false
 }
 
-// TestNoCommandLetsControlSequencesThrough runs every command of the reference against a city
-// whose answers hold hostile text in every place, on a terminal and into a pipe, with and
-// without --json, and proves that nothing which acts on a terminal is printed. A new command has
-// to be added here.
-func TestNoCommandLetsControlSequencesThrough(t *testing.T) {
+// TestNoCommandPrintsControlSequences runs every command of the reference against a city
+// whose responses have hostile text everywhere, on a terminal and in a pipe, with and without --json. The output
+// must not contain a character that controls a terminal. A command that is not listed is run with the name of
+// an agent if it accepts one, otherwise without arguments.
+func TestNoCommandPrintsControlSequences(t *testing.T) {
 	if err := os.Unsetenv("GC_CITY_PATH"); err != nil {
 		t.Fatal(err)
 	}
@@ -221,26 +219,27 @@ func TestNoCommandLetsControlSequencesThrough(t *testing.T) {
 		"interrupt": {"worker"}, "keys": {"worker", "Enter"}, "logs": {"worker"}, "send": {"--all", "--no-wait", "--", "hello"}, "peek": {"--all"}, "drain": {"worker"}, "kill": {"worker"}, "prime": {"worker"}, "queue": nil, "queue cancel": {"p-1"},
 		"queue edit": {"p-1", "x"}, "queue list": nil, "queue retry": {"p-1"}, "receipt": {"p-1"}, "session drain": {"worker"}, "session kill": {"worker"}, "session list": {"--all"}, "session request-restart": {"worker"},
 		"resume": {"worker"}, "session reset": {"worker"}, "session resume": {"worker"}, "session show": {"worker"}, "session sleep": {"worker"}, "session suspend": {"worker"}, "session wake": {"worker"}, "wait": {"worker", "--for", "idle", "--timeout", "1s"},
-		"wait cancel": {"w-1"}, "wait list": nil, "config check": nil, "config schema": nil, "config show": nil, "guard check": {"git push -f"}, "guard list": nil, "guard replay": nil, "guard test": nil, "hook list": nil,
+		"web": nil, "web stop": nil, "web devices revoke": {"d-1"}, "wait cancel": {"w-1"}, "wait list": nil, "config check": nil, "config schema": nil, "config show": nil, "guard check": {"git push -f"}, "guard list": nil, "guard replay": nil, "guard test": nil, "hook list": nil,
 		"agent-cli list": nil, "completion": {"bash"}, "doctor": nil, "provider check": nil, "provider list": nil, "version": nil, "worker openapi": nil, "start": nil, "attach": {"worker"}, "stop": nil, "controller stop": nil,
 	}
-	others := []string{ // they speak a protocol, write files, or are a process that stays
+	others := []string{ // they use a protocol, write files, or run until they are stopped
 		"controller run", "init", "acp", "hook install", "hook run", "hook uninstall", "bundle", "destroy", "worker check",
 	}
 	reference, err := os.ReadFile("../../docs/reference/cli.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	reached := 0
+	ran, reached := 0, 0
 	var city *citytest.City // the commands share it until one stops it
 	for _, m := range headings.FindAllStringSubmatch(string(reference), -1) {
 		args, listed := arguments[m[1]]
-		if !listed {
-			if !slices.Contains(others, m[1]) {
-				t.Errorf("gc %s is not in this test", m[1])
-			}
+		switch {
+		case slices.Contains(others, m[1]):
 			continue
+		case !listed && strings.Contains(m[2], "AGENT"):
+			args = []string{"worker"}
 		}
+		ran++
 		said := false
 		if city == nil || stopped(t, city) {
 			city = newHostileCity(t)
@@ -258,7 +257,10 @@ func TestNoCommandLetsControlSequencesThrough(t *testing.T) {
 			reached++
 		}
 	}
-	t.Logf("hostile text reached the output of %d of %d commands", reached, len(arguments))
+	t.Logf("hostile text reached the output of %d of %d commands", reached, ran)
+	if ran < len(arguments) {
+		t.Errorf("%d commands were run, and %d are listed here", ran, len(arguments))
+	}
 	if reached < 25 {
 		t.Errorf("hostile text reached the output of %d commands only", reached)
 	}
@@ -271,7 +273,7 @@ func stopped(t *testing.T, city *citytest.City) bool {
 	return err != nil || status.Controller.Stopping
 }
 
-// runHostile runs one command in a fresh city and returns all that it printed.
+// runHostile runs one command in a new city and returns its output.
 func runHostile(t *testing.T, city *citytest.City, terminal bool, args []string) string {
 	t.Helper()
 	root, err := os.MkdirTemp("", "gch") //nolint:usetesting // a socket path must be short

@@ -35,6 +35,6 @@ func run(executable string, daemon cli.Daemon) int {
 	return cli.Run(ctx, cli.Env{Args: os.Args[1:], Executable: executable, Daemon: daemon, Workers: workers{}, Env: cmdenv.Env{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Getenv: os.Getenv, Now: time.Now, IsTerminal: cmdenv.IsTerminal, Width: cmdenv.TerminalWidth, Height: cmdenv.TerminalHeight,
-		Dir: dir, Version: version,
+		Dir: dir, Version: version, Signals: cmdenv.TerminalSignals, Suspend: cmdenv.SuspendProcess,
 	}})
 }

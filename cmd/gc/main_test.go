@@ -20,12 +20,12 @@ import (
 	"gascity/worker"
 )
 
-// scriptsAtOnce is how many scripts run at the same time: most of their time they wait for limits
-// of the product.
+// scriptsAtOnce is the number of scripts that run at the same time. Most of the time they wait for limits of the
+// product.
 const scriptsAtOnce = "6"
 
 func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", scriptsAtOnce) // the flag of a caller is parsed later and wins
+	_ = flag.Set("test.parallel", scriptsAtOnce) // a flag of the caller is parsed later and has precedence
 	testscript.Main(m, map[string]func(){"gc": func() {
 		version = "1.0"
 		if status, called := hook(os.Args[1:]); called {
@@ -55,9 +55,9 @@ func TestScripts(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			env.Defer(func() { _ = os.RemoveAll(sockets) }) // nothing runs there any more
+			env.Defer(func() { _ = os.RemoveAll(sockets) }) // no process uses it any more
 			env.Setenv("XDG_STATE_HOME", sockets)
-			env.Setenv("GORACE", "atexit_sleep_ms=0") // else each command ends a second late
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // otherwise each command exits a second later
 			env.Defer(func() { endController(t, city) })
 			return moveFiles(env.WorkDir, city)
 		},
@@ -68,6 +68,10 @@ func TestScripts(t *testing.T) {
 			"object":  jsonObjects,
 			"capture": capture,
 			"report":  reportUsage,
+			// transcript AGENT FILE: FILE becomes the transcript of the agent's conversation.
+			"transcript": writeTranscript,
+
+			"startpage": startPage,
 		},
 	})
 }
@@ -106,8 +110,7 @@ func endController(t *testing.T, city string) {
 	}
 }
 
-// exitStatus is "status WANT COMMAND [ARG...]": the command ends with exactly
-// that exit status.
+// exitStatus is "status WANT COMMAND [ARG...]": the command must exit with that status.
 func exitStatus(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: status WANT COMMAND [ARG...]")
@@ -147,7 +150,7 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// validJSON is "json stdout|FILE": it holds one JSON document.
+// validJSON is "json stdout|FILE": it must be one JSON document.
 func validJSON(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: json FILE")
@@ -157,8 +160,8 @@ func validJSON(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// jsonObjects is "object stdout|stderr|FILE [MEMBER]": it holds JSON objects and nothing else. With a
-// member each of them has it.
+// jsonObjects is "object stdout|stderr|FILE [MEMBER]": it must contain only JSON objects. With a member each
+// object must have it.
 func jsonObjects(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 || len(args) > 2 {
 		ts.Fatalf("usage: object FILE [MEMBER]")
@@ -195,7 +198,7 @@ func capture(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // reportUsage is "report FILE TOKENS": the agent whose environment is in the file reports a response
-// of the model that took so many tokens in and out.
+// of the model with so many input and output tokens.
 func reportUsage(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: report FILE TOKENS")

@@ -3,24 +3,16 @@ package agent
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"text/template"
 
 	"gascity/runtime"
 )
 
-// SessionNameFor returns the name of the agent's session in the city: that of the template, or of
-// the default scheme if the template is empty. If the template does not parse, fails, or produces
-// an invalid name, the default is used and a warning is written to standard error.
-//
-// The name depends only on the arguments.
-func SessionNameFor(city, agent, template string) string {
-	return SessionName(city, agent, template, os.Stderr)
-}
-
-// SessionName returns the same name as [SessionNameFor] and writes the warning, one line, to warn.
-// A nil warn drops it.
+// SessionName returns the name of the agent's session in the city: that of the template, or of the
+// default scheme if the template is empty. If the template does not parse, fails, or produces an
+// invalid name, the default is used and a warning, one line, is written to warn. A nil warn drops
+// it. The name depends only on the other arguments.
 func SessionName(city, agent, template string, warn io.Writer) string {
 	if template == "" {
 		return defaultName(city, agent)
@@ -39,7 +31,7 @@ func SessionName(city, agent, template string, warn io.Writer) string {
 
 // ParseSessionName returns the agent of a session name in the default scheme. ok is false for a
 // session of another city, for a name that the scheme does not produce, and for a name that was cut
-// because of its length. Compare a cut name with [SessionNameFor] of the possible agents.
+// because of its length. Compare a cut name with [SessionName] of the possible agents.
 func ParseSessionName(city, session string) (agent string, ok bool) {
 	text, ok := strings.CutPrefix(session, prefix)
 	if !ok {

@@ -34,7 +34,7 @@ func TestDefaultNames(t *testing.T) {
 		{"c", "/a", "gc-c-__2fa"},
 	}
 	for _, tt := range tests {
-		if got := SessionNameFor(tt.city, tt.agent, ""); got != tt.want {
+		if got := SessionName(tt.city, tt.agent, "", nil); got != tt.want {
 			t.Errorf("session of %q in %q is %q, want %q", tt.agent, tt.city, got, tt.want)
 		}
 		if agent, ok := ParseSessionName(tt.city, tt.want); !ok || agent != tt.agent {
@@ -137,11 +137,11 @@ func TestLongNamesAreCutAndDistinct(t *testing.T) {
 	pairs := [][2]string{{"c", long}, {"c", long + "b"}, {long, "c"}, {long, long}, {long + "-" + long, "c"}, {long, long + "-c"}, {"c", strings.Repeat("é", 300)}}
 	seen := map[string]bool{}
 	for _, pair := range pairs {
-		name := SessionNameFor(pair[0], pair[1], "")
+		name := SessionName(pair[0], pair[1], "", nil)
 		if err := runtime.ValidateName(name); err != nil {
 			t.Error(err)
 		}
-		if len(name) != runtime.MaxNameLen || seen[name] || name != SessionNameFor(pair[0], pair[1], "") {
+		if len(name) != runtime.MaxNameLen || seen[name] || name != SessionName(pair[0], pair[1], "", nil) {
 			t.Errorf("name %q is not a full-length, distinct and stable one", name)
 		}
 		seen[name] = true
@@ -210,8 +210,8 @@ func FuzzParseSessionName(f *testing.F) {
 		f.Add("a", seed)
 	}
 	f.Fuzz(func(t *testing.T, city, session string) {
-		if agent, ok := ParseSessionName(city, session); ok && SessionNameFor(city, agent, "") != session {
-			t.Errorf("%q parses as agent %q of %q, whose session is %q", session, agent, city, SessionNameFor(city, agent, ""))
+		if agent, ok := ParseSessionName(city, session); ok && SessionName(city, agent, "", nil) != session {
+			t.Errorf("%q parses as agent %q of %q, whose session is %q", session, agent, city, SessionName(city, agent, "", nil))
 		}
 	})
 }

@@ -63,7 +63,7 @@ type Dialog struct {
 	// text; reports never contain that text. The dialog's only option is then [Dialog.FormOption],
 	// and it has no option while no row matches. Remedy describes how to fill the field. For a
 	// [DialogNotice], Field matches the row that asks for Enter.
-	Field  Pattern `toml:"field"`
+	Field  Pattern `toml:"field" json:",omitzero"`
 	Remedy string  `toml:"remedy"`
 	// Again means that the confirming key may be sent again if the program dropped it, because the
 	// screen after the dialog handles that key correctly too.
@@ -76,8 +76,8 @@ type Dialog struct {
 	// Tool and Input match rows above the options that show which tool wants to run and with which
 	// input: their first group, or the whole match. If no row matches Input, the input is the text
 	// between the row of Tool and the row of Match's first text.
-	Tool  Pattern `toml:"tool"`
-	Input Pattern `toml:"input"`
+	Tool  Pattern `toml:"tool" json:",omitzero"`
+	Input Pattern `toml:"input" json:",omitzero"`
 }
 
 // The options of forms.

@@ -9,8 +9,8 @@ import (
 )
 
 // Input describes how the input box of an agent CLI changes a text that gc pastes into it. It is
-// measured with the real agent CLI ("make probe"). Package textchange uses it to predict the
-// changes. The zero value means that no change is known.
+// measured with the real agent CLI ("make probe"). Package inject uses it to predict the changes.
+// The zero value means that no change is known.
 type Input struct {
 	// Versions are the measured versions, the oldest first.
 	Versions []string `toml:"versions"`
@@ -66,6 +66,9 @@ func (c Characters) String() string {
 	return fmt.Sprintf("U+%04X-U+%04X", c.First, c.Last)
 }
 
+// MarshalText returns the range as text.
+func (c Characters) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
 // UnmarshalText parses a range.
 func (c *Characters) UnmarshalText(text []byte) error {
 	first, last, both := strings.Cut(string(text), "-")
@@ -86,7 +89,7 @@ func character(text string) (rune, error) {
 	digits, ok := strings.CutPrefix(text, "U+")
 	n, err := strconv.ParseUint(digits, 16, 32)
 	if !ok || err != nil || n > unicode.MaxRune {
-		return 0, fmt.Errorf("%q is not a character like U+200B", text)
+		return 0, fmt.Errorf("%q is not a code point: write U+ and hexadecimal digits, for example U+200B", text)
 	}
 	return rune(n), nil
 }

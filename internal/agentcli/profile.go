@@ -3,8 +3,11 @@
 // files in profiles/. A city may change them or add its own.
 //
 // A [Profile] is only data: internal/terminal/screen uses [Screen] and [Dialog], and the
-// configuration turns the rest into a runtime.Config. Only this package and its subpackages name
-// agent CLIs.
+// configuration turns the rest into a runtime.Config. [Hooks] is data about the hooks of an agent CLI:
+// the events to subscribe to and their meaning for a city, the form of an answer, and how to enable
+// the hooks for one session without changing a file of the user. internal/hookrunner uses it.
+//
+// Only this package and its subpackages name agent CLIs.
 package agentcli
 
 import (

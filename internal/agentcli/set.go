@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"gascity/internal/textfmt"
 )
 
 // Generic is the name of the profile for an unknown program.
@@ -60,7 +62,7 @@ func (s *Set) Names() []string { return sortedKeys(s.profiles) }
 
 // Suggest returns the name in the set that is most similar to a mistyped one; empty if none is
 // similar.
-func (s *Set) Suggest(name string) string { return closest(name, s.Names()) }
+func (s *Set) Suggest(name string) string { return textfmt.Nearest(name, s.Names()) }
 
 // With returns a set in which the named profile is changed by patch; s does not change. A name that
 // is not in s starts as a copy of patch.Base or of [Generic]. An error names the wrong field.

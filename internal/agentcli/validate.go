@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"gascity/internal/textfmt"
 )
 
 // Validate returns all errors in the profile, joined; nil if the profile is valid.
@@ -41,7 +43,7 @@ func (p Profile) Validate() error {
 		wrong("asking_mode %q is not among permission_modes%s", p.AskingMode, hint(p.AskingMode, sortedKeys(p.PermissionModes)))
 	}
 	for key := range p.UpstreamEnv {
-		if known := []string{UpstreamBaseURL, UpstreamAPIKey, UpstreamAuthToken}; closest(key, known) != key {
+		if known := []string{UpstreamBaseURL, UpstreamAPIKey, UpstreamAuthToken}; textfmt.Nearest(key, known) != key {
 			wrong("upstream_env has the unknown key %q%s", key, hint(key, known))
 		}
 	}
@@ -82,7 +84,7 @@ func (p Profile) validateDialogs() error {
 		case d.Kind == "" || len(d.Match) == 0:
 			errs = append(errs, fmt.Errorf("dialog %s: kind and match must be set", d.ID))
 		case len(d.Want) > 0 && len(d.Glyphs) == 0 && !d.IsForm():
-			errs = append(errs, fmt.Errorf("dialog %s: want needs glyphs: without them gc cannot recognize the highlighted row", d.ID))
+			errs = append(errs, fmt.Errorf("dialog %s: the key \"want\" needs the key \"glyphs\": without it gc cannot recognize the highlighted row", d.ID))
 		}
 		for _, text := range d.Match {
 			if strings.TrimSpace(text) == "" {

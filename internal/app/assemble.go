@@ -17,7 +17,11 @@ import (
 	"gascity/internal/cli"
 	"gascity/internal/controller"
 	"gascity/internal/domain/event"
+	"gascity/internal/domain/notification"
 	"gascity/internal/domain/plan"
+	"gascity/internal/domain/prompt"
+	"gascity/internal/domain/session"
+	"gascity/internal/domain/usage"
 	"gascity/internal/proc"
 	"gascity/internal/redact"
 	"gascity/internal/server/cityservice"
@@ -25,40 +29,63 @@ import (
 	"gascity/internal/service/prompts"
 	"gascity/internal/service/questions"
 	"gascity/internal/service/waits"
-	"gascity/internal/service/workers/compaction"
+	"gascity/internal/service/workers"
 	"gascity/internal/store"
 )
 
-// openStore opens the city's database.
-func (k *controllerProcess) openStore(ctx context.Context) (*store.DB, error) {
-	return store.Open(ctx, store.Options{
-		Path: filepath.Join(k.root, citydir.StateFolder, citydir.StoreFile), ExpectDatabase: citydir.HasRunBefore(k.root), Now: k.daemon.opts.Now, Logger: k.logger, Secrets: k.secrets,
+// cityStore stores everything of a city that survives the controller. An error of its methods that
+// matches [client.ErrUnavailable] proves nothing about sessions.
+type cityStore interface {
+	session.Store
+	session.PendingStore
+	session.WaitStore
+	prompt.Store
+	usage.Store
+	notification.Store
+	event.Log
+	// Fault returns the current fault of the store, nil if it works. It does not block.
+	Fault() error
+	Close() error
+}
+
+func storePath(root string) string {
+	return filepath.Join(root, citydir.StateFolder, citydir.StoreFile)
+}
+
+// storedEvents returns the last events of a city without its controller, see [store.LatestEvents].
+func storedEvents(ctx context.Context, root string, limit int) ([]client.Event, error) {
+	return store.LatestEvents(ctx, storePath(root), limit)
+}
+
+// openStore opens the city's database. The notices are messages about lost data that the status
+// shows while the controller runs.
+func (k *controllerProcess) openStore(ctx context.Context) (_ cityStore, notices []string, _ error) {
+	db, err := store.Open(ctx, store.Options{
+		Path: storePath(k.root), ExpectDatabase: citydir.HasRunBefore(k.root), Now: k.daemon.opts.Now, Logger: k.logger, Secrets: k.secrets,
 		OnFault: func(error) {
 			if c := k.controller.Load(); c != nil {
 				c.StoreChanged()
 			}
 		},
 	})
-}
-
-// notices returns the messages about lost data that the status shows while the controller runs; nil
-// if nothing was lost.
-func notices(db *store.DB) []string {
+	if err != nil {
+		return nil, nil, err
+	}
 	damage := db.Damage()
 	if damage == nil {
-		return nil
+		return db, nil, nil
 	}
 	what := "the city's database was missing"
 	if damage.File != "" {
 		what = "the city's database was damaged and is kept as " + damage.File
 	}
-	return []string{what + ": suspended, sleeping and quarantined agents run again, and queued prompts are lost; running agents keep running. " +
-		"Suspend again each agent that must not run; this notice goes when the controller stops"}
+	return db, []string{what + ": suspended, sleeping and quarantined agents run again, and queued prompts are lost; running agents keep running. " +
+		"Suspend again each agent that must not run; this notice goes when the controller stops"}, nil
 }
 
 // assemble creates the controller and the services that share one store.
-func (k *controllerProcess) assemble(ctx context.Context, db *store.DB, opts cli.ControllerOptions) (*controller.Controller, *cityservice.Engines, error) {
-	d, e := k.daemon, &cityservice.Engines{Desired: k.desired}
+func (k *controllerProcess) assemble(ctx context.Context, opts cli.ControllerOptions) (*controller.Controller, *cityservice.Engines, error) {
+	d, db, e := k.daemon, k.store, &cityservice.Engines{Desired: k.desired}
 	e.Events = event.Limit(db, event.Rate{}, d.opts.Now)
 	if err := k.openWorkers(e, e.Events); err != nil {
 		return nil, nil, err
@@ -69,18 +96,18 @@ func (k *controllerProcess) assemble(ctx context.Context, db *store.DB, opts cli
 		Load: k.load, Provider: k.open, Providers: d.Providers, Secrets: k.values(),
 		FindProgram: d.config.FindProgram, SearchPath: d.config.Environ.Get("PATH"),
 		Events: e.Events, Records: db, Logger: k.logger,
-		Changed: e.SessionChanged, Queued: e.QueuedFor, Count: d.countPool, StoreFault: db.Fault, Notices: notices(db), EndStrays: k.endStrays,
+		Changed: e.SessionChanged, Queued: e.QueuedFor, Count: d.countPool, StoreFault: db.Fault, Notices: k.notices, EndStrays: k.endStrays,
 		Now: d.opts.Now, NewToken: instanceToken, Jitter: jitter,
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	k.controller.Store(c)
-	k.openSpending(e, c, db)
+	k.openSpending(e, c)
 	environ := d.config.Environ.Base(agentcli.Builtin())
 	e.Prompts = prompts.New(prompts.Options{
 		Store: db, City: c, Events: e.Events, Logger: k.logger, Now: d.opts.Now, NewID: receiptID, PromptHold: e.PromptHold, Opens: e.Opens, Typed: e.Typed, Progress: k.progress,
-		Changed: func(session string) { e.Questions.SessionChanged(session) }, Texts: cityservice.TextFiles{Store: k.texts, Engines: e}, Probed: c.Probed,
+		Changed: func(session string) { e.Questions.SessionChanged(session) }, Texts: cityservice.TextFiles{FileStore: k.texts, Engines: e}, Probed: c.Probed,
 	})
 	e.Questions = questions.New(questions.Options{
 		City: cityservice.QuestionCity{Controller: c, Engines: e}, Store: db, Events: e.Events, Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
@@ -93,6 +120,8 @@ func (k *controllerProcess) assemble(ctx context.Context, db *store.DB, opts cli
 		City: c, Prompts: e.Prompts, Questions: e.Questions, Store: db, Events: e.Events,
 		Shell: waits.ShellIn(k.root, environ), Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
 	})
+	k.openNotify(e, c)
+	k.engines = e
 	return c, e, nil
 }
 
@@ -104,7 +133,6 @@ func receiptID() string { return "p-" + strings.ToLower(rand.Text()[:12]) }
 
 var (
 	_ controlapi.Prompts    = (*prompts.Engine)(nil)
-	_ controlapi.Questions  = (*questions.Service)(nil)
 	_ controlapi.Conditions = (*waits.Service)(nil)
 )
 
@@ -134,8 +162,8 @@ func (k *controllerProcess) desired(agent string) plan.Session {
 }
 
 // pressure returns the rules for compaction of an agent's context in the current configuration.
-func (k *controllerProcess) pressure(agent string) compaction.Rules {
-	return compaction.Rules(k.desired(agent).Context)
+func (k *controllerProcess) pressure(agent string) workers.CompactionRules {
+	return workers.CompactionRules(k.desired(agent).Context)
 }
 
 // restartWithHandoff requests a restart of an agent in a new conversation.

@@ -25,13 +25,8 @@ func (d *Daemon) ShowConfig(ctx context.Context, root string) (client.Config, er
 }
 
 // CheckConfig implements cli.Configs.
-func (d *Daemon) CheckConfig(ctx context.Context, root string) ([]cli.ConfigFault, error) {
-	found, err := d.config.CheckConfig(ctx, root)
-	var faults []cli.ConfigFault
-	for _, f := range found {
-		faults = append(faults, cli.ConfigFault(f))
-	}
-	return faults, err
+func (d *Daemon) CheckConfig(ctx context.Context, root string) ([]client.ConfigFault, error) {
+	return d.config.CheckConfig(ctx, root)
 }
 
 // ConfigSchema implements cli.Configs.

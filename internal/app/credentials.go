@@ -25,8 +25,8 @@ func (k *controllerProcess) openBroker(e *cityservice.Engines, events event.Log)
 	k.broker = credentials.New(credentials.Options{
 		Environment: credentials.Environment{Lookup: d.config.Environ.Lookup, Environ: d.config.Environ.Base(agentcli.Builtin()), Dir: k.root, Now: now, Locks: credentials.Locks{Dir: d.lockFolder()}},
 		Push:        e.Workers.Push, Hide: k.secrets.Hide, Logger: k.logger,
-		OnState: func(s credentials.State) {
-			reportState(s)
+		OnState: func(ctx context.Context, s credentials.State) {
+			reportState(ctx, s)
 			for _, name := range k.broker.Holders(s.Name) { // their prompts wait or continue
 				e.Prompts.SessionChanged(name)
 			}

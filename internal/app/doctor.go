@@ -4,34 +4,35 @@ import (
 	"context"
 	"io"
 
+	"gascity/client"
 	"gascity/internal/cli"
 	"gascity/internal/doctor"
-	"gascity/internal/doctor/supportbundle"
 )
 
 // doctor returns a Doctor for this process.
 func (d *Daemon) doctor() *doctor.Doctor {
-	return &doctor.Doctor{Loader: d.config, Version: d.opts.Version, RunController: func(ctx context.Context, root string, ready func()) error {
+	run := func(ctx context.Context, root string, ready func()) error {
 		temporary, loader := *d, *d.config
 		loader.ShortLived = true
 		temporary.config = &loader
 		return temporary.RunController(ctx, root, cli.ControllerOptions{Version: d.opts.Version, Ready: ready})
-	}}
+	}
+	return &doctor.Doctor{Loader: d.config, Version: d.opts.Version, RunController: run, StoredEvents: storedEvents}
 }
 
 // Doctor implements cli.Daemon.
-func (d *Daemon) Doctor(ctx context.Context, root string, report func(cli.Finding)) error {
-	return d.doctor().Examine(ctx, root, func(f doctor.Finding) { report(cli.Finding(f)) })
+func (d *Daemon) Doctor(ctx context.Context, root string, report func(client.Finding)) error {
+	return d.doctor().Examine(ctx, root, report)
 }
 
 // AskCLIs implements cli.Daemon.
-func (d *Daemon) AskCLIs(ctx context.Context, root string, report func(cli.Finding)) error {
-	return d.doctor().AskCLIs(ctx, root, func(f doctor.Finding) { report(cli.Finding(f)) })
+func (d *Daemon) AskCLIs(ctx context.Context, root string, report func(client.Finding)) error {
+	return d.doctor().AskCLIs(ctx, root, report)
 }
 
 // Bundle implements cli.Daemon.
 func (d *Daemon) Bundle(ctx context.Context, root string, to io.Writer) (cli.Bundled, error) {
-	made, err := supportbundle.WriteCity(ctx, root, d.doctor(), to)
+	made, err := doctor.WriteBundle(ctx, root, d.doctor(), to)
 	out := cli.Bundled{Pages: made.Pages, Missing: make([]cli.Missing, len(made.Missing))}
 	for i, m := range made.Missing {
 		out.Missing[i] = cli.Missing(m)

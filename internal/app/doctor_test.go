@@ -10,7 +10,6 @@ import (
 
 	"gascity/client"
 	"gascity/internal/citydir"
-	"gascity/internal/cli"
 )
 
 const oneAgent = `
@@ -24,11 +23,11 @@ start_command = "sleep 1000"
 `
 
 // examine runs the doctor and returns what it found beside what is fine.
-func examine(t *testing.T, d *Daemon, root string) (bad, all []cli.Finding) {
+func examine(t *testing.T, d *Daemon, root string) (bad, all []client.Finding) {
 	t.Helper()
-	err := d.Doctor(t.Context(), root, func(f cli.Finding) {
+	err := d.Doctor(t.Context(), root, func(f client.Finding) {
 		all = append(all, f)
-		if f.Level != cli.LevelOK {
+		if f.Level != client.LevelOK {
 			bad = append(bad, f)
 		}
 	})
@@ -49,8 +48,29 @@ func TestAHealthyCityHasNoProblem(t *testing.T) {
 			t.Errorf("found %+v", f)
 		}
 	}
-	if last := all[len(all)-1]; last.Check != "prompt.pty" || last.Level != cli.LevelOK || !strings.Contains(last.Message, "answered") {
+	if last := all[len(all)-1]; last.Check != "prompt.pty" || last.Level != client.LevelOK || !strings.Contains(last.Message, "answered") {
 		t.Errorf("the last finding is %+v, want an answered prompt", last)
+	}
+}
+
+// TestAMissingProgramIsReportedOnce proves that the doctor reports an agent whose program is not
+// installed by one finding, although the agent has also failed.
+func TestAMissingProgramIsReportedOnce(t *testing.T) {
+	d, root := newDaemon(t), newCity(t, strings.Replace(oneAgent, "sleep 1000", "no-such-program", 1))
+	r := runController(t, d, root)
+	defer r.stopCity()
+	r.until("a", "failed", func(a client.Agent) bool {
+		return a.State == client.StateFailed || a.State == client.StateQuarantined
+	})
+	bad, _ := examine(t, d, root)
+	var found []string
+	for _, f := range bad {
+		if strings.HasPrefix(f.Check, "agent.a") {
+			found = append(found, f.Check+": "+f.Message)
+		}
+	}
+	if len(found) != 1 || !strings.Contains(found[0], "no-such-program") {
+		t.Errorf("found %q, want one finding that names the program", found)
 	}
 }
 
@@ -68,7 +88,7 @@ func TestTheDoctorProposesALimitForStalls(t *testing.T) {
 		return ""
 	}
 	const line = `progress_stall_timeout = "20m"`
-	if got := said(oneAgent); !strings.HasPrefix(got, string(cli.LevelOK)+": ") || !strings.Contains(got, line) || !strings.Contains(got, "[daemon]") {
+	if got := said(oneAgent); !strings.HasPrefix(got, string(client.LevelOK)+": ") || !strings.Contains(got, line) || !strings.Contains(got, "[daemon]") {
 		t.Errorf("without a limit the doctor says %q", got)
 	}
 	if got := said(strings.Replace(oneAgent, "[daemon]", "[daemon]\n"+line, 1)); !strings.Contains(got, "is reported") {
@@ -96,8 +116,8 @@ session = "exec:/no/such/script"
 		got[f.Check] = f.Level
 	}
 	want := map[string]string{
-		"prompt.pty": cli.LevelOK, "prompt.subprocess": cli.LevelOK, "agent.a.command": cli.LevelOK, "agent.piped.work_dir": cli.LevelOK,
-		"agent.away.place": cli.LevelOK, "provider.exec:/no/such/script": cli.LevelProblem,
+		"prompt.pty": client.LevelOK, "prompt.subprocess": client.LevelOK, "agent.a.command": client.LevelOK, "agent.piped.work_dir": client.LevelOK,
+		"agent.away.place": client.LevelOK, "provider.exec:/no/such/script": client.LevelProblem,
 	}
 	for check, level := range want {
 		if found, ok := got[check]; !ok || found != level {
@@ -117,14 +137,14 @@ func TestTheMachineAloneIsExamined(t *testing.T) {
 		t.Errorf("only %d findings: %+v", len(all), all)
 	}
 	for _, f := range bad {
-		if f.Level == cli.LevelProblem {
+		if f.Level == client.LevelProblem {
 			t.Errorf("found %+v", f)
 		}
 	}
 }
 
 // TestAMistakeIsReportedOnce proves that a mistake which keeps an edit from being in force is
-// reported where baseCity.toml is checked, and not again with the controller.
+// reported where city.toml is checked, and not again with the controller.
 func TestAMistakeIsReportedOnce(t *testing.T) {
 	d, root := newDaemon(t), newCity(t, oneAgent)
 	r := runController(t, d, root)
@@ -287,7 +307,7 @@ func TestTheDoctorNamesEachFault(t *testing.T) {
 			bad, _ := examine(t, d, root)
 			for _, found := range bad {
 				if strings.HasPrefix(found.Check, f.check) && strings.Contains(found.Message, f.words) {
-					if found.Level == cli.LevelProblem && found.Remedy == "" {
+					if found.Level == client.LevelProblem && found.Remedy == "" {
 						t.Errorf("%+v has no remedy", found)
 					}
 					return
@@ -305,7 +325,7 @@ func TestTheDoctorsWordsAreTrue(t *testing.T) {
 		root := newCity(t, oneAgent)
 		write(t, filepath.Join(root, citydir.StateFolder), "")
 		bad, _ := examine(t, newDaemon(t), root)
-		i := slices.IndexFunc(bad, func(f cli.Finding) bool { return f.Check == "folder.gc" })
+		i := slices.IndexFunc(bad, func(f client.Finding) bool { return f.Check == "folder.gc" })
 		if i < 0 || strings.Contains(bad[i].Remedy, "chmod") || !strings.Contains(bad[i].Remedy, "out of the way") {
 			t.Errorf("found %+v, want that the file is to be moved", bad)
 		}

@@ -5,33 +5,37 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"gascity/client"
 	"gascity/internal/cityconfig"
 	"gascity/internal/citydir"
 	"gascity/internal/cli"
-	"gascity/internal/config"
-	"gascity/internal/fsutil/logfile"
+	"gascity/internal/fsutil"
 	"gascity/internal/guard"
-	"gascity/internal/guard/policy"
 	"gascity/internal/redact"
 )
 
 const (
 	guardFile = "guard.jsonl" // log of tool calls, in the log directory
-	guardSize = 8 << 20       // maximum size of one file; logfile.Kept older files are kept
+	guardSize = 8 << 20       // maximum size of one file; fsutil.KeptLogs older files are kept
 )
 
 // openGuard creates the guard without rules, which denies everything. It returns the log file of
 // tool calls.
-func (k *controllerProcess) openGuard() (*logfile.File, error) {
-	file, err := logfile.Open(filepath.Join(k.root, citydir.StateFolder, citydir.LogFolder, guardFile), guardSize)
+func (k *controllerProcess) openGuard() (*fsutil.LogFile, error) {
+	file, err := fsutil.OpenLog(k.guardLog(), guardSize)
 	if err == nil {
-		k.judge = policy.NewEvaluator(policy.Options{Record: redact.Writer{Redactor: k.secrets, To: file}, Conceal: k.secrets.Text, Logger: k.logger, Now: k.daemon.opts.Now, Fault: func() error { return k.store.Load().Fault() }})
+		k.judge = guard.NewEvaluator(guard.EvaluatorOptions{Record: redact.Writer{Redactor: k.secrets, To: file}, Conceal: k.secrets.Text, Logger: k.logger, Now: k.daemon.opts.Now, Fault: k.store.Fault})
 	}
 	return file, err
+}
+
+// guardLog returns the path of the log of tool calls.
+func (k *controllerProcess) guardLog() string { return guardLog(k.root) }
+
+func guardLog(root string) string {
+	return filepath.Join(root, citydir.StateFolder, citydir.LogFolder, guardFile)
 }
 
 // Guard returns the guard rules of the city.toml on disk, extended by the named rule sets or files.
@@ -40,20 +44,14 @@ func (d *Daemon) Guard(ctx context.Context, root string, more []string) (cli.Gua
 	if err != nil {
 		return cli.Guarding{}, cityconfig.ExplainMissing(root, err)
 	}
-	out := cli.Guarding{Policy: r.Rules.Policy(), On: r.Rules.Guarded(), AskTimeout: r.Rules.AskTimeout(), Agent: func(name string) (guard.Request, error) {
-		req, known := r.Rules.Request(name)
-		if !known {
-			return req, fmt.Errorf("%w: no agent is called %q; %s", client.ErrNotFound, name, config.Suggest(name, slices.Values(r.Rules.Agents())))
-		}
-		return req, nil
-	}}
+	out := cli.Guarding{Policy: r.Rules.Policy(), On: r.Rules.Guarded(), AskTimeout: r.Rules.AskTimeout(), Agent: r.Rules.AgentRequest}
 	if len(more) == 0 {
 		return out, nil
 	}
 	out.On = true
 	out.Policy, err = r.Rules.With(more, cityconfig.ReadNamed)
 	switch {
-	case errors.Is(err, policy.ErrNoSet):
+	case errors.Is(err, guard.ErrNoSet):
 		err = fmt.Errorf("%w: %w", client.ErrNotFound, err)
 	case err != nil:
 		err = fmt.Errorf("%w: %w", client.ErrInvalid, err)
@@ -63,7 +61,7 @@ func (d *Daemon) Guard(ctx context.Context, root string, more []string) (cli.Gua
 
 // GuardCalls returns the logged tool calls since a time, oldest first.
 func (d *Daemon) GuardCalls(_ context.Context, root string, since time.Time) ([]guard.Call, error) {
-	return policy.ReadLog(filepath.Join(root, citydir.StateFolder, citydir.LogFolder, guardFile), since)
+	return guard.ReadAuditLog(guardLog(root), since)
 }
 
 // enforce applies the configured reaction to an instance that ran a denied tool call. If the
@@ -85,4 +83,21 @@ func (k *controllerProcess) enforce(ctx context.Context, name, instance, reason 
 		err = errors.Join(err, killed)
 	}
 	return err
+}
+
+// addRule adds a rule to city.toml and makes it active.
+func (k *controllerProcess) addRule(ctx context.Context, text string) error {
+	c := k.controller.Load()
+	if c == nil {
+		return errNoCity
+	}
+	k.editing.Lock()
+	defer k.editing.Unlock()
+	if err := k.daemon.config.AddSection(ctx, k.root, text); err != nil {
+		return err
+	}
+	if _, err := c.Reload(ctx); err != nil {
+		return fmt.Errorf("the rule was added to city.toml, but it is not active: %w", err)
+	}
+	return nil
 }

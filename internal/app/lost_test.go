@@ -12,9 +12,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/citydir"
-	"gascity/internal/cli"
 	"gascity/internal/proc"
-	"gascity/internal/proc/envscan"
 	"gascity/runtime"
 )
 
@@ -78,8 +76,8 @@ func TestALostAgentIsNamedAndStopped(t *testing.T) {
 	r.until("echo", "refused", func(a client.Agent) bool { return a.PID == 0 && a.State != client.StateRunning })
 	named := false
 	for end := time.Now().Add(30 * time.Second); !named && time.Now().Before(end); {
-		if err := d.Doctor(t.Context(), root, func(f cli.Finding) {
-			named = named || f.Check == "processes" && f.Level == cli.LevelProblem
+		if err := d.Doctor(t.Context(), root, func(f client.Finding) {
+			named = named || f.Check == "processes" && f.Level == client.LevelProblem
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -87,8 +85,8 @@ func TestALostAgentIsNamedAndStopped(t *testing.T) {
 	if !named {
 		t.Error("the doctor does not name the lost agent")
 	}
-	live, err := envscan.LiveProcesses(root)
-	copies := slices.DeleteFunc(live, func(p envscan.Process) bool { return p.Session != agent.Session || p.SID != p.PID })
+	live, err := proc.AgentProcesses(root)
+	copies := slices.DeleteFunc(live, func(p proc.AgentProcess) bool { return p.Session != agent.Session || p.SID != p.PID })
 	if err != nil || len(copies) != 1 || copies[0].ID != lost.ID {
 		t.Errorf("there are %+v, %v, want the lost agent alone", copies, err)
 	}

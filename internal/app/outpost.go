@@ -3,18 +3,30 @@ package app
 import (
 	"context"
 	"log/slog"
+	"path/filepath"
 	"time"
 
+	"gascity/internal/citydir"
 	"gascity/internal/driver/remote"
+	"gascity/internal/hookrunner"
 	"gascity/provider/all"
 	"gascity/runtime"
 )
 
 // outpost returns the outpost in a directory.
 func (d *Daemon) outpost(folder, selection string) remote.Outpost {
-	return remote.Outpost{Folder: folder, Version: d.opts.Version, Close: all.Close, Open: func() (runtime.Provider, error) {
-		return d.config.Open(folder, selection, slog.New(slog.DiscardHandler))
-	}}
+	return remote.Outpost{
+		Folder: folder, Version: d.opts.Version, Program: d.opts.Executable, Close: all.Close,
+		Open: func() (runtime.Provider, error) {
+			return d.config.Open(folder, selection, slog.New(slog.DiscardHandler))
+		},
+		Wrap: func(p runtime.Provider) runtime.Provider { return hookrunner.WrapProvider(p, d.hooks(folder)) },
+	}
+}
+
+// hooks returns the settings for the hooks of the sessions in a city's or an outpost's directory.
+func (d *Daemon) hooks(root string) hookrunner.Options {
+	return hookrunner.Options{Dir: filepath.Join(root, citydir.StateFolder, citydir.HooksFolder), Program: d.opts.Executable}
 }
 
 // ServeOutpost implements cli.Outposts.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"gascity/internal/cli"
+	"gascity/client"
 )
 
 const threeAgents = `
@@ -60,7 +60,7 @@ func TestWhoSkipsPermissionsIsSaid(t *testing.T) {
 }
 
 // messages joins what was found, with the kind of each.
-func messages(faults []cli.ConfigFault) string {
+func messages(faults []client.ConfigFault) string {
 	var b strings.Builder
 	for _, f := range faults {
 		if f.Warning {
@@ -71,7 +71,7 @@ func messages(faults []cli.ConfigFault) string {
 	return b.String()
 }
 
-// TestWhatHasNoEffectIsNamed proves that packs beside baseCity.toml, agents in folders, and keys that
+// TestWhatHasNoEffectIsNamed proves that packs beside city.toml, agents in folders, and keys that
 // gc accepts and does not use are warnings of gc config check, which are no mistakes, and of the
 // doctor: a city of another implementation that would run nothing says so.
 func TestWhatHasNoEffectIsNamed(t *testing.T) {
@@ -86,7 +86,7 @@ func TestWhatHasNoEffectIsNamed(t *testing.T) {
 	said := messages(faults)
 	for _, want := range []string{
 		"warning: packs are not supported, so these files beside it have no effect: pack.toml, packs/, agents/*/agent.toml; write the agents that they define as [[agents]] in city.toml\n",
-		"warning: includes is accepted but has no effect yet", "warning: named_session is accepted but has no effect yet",
+		"warning: includes has no effect", "warning: named_session has no effect",
 	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the check does not say %q:\n%s", want, said)
@@ -126,13 +126,13 @@ func TestACityThatGitWouldCommitIsReported(t *testing.T) {
 		t.Errorf("outside of a repository the finding is %q", got)
 	}
 	write(t, filepath.Join(root, ".git", "HEAD"), "ref: refs/heads/main\n")
-	if got := find(); got != cli.LevelWarning {
+	if got := find(); got != client.LevelWarning {
 		t.Errorf("nothing ignores the state, and the finding is %q", got)
 	}
 	if _, err := d.IgnoreState(root); err != nil {
 		t.Fatal(err)
 	}
-	if got := find(); got != cli.LevelOK {
+	if got := find(); got != client.LevelOK {
 		t.Errorf("git ignores the state, and the finding is %q", got)
 	}
 }

@@ -42,7 +42,7 @@ func TestAStrangePlaceConcernsItsAgentOnly(t *testing.T) {
 		t.Errorf("the check of the configuration finds %+v, %v", faults, err)
 	}
 	bad, _ := examine(t, d, root)
-	if !slices.ContainsFunc(bad, func(f cli.Finding) bool {
+	if !slices.ContainsFunc(bad, func(f client.Finding) bool {
 		return f.Check == "provider.ptty" && strings.Contains(f.Message, "used by b")
 	}) {
 		t.Errorf("the doctor finds %+v", bad)

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"gascity/client"
-	"gascity/internal/cli"
 )
 
 // TestAnAgentCLIThatIsInstalledLaterIsFound proves what happens to an agent whose program is installed
@@ -25,7 +24,7 @@ func TestAnAgentCLIThatIsInstalledLaterIsFound(t *testing.T) {
 	if want := `cannot start "a": command "late-cli" not found in PATH of the controller; install it and run: gc restart a`; !strings.Contains(failed.Reason, want) {
 		t.Errorf("the reason is %q, want %q", failed.Reason, want)
 	}
-	command := func() (found cli.Finding) {
+	command := func() (found client.Finding) {
 		_, all := examine(t, d, root)
 		for _, f := range all {
 			if f.Check == "agent.a.command" {
@@ -34,14 +33,14 @@ func TestAnAgentCLIThatIsInstalledLaterIsFound(t *testing.T) {
 		}
 		return found
 	}
-	if f := command(); f.Level != cli.LevelProblem || !strings.Contains(f.Remedy, "gc restart a") {
+	if f := command(); f.Level != client.LevelProblem || !strings.Contains(f.Remedy, "gc restart a") {
 		t.Errorf("the doctor finds %+v", f)
 	}
 	write(t, filepath.Join(bin, "late-cli"), "#!/bin/sh\nprintf '> '\nexec sleep 1000\n")
 	if err := os.Chmod(filepath.Join(bin, "late-cli"), 0o700); err != nil { //nolint:gosec // it is run
 		t.Fatal(err)
 	}
-	if f := command(); f.Level != cli.LevelOK || !strings.Contains(f.Message, "PATH of the login shell") {
+	if f := command(); f.Level != client.LevelOK || !strings.Contains(f.Message, "PATH of the login shell") {
 		t.Errorf("the doctor finds %+v", f)
 	}
 	if _, err := r.client.Restart(t.Context(), "a"); err != nil {
@@ -62,5 +61,17 @@ func TestAnAgentCLIThatIsInstalledLaterIsFound(t *testing.T) {
 	}
 	if again := r.until("a", "running", isRunning); again.PID != first.PID {
 		t.Errorf("the agent was restarted: process %d, then %d", first.PID, again.PID)
+	}
+}
+
+// TestAMissingProgramNamesThePATHOfItsAgent: an agent that sets PATH in its env is started with that PATH, so the failure names it.
+func TestAMissingProgramNamesThePATHOfItsAgent(t *testing.T) {
+	d := newDaemon(t)
+	root := newCity(t, strings.Replace(oneAgent, "sleep 1000", "no-such-cli", 1)+"env = { PATH = \"/nowhere\" }\n")
+	r := runController(t, d, root)
+	defer r.stopCity()
+	failed := r.until("a", "failed", func(a client.Agent) bool { return strings.Contains(a.Reason, "no-such-cli") })
+	if want := `cannot start "a": command "no-such-cli" not found in the PATH that its env sets; correct env.PATH or install it there, and run: gc restart a`; !strings.Contains(failed.Reason, want) {
+		t.Errorf("the reason is %q, want %q", failed.Reason, want)
 	}
 }

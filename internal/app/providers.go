@@ -11,7 +11,7 @@ import (
 	"gascity/internal/citydir"
 	"gascity/internal/config"
 	"gascity/internal/hookrunner"
-	"gascity/internal/proc/envscan"
+	"gascity/internal/proc"
 	"gascity/provider/all"
 	"gascity/runtime"
 )
@@ -34,13 +34,22 @@ func (k *controllerProcess) open(ctx context.Context, selection string) (runtime
 		k.mu.Lock()
 		k.providers = append(k.providers, p)
 		k.mu.Unlock()
-		opts := hookrunner.Options{Dir: filepath.Join(k.root, citydir.StateFolder, citydir.HooksFolder), Program: k.daemon.opts.Executable}
-		if all.IsHere(selection) {
-			opts.Texts, opts.RootDir = k.texts, filepath.Join(filepath.Dir(k.texts.Dir), citydir.HooksFolder)
-		}
-		p = k.workers.WrapProvider(hookrunner.WrapProvider(p, opts))
+		p = k.workers.WrapProvider(k.withHooks(selection, p))
 	}
 	return p, err
+}
+
+// withHooks returns the provider of a selection that installs the hooks of agent CLIs. gc on the
+// other machine installs those of agents there, see [Daemon.outpost].
+func (k *controllerProcess) withHooks(selection string, p runtime.Provider) runtime.Provider {
+	if all.IsRemote(selection) {
+		return p
+	}
+	opts := k.daemon.hooks(k.root)
+	if all.IsHere(selection) {
+		opts.Texts, opts.RootDir = k.texts, filepath.Join(filepath.Dir(k.texts.Dir), citydir.HooksFolder)
+	}
+	return hookrunner.WrapProvider(p, opts)
 }
 
 // close closes the runtime providers. The sessions keep running.
@@ -94,7 +103,7 @@ type lostClearer interface {
 // endStrays stops processes of the city's agents that run although no session is left. It finds
 // them by the marks in their environment. It also removes the files of lost sessions.
 func (k *controllerProcess) endStrays(ctx context.Context) ([]client.StopResult, error) {
-	ended, err := envscan.StopAll(ctx, k.root)
+	ended, err := proc.StopAgents(ctx, k.root)
 	out := make([]client.StopResult, 0, len(ended))
 	for _, e := range ended {
 		out = append(out, client.StopResult{Session: e.Session, Processes: e.Found, Survivors: e.Survivors})

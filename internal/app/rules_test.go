@@ -9,7 +9,6 @@ import (
 
 	"gascity/client"
 	"gascity/internal/citydir"
-	"gascity/internal/cli"
 	"gascity/internal/guard"
 )
 
@@ -105,8 +104,8 @@ func TestTheDoctorTellsOfTheGuardInPassing(t *testing.T) {
 	for toml, want := range map[string]string{"[workspace]\nname='x'\n": "no [guard]: agents may use every tool", "[guard]\nsets=['protected-branch']\n": "rules; for a call that no rule matches: allow"} {
 		root := newCity(t, toml)
 		found := 0
-		err := newDaemon(t).Doctor(t.Context(), root, func(f cli.Finding) {
-			if f.Check == "guard" && f.Level == cli.LevelOK && strings.Contains(f.Message, want) {
+		err := newDaemon(t).Doctor(t.Context(), root, func(f client.Finding) {
+			if f.Check == "guard" && f.Level == client.LevelOK && strings.Contains(f.Message, want) {
 				found++
 			}
 		})

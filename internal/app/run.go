@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	mathrand "math/rand/v2"
 	"os"
@@ -14,25 +15,27 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"gascity/client"
+	"gascity/internal/agentcli"
 	"gascity/internal/cityconfig"
 	"gascity/internal/citydir"
 	"gascity/internal/cli"
 	"gascity/internal/config"
 	"gascity/internal/controller"
 	"gascity/internal/domain/plan"
-	"gascity/internal/fsutil/logfile"
-	"gascity/internal/guard/policy"
+	"gascity/internal/fsutil"
+	"gascity/internal/guard"
 	"gascity/internal/redact"
 	"gascity/internal/server/cityservice"
 	"gascity/internal/server/controlapi"
-	"gascity/internal/server/unixhttp"
+	"gascity/internal/server/httpkit"
 	"gascity/internal/server/workerapi"
-	"gascity/internal/service/budgets"
 	"gascity/internal/service/credentials"
-	"gascity/internal/service/promptfile"
+	"gascity/internal/service/prompts"
+	"gascity/internal/service/terminals"
 	"gascity/internal/service/workers"
-	"gascity/internal/store"
-	"gascity/internal/telemetry/metric"
+	"gascity/internal/telemetry"
+	"gascity/internal/web"
+	"gascity/provider/all"
 	"gascity/runtime"
 )
 
@@ -53,7 +56,7 @@ func (d *Daemon) control(ctx context.Context, root string, opts cli.ControllerOp
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	file, err := logfile.Open(filepath.Join(root, citydir.StateFolder, citydir.LogFolder, citydir.LogFile), 8<<20)
+	file, err := fsutil.OpenLog(filepath.Join(root, citydir.StateFolder, citydir.LogFolder, citydir.LogFile), 8<<20)
 	if err != nil {
 		return err
 	}
@@ -62,6 +65,10 @@ func (d *Daemon) control(ctx context.Context, root string, opts cli.ControllerOp
 	secrets.HideEnvironment(d.config.Environ)
 	k := &controllerProcess{daemon: d, root: root, logger: redact.NewLogger(redact.Writer{Redactor: secrets, To: file}), secrets: secrets, judged: cityservice.NewDecisions()}
 	defer k.close()
+	if k.store, k.notices, err = k.openStore(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, k.store.Close()) }()
 	calls, err := k.openGuard()
 	if err != nil {
 		return err
@@ -81,44 +88,45 @@ type controllerProcess struct {
 	secrets *redact.Redactor
 
 	controller atomic.Pointer[controller.Controller]
-	store      atomic.Pointer[store.DB]
-	port       *workerapi.Port     // TCP port of the worker API; nil: none
-	workers    *workers.Engine     // set by assemble
-	spending   *budgets.Engine     // set by assemble
-	broker     *credentials.Broker // set by assemble
-	texts      promptfile.Store    // texts of prompts that agents read from files
-	judged     *metric.Histogram
-	judge      *policy.Evaluator
+	store      cityStore
+	notices    []string             // about lost data, see openStore
+	port       *workerapi.Port      // TCP port of the worker API; nil: none
+	workers    *workers.Engine      // set by assemble
+	engines    *cityservice.Engines // set by assemble
+	broker     *credentials.Broker  // set by assemble
+	texts      prompts.FileStore    // texts of prompts that agents read from files
+	judged     *telemetry.Histogram
+	judge      *guard.Evaluator
+	web        *web.Server
+	openViewer func(ctx context.Context, target, name string) (*terminals.Viewer, error) // set before web serves
+
+	editing sync.Mutex // held while gc changes city.toml
 
 	mu        sync.Mutex
 	providers []runtime.Provider
 	last      cityconfig.Loaded // the last valid configuration
 }
 
-// run opens the store, the sockets and all services, and serves until the controller exits or one
+// run opens the sockets and all services, and serves until the controller exits or one
 // of them fails.
 func (k *controllerProcess) run(ctx context.Context, opts cli.ControllerOptions) (err error) {
 	d := k.daemon
-	db, err := k.openStore(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	k.store.Store(db)
 	sockets, err := citydir.RuntimeDir(k.root, d.config.SocketBases()...)
 	if err != nil {
 		return err
 	}
-	k.texts = promptfile.Store{Dir: filepath.Join(sockets, textsFolder)}
+	k.texts = prompts.FileStore{Dir: filepath.Join(sockets, textsFolder)}
 	if k.port, err = k.openPort(ctx); err != nil {
 		return err
 	}
 	defer k.port.Close()
-	c, engines, err := k.assemble(ctx, db, opts)
+	k.web = k.openWeb(opts.Version)
+	defer k.web.Close()
+	c, engines, err := k.assemble(ctx, opts)
 	if err != nil {
 		return err
 	}
-	listener, err := unixhttp.Listen(ctx, client.SocketPath(k.root))
+	listener, err := httpkit.Listen(ctx, client.SocketPath(k.root))
 	if err != nil {
 		return err
 	}
@@ -140,12 +148,26 @@ func (k *controllerProcess) run(ctx context.Context, opts cli.ControllerOptions)
 		defer cancel()
 		return ownership.Run(ctx)
 	})
-	facade := cityservice.New(cityservice.Options{Root: k.root, Controller: c, Engines: engines, Store: db, Decisions: k.judged, Preview: k.preview})
+	screens := terminals.New(terminals.Options{Open: c.OpenTerminal, Mask: k.secrets.Text, Logger: k.logger})
+	defer screens.Close()
+	transcripts := cityservice.NewTranscripts(k.root, d.config.Environ.Base(agentcli.Builtin()), k.secrets.Text)
+	defer transcripts.Close()
+	facade := cityservice.New(cityservice.Options{
+		Root: k.root, Controller: c, Engines: engines, Decisions: k.judged, Preview: k.preview, Web: k.web, Terminals: screens,
+		Transcripts: transcripts, Changes: k.newChanges(sockets), IsHere: all.IsHere,
+		Editor: cityconfig.NewEditor(d.config, k.root, &k.editing, func(text string) bool { return k.secrets.Text(text) != text }),
+		Guard:  k.judge, GuardLog: k.guardLog(), AddRule: k.addRule, Conceal: k.secrets.Text,
+		Doctor: func(ctx context.Context, report func(client.Finding)) error { return d.Doctor(ctx, k.root, report) },
+		Bundle: func(ctx context.Context, w io.Writer) error { _, err := d.Bundle(ctx, k.root, w); return err },
+	})
 	server := controlapi.NewServer(facade, controlapi.Options{Version: opts.Version, Log: k.logger, Secrets: k.secrets})
 	group.Go(func() error {
 		defer cancel()
 		return server.Run(serving, listener)
 	})
+	k.openViewer = facade.OpenViewer
+	k.web.Begin(ctx, server.Mount())
+	defer context.AfterFunc(ctx, k.web.Stop)()
 	group.Go(func() error {
 		defer cancel()
 		return k.serveWorkers(ctx, workers)
@@ -202,8 +224,11 @@ func (k *controllerProcess) apply(r cityconfig.Loaded) {
 	k.mu.Unlock()
 	k.judge.SetRules(r.Rules)
 	k.broker.Configure(r.City, &r.Desired)
-	if k.spending != nil {
-		k.spending.SessionChanged("") // the budget rules may have changed
+	k.web.Configure(webSettings(r.City))
+	if k.engines != nil { // the rules for budgets and for held prompts may have changed
+		k.engines.Budgets.SessionChanged("")
+		k.engines.Prompts.SessionChanged("")
+		k.engines.Notify.Configure(k.notifySettings(r.City))
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 	"gascity/client"
 	"gascity/internal/citydir"
 	"gascity/internal/cli"
-	"gascity/internal/domain/agentcontext"
-	"gascity/internal/fsutil/logfile"
+	"gascity/internal/domain/plan"
+	"gascity/internal/fsutil"
 	"gascity/internal/redact"
 	"gascity/worker"
 )
@@ -277,7 +277,7 @@ func TestTheCallersShellIsNoDrift(t *testing.T) {
 
 func TestTheLogIsBoundedAndHidesCredentials(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log", "controller.log")
-	file, err := logfile.Open(path, 4<<10)
+	file, err := fsutil.OpenLog(path, 4<<10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,8 +291,8 @@ func TestTheLogIsBoundedAndHidesCredentials(t *testing.T) {
 		t.Fatal(err)
 	}
 	all, err := filepath.Glob(path + "*")
-	if err != nil || len(all) != logfile.Kept+1 {
-		t.Errorf("files are %v (%v), want the log and %d old ones", all, err, logfile.Kept)
+	if err != nil || len(all) != fsutil.KeptLogs+1 {
+		t.Errorf("files are %v (%v), want the log and %d old ones", all, err, fsutil.KeptLogs)
 	}
 	for _, name := range all {
 		data, err := os.ReadFile(name)
@@ -376,7 +376,7 @@ prompt_template = "p.md"
 `)
 	write(t, filepath.Join(root, "p.md"), "It's {{.Agent}}'s \"job\".\nTwo lines; $HOME stays.\n")
 	sections, err := newDaemon(t).Prime(t.Context(), root, "a", worker.FullContext)
-	if text := agentcontext.Text(sections); err != nil || !strings.Contains(text, "It's a's \"job\".\nTwo lines; $HOME stays.") {
+	if text := plan.ContextText(sections); err != nil || !strings.Contains(text, "It's a's \"job\".\nTwo lines; $HOME stays.") {
 		t.Errorf("prime gives %q, %v", text, err)
 	}
 	if _, err := newDaemon(t).Prime(t.Context(), root, "b", worker.FullContext); !errors.Is(err, client.ErrNotFound) || !strings.Contains(err.Error(), `did you mean "a"?`) {

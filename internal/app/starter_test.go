@@ -12,7 +12,7 @@ import (
 	"gascity/internal/config"
 )
 
-// TestANewCityIsSafeByDefault proves that the baseCity.toml of a new city is valid for each agent CLI,
+// TestANewCityIsSafeByDefault proves that the city.toml of a new city is valid for each agent CLI,
 // has a guard with the three sets, and starts no agent CLI in a mode that skips permission
 // questions or that is refused as root, unless the agent CLI has no other.
 func TestANewCityIsSafeByDefault(t *testing.T) {

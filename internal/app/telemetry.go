@@ -4,13 +4,13 @@ import (
 	"context"
 
 	"gascity/internal/server/cityservice"
-	"gascity/internal/telemetry/otlp"
+	"gascity/internal/telemetry"
 )
 
 // export sends the city's telemetry to a collector until ctx ends, if the environment
 // of the controller names one.
 func (k *controllerProcess) export(ctx context.Context, f cityservice.Service, version string) error {
-	target, err := otlp.TargetFromEnv(k.daemon.config.Environ.Get)
+	target, err := telemetry.TargetFromEnv(k.daemon.config.Environ.Get)
 	if err != nil {
 		k.logger.Warn("telemetry is not exported", "error", err)
 	}
@@ -20,8 +20,8 @@ func (k *controllerProcess) export(ctx context.Context, f cityservice.Service, v
 	for _, value := range target.Header {
 		k.secrets.Hide(value)
 	}
-	return otlp.New(otlp.Options{
-		Target: target, Events: k.store.Load(), Metrics: f.Families, City: k.section().Workspace.Name,
+	return telemetry.NewExporter(telemetry.ExporterOptions{
+		Target: target, Events: k.store, Metrics: f.Families, City: k.section().Workspace.Name,
 		Version: version, Logger: k.logger, Now: k.daemon.opts.Now,
 		Provider: func(model string) string { return k.budgets().Prices.Provider(model) },
 	}).Run(ctx)

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"gascity/internal/domain/workerrun"
+	"gascity/internal/domain/session"
 	"gascity/worker"
 )
 
@@ -38,7 +38,7 @@ func TestTelemetryOfACity(t *testing.T) {
 	r := runController(t, d, root)
 	r.until("one", "running", isRunning)
 	env := readAgentEnv(t, root, "one")
-	if got, want := env["TRACEPARENT"], workerrun.TraceParent(env["GC_RUN_ID"]); got != want {
+	if got, want := env["TRACEPARENT"], session.TraceParent(env["GC_RUN_ID"]); got != want {
 		t.Errorf("TRACEPARENT is %q, want %q", got, want)
 	}
 	c := &worker.Client{Socket: env["GC_WORKER_SOCKET"], Token: env["GC_WORKER_TOKEN"], RunID: env["GC_RUN_ID"]}

@@ -30,7 +30,7 @@ func (d *Daemon) Uninstall(ctx context.Context, root string, req client.Uninstal
 	if err != nil {
 		return client.Uninstalled{}, err
 	}
-	return site.Uninstall(ctx, cleanup.Options{SkipUnreachable: req.LeaveUnreachable, Local: all.SelectionsIn, Shared: all.Shared, Open: func(dir, selection string) (runtime.Provider, func() error, error) {
+	return site.Uninstall(ctx, cleanup.Options{SkipUnreachable: req.LeaveUnreachable, KeepFiles: req.KeepFiles, Local: all.SelectionsIn, Shared: all.Shared, Open: func(dir, selection string) (runtime.Provider, func() error, error) {
 		p, err := d.config.OpenProvider(selection, d.config.ProviderConfig(root, dir, slog.New(slog.DiscardHandler)))
 		return p, func() error { return all.Close(p) }, err
 	}})

@@ -20,7 +20,7 @@ import (
 	"gascity/internal/domain/session"
 	"gascity/internal/domain/usage"
 	"gascity/internal/server/cityservice"
-	"gascity/internal/server/unixhttp"
+	"gascity/internal/server/httpkit"
 	"gascity/internal/server/workerapi"
 	"gascity/internal/service/workers"
 	"gascity/worker"
@@ -92,7 +92,7 @@ func (k *controllerProcess) openPort(ctx context.Context) (*workerapi.Port, erro
 
 // listenForWorkers opens the socket of the worker API.
 func (k *controllerProcess) listenForWorkers(ctx context.Context) (net.Listener, error) {
-	l, err := unixhttp.Listen(ctx, workerPath(k.root))
+	l, err := httpkit.Listen(ctx, workerPath(k.root))
 	if err != nil {
 		return nil, fmt.Errorf("cannot serve the worker API: %w", err)
 	}

@@ -75,6 +75,7 @@ func (t *Tree) sizes() []size {
 	return all
 }
 
+// checkMain tests the rule main-small.
 func checkMain(t *Tree) []Finding {
 	for _, file := range t.Go {
 		if lines := strings.Count(string(file.Source), "\n"); file.Path == "cmd/gc/main.go" && lines > mainLines {
@@ -84,6 +85,7 @@ func checkMain(t *Tree) []Finding {
 	return nil
 }
 
+// checkParameterBudget tests the rule parameter-budget.
 func checkParameterBudget(t *Tree) []Finding {
 	var found []Finding
 	for _, file := range t.Go {
@@ -107,6 +109,7 @@ func checkParameterBudget(t *Tree) []Finding {
 // inherited lists exported functions whose signature is given by existing callers.
 var inherited = []string{"runtime.FormatBeacon", "runtime.FormatBeaconAt"}
 
+// checkBoolParameters tests the rule bool-parameter. Methods of the inherited contract are exempt.
 func checkBoolParameters(t *Tree) []Finding {
 	var found []Finding
 	for _, file := range t.Go {
@@ -149,6 +152,7 @@ func countParameters(function *ast.FuncType) int {
 	return count
 }
 
+// checkInterfaceBudget tests the rule interface-budget.
 func checkInterfaceBudget(t *Tree) []Finding {
 	var found []Finding
 	for _, file := range t.Go {

@@ -8,6 +8,7 @@ import (
 	"strings"
 )
 
+// checkPackageComment tests the rule package-comment.
 func checkPackageComment(t *Tree) []Finding {
 	var found []Finding
 	for _, dir := range t.Packages() {
@@ -32,6 +33,7 @@ func checkPackageComment(t *Tree) []Finding {
 	return found
 }
 
+// checkInit tests the rule no-init.
 func checkInit(t *Tree) []Finding {
 	var found []Finding
 	for _, file := range t.Go {
@@ -56,6 +58,7 @@ var constantCalls = []string{
 // variable: the length of "\nvar " and some room.
 const embedGap = 8
 
+// checkGlobals tests the rule no-mutable-global.
 func checkGlobals(t *Tree) []Finding {
 	var found []Finding
 	for _, file := range t.Go {

@@ -10,7 +10,8 @@ import (
 type layer int
 
 const (
-	layerContract   layer = iota + 1 // the public contracts and their test suites
+	layerFoundation layer = iota + 1 // functions that know nothing of gc
+	layerContract                    // the public contracts and their test suites
 	layerBase                        // general functions; they import only the contracts
 	layerKnowledge                   // configuration and profiles of agent CLIs, as data
 	layerDomain                      // records, rules and the terminal model
@@ -19,7 +20,9 @@ const (
 	layerProvider                    // the drivers, and provider/all
 	layerService                     // engines of prompts, questions, workers and others
 	layerController                  // the reconcile loop, and the configuration of a city
-	layerFrontend                    // servers, commands, hooks and the doctor
+	layerServer                      // the control API and the worker API
+	layerDashboard                   // the terminal dashboard, which a command starts
+	layerFrontend                    // the web console, commands, hooks and the doctor
 	layerApp                         // wiring
 	layerProgram                     // cmd/gc, test programs, benchmarks and examples
 )
@@ -35,21 +38,22 @@ type group struct {
 // groups lists every group. A directory with Go files that is in no group breaks the
 // known-package rule.
 var groups = []group{
+	{dir: "internal/fsutil", layer: layerFoundation},
+	{dir: "internal/retry", layer: layerFoundation},
+	{dir: "internal/httpwire", layer: layerFoundation},
+
 	{dir: "runtime", layer: layerContract},
 	{dir: "worker", layer: layerContract},
 	{dir: "client", layer: layerContract},
 
 	{dir: "internal/citydir", layer: layerBase},
 	{dir: "internal/fakeagent", layer: layerBase},
-	{dir: "internal/fsutil", layer: layerBase},
-	{dir: "internal/jsontext", layer: layerBase},
 	{dir: "internal/leaderelection", layer: layerBase},
 	{dir: "internal/overlay", layer: layerBase},
 	{dir: "internal/proc", layer: layerBase},
 	{dir: "internal/agent", layer: layerBase},
 	{dir: "internal/statedir", layer: layerBase},
 	{dir: "internal/textfmt", layer: layerBase},
-	{dir: "internal/workqueue", layer: layerBase},
 
 	{dir: "internal/agentcli", layer: layerKnowledge},
 	{dir: "internal/config", layer: layerKnowledge},
@@ -64,19 +68,24 @@ var groups = []group{
 	{dir: "internal/shim", layer: layerComponent},
 	{dir: "internal/store", layer: layerComponent},
 	{dir: "internal/telemetry", layer: layerComponent},
-	{dir: "internal/tmux", layer: layerComponent},
+	{dir: "internal/tmuxserver", layer: layerComponent},
 
 	{dir: "internal/driver", layer: layerDriver},
 	{dir: "provider", layer: layerProvider},
 
+	{dir: "internal/service/engine", layer: layerDriver}, // what every engine uses
 	{dir: "internal/service", layer: layerService, apart: true},
 	{dir: "internal/cityconfig", layer: layerController},
 	{dir: "internal/controller", layer: layerController},
 
+	{dir: "internal/server", layer: layerServer},
+
+	{dir: "internal/tui", layer: layerDashboard},
+
 	{dir: "internal/cli", layer: layerFrontend},
 	{dir: "internal/doctor", layer: layerFrontend},
 	{dir: "internal/hookrunner", layer: layerFrontend},
-	{dir: "internal/server", layer: layerFrontend},
+	{dir: "internal/web", layer: layerFrontend},
 
 	{dir: "internal/app", layer: layerApp},
 
@@ -121,6 +130,7 @@ func isTestProgram(dir string) bool { return within(dir, testPrograms...) }
 // isProgram reports whether the directory contains a program other than cmd/gc.
 func isProgram(dir string) bool { return isTestProgram(dir) || slices.Contains(productPrograms, dir) }
 
+// checkKnownPackages tests the rule known-package.
 func checkKnownPackages(t *Tree) []Finding {
 	var found []Finding
 	for _, dir := range t.Packages() {
@@ -131,6 +141,7 @@ func checkKnownPackages(t *Tree) []Finding {
 	return found
 }
 
+// checkLayerOrder tests the rule layer-order.
 func checkLayerOrder(t *Tree) []Finding {
 	return t.eachImport(func(f *File, importPath string) string {
 		target, ours := t.packageOf(importPath)

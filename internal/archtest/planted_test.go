@@ -49,7 +49,7 @@ var planted = map[string][]plant{
 		{"another group of the layer", source("internal/domain/plan/a.go", "package plan\nimport _ \"gascity/internal/terminal/vt\""), "internal/terminal/vt"},
 		{"its own group", source("internal/domain/plan/a.go", "package plan\nimport _ \"gascity/internal/domain/session\""), ""},
 		{"another engine", source("internal/service/prompts/a.go", "package prompts\nimport _ \"gascity/internal/service/workers\""), "internal/service/workers"},
-		{"a part of an engine", source("internal/service/workers/a.go", "package workers\nimport _ \"gascity/internal/service/workers/recovery\""), ""},
+		{"a part of an engine", source("internal/service/workers/a.go", "package workers\nimport _ \"gascity/internal/service/workers/part\""), ""},
 		{"downwards", source("internal/shim/a.go", "package shim\nimport _ \"gascity/internal/terminal/vt\""), ""},
 		{"a program of the product", source("internal/acp/bridge/a.go", "package bridge\nimport _ \"gascity/internal/service/workers\""), "internal/service/workers"},
 		{"a test program", source("test/demo/a.go", "package demo\nimport _ \"gascity/internal/app\""), ""},
@@ -70,6 +70,8 @@ var planted = map[string][]plant{
 		{"controller", source("internal/controller/a.go", "package controller\nimport _ \"gascity/provider/pty\""), "provider/pty"},
 		{"assembly past the table", source("internal/app/a.go", "package app\nimport _ \"gascity/provider/pty\""), "ask provider/all"},
 		{"assembly", source("internal/app/a.go", "package app\nimport _ \"gascity/provider/all\""), ""},
+		{"database", source("internal/controller/a.go", "package controller\nimport _ \"gascity/internal/store\""), "declare the interface"},
+		{"database of the assembly", source("internal/app/a.go", "package app\nimport _ \"gascity/internal/store\""), ""},
 	},
 	"cli-thin": {
 		{"controller", source("internal/cli/a.go", "package cli\nimport _ \"gascity/internal/controller\""), "internal/controller"},
@@ -147,8 +149,8 @@ var planted = map[string][]plant{
 		{"comment and tag", source("internal/domain/plan/a.go", "package plan\n// codex does\ntype x struct { A int `json:\"codex\"` }"), ""},
 	},
 	"provider-literal": {
-		{"controller", source("internal/controller/a.go", "package controller\nvar x = \"k8s\""), "k8s"},
-		{"another driver", source("provider/ssh/a.go", "package ssh\nvar x = \"tmux\""), "tmux"},
+		{"controller", source("internal/controller/a.go", "package controller\nvar x = \"k8s\"") + source("provider/k8s/a.go", "package k8s"), "k8s"},
+		{"another driver", source("provider/ssh/a.go", "package ssh\nvar x = \"tmux\"") + source("provider/tmux/a.go", "package tmux\nvar y = \"tmux\""), "tmux"},
 		{"table", source("provider/all/a.go", "package all\nvar x = \"tmux\""), ""},
 	},
 	"file-name": {

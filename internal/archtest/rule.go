@@ -34,7 +34,7 @@ func Rules() []Rule {
 		{"layer-order", "a package imports lower layers and its own group only (docs/design.md, Layout)", checkLayerOrder},
 		{"public-standard-library", "programs that import the public packages must not get more dependencies by that", checkPublicImports},
 		{"driver-isolation", "a driver knows runtime.Config, never the city's configuration, the reconciler or another driver", checkDriverImports},
-		{"edge-isolation", "only the wiring may know which drivers exist", checkEdgeImports},
+		{"edge-isolation", "only the wiring may know which drivers and which database exist", checkEdgeImports},
 		{"cli-thin", "a command parses, calls the client and prints", checkCLIImports},
 		{"known-dependency", "a dependency is a decision: add a row to internal/archtest/dependency.go and to ADR 0002", checkDependencies},
 		{"main-small", "main only passes the process's streams and environment to the wiring", checkMain},

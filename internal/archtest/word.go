@@ -3,6 +3,7 @@ package archtest
 import (
 	"go/ast"
 	"go/token"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -17,28 +18,29 @@ var vendorWords = regexp.MustCompile(`(?i)\b(claude|codex|gemini|opencode|copilo
 // that is exactly the name counts.
 var vendorNames = []string{"amp", "pi"}
 
-// providerHomes maps the name of each provider to the packages that may contain it as a
-// literal, in addition to provider/all. "exec" and "auto" are missing, because these words
-// have many other uses.
+// providerHomes maps the name of a provider to the packages that may contain it as a literal,
+// in addition to the package of that name below provider/ and provider/all.
 var providerHomes = map[string][]string{
-	"pty":        {"provider/pty"},
-	"subprocess": {"provider/subprocess"},
-	"tmux":       {"provider/tmux", "internal/tmux/control", "internal/guard/shell"},            // there it is a program in a script
-	"acp":        {"provider/acp", "provider/router", "internal/agentcli", "runtime", "client"}, // in client it names a protocol for prompts
-	"k8s":        {"provider/k8s"},
-	"ssh":        {"provider/ssh", "internal/guard/shell"}, // there it is a program in a script
-	"hybrid":     {"provider/router"},
-	"exec:":      {"provider/exec"},
+	"tmux":   {"internal/tmuxserver", "internal/guard/shell", "internal/cli", "internal/service/notify"}, // there it is a program: in a script, or around the terminal of a person
+	"acp":    {"provider/router", "internal/agentcli", "runtime", "client"},                              // in client it names a protocol for prompts
+	"ssh":    {"internal/guard/shell"},                                                                   // there it is a program in a script
+	"hybrid": {"provider/router"},
+	"exec:":  {"provider/exec"},
 }
+
+// commonNames lists packages below provider/ whose names have other uses as literals, or are no
+// names of providers.
+var commonNames = []string{"all", "exec", "router"}
 
 // shapelessNames lists file names that do not name a subject.
 var shapelessNames = []string{
 	"util", "utils", "helper", "helpers", "type", "types", "common", "misc", "seams", "shared", "stuff", "interfaces",
 }
 
+// checkVendorLiterals tests the rule vendor-literal.
 func checkVendorLiterals(t *Tree) []Finding {
 	return t.eachLiteral(func(f *File, text string) string {
-		if f.Package == "internal/agentcli" || f.Package == "internal/agentcli/hooks" {
+		if f.Package == "internal/agentcli" {
 			return ""
 		}
 		if word := vendorWords.FindString(text); word != "" {
@@ -51,10 +53,17 @@ func checkVendorLiterals(t *Tree) []Finding {
 	})
 }
 
+// checkProviderLiterals tests the rule provider-literal.
 func checkProviderLiterals(t *Tree) []Finding {
+	homes := maps.Clone(providerHomes)
+	for _, dir := range t.Packages() {
+		if parent, name := path.Split(dir); parent == "provider/" && !slices.Contains(commonNames, name) {
+			homes[name] = append(slices.Clip(homes[name]), dir)
+		}
+	}
 	return t.eachLiteral(func(f *File, text string) string {
-		homes, known := providerHomes[text]
-		if !known || f.Package == "provider/all" || slices.Contains(homes, f.Package) {
+		allowed, known := homes[text]
+		if !known || f.Package == "provider/all" || slices.Contains(allowed, f.Package) {
 			return ""
 		}
 		return "names the provider " + strconv.Quote(text)
@@ -92,6 +101,7 @@ func (t *Tree) eachLiteral(judge func(f *File, text string) string) []Finding {
 	return found
 }
 
+// checkFileNames tests the rule file-name.
 func checkFileNames(t *Tree) []Finding {
 	var found []Finding
 	for _, file := range t.Go {
@@ -103,6 +113,7 @@ func checkFileNames(t *Tree) []Finding {
 	return found
 }
 
+// checkConformance tests the rule driver-conformance.
 func checkConformance(t *Tree) []Finding {
 	var found []Finding
 	for _, dir := range t.Packages() {

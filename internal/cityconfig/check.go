@@ -25,21 +25,14 @@ func (l *Loader) ShowConfig(ctx context.Context, root string) (client.Config, er
 	return l.Show(r.City)
 }
 
-// Fault is a mistake in a configuration, or a warning about it.
-type Fault struct {
-	File    string
-	Line    int // from 1; zero if it concerns the whole file
-	Column  int // in characters, from 1
-	Message string
-	Excerpt string // the line and a caret below it
-	Hint    string
-	Alone   bool // it affects one agent only
-	Warning bool
+// CheckConfig returns every mistake in the configuration.
+func (l *Loader) CheckConfig(ctx context.Context, root string) ([]client.ConfigFault, error) {
+	r, err := l.Load(ctx, root)
+	return l.faults(ctx, root, r, err)
 }
 
-// CheckConfig returns every mistake in the configuration.
-func (l *Loader) CheckConfig(ctx context.Context, root string) ([]Fault, error) {
-	r, err := l.Load(ctx, root)
+// faults returns every mistake in a configuration that was loaded with an error or without.
+func (l *Loader) faults(ctx context.Context, root string, r Loaded, err error) ([]client.ConfigFault, error) {
 	alone := err == nil
 	if alone {
 		err = config.Join(append(r.City.Faults, l.unusable(root, r.City)...))
@@ -51,7 +44,7 @@ func (l *Loader) CheckConfig(ctx context.Context, root string) ([]Fault, error) 
 			return nil, ExplainMissing(root, err)
 		}
 	}
-	var faults []Fault
+	var faults []client.ConfigFault
 	if alone {
 		if empty, ok := config.AsErrors(CheckNotEmpty(r.City)); ok {
 			faults = append(faults, faultOf(empty[0]))
@@ -73,8 +66,8 @@ func (l *Loader) CheckConfig(ctx context.Context, root string) ([]Fault, error) 
 	return faults, nil
 }
 
-func faultOf(e *config.Error) Fault {
-	return Fault{File: e.File, Line: e.Line, Column: e.Column, Message: e.Message, Hint: e.Hint, Excerpt: excerpt(e)}
+func faultOf(e *config.Error) client.ConfigFault {
+	return client.ConfigFault{File: e.File, Line: e.Line, Column: e.Column, Message: e.Message, Hint: e.Hint, Excerpt: excerpt(e)}
 }
 
 // unusable returns an error for each configured runtime provider that exists and cannot be used
@@ -119,7 +112,7 @@ func ExplainMissing(root string, err error) error {
 }
 
 // Prime returns the sections of an agent's startup context, see
-// [agentcontext.Parts.Sections].
+// [plan.ContextParts.Sections].
 func (l *Loader) Prime(ctx context.Context, root, agent string, mode worker.ContextMode) ([]worker.Section, error) {
 	r, err := l.Load(ctx, root)
 	if err != nil {

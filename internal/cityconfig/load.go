@@ -12,7 +12,6 @@ import (
 	"gascity/internal/config"
 	"gascity/internal/domain/plan"
 	"gascity/internal/guard"
-	"gascity/internal/guard/policy"
 	"gascity/internal/service/budgets"
 )
 
@@ -20,7 +19,7 @@ import (
 type Loaded struct {
 	City     *config.City
 	Desired  plan.Desired
-	Rules    *policy.Rules
+	Rules    *guard.CityRules
 	Spending budgets.Rules
 	Warnings []string
 	Remarks  []*config.Error // the warnings, with their positions
@@ -33,7 +32,21 @@ func (l *Loader) Load(ctx context.Context, root string) (Loaded, error) {
 	if err != nil {
 		return Loaded{}, err
 	}
-	r := Loaded{City: city}
+	return l.resolve(city)
+}
+
+// LoadText is like [Loader.Load] for another text of city.toml.
+func (l *Loader) LoadText(ctx context.Context, root string, text []byte) (Loaded, error) {
+	city, err := config.LoadText(ctx, filepath.Join(root, client.CityFile), text, l.catalog())
+	if err != nil {
+		return Loaded{}, err
+	}
+	return l.resolve(city)
+}
+
+// resolve derives everything from a configuration.
+func (l *Loader) resolve(city *config.City) (r Loaded, err error) {
+	r.City = city
 	if r.Spending, err = budgets.RulesOf(city); err != nil {
 		return Loaded{}, err
 	}
@@ -101,7 +114,7 @@ func (l *Loader) Show(city *config.City) (client.Config, error) {
 // Files returns the files and directories that the configuration includes besides city.toml. A
 // change of one of them changes the configuration.
 func (r *Loaded) Files() []string {
-	paths := append(policy.Files(r.City), r.City.Abs(r.City.Usage.Prices))
+	paths := append(guard.ListRuleFiles(r.City), r.City.Abs(r.City.Usage.Prices))
 	for _, c := range r.City.Credentials {
 		paths = append(paths, r.City.Abs(c.File))
 	}
@@ -123,13 +136,13 @@ func (r *Loaded) Files() []string {
 }
 
 // rules compiles the guard of a configuration.
-func (l *Loader) rules(city *config.City, desired plan.Desired) (*policy.Rules, error) {
-	src := policy.Source{City: city, Home: l.Environ.Get("HOME"), Read: ReadNamed}
+func (l *Loader) rules(city *config.City, desired plan.Desired) (*guard.CityRules, error) {
+	src := guard.CitySource{City: city, Home: l.Environ.Get("HOME"), Read: ReadNamed}
 	for i := range desired.Sessions {
 		s := &desired.Sessions[i]
 		src.Agents = append(src.Agents, guard.Request{
 			Agent: s.Agent, Role: path.Base(cmp.Or(s.Pool, s.Agent)), Dir: s.Config.WorkDir, Home: cmp.Or(s.Config.Env["HOME"], src.Home),
 		})
 	}
-	return policy.Compile(src)
+	return guard.CompileCity(src)
 }

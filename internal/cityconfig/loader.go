@@ -1,15 +1,15 @@
 // Package cityconfig loads the configuration of a city and derives from it the desired sessions,
 // the guard rules, the budgets, the warnings for people, the credentials, and the settings of the
 // runtime providers. It also reports mistakes in a configuration, writes the configuration of a new
-// city, and watches the files for edits.
+// city, watches the files for edits, and finds out which agent CLIs are installed on this machine, in
+// which version and with which permission modes.
 package cityconfig
 
 import (
 	"time"
 
 	"gascity/internal/agentcli"
-	"gascity/internal/agentcli/installed"
-	"gascity/internal/proc/programpath"
+	"gascity/internal/proc"
 	"gascity/provider/all"
 	"gascity/runtime"
 )
@@ -19,8 +19,8 @@ type Loader struct {
 	Environ    Environ // of the process
 	Executable string  // path of this program, which is also the shim
 	Now        func() time.Time
-	Finder     *programpath.Finder  // finds the programs of agents
-	Helps      *installed.HelpTexts // the help texts of agent CLIs
+	Finder     *proc.ProgramFinder // finds the programs of agents
+	Helps      *HelpTexts          // the help texts of agent CLIs
 	// ShortLived means that the city stops with this process: its sockets need not survive a logout
 	// and must leave nothing in the user's state directory.
 	ShortLived bool
@@ -31,12 +31,12 @@ type Loader struct {
 
 // NewLoader returns a loader for a process with the environment. It reads nothing.
 func NewLoader(environ []string, executable string, now func() time.Time) *Loader {
-	l := &Loader{Environ: environ, Executable: executable, Now: now, Helps: &installed.HelpTexts{}, OpenProvider: all.Open}
-	l.Finder = &programpath.Finder{Shell: l.Environ.Get("SHELL"), Env: l.Environ.Base(agentcli.Builtin())}
+	l := &Loader{Environ: environ, Executable: executable, Now: now, Helps: &HelpTexts{}, OpenProvider: all.Open}
+	l.Finder = &proc.ProgramFinder{Shell: l.Environ.Get("SHELL"), Env: l.Environ.Base(agentcli.Builtin())}
 	return l
 }
 
 // Machine returns a description of this machine for the search for agent CLIs.
-func (l *Loader) Machine() installed.Machine {
-	return installed.Machine{Finder: l.Finder, Env: l.Environ.Base(agentcli.Builtin()), PATH: l.Environ.Get("PATH")}
+func (l *Loader) Machine() Machine {
+	return Machine{Finder: l.Finder, Env: l.Environ.Base(agentcli.Builtin()), PATH: l.Environ.Get("PATH")}
 }

@@ -8,7 +8,7 @@ import (
 	"gascity/internal/agentcli"
 	"gascity/internal/config"
 	"gascity/internal/domain/plan"
-	"gascity/internal/proc/programpath"
+	"gascity/internal/proc"
 	"gascity/provider/all"
 )
 
@@ -34,7 +34,7 @@ func (l *Loader) ModeRemarks(ctx context.Context, city *config.City) []*config.E
 		}
 		group.Go(func() {
 			path := cmp.Or(a.Env["PATH"], p.Env["PATH"], l.Environ.Get("PATH"))
-			file, err := programpath.Find(p.Command, city.Root, path)
+			file, err := proc.FindProgram(p.Command, city.Root, path)
 			if err != nil {
 				return
 			}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"gascity/internal/domain/plan"
-	"gascity/internal/proc/programpath"
+	"gascity/internal/proc"
 	"gascity/provider/all"
 )
 
@@ -21,13 +21,13 @@ func (l *Loader) FindProgram(ctx context.Context, s *plan.Session) (path string,
 	if err != nil || driver.Where != all.WhereLocal || len(s.Config.PreStart) > 0 {
 		return "", nil //nolint:nilerr // the provider's own error reports it
 	}
-	name, err := programpath.FirstProgram(s.Config.Command)
+	name, err := proc.FirstProgram(s.Config.Command)
 	if err != nil || name == "" {
 		return "", nil //nolint:nilerr // the shell reports the mistake
 	}
 	found, err := l.ResolveProgram(ctx, s, name, l.Environ.Get("PATH"))
 	if err != nil {
-		return "", missingProgram(s.Agent, name, err)
+		return "", missingProgram(s, name, err)
 	}
 	if found.Login {
 		return found.PATH, nil
@@ -37,19 +37,24 @@ func (l *Loader) FindProgram(ctx context.Context, s *plan.Session) (path string,
 
 // ResolveProgram finds a program in the agent's own PATH if it has one. Otherwise it searches the
 // controller's PATH and then the PATH of the login shell.
-func (l *Loader) ResolveProgram(ctx context.Context, s *plan.Session, name, controllerPath string) (programpath.Found, error) {
+func (l *Loader) ResolveProgram(ctx context.Context, s *plan.Session, name, controllerPath string) (proc.FoundProgram, error) {
 	dir := cmp.Or(s.Config.WorkDir, ".")
 	if own, ok := s.Config.Env["PATH"]; ok {
-		file, err := programpath.Find(name, dir, own)
-		return programpath.Found{File: file, PATH: own}, err
+		file, err := proc.FindProgram(name, dir, own)
+		return proc.FoundProgram{File: file, PATH: own}, err
 	}
 	return l.Finder.Find(ctx, name, dir, controllerPath)
 }
 
-// missingProgram returns the error for an agent whose program was not found.
-func missingProgram(agent, name string, err error) error {
+// missingProgram returns the error for an agent whose program was not found; err says why, as the end of the sentence "the
+// command ...".
+func missingProgram(s *plan.Session, name string, err error) error {
+	agent := s.Agent
 	if strings.Contains(name, "/") {
-		return fmt.Errorf("cannot start %q: command %q %w; correct that and run: gc restart %s", agent, name, err, agent)
+		return fmt.Errorf("cannot start %q: command %q %w; correct the command or the file and run: gc restart %s", agent, name, err, agent)
+	}
+	if _, own := s.Config.Env["PATH"]; own {
+		return fmt.Errorf("cannot start %q: command %q not found in the PATH that its env sets; correct env.PATH or install it there, and run: gc restart %s", agent, name, agent)
 	}
 	return fmt.Errorf("cannot start %q: command %q not found in PATH of the controller; install it and run: gc restart %s", agent, name, agent)
 }

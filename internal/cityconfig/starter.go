@@ -6,7 +6,6 @@ import (
 
 	"gascity/client"
 	"gascity/internal/agentcli"
-	"gascity/internal/agentcli/hooks"
 	"gascity/internal/config"
 )
 
@@ -37,7 +36,7 @@ func Starter(city string, providers []string) ([]byte, error) {
 // starterAgent returns an agent of a new city that runs the agent CLI.
 func starterAgent(profiles *agentcli.Set, name string) config.StarterAgent {
 	p, _ := profiles.Lookup(name)
-	_, hooked := hooks.Lookup(p.Family)
+	_, hooked := agentcli.LookupHooks(p.Family)
 	a := config.StarterAgent{Provider: name, Mode: p.AskingMode, Env: p.AskingEnv, Hooks: hooked && p.SupportsHooks}
 	a.Asks = !p.SkipsPermissions(a.Mode, a.Env)
 	return a

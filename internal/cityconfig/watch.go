@@ -36,11 +36,11 @@ type Watcher struct {
 
 // Run reloads the configuration after edits of city.toml and of the files that it names, once no
 // further edit follows for a while. It returns when ctx ends. If the system cannot watch files, Run
-// logs that and returns; gc reload still works.
+// logs that and returns; gc apply still works.
 func (c Watcher) Run(ctx context.Context) error {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
-		c.Logger.Warn("cannot watch the configuration; after an edit run: gc reload", "error", err)
+		c.Logger.Warn("cannot watch the configuration; after an edit run: gc apply", "error", err)
 		return nil
 	}
 	defer watcher.Close()
@@ -114,7 +114,7 @@ func (w *watch) follow() {
 	for _, tree := range w.trees {
 		wanted[filepath.Dir(tree)] = true
 		if err := addFolders(wanted, tree); err != nil {
-			w.Logger.Warn("cannot watch all of an overlay; after an edit run: gc reload", "folder", tree, "error", err)
+			w.Logger.Warn("cannot watch all of an overlay; after an edit run: gc apply", "folder", tree, "error", err)
 		}
 	}
 	for _, dir := range w.watcher.WatchList() {
@@ -124,7 +124,7 @@ func (w *watch) follow() {
 	}
 	for dir := range wanted {
 		if err := w.watcher.Add(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			w.Logger.Warn("cannot watch a folder; after an edit run: gc reload", "folder", dir, "error", err)
+			w.Logger.Warn("cannot watch a folder; after an edit run: gc apply", "folder", dir, "error", err)
 		}
 	}
 }

@@ -8,22 +8,26 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"gascity/internal/fsutil"
 )
 
 // Repository is the git repository that contains a city. It is read without the git program.
 type Repository struct {
 	Root    string // the top directory of the working tree
-	exclude string // the file info/exclude, which all working trees of the repository share
+	Dir     string // the git directory of this working tree
+	Common  string // the git directory that all working trees of the repository share; often the same as Dir
+	exclude string // the file info/exclude in Common
 }
 
 // FindRepository returns the git repository that contains dir; ok is false if there is none. dir
 // need not exist.
 func FindRepository(dir string) (r Repository, ok bool, err error) {
 	for top := dir; ; top = filepath.Dir(top) {
-		common, err := commonDir(filepath.Join(top, ".git"))
+		own, common, err := gitDirs(filepath.Join(top, ".git"))
 		switch {
 		case err == nil:
-			return Repository{Root: top, exclude: filepath.Join(common, "info", "exclude")}, true, nil
+			return Repository{Root: top, Dir: own, Common: common, exclude: filepath.Join(common, "info", "exclude")}, true, nil
 		case !errors.Is(err, fs.ErrNotExist):
 			return Repository{}, false, fmt.Errorf("cannot read the git repository at %s: %w", top, err)
 		case top == filepath.Dir(top):
@@ -35,33 +39,34 @@ func FindRepository(dir string) (r Repository, ok bool, err error) {
 // maxGitFile is the maximum size in bytes of a git file that is read.
 const maxGitFile = 1 << 20
 
-// commonDir returns the directory of a repository that all its working trees share. path is the
-// .git of a working tree: that directory, or a file that names another one.
-func commonDir(path string) (string, error) {
+// gitDirs returns the git directory of a working tree, and the one that all working trees of the
+// repository share. path is the .git of the working tree: that directory, or a file that names
+// another one.
+func gitDirs(path string) (own, common string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	dir := path
 	if !info.IsDir() {
 		text, err := readSmall(path)
 		if err != nil {
-			return "", err
+			return "", "", err
 		}
 		named, ok := strings.CutPrefix(strings.TrimSpace(text), "gitdir: ")
 		if !ok {
-			return "", fmt.Errorf("%w: %s is not a file of git", fs.ErrNotExist, path)
+			return "", "", fmt.Errorf("%w: %s is not a file of git", fs.ErrNotExist, path)
 		}
 		dir = resolvePath(filepath.Dir(path), named)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "HEAD")); err != nil {
-		return "", err
+		return "", "", err
 	}
 	named, err := readSmall(filepath.Join(dir, "commondir"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return dir, nil
+		return dir, dir, nil
 	}
-	return resolvePath(dir, strings.TrimSpace(named)), err
+	return dir, resolvePath(dir, strings.TrimSpace(named)), err
 }
 
 // resolvePath returns an absolute path as it is, and a relative one below dir.
@@ -72,16 +77,10 @@ func resolvePath(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// readSmall returns the text of a file of at most [maxGitFile] bytes.
+// readSmall returns the text of a regular file of at most [maxGitFile] bytes. It never waits for a
+// writer of a pipe.
 func readSmall(path string) (string, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", err
-	}
-	if info.Size() > maxGitFile {
-		return "", fmt.Errorf("%s has more than %d bytes", path, maxGitFile)
-	}
-	text, err := os.ReadFile(path)
+	text, err := fsutil.ReadRegular(path, maxGitFile)
 	return string(text), err
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/fsutil"
 )
 
 // Lock makes this process the city's only controller until release is called or the process exits
@@ -34,7 +35,7 @@ func Lock(ctx context.Context, root string, pid int) (release func() error, err 
 // creates no directory: the error matches fs.ErrNotExist if the city has no state, or if another
 // process has just removed it.
 func LockForRemoval(ctx context.Context, root string, pid int) (release func() error, err error) {
-	return lockWithin(ctx, root, pid, removalLockTimeout, ", or another process is removing it: wait for that process or stop it; agents keep running without it")
+	return lockWithin(ctx, root, pid, removalLockTimeout, ", or another process is stopping or removing it: wait for that process or stop it; agents keep running without it")
 }
 
 // lockWithin locks the city's lock file and writes pid into it. remedy ends the error if another
@@ -78,24 +79,17 @@ const (
 	lockTimeout = time.Second
 	// removalLockTimeout is how long a process that removes the city waits for another one.
 	removalLockTimeout = 20 * time.Second
-	lockPause          = 20 * time.Millisecond
 )
 
 // flockWithin locks the file. It waits up to limit for another process to release it.
 func flockWithin(parent context.Context, limit time.Duration, file *os.File) error {
 	ctx, cancel := context.WithTimeout(parent, limit)
 	defer cancel()
-	for {
-		err := flock(file, syscall.LOCK_EX|syscall.LOCK_NB)
-		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(lockPause):
-		}
+	err := fsutil.Lock(ctx, file)
+	if ctx.Err() != nil && err != nil {
+		return syscall.EWOULDBLOCK
 	}
+	return err
 }
 
 // lockHolderText returns the process ID in a lock file as text for a message; empty if there is
@@ -115,21 +109,11 @@ func Locked(root string) (held bool, who string, err error) {
 		return false, "", err
 	}
 	defer file.Close()
-	err = flock(file, syscall.LOCK_SH|syscall.LOCK_NB)
+	err = fsutil.Flock(file, syscall.LOCK_SH|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return true, lockHolderText(file), nil
 	}
 	return false, lockHolderText(file), err
-}
-
-// flock locks the file as syscall.Flock does, and retries after a signal.
-func flock(file *os.File, how int) error {
-	for {
-		err := syscall.Flock(int(file.Fd()), how)
-		if !errors.Is(err, syscall.EINTR) {
-			return err
-		}
-	}
 }
 
 // sharedLockFile, in StateFolder, is locked by every process that uses an outpost.
@@ -149,7 +133,7 @@ func LockShared(root string) (leave func() error, err error) {
 			continue // removed between the two lines
 		}
 		if err == nil {
-			err = flock(file, syscall.LOCK_SH)
+			err = fsutil.Flock(file, syscall.LOCK_SH)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("cannot lock the outpost: %w", err)
@@ -159,7 +143,7 @@ func LockShared(root string) (leave func() error, err error) {
 			continue
 		}
 		return func() error {
-			if isSameFile(path, file) && flock(file, syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+			if isSameFile(path, file) && fsutil.Flock(file, syscall.LOCK_EX|syscall.LOCK_NB) == nil {
 				RemoveEmptyRuntimeDir(root)
 			}
 			return file.Close()

@@ -11,15 +11,14 @@ import (
 // given instance tokens. It excludes the ancestors of this process, because an agent may have
 // called it.
 func Orphans(root string, tokens map[string]bool) []int {
-	matches, err := proc.FindByEnv(markKey, root)
+	matches, err := new(proc.EnvScanner).FindByEnv(markKey, root)
 	if err != nil && len(matches) == 0 {
 		return nil
 	}
 	mine := ancestors()
 	var out []int
 	for _, m := range matches {
-		token, ok, err := proc.EnvValue(m.PID, "GC_INSTANCE_TOKEN")
-		if err == nil && ok && !tokens[token] && !mine[m.PID] {
+		if token := m.Get("GC_INSTANCE_TOKEN"); token != "" && !tokens[token] && !mine[m.PID] {
 			out = append(out, m.PID)
 		}
 	}

@@ -32,6 +32,8 @@ type Options struct {
 	// SkipUnreachable continues if providers cannot be reached: they are reported and block
 	// nothing.
 	SkipUnreachable bool
+	// KeepFiles stops what runs and removes nothing.
+	KeepFiles bool
 }
 
 // Remover is a provider on another host that has a directory of the city.
@@ -44,7 +46,7 @@ type Remover interface {
 const maxParallelStops = 16
 
 // Uninstall stops everything that runs for the city, removes the files that gc created, and checks
-// that nothing is left. It removes nothing while something cannot be stopped. It holds the city's
+// that nothing is left. It removes nothing while something cannot be stopped, or with KeepFiles. It holds the city's
 // lock, so no controller can start; it waits for another process that uninstalls the city.
 //
 // An error means that nothing was done. It matches client.ErrRefused if another process holds the
@@ -55,7 +57,7 @@ func (s Site) Uninstall(ctx context.Context, opts Options) (client.Uninstalled, 
 		release, err = func() error { return nil }, nil // there is no state to lock
 	}
 	if err != nil {
-		return client.Uninstalled{}, fmt.Errorf("cannot uninstall %s: %w", s.Root, err)
+		return client.Uninstalled{}, fmt.Errorf("cannot stop the processes of %s: %w", s.Root, err)
 	}
 	defer release() //nolint:errcheck // the file is removed, or nothing was written
 	w := &uninstallation{site: s, opts: opts}
@@ -63,20 +65,24 @@ func (s Site) Uninstall(ctx context.Context, opts Options) (client.Uninstalled, 
 	if w.result.Remains, err = s.Survey(); err != nil {
 		return w.result, err
 	}
-	if w.result.Left = append(w.result.Left, w.result.Remains.Foreign...); len(w.result.Left) > 0 {
+	if !opts.KeepFiles {
+		w.result.Left = append(w.result.Left, w.result.Remains.Foreign...)
+	}
+	if len(w.result.Left) > 0 {
 		return w.result, nil
 	}
 	w.openAll()
 	w.stopAll()
 	w.end(ctx, s.others)
-	if len(w.result.Left) == w.unreachable {
+	if len(w.result.Left) == w.unreachable && !opts.KeepFiles {
 		w.removeSharedResources(ctx)
 	}
 	w.closeAll()
 	if len(w.result.Left) == w.unreachable {
 		w.end(ctx, s.findProcesses) // includes servers and connections of providers
 	}
-	if len(w.result.Left) > w.unreachable {
+	if len(w.result.Left) > w.unreachable || opts.KeepFiles {
+		w.result.Clean = len(w.result.Left) == 0
 		return w.result, nil
 	}
 	w.remove()

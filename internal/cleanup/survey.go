@@ -27,10 +27,10 @@ const markKey = "GC_CITY_PATH"
 var generatedNames = []string{
 	citydir.StoreFile, citydir.StoreFile + "-wal", citydir.StoreFile + "-shm", citydir.StoreFile + "-journal",
 	citydir.StoreFile + ".bak-v*", citydir.StoreFile + ".damaged-*", citydir.LockFile, citydir.LogFolder, citydir.HooksFolder, citydir.ProviderFolder,
-	citydir.ChoiceFile + "*", "worker.token", "worker.port*", "outpost", "visit.lock",
+	citydir.ChoiceFile + "*", "worker.token", "worker.port*", "web.json", "web-link.html", ".tmp-*", "outpost", "visit.lock",
 }
 
-var generatedRuntimeNames = []string{"control.sock*", "worker.sock*", "worker-*.port", ".worker-*.port*"}
+var generatedRuntimeNames = []string{"control.sock*", "worker.sock*", "worker-*.port", ".worker-*.port*", ".tmp-*"}
 
 // Site is the set of places where one city may have left something.
 type Site struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,15 +22,15 @@ func attachCommand(a *app) *cobra.Command {
 		Short: "Attach this terminal to an agent",
 		Long: `Shows the agent's terminal here until you detach or the agent exits. The agent keeps running when you
 detach, and a restart of the controller does not disconnect you. An agent that is asleep is woken first.
-Detach with Ctrl-\ or Ctrl-b d; press Ctrl-b twice to send Ctrl-b. Inside tmux use Ctrl-\, because tmux
-uses Ctrl-b itself. To set other keys use --detach-keys, or the variable GC_DETACH_KEYS with keys
-separated by commas.
+Detach with Ctrl-\ or Ctrl-b d; press Ctrl-b twice to send Ctrl-b. The terminal shows the keys at the
+beginning. Inside your own tmux, gc uses only keys that this tmux does not use. To set other keys use
+--detach-keys, or the variable GC_DETACH_KEYS with keys separated by commas.
 Several terminals may be attached at once; the agent's screen has the size of the one used last.
 If the agent is stopped or has failed, or this is not a terminal, the exit status is 4.`,
 		Example: "  gc attach worker\n  GC_DETACH_KEYS='C-q' gc attach worker",
 		Args:    cmdenv.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error { return a.attach(cmd.Context(), c, args[0], opts) })
+			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error { return a.attach(cmd.Context(), c, args[0], opts, a.connect) })
 		},
 		ValidArgsFunction: a.CompleteAgent,
 	}
@@ -38,8 +39,8 @@ If the agent is stopped or has failed, or this is not a terminal, the exit statu
 	return cmd
 }
 
-// attach connects this terminal to the agent's session.
-func (a *app) attach(ctx context.Context, c *client.Client, name string, opts runtime.AttachOptions) error {
+// attach connects this terminal to the agent's session by connect.
+func (a *app) attach(ctx context.Context, c *client.Client, name string, opts runtime.AttachOptions, connect func(context.Context, runtime.Provider, string, runtime.AttachOptions) error) error {
 	s, err := c.Session(ctx, name)
 	if err != nil {
 		return err
@@ -58,7 +59,7 @@ func (a *app) attach(ctx context.Context, c *client.Client, name string, opts ru
 	if err != nil {
 		return err
 	}
-	err = a.connect(ctx, provider, s.Session, opts)
+	err = connect(ctx, provider, s.Session, opts)
 	switch {
 	case errors.Is(err, runtime.ErrAttachUnsupported):
 		return fmt.Errorf("%w; read its output with: gc logs --follow %s", err, name)
@@ -68,27 +69,34 @@ func (a *app) attach(ctx context.Context, c *client.Client, name string, opts ru
 	return err
 }
 
-// connect attaches to a session. The detach keys are those of --detach-keys, else those of
-// GC_DETACH_KEYS if the provider supports other keys, else the provider's own.
+// connect attaches to a session. The detach keys are those of --detach-keys, else those of GC_DETACH_KEYS, else the default keys that
+// the tmux around this terminal does not use. A provider whose keys cannot be changed has its own, unless --detach-keys is given.
 func (a *app) connect(ctx context.Context, p runtime.Provider, session string, opts runtime.AttachOptions) error {
+	outer := a.outerTmux(ctx)
+	byFlag := len(opts.DetachKeys) > 0
 	preferred := detachKeys(a.Getenv("GC_DETACH_KEYS"))
-	if len(opts.DetachKeys) == 0 && len(preferred) > 0 {
-		custom := opts
-		custom.DetachKeys = preferred
-		a.Messagef("detach with %s", strings.Join(preferred, " or "))
-		if err := runtime.AttachTerminal(ctx, p, session, custom); !errors.Is(err, errors.ErrUnsupported) || errors.Is(err, runtime.ErrAttachUnsupported) {
-			return err
-		}
+	if !byFlag {
+		opts.DetachKeys = preferred
+	}
+	if at := slices.IndexFunc(opts.DetachKeys, outer.takes); at >= 0 {
+		a.Messagef("gc: %s does not detach here: the tmux around this terminal uses it itself", runtime.KeyNames(opts.DetachKeys[at:at+1]))
+	}
+	if len(opts.DetachKeys) == 0 {
+		opts.DetachKeys = outer.usable()
+	}
+	a.Messagef("detach with %s", runtime.KeyNames(opts.DetachKeys))
+	if slices.Equal(opts.DetachKeys, defaultDetachKeys) {
+		opts.DetachKeys = nil
+	}
+	err := runtime.AttachTerminal(ctx, p, session, opts)
+	if byFlag || len(opts.DetachKeys) == 0 || !errors.Is(err, errors.ErrUnsupported) || errors.Is(err, runtime.ErrAttachUnsupported) {
+		return err
+	}
+	if len(preferred) > 0 {
 		a.Messagef("this runtime provider has its own detach keys; GC_DETACH_KEYS is ignored")
 	}
-	switch {
-	case len(opts.DetachKeys) > 0:
-		a.Messagef("detach with %s", strings.Join(opts.DetachKeys, " or "))
-	case a.Getenv("TMUX") != "":
-		a.Messagef(`detach with Ctrl-\ (this terminal is inside tmux, which uses Ctrl-b itself)`)
-	default:
-		a.Messagef(`detach with Ctrl-\ or Ctrl-b d`)
-	}
+	a.Messagef("detach with %s", outer.throughOuter())
+	opts.DetachKeys = nil
 	return runtime.AttachTerminal(ctx, p, session, opts)
 }
 

@@ -36,11 +36,7 @@ An existing file is never replaced: the exit status is 4.`,
 		Example: "  gc bundle\n  gc bundle - | tar tz",
 		Args:    cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			daemon, err := a.daemon()
-			if err != nil {
-				return err
-			}
-			root, err := a.Root()
+			daemon, root, err := a.daemonAndRoot()
 			if err != nil {
 				return err
 			}

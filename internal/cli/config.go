@@ -54,7 +54,7 @@ if there is a mistake; a warning does not count.`,
 }
 
 // mistakes returns the number of faults that are not warnings.
-func mistakes(faults []ConfigFault) int {
+func mistakes(faults []client.ConfigFault) int {
 	count := 0
 	for _, f := range faults {
 		if !f.Warning {
@@ -81,7 +81,7 @@ const faultIndent = 4
 const maxFaults = 50
 
 // printFaults prints mistakes as FILE:LINE:COLUMN: MESSAGE, which editors recognize, and their number.
-func (a *app) printFaults(faults []ConfigFault) {
+func (a *app) printFaults(faults []client.ConfigFault) {
 	for i, f := range faults {
 		if i == maxFaults {
 			a.Messagef("... and %d more; gc config check --json lists all", len(faults)-i)

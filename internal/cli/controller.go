@@ -113,31 +113,21 @@ status is 6.`,
 	})
 }
 
-// hostCommand returns the hidden command "acp-host", which the provider acp starts: the process
-// between a session's shim and an agent that speaks the Agent Client Protocol.
-func hostCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:                "acp-host",
-		Hidden:             true,
-		DisableFlagParsing: true,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			daemon, err := a.daemon()
-			if err != nil {
-				return err
-			}
-			if status := daemon.HostACP(cmd.Context(), args); status != cmdenv.Done {
-				return cmdenv.SilentExit(status)
-			}
-			return nil
-		},
-	}
+// shimCommand returns the hidden command "shim": the process that owns one session.
+func shimCommand(a *app) *cobra.Command {
+	return hiddenCommand(a, "shim", func(ctx context.Context, d Daemon, args []string) int { return d.Shim(ctx, args) })
 }
 
-// shimCommand returns the hidden command "shim", which drivers start: the process that owns one
-// session.
-func shimCommand(a *app) *cobra.Command {
+// bridgeCommand returns the hidden command "acp-host", which the provider acp starts: the process
+// between a session's shim and an agent that speaks the Agent Client Protocol.
+func bridgeCommand(a *app) *cobra.Command {
+	return hiddenCommand(a, "acp-host", func(ctx context.Context, d Daemon, args []string) int { return d.HostACP(ctx, args) })
+}
+
+// hiddenCommand returns a command that drivers start, without flags of its own: run gets all arguments.
+func hiddenCommand(a *app, use string, run func(ctx context.Context, d Daemon, args []string) int) *cobra.Command {
 	return &cobra.Command{
-		Use:                "shim",
+		Use:                use,
 		Hidden:             true,
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -145,7 +135,7 @@ func shimCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if status := daemon.Shim(cmd.Context(), args); status != cmdenv.Done {
+			if status := run(cmd.Context(), daemon, args); status != cmdenv.Done {
 				return cmdenv.SilentExit(status)
 			}
 			return nil

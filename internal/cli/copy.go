@@ -16,7 +16,7 @@ import (
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
 	"gascity/internal/cli/render"
-	"gascity/internal/fsutil/archive"
+	"gascity/internal/fsutil"
 	"gascity/internal/textfmt"
 	"gascity/runtime"
 )
@@ -30,7 +30,7 @@ type copyIn struct {
 
 // copyOut is the output of gc copy --json for a copy from an agent.
 type copyOut struct {
-	archive.Report
+	fsutil.UnpackReport
 
 	Agent  string `json:"agent"`
 	Source string `json:"source"`
@@ -102,7 +102,7 @@ func (a *app) copyOut(ctx context.Context, c *client.Client, what copyOut, desti
 	if what.Source == "" {
 		what.Source = "."
 	}
-	what.Report, err = a.receive(what.Agent+":"+what.Source, a.Path(destination), func(w io.Writer) error {
+	what.UnpackReport, err = a.receive(what.Agent+":"+what.Source, a.Path(destination), func(w io.Writer) error {
 		return runtime.CopyFrom(ctx, provider, s.Session, what.Source, w)
 	})
 	switch {
@@ -127,7 +127,7 @@ func (a *app) copyOut(ctx context.Context, c *client.Client, what copyOut, desti
 
 // receive unpacks the archive that send writes into destination. On a terminal it prints the
 // number of received bytes every second.
-func (a *app) receive(name, destination string, send func(io.Writer) error) (archive.Report, error) {
+func (a *app) receive(name, destination string, send func(io.Writer) error) (fsutil.UnpackReport, error) {
 	out, in := io.Pipe()
 	sent := make(chan struct{})
 	var failed error // the error of send; read only after sent is closed
@@ -145,7 +145,7 @@ func (a *app) receive(name, destination string, send func(io.Writer) error) (arc
 			a.printProgress(name, counted, ended)
 		}
 	}()
-	report, err := archive.Unpack(counted, destination)
+	report, err := fsutil.UnpackArchive(counted, destination)
 	out.CloseWithError(errors.Join(err, os.ErrClosed)) // makes send return if it has not yet
 	<-sent
 	close(ended)

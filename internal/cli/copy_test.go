@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"gascity/internal/cli/cmdenv"
-	"gascity/internal/fsutil/archive"
+	"gascity/internal/fsutil"
 )
 
 // TestCopyOutNamesTheCause checks that a copy out of a session that the sender refuses reports
@@ -17,7 +17,7 @@ func TestCopyOutNamesTheCause(t *testing.T) {
 	a := &app{Renderer: viewAt(cmdenv.Env{Stderr: &bytes.Buffer{}, IsTerminal: func(any) bool { return false }})}
 	work, destination := t.TempDir(), t.TempDir()
 	_, err := a.receive("worker:../secret", destination, func(w io.Writer) error {
-		return archive.PackFrom(w, work, "../secret")
+		return fsutil.PackArchiveFrom(w, work, "../secret")
 	})
 	const want = "../secret is outside of the working directory; name a file in it, relative to it"
 	if err == nil || err.Error() != want {

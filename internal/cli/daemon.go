@@ -24,17 +24,59 @@ type Daemon interface {
 	Guards
 	Hooks
 	Remains
+	Links
+	StartPages
 	// Doctor checks the city and the machine and reports each finding at once. No
 	// controller is needed. A problem that it finds is a finding; an error means that
 	// the checks could not be made. With an empty root it checks the machine alone.
-	Doctor(ctx context.Context, root string, report func(Finding)) error
+	Doctor(ctx context.Context, root string, report func(client.Finding)) error
 	// AskCLIs sends a prompt to each agent CLI, in a temporary city, and reports each
 	// result as Doctor does. It asks the agent CLIs of the city, or with an empty root
 	// every installed one.
-	AskCLIs(ctx context.Context, root string, report func(Finding)) error
+	AskCLIs(ctx context.Context, root string, report func(client.Finding)) error
 	// Bundle writes one archive with diagnostics of the city, without credentials. No
 	// controller is needed. The result lists the entries that could not be read.
 	Bundle(ctx context.Context, root string, to io.Writer) (Bundled, error)
+}
+
+// Links are the functions that open a link of the web console.
+type Links interface {
+	// SaveWebLink writes a page that redirects to the link into the city's state directory. Only the
+	// user can read it. It returns its path.
+	SaveWebLink(root, link string) (path string, err error)
+	// OpenFile opens a file with the program of the desktop for its type.
+	OpenFile(ctx context.Context, path string) error
+}
+
+// StartPages serves the page on which a person makes a first city.
+type StartPages interface {
+	// ServeStartPage serves the page until the city runs. It returns an error that matches
+	// client.ErrTimeout if the link is not opened or no city is made in time.
+	ServeStartPage(ctx context.Context, page StartPage) error
+}
+
+// StartPage are the parameters of the page.
+type StartPage struct {
+	Folder string // proposed for the city
+	Listen string // address and port; empty: any free port of 127.0.0.1
+	// Ready is called with the link that signs a browser in, and a file that opens it.
+	Ready func(link, file string) error
+	// Create makes a city and starts it. It may be called again after an error.
+	Create func(ctx context.Context, req StartRequest) (StartedCity, error)
+}
+
+// StartRequest describes a city to make.
+type StartRequest struct {
+	Folder   string // absolute; it may be missing
+	Provider string // an agent CLI; empty: a shell
+	Prompt   string // the first prompt; empty: none
+}
+
+// StartedCity is a city that runs.
+type StartedCity struct {
+	Root  string
+	Agent string
+	Link  string // signs the browser in to the web console of the city
 }
 
 // Remains finds and removes what gc has created for a city.
@@ -162,7 +204,7 @@ type Configs interface {
 	// ShowConfig returns the resolved configuration. A mistake in it is an error.
 	ShowConfig(ctx context.Context, root string) (client.Config, error)
 	// CheckConfig returns every mistake and warning in the configuration.
-	CheckConfig(ctx context.Context, root string) ([]ConfigFault, error)
+	CheckConfig(ctx context.Context, root string) ([]client.ConfigFault, error)
 	// ConfigSchema returns the JSON Schema of city.toml.
 	ConfigSchema() ([]byte, error)
 	// Prime returns the sections of an agent's startup context in a mode. For an unknown
@@ -199,25 +241,6 @@ type Guarding struct {
 	Agent func(name string) (guard.Request, error)
 }
 
-// ConfigFault is one mistake or warning in a configuration.
-type ConfigFault struct {
-	File    string `json:"file"`
-	Line    int    `json:"line,omitempty"`   // from 1; zero if it concerns the whole file
-	Column  int    `json:"column,omitempty"` // in characters, from 1
-	Message string `json:"message"`
-	Excerpt string `json:"excerpt,omitempty"` // the line and a caret below it
-	Hint    string `json:"hint,omitempty"`    // "did you mean ...?"
-	Alone   bool   `json:"alone,omitempty"`   // only one agent is affected; the others can run
-	Warning bool   `json:"warning,omitempty"` // not a mistake: a key has no effect, or not the expected one
-}
-
-// The levels of a [Finding].
-const (
-	LevelOK      = "ok"
-	LevelWarning = "warning" // works, but can be improved
-	LevelProblem = "problem" // does not work until it is fixed
-)
-
 // Bundled lists the contents of a support bundle: its entries, and those that are missing
 // or incomplete.
 type Bundled struct {
@@ -229,14 +252,6 @@ type Bundled struct {
 type Missing struct {
 	Name  string `json:"name"`
 	Error string `json:"error"`
-}
-
-// Finding is the result of one check of gc doctor.
-type Finding struct {
-	Check   string `json:"check"` // a stable name: "config", "socket", "agent.worker.command"
-	Level   string `json:"level"`
-	Message string `json:"message"`
-	Remedy  string `json:"remedy,omitempty"` // how to fix it, preferably a command
 }
 
 // The results of a conformance case.

@@ -18,7 +18,5 @@
 //
 // A command uses the client, the runtime contract and the fields of [Env]. The
 // commands that need the machine itself (run a controller, attach a terminal, check a
-// driver) call [Daemon]; the main package passes the implementation. Those commands,
-// and the commands for the whole city, are in this package. Commands on agents are in
-// agentcmd; commands for prompts, questions and waits are in promptcmd.
+// driver) call [Daemon]; the main package passes the implementation.
 package cli

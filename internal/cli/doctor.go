@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gascity/client"
 	"gascity/internal/cli/cmdenv"
 	"gascity/internal/textfmt"
 )
@@ -59,25 +60,25 @@ const findingIndent = 9
 type findingReport struct {
 	*app
 	all                        bool // also print passed checks
-	findings                   []Finding
+	findings                   []client.Finding
 	passed, warnings, problems int // how many findings of each level
 }
 
 // report adds a finding and prints it, unless --json is set or it is a passed check that is not shown.
-func (v *findingReport) report(f Finding) {
+func (v *findingReport) report(f client.Finding) {
 	v.findings = append(v.findings, f)
 	mark, paint := "ok     ", textfmt.Green
 	switch f.Level {
-	case LevelOK:
+	case client.LevelOK:
 		v.passed++
-	case LevelWarning:
+	case client.LevelWarning:
 		v.warnings++
 		mark, paint = "warning", textfmt.Yellow
 	default:
 		v.problems++
 		mark, paint = "problem", textfmt.Red
 	}
-	if v.JSON || f.Level == LevelOK && !v.all {
+	if v.JSON || f.Level == client.LevelOK && !v.all {
 		return
 	}
 	v.Linef("%s  %s: %s", v.Paint(paint, mark), v.Paint(textfmt.Bold, f.Check), strings.TrimSpace(textfmt.Indent(f.Message, findingIndent)))
@@ -100,7 +101,7 @@ func (v *findingReport) passedText() string {
 	}
 	var names []string
 	for _, f := range v.findings {
-		if f.Level == LevelOK {
+		if f.Level == client.LevelOK {
 			names = append(names, f.Check)
 		}
 	}
@@ -111,7 +112,7 @@ func (v *findingReport) passedText() string {
 // was a problem.
 func (v *findingReport) finish() error {
 	if v.JSON {
-		if err := v.PrintJSON(cmdenv.Rows("findings", v.findings)); err != nil {
+		if err := v.PrintJSON(client.Findings{Findings: append([]client.Finding{}, v.findings...)}); err != nil {
 			return err
 		}
 	} else {

@@ -60,16 +60,6 @@ func (a *app) request(g Guarding, s subject) (guard.Request, error) {
 	return req, nil
 }
 
-// checked is the output of gc guard check --json.
-type checked struct {
-	guard.Verdict
-
-	Guarded bool                `json:"guarded"` // city.toml has a [guard]
-	Role    string              `json:"role,omitempty"`
-	Agent   string              `json:"agent,omitempty"`
-	Parts   []guard.PartVerdict `json:"parts"`
-}
-
 func guardCheckCommand(a *app) *cobra.Command {
 	var who subject
 	var tool, input string
@@ -98,11 +88,11 @@ Exit status: 0 allow, 4 deny, 7 ask (a person would decide).`,
 			if req.Tool, req.Input, err = a.toolCall(cmd, tool, input, args); err != nil {
 				return err
 			}
-			out := checked{Guarded: g.On, Role: req.Role, Agent: req.Agent}
-			if out.Verdict, out.Parts = g.Policy.Explain(req); !g.On {
-				out.Verdict, out.Parts = guard.Verdict{Action: guard.Allow, Reason: "city.toml has no [guard]: everything is allowed"}, nil
+			policy := g.Policy
+			if !g.On {
+				policy = nil
 			}
-			return a.showChecked(out)
+			return a.showCheck(guard.CheckCall(policy, req))
 		},
 	}
 	who.on(cmd)
@@ -136,19 +126,17 @@ func (a *app) toolCall(cmd *cobra.Command, tool, input string, args []string) (s
 		}
 		script = string(data)
 	}
-	raw, err := json.Marshal(map[string]string{"command": script})
-	return guard.ShellTool, raw, err
+	return guard.ShellTool, guard.ShellInput(script), nil
 }
 
-// showChecked prints a decision with its parts. The error sets the exit status of the decision.
-func (a *app) showChecked(out checked) error {
+// showCheck prints a decision with its parts. The error sets the exit status of the decision.
+func (a *app) showCheck(out client.GuardCheck) error {
 	if a.JSON {
-		out.Parts = append([]guard.PartVerdict{}, out.Parts...)
 		if err := a.PrintJSON(out); err != nil {
 			return err
 		}
 	} else {
-		fmt.Fprintf(a.Stdout, "%s%s\n", a.action(out.Action), ruleText(out.Verdict))
+		fmt.Fprintf(a.Stdout, "%s%s\n", a.action(guard.Action(out.Action)), ruleText(out.Rule, out.Reason))
 		t := &textfmt.Table{Heads: []string{"", "PART", "RULE"}}
 		for _, p := range out.Parts {
 			t.Add(actionCell(p), textfmt.Cell{Text: textfmt.OneLine(strings.Join(slices.Concat(p.Via, []string{p.Part}), ": "))}, textfmt.Painted(p.Rule, textfmt.Faint))
@@ -157,19 +145,18 @@ func (a *app) showChecked(out checked) error {
 			a.Print(t)
 		}
 	}
-	return exitOf(out.Action)
+	return exitOf(guard.Action(out.Action))
 }
 
 // ruleText returns the rule and the reason of a verdict.
-func ruleText(v guard.Verdict) string {
-	rule := v.Rule
+func ruleText(rule, reason string) string {
 	if rule == "" {
 		rule = "default"
 	}
-	if v.Reason == "" {
+	if reason == "" {
 		return "  " + rule
 	}
-	return "  " + rule + ": " + textfmt.OneLine(v.Reason)
+	return "  " + rule + ": " + textfmt.OneLine(reason)
 }
 
 // action returns an action, colored.
@@ -187,11 +174,11 @@ func actionColor(action guard.Action) textfmt.Color {
 }
 
 // actionCell returns the action of a part; "-" for a part that does not count.
-func actionCell(p guard.PartVerdict) textfmt.Cell {
+func actionCell(p client.GuardPart) textfmt.Cell {
 	if p.Incidental || p.Action == "" {
 		return textfmt.Painted("-", textfmt.Faint)
 	}
-	return textfmt.Painted(string(p.Action), actionColor(p.Action))
+	return textfmt.Painted(p.Action, actionColor(guard.Action(p.Action)))
 }
 
 // exitOf returns nil for allow, else the [cmdenv.SilentExit] of a decision.
@@ -299,7 +286,7 @@ func (a *app) showResults(results []guard.Result, all bool) error {
 		}
 		fmt.Fprintf(a.Stdout, "%s  %s\n", a.Paint(paint, mark), textfmt.OneLine(what))
 		if !r.Passed {
-			fmt.Fprintf(a.Stdout, "      want %s, got %s%s\n", want, r.Verdict.Action, ruleText(r.Verdict))
+			fmt.Fprintf(a.Stdout, "      want %s, got %s%s\n", want, r.Verdict.Action, ruleText(r.Verdict.Rule, r.Verdict.Reason))
 		}
 	}
 	if a.JSON {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
-	"gascity/internal/agentcli/hooks"
+	"gascity/internal/agentcli"
 	"gascity/internal/cli/cmdenv"
 	"gascity/internal/textfmt"
 )
@@ -38,8 +38,8 @@ With a name it lists the hooks of that agent CLI only.`,
 		Example: "  gc hook list",
 		Args:    cmdenv.Between(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 && !slices.Contains(hooks.Names(), args[0]) {
-				return fmt.Errorf("%w: no agent CLI with hooks is called %q%s", client.ErrNotFound, args[0], cmdenv.DidYouMean(args[0], hooks.Names()))
+			if len(args) > 0 && !slices.Contains(agentcli.HookNames(), args[0]) {
+				return fmt.Errorf("%w: no agent CLI with hooks is called %q%s", client.ErrNotFound, args[0], cmdenv.DidYouMean(args[0], agentcli.HookNames()))
 			}
 			rows := hookRows(cmdenv.First(args))
 			if a.JSON {
@@ -52,18 +52,18 @@ With a name it lists the hooks of that agent CLI only.`,
 			a.Print(t)
 			return nil
 		},
-		ValidArgs: hooks.Names(),
+		ValidArgs: agentcli.HookNames(),
 	})
 }
 
 // hookRows returns the hooks of one agent CLI; of all if only is empty.
 func hookRows(only string) []hookRow {
 	var rows []hookRow
-	for _, name := range hooks.Names() {
+	for _, name := range agentcli.HookNames() {
 		if only != "" && only != name {
 			continue
 		}
-		cli, _ := hooks.Lookup(name)
+		cli, _ := agentcli.LookupHooks(name)
 		if cli.Script != "" {
 			rows = append(rows, hookRow{AgentCLI: name, Hook: cli.File})
 		}
@@ -79,9 +79,9 @@ type hookTarget struct{ name, dir string }
 
 // on adds the flags to a command.
 func (p *hookTarget) on(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.name, "for", "", "the `name` of an agent CLI, instead of an agent: "+strings.Join(hooks.Names(), ", "))
+	cmd.Flags().StringVar(&p.name, "for", "", "the `name` of an agent CLI, instead of an agent: "+strings.Join(agentcli.HookNames(), ", "))
 	cmd.Flags().StringVar(&p.dir, "dir", "", "the `directory` of the hooks, used for nothing else (required)")
-	cmd.ValidArgs = hooks.Names()
+	cmd.ValidArgs = agentcli.HookNames()
 }
 
 // resolve sets the name of the agent CLI from the command's argument, an agent or an agent CLI, and
@@ -99,20 +99,20 @@ func (p *hookTarget) resolve(a *app, cmd *cobra.Command, args []string) (Daemon,
 			return nil, err
 		}
 	case p.name == "":
-		return nil, cmdenv.Usage(cmd, "missing AGENT; or name an agent CLI with --for: %s", strings.Join(hooks.Names(), ", "))
+		return nil, cmdenv.Usage(cmd, "missing AGENT; or name an agent CLI with --for: %s", strings.Join(agentcli.HookNames(), ", "))
 	}
 	if p.dir == "" {
 		return nil, cmdenv.Usage(cmd, "missing --dir DIRECTORY, the directory of the hooks")
 	}
-	if _, ok := hooks.Lookup(p.name); !ok {
-		return nil, fmt.Errorf("%w: there are no hooks for %q; gc has hooks for %s", client.ErrNotFound, p.name, strings.Join(hooks.Names(), ", "))
+	if _, ok := agentcli.LookupHooks(p.name); !ok {
+		return nil, fmt.Errorf("%w: there are no hooks for %q; gc has hooks for %s", client.ErrNotFound, p.name, strings.Join(agentcli.HookNames(), ", "))
 	}
 	return daemon, nil
 }
 
 // profileOf returns name if it is an agent CLI with hooks, else the agent CLI of the agent with that name.
 func (a *app) profileOf(cmd *cobra.Command, daemon Daemon, name string) (string, error) {
-	if _, ok := hooks.Lookup(name); ok {
+	if _, ok := agentcli.LookupHooks(name); ok {
 		return name, nil
 	}
 	root, err := a.Root()
@@ -128,7 +128,7 @@ func (a *app) profileOf(cmd *cobra.Command, daemon Daemon, name string) (string,
 			return strconv.Unquote(v.Value)
 		}
 	}
-	return "", fmt.Errorf("%w: there is no agent %q, and no agent CLI with hooks has that name; gc has hooks for %s", client.ErrNotFound, name, strings.Join(hooks.Names(), ", "))
+	return "", fmt.Errorf("%w: there is no agent %q, and no agent CLI with hooks has that name; gc has hooks for %s", client.ErrNotFound, name, strings.Join(agentcli.HookNames(), ", "))
 }
 
 func hookInstallCommand(a *app) *cobra.Command {
@@ -140,7 +140,7 @@ func hookInstallCommand(a *app) *cobra.Command {
 agent CLI uses them. AGENT is an agent of the city or the name of an agent CLI. Your own settings are
 not changed. Agents that gc starts do not need this command. If gc has no hooks for the agent CLI, the
 exit status is 3.`,
-		Example: "  gc hook install " + hooks.Names()[0] + " --dir ~/.cache/gc-hooks",
+		Example: "  gc hook install " + agentcli.HookNames()[0] + " --dir ~/.cache/gc-hooks",
 		Args:    cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			daemon, err := target.resolve(a, cmd, args)
@@ -168,7 +168,7 @@ func hookUninstallCommand(a *app) *cobra.Command {
 		Short: "Remove installed hooks",
 		Long: `Removes the hooks that gc hook install has written into the directory. Missing hooks are no error. AGENT
 is an agent of the city or the name of an agent CLI.`,
-		Example: "  gc hook uninstall " + hooks.Names()[0] + " --dir ~/.cache/gc-hooks",
+		Example: "  gc hook uninstall " + agentcli.HookNames()[0] + " --dir ~/.cache/gc-hooks",
 		Args:    cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			daemon, err := target.resolve(a, cmd, args)
@@ -196,7 +196,7 @@ the controller whether the tool may run. If it may not, or the controller does n
 status is 2 and the reason is on standard error; agent CLIs take every other status as permission. A
 decision begins with "gc decides:", which the calling script removes. The variables GC_WORKER_SOCKET
 (or GC_WORKER_URL), GC_WORKER_TOKEN and GC_RUN_ID name the controller and the run.`,
-		Example:            "  gc hook run --for " + hooks.Names()[0] + " tool_call < input.json",
+		Example:            "  gc hook run --for " + agentcli.HookNames()[0] + " tool_call < input.json",
 		Args:               cobra.ArbitraryArgs, // the main package parses them
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {

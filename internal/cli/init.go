@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
-	"gascity/internal/agentcli/hooks"
+	"gascity/internal/agentcli"
 	"gascity/internal/cli/cmdenv"
 )
 
@@ -32,7 +33,7 @@ you before it uses a tool that changes something; without it, it has one agent t
 [guard] denies dangerous commands, pushes to protected branches and reading secrets, or asks you. A
 missing directory is created. Inside a git repository the directories .gc and .runtime are added to the
 repository's info/exclude. An existing city.toml is never changed: the exit status is 4.`,
-		Example: "  gc init my-city && cd my-city && gc start\n  gc init my-city --provider " + hooks.Names()[0],
+		Example: "  gc init my-city && cd my-city && gc start\n  gc init my-city --provider " + agentcli.HookNames()[0],
 		Args:    cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := a.Dir
@@ -46,13 +47,29 @@ repository's info/exclude. An existing city.toml is never changed: the exit stat
 	return a.AddJSONFlag(cmd)
 }
 
-// init writes the files of a new city into dir.
+// init writes the files of a new city into dir, and prints what to do next.
 func (a *app) init(cmd *cobra.Command, dir string, providers []string) error {
+	if err := a.writeCity(cmd.Context(), dir, providers); err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.PrintJSON(map[string]string{"city": dir, "file": filepath.Join(dir, client.CityFile)})
+	}
+	if dir == a.Dir {
+		a.Messagef("next: review city.toml, then start the city with: gc start")
+	} else {
+		a.Messagef("next: review city.toml, then start the city with: gc start --city %s", dir)
+	}
+	return nil
+}
+
+// writeCity writes the files of a new city into dir.
+func (a *app) writeCity(ctx context.Context, dir string, providers []string) error {
 	daemon, err := a.daemon()
 	if err != nil {
 		return err
 	}
-	text, err := daemon.StarterConfig(cmd.Context(), filepath.Base(dir), providers)
+	text, err := daemon.StarterConfig(ctx, filepath.Base(dir), providers)
 	if err != nil {
 		return err
 	}
@@ -75,14 +92,6 @@ func (a *app) init(cmd *cobra.Command, dir string, providers []string) error {
 		if err := writeNew(filepath.Join(dir, ".gitignore"), []byte(ignored)); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
-	}
-	if a.JSON {
-		return a.PrintJSON(map[string]string{"city": dir, "file": path})
-	}
-	if dir == a.Dir {
-		a.Messagef("next: review city.toml, then start the city with: gc start")
-	} else {
-		a.Messagef("next: review city.toml, then start the city with: gc start --city %s", dir)
 	}
 	return nil
 }

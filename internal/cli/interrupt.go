@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/retry"
 )
 
 // exitTimeout is how long a controller may take to exit after it has finished its work.
@@ -30,20 +31,18 @@ func (a *app) endOf(c client.Controller) func() bool {
 func (a *app) awaitGone(parent context.Context, c *client.Client, was client.Controller, ended func() bool) error {
 	ctx, cancel := context.WithTimeout(parent, exitTimeout)
 	defer cancel()
-	for pause := probePause; ; pause = min(2*pause, probePauseMax) {
+	for delay := retry.New(probePause, probePauseMax); ; {
 		status, err := c.Status(ctx)
 		silent := errors.Is(err, client.ErrNoController) || err == nil && status.Controller.PID != was.PID
 		if silent && ended() {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
-			state := "still answers"
+		if !delay.Wait(ctx) {
+			state := "it still answers"
 			if silent {
-				state = fmt.Sprintf("still runs as process %d", was.PID)
+				state = fmt.Sprintf("its process %d still runs", was.PID)
 			}
-			return fmt.Errorf("%w: the controller has finished but %s; see .gc/log/controller.log", client.ErrTimeout, state)
-		case <-time.After(pause):
+			return fmt.Errorf("%w: gc has asked the controller to stop, but %s; see .gc/log/controller.log", client.ErrTimeout, state)
 		}
 	}
 }

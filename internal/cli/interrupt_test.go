@@ -50,7 +50,7 @@ func TestAControllerThatDoesNotEndIsNamed(t *testing.T) {
 	c := &client.Client{Root: t.TempDir()}
 	defer c.Close()
 	err := a.awaitGone(ctx, c, client.Controller{PID: 4711}, func() bool { return false })
-	if !errors.Is(err, client.ErrTimeout) || !strings.Contains(err.Error(), "still runs as process 4711") {
+	if !errors.Is(err, client.ErrTimeout) || !strings.Contains(err.Error(), "its process 4711 still runs") {
 		t.Errorf("a stop ended with %v", err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/internal/cli/cmdenv"
-	"gascity/internal/domain/agentcontext"
+	"gascity/internal/domain/plan"
 	"gascity/worker"
 )
 
@@ -38,7 +38,7 @@ controller is needed. If there is no such agent, the exit status is 3.`,
 			if name == "" {
 				return cmdenv.Usage(cmd, "missing AGENT: GC_AGENT is not set; use: gc prime AGENT")
 			}
-			mode, err := agentcontext.Mode(modeName)
+			mode, err := plan.ParseContextMode(modeName)
 			if err != nil {
 				return cmdenv.Usage(cmd, "%v", err)
 			}
@@ -53,7 +53,7 @@ controller is needed. If there is no such agent, the exit status is 3.`,
 			if a.JSON {
 				return a.PrintJSON(primed{name, mode, append([]worker.Section{}, sections...)})
 			}
-			fmt.Fprintln(a.Stdout, agentcontext.Text(sections))
+			fmt.Fprintln(a.Stdout, plan.ContextText(sections))
 			return nil
 		},
 		ValidArgsFunction: a.CompleteAgent,

@@ -9,9 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gascity/internal/cli/agentcmd"
 	"gascity/internal/cli/cmdenv"
-	"gascity/internal/cli/promptcmd"
 	"gascity/internal/textfmt"
 )
 
@@ -54,6 +52,12 @@ func newRoot(a *app) *cobra.Command {
 			if len(args) > 0 {
 				return unknownCommand(cmd, args[0])
 			}
+			if a.topByDefault() {
+				if c, err := a.reachable(cmd.Context()); err == nil {
+					defer c.Close()
+					return a.top(cmd.Context(), c)
+				}
+			}
 			if page := a.cityPage(cmd.Context()); page != "" {
 				fmt.Fprintf(a.Stdout, "%s\nCommands: gc help\n", page)
 				return nil
@@ -80,12 +84,11 @@ func newRoot(a *app) *cobra.Command {
 		&cobra.Group{ID: groupInside, Title: "For agents, inside their sessions:"},
 		&cobra.Group{ID: groupAuthors, Title: "For authors of workers and runtime providers:"},
 	)
-	root.AddCommand(promptcmd.Questions(&a.Renderer)...)
-	root.AddCommand(promptcmd.Commands(&a.Renderer)...)
-	root.AddCommand(agentcmd.Commands(&a.Renderer)...)
 	root.AddCommand(
-		initCommand(a), startCommand(a), stopCommand(a), restartCommand(a), statusCommand(a), attachCommand(a), copyCommand(a), acpCommand(a),
-		planCommand(a), applyCommand(a), eventsCommand(a), usageCommand(a), controllerCommand(a), configCommand(a), guardCommand(a),
+		pendingCommand(a), respondCommand(a), sendCommand(a), queueCommand(a), receiptCommand(a), waitCommand(a),
+		explainCommand(a), peekCommand(a), logsCommand(a), diffCommand(a), interruptCommand(a), keysCommand(a), resumeCommand(a), killCommand(a), drainCommand(a), sessionCommand(a),
+		initCommand(a), startCommand(a), stopCommand(a), restartCommand(a), statusCommand(a), topCommand(a), attachCommand(a), copyCommand(a), acpCommand(a),
+		planCommand(a), applyCommand(a), eventsCommand(a), usageCommand(a), webCommand(a), notifyCommand(a), controllerCommand(a), configCommand(a), guardCommand(a),
 		agentCLICommand(a), doctorCommand(a), bundleCommand(a), uninstallCommand(a), versionCommand(a), completionCommand(a),
 		primeCommand(a), hookCommand(a), providerCommand(a), workerCommand(a),
 	)
@@ -95,16 +98,16 @@ func newRoot(a *app) *cobra.Command {
 			cmd.GroupID = groupDaily
 		}
 	}
-	root.AddCommand(shimCommand(a), hostCommand(a), outpostCommand(a), docsCommand(a))
+	root.AddCommand(shimCommand(a), bridgeCommand(a), outpostCommand(a), docsCommand(a))
 	return root
 }
 
 // daily lists the commands for every day, in the order of the help.
-var daily = []string{"init", "start", "status", "pending", "respond", "send", "peek", "attach", "logs", "explain", "stop", "restart"}
+var daily = []string{"init", "start", "status", "top", "pending", "respond", "send", "peek", "attach", "logs", "explain", "stop", "restart"}
 
 // groupOf maps the other commands to their group. A command that is not listed is in groupAgents.
 var groupOf = map[string]string{
-	"plan": groupCity, "apply": groupCity, "events": groupCity, "controller": groupCity, "config": groupCity, "guard": groupCity, "destroy": groupCity,
+	"plan": groupCity, "apply": groupCity, "events": groupCity, "web": groupCity, "notify": groupCity, "controller": groupCity, "config": groupCity, "guard": groupCity, "destroy": groupCity,
 
 	"agent-cli": groupMachine, "doctor": groupMachine, "bundle": groupMachine, "version": groupMachine, "completion": groupMachine,
 

@@ -77,8 +77,8 @@ func TestErrorsBecomeExitStatuses(t *testing.T) {
 // healthy is an assembly with a doctor and nothing else.
 type healthy struct{ Daemon }
 
-func (healthy) Doctor(_ context.Context, _ string, report func(Finding)) error {
-	report(Finding{Check: "x", Level: LevelWarning, Message: "m\x1b[2J"})
+func (healthy) Doctor(_ context.Context, _ string, report func(client.Finding)) error {
+	report(client.Finding{Check: "x", Level: client.LevelWarning, Message: "m\x1b[2J"})
 	return nil
 }
 

@@ -18,8 +18,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
-	"gascity/internal/cli/agentcmd"
 	"gascity/internal/cli/cmdenv"
+	"gascity/internal/retry"
 	"gascity/internal/textfmt"
 )
 
@@ -34,6 +34,8 @@ const (
 
 	// logTail is how many bytes of the controller's log an error quotes at most.
 	logTail = 4 << 10
+	// probeSize is the size of the file that shows whether the disk is full, in bytes.
+	probeSize = 4 << 10
 
 	// quoteIndent is the indentation, in columns, of quoted log lines.
 	quoteIndent = 2
@@ -77,7 +79,7 @@ An argument with a slash, or a directory with a city.toml, is the city's directo
 				if flags.noWait {
 					flags.timeout = 0
 				}
-				return agentcmd.Start(cmd.Context(), &a.Renderer, args, flags.timeout)
+				return startAgents(cmd.Context(), a, args, flags.timeout)
 			}
 			root, err := a.Root()
 			if err != nil {
@@ -118,7 +120,7 @@ func (a *app) cityArgument(cmd *cobra.Command, args []string) (isCity bool, err 
 	case !hasCity:
 		return false, nil
 	case len(args) > 1:
-		return false, cmdenv.Usage(cmd, "%q is a city's directory: leave out %q", name, args[1])
+		return false, cmdenv.Usage(cmd, "%q is a city's directory, and gc start DIR starts the whole city: leave out %q", name, args[1])
 	case a.City != "":
 		return false, cmdenv.Usage(cmd, "give the city's directory once: as an argument or with --city")
 	}
@@ -245,10 +247,7 @@ func (a *app) awaitHolder(ctx context.Context, c *client.Client, err error) (sta
 			a.Messagef("waiting for the controller (process %d): it is starting or stopping, or its socket was removed", no.Holder)
 			printed = true
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(probePauseMax):
-		}
+		retry.Sleep(ctx, probePauseMax)
 		status, err = c.Status(ctx)
 	}
 }
@@ -265,7 +264,7 @@ func (a *app) refusedConfiguration(ctx context.Context, root, reason, consequenc
 	if err != nil {
 		return err
 	}
-	faults = slices.DeleteFunc(faults, func(f ConfigFault) bool { return f.Alone || f.Warning })
+	faults = slices.DeleteFunc(faults, func(f client.ConfigFault) bool { return f.Alone || f.Warning })
 	switch {
 	case len(faults) > 0:
 		a.printFaults(faults)
@@ -320,10 +319,8 @@ func (a *app) awaitStopped(ctx context.Context, c *client.Client, ended func() b
 			}
 			asked = true
 		}
-		select {
-		case <-ctx.Done():
+		if !retry.Sleep(ctx, probePauseMax) {
 			return fmt.Errorf("%w: the city is still being stopped; see: gc status", client.ErrTimeout)
-		case <-time.After(probePauseMax):
 		}
 	}
 }
@@ -377,8 +374,7 @@ func (a *app) detach(root string, log *os.File) (<-chan error, error) {
 // awaitSocket waits until the controller answers. It is an error if the controller exits first or ctx
 // ends. said returns the controller's log for that error.
 func (a *app) awaitSocket(ctx context.Context, c *client.Client, ended <-chan error, said func() string) (client.Status, error) {
-	pause := probePause
-	for {
+	for delay := retry.New(probePause, probePauseMax); ; {
 		status, err := c.Status(ctx)
 		if err == nil || !errors.Is(err, client.ErrNoController) {
 			return status, err
@@ -388,8 +384,7 @@ func (a *app) awaitSocket(ctx context.Context, c *client.Client, ended <-chan er
 			return status, fmt.Errorf("%w: the controller does not answer; its log:\n%s", client.ErrTimeout, said())
 		case err := <-ended:
 			return status, fmt.Errorf("the controller exited at once (%v); its log:\n%s", exitText(err), said())
-		case <-time.After(pause):
-			pause = min(2*pause, probePauseMax)
+		case <-time.After(delay.Next()):
 		}
 	}
 }
@@ -414,7 +409,21 @@ func tail(file *os.File, since int64) string {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err.Error()
 	}
-	return textfmt.Indent(textfmt.FirstOf(string(buffer[:n]), "(empty; to find problems: gc doctor)"), quoteIndent)
+	text := textfmt.FirstOf(string(buffer[:n]), "(empty; to find problems: gc doctor)")
+	if dir := filepath.Dir(file.Name()); isFull(dir) && !strings.Contains(text, "--without-controller") { // there was no space for that text
+		text = fmt.Sprintf("%s: the disk is full; free some space, then: gc start (agents keep running meanwhile); to stop all agents before that: gc stop --without-controller", dir)
+	}
+	return textfmt.Indent(text, quoteIndent)
+}
+
+// isFull reports whether a small file in dir cannot be written because the disk is full.
+func isFull(dir string) bool {
+	file, err := os.CreateTemp(dir, ".probe")
+	if err == nil {
+		_, err = file.Write(make([]byte, probeSize))
+		err = errors.Join(err, file.Close(), os.Remove(file.Name()))
+	}
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 // checkBeforeStart prints the mistakes in city.toml before the controller starts, because the controller
@@ -432,7 +441,7 @@ func (a *app) checkBeforeStart(ctx context.Context, root string) error {
 		return nil
 	}
 	a.printFaults(faults)
-	if !slices.ContainsFunc(faults, func(f ConfigFault) bool { return !f.Alone && !f.Warning }) {
+	if !slices.ContainsFunc(faults, func(f client.ConfigFault) bool { return !f.Alone && !f.Warning }) {
 		return nil // the other agents can run
 	}
 	a.Messagef("gc: nothing was started")

@@ -29,21 +29,24 @@ come first, then agents with a problem. Empty columns are left out:
   QUEUED    how many prompts wait for it
   SPENDS    tokens per minute and dollars per hour in the last ten minutes (≥ means at least)
   BACKEND   the runtime provider, if not all agents run on the same one
-  NOTE      why it does not work, and when gc tries again
+  NOTE      why it does not work, why its prompt waits, and when gc tries again
 
-With --watch the list is updated until you press Ctrl-C. If no controller runs, the exit status is 6.`,
+With --watch the list is updated when it changes, until you press Ctrl-C, also after a restart of the
+controller. If no controller runs, the exit status is 6.`,
 		Example: "  gc status\n  gc status -w\n  gc status --json",
 		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.OnCity(func(c *client.Client) error {
 				if watch {
-					return a.Watch(cmd.Context(), c, func(ctx context.Context) error { return a.watchStatus(ctx, c) })
+					return a.watchStatus(cmd.Context(), c)
 				}
 				status, err := c.Status(cmd.Context())
 				if err != nil {
 					return err
 				}
-				return a.Show(status, func(s render.Formatter) string { return s.Status(status, openQuestions(cmd.Context(), c, status)) })
+				return a.Show(status, func(s render.Formatter) string {
+					return s.Status(status, openQuestions(cmd.Context(), c, status), queuedPrompts(cmd.Context(), c, status))
+				})
 			})
 		},
 	}
@@ -63,7 +66,7 @@ func (a *app) cityPage(parent context.Context) string {
 	err := a.OnCity(func(c *client.Client) error {
 		status, err := c.Status(ctx)
 		if err == nil {
-			page = a.Formatter().Status(status, openQuestions(ctx, c, status))
+			page = a.Formatter().Status(status, openQuestions(ctx, c, status), queuedPrompts(ctx, c, status))
 		}
 		return err
 	})
@@ -86,16 +89,41 @@ func openQuestions(ctx context.Context, c *client.Client, status client.Status) 
 	return questions
 }
 
-// watchStatus prints one frame of gc status --watch.
-func (a *app) watchStatus(ctx context.Context, c *client.Client) error {
-	status, err := c.Status(ctx)
+// queuedPrompts returns the prompts that wait. On an error it returns nil; the rows of the agents still show how many wait.
+func queuedPrompts(ctx context.Context, c *client.Client, status client.Status) []client.Receipt {
+	if !slices.ContainsFunc(status.Agents, func(agent client.Agent) bool { return agent.Queued > 0 }) {
+		return nil
+	}
+	prompts, err := c.Queue(ctx, "", client.OnlyOpen)
 	if err != nil {
-		return err
+		return nil
+	}
+	return prompts
+}
+
+// statusPage is what gc status shows.
+type statusPage struct {
+	status    client.Status
+	questions []client.Pending
+	prompts   []client.Receipt
+}
+
+// watchStatus shows the status until ctx ends.
+func (a *app) watchStatus(ctx context.Context, c *client.Client) error {
+	live := cmdenv.Live[statusPage]{
+		Follow: func(ctx context.Context, update func(statusPage)) error {
+			for status, err := range c.WatchStatus(ctx) {
+				if err != nil {
+					return err
+				}
+				update(statusPage{status, openQuestions(ctx, c, status), queuedPrompts(ctx, c, status)})
+			}
+			return nil
+		},
+		Page: func(f render.Formatter, p statusPage) string { return f.Status(p.status, p.questions, p.prompts) },
 	}
 	if a.JSON {
-		return a.PrintJSONLine(status)
+		live.Print = func(p statusPage) error { return a.PrintJSONLine(p.status) }
 	}
-	s := a.Formatter()
-	s.Rows = a.Rows()
-	return a.PrintFrame(s.Status(status, openQuestions(ctx, c, status)))
+	return live.Run(ctx, &a.Renderer)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
-	"gascity/internal/cli/agentcmd"
 	"gascity/internal/cli/cmdenv"
 	"gascity/internal/cli/render"
 	"gascity/internal/textfmt"
@@ -25,6 +25,7 @@ const (
 
 func stopCommand(a *app) *cobra.Command {
 	var timeout time.Duration
+	var alone bool
 	cmd := &cobra.Command{
 		Use:   "stop [AGENT...]",
 		Short: "Stop agents, or the whole city",
@@ -33,12 +34,21 @@ as 'web-*'. The city and its other agents keep running.
 
 Without a name it stops the whole city: it asks each agent to stop, kills any that does not exit,
 reports processes that survive, and stops the controller. Exit status 0 means that no process of the
-city is running. To stop only the controller and leave the agents running: gc controller stop`,
+city is running. To stop only the controller and leave the agents running: gc controller stop
+
+If no controller can start, for example because the disk is full, --without-controller stops the
+sessions and processes of the city and keeps its records. It is refused while a controller runs.`,
 		Example: "  gc stop coder\n  gc stop",
 		Args:    cmdenv.Between(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if alone && len(args) > 0 {
+				return cmdenv.Usage(cmd, "--without-controller stops the whole city and takes no names")
+			}
+			if alone {
+				return a.stopAlone(cmd.Context(), timeout)
+			}
 			if len(args) > 0 {
-				return agentcmd.Stop(cmd.Context(), &a.Renderer, args, timeout)
+				return stopAgents(cmd.Context(), a, args, timeout)
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
@@ -46,6 +56,7 @@ city is running. To stop only the controller and leave the agents running: gc co
 		},
 	}
 	cmd.ValidArgsFunction = a.CompleteAgents
+	cmd.Flags().BoolVar(&alone, "without-controller", false, "stop the city in this process, if no controller can start")
 	cmd.Flags().DurationVar(&timeout, "timeout", defaultStopTimeout, "how long to wait; the controller continues after that")
 	return a.AddJSONFlag(cmd)
 }
@@ -60,6 +71,7 @@ func (a *app) stop(ctx context.Context, c *client.Client) error {
 		return err
 	}
 	ended := a.endOf(before.Controller)
+	waiting := waitingPrompts(ctx, c)
 	census, err := a.stopAndReport(ctx, c)
 	if err != nil {
 		return err
@@ -75,6 +87,9 @@ func (a *app) stop(ctx context.Context, c *client.Client) error {
 	} else {
 		a.printCensus(census)
 	}
+	if len(waiting) > 0 {
+		a.Messagef("%s waited in the queue and will not be delivered to a later run; to send one again after gc start: gc queue --all, then gc queue retry ID", textfmt.Count(len(waiting), "prompt"))
+	}
 	if exitErr != nil {
 		return exitErr
 	}
@@ -82,6 +97,44 @@ func (a *app) stop(ctx context.Context, c *client.Client) error {
 		return cmdenv.SilentExit(cmdenv.Failed)
 	}
 	return nil
+}
+
+// stopAlone stops the sessions and processes of the city in this process. It holds the controller's lock meanwhile.
+func (a *app) stopAlone(parent context.Context, timeout time.Duration) error {
+	daemon, root, err := a.daemonAndRoot()
+	if err != nil {
+		return err
+	}
+	if a.Getenv("GC_CITY_PATH") == root {
+		return fmt.Errorf("%w: this command runs inside an agent of the city and would stop itself; run it in a terminal of your own", client.ErrRefused)
+	}
+	ctx, cancel := context.WithTimeout(parent, timeout)
+	defer cancel()
+	err = a.OnCity(func(c *client.Client) error {
+		if status, err := c.Status(ctx); err == nil {
+			return fmt.Errorf("%w: a controller runs (process %d); stop the city with: gc stop", client.ErrRefused, status.Controller.PID)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	out, err := daemon.Uninstall(ctx, root, client.UninstallRequest{KeepFiles: true})
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		err = a.PrintJSON(out)
+	} else {
+		for _, o := range out.Left {
+			a.Messagef("not stopped  %s  %s", textfmt.OneLine(o.What), textfmt.OneLine(o.Why))
+		}
+		a.Messagef("%s stopped; the city's records are kept: gc start starts its agents again", textfmt.Count(len(out.Stopped), "session"))
+	}
+	if err == nil && !out.Clean {
+		return cmdenv.SilentExit(cmdenv.Failed)
+	}
+	return err
 }
 
 // listUnmanaged adds to err, which reports that no controller runs, the sessions of the
@@ -219,6 +272,7 @@ func (a *app) restart(ctx context.Context, c *client.Client, req client.RestartR
 			old[agent.Name] = agent
 		}
 	}
+	waiting := waitingPrompts(ctx, c, slices.Collect(maps.Keys(old))...)
 	if req.Instance != "" {
 		_, err = c.RestartInstance(ctx, targets[0], req.Instance)
 	} else {
@@ -234,13 +288,47 @@ func (a *app) restart(ctx context.Context, c *client.Client, req client.RestartR
 	} else if err != nil {
 		return err
 	}
-	return a.AwaitAgents(ctx, c, func(agent client.Agent) cmdenv.Verdict {
+	err = a.AwaitAgents(ctx, c, func(agent client.Agent) cmdenv.Verdict {
 		was, asked := old[agent.Name]
 		if !asked {
 			return cmdenv.Skipped
 		}
 		return a.judgeRestart(was, agent)
 	})
+	a.reportDead(ctx, c, waiting)
+	return err
+}
+
+// deadLimit is how long a command waits to see which prompts will not be delivered.
+const deadLimit = 2 * time.Second
+
+// waitingPrompts returns the prompts that wait for the running instances of the named agents or sessions, or of all if none is
+// named. If the queue cannot be read, it returns none.
+func waitingPrompts(ctx context.Context, c *client.Client, names ...string) []client.Receipt {
+	waiting, _ := c.Queue(ctx, "", client.OnlyOpen)
+	return slices.DeleteFunc(waiting, func(r client.Receipt) bool {
+		named := len(names) == 0 || slices.Contains(names, r.Agent) || slices.Contains(names, r.Session)
+		return r.Instance == "" || !named
+	})
+}
+
+// reportDead reports which of the prompts that waited will not be delivered, because they were for a
+// run that was stopped.
+func (a *app) reportDead(parent context.Context, c *client.Client, waiting []client.Receipt) {
+	if a.JSON {
+		return // messages are for people
+	}
+	ctx, cancel := context.WithTimeout(parent, deadLimit)
+	defer cancel()
+	for _, r := range waiting {
+		now, err := c.Receipt(ctx, r.ID, client.ReceiptSubmitted)
+		if err != nil { // not decided in time, as the next run may get the prompt: read its present state
+			now, err = c.Receipt(parent, r.ID, "")
+		}
+		if err == nil && now.State == client.ReceiptDead {
+			a.Messagef("a prompt for %s waited for the run that was stopped and will not be delivered; to send it again: gc queue retry %s", now.Agent, now.ID)
+		}
+	}
 }
 
 // judgeRestart returns the verdict about an agent that must restart; was is the agent before.

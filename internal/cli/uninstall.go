@@ -36,11 +36,7 @@ that nothing is left. If a process cannot be stopped, it is named and nothing is
 is needed.`,
 		Example: "  gc destroy --dry-run\n  gc destroy --yes", Args: cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			daemon, err := a.daemon()
-			if err != nil {
-				return err
-			}
-			root, err := a.Root()
+			daemon, root, err := a.daemonAndRoot()
 			if err != nil {
 				return err
 			}

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/internal/cli/cmdenv"
-	"gascity/internal/config"
 	"gascity/internal/textfmt"
 )
 
@@ -29,7 +28,7 @@ func wrapHelp(root *cobra.Command) {
 // otherWords maps command words of other tools to the gc command that does the same.
 var otherWords = map[string]string{
 	"agents": "gc status", "list": "gc status",
-	"top": "gc status -w", "watch": "gc status -w",
+	"watch": "gc top", "htop": "gc top",
 	"prompt": "gc send AGENT TEXT", "tell": "gc send AGENT TEXT", "ask": "gc send AGENT TEXT",
 	"run": "gc start", "up": "gc start", "down": "gc stop",
 	"new": "gc init", "create": "gc init",
@@ -48,7 +47,7 @@ func unknownCommand(root *cobra.Command, name string) error {
 			line := otherWords[word] // a wrong guess of these would do damage
 			return strings.HasPrefix(line, "gc destroy") || strings.HasPrefix(line, "gc stop")
 		})
-		if word := config.Nearest(name, harmless); word != "" {
+		if word := textfmt.Nearest(name, harmless); word != "" {
 			return cmdenv.Usage(root, "gc has no command %q; did you mean: %s", name, otherWords[word])
 		}
 	}

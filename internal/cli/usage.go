@@ -16,14 +16,15 @@ import (
 func usageCommand(a *app) *cobra.Command {
 	var by, since string
 	cmd := &cobra.Command{
-		Use:   "usage",
+		Use:   "usage [AGENT]",
 		Short: "Show tokens and cost, and what budgets have left",
 		Long: `Adds up the tokens and the cost of the model responses that agents reported; each response counts once.
 The cost is the reported one, else it is calculated from the price table. "unknown" means not reported,
-and "≥" means at least, because some values were not reported.`,
-		Example: "  gc usage\n  gc usage --by model --since 7d\n  gc usage budgets\n  gc usage lift day\n  gc usage prices > prices.toml",
-		Args:    cmdenv.Between(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+and "≥" means at least, because some values were not reported. With AGENT it shows the usage of that
+agent over time: by hour unless --by says otherwise.`,
+		Example: "  gc usage\n  gc usage coder\n  gc usage coder --by day --since 30d\n  gc usage --by model --since 7d\n  gc usage budgets\n  gc usage lift day\n  gc usage prices > prices.toml",
+		Args:    cmdenv.Between(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := cmdenv.OneOf(cmd, "--by", by, groupings()...); err != nil {
 				return err
 			}
@@ -31,8 +32,12 @@ and "≥" means at least, because some values were not reported.`,
 			if err != nil {
 				return err
 			}
-			return a.OnCity(func(c *client.Client) error {
-				u, err := c.Usage(cmd.Context(), client.UsageRequest{By: by, Since: from})
+			by := by
+			if len(args) > 0 && by == "" {
+				by = "hour"
+			}
+			return a.OnTargetIfAny(cmd.Context(), args, func(c *client.Client) error {
+				u, err := c.Usage(cmd.Context(), client.UsageRequest{By: by, Since: from, Target: cmdenv.First(args)})
 				switch {
 				case err != nil:
 					return err
@@ -43,8 +48,9 @@ and "≥" means at least, because some values were not reported.`,
 				return a.Show(u, func(s render.Formatter) string { return s.Usage(u) })
 			})
 		},
+		ValidArgsFunction: a.CompleteAgent,
 	}
-	cmd.Flags().StringVar(&by, "by", "agent", "group by `field`: agent, model, day or tool")
+	cmd.Flags().StringVar(&by, "by", "", "group by `field`: agent, model, hour, day or tool (default agent)")
 	cmd.Flags().StringVar(&since, "since", "", "only usage after this `time`: a duration such as 7d, or a date and time (default 24h)")
 	cmdenv.Words(cmd, "by", groupings()...)
 	cmd.AddCommand(budgetsCommand(a), liftCommand(a), pricesCommand(a))
@@ -52,7 +58,7 @@ and "≥" means at least, because some values were not reported.`,
 }
 
 // groupings returns the values of --by.
-func groupings() []string { return []string{"agent", "model", "day", "tool"} }
+func groupings() []string { return []string{"agent", "model", "hour", "day", "tool"} }
 
 func pricesCommand(a *app) *cobra.Command {
 	return a.AddJSONFlag(&cobra.Command{

@@ -13,7 +13,6 @@ type Agent struct {
 	Scaling
 	Rest
 	Attention
-	Wording
 }
 
 // Identity contains the name and the directories of an agent.
@@ -24,7 +23,6 @@ type Identity struct {
 	WorkDir     string   `toml:"work_dir" doc:"The working folder, relative to the city; a template. Default: the rig's folder or dir, else the city."`
 	Suspended   bool     `toml:"suspended" doc:"The agent is configured but does not run."`
 	DependsOn   []string `toml:"depends_on" doc:"Agents that must be ready before this one starts; of a pool, one member is enough. A sleeping agent is woken."`
-	Scope       Scope    `toml:"scope" doc:"One agent for the city or one for each rig." later:"rig scope"`
 }
 
 // QualifiedName returns "dir/name", or only the name if dir is empty.
@@ -49,14 +47,12 @@ type Launch struct {
 	Env            map[string]string `toml:"env" doc:"Environment variables; templates, and $VAR is replaced by the variable of that name. An empty value unsets the variable."`
 	PromptTemplate string            `toml:"prompt_template" doc:"File with the first prompt, a Go template; relative to the city."`
 	PromptMode     PromptMode        `toml:"prompt_mode" doc:"How the first prompt reaches the agent: as an argument, after prompt_flag, (none) typed once it is ready, or (worker) through the worker API, like all its prompts: they wait for its worker, and nothing is ever typed into its terminal. Default: the provider's, else none."`
-	PromptFlag     string            `toml:"prompt_flag" doc:"The flag before the prompt, with prompt_mode flag."`
+	PromptFlag     string            `toml:"prompt_flag" doc:"The command-line flag that precedes the prompt, if prompt_mode is \"flag\"."`
 	Channel        Channel           `toml:"channel" doc:"How prompts reach the agent once it runs. (native) Through the agent CLI's own interface (codex, opencode, pi); prompts for other agent CLIs are typed. (typed) Always typed. A change takes effect at the next start of the agent. Default: native."`
 	Nudge          string            `toml:"nudge" doc:"Text typed once the agent is ready. With prompt_mode none it follows the prompt, after a blank line, in one message."`
 	MouseMode      Switch            `toml:"mouse_mode" doc:"Keep the mouse mode of a multiplexer on. Default: off."`
-	OptionDefaults map[string]string `toml:"option_defaults" doc:"Options of the provider." later:"provider options"`
 	ResumeCommand  string            `toml:"resume_command" doc:"Shell command that continues a conversation, in place of the provider's command; a template in which {{.SessionKey}} is the conversation's id."`
 	WakeMode       WakeMode          `toml:"wake_mode" doc:"Whether a later start continues the conversation (resume), if its id is known, or begins a new one (fresh). Default: resume."`
-	TmuxAlias      string            `toml:"tmux_alias" doc:"A second session name." later:"aliases"`
 }
 
 // Hints describe how to detect that an agent is ready and alive. A change of a hint restarts no
@@ -101,11 +97,6 @@ type Scaling struct {
 	MinActiveSessions *int          `toml:"min_active_sessions" doc:"Another name of min in [agents.pool]."`
 	ScaleCheck        string        `toml:"scale_check" doc:"Another name of check in [agents.pool]."`
 	DrainTimeout      time.Duration `toml:"drain_timeout" doc:"How long an agent that is asked to finish its work may continue before it is stopped. Default: 5m."`
-	OnBoot            string        `toml:"on_boot" doc:"Shell command when the controller starts." later:"city hooks"`
-	OnDeath           string        `toml:"on_death" doc:"Shell command when a session dies." later:"city hooks"`
-	Namepool          string        `toml:"namepool" doc:"File with names for sessions." later:"aliases"`
-	WorkQuery         string        `toml:"work_query" doc:"Shell command that lists work." later:"work items"`
-	SlingQuery        string        `toml:"sling_query" doc:"Shell command that assigns work." later:"work items"`
 }
 
 // Pool is the [agents.pool] section: how many sessions an agent has.
@@ -122,7 +113,6 @@ type Rest struct {
 	SleepAfterIdle      OptionalDuration `toml:"sleep_after_idle" doc:"Another name of idle_timeout; the shorter value counts, and off disables this one."`
 	MaxSessionAge       time.Duration    `toml:"max_session_age" doc:"Age at which the session is restarted. gc waits until the session is not in use."`
 	MaxSessionAgeJitter time.Duration    `toml:"max_session_age_jitter" doc:"Maximum random addition to max_session_age, chosen for each start."`
-	Attach              *bool            `toml:"attach" doc:"Whether people may attach." later:"attach policy"`
 }
 
 // Attention contains the policies for an agent's questions, context and stalls.
@@ -149,10 +139,4 @@ type Pending struct {
 	Policy PendingPolicy `toml:"policy" doc:"wait: gc never answers; deny: gc refuses a permission and cancels any other question; answer: gc sends answer; escalate: gc sends the alert again. Logins, limits and questions that only a person may answer are always escalated. Default: escalate."`
 	After  time.Duration `toml:"after" doc:"How long a person may take to answer before the policy applies. Default: 10m."`
 	Answer string        `toml:"answer" doc:"The answer: the label or number of an option, or a text."`
-}
-
-// Wording contains fragments that are added to the prompt.
-type Wording struct {
-	InjectFragments []string `toml:"inject_fragments" doc:"Fragments before the prompt." later:"prompt fragments"`
-	AppendFragments []string `toml:"append_fragments" doc:"Fragments after the prompt." later:"prompt fragments"`
 }

@@ -45,6 +45,7 @@ func (c *checker) check() {
 	c.daemon()
 	c.delivery()
 	c.guard()
+	c.web()
 	c.rigs()
 	for _, name := range slices.Sorted(maps.Keys(c.city.Providers)) {
 		c.provider(name, c.city.Providers[name])
@@ -61,8 +62,10 @@ func (c *checker) check() {
 	c.dependencies()
 	c.sessionNames()
 	c.usage()
+	c.notify()
 }
 
+// workspace checks the [workspace] table.
 func (c *checker) workspace() {
 	w := &c.city.Workspace
 	if strings.TrimSpace(w.Name) == "" || strings.ContainsFunc(w.Name, unicode.IsControl) {
@@ -75,6 +78,7 @@ func (c *checker) workspace() {
 	}
 }
 
+// session checks the [session] table.
 func (c *checker) session() {
 	s := &c.city.Session
 	c.runtime(s.Keys, "provider", s.Provider)
@@ -98,6 +102,7 @@ func (c *checker) backends(keys Keys, section any) {
 	}
 }
 
+// daemon checks the [daemon] table.
 func (c *checker) daemon() {
 	d := &c.city.Daemon
 	c.positive(d.Keys, "patrol_interval", int64(d.PatrolInterval))
@@ -127,11 +132,12 @@ func (c *checker) positive(keys Keys, key string, value int64) {
 	}
 }
 
+// rigs checks the [[rigs]] tables: each has a name of its own and a path to an existing folder.
 func (c *checker) rigs() {
 	seen := map[string]Origin{}
 	for i := range c.city.Rigs {
 		rig := &c.city.Rigs[i]
-		if !c.name(rig.Keys, "name", rig.Name) {
+		if !c.name(rig.Keys, rig.Name) {
 			continue
 		}
 		if first, ok := seen[rig.Name]; ok {
@@ -152,7 +158,8 @@ const maxName = 200
 var segment = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 
 // name checks a required name without slashes, and reports whether it is valid.
-func (c *checker) name(keys Keys, key, value string) bool {
+func (c *checker) name(keys Keys, value string) bool {
+	const key = "name"
 	switch {
 	case !keys.Has(key):
 		c.fail(keys.Header(), fmt.Sprintf("add %s = \"...\"", key), "%s is missing", key)
@@ -168,6 +175,7 @@ func (c *checker) name(keys Keys, key, value string) bool {
 	return false
 }
 
+// provider checks a [providers.NAME] table.
 func (c *checker) provider(name string, p Provider) {
 	if !segment.MatchString(name) {
 		c.fail(p.Header(), "use letters, digits, '.', '_' and '-'", "%q is not the name of a provider", name)
@@ -185,6 +193,8 @@ func (c *checker) provider(name string, p Provider) {
 
 func upstreamKeys() []string { return []string{"base_url", "api_key", "auth_token"} }
 
+// base checks the key base of a provider: it names a built-in profile or another provider, without a
+// cycle.
 func (c *checker) base(name string, p Provider) {
 	kind, base := p.BaseOf()
 	declared := slices.Sorted(maps.Keys(c.city.Providers))
@@ -223,6 +233,7 @@ func (c *checker) baseCycle(name string, at Origin) {
 	}
 }
 
+// upstream checks an [upstreams.NAME] table.
 func (c *checker) upstream(u Upstream) {
 	c.variables(u.Keys, u.Env)
 	if !u.Has("base_url") {
@@ -232,13 +243,14 @@ func (c *checker) upstream(u Upstream) {
 	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
 		c.fail(u.Origin("base_url"), `write it like "https://host/path"`, "base_url is not the address of a web service")
 	} else if address.User != nil {
-		c.fail(u.Origin("base_url"), "use api_key or auth_token", "base_url holds a password")
+		c.fail(u.Origin("base_url"), "put the password into api_key or auth_token", "base_url contains a password")
 	}
 }
 
 // variable matches the name of an environment variable.
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
+// variables checks names and values of environment variables.
 func (c *checker) variables(keys Keys, env map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		if !variable.MatchString(name) {
@@ -276,6 +288,7 @@ func (c *checker) runtime(keys Keys, key, selection string) {
 	}
 }
 
+// duplicates reports agents with the same name.
 func (c *checker) duplicates() {
 	seen := map[string]Origin{}
 	for i := range c.city.Agents {

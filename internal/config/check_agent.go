@@ -9,7 +9,7 @@ import (
 
 // agent checks one agent.
 func (c *checker) agent(a *Agent) {
-	c.name(a.Keys, "name", a.Name)
+	c.name(a.Keys, a.Name)
 	if a.Dir != "" && !cleanDir(a.Dir) {
 		c.fail(a.Origin("dir"), "it is a rig's name or a folder inside the city; another folder goes to work_dir", "%q is not a valid dir of an agent", a.Dir)
 	}
@@ -60,6 +60,7 @@ func (c *checker) checkCommand(a *Agent) {
 	}
 }
 
+// agentFiles checks the files and folders that an agent's keys name.
 func (c *checker) agentFiles(a *Agent) {
 	c.file(a.Origin("prompt_template"), "prompt_template", a.PromptTemplate)
 	c.file(a.Origin("session_setup_script"), "session_setup_script", a.SessionSetupScript)
@@ -77,6 +78,7 @@ func (c *checker) agentFiles(a *Agent) {
 	}
 }
 
+// folders checks that each item of a list names an existing folder.
 func (c *checker) folders(keys Keys, key string, dirs []string) {
 	for i, dir := range dirs {
 		if dir == "" {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
 // City is one city's configuration.
@@ -13,21 +12,21 @@ type City struct {
 	Path string `toml:"-"` // the path of city.toml, as given to [Load]
 	Root string `toml:"-"` // the city directory, absolute
 
-	Workspace     Workspace             `toml:"workspace" doc:"The city as a whole."`
-	Session       Session               `toml:"session" doc:"How sessions run."`
-	Daemon        Daemon                `toml:"daemon" doc:"The controller."`
-	Delivery      Delivery              `toml:"delivery" doc:"How prompts are delivered."`
-	Guard         Guard                 `toml:"guard" doc:"What agents may do with their tools. Without this section everything is allowed."`
-	Chat          ChatSessions          `toml:"chat_sessions" doc:"Sessions that people open by hand." later:"manual sessions"`
-	Providers     map[string]Provider   `toml:"providers" doc:"Agent CLIs: new ones, and changes of the built-in ones."`
-	Upstreams     map[string]Upstream   `toml:"upstreams" doc:"Services that provide the model."`
-	Credentials   map[string]Credential `toml:"credentials" doc:"Credentials that gc renews and keeps only in memory."`
-	Usage         Usage                 `toml:"usage" doc:"Token prices and usage budgets."`
-	Rigs          []Rig                 `toml:"rigs" doc:"Folders outside the city that agents work in."`
-	NamedSessions []NamedSession        `toml:"named_session" doc:"Sessions with fixed names." later:"named sessions"`
-	Agents        []Agent               `toml:"agents" alias:"agent" doc:"The agents. [[agent]] is the same."`
+	Workspace   Workspace             `toml:"workspace" doc:"The city as a whole."`
+	Session     Session               `toml:"session" doc:"How sessions run."`
+	Daemon      Daemon                `toml:"daemon" doc:"The controller."`
+	Delivery    Delivery              `toml:"delivery" doc:"How prompts are delivered."`
+	Guard       Guard                 `toml:"guard" doc:"What agents may do with their tools. Without this section everything is allowed."`
+	Providers   map[string]Provider   `toml:"providers" doc:"Agent CLIs: new ones, and changes of the built-in ones."`
+	Upstreams   map[string]Upstream   `toml:"upstreams" doc:"Services that provide the model."`
+	Credentials map[string]Credential `toml:"credentials" doc:"Credentials that gc renews and keeps only in memory."`
+	Usage       Usage                 `toml:"usage" doc:"Token prices and usage budgets."`
+	Web         Web                   `toml:"web" doc:"The web console."`
+	Notify      []Notify              `toml:"notify" doc:"Where notifications are sent when an agent needs you, has finished or has failed. docs/how-to/notifications.md has examples."`
+	Rigs        []Rig                 `toml:"rigs" doc:"Folders outside the city that agents work in."`
+	Agents      []Agent               `toml:"agents" alias:"agent" doc:"The agents. [[agent]] is the same."`
 
-	// Notes are remarks about the file, for example about keys that have no effect yet.
+	// Notes are remarks about the file, for example about keys without effect.
 	Notes []*Error `toml:"-"`
 	// Faults are errors that prevent only one agent from running: its session key names a runtime
 	// provider that does not exist.
@@ -50,37 +49,14 @@ type Workspace struct {
 	InstallAgentHooks []string `toml:"install_agent_hooks" doc:"Agent CLIs whose hooks and per-provider overlays every agent gets: only these, and [] for none. Default: the hooks of every known agent CLI."`
 	PackOverlayDirs   []string `toml:"pack_overlay_dirs" doc:"Overlay folders for every agent, staged before the agent's own."`
 	MaxActiveSessions *int     `toml:"max_active_sessions" doc:"The maximum number of running sessions of the city; further starts wait. A lower limit stops no session."`
-
-	Prefix             string   `toml:"prefix" doc:"Prefix of work items." later:"work items"`
-	GlobalFragments    []string `toml:"global_fragments" doc:"Prompt fragments of every agent." later:"prompt fragments"`
-	Includes           []string `toml:"includes" doc:"Packs of the city." later:"packs"`
-	DefaultRigIncludes []string `toml:"default_rig_includes" doc:"Packs of every rig." later:"packs"`
-}
-
-// ChatSessions is the section of sessions that people open by hand.
-type ChatSessions struct {
-	Keys
-	IdleTimeout time.Duration `toml:"idle_timeout" doc:"Idle time after which such a session is put to sleep." later:"manual sessions"`
 }
 
 // Rig is a folder outside the city that agents work in.
 type Rig struct {
 	Keys
-	Name      string   `toml:"name" doc:"The name that agents give in dir."`
-	Path      string   `toml:"path" doc:"The folder; relative to the city."`
-	Suspended bool     `toml:"suspended" doc:"No agent of this rig runs."`
-	Prefix    string   `toml:"prefix" doc:"Prefix of work items." later:"work items"`
-	Includes  []string `toml:"includes" doc:"Packs of the rig." later:"packs"`
-}
-
-// NamedSession is a session with a fixed name.
-type NamedSession struct {
-	Keys
-	Name     string           `toml:"name" doc:"The session's name." later:"named sessions"`
-	Template string           `toml:"template" doc:"The agent that the session is created from." later:"named sessions"`
-	Scope    Scope            `toml:"scope" doc:"City or rig." later:"named sessions"`
-	Dir      string           `toml:"dir" doc:"Its rig or folder." later:"named sessions"`
-	Mode     NamedSessionMode `toml:"mode" doc:"Always running, or on demand." later:"named sessions"`
+	Name      string `toml:"name" doc:"The name that agents give in dir."`
+	Path      string `toml:"path" doc:"The folder; relative to the city."`
+	Suspended bool   `toml:"suspended" doc:"No agent of this rig runs."`
 }
 
 // Agent returns the agent with the qualified name.

@@ -189,6 +189,8 @@ func TestMistakes(t *testing.T) {
 	for name, c := range map[string]struct{ text, place, message, hint string }{
 		"unknown top key":       {"[wrkspace]\n", "1:2", `unknown key "wrkspace" at the top level`, `did you mean "workspace"?`},
 		"unknown key":           {"[workspace]\nnaem = 'x'\n", "2:1", `unknown key "naem" in [workspace]`, `did you mean "name"?`},
+		"port of web":           {"[web]\nlisten = '127.0.0.1:99999'\n", "2:10", `"127.0.0.1:99999" is not an address with a port`, "127.0.0.1:8420"},
+		"open web":              {"[web]\nlisten = ':8420'\n", "2:10", `other hosts can reach ":8420"`, "cert_file"},
 		"unknown key of agent":  {agent + "provder = 'robot'\n", "4:1", `unknown key "provder" in [[agents]]`, `"provider"`},
 		"unknown nested key":    {agent + "copy_files = [{src='a', source='a'}]\n", "4:25", `unknown key "source" in [[copy_files]]`, ""},
 		"wrong type":            {agent + "args = 'x'\n", "4:8", "args must be an array, not a string", ""},
@@ -233,7 +235,7 @@ func TestMistakes(t *testing.T) {
 		"base on itself":        {"[providers.a]\nbase='provider:a'\n", "2:6", "a -> a", ""},
 		"unknown base":          {"[providers.a]\nbase='builtin:robt'\n", "2:6", `no profile "robt"`, `"robot"`},
 		"address":               {"[upstreams.a]\nbase_url='ftp://x'\n", "2:10", "not the address of a web service", "https"},
-		"address with password": {"[upstreams.a]\nbase_url='https://u:sk-canary@x'\n", "2:10", "holds a password", "api_key"},
+		"address with password": {"[upstreams.a]\nbase_url='https://u:sk-canary@x'\n", "2:10", "contains a password", "api_key"},
 		"kind of secret":        {"[upstreams.a]\napi_key={envv='X'}\n", "2:10", `unknown kind of reference "envv"`, `"env"`},
 		"two references":        {"[upstreams.a]\napi_key={env='X', file='y'}\n", "2:1", "exactly one reference", ""},
 		"variable name":         {agent + "env = {'A-B' = 'x'}\n", "4:16", `"A-B" is not the name of an environment variable`, ""},
@@ -361,10 +363,10 @@ mode = "always"
 		got = append(got, n.Message)
 	}
 	want := []string{
-		"session_circuit_breaker_window is accepted but has no effect yet (named sessions)",
-		"wisp_ttl is accepted but has no effect yet (work items)",
-		"namepool is accepted but has no effect yet (aliases)",
-		"named_session is accepted but has no effect yet (named sessions)",
+		"session_circuit_breaker_window has no effect: gc has no named sessions; see max_restarts",
+		"wisp_ttl has no effect: gc has no work items",
+		"namepool has no effect: a session has one name, see session_template",
+		"named_session has no effect: gc has no named sessions; write an agent or a pool",
 	}
 	slices.Sort(got)
 	slices.Sort(want)

@@ -10,13 +10,13 @@ import (
 // Its value is never part of a fingerprint.
 type Credential struct {
 	Keys
-	Env           string         `toml:"env" doc:"The environment variable of the controller that contains it."`
-	File          string         `toml:"file" doc:"The file that contains it; relative to the city. gc detects a change of the file."`
-	Command       string         `toml:"command" doc:"Shell command that prints it: the value on one line, or {\"value\": \"...\", \"expires_at\": \"2026-03-02T00:00:00Z\"}; a file may contain the same. The command runs once for all agents. Its standard error is shown to people."`
-	Type          CredentialType `toml:"type" default:"token" doc:"The type that gc reports to workers."`
-	Variable      string         `toml:"variable" doc:"The environment variable in which agents get it when they start. Default: they get it only through their workers."`
+	Env           string         `toml:"env" doc:"The environment variable of the controller that contains the credential."`
+	File          string         `toml:"file" doc:"The file that contains the credential; relative to the city. gc detects a change of the file."`
+	Command       string         `toml:"command" doc:"Shell command that prints the credential: the value on one line, or {\"value\": \"...\", \"expires_at\": \"2026-03-02T00:00:00Z\"}; a file may contain the same. The command runs once for all agents. Its standard error is shown to people."`
+	Type          CredentialType `toml:"type" default:"token" doc:"The type that gc reports to workers, the programs that use the worker API for an agent."`
+	Variable      string         `toml:"variable" doc:"The environment variable in which agents get the credential when they start. Default: only workers get it, by the worker API."`
 	Lifetime      time.Duration  `toml:"lifetime" doc:"How long a value without expires_at is valid, from when it was read or, for a file, from the file's last change. Default: forever."`
-	RefreshBefore time.Duration  `toml:"refresh_before" default:"5m" doc:"How long before it expires it is renewed; at most half its lifetime."`
+	RefreshBefore time.Duration  `toml:"refresh_before" default:"5m" doc:"gc renews the credential this long before it expires; at most half of its lifetime before."`
 	Timeout       time.Duration  `toml:"timeout" default:"30s" doc:"Maximum duration of the command; then it is killed with its child processes."`
 }
 
@@ -26,6 +26,8 @@ type CredentialType string
 // Words lists the allowed values.
 func (CredentialType) Words() []string { return []string{"api_key", "oauth", "token"} }
 
+// credentials checks the [credentials.NAME] tables, and that every reference to a credential names one
+// of them.
 func (c *checker) credentials() {
 	for _, name := range slices.Sorted(maps.Keys(c.city.Credentials)) {
 		c.credentialSection(name, c.city.Credentials[name])

@@ -12,9 +12,8 @@ import (
 
 // decoder decodes a tree into a City and collects the errors.
 type decoder struct {
-	city       *City
-	errs       []*Error
-	suppressed bool // inside a section that already has a note
+	city *City
+	errs []*Error
 }
 
 // decode decodes the text of a city.toml. If there are errors, the city does not contain the
@@ -46,6 +45,10 @@ func (d *decoder) table(n *node, section reflect.Value, label string) {
 	for _, e := range n.entries {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.matches(e.name) })
 		if i < 0 {
+			if why := reasonIgnored(section.Type(), e.name); why != "" {
+				d.city.Notes = append(d.city.Notes, d.city.ErrorAt(e.at, "%s has no effect: %s", e.name, why))
+				continue
+			}
 			d.unknownKey(e, fields, label)
 			continue
 		}
@@ -82,11 +85,7 @@ func isSection(t reflect.Type) bool {
 func (d *decoder) unknownKey(e *entry, fields []field, label string) {
 	names := make([]string, 0, len(fields))
 	for _, f := range fields {
-		if f.prefix {
-			names = append(names, f.name+"*")
-		} else {
-			names = append(names, f.name)
-		}
+		names = append(names, f.name)
 	}
 	d.fail(e.at, suggest(e.name, names), "unknown key %q%s", e.name, inSection(label))
 }
@@ -102,7 +101,7 @@ func inSection(label string) string {
 // entry decodes a key of a section.
 func (d *decoder) entry(e *entry, f field, section reflect.Value, keys *Keys, label string) {
 	appends := f.typ.Kind() == reflect.Slice && isSection(f.typ.Elem())
-	if keys.Has(f.name) && !f.prefix && !appends {
+	if keys.Has(f.name) && !appends {
 		d.fail(e.at, "write one of them", "%s and %s are the same key%s", f.name, f.alias, inSection(label))
 		return
 	}
@@ -111,20 +110,7 @@ func (d *decoder) entry(e *entry, f field, section reflect.Value, keys *Keys, la
 		at = e.at
 	}
 	keys.record(f.name, at)
-	if f.later != "" && !d.suppressed {
-		note := d.city.ErrorAt(e.at, "%s is accepted but has no effect yet (%s)", e.name, f.later)
-		d.city.Notes = append(d.city.Notes, note)
-		d.suppressed = true
-		defer func() { d.suppressed = false }()
-	}
 	target := section.FieldByIndex(f.index)
-	if f.prefix {
-		if target.IsNil() {
-			target.Set(reflect.MakeMap(f.typ))
-		}
-		target.SetMapIndex(reflect.ValueOf(e.name), reflect.ValueOf(e.value.plain()))
-		return
-	}
 	d.value(e, f, target, keys)
 }
 

@@ -7,15 +7,15 @@
 // Every section embeds [Keys], which records the written keys and their positions. So a written
 // zero ("", 0, false, []) differs from an absent key, and gc can show the origin of each value.
 //
-// The struct tags of the sections describe the format. The decoder, [Schema] and [Reference] use
-// them. A key is a field with these tags:
+// The struct tags of the sections describe the format. The decoder, [Schema] and the reference
+// page use them. A key is a field with these tags:
 //
-//	toml     the key; a trailing * takes every key with that prefix
+//	toml     the key
 //	doc      the rule, for people
 //	default  the value of an absent key
 //	alias    a second name of the key
-//	later    the feature that the key belongs to, when the key is accepted but
-//	         has no effect yet
+//
+// [Ignored] lists the keys that are accepted and have no effect.
 //
 // The package reads no environment variables and does not contain the names of runtime providers
 // and agent CLIs; the caller passes them in a [Catalog]. A returned City is immutable and may be

@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"gascity/internal/textfmt"
-	"gascity/runtime"
 )
 
 // Error is one error in a configuration file, with its position.
@@ -182,7 +181,7 @@ func maskLine(line string) string {
 		if m == nil {
 			return line
 		}
-		if runtime.CredentialName(line[from+m[2] : from+m[3]]) {
+		if isCredential(line[from+m[2]:from+m[3]], line[from+m[6]:]) {
 			return line[:from+m[6]] + Masked
 		}
 		from += m[6]

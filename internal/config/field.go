@@ -3,17 +3,14 @@ package config
 import (
 	"reflect"
 	"slices"
-	"strings"
 )
 
 // field describes one key of a section, according to its struct tags.
 type field struct {
-	name   string // without the asterisk of a prefix
+	name   string
 	alias  string
 	doc    string
-	later  string // the feature that does not exist yet
 	preset string // the default
-	prefix bool   // the field contains every key that begins with name
 	index  []int
 	typ    reflect.Type
 }
@@ -39,10 +36,9 @@ func fieldsOf(t reflect.Type) []field {
 		if !tagged || name == "-" {
 			continue
 		}
-		name, prefix := strings.CutSuffix(name, "*")
 		fields = append(fields, field{
-			name: name, prefix: prefix, index: []int{i}, typ: f.Type,
-			alias: f.Tag.Get("alias"), doc: f.Tag.Get("doc"), later: f.Tag.Get("later"), preset: f.Tag.Get("default"),
+			name: name, index: []int{i}, typ: f.Type,
+			alias: f.Tag.Get("alias"), doc: f.Tag.Get("doc"), preset: f.Tag.Get("default"),
 		})
 	}
 	return fields
@@ -50,7 +46,7 @@ func fieldsOf(t reflect.Type) []field {
 
 // matches reports whether the field is for the key.
 func (f field) matches(key string) bool {
-	return key == f.name || f.alias != "" && key == f.alias || f.prefix && strings.HasPrefix(key, f.name)
+	return key == f.name || f.alias != "" && key == f.alias
 }
 
 // words returns the allowed values of a type with a closed list.

@@ -46,6 +46,7 @@ type GuardRule struct {
 	Any      []string    `toml:"any" doc:"One of these must be among the words: an option (-f|--force, also in -uf and --force=x) or a pattern of an argument (+*)."`
 	All      []string    `toml:"all" doc:"Each of these must be among the words."`
 	None     []string    `toml:"none" doc:"None of these may be among the words."`
+	Exact    []string    `toml:"exact" doc:"Whole commands, or files of a tool, exactly as the call has them. The rule allows these calls although other rules ask; it changes no denial."`
 	Paths    []string    `toml:"paths" doc:"Patterns of files: **/.env, ~/.ssh/**. With commands: of their arguments."`
 	Access   GuardAccess `toml:"access" doc:"Only files that are read, or only files that are written. Default: both."`
 }
@@ -101,6 +102,7 @@ func (g *Guard) Patterns() []string {
 	return names
 }
 
+// guard checks the [guard] table with its roles and rules.
 func (c *checker) guard() {
 	g := &c.city.Guard
 	c.positive(g.Keys, "ask_timeout", int64(g.AskTimeout))
@@ -124,6 +126,7 @@ func (c *checker) guard() {
 	}
 }
 
+// ruleSources checks the names of rule sets and the paths of rule files.
 func (c *checker) ruleSources(keys Keys, s RuleSources) {
 	for i, name := range s.Sets {
 		if c.catalog.RuleSets != nil && !slices.Contains(c.catalog.RuleSets, name) {

@@ -60,6 +60,11 @@ func Load(ctx context.Context, path string, known Catalog) (*City, error) {
 	if err != nil {
 		return nil, err
 	}
+	return LoadText(ctx, path, data, known)
+}
+
+// LoadText works like [Load], with a text in place of that of the file at path.
+func LoadText(ctx context.Context, path string, data []byte, known Catalog) (*City, error) {
 	city, err := read(path, data, known, os.Stat)
 	if ended := context.Cause(ctx); ended != nil {
 		return nil, ended
@@ -73,8 +78,13 @@ func Parse(path string, data []byte, known Catalog) (*City, error) {
 	return read(path, data, known, nil)
 }
 
+// ReadText reads the text of a city.toml, up to its largest size. It refuses a pipe.
+func ReadText(ctx context.Context, path string) ([]byte, error) { return ReadFile(ctx, path, maxFile) }
+
 type statFunc func(path string) (fs.FileInfo, error)
 
+// read decodes and checks a city.toml. path is only used for messages and relative paths. The error
+// has all mistakes.
 func read(path string, data []byte, known Catalog, stat statFunc) (*City, error) {
 	root, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {

@@ -22,16 +22,11 @@ type Provider struct {
 	PermissionMode   string              `toml:"permission_mode" doc:"The permission mode of agents that name none."`
 	SessionIDFlag    string              `toml:"session_id_flag" doc:"Flag that sets the id of a new conversation."`
 
-	ResumeCommand  string            `toml:"resume_command" doc:"As in an agent."`
-	ForkFlag       string            `toml:"fork_flag" doc:"Flag that forks a conversation." later:"forks"`
-	OptionDefaults map[string]string `toml:"option_defaults" doc:"Values of options." later:"provider options"`
-	OptionsSchema  any               `toml:"options_schema" doc:"Options and their flags." later:"provider options"`
-	PathCheck      string            `toml:"path_check" doc:"Program that must be in PATH in addition to the command, if the command is a wrapper; gc doctor checks it."`
-	PrintArgs      []string          `toml:"print_args" doc:"Arguments for a run without a terminal." later:"titles"`
-	TitleModel     string            `toml:"title_model" doc:"Model that makes titles." later:"titles"`
-	SupportsACP    bool              `toml:"supports_acp" doc:"The agent CLI speaks the Agent Client Protocol."`
-	ACPCommand     string            `toml:"acp_command" doc:"Command that speaks the Agent Client Protocol."`
-	ACPArgs        []string          `toml:"acp_args" doc:"Its arguments."`
+	ResumeCommand string   `toml:"resume_command" doc:"As in an agent."`
+	PathCheck     string   `toml:"path_check" doc:"Program that must be in PATH in addition to the command, if the command is a wrapper; gc doctor checks it."`
+	SupportsACP   bool     `toml:"supports_acp" doc:"The agent CLI speaks the Agent Client Protocol."`
+	ACPCommand    string   `toml:"acp_command" doc:"Command that speaks the Agent Client Protocol."`
+	ACPArgs       []string `toml:"acp_args" doc:"Its arguments."`
 }
 
 // Upstream is an [upstreams.<name>] section: a service that provides the model. Its name is part

@@ -32,7 +32,7 @@ func Schema() []byte {
 	return append(data, '\n')
 }
 
-// comment returns the description of a key from its doc and later tags.
+// comment returns the description of a key from its doc tag.
 func comment(t reflect.Type, name string) string {
 	if t.Kind() != reflect.Struct {
 		return ""
@@ -41,7 +41,7 @@ func comment(t reflect.Type, name string) string {
 	if !ok {
 		return ""
 	}
-	return describe(field{doc: f.Tag.Get("doc"), later: f.Tag.Get("later"), preset: f.Tag.Get("default")})
+	return describe(field{doc: f.Tag.Get("doc"), preset: f.Tag.Get("default")})
 }
 
 // describe returns the description of a field.
@@ -49,9 +49,6 @@ func describe(f field) string {
 	text := f.doc
 	if f.preset != "" {
 		text += " Default: " + f.preset + "."
-	}
-	if f.later != "" {
-		text += " Accepted, has no effect yet (" + f.later + ")."
 	}
 	return strings.TrimSpace(text)
 }
@@ -110,10 +107,10 @@ func secretSchema() *jsonschema.Schema {
 func sectionTypes() []reflect.Type {
 	return []reflect.Type{
 		reflect.TypeFor[Usage](), reflect.TypeFor[Budget](), reflect.TypeFor[Credential](),
-		reflect.TypeFor[City](), reflect.TypeFor[Workspace](), reflect.TypeFor[ChatSessions](), reflect.TypeFor[Rig](),
-		reflect.TypeFor[NamedSession](), reflect.TypeFor[Agent](), reflect.TypeFor[CopyEntry](), reflect.TypeFor[Provider](),
+		reflect.TypeFor[City](), reflect.TypeFor[Workspace](), reflect.TypeFor[Rig](),
+		reflect.TypeFor[Agent](), reflect.TypeFor[CopyEntry](), reflect.TypeFor[Provider](),
 		reflect.TypeFor[Upstream](), reflect.TypeFor[Session](), reflect.TypeFor[ACPSession](), reflect.TypeFor[K8sSession](),
-		reflect.TypeFor[Daemon](), reflect.TypeFor[Delivery](), reflect.TypeFor[Pool](), reflect.TypeFor[Pending](), reflect.TypeFor[Context](), reflect.TypeFor[Guard](), reflect.TypeFor[GuardRole](),
+		reflect.TypeFor[Daemon](), reflect.TypeFor[Delivery](), reflect.TypeFor[Pool](), reflect.TypeFor[Pending](), reflect.TypeFor[Context](), reflect.TypeFor[Guard](), reflect.TypeFor[Web](), reflect.TypeFor[GuardRole](),
 		reflect.TypeFor[GuardRule](),
 	}
 }
@@ -127,18 +124,30 @@ func sectionNamed(name string) reflect.Type {
 	return nil
 }
 
-// refine adds to a schema what the reflector does not read from the struct tags: aliases, prefixes
-// and defaults.
+// refine adds to a schema what the reflector does not read from the struct tags: aliases, ignored
+// keys and defaults.
 func refine(definition *jsonschema.Schema, section reflect.Type) {
 	if section == nil || definition.Properties == nil {
 		return
 	}
-	for _, f := range fieldsOf(section) {
-		key := f.name
-		if f.prefix {
-			key += "*"
+	for _, group := range Ignored() {
+		if group.section != section {
+			continue
 		}
-		property, ok := definition.Properties.Get(key)
+		for _, key := range group.Keys {
+			property := &jsonschema.Schema{Description: "No effect: " + group.Why + ".", Deprecated: true}
+			if prefix, ok := strings.CutSuffix(key, "*"); ok { // all keys that begin with it
+				if definition.PatternProperties == nil {
+					definition.PatternProperties = map[string]*jsonschema.Schema{}
+				}
+				definition.PatternProperties["^"+prefix] = property
+			} else {
+				definition.Properties.Set(key, property)
+			}
+		}
+	}
+	for _, f := range fieldsOf(section) {
+		property, ok := definition.Properties.Get(f.name)
 		if !ok {
 			continue
 		}
@@ -147,13 +156,6 @@ func refine(definition *jsonschema.Schema, section reflect.Type) {
 			if f.typ.Kind() == reflect.Int {
 				property.Default = json.Number(f.preset)
 			}
-		}
-		if f.prefix {
-			definition.Properties.Delete(key)
-			if definition.PatternProperties == nil {
-				definition.PatternProperties = map[string]*jsonschema.Schema{}
-			}
-			definition.PatternProperties["^"+f.name] = &jsonschema.Schema{Description: describe(f)}
 		}
 		if f.alias != "" {
 			same := *property

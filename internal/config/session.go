@@ -5,21 +5,12 @@ import "time"
 // Session is the [session] section: how sessions run.
 type Session struct {
 	Keys
-	Provider          string        `toml:"provider" doc:"The runtime provider of the city. The environment variable GC_SESSION overrides it."`
-	StartupTimeout    time.Duration `toml:"startup_timeout" default:"60s" doc:"Maximum duration of one start."`
-	SetupTimeout      time.Duration `toml:"setup_timeout" default:"10s" doc:"Maximum duration of one command of pre_start, session_setup and session_live."`
-	SetupMaxTimeout   time.Duration `toml:"setup_max_timeout" doc:"If set, it is the maximum duration of one such command, and setup_timeout limits only the time without output. Default: none."`
-	Socket            string        `toml:"socket" doc:"Name of a multiplexer's socket. Default: the city's name."`
-	RemoteMatch       string        `toml:"remote_match" doc:"Sessions whose name contains this text run remotely, if the provider routes by name. The environment variable GC_HYBRID_REMOTE_MATCH overrides it. Empty: no session runs remotely."`
-	NudgeReadyTimeout time.Duration `toml:"nudge_ready_timeout" default:"10s" doc:"How long a prompt waits for a session that is not ready." later:"not needed: a prompt waits by its receipt"`
-	NudgeLockTimeout  time.Duration `toml:"nudge_lock_timeout" default:"30s" doc:"How long a prompt waits for the one before it." later:"not needed: a prompt waits by its receipt"`
-
-	NudgeRetryInterval      time.Duration `toml:"nudge_retry_interval" default:"500ms" doc:"Pause between attempts." later:"not needed: delivery waits for events"`
-	NudgePollInterval       time.Duration `toml:"nudge_poll_interval" default:"2s" doc:"Pause between checks of the queue." later:"not needed: delivery waits for events"`
-	DebounceMs              int           `toml:"debounce_ms" default:"500" doc:"Pause between text and Enter, in milliseconds." later:"not needed: delivery waits for the echo"`
-	DisplayMs               int           `toml:"display_ms" default:"5000" doc:"How long a message is shown, in milliseconds." later:"messages"`
-	ProgressStallTimeout    time.Duration `toml:"progress_stall_timeout" doc:"Silence that counts as a stall." later:"stalls"`
-	ClaimHolderStallTimeout time.Duration `toml:"claim_holder_stall_timeout" doc:"The same for a session with assigned work." later:"stalls"`
+	Provider        string        `toml:"provider" doc:"The runtime provider of the city. The environment variable GC_SESSION overrides it."`
+	StartupTimeout  time.Duration `toml:"startup_timeout" default:"60s" doc:"Maximum duration of one start."`
+	SetupTimeout    time.Duration `toml:"setup_timeout" default:"10s" doc:"Maximum duration of one command of pre_start, session_setup and session_live."`
+	SetupMaxTimeout time.Duration `toml:"setup_max_timeout" doc:"If set, it is the maximum duration of one such command, and setup_timeout limits only the time without output. Default: none."`
+	Socket          string        `toml:"socket" doc:"Name of a multiplexer's socket. Default: the city's name."`
+	RemoteMatch     string        `toml:"remote_match" doc:"Sessions whose name contains this text run remotely, if the provider routes by name. The environment variable GC_HYBRID_REMOTE_MATCH overrides it. Empty: no session runs remotely."`
 
 	Auto   AutoSession   `toml:"auto" doc:"Runtime providers of a city that routes by transport: one for agents with session = \"acp\", one for all others."`
 	Hybrid HybridSession `toml:"hybrid" doc:"Runtime providers of a city that routes by session name, see remote_match."`
@@ -98,9 +89,4 @@ type Daemon struct {
 	WorkerHTTP           bool             `toml:"worker_http" doc:"Serve the worker API on a port of 127.0.0.1 too, for agents that cannot use a Unix socket; they get its address as GC_WORKER_URL. Read when the controller starts."`
 	WorkerTokenAge       time.Duration    `toml:"worker_token_age" doc:"Age at which a worker that supports new tokens gets one for the worker API, through its stream. Programs with the old token in their environment lose access. Read when the controller starts. Default: a token is valid as long as its run."`
 	TickDebounce         time.Duration    `toml:"tick_debounce" default:"200ms" doc:"How long city.toml must be unchanged after an edit before gc reads it again. If it keeps changing, gc reads it after ten times that."`
-
-	NudgeDispatcher NudgeDispatcher `toml:"nudge_dispatcher" doc:"Who delivers queued prompts." later:"not needed: the controller delivers"`
-	ObservePaths    []string        `toml:"observe_paths" doc:"Further directories of transcripts." later:"transcripts"`
-	CircuitBreaker  map[string]any  `toml:"session_circuit_breaker*" doc:"Circuit breaker of named sessions." later:"named sessions"`
-	Wisp            map[string]any  `toml:"wisp_*" doc:"Clean-up of work items." later:"work items"`
 }

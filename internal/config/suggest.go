@@ -5,23 +5,14 @@ import (
 	"iter"
 	"slices"
 	"strings"
-)
 
-// Nearest returns the name that is most similar to the word; empty if no name is similar.
-func Nearest(word string, names []string) string {
-	best, distance := "", max(1, len(word)/3)+1
-	for _, name := range names {
-		if d := editDistance(strings.ToLower(word), strings.ToLower(name)); d < distance {
-			best, distance = name, d
-		}
-	}
-	return best
-}
+	"gascity/internal/textfmt"
+)
 
 // suggest returns a hint with the name that was probably meant. If no name is similar and there
 // are at most 16, the hint lists all of them.
 func suggest(word string, names []string) string {
-	best := Nearest(word, names)
+	best := textfmt.Nearest(word, names)
 	switch {
 	case best != "":
 		return fmt.Sprintf("did you mean %q?", best)
@@ -29,32 +20,6 @@ func suggest(word string, names []string) string {
 		return ""
 	}
 	return "known: " + strings.Join(slices.Sorted(slices.Values(names)), ", ")
-}
-
-// editDistance returns the Levenshtein distance, where a swap of adjacent characters counts as one
-// change.
-func editDistance(a, b string) int {
-	s, t := []rune(a), []rune(b)
-	before, last := make([]int, len(t)+1), make([]int, len(t)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := range s {
-		row := make([]int, len(t)+1)
-		row[0] = i + 1
-		for j := range t {
-			cost := 1
-			if s[i] == t[j] {
-				cost = 0
-			}
-			row[j+1] = min(last[j]+cost, last[j+1]+1, row[j]+1)
-			if i > 0 && j > 0 && s[i] == t[j-1] && s[i-1] == t[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
-			}
-		}
-		before, last = last, row
-	}
-	return last[len(t)]
 }
 
 // Suggest returns a hint for a name that is not among names: the name that was probably meant, or

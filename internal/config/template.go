@@ -22,8 +22,8 @@ ready_prompt_prefix = "$ "
 process_names = ["bash"]
 env = { PS1 = "$ " }
 
-# An agent CLI that gc knows needs no more than its name (gc agent-cli list shows them all)
-# and the permission mode; without permission_mode it runs its tools without asking:
+# An agent CLI that gc knows needs only its name (gc agent-cli list shows them)
+# and the permission mode. Without permission_mode it uses tools without asking:
 # [[agents]]
 # name = "coder"
 `
@@ -31,12 +31,12 @@ env = { PS1 = "$ " }
 // unguarded is the key of [guard] for a city whose agents cannot ask gc. heldNote is a comment for
 // a city in which some agents can.
 const (
-	unguarded = `# A program that cannot ask gc before it uses a tool, like %s below, gets prompts all
-# the same. Remove this line when every agent can.
+	unguarded = `# A program that cannot ask gc before it uses a tool, like %s below,
+# gets prompts all the same. Remove this line when every agent can ask.
 unguarded = "report"
 `
-	heldNote = `# %s below cannot ask gc before it uses a tool, so it gets no prompts. This key gives
-# them to it anyway:
+	heldNote = `# %s below cannot ask gc before it uses a tool, so it gets no prompts.
+# This key gives them to it anyway:
 # unguarded = "report"
 `
 )
@@ -90,12 +90,12 @@ func (a StarterAgent) keys() string {
 	fmt.Fprintf(&b, "provider = %s\n", quoteTOML(a.Provider))
 	switch {
 	case a.Mode != "":
-		fmt.Fprintf(&b, "permission_mode = %s # it asks a person; \"gc pending\" lists the questions\n", quoteTOML(a.Mode))
+		fmt.Fprintf(&b, "permission_mode = %s # makes the agent ask a person before it uses a tool, see: gc pending\n", quoteTOML(a.Mode))
 	case !a.Asks:
 		b.WriteString("# gc knows no mode in which this agent CLI asks a person before it uses a tool.\n")
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Env)) {
-		fmt.Fprintf(&b, "env.%s = %s # it asks a person; \"gc pending\" lists the questions\n", name, quoteTOML(a.Env[name]))
+		fmt.Fprintf(&b, "env.%s = %s # makes the agent ask a person before it uses a tool, see: gc pending\n", name, quoteTOML(a.Env[name]))
 	}
 	return b.String()
 }

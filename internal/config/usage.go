@@ -33,23 +33,49 @@ type Budget struct {
 // BudgetScope states whose usage a budget adds up.
 type BudgetScope string
 
+// The scopes.
+const (
+	ScopeSession BudgetScope = "session"
+	ScopeAgent   BudgetScope = "agent"
+	ScopeCity    BudgetScope = "city"
+)
+
 // Words lists the allowed values.
-func (BudgetScope) Words() []string { return []string{"session", "agent", "city"} }
+func (BudgetScope) Words() []string {
+	return []string{string(ScopeSession), string(ScopeAgent), string(ScopeCity)}
+}
 
 // BudgetMeasure states what a budget counts.
 type BudgetMeasure string
 
-// MeasureTime is the measure time; its limits are durations.
-const MeasureTime BudgetMeasure = "time"
+// The measures.
+const (
+	MeasureTokens BudgetMeasure = "tokens"
+	MeasureUSD    BudgetMeasure = "usd"
+	MeasureTurns  BudgetMeasure = "turns"
+	MeasureTime   BudgetMeasure = "time" // time in which an agent is busy; its limits are durations
+)
 
 // Words lists the allowed values.
-func (BudgetMeasure) Words() []string { return []string{"tokens", "usd", "turns", string(MeasureTime)} }
+func (BudgetMeasure) Words() []string {
+	return []string{string(MeasureTokens), string(MeasureUSD), string(MeasureTurns), string(MeasureTime)}
+}
 
 // BudgetAct is the action when a budget is used up.
 type BudgetAct string
 
+// The acts, the mildest first.
+const (
+	ActWarn      BudgetAct = "warn"
+	ActHold      BudgetAct = "hold"      // new prompts wait
+	ActInterrupt BudgetAct = "interrupt" // the turn is interrupted, and new prompts wait
+	ActStop      BudgetAct = "stop"      // the session is stopped and held
+)
+
 // Words lists the allowed values.
-func (BudgetAct) Words() []string { return []string{"warn", "hold", "interrupt", "stop"} }
+func (BudgetAct) Words() []string {
+	return []string{string(ActWarn), string(ActHold), string(ActInterrupt), string(ActStop)}
+}
 
 // Amount is a limit. The zero value is an absent key.
 type Amount struct {
@@ -89,13 +115,14 @@ func (d *decoder) amount(n *node, name string) (a Amount) {
 	return a
 }
 
+// usage checks the [usage] table with its budgets.
 func (c *checker) usage() {
 	u := &c.city.Usage
 	c.file(u.Origin("prices"), "prices", u.Prices)
 	seen := map[string]Origin{}
 	for i := range u.Budgets {
 		b := &u.Budgets[i]
-		if c.name(b.Keys, "name", b.Name) {
+		if c.name(b.Keys, b.Name) {
 			if first, ok := seen[b.Name]; ok {
 				c.fail(b.Origin("name"), fmt.Sprintf("the first one is at %s", first), "there are two budgets named %q", b.Name)
 			}
@@ -105,6 +132,7 @@ func (c *checker) usage() {
 	}
 }
 
+// budget checks a [[usage.budgets]] table.
 func (c *checker) budget(b *Budget) {
 	if !b.Has("measure") {
 		c.fail(b.Header(), `add measure = "tokens", "usd", "turns" or "time"`, "the budget %q does not say what it counts", b.Name)
@@ -116,16 +144,18 @@ func (c *checker) budget(b *Budget) {
 		c.fail(b.Origin("match"), "", "%q is not a valid pattern", b.Match)
 	}
 	switch {
-	case b.Match != "" && b.Scope == "city":
+	case b.Match != "" && b.Scope == ScopeCity:
 		c.fail(b.Origin("match"), `leave it out, or write scope = "agent"`, "a budget of the city is for all agents")
 	case b.Cached && b.Measure != "tokens":
 		c.fail(b.Origin("cached"), `it goes with measure = "tokens"`, "%s are not read from a cache", b.Measure)
 	}
-	if b.Match != "" && b.Scope == "agent" && !c.matchesAgent(b.Match) {
+	if b.Match != "" && b.Scope == ScopeAgent && !c.matchesAgent(b.Match) {
 		c.fail(b.Origin("match"), suggest(b.Match, c.agentNames()), "no agent is called %q", b.Match)
 	}
 }
 
+// limit checks that a budget's limit fits its measure: a duration for time, otherwise a number above
+// zero.
 func (c *checker) limit(b *Budget) {
 	at := b.Origin("limit")
 	timed := b.Measure == MeasureTime
@@ -143,6 +173,7 @@ func (c *checker) limit(b *Budget) {
 	}
 }
 
+// agentNames returns the names of all agents, and of all members of pools.
 func (c *checker) agentNames() []string {
 	var names []string
 	for i := range c.city.Agents {

@@ -3,6 +3,9 @@ package config
 import (
 	"fmt"
 	"time"
+
+	"gascity/client"
+	"gascity/runtime"
 )
 
 // word is a string type with a closed list of values. The empty string means
@@ -21,15 +24,17 @@ const (
 )
 
 // Words lists the allowed values.
-func (PromptMode) Words() []string { return []string{"arg", "flag", "none", "worker"} }
+func (PromptMode) Words() []string {
+	return []string{string(PromptArg), string(PromptFlag), string(PromptNone), string(PromptWorker)}
+}
 
 // Channel states how prompts reach a running agent. If it is absent, [ChannelNative] applies.
 type Channel string
 
 // The channels.
 const (
-	ChannelNative Channel = "native"
-	ChannelTyped  Channel = "typed"
+	ChannelNative Channel = client.ChannelNative
+	ChannelTyped  Channel = client.ChannelTyped
 )
 
 // Words lists the allowed values.
@@ -39,22 +44,16 @@ func (Channel) Words() []string { return []string{string(ChannelNative), string(
 type Lifecycle string
 
 // OneShot marks a command that does bounded work and exits.
-const OneShot Lifecycle = "one_shot"
+const OneShot = Lifecycle(runtime.LifecycleOneShot)
 
 // Words lists the allowed values.
 func (Lifecycle) Words() []string { return []string{string(OneShot)} }
-
-// Scope states whether an agent belongs to the city or to each rig.
-type Scope string
-
-// Words lists the allowed values.
-func (Scope) Words() []string { return []string{"city", "rig"} }
 
 // WakeMode states whether a later start continues the conversation.
 type WakeMode string
 
 // Words lists the allowed values.
-func (WakeMode) Words() []string { return []string{"resume", "fresh"} }
+func (WakeMode) Words() []string { return []string{string(WakeResume), string(WakeFresh)} }
 
 // The wake modes. If the key is absent, WakeResume applies.
 const (
@@ -74,7 +73,9 @@ const (
 )
 
 // Words lists the allowed values.
-func (PendingPolicy) Words() []string { return []string{"wait", "deny", "answer", "escalate"} }
+func (PendingPolicy) Words() []string {
+	return []string{string(PendingWait), string(PendingDeny), string(PendingAnswer), string(PendingEscalate)}
+}
 
 // OnStall is the action for an agent that shows no progress in its turn.
 type OnStall string
@@ -87,7 +88,9 @@ const (
 )
 
 // Words lists the allowed values.
-func (OnStall) Words() []string { return []string{"report", "interrupt", "restart"} }
+func (OnStall) Words() []string {
+	return []string{string(StallReport), string(StallInterrupt), string(StallRestart)}
+}
 
 // Switch is on or off.
 type Switch string
@@ -98,23 +101,11 @@ const On Switch = "on"
 // Words lists the allowed values.
 func (Switch) Words() []string { return []string{"on", "off"} }
 
-// NamedSessionMode states when a named session runs.
-type NamedSessionMode string
-
-// Words lists the allowed values.
-func (NamedSessionMode) Words() []string { return []string{"always", "on_demand"} }
-
 // ResumeStyle states whether resume_flag is a flag or a subcommand.
 type ResumeStyle string
 
 // Words lists the allowed values.
 func (ResumeStyle) Words() []string { return []string{"flag", "subcommand"} }
-
-// NudgeDispatcher states which process delivers queued prompts.
-type NudgeDispatcher string
-
-// Words lists the allowed values.
-func (NudgeDispatcher) Words() []string { return []string{"legacy", "supervisor"} }
 
 // OptionalDuration is a duration or "off". The zero value means an absent key.
 type OptionalDuration struct {
@@ -130,6 +121,7 @@ func (d OptionalDuration) String() string {
 	return d.Duration.String()
 }
 
+// parseOptionalDuration parses a duration or "off".
 func parseOptionalDuration(text string) (OptionalDuration, error) {
 	if text == "off" {
 		return OptionalDuration{Off: true}, nil

@@ -45,7 +45,6 @@ func (c *City) Values() []Value {
 			add("guard.rules."+c.Guard.Rules[i].ID, &c.Guard.Rules[i])
 		}
 	}
-	add("chat_sessions", &c.Chat)
 	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
 		section := c.Providers[name]
 		add("providers."+name, &section)
@@ -58,15 +57,13 @@ func (c *City) Values() []Value {
 		section := c.Credentials[name]
 		add("credentials."+name, &section)
 	}
+	add("web", &c.Web)
 	add("usage", &c.Usage)
 	for i := range c.Usage.Budgets {
 		add("usage.budgets."+c.Usage.Budgets[i].Name, &c.Usage.Budgets[i])
 	}
 	for i := range c.Rigs {
 		add("rigs."+c.Rigs[i].Name, &c.Rigs[i])
-	}
-	for i := range c.NamedSessions {
-		add("named_session."+c.NamedSessions[i].Name, &c.NamedSessions[i])
 	}
 	for i := range c.Agents {
 		add("agents."+c.Agents[i].QualifiedName(), &c.Agents[i])
@@ -173,4 +170,12 @@ func quoted(s string) string {
 		return strconv.Quote(s)
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// elem returns the element type of a slice or map, else the type itself.
+func elem(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
+		return t.Elem()
+	}
+	return t
 }

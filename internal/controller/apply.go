@@ -131,7 +131,7 @@ func (l *loop) applicable(names []string) ([]*entry, error) {
 			continue
 		}
 		if a.Postponed || a.Drifted && a.Verb == plan.VerbWait ||
-			a.Desired == plan.DesiredAbsent && e.running() {
+			a.Desired == client.DesiredAbsent && e.running() {
 			entries = append(entries, e)
 		}
 	}

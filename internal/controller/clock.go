@@ -25,10 +25,10 @@ func (l *loop) checkClock(meant time.Duration) {
 	gap := passed - min(meant, l.settings().Patrol)
 	switch {
 	case gap > jumpBound:
-		l.c.emit(event.HostResumed, nil, "the host slept, or stood still", map[string]string{"seconds": fmt.Sprint(int(gap.Seconds()))})
+		l.c.emit(l.ctx, event.HostResumed, nil, "the host slept, or stood still", map[string]string{"seconds": fmt.Sprint(int(gap.Seconds()))})
 	case passed < -jumpBound:
 		gap = passed
-		l.c.emit(event.ClockJumped, nil, "the clock was set back", map[string]string{"seconds": fmt.Sprint(int(gap.Seconds()))})
+		l.c.emit(l.ctx, event.ClockJumped, nil, "the clock was set back", map[string]string{"seconds": fmt.Sprint(int(gap.Seconds()))})
 	default:
 		return
 	}

@@ -15,8 +15,8 @@ import (
 	"gascity/runtime"
 )
 
-// leaps makes the town use a clock that can be moved.
-func (w *fakeCity) leaps(monotonic bool) func(time.Duration) {
+// useMovableClock gives the city a clock that the returned function moves.
+func (w *testCity) useMovableClock(monotonic bool) func(time.Duration) {
 	var offset atomic.Int64
 	now := func() time.Time {
 		t := time.Now().Add(time.Duration(offset.Load()))
@@ -26,22 +26,22 @@ func (w *fakeCity) leaps(monotonic bool) func(time.Duration) {
 		return t
 	}
 	w.change = func(o *Options) { o.Now = now }
-	w.fake.now = now
+	w.provider.now = now
 	return func(d time.Duration) { offset.Add(int64(d)) }
 }
 
-// TestASuspendOfTheHostHarmsNobody is R21's proof: eight hours pass at once, with
-// idle times, a maximum age, a drain and a start under way.
-func TestASuspendOfTheHostHarmsNobody(t *testing.T) {
+// TestSuspendOfTheHostStopsNoAgent lets eight hours pass at once, with
+// idle times, a maximum age, a drain and a running start.
+func TestSuspendOfTheHostStopsNoAgent(t *testing.T) {
 	for _, monotonic := range []bool{true, false} {
 		t.Run(fmt.Sprint("monotonic: ", monotonic), func(t *testing.T) {
-			inFakeCity(t, []string{"a", "idle", "old", "starting"}, func(t *testing.T, w *fakeCity) {
-				leap := w.leaps(monotonic)
+			inTestCity(t, []string{"a", "idle", "old", "starting"}, func(t *testing.T, w *testCity) {
+				leap := w.useMovableClock(monotonic)
 				w.edit(func(d *plan.Desired) {
 					d.Sessions[1].IdleAfter, d.Sessions[2].MaxAge = time.Hour, 2*time.Hour
 				})
-				w.fake.readings = map[string]runtime.Reading{}
-				w.fake.onStart = func(ctx context.Context, name string) error {
+				w.provider.readings = map[string]runtime.Reading{}
+				w.provider.onStart = func(ctx context.Context, name string) error {
 					if name != "gc-town-starting" {
 						return nil
 					}
@@ -52,13 +52,13 @@ func TestASuspendOfTheHostHarmsNobody(t *testing.T) {
 						return context.Cause(ctx)
 					}
 				}
-				w.begin()
-				w.fake.setActivity("gc-town-idle", runtime.ActivityIdle)
+				w.start()
+				w.provider.setActivity("gc-town-idle", runtime.ActivityIdle)
 				mustDo(t, w.c.Drain, client.LifecycleRequest{})
-				w.after(10 * time.Second)
-				before, stops := w.fake.lives(), w.fake.number("stop")
+				w.advance(10 * time.Second)
+				before, stops := w.provider.lives(), w.provider.number("stop")
 				leap(8 * time.Hour)
-				w.after(31 * time.Second) // the first tick comes, and the start ends
+				w.advance(31 * time.Second) // until the first patrol, and the end of the start
 				kinds := w.allKinds()
 				if !slices.Contains(kinds, "host.resumed") {
 					t.Errorf("the suspend was not reported: %v", kinds)
@@ -68,28 +68,28 @@ func TestASuspendOfTheHostHarmsNobody(t *testing.T) {
 						t.Errorf("the suspend led to %s", bad)
 					}
 				}
-				if w.fake.number("stop") != stops {
-					t.Errorf("%d stops after a suspend", w.fake.number("stop")-stops)
+				if w.provider.number("stop") != stops {
+					t.Errorf("%d stops after a suspend", w.provider.number("stop")-stops)
 				}
-				after := w.fake.lives()
+				after := w.provider.lives()
 				delete(after, "gc-town-starting")
 				if diff := cmp.Diff(before, after); diff != "" {
 					t.Errorf("other instances run:\n%s", diff)
 				}
 				w.want("starting", client.StateRunning)
 				w.want("a", client.StateDraining)
-				w.after(10 * time.Minute) // then everything as usual
+				w.advance(10 * time.Minute) // without another suspend
 				w.want("a", client.StateAsleep)
 				w.want("idle", client.StateRunning)
-				w.after(time.Hour)
+				w.advance(time.Hour)
 				w.want("idle", client.StateAsleep)
 			})
 		})
 	}
 }
 
-func (w *fakeCity) allKinds() []string {
-	events, _, _ := w.log.After(0)
+func (w *testCity) allKinds() []string {
+	events, _, _ := w.log.After(w.t.Context(), 0)
 	var out []string
 	for _, e := range events {
 		out = append(out, e.Kind)
@@ -97,49 +97,49 @@ func (w *fakeCity) allKinds() []string {
 	return out
 }
 
-func TestAClockThatIsSetBackStopsNothing(t *testing.T) {
-	inFakeCity(t, []string{"a", "failing"}, func(t *testing.T, w *fakeCity) {
-		leap := w.leaps(false)
-		w.begin()
-		before := w.fake.lives()
-		w.fake.end("gc-town-failing", 1)
-		w.after(100 * time.Millisecond)
+func TestClockSetBackStopsNoAgent(t *testing.T) {
+	inTestCity(t, []string{"a", "failing"}, func(t *testing.T, w *testCity) {
+		leap := w.useMovableClock(false)
+		w.start()
+		before := w.provider.lives()
+		w.provider.end("gc-town-failing", 1)
+		w.advance(100 * time.Millisecond)
 		leap(-8 * time.Hour)
-		w.after(time.Minute)
+		w.advance(time.Minute)
 		if kinds := w.allKinds(); !slices.Contains(kinds, "clock.jumped") {
 			t.Errorf("the clock change was not reported: %v", kinds)
 		}
-		if w.fake.lives()["gc-town-a"] != before["gc-town-a"] {
+		if w.provider.lives()["gc-town-a"] != before["gc-town-a"] {
 			t.Error("a healthy agent was replaced")
 		}
 		w.want("failing", client.StateRunning) // its pause did not grow by eight hours
-		w.fake.setActivity("gc-town-a", runtime.ActivityBusy)
+		w.provider.setActivity("gc-town-a", runtime.ActivityBusy)
 	})
 }
 
-// TestAStandstillIsNotMadeUpFor lets five minutes pass in which the controller stood
-// still: it looks at everything once, and not once for each patrol that it missed.
-func TestAStandstillIsNotMadeUpFor(t *testing.T) {
+// TestMissedPatrolsAreNotRepeated suspends the controller for five minutes. Then it observes
+// each session once, and not once for each missed patrol.
+func TestMissedPatrolsAreNotRepeated(t *testing.T) {
 	const agents = 100
-	inFakeCity(t, names(agents), func(t *testing.T, w *fakeCity) {
-		leap := w.leaps(true)
+	inTestCity(t, names(agents), func(t *testing.T, w *testCity) {
+		leap := w.useMovableClock(true)
 		w.edit(func(d *plan.Desired) {
 			for i := range d.Sessions {
 				d.Sessions[i].IdleAfter = 2 * time.Minute
 			}
 		})
 		for _, name := range names(agents) {
-			w.fake.setActivity("gc-town-"+name, runtime.ActivityIdle)
+			w.provider.setActivity("gc-town-"+name, runtime.ActivityIdle)
 		}
-		w.begin()
-		w.after(time.Minute)
-		before := w.fake.snapshotCalls()
+		w.start()
+		w.advance(time.Minute)
+		before := w.provider.snapshotCalls()
 		leap(5 * time.Minute)
-		for range 40 { // what happened meanwhile
-			w.fake.works("gc-town-a000")
+		for range 40 { // the events of these minutes
+			w.provider.works("gc-town-a000")
 		}
-		w.after(10 * time.Second)
-		after := w.fake.snapshotCalls()
+		w.advance(10 * time.Second)
+		after := w.provider.snapshotCalls()
 		bounds := map[string]int{"observe": 2 * agents, "sense": 2 * agents, "list": 2, "start": 0, "stop": 0, "interrupt": 0}
 		for call, most := range bounds {
 			if n := after[call] - before[call]; n > most {

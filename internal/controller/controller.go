@@ -7,8 +7,6 @@ import (
 	"sync/atomic"
 
 	"gascity/client"
-	"gascity/internal/controller/persist"
-	"gascity/internal/controller/snapshot"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/session"
 )
@@ -16,10 +14,10 @@ import (
 // Controller reconciles the running agents of one city with its configuration. Its methods may be
 // called concurrently. They answer only while [Controller.Run] runs.
 type Controller struct {
-	*snapshot.Service
+	*snapshotService
 	opts  Options
 	first Loaded
-	start persist.Recalled // the records that the store held at the start
+	start storedRecords // the records that the store held at the start
 
 	calls        chan func(*loop) // functions for the loop to run; send without holding a lock
 	ended        chan struct{}    // closed when Run has returned
@@ -32,9 +30,9 @@ func Open(ctx context.Context, opts Options) (*Controller, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot load the city: %w", err)
 	}
-	front := &snapshot.Service{Store: &snapshot.Store{}, Log: opts.Events, Logger: opts.Logger, Choices: opts.Providers}
-	c := &Controller{Service: front, opts: opts, first: loaded, calls: make(chan func(*loop), 256), ended: make(chan struct{})}
-	c.start = persist.Recall(ctx, opts.Records)
+	front := &snapshotService{Store: &snapshotStore{}, Log: opts.Events, Logger: opts.Logger, Choices: opts.Providers}
+	c := &Controller{snapshotService: front, opts: opts, first: loaded, calls: make(chan func(*loop), 256), ended: make(chan struct{})}
+	c.start = readRecords(ctx, opts.Records)
 	l := newLoop(c)
 	l.decide() // so that the first request already finds every name
 	l.publish()
@@ -96,10 +94,10 @@ func timedOut(ctx context.Context) error {
 }
 
 // emit emits an event about an entry, or about the city if e is nil.
-func (c *Controller) emit(kind event.Kind, e *entry, text string, data map[string]string) {
+func (c *Controller) emit(ctx context.Context, kind event.Kind, e *entry, text string, data map[string]string) {
 	var r *session.Record
 	if e != nil {
 		r = &e.rec
 	}
-	c.AppendEvent(kind, r, text, data)
+	c.AppendEvent(ctx, kind, r, text, data)
 }

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"gascity/internal/controller/ops"
-	"gascity/internal/domain/conversation"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
@@ -23,27 +22,27 @@ func (l *loop) recordResumeFailure(e *entry, failure session.ResumeFailure, word
 	c.RecordFailure(failure)
 	e.touch()
 	text := "the conversation " + c.ID + " could not be resumed: " + string(failure)
-	l.c.emit(event.SessionResumeFailed, e, text, map[string]string{
+	l.c.emit(l.ctx, event.SessionResumeFailed, e, text, map[string]string{
 		"conversation": c.ID, "rung": string(tried), "failure": string(failure), "error": ops.FirstLine(words),
 	})
 	if failure == session.ResumeOther {
 		return false
 	}
 	if e.rec.Fault, e.rec.NextAt = text+"; "+words, (time.Time{}); failure == session.ResumeInUse {
-		e.rec.NextAt = l.now().Add(l.c.opts.Jitter(conversation.Again))
+		e.rec.NextAt = l.now().Add(l.c.opts.Jitter(plan.ResumeRetryDelay))
 	}
 	return true
 }
 
 // recordLateResumeFailure does the same as recordResumeFailure for an agent whose start was
-// complete. An agent that ran for [conversation.SettleTime] did reach its conversation.
+// complete. An agent that ran for [plan.ConversationSettleTime] did reach its conversation.
 func (l *loop) recordLateResumeFailure(e *entry, fault string) bool {
 	c := &e.rec.Conversation
-	if l.now().Sub(e.rec.StartedAt) >= conversation.SettleTime {
+	if l.now().Sub(e.rec.StartedAt) >= plan.ConversationSettleTime {
 		c.MarkReached()
 		return false
 	}
-	failure := conversation.Failure(c, e.rec.Exit, e.rec.Screen)
+	failure := plan.FindResumeFailure(c, e.rec.Exit, e.rec.Screen)
 	return failure != session.ResumeOther && l.recordResumeFailure(e, failure, fault)
 }
 
@@ -51,13 +50,13 @@ func (l *loop) recordLateResumeFailure(e *entry, fault string) bool {
 // hold the conversation before the agent enters it.
 func (l *loop) relaunchConfig(e *entry, s *plan.Session) (runtime.Config, bool) {
 	if e.before != nil {
-		if cfg, ok := conversation.Config(s, e.rec.Conversation); ok {
+		if cfg, ok := plan.ConversationConfig(s, e.rec.Conversation); ok {
 			return cfg, true
 		}
 		l.restoreConversation(e)
 	}
 	before := e.rec.Conversation
-	e.before, e.rec.Conversation = &before, conversation.Choose(s, before, l.now())
+	e.before, e.rec.Conversation = &before, plan.ChooseConversation(s, before, l.now())
 	e.touch()
 	l.dirty = true
 	return runtime.Config{}, false

@@ -14,8 +14,8 @@ import (
 	"gascity/runtime"
 )
 
-// talks makes every agent of a city one that resumes by an id.
-func talks(w *fakeCity) {
+// useConversations gives every agent flags for a new conversation and for a resumed one.
+func useConversations(w *testCity) {
 	w.edit(func(d *plan.Desired) {
 		for i := range d.Sessions {
 			s := &d.Sessions[i]
@@ -25,12 +25,12 @@ func talks(w *fakeCity) {
 	})
 }
 
-// command returns what the session runs, and the words of its conversation.
-func (w *fakeCity) command(name string) (how, id string) {
+// command returns the flag and the id of the conversation in the command of a session.
+func (w *testCity) command(name string) (how, id string) {
 	w.t.Helper()
-	w.fake.mu.Lock()
-	defer w.fake.mu.Unlock()
-	s := w.fake.sessions[name]
+	w.provider.mu.Lock()
+	defer w.provider.mu.Unlock()
+	s := w.provider.sessions[name]
 	if s == nil {
 		w.t.Fatalf("%s does not run", name)
 	}
@@ -38,8 +38,8 @@ func (w *fakeCity) command(name string) (how, id string) {
 	return words[len(words)-2], words[len(words)-1]
 }
 
-// conversation fails unless the view and the store agree with what runs.
-func (w *fakeCity) conversation(agent, how string) string {
+// conversation checks that the snapshot and the store have the conversation of the command.
+func (w *testCity) conversation(agent, how string) string {
 	w.t.Helper()
 	name := "gc-town-" + agent
 	flag, id := w.command(name)
@@ -51,39 +51,39 @@ func (w *fakeCity) conversation(agent, how string) string {
 	return id
 }
 
-func TestAConversationIsKeptInTheStoreBeforeItBegins(t *testing.T) {
-	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
-		talks(w)
+func TestConversationIsSavedBeforeTheStart(t *testing.T) {
+	inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
+		useConversations(w)
 		var stored session.Record
-		w.fake.onStart = func(context.Context, string) error {
+		w.provider.onStart = func(context.Context, string) error {
 			stored = w.records.record(t, "gc-town-a")
 			return nil
 		}
-		w.begin()
+		w.start()
 		if id := w.conversation("a", "--id"); stored.Conversation.ID != id || stored.Conversation.Dir != "/town" {
 			t.Errorf("the store had %+v when %s was started", stored.Conversation, id)
 		}
 	})
 }
 
-// TestEveryRestartContinuesTheConversation goes through the ways in which an
+// TestEveryRestartContinuesTheConversation checks each way in which an
 // agent is started again.
 func TestEveryRestartContinuesTheConversation(t *testing.T) {
-	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
-		talks(w)
-		w.begin()
+	inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
+		useConversations(w)
+		w.start()
 		id := w.conversation("a", "--id")
 		still := func(what string) {
 			t.Helper()
-			w.after(20 * time.Second)
+			w.advance(20 * time.Second)
 			if now := w.conversation("a", "--resume"); now != id {
 				t.Errorf("after %s the conversation is %s, want %s", what, now, id)
 			}
 		}
-		w.fake.end("gc-town-a", 3)
+		w.provider.end("gc-town-a", 3)
 		still("a crash")
-		w.fake.vanish("gc-town-a")
-		w.after(time.Minute)
+		w.provider.vanish("gc-town-a")
+		w.advance(time.Minute)
 		still("a loss")
 		if _, err := w.c.Kill(t.Context(), "a", client.LifecycleRequest{}); err != nil {
 			t.Fatal(err)
@@ -97,9 +97,9 @@ func TestEveryRestartContinuesTheConversation(t *testing.T) {
 		if err := w.reload(); err != nil {
 			t.Fatal(err)
 		}
-		w.after(2 * time.Minute)
+		w.advance(2 * time.Minute)
 		still("a drift")
-		starts := w.fake.number("start")
+		starts := w.provider.number("start")
 		w.edit(func(d *plan.Desired) {
 			s := &d.Sessions[0]
 			s.Config.Command = "other a"
@@ -108,38 +108,38 @@ func TestEveryRestartContinuesTheConversation(t *testing.T) {
 		if err := w.reload(); err != nil {
 			t.Fatal(err)
 		}
-		w.after(2 * time.Minute)
+		w.advance(2 * time.Minute)
 		still("a relaunch")
-		if w.fake.number("relaunch") != 1 || w.fake.number("start") != starts {
-			t.Errorf("there were %d relaunches, and %d starts", w.fake.number("relaunch"), w.fake.number("start")-starts)
+		if w.provider.number("relaunch") != 1 || w.provider.number("start") != starts {
+			t.Errorf("there were %d relaunches, and %d starts", w.provider.number("relaunch"), w.provider.number("start")-starts)
 		}
-		w.end()
-		w.fake.vanish("gc-town-a") // the host restarts
-		w.begin()
+		w.stop()
+		w.provider.vanish("gc-town-a") // the host restarts
+		w.start()
 		still("a reboot")
 	})
 }
 
-func TestAResetBeginsAnotherConversation(t *testing.T) {
-	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
-		talks(w)
-		w.begin()
+func TestResetStartsANewConversation(t *testing.T) {
+	inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
+		useConversations(w)
+		w.start()
 		id := w.conversation("a", "--id")
 		done, err := w.c.Reset(t.Context(), "a", client.LifecycleRequest{})
 		if err != nil || !done.Changed {
 			t.Fatalf("the reset gives %+v, %v", done, err)
 		}
-		w.fake.end("gc-town-a", 3)
-		w.after(10 * time.Second)
+		w.provider.end("gc-town-a", 3)
+		w.advance(10 * time.Second)
 		if now := w.conversation("a", "--id"); now == id {
 			t.Error("the conversation goes on after a reset")
 		}
 	})
 }
 
-// refuse makes every start that goes on in a conversation end with words.
-func (w *fakeCity) refuse(output string) {
-	w.fake.set(func(f *fake) {
+// refuseResume makes every start that resumes a conversation fail with an output.
+func (w *testCity) refuseResume(output string) {
+	w.provider.set(func(f *testProvider) {
 		f.onCommand = func(command string) error {
 			if !strings.Contains(command, "--resume") {
 				return nil
@@ -149,10 +149,10 @@ func (w *fakeCity) refuse(output string) {
 	})
 }
 
-// TestTheLadderIsBoundedAndSeen lets every resume fail: the agent runs after at
-// most three starts, none of the first two counts as a failure, and the reason is
-// in the explanation while it runs.
-func TestTheLadderIsBoundedAndSeen(t *testing.T) {
+// TestFailedResumesAreBoundedAndExplained makes every resume fail. The agent runs after at
+// most three starts, the first two do not count as failures, and the explanation
+// has the reason while it runs.
+func TestFailedResumesAreBoundedAndExplained(t *testing.T) {
 	for output, failure := range map[string]string{
 		"No conversation found with session ID":     "not found",
 		"Error: session ID already in use":          "in use",
@@ -160,18 +160,18 @@ func TestTheLadderIsBoundedAndSeen(t *testing.T) {
 		"it belongs to another directory, go there": "wrong folder",
 	} {
 		t.Run(failure, func(t *testing.T) {
-			inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
-				talks(w)
+			inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
+				useConversations(w)
 				w.settings.MaxRestarts = 2
-				w.begin()
+				w.start()
 				id := w.conversation("a", "--id")
-				w.after(time.Minute)
-				starts := w.fake.number("start")
-				w.refuse(output)
-				w.fake.end("gc-town-a", 3)
-				w.after(10 * time.Second)
+				w.advance(time.Minute)
+				starts := w.provider.number("start")
+				w.refuseResume(output)
+				w.provider.end("gc-town-a", 3)
+				w.advance(10 * time.Second)
 				w.want("a", client.StateRunning)
-				if n := w.fake.number("start") - starts; n > 3 {
+				if n := w.provider.number("start") - starts; n > 3 {
 					t.Errorf("%d starts, want 3 at most", n)
 				}
 				if now := w.conversation("a", "--id"); now == id {
@@ -194,94 +194,95 @@ func TestTheLadderIsBoundedAndSeen(t *testing.T) {
 	}
 }
 
-// TestAFailureThatNobodyUnderstandsCounts is an agent that cannot start at all:
-// it comes into quarantine, and its conversation is there afterwards.
-func TestAFailureThatNobodyUnderstandsCounts(t *testing.T) {
-	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
-		talks(w)
+// TestUnknownResumeFailureCounts has an agent whose starts fail for an unknown reason.
+// It is quarantined, and keeps its conversation.
+func TestUnknownResumeFailureCounts(t *testing.T) {
+	inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
+		useConversations(w)
 		w.settings.MaxRestarts = 5
-		w.begin()
+		w.start()
 		id := w.conversation("a", "--id")
-		w.fake.set(func(f *fake) {
+		w.provider.set(func(f *testProvider) {
 			f.onCommand = func(string) error {
 				return &runtime.StartupDeath{Exit: runtime.Exit{Code: 1}, Output: "the license has expired"}
 			}
 		})
-		w.fake.end("gc-town-a", 3)
-		w.after(10 * time.Minute)
+		w.provider.end("gc-town-a", 3)
+		w.advance(10 * time.Minute)
 		w.want("a", client.StateQuarantined)
-		w.fake.set(func(f *fake) { f.onCommand = nil })
-		w.after(time.Hour)
+		w.provider.set(func(f *testProvider) { f.onCommand = nil })
+		w.advance(time.Hour)
 		if now := w.conversation("a", "--resume"); now != id {
 			t.Errorf("the conversation is %s, want %s", now, id)
 		}
 	})
 }
 
-// TestTheLastEndStaysVisible wants to know how a previous instance ended while
-// the next one runs, also of a later controller.
-func TestTheLastEndStaysVisible(t *testing.T) {
-	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
-		w.begin()
-		w.fake.end("gc-town-a", 7)
-		w.after(10 * time.Second)
+// TestLastExitStaysVisible checks that the exit of the previous instance is shown while
+// the next one runs, also by a later controller.
+func TestLastExitStaysVisible(t *testing.T) {
+	inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
+		w.start()
+		w.provider.Print("gc-town-a", "last words")
+		w.provider.end("gc-town-a", 7)
+		w.advance(10 * time.Second)
 		w.want("a", client.StateRunning)
 		check := func() {
 			t.Helper()
 			e, err := w.c.Explain(t.Context(), "a")
 			s, _ := w.c.Session(t.Context(), "a")
-			if err != nil || !strings.Contains(e.Exit, "7") || e.Output != "screen of gc-town-a" || s.Exit != e.Exit || s.LastScreen != e.Output {
+			if err != nil || !strings.Contains(e.Exit, "7") || e.Output != "fake agent\nlast words" || s.Exit != e.Exit || s.LastScreen != e.Output {
 				t.Errorf("the explanation has %q, %q, the session %q, %q; want how the previous one ended", e.Exit, e.Output, s.Exit, s.LastScreen)
 			}
 		}
 		check()
-		w.end()
-		w.begin()
+		w.stop()
+		w.start()
 		synctest.Wait()
 		check()
 	})
 }
 
-// TestAStartThatWasCutOffIsInItsConversation ends the controller in a start: the
-// next one takes the agent over, and knows its conversation.
-func TestAStartThatWasCutOffIsInItsConversation(t *testing.T) {
-	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
-		talks(w)
-		w.begin()
+// TestInterruptedStartKeepsItsConversation stops the controller during a start. The
+// next one takes over the agent with its conversation.
+func TestInterruptedStartKeepsItsConversation(t *testing.T) {
+	inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
+		useConversations(w)
+		w.start()
 		id := w.conversation("a", "--id")
-		w.end()
-		r := w.records.record(t, "gc-town-a") // as it was when the start began
+		w.stop()
+		r := w.records.record(t, "gc-town-a") // as at the beginning of the start
 		r.Conversation.Begun = false
 		if err := w.records.Save(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
-		w.begin()
-		w.fake.end("gc-town-a", 3)
-		w.after(10 * time.Second)
+		w.start()
+		w.provider.end("gc-town-a", 3)
+		w.advance(10 * time.Second)
 		if now := w.conversation("a", "--resume"); now != id {
 			t.Errorf("the conversation is %s, want %s", now, id)
 		}
 	})
 }
 
-// TestSomebodyElsesStartIsInNoConversationOfOurs replaces the agent behind the
-// controller's back: what waits for the conversation is not for that one.
-func TestSomebodyElsesStartIsInNoConversationOfOurs(t *testing.T) {
-	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
-		talks(w)
-		w.begin()
+// TestForeignInstanceHasNoConversation replaces the instance without the
+// controller. The new instance is not in the conversation, so prompts for that do not reach it.
+func TestForeignInstanceHasNoConversation(t *testing.T) {
+	inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
+		useConversations(w)
+		w.start()
 		id := w.conversation("a", "--id")
-		w.fake.set(func(f *fake) {
+		w.provider.set(func(f *testProvider) {
 			s := f.sessions["gc-town-a"]
-			f.sessions["gc-town-a"] = &fakeSession{token: "foreign", cfg: s.cfg, meta: s.meta, began: f.now()}
+			s.token, s.began = "foreign", f.now()
 			f.emit(runtime.Event{Kind: runtime.EventStarted, Session: "gc-town-a"})
 		})
-		w.after(time.Second)
+		w.advance(time.Second)
 		if v, err := w.c.Snapshot("a"); err != nil || !v.Running || v.Conversation.ID != "" {
 			t.Errorf("the view of another's instance is %+v, %v", v, err)
 		}
-		w.fake.end("gc-town-a", 3)
-		w.after(10 * time.Second)
+		w.provider.end("gc-town-a", 3)
+		w.advance(10 * time.Second)
 		if now := w.conversation("a", "--resume"); now != id {
 			t.Errorf("the conversation is %s, want %s", now, id)
 		}

@@ -20,6 +20,22 @@
 // session. Each such job has a deadline. A job that exceeds its deadline still blocks its session
 // but is not counted in the limits, so it delays no other session.
 //
+// # Orders
+//
+// An order is a change that a person or an agent requests for the record of a session, such as a
+// hold or a drain. It examines a case and changes a copy of the record. It has no side effects; the
+// change takes effect after the store has saved it.
+//
+// # Records
+//
+// The record saver writes the records of sessions to the store outside the loop, and retries failed
+// writes. Reading them has a time limit. A slow or failing store delays nothing else.
+//
+// # Snapshot
+//
+// The loop publishes the state of the city, completely or one session at a time. Reading it does not
+// involve the loop, and values that were read never change.
+//
 // # Rest
 //
 // When nothing happens, no work grows with the number of sessions: a provider that pushes events is

@@ -15,16 +15,16 @@ import (
 	"gascity/runtime"
 )
 
-// TestAFaultThatOthersMetFreezesAtOnce has a store whose records are taken and
-// that is at fault all the same.
-func TestAFaultThatOthersMetFreezesAtOnce(t *testing.T) {
+// TestReportedStoreFailureStopsChangesAtOnce has a store that accepts records, although
+// another service reports its failure.
+func TestReportedStoreFailureStopsChangesAtOnce(t *testing.T) {
 	var fault atomic.Pointer[error]
-	set := func(w *fakeCity, err error) {
+	set := func(w *testCity, err error) {
 		fault.Store(&err)
 		w.c.StoreChanged()
-		w.after(0)
+		w.advance(0)
 	}
-	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
+	inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
 		w.change = func(o *Options) {
 			o.StoreFault = func() error {
 				if err := fault.Load(); err != nil {
@@ -33,18 +33,18 @@ func TestAFaultThatOthersMetFreezesAtOnce(t *testing.T) {
 				return nil
 			}
 		}
-		w.begin()
+		w.start()
 		set(w, errors.New("the disk is full"))
 		if status, _ := w.c.Status(t.Context()); status.Controller.Degraded == "" {
 			t.Error("the city is not said to be degraded")
 		}
-		w.fake.end("gc-town-a", 3)
-		w.after(time.Minute)
-		if n := w.fake.number("start"); n != 1 {
+		w.provider.end("gc-town-a", 3)
+		w.advance(time.Minute)
+		if n := w.provider.number("start"); n != 1 {
 			t.Errorf("%d starts while the store was at fault, want the first one only", n)
 		}
 		set(w, nil)
-		w.after(time.Second)
+		w.advance(time.Second)
 		w.want("a", client.StateRunning)
 		if status, _ := w.c.Status(t.Context()); status.Controller.Degraded != "" {
 			t.Errorf("the city is still degraded: %s", status.Controller.Degraded)
@@ -52,8 +52,8 @@ func TestAFaultThatOthersMetFreezesAtOnce(t *testing.T) {
 	})
 }
 
-func TestEveryNameIsKnownBeforeTheFirstTurn(t *testing.T) {
-	w := newFakeCity(t, []string{"a"})
+func TestEveryNameIsKnownAtTheStart(t *testing.T) {
+	w := newTestCity(t, []string{"a"})
 	w.change = func(o *Options) {
 		o.Queued = func(string) (int, time.Time) {
 			t.Error("the queue was asked before the controller ran")
@@ -66,7 +66,7 @@ func TestEveryNameIsKnownBeforeTheFirstTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"a", "gc-town-a"} {
-		if v, err := c.Snapshot(name); err != nil || v.Unknown == "" || v.Running || v.Desired != plan.DesiredRunning {
+		if v, err := c.Snapshot(name); err != nil || v.Unknown == "" || v.Running || v.Desired != client.DesiredRunning {
 			t.Errorf("%s is %+v, %v; want that it is to run and that nothing is known yet", name, v, err)
 		}
 	}
@@ -75,25 +75,25 @@ func TestEveryNameIsKnownBeforeTheFirstTurn(t *testing.T) {
 	}
 }
 
-// TestSomebodyWhoCameUnseenIsNotDisturbed attaches a terminal without an event,
-// just before an agent is to sleep: no hold is kept on a look that is old.
-func TestSomebodyWhoCameUnseenIsNotDisturbed(t *testing.T) {
-	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
+// TestUnreportedAttachmentPreventsASleep attaches a terminal without an event
+// just before an agent is to sleep. An old observation is not enough for a sleep.
+func TestUnreportedAttachmentPreventsASleep(t *testing.T) {
+	inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
 		w.edit(func(d *plan.Desired) { d.Sessions[0].IdleAfter = 10 * time.Minute })
-		w.begin()
-		w.fake.setActivity("gc-town-a", runtime.ActivityIdle)
-		w.after(5 * time.Minute)
-		w.fake.set(func(f *fake) { f.sessions["gc-town-a"].attached = 1 })
-		w.after(10 * time.Minute)
+		w.start()
+		w.provider.setActivity("gc-town-a", runtime.ActivityIdle)
+		w.advance(5 * time.Minute)
+		w.provider.set(func(f *testProvider) { f.sessions["gc-town-a"].attached = 1 })
+		w.advance(10 * time.Minute)
 		w.want("a", client.StateRunning)
 		if slices.Contains(w.kinds("gc-town-a"), "session.held") {
 			t.Error("a hold was kept although a terminal is attached")
 		}
-		w.fake.set(func(f *fake) {
+		w.provider.set(func(f *testProvider) {
 			f.sessions["gc-town-a"].attached = 0
 			f.emit(runtime.Event{Kind: runtime.EventAttached, Session: "gc-town-a"})
 		})
-		w.after(30 * time.Minute)
+		w.advance(30 * time.Minute)
 		w.want("a", client.StateAsleep)
 		if r := w.records.record(t, "gc-town-a"); r.Hold.Kind != session.HoldSleep {
 			t.Errorf("the store holds %+v, want the sleep", r.Hold)
@@ -101,16 +101,15 @@ func TestSomebodyWhoCameUnseenIsNotDisturbed(t *testing.T) {
 	})
 }
 
-// badRows is a store some of whose records cannot be decoded, or that reads
-// nothing.
+// badRows is a store whose reads return an error: some records, or all, cannot be decoded.
 type badRows struct {
-	*countingStore
+	*recordStore
 	err error
 }
 
 func (b badRows) Load(context.Context) ([]session.Record, error) { return nil, b.err }
 
-func TestARecordThatCannotBeReadHoldsUpNobody(t *testing.T) {
+func TestUnreadableRecordDelaysNoOtherAgent(t *testing.T) {
 	for name, tt := range map[string]struct {
 		err error
 		run int
@@ -119,11 +118,11 @@ func TestARecordThatCannotBeReadHoldsUpNobody(t *testing.T) {
 		"all":   {fmt.Errorf("%w: the disk does not answer", client.ErrUnavailable), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inFakeCity(t, []string{"a", "b"}, func(t *testing.T, w *fakeCity) {
+			inTestCity(t, []string{"a", "b"}, func(t *testing.T, w *testCity) {
 				w.store = badRows{w.records, tt.err}
-				w.begin()
-				w.after(time.Hour)
-				if n := len(w.fake.lives()); n != tt.run {
+				w.start()
+				w.advance(time.Hour)
+				if n := len(w.provider.lives()); n != tt.run {
 					t.Errorf("%d of 2 agents run, want %d", n, tt.run)
 				}
 			})

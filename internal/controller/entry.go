@@ -44,25 +44,24 @@ type entry struct {
 	failedLooks   int       // consecutive failed observations
 	observeAt     time.Time // no observation before this time
 	seen          runtime.Observation
-	first         bool      // the last observation was this controller's first of the session
+	first         bool      // no observation by this controller before the last one was clear
 	again         time.Time // time of the next unconditional observation; zero: none
 	unsure        int       // consecutive observations with an unclear result
 
-	sensing        sensing
-	obstacles      obstacles
-	programMissing error     // error if the agent's program was not found before the start
-	idleSince      time.Time // earliest begin of an idle period
-	job            *job      // the running job; nil: none
-	order          plan.Order
-	stopAt         time.Time // no stop before this time
-	stopFault      string
-	driftedAt      time.Time
-	waitsFrom      time.Time // since when a stop that the configuration requires is postponed
-	apply          bool      // a person asked to apply the change now
-	asks           bool      // gc asked a person about this instance
-	confirmed      bool      // it was observed after the drift was detected
-	hints          string    // the hints that this controller passed to the provider; empty: none
-	disrupted      bool
+	sensing   sensing
+	obstacles obstacles
+	idleSince time.Time // earliest begin of an idle period
+	job       *job      // the running job; nil: none
+	order     plan.Order
+	stopAt    time.Time // no stop before this time
+	stopFault string
+	driftedAt time.Time
+	waitsFrom time.Time // since when a stop that the configuration requires is postponed
+	apply     bool      // a person asked to apply the change now
+	asks      bool      // gc asked a person about this instance
+	confirmed bool      // it was observed after the drift was detected
+	hints     string    // the hints that this controller passed to the provider; empty: none
+	disrupted bool
 
 	action plan.Action // the last decision
 

@@ -67,6 +67,7 @@ func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, began time.Time
 		return
 	}
 	if !r.Applied {
+		e.disrupted = false // the previous process runs
 		l.restoreConversation(e)
 		e.stopFault = ops.Fault(r.Err)
 		e.stopAt = l.now().Add(l.c.opts.Jitter(ops.Pause(1)))
@@ -82,7 +83,7 @@ func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, began time.Time
 	if a.Verb == plan.VerbRelaunch {
 		e.hints = hintsOf(s)
 	}
-	kind, text := event.SessionLiveApplied, "live commands were run again"
+	kind, text := event.SessionLiveApplied, "the session_live commands were run again"
 	if a.Verb == plan.VerbRelaunch {
 		kind, text = event.SessionRelaunched, "the agent was relaunched in its session"
 		if !r.Renewed {
@@ -91,7 +92,7 @@ func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, began time.Time
 		}
 		l.recordRelaunch(e, began, r)
 	}
-	l.c.emit(kind, e, text, map[string]string{"fields": strings.Join(a.Fields, ",")})
+	l.c.emit(l.ctx, kind, e, text, map[string]string{"fields": strings.Join(a.Fields, ",")})
 	l.applyFinding(e, r.Finding)
 	l.sense(e)
 }
@@ -120,7 +121,7 @@ func (l *loop) relaunchFailed(e *entry, began time.Time, r ops.Changed) {
 			fault = r.Missing.Error()
 		}
 		l.fail(e, fault)
-		l.c.emit(event.SessionStartFailed, e, "the agent was replaced, and its start failed: "+ops.FirstLine(e.rec.Fault),
+		l.c.emit(l.ctx, event.SessionStartFailed, e, "the agent was replaced, and its start failed: "+ops.FirstLine(e.rec.Fault),
 			map[string]string{"error": e.rec.Fault, "next": explain.Stamp(e.rec.NextAt)})
 	}
 	l.applyFinding(e, r.Finding)
@@ -174,7 +175,7 @@ func (l *loop) adopted(e *entry, stored session.Fingerprints, err, liveErr error
 		e.blocked, e.rec.Fault, e.rec.NextAt = false, "", time.Time{}
 	}
 	e.idleSince = l.now()
-	l.c.emit(event.SessionAdopted, e, "a session that was already running was taken over", map[string]string{"instance": e.rec.Instance})
+	l.c.emit(l.ctx, event.SessionAdopted, e, "a session that was already running was taken over", map[string]string{"instance": e.rec.Instance})
 	l.sense(e)
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"gascity/client"
 	"gascity/internal/controller/ops"
-	"gascity/internal/controller/persist"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
@@ -50,7 +49,7 @@ type loop struct {
 
 	observing int // running observations, counted again in each pass
 
-	saver     *persist.Saver
+	saver     *recordSaver
 	versions  uint64    // the newest version of a record
 	frozen    string    // why the store cannot be relied on, empty if it can
 	unread    string    // why the records could not be read, empty if they were
@@ -59,6 +58,7 @@ type loop struct {
 
 	ending  *ending // nil unless the city is being stopped
 	exiting bool    // the loop must return
+	closing bool    // shutDown waits for the jobs and watches; no other one starts
 
 	waiters   []func() bool // called after each pass; removed when they return true
 	dirty     bool          // a pass is due
@@ -79,7 +79,7 @@ func newLoop(c *Controller) *loop {
 		edges: map[*entry]bool{}, unpublished: map[*entry]bool{}, unannounced: map[*entry]bool{},
 		startedAt: c.opts.Now(), checked: c.opts.Now(), versions: 1,
 	}
-	l.saver = persist.New(c.opts.Records, c.opts.Now, func(key session.Key, version uint64, err error) {
+	l.saver = newRecordSaver(c.opts.Records, c.opts.Now, func(key session.Key, version uint64, err error) {
 		l.send(func() { l.stored(key, version, err) })
 	})
 	l.loadRecords(c.start)
@@ -94,7 +94,7 @@ func (l *loop) settings() Settings { return l.loaded.Settings }
 func (l *loop) run(ctx context.Context) error {
 	l.ctx, l.cancel = context.WithCancel(ctx)
 	defer l.cancel()
-	l.c.emit(event.ControllerStarted, nil, "the controller started",
+	l.c.emit(l.ctx, event.ControllerStarted, nil, "the controller started",
 		map[string]string{"version": l.c.opts.Version, "pid": strconv.Itoa(l.c.opts.PID)})
 	saving, stopSaving := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopSaving()
@@ -204,8 +204,10 @@ func (l *loop) patrol() {
 	}
 }
 
-// shutDown stops the loop's own jobs. Sessions keep running.
+// shutDown stops the loop's own jobs. Sessions keep running. A function that still runs in the loop
+// starts no further job.
 func (l *loop) shutDown() error {
+	l.closing = true
 	l.cancel()
 	done := make(chan struct{})
 	go func() { l.wg.Wait(); close(done) }()
@@ -232,7 +234,7 @@ func (l *loop) flushRecords() error {
 		l.save(e)
 	}
 	left := make(chan int, 1)
-	go func() { left <- l.saver.Finish(persist.Limit) }()
+	go func() { left <- l.saver.Finish(storeTimeout) }()
 	for {
 		select {
 		case f := <-l.c.calls:
@@ -240,7 +242,7 @@ func (l *loop) flushRecords() error {
 		case n := <-left:
 			l.drain()
 			l.answer()
-			l.c.emit(event.ControllerStopped, nil, "the controller stopped", nil)
+			l.c.emit(l.ctx, event.ControllerStopped, nil, "the controller stopped", nil)
 			if n > 0 {
 				return fmt.Errorf("the controller stopped, but the store did not save %d of its records", n)
 			}
@@ -261,11 +263,18 @@ func (l *loop) busy() []string {
 	return names
 }
 
-// runTracked runs f in a goroutine. shutDown waits for that goroutine.
-func (l *loop) runTracked(f func()) { l.wg.Go(f) }
+// runTracked runs f in a goroutine. shutDown waits for that goroutine. After shutDown has begun to
+// wait, runTracked does nothing and returns false.
+func (l *loop) runTracked(f func()) bool {
+	if l.closing {
+		return false
+	}
+	l.wg.Go(f)
+	return true
+}
 
 // spawn runs work outside the loop with a deadline. The function that work returns runs in the
-// loop, and a pass follows.
+// loop, and a pass follows. After shutDown has begun, spawn does nothing.
 func (l *loop) spawn(limit time.Duration, work func(ctx context.Context) func()) context.CancelFunc {
 	return l.spawnWithoutPass(limit, func(ctx context.Context) func() {
 		fold := work(ctx)
@@ -279,11 +288,13 @@ func (l *loop) spawn(limit time.Duration, work func(ctx context.Context) func())
 // spawnWithoutPass does the same as spawn, without a pass afterwards.
 func (l *loop) spawnWithoutPass(limit time.Duration, work func(ctx context.Context) func()) context.CancelFunc {
 	ctx, cancel := context.WithTimeoutCause(l.ctx, limit, fmt.Errorf("not done within %v", limit))
-	l.runTracked(func() {
+	if !l.runTracked(func() {
 		defer cancel()
 		fold := work(ctx)
 		l.send(fold)
-	})
+	}) {
+		cancel()
+	}
 	return cancel
 }
 

@@ -20,7 +20,7 @@ import (
 	"gascity/runtime"
 )
 
-// step is one thing that happens to a town.
+// step is one random event.
 type step struct {
 	kind  string
 	agent int
@@ -35,20 +35,19 @@ var stepKinds = []string{
 
 const (
 	modelAgents  = 4
-	foreignToken = "of-somebody-" // how the tokens begin of instances that somebody else starts
+	foreignToken = "of-somebody-" // prefix of the tokens of instances that the controller did not start
 )
 
-// model is what is meant to be, beside the town: an agent may be ended only if it
-// allows that.
+// model is the expected state of the city. An agent may be stopped only if the model allows it.
 type model struct {
-	w      *fakeCity
+	w      *testCity
 	store  *storetest.Faulty
 	broken bool
 
 	held     map[string]session.HoldKind
-	ends     map[string]bool // its present instance may be ended
+	ends     map[string]bool // its current instance may be stopped
 	gone     map[string]bool // not configured
-	loose    map[string]bool // it was not configured once: its record is unknown
+	loose    map[string]bool // it was not configured for some time, so its record is unknown
 	problems []string
 }
 
@@ -56,15 +55,14 @@ func (m *model) problem(format string, args ...any) {
 	m.problems = append(m.problems, fmt.Sprintf(format, args...))
 }
 
-// in changes or reads the model: acts look at it with the fake's lock held.
-func (m *model) in(do func()) { m.w.fake.set(func(*fake) { do() }) }
+// in changes or reads the model with the provider's lock held.
+func (m *model) in(do func()) { m.w.provider.set(func(*testProvider) { do() }) }
 
-// watch checks every act on the fake place at the moment at which it is done.
+// watch checks every start and stop at the moment of the call.
 func (m *model) watch() {
-	f := m.w.fake
+	f := m.w.provider
 	f.onStop = func(name string) {
-		s := f.sessions[name]
-		if s == nil || s.exit != nil || m.ends[name] {
+		if !f.aliveLocked(name) || m.ends[name] {
 			return
 		}
 		m.problem("an unwanted stop of the healthy %s", name)
@@ -82,7 +80,7 @@ func (m *model) watch() {
 	}
 }
 
-func TestNothingHealthyIsEndedWhateverHappens(t *testing.T) {
+func TestRandomEventsStopNoHealthyAgent(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		steps := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) step {
 			return step{
@@ -92,19 +90,19 @@ func TestNothingHealthyIsEndedWhateverHappens(t *testing.T) {
 		}), 1, 40).Draw(rt, "steps")
 		var problems []string
 		synctest.Test(t, func(t *testing.T) {
-			w := newFakeCity(t, names(modelAgents))
+			w := newTestCity(t, names(modelAgents))
 			m := &model{w: w, held: map[string]session.HoldKind{}, ends: map[string]bool{}, gone: map[string]bool{}, loose: map[string]bool{}}
-			m.store = w.breakable()
-			w.fake.readings = map[string]runtime.Reading{}
+			m.store = w.useFaultyStore()
+			w.provider.readings = map[string]runtime.Reading{}
 			m.watch()
-			w.begin()
+			w.start()
 			for _, s := range steps {
 				m.apply(s)
 				m.agree()
 			}
 			m.checkConverged()
 			problems = m.problems
-			w.end()
+			w.stop()
 		})
 		if len(problems) > 0 {
 			rt.Fatalf("%v", problems)
@@ -112,26 +110,26 @@ func TestNothingHealthyIsEndedWhateverHappens(t *testing.T) {
 	})
 }
 
-// apply lets one step happen.
+// apply carries out one step.
 func (m *model) apply(s step) {
 	w, agent := m.w, fmt.Sprintf("a%03d", s.agent)
 	name, ctx, none := "gc-town-"+agent, m.w.t.Context(), client.LifecycleRequest{}
 	ok := func(_ client.Done, err error) bool { return err == nil }
 	switch s.kind {
 	case "wait":
-		w.after([]time.Duration{10 * time.Millisecond, time.Second, 5 * time.Second, 31 * time.Second, 2 * time.Minute, 10 * time.Minute}[s.value])
+		w.advance([]time.Duration{10 * time.Millisecond, time.Second, 5 * time.Second, 31 * time.Second, 2 * time.Minute, 10 * time.Minute}[s.value])
 	case "end":
-		if w.fake.alive(name) {
-			w.fake.end(name, s.value%3)
+		if w.provider.alive(name) {
+			w.provider.end(name, s.value%3)
 		}
 	case "vanish":
-		w.fake.vanish(name)
+		w.provider.vanish(name)
 	case "blind":
-		w.fake.set(func(f *fake) { f.blind[name] = true })
+		w.provider.set(func(f *testProvider) { f.blind[name] = true })
 	case "down":
-		w.fake.set(func(f *fake) { f.down = errDown })
+		w.provider.set(func(f *testProvider) { f.down = errDown })
 	case "partial":
-		w.fake.set(func(f *fake) { f.partial = true })
+		w.provider.set(func(f *testProvider) { f.partial = true })
 	case "store":
 		m.in(func() { m.broken = true })
 		m.store.Set([]storetest.Mode{storetest.Fails, storetest.Hangs, storetest.FailsWrites}[s.value%3])
@@ -149,7 +147,7 @@ func (m *model) apply(s step) {
 	case "remove":
 		m.in(func() {
 			m.gone[name], m.ends[name], m.loose[name] = true, true, true
-			m.held[name] = "" // what is forgotten with its record
+			m.held[name] = "" // its record is removed
 		})
 		m.edited(func(d *plan.Desired) {
 			d.Sessions = slices.DeleteFunc(slices.Clone(d.Sessions), func(s plan.Session) bool { return s.Name == name })
@@ -168,20 +166,20 @@ func (m *model) apply(s step) {
 	case "kill", "restart":
 		m.replace(s.kind, agent)
 	case "output":
-		w.fake.works(name)
+		w.provider.works(name)
 	case "attach":
-		w.fake.set(func(f *fake) {
+		w.provider.set(func(f *testProvider) {
 			if f.sessions[name] != nil {
 				f.sessions[name].attached = s.value % 2
 				f.emit(runtime.Event{Kind: runtime.EventAttached, Session: name, Attached: s.value % 2})
 			}
 		})
 	case "activity":
-		w.fake.setActivity(name, []runtime.Activity{runtime.ActivityBusy, runtime.ActivityIdle, runtime.ActivityWaiting, runtime.ActivityReady, "", runtime.ActivityBackground}[s.value])
+		w.provider.setActivity(name, []runtime.Activity{runtime.ActivityBusy, runtime.ActivityIdle, runtime.ActivityWaiting, runtime.ActivityReady, "", runtime.ActivityBackground}[s.value])
 	case "stubborn":
-		w.fake.set(func(f *fake) { f.stubborn[name] = 1 })
+		w.provider.set(func(f *testProvider) { f.stubborn[name] = 1 })
 	case "successor":
-		w.fake.set(func(f *fake) {
+		w.provider.set(func(f *testProvider) {
 			if f.sessions[name] != nil {
 				f.sessions[name].token = fmt.Sprint(foreignToken, s.value)
 				f.emit(runtime.Event{Kind: runtime.EventStarted, Session: name})
@@ -193,8 +191,8 @@ func (m *model) apply(s step) {
 	synctest.Wait()
 }
 
-// order gives an order that is kept. What is refused, or is not taken by the
-// store, changes nothing; a drain that is over leaves its session asleep.
+// order sends a durable request. A request that is refused or cannot be saved changes nothing. A session
+// sleeps after its drain.
 func (m *model) order(kind, agent string) {
 	w, name := m.w, "gc-town-"+agent
 	verb := w.c.Sleep
@@ -214,7 +212,7 @@ func (m *model) order(kind, agent string) {
 		may, held = m.ends[name], m.held[name]
 		switch kind {
 		case "sleep", "suspend", "drain":
-			m.ends[name] = true // from now on: the answer may come after the act
+			m.ends[name] = true // before the request: the stop may come before its answer
 		default:
 			m.held[name] = ""
 		}
@@ -255,7 +253,7 @@ func (m *model) replace(kind, agent string) {
 		case errors.Is(err, client.ErrRefused), errors.Is(err, client.ErrUnavailable), errors.Is(err, client.ErrNotFound):
 			m.ends[name], m.held[name] = may, held
 		case err != nil:
-			m.loose[name] = true // the order stands, and is carried out when it can be
+			m.loose[name] = true // the request stays, and is carried out later
 		}
 	})
 }
@@ -269,7 +267,7 @@ func (m *model) edited(change func(*plan.Desired)) {
 
 func (m *model) heal() {
 	m.store.Set(storetest.Works)
-	m.w.fake.set(func(f *fake) {
+	m.w.provider.set(func(f *testProvider) {
 		m.broken = false
 		f.down, f.partial = nil, false
 		clear(f.blind)
@@ -277,25 +275,23 @@ func (m *model) heal() {
 	})
 }
 
-// crash kills the controller: nothing that it does from then on reaches the
-// store or the agents.
+// crash kills the controller: its later calls do not reach the store or the agents.
 func (m *model) crash() {
 	broken := m.broken
 	m.store.Set(storetest.Fails)
 	m.w.stopped = true
 	m.w.cancel()
 	if err := <-m.w.done; err != nil {
-		m.w.t.Log("the crashed controller:", err) // it could not write what was left
+		m.w.t.Log("the crashed controller:", err) // it could not save everything
 	}
-	m.store = m.w.breakable()
+	m.store = m.w.useFaultyStore()
 	if broken {
 		m.store.Set(storetest.Fails)
 	}
-	m.w.begin()
+	m.w.start()
 }
 
-// agree fails if two surfaces contradict each other: the status has the record's
-// word, the plan its own.
+// agree checks that the status and the plan show the same state.
 func (m *model) agree() {
 	for _, t := range m.w.c.Store.Targets() {
 		shown, planned := t.Agent.State, t.Action.State
@@ -309,32 +305,31 @@ func (m *model) agree() {
 }
 
 // attributable reports whether the controller can know that the session is its city's: it started the
-// instance, or a note of the session names the city. A start whose notes could not be written leaves
-// none, and an instance that somebody else starts there then is left alone.
+// instance, or the metadata of the session names the city. After a start whose metadata could not be written
+// there is none, and a foreign instance of that session is not changed.
 func (m *model) attributable(name string) (is bool) {
 	m.in(func() {
-		s := m.w.fake.sessions[name]
-		is = !strings.HasPrefix(s.token, foreignToken) || s.meta[ops.MetaCity] != ""
+		s := m.w.provider.sessions[name]
+		is = !strings.HasPrefix(s.token, foreignToken) || m.w.provider.note(name, ops.MetaCity) != ""
 	})
 	return is
 }
 
-// checkConverged lets everything work again and fails unless the town comes to rest as it
-// is meant to be.
+// checkConverged repairs everything and checks that the city reaches the expected state.
 func (m *model) checkConverged() {
 	m.heal()
 	for i := range modelAgents {
-		m.w.fake.setActivity(fmt.Sprintf("gc-town-a%03d", i), runtime.ActivityIdle)
+		m.w.provider.setActivity(fmt.Sprintf("gc-town-a%03d", i), runtime.ActivityIdle)
 	}
-	m.w.fake.set(func(f *fake) {
+	m.w.provider.set(func(f *testProvider) {
 		for name, s := range f.sessions {
 			s.attached = 0
 			f.emit(runtime.Event{Kind: runtime.EventAttached, Session: name})
 		}
 	})
-	m.w.after(30 * time.Minute)
+	m.w.advance(30 * time.Minute)
 	m.agree()
-	lives := m.w.fake.lives()
+	lives := m.w.provider.lives()
 	for _, name := range names(modelAgents) {
 		at := "gc-town-" + name
 		var hold session.HoldKind

@@ -16,7 +16,7 @@ import (
 	"gascity/runtime"
 )
 
-// fault is why a place is not there, nil if it is.
+// fault is why a provider fails; nil: it works.
 type fault struct{ atomic.Pointer[error] }
 
 func faulty(words string) *fault {
@@ -33,9 +33,9 @@ func (f *fault) err() error {
 	return nil
 }
 
-// late is a place that is not there yet.
+// late is a provider that fails until it has no fault.
 type late struct {
-	*fake
+	*testProvider
 	missing *fault
 }
 
@@ -45,18 +45,18 @@ func (l late) Start(ctx context.Context, name string, cfg runtime.Config) error 
 	if err := l.missing.err(); err != nil {
 		return &runtime.Error{Op: "start", Session: name, Err: err}
 	}
-	return l.fake.Start(ctx, name, cfg)
+	return l.testProvider.Start(ctx, name, cfg)
 }
 
-// twoPlaces adds a second place to a town, and says why it is not there; refuses says
-// whether its opening fails or only its starts.
-func (w *fakeCity) twoPlaces(missing *fault, refuses bool) *fake {
-	other := newFake()
+// twoProviders adds a second provider that fails as long as missing is set. With refuses it cannot be opened,
+// otherwise only its starts fail.
+func (w *testCity) twoProviders(missing *fault, refuses bool) *testProvider {
+	other := newTestProvider()
 	w.change = func(o *Options) {
 		o.Provider = func(_ context.Context, selection string) (runtime.Provider, error) {
 			switch {
 			case selection == "fake":
-				return w.fake, nil
+				return w.provider, nil
 			case refuses && missing.err() != nil:
 				return nil, missing.err()
 			}
@@ -66,12 +66,12 @@ func (w *fakeCity) twoPlaces(missing *fault, refuses bool) *fake {
 	return other
 }
 
-// moveTo edits the place of every agent.
-func (w *fakeCity) moveTo(place string) {
+// moveTo changes the provider of every agent.
+func (w *testCity) moveTo(provider string) {
 	w.t.Helper()
 	w.edit(func(d *plan.Desired) {
 		for i := range d.Sessions {
-			d.Sessions[i].Provider = place
+			d.Sessions[i].Provider = provider
 		}
 	})
 	if err := w.reload(); err != nil {
@@ -79,35 +79,35 @@ func (w *fakeCity) moveTo(place string) {
 	}
 }
 
-// at returns what the status says of an agent at a place.
-func (w *fakeCity) at(name, place string) client.Agent {
+// at returns the status of an agent at a provider.
+func (w *testCity) at(name, provider string) client.Agent {
 	w.t.Helper()
 	status, _ := w.c.Status(w.t.Context())
 	for _, a := range status.Agents {
-		if a.Name == name && a.Provider == place {
+		if a.Name == name && a.Provider == provider {
 			return a
 		}
 	}
 	return client.Agent{}
 }
 
-// TestAnAgentGoesOnUntilItsNewPlaceCanBeOpened moves an agent to a place that is not
-// there, in both ways in which a place can fail: it goes on and says why, across a
-// restart of the controller, and moves once the place is there.
-func TestAnAgentGoesOnUntilItsNewPlaceCanBeOpened(t *testing.T) {
+// TestAgentRunsUntilItsNewProviderOpens moves an agent to a provider that fails, in
+// both ways. The agent continues to run with the reason in its status, also under the next controller, and
+// moves when the provider works.
+func TestAgentRunsUntilItsNewProviderOpens(t *testing.T) {
 	for _, refuses := range []bool{false, true} {
 		t.Run(fmt.Sprint("opening fails: ", refuses), func(t *testing.T) {
-			inFakeCity(t, []string{"a", "b"}, func(t *testing.T, w *fakeCity) {
+			inTestCity(t, []string{"a", "b"}, func(t *testing.T, w *testCity) {
 				missing := faulty("its tool is not here")
-				other := w.twoPlaces(missing, refuses)
-				w.begin()
-				before := w.fake.lives()
+				other := w.twoProviders(missing, refuses)
+				w.start()
+				before := w.provider.lives()
 				w.moveTo("elsewhere")
-				const words = "the new place cannot be opened: its tool is not here; it stays at fake"
+				const words = "the new provider cannot be opened: its tool is not here; it stays at fake"
 				for range 2 {
-					w.after(10 * time.Minute)
-					if diff := cmp.Diff(before, w.fake.lives()); diff != "" {
-						t.Fatalf("agents were ended for a place that is not there:\n%s", diff)
+					w.advance(10 * time.Minute)
+					if diff := cmp.Diff(before, w.provider.lives()); diff != "" {
+						t.Fatalf("agents were stopped although the new provider fails:\n%s", diff)
 					}
 					for _, name := range []string{"a", "b"} {
 						if a := w.at(name, "fake"); a.State != client.StateRunning || a.Reason != words {
@@ -120,8 +120,8 @@ func TestAnAgentGoesOnUntilItsNewPlaceCanBeOpened(t *testing.T) {
 					if v, err := w.c.Snapshot("a"); err != nil || !v.Ready {
 						t.Errorf("it cannot be prompted: %+v, %v", v, err)
 					}
-					w.end()
-					w.begin() // another controller finds it there
+					w.stop()
+					w.start() // another controller adopts it
 				}
 				if _, err := w.c.Restart(t.Context(), client.RestartRequest{Targets: []string{"a"}}); !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), words) {
 					t.Errorf("a restart that cannot come to an end: %v", err)
@@ -129,34 +129,34 @@ func TestAnAgentGoesOnUntilItsNewPlaceCanBeOpened(t *testing.T) {
 				if _, err := w.c.Restart(t.Context(), client.RestartRequest{}); err != nil {
 					t.Errorf("a restart of all that can be: %v", err)
 				}
-				if diff := cmp.Diff(before, w.fake.lives()); diff != "" {
+				if diff := cmp.Diff(before, w.provider.lives()); diff != "" {
 					t.Fatalf("agents were ended:\n%s", diff)
 				}
 				missing.Store(nil)
-				w.after(2 * time.Minute)
-				if here, there := w.fake.lives(), other.lives(); len(here) != 0 || len(there) != 2 {
-					t.Errorf("once the place is there, %v run at the previous one and %v at the new", here, there)
+				w.advance(2 * time.Minute)
+				if here, there := w.provider.lives(), other.lives(); len(here) != 0 || len(there) != 2 {
+					t.Errorf("when the provider works, %v run at the previous one and %v at the new", here, there)
 				}
 				if a := w.at("a", "elsewhere"); a.State != client.StateRunning || a.Epoch != 2 {
-					t.Errorf("at its new place it is %s, instance %d, want the second", a.State, a.Epoch)
+					t.Errorf("at its new provider it is %s, instance %d, want the second", a.State, a.Epoch)
 				}
 			})
 		})
 	}
 }
 
-// TestAnEditOfThePlaceCanBeTakenBack takes a typo back: it was as if nothing had been.
-func TestAnEditOfThePlaceCanBeTakenBack(t *testing.T) {
-	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
+// TestProviderChangeCanBeReverted reverts a mistake: no agent is stopped.
+func TestProviderChangeCanBeReverted(t *testing.T) {
+	inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
 		missing := faulty("there is no such provider")
-		w.twoPlaces(missing, false)
-		w.begin()
-		before := w.fake.lives()
+		w.twoProviders(missing, false)
+		w.start()
+		before := w.provider.lives()
 		w.moveTo("typo")
-		w.after(5 * time.Minute)
+		w.advance(5 * time.Minute)
 		w.moveTo("fake")
-		w.after(5 * time.Minute)
-		if diff := cmp.Diff(before, w.fake.lives()); diff != "" {
+		w.advance(5 * time.Minute)
+		if diff := cmp.Diff(before, w.provider.lives()); diff != "" {
 			t.Errorf("it was ended:\n%s", diff)
 		}
 		if a := w.agent("a"); a.State != client.StateRunning || a.Reason != "it runs as configured" {
@@ -165,89 +165,89 @@ func TestAnEditOfThePlaceCanBeTakenBack(t *testing.T) {
 	})
 }
 
-// TestWhoIsHeldIsHeldAtTheNewPlace moves agents that a person has suspended, before the
-// edit and while the new place is not there: neither runs anywhere before it is resumed.
-func TestWhoIsHeldIsHeldAtTheNewPlace(t *testing.T) {
-	inFakeCity(t, []string{"before", "during"}, func(t *testing.T, w *fakeCity) {
+// TestHoldAppliesAtTheNewProvider moves two agents. A person suspends one before the change, and the
+// other while the new provider fails. Neither runs before it is resumed.
+func TestHoldAppliesAtTheNewProvider(t *testing.T) {
+	inTestCity(t, []string{"before", "during"}, func(t *testing.T, w *testCity) {
 		missing := faulty("its tool is not here")
-		other := w.twoPlaces(missing, false)
-		w.begin()
+		other := w.twoProviders(missing, false)
+		w.start()
 		suspend := func(name string) {
 			if _, err := w.c.Suspend(t.Context(), name, client.LifecycleRequest{}); err != nil {
 				t.Fatal(err)
 			}
-			w.after(time.Minute)
+			w.advance(time.Minute)
 		}
 		suspend("before")
 		w.moveTo("elsewhere")
-		w.after(time.Minute)
+		w.advance(time.Minute)
 		suspend("during")
 		missing.Store(nil)
-		w.after(5 * time.Minute)
-		w.end()
-		w.begin()
-		w.after(time.Minute)
+		w.advance(5 * time.Minute)
+		w.stop()
+		w.start()
+		w.advance(time.Minute)
 		for _, name := range []string{"before", "during"} {
 			if a := w.agent(name); a.State != client.StateSuspended || a.Provider != "elsewhere" {
 				t.Errorf("%s at %s is %s: %s", name, a.Provider, a.State, a.Reason)
 			}
 		}
-		if here, there := w.fake.lives(), other.lives(); len(here)+len(there) != 0 {
+		if here, there := w.provider.lives(), other.lives(); len(here)+len(there) != 0 {
 			t.Errorf("%v and %v run although they are suspended", here, there)
 		}
 		if _, err := w.c.Resume(t.Context(), "before", client.LifecycleRequest{}); err != nil {
 			t.Fatal(err)
 		}
-		w.after(time.Minute)
+		w.advance(time.Minute)
 		if there := other.lives(); len(there) != 1 {
 			t.Errorf("after one was resumed, %v run", there)
 		}
 	})
 }
 
-// TestABusyAgentMovesAfterItsTurn moves an agent that is at work.
-func TestABusyAgentMovesAfterItsTurn(t *testing.T) {
-	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
-		other := w.twoPlaces(&fault{}, false)
-		w.fake.setActivity("gc-town-a", runtime.ActivityIdle)
-		w.begin()
-		w.fake.setActivity("gc-town-a", runtime.ActivityBusy)
-		w.after(time.Minute)
+// TestBusyAgentMovesAfterItsTurn moves an agent in a turn.
+func TestBusyAgentMovesAfterItsTurn(t *testing.T) {
+	inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
+		other := w.twoProviders(&fault{}, false)
+		w.provider.setActivity("gc-town-a", runtime.ActivityIdle)
+		w.start()
+		w.provider.setActivity("gc-town-a", runtime.ActivityBusy)
+		w.advance(time.Minute)
 		w.moveTo("elsewhere")
-		w.after(10 * time.Minute)
-		if a := w.at("a", "fake"); len(w.fake.lives()) != 1 || !strings.Contains(a.Reason, "deferred while the agent is busy") {
+		w.advance(10 * time.Minute)
+		if a := w.at("a", "fake"); len(w.provider.lives()) != 1 || !strings.Contains(a.Reason, "deferred while the agent is busy") {
 			t.Errorf("it is %s: %s", a.State, a.Reason)
 		}
-		w.fake.setActivity("gc-town-a", runtime.ActivityIdle)
-		w.after(2 * time.Minute)
-		if here, there := w.fake.lives(), other.lives(); len(here) != 0 || len(there) != 1 {
-			t.Errorf("after its turn %v run at the previous place and %v at the new", here, there)
+		w.provider.setActivity("gc-town-a", runtime.ActivityIdle)
+		w.advance(2 * time.Minute)
+		if here, there := w.provider.lives(), other.lives(); len(here) != 0 || len(there) != 1 {
+			t.Errorf("after its turn %v run at the previous provider and %v at the new", here, there)
 		}
 	})
 }
 
-// TestAPartialListingTellsOfWhatItHas lets a listing miss half of the sessions: those
-// that it has are handled as usual, of the others nothing is concluded.
-func TestAPartialListingTellsOfWhatItHas(t *testing.T) {
-	inFakeCity(t, names(4), func(t *testing.T, w *fakeCity) {
-		w.begin()
-		before := w.fake.lives()
-		w.fake.set(func(f *fake) { f.listed = []string{"gc-town-a000", "gc-town-a001"} })
-		w.after(time.Minute)
+// TestPartialListingCountsForItsSessions has a listing with half of the sessions. Those are
+// handled as usual. Nothing is concluded about the others.
+func TestPartialListingCountsForItsSessions(t *testing.T) {
+	inTestCity(t, names(4), func(t *testing.T, w *testCity) {
+		w.start()
+		before := w.provider.lives()
+		w.provider.set(func(f *testProvider) { f.listed = []string{"gc-town-a000", "gc-town-a001"} })
+		w.advance(time.Minute)
 		w.want("a000", client.StateRunning)
 		w.want("a002", client.StateUnknown)
 		status, _ := w.c.Status(t.Context())
 		if !strings.Contains(status.Controller.Degraded, "half of it does not answer") {
 			t.Errorf("degraded is %q, want the reason", status.Controller.Degraded)
 		}
-		w.fake.end("gc-town-a000", 1)
-		w.fake.vanish("gc-town-a002")
+		w.provider.end("gc-town-a000", 1)
+		w.provider.vanish("gc-town-a002")
 		w.edit(func(d *plan.Desired) { d.Sessions = append(d.Sessions[:1:1], d.Sessions[2]) }) // without a001 and a003
 		if err := w.reload(); err != nil {
 			t.Fatal(err)
 		}
-		w.after(5 * time.Minute)
-		lives := w.fake.lives()
+		w.advance(5 * time.Minute)
+		lives := w.provider.lives()
 		if lives["gc-town-a000"] == "" || lives["gc-town-a000"] == before["gc-town-a000"] {
 			t.Error("the one that ended, and was listed, was not started again")
 		}
@@ -257,10 +257,10 @@ func TestAPartialListingTellsOfWhatItHas(t *testing.T) {
 		if lives["gc-town-a002"] != "" || lives["gc-town-a003"] != before["gc-town-a003"] {
 			t.Error("the controller acted on a session that was not reported")
 		}
-		w.fake.set(func(f *fake) { f.listed = nil })
-		w.after(2 * time.Minute)
+		w.provider.set(func(f *testProvider) { f.listed = nil })
+		w.advance(2 * time.Minute)
 		status, _ = w.c.Status(t.Context())
-		if lives := w.fake.lives(); status.Controller.Degraded != "" || lives["gc-town-a002"] == "" || lives["gc-town-a003"] != "" {
+		if lives := w.provider.lives(); status.Controller.Degraded != "" || lives["gc-town-a002"] == "" || lives["gc-town-a003"] != "" {
 			t.Errorf("after it answers again: %v, degraded %q", lives, status.Controller.Degraded)
 		}
 	})

@@ -76,7 +76,7 @@ func (l *loop) applyFinding(e *entry, f ops.Finding) {
 	if f.Seen.At.IsZero() {
 		f.Seen.At = now
 	}
-	e.first = e.seen.At.IsZero()
+	e.first = e.seen.At.IsZero() || e.first && !e.known && (e.seen.Session == runtime.Unknown || e.seen.Agent == runtime.Unknown)
 	e.seen, e.confirmed = f.Seen, true
 	l.scheduleObservation(e)
 	same := f.Seen.InstanceToken != "" && session.PublicInstance(f.Seen.InstanceToken) == e.rec.Instance
@@ -206,19 +206,19 @@ func (l *loop) ended(e *entry) {
 	key := e.rec.Key()
 	s := l.desired[key]
 	if s != nil && s.Config.Lifecycle == runtime.LifecycleOneShot && exit != nil && exit.Code == 0 && exit.Signal == "" {
-		l.c.emit(event.SessionExited, e, "the agent has finished", map[string]string{"exit": exit.String()})
-		l.saveInstanceRecord(e, "it finished")
+		l.c.emit(l.ctx, event.SessionExited, e, "the agent has finished", map[string]string{"exit": exit.String()})
+		l.recordEnd(e, "it finished")
 		return
 	}
 	if l.ending != nil {
-		e.last = client.StopResult{Session: e.rec.Session, Agent: e.rec.Agent, Processes: len(e.tree), Uncounted: ops.Uncounted(&e.seen), Survivors: ops.Survivors(e.tree)}
+		e.last = client.StopResult{Session: e.rec.Session, Agent: e.rec.Agent, Processes: len(e.tree), Uncounted: ops.Uncounted(&e.seen), Survivors: ops.Survivors(e.tree), Seconds: now.Sub(l.ending.BeganAt).Seconds()}
 		l.addToCensus(e)
 	}
 	kind, fault := ops.EndOf(&e.rec, e.seen.Cause)
-	if e.programMissing != nil && ops.NotRun(exit) {
-		fault = e.programMissing.Error()
+	if e.rec.ProgramMissing != "" && ops.NotRun(exit) {
+		fault = e.rec.ProgramMissing
 	}
-	e.programMissing = nil
+	e.rec.ProgramMissing = ""
 	if cut && e.rec.Lost {
 		kind, fault = event.SessionStartFailed, "its start was interrupted because the controller stopped"
 	}
@@ -238,8 +238,8 @@ func (l *loop) ended(e *entry) {
 	if exit != nil {
 		data["exit"] = exit.String()
 	}
-	l.saveInstanceRecord(e, fault)
-	l.c.emit(kind, e, fault, data)
+	l.recordEnd(e, fault)
+	l.c.emit(l.ctx, kind, e, fault, data)
 }
 
 // endedBefore reports whether a session stopped before this controller started, in a way that is no

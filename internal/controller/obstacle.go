@@ -6,7 +6,6 @@ import (
 
 	"gascity/client"
 	"gascity/internal/controller/explain"
-	"gascity/internal/controller/requests"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/session"
 	"gascity/runtime"
@@ -104,9 +103,9 @@ func (l *loop) setObstacle(e *entry, next session.Obstacle) {
 	if same && next.ResetAt.Equal(was.ResetAt) {
 		return
 	}
-	l.c.emit(event.SessionObstacle, e, explain.ObstacleText(&next), explain.ObstacleData(&next))
+	l.c.emit(l.ctx, event.SessionObstacle, e, explain.ObstacleText(&next), explain.ObstacleData(&next))
 	if next.Kind == runtime.ObstacleLimit {
-		l.c.emit(event.SessionLimited, e, "the model provider serves no requests for now",
+		l.c.emit(l.ctx, event.SessionLimited, e, "the model provider serves no requests for now",
 			map[string]string{"until": explain.Stamp(next.ResetAt), "source": string(next.Source)})
 	}
 }
@@ -121,7 +120,7 @@ func (l *loop) endObstacle(e *entry) {
 	e.rec.Obstacle = session.Obstacle{}
 	e.touch()
 	l.markChanged(e)
-	l.c.emit(event.SessionObstacleOver, e, "nothing keeps the agent from making progress any more", map[string]string{"obstacle": was.Kind})
+	l.c.emit(l.ctx, event.SessionObstacleOver, e, "nothing keeps the agent from making progress any more", map[string]string{"obstacle": was.Kind})
 }
 
 // recordFinalLimit records a limit that an agent reported when it exited, and reports whether the
@@ -178,5 +177,5 @@ func (c *Controller) Probed(name string) {
 
 // Resume ends a suspension, a drain, or the blocking of prompts by an obstacle.
 func (c *Controller) Resume(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
-	return c.runOrder(ctx, name, req, requests.Resume(req.Reason))
+	return c.runOrder(ctx, name, req, newResumeOrder(req.Reason))
 }

@@ -13,13 +13,13 @@ import (
 	"gascity/runtime"
 )
 
-// faces has agent a show an activity with an obstacle.
-func (w *fakeCity) faces(a runtime.Activity, o runtime.Obstacle) {
-	w.fake.setActivity("gc-town-a", a, func(r *runtime.Reading) { r.Evidence[0].Obstacle = o })
-	w.after(time.Second)
+// setObstacle sets the activity and the obstacle of agent a.
+func (w *testCity) setObstacle(a runtime.Activity, o runtime.Obstacle) {
+	w.provider.setActivity("gc-town-a", a, func(r *runtime.Reading) { r.Evidence[0].Obstacle = o })
+	w.advance(time.Second)
 }
 
-func (w *fakeCity) obstacle() client.AgentObstacle {
+func (w *testCity) obstacle() client.AgentObstacle {
 	w.t.Helper()
 	if o := w.agent("a").Obstacle; o != nil {
 		return *o
@@ -27,34 +27,34 @@ func (w *fakeCity) obstacle() client.AgentObstacle {
 	return client.AgentObstacle{}
 }
 
-// TestALoginIsProbedWithGrowingPauses: an agent whose model provider refuses the login gets its
-// next prompt after one minute; each prompt that was tried makes the pause longer, also for a
-// later controller; a person releases it at once, and a turn that works ends it.
-func TestALoginIsProbedWithGrowingPauses(t *testing.T) {
-	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
-		w.fake.readings = map[string]runtime.Reading{}
-		w.begin()
+// TestLoginIsProbedWithGrowingPauses: an agent whose model provider refuses the login gets its
+// next prompt after one minute. Each prompt makes the pause longer, also under a
+// later controller. gc resume ends the pause, and a turn that succeeds ends the obstacle.
+func TestLoginIsProbedWithGrowingPauses(t *testing.T) {
+	inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
+		w.provider.readings = map[string]runtime.Reading{}
+		w.start()
 		refused := runtime.Obstacle{Kind: runtime.ObstacleLogin, Detail: "Please run /login"}
 		try := func(want time.Duration) {
 			t.Helper()
-			w.after(time.Until(w.obstacle().ProbeAt) + time.Second)
-			w.faces(runtime.ActivityBusy, runtime.Obstacle{})
+			w.advance(time.Until(w.obstacle().ProbeAt) + time.Second)
+			w.setObstacle(runtime.ActivityBusy, runtime.Obstacle{})
 			w.c.Probed("a")
-			w.after(time.Millisecond)
-			w.faces(runtime.ActivityIdle, refused)
+			w.advance(time.Millisecond)
+			w.setObstacle(runtime.ActivityIdle, refused)
 			if got := time.Until(w.obstacle().ProbeAt).Round(10 * time.Second); got != want {
 				t.Errorf("the next prompt is tried in %v, want %v: %+v", got, want, w.obstacle())
 			}
 		}
-		w.faces(runtime.ActivityIdle, refused)
+		w.setObstacle(runtime.ActivityIdle, refused)
 		if got := w.obstacle(); got.Kind != client.ObstacleLogin || got.Detail != refused.Detail || time.Until(got.ProbeAt).Round(10*time.Second) != time.Minute {
 			t.Errorf("the agent shows %+v, want a login and a prompt in a minute", got)
 		}
 		try(2 * time.Minute)
 		try(5 * time.Minute)
-		w.end()
-		w.begin()
-		w.after(time.Second)
+		w.stop()
+		w.start()
+		w.advance(time.Second)
 		try(10 * time.Minute)
 		if _, err := w.c.Resume(t.Context(), "a", client.LifecycleRequest{}); err != nil || w.obstacle().ProbeAt.After(time.Now()) {
 			t.Errorf("after gc resume it is %+v, %v", w.obstacle(), err)
@@ -63,11 +63,11 @@ func TestALoginIsProbedWithGrowingPauses(t *testing.T) {
 			t.Errorf("a second resume says %+v, %v", done, err)
 		}
 		try(2 * time.Minute)
-		w.faces(runtime.ActivityIdle, runtime.Obstacle{})
+		w.setObstacle(runtime.ActivityIdle, runtime.Obstacle{})
 		if w.obstacle().Kind == "" {
 			t.Error("one look without the error ended it: right after a prompt none is drawn")
 		}
-		w.after(5 * time.Second)
+		w.advance(5 * time.Second)
 		if got := w.obstacle(); got.Kind != "" {
 			t.Errorf("it works again, and shows %+v", got)
 		}
@@ -76,27 +76,27 @@ func TestALoginIsProbedWithGrowingPauses(t *testing.T) {
 
 // TestARetryIsOneEvent: each attempt is shown, and only the beginning and the end are events.
 func TestARetryIsOneEvent(t *testing.T) {
-	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
-		w.fake.readings = map[string]runtime.Reading{}
-		w.begin()
-		writes := 0
+	inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
+		w.provider.readings = map[string]runtime.Reading{}
+		w.start()
+		writes := int64(0)
 		for i := range 10 {
-			w.faces(runtime.ActivityBusy, runtime.Obstacle{Kind: runtime.ObstacleRetrying, Detail: "429 slow down", Attempt: i + 1, Of: 10, NextTry: time.Now().Add(5 * time.Second)})
+			w.setObstacle(runtime.ActivityBusy, runtime.Obstacle{Kind: runtime.ObstacleRetrying, Detail: "429 slow down", Attempt: i + 1, Of: 10, NextTry: time.Now().Add(5 * time.Second)})
 			if got := w.obstacle(); got.Attempt != i+1 || got.Of != 10 {
 				t.Errorf("attempt %d is shown as %+v", i+1, got)
 			}
 			if i == 0 {
-				writes = w.records.count()
+				writes = w.records.writes.Load()
 			}
 		}
-		if got := w.records.count(); got != writes {
+		if got := w.records.writes.Load(); got != writes {
 			t.Errorf("9 attempts more were %d writes", got-writes)
 		}
-		w.faces(runtime.ActivityIdle, runtime.Obstacle{Kind: runtime.ObstacleError, Detail: "429 slow down"})
+		w.setObstacle(runtime.ActivityIdle, runtime.Obstacle{Kind: runtime.ObstacleError, Detail: "429 slow down"})
 		if got := w.obstacle(); got.Kind != client.ObstacleError {
 			t.Errorf("the turn failed, and it shows %+v", got)
 		}
-		w.faces(runtime.ActivityBusy, runtime.Obstacle{})
+		w.setObstacle(runtime.ActivityBusy, runtime.Obstacle{})
 		if got := w.obstacle(); got.Kind != "" {
 			t.Errorf("the next turn goes on, and it shows %+v", got)
 		}
@@ -112,48 +112,53 @@ func TestARetryIsOneEvent(t *testing.T) {
 	})
 }
 
-// TestAMissingProgramIsNamedWithoutAHint: an agent without any hint of readiness counts as
-// started at once; that its program is not there is the reason all the same.
-func TestAMissingProgramIsNamedWithoutAHint(t *testing.T) {
-	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
+// TestMissingProgramIsTheReasonWithoutHints: an agent without hints of readiness counts as
+// started at once. The status still says that its program is missing.
+func TestMissingProgramIsTheReasonWithoutHints(t *testing.T) {
+	inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
 		missing := errors.New(`cannot start "a": command "claude" not found in PATH of the controller`)
 		w.change = func(o *Options) {
 			o.FindProgram = ops.FindProgram(func(_ context.Context, _ *plan.Session) (string, error) { return "", missing })
 		}
-		w.begin()
-		w.fake.end("gc-town-a", 127)
-		w.after(200 * time.Millisecond)
+		w.start()
+		w.want("a", "starting") // its shell has not exited yet
+		w.advance(3 * time.Second)
+		w.want("a", "running")
+		w.stop()
+		w.start() // the next controller did not search for the program
+		w.provider.end("gc-town-a", 127)
+		w.advance(200 * time.Millisecond)
 		if a := w.agent("a"); a.Reason != missing.Error() {
 			t.Errorf("the reason is %q, want %q", a.Reason, missing)
 		}
-		w.after(10 * time.Second)
-		w.fake.end("gc-town-a", 1)
-		w.after(200 * time.Millisecond)
+		w.advance(10 * time.Second)
+		w.provider.end("gc-town-a", 1)
+		w.advance(200 * time.Millisecond)
 		if a := w.agent("a"); a.Reason == missing.Error() {
 			t.Errorf("an end of another kind is explained by %q", a.Reason)
 		}
 	})
 }
 
-// TestAnObstacleInOtherWordsIsTheSame: a refusal that names another request each time, and a limit
-// whose hour is read again after it has passed, begin nothing again.
-func TestAnObstacleInOtherWordsIsTheSame(t *testing.T) {
-	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
-		w.fake.readings = map[string]runtime.Reading{}
-		w.begin()
-		w.faces(runtime.ActivityIdle, runtime.Obstacle{Kind: runtime.ObstacleLogin, Detail: "401 request 1"})
+// TestObstacleWithAnotherTextIsTheSame: a refusal with another request id each time, and a limit
+// whose time is read again after it has passed, are no new obstacle.
+func TestObstacleWithAnotherTextIsTheSame(t *testing.T) {
+	inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
+		w.provider.readings = map[string]runtime.Reading{}
+		w.start()
+		w.setObstacle(runtime.ActivityIdle, runtime.Obstacle{Kind: runtime.ObstacleLogin, Detail: "401 request 1"})
 		first := w.obstacle()
-		w.after(30 * time.Second)
-		w.faces(runtime.ActivityIdle, runtime.Obstacle{Kind: runtime.ObstacleLogin, Detail: "401 request 2"})
+		w.advance(30 * time.Second)
+		w.setObstacle(runtime.ActivityIdle, runtime.Obstacle{Kind: runtime.ObstacleLogin, Detail: "401 request 2"})
 		if got := w.obstacle(); got.Detail != "401 request 2" || !got.Since.Equal(first.Since) || !got.ProbeAt.Equal(first.ProbeAt) || w.count("session.obstacle") != 1 {
 			t.Errorf("first it was %+v, then %+v, with %d events", first, got, w.count("session.obstacle"))
 		}
 		ends := time.Now().Add(time.Hour)
 		limit := runtime.Obstacle{Kind: runtime.ObstacleLimit, Detail: "limit reached, resets 3pm", ResetAt: ends}
-		w.faces(runtime.ActivityLimited, limit)
-		w.after(2 * time.Hour)
+		w.setObstacle(runtime.ActivityLimited, limit)
+		w.advance(2 * time.Hour)
 		limit.ResetAt = ends.Add(24 * time.Hour)
-		w.faces(runtime.ActivityLimited, limit)
+		w.setObstacle(runtime.ActivityLimited, limit)
 		if got := w.obstacle(); !got.ResetAt.Equal(ends) || got.ProbeAt.After(time.Now()) {
 			t.Errorf("after its end the limit is %+v, and it is %s", got, time.Now())
 		}

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"gascity/client"
-	"gascity/internal/controller/snapshot"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
@@ -23,7 +22,7 @@ func (c *Controller) Kill(ctx context.Context, name string, req client.Lifecycle
 	return ask(ctx, c, func(l *loop, answer func(client.StopResult, error)) {
 		e, err := l.find(name)
 		if err == nil {
-			err = snapshot.Fenced(&e.rec, name, req.Instance)
+			err = checkInstance(&e.rec, name, req.Instance)
 		}
 		switch {
 		case err != nil:
@@ -71,7 +70,7 @@ func (l *loop) find(name string) (*entry, error) {
 		}
 	}
 	if found == nil {
-		return nil, snapshot.NotFound(name, l.loaded.Desired.Pools)
+		return nil, newNotFoundError(name, l.loaded.Desired.Pools)
 	}
 	return found, nil
 }
@@ -86,7 +85,7 @@ func (c *Controller) Restart(ctx context.Context, req client.RestartRequest) (cl
 			entries = slices.DeleteFunc(entries, func(e *entry) bool { return e.running() || e.starting() })
 		}
 		for _, e := range entries {
-			err = cmp.Or(err, snapshot.Fenced(&e.rec, e.rec.Session, req.Instance))
+			err = cmp.Or(err, checkInstance(&e.rec, e.rec.Session, req.Instance))
 		}
 		if err != nil || len(entries) == 0 {
 			answer(client.Done{Detail: "there is nothing to restart"}, err)
@@ -130,7 +129,7 @@ func (l *loop) restarted(stops map[*entry]int) (failed []string, open bool) {
 			failed = append(failed, fmt.Sprintf("%s: %s", e.rec.Agent, e.last.Error))
 		case l.ending != nil:
 			failed = append(failed, e.rec.Agent+": the city is being stopped")
-		case e.order == plan.OrderRestart && e.job == nil && e.action.Desired != plan.DesiredRunning,
+		case e.order == plan.OrderRestart && e.job == nil && e.action.Desired != client.DesiredRunning,
 			e.order == plan.OrderNone && e.rec.Hold.Kind != "": // a later request was applied first
 			e.order = plan.OrderNone
 			failed = append(failed, fmt.Sprintf("%s: %s", e.rec.Agent, e.action.Reason))
@@ -201,7 +200,8 @@ func (c *Controller) Reload(ctx context.Context) (client.Done, error) {
 	})
 }
 
-// reload begins one load of the configuration and answers all requests that were made before it.
+// reload begins one load of the configuration and answers all requests that were made before it, when the status shows what
+// follows from the load.
 func (l *loop) reload() {
 	l.loading = true
 	waiting := l.reloads
@@ -212,7 +212,7 @@ func (l *loop) reload() {
 			l.loading = false
 			done, err := l.reloaded(loaded, err)
 			for _, answer := range waiting {
-				answer(done, err)
+				l.waiters = append(l.waiters, func() bool { answer(done, err); return true }) // after the next pass
 			}
 			if len(l.reloads) > 0 {
 				l.reload()
@@ -228,7 +228,7 @@ func (l *loop) reloaded(loaded Loaded, err error) (client.Done, error) {
 	}
 	if err != nil {
 		l.loadError = err.Error()
-		l.c.emit(event.ControllerReloadFailed, nil, "the configuration is invalid; the previous one stays active", map[string]string{"error": err.Error()})
+		l.c.emit(l.ctx, event.ControllerReloadFailed, nil, "the configuration is invalid; the previous one stays active", map[string]string{"error": err.Error()})
 		return client.Done{}, fmt.Errorf("%w: %w", client.ErrInvalid, err)
 	}
 	changed := !reflect.DeepEqual(l.loaded.Config, loaded.Config) || !reflect.DeepEqual(l.loaded.Desired, loaded.Desired)
@@ -236,7 +236,7 @@ func (l *loop) reloaded(loaded Loaded, err error) (client.Done, error) {
 	for _, warning := range loaded.Warnings {
 		l.c.opts.Logger.Warn(warning)
 	}
-	l.c.emit(event.ControllerReloaded, nil, "the configuration was read again", nil)
+	l.c.emit(l.ctx, event.ControllerReloaded, nil, "the configuration was read again", nil)
 	return client.Done{Changed: changed}, nil
 }
 
@@ -255,7 +255,7 @@ func (c *Controller) StopCity(ctx context.Context) (client.Census, error) {
 // StopController lets the controller exit and leaves the sessions running.
 func (c *Controller) StopController(ctx context.Context) (client.Done, error) {
 	return ask(ctx, c, func(l *loop, answer func(client.Done, error)) {
-		l.c.emit(event.ControllerStopping, nil, "the controller received a request to stop", map[string]string{"scope": "controller"})
+		l.c.emit(l.ctx, event.ControllerStopping, nil, "the controller received a request to stop", map[string]string{"scope": "controller"})
 		l.exiting = true
 		answer(client.Done{Changed: true, Detail: fmt.Sprintf("%d sessions keep running", l.countRunning())}, nil)
 	})

@@ -7,7 +7,6 @@ import (
 	"gascity/client"
 	"gascity/internal/controller/explain"
 	"gascity/internal/controller/ops"
-	"gascity/internal/controller/requests"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
@@ -231,16 +230,16 @@ func (l *loop) recordDecision(e *entry, a plan.Action) {
 		if a.Verb == plan.VerbWait {
 			data["deferred"] = a.Reason
 		}
-		l.c.emit(event.SessionDrift, e, "the configuration differs from what the session was started with", data)
+		l.c.emit(l.ctx, event.SessionDrift, e, "the configuration differs from what the session was started with", data)
 	}
 	l.trackWait(e, &a)
 	l.trackStall(e, &a)
 	restored := e.job == nil && e.known && e.running() && !a.Drifted
-	if restored || a.Desired != plan.DesiredRunning {
-		e.disrupted = false
+	if e.disrupted && (restored || a.Desired != client.DesiredRunning) {
+		e.disrupted, l.dirty = false, true // another agent may be disrupted now
 	}
 	if quarantined(a) && !quarantined(before) {
-		l.c.emit(event.SessionQuarantined, e, "the agent failed too often; gc does not start it for a while",
+		l.c.emit(l.ctx, event.SessionQuarantined, e, "the agent failed too often; gc does not start it for a while",
 			map[string]string{"reason": a.Reason, "until": explain.Stamp(a.After)})
 	}
 	if a.Rebaseline && e.job == nil {
@@ -316,7 +315,7 @@ func (l *loop) setHold(e *entry, h session.Hold) {
 	e.rec.Hold = h
 	e.touch()
 	l.dirty = true
-	l.emitEvent(e, requests.NewHeldEvent(h))
+	l.emitEvent(e, newHeldEvent(h))
 }
 
 // countInterruptedStart records an interrupted start as a failed start, once for each instance.
@@ -328,7 +327,7 @@ func (l *loop) countInterruptedStart(e *entry) {
 	e.rec.Conversation.MarkNotBegun()
 	l.fail(e, e.action.Reason)
 	l.dirty = true
-	l.c.emit(event.SessionStartFailed, e, "the start failed: "+e.action.Reason,
+	l.c.emit(l.ctx, event.SessionStartFailed, e, "the start failed: "+e.action.Reason,
 		map[string]string{"error": e.action.Reason, "class": "cut off", "next": explain.Stamp(e.rec.NextAt)})
 }
 
@@ -350,6 +349,9 @@ func (l *loop) carryOut(e *entry, s *plan.Session, a plan.Action, left *slots) {
 	case plan.VerbRelaunch, plan.VerbApplyLive:
 		if left.starts--; left.starts >= 0 {
 			l.change(e, s, a)
+			if a.Verb == plan.VerbRelaunch && e.job != nil {
+				e.disrupted = e.disrupted || a.Drifted
+			}
 		}
 	case plan.VerbInterrupt:
 		l.interruptStalled(e)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"gascity/client"
-	"gascity/internal/controller/persist"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/session"
 	"gascity/runtime"
@@ -16,10 +15,10 @@ import (
 // and does nothing: otherwise it would start a session that was put to sleep, or spend a budget
 // twice. A single unreadable record delays no other record: its session is treated as one without a
 // record.
-func (l *loop) loadRecords(r persist.Recalled) {
+func (l *loop) loadRecords(r storedRecords) {
 	if errors.Is(r.Err, client.ErrUnavailable) {
 		l.unread = fmt.Sprintf("the store's records cannot be read: %v", r.Err)
-		l.recallAt = l.now().Add(persist.Again)
+		l.recallAt = l.now().Add(storeRetryDelay)
 		return
 	}
 	if r.Err != nil {
@@ -70,8 +69,8 @@ func (l *loop) retryLoadRecords() {
 		return
 	}
 	l.recalling = true
-	l.spawn(persist.Limit, func(ctx context.Context) func() {
-		r := persist.Recall(ctx, l.c.opts.Records)
+	l.spawn(storeTimeout, func(ctx context.Context) func() {
+		r := readRecords(ctx, l.c.opts.Records)
 		return func() {
 			l.recalling = false
 			if l.ending == nil {
@@ -92,20 +91,14 @@ func (l *loop) save(e *entry) {
 	if e.asked != nil {
 		e.asked.Apply(&rec)
 	}
-	l.saver.Put(persist.Change{Record: rec, Version: e.version})
+	l.saver.Put(unsavedRecord{Record: rec, Version: e.version})
 }
 
-// saveInstanceRecord adds the current instance to the history. reason is why it stopped; empty: it has just
-// started.
-func (l *loop) saveInstanceRecord(e *entry, reason string) {
-	r, life := &e.rec, session.InstanceRecord{Reason: reason}
-	life.Session, life.Provider, life.Epoch, life.Instance = r.Session, r.Provider, r.Epoch, r.Instance
-	if life.StartedAt = r.StartedAt; reason != "" {
-		life.Exit, life.EndedAt = r.Exit, l.now()
-		r.Former = &session.EndRecord{Epoch: r.Epoch, At: life.EndedAt, Exit: r.Exit, Reason: reason, Screen: r.Screen}
-		e.touch()
-	}
-	l.saver.PutLife(life)
+// recordEnd stores in the record how the current instance ended and why.
+func (l *loop) recordEnd(e *entry, reason string) {
+	r := &e.rec
+	r.Former = &session.EndRecord{Epoch: r.Epoch, At: l.now(), Exit: r.Exit, Reason: reason, Screen: r.Screen}
+	e.touch()
 }
 
 // remove removes an entry and its stored record.
@@ -113,7 +106,7 @@ func (l *loop) remove(e *entry) {
 	delete(l.entries, e.rec.Key())
 	if l.unread == "" && e.version > 0 {
 		e.touch()
-		l.saver.Put(persist.Change{Record: e.rec, Version: e.version, Remove: true})
+		l.saver.Put(unsavedRecord{Record: e.rec, Version: e.version, Remove: true})
 	}
 }
 
@@ -160,9 +153,9 @@ func (l *loop) checkStore() {
 	l.frozen = fault
 	switch {
 	case before == "" && fault != "":
-		l.c.emit(event.ControllerDegraded, nil, "the store fails; until it works again, gc starts and stops no agent", map[string]string{"error": fault})
+		l.c.emit(l.ctx, event.ControllerDegraded, nil, "the store fails; until it works again, gc starts and stops no agent", map[string]string{"error": fault})
 	case before != "" && fault == "":
-		l.c.emit(event.ControllerRecovered, nil, "the store works again", nil)
+		l.c.emit(l.ctx, event.ControllerRecovered, nil, "the store works again", nil)
 	}
 }
 

@@ -15,9 +15,9 @@ import (
 	"gascity/runtime"
 )
 
-// gate is a store whose writes can be made to hang, and then to go on.
+// gate is a store whose writes can be blocked.
 type gate struct {
-	*countingStore
+	*recordStore
 	mu   sync.Mutex
 	hang chan struct{}
 }
@@ -33,13 +33,13 @@ func (g *gate) Save(ctx context.Context, r session.Record) error {
 			return ctx.Err()
 		}
 	}
-	return g.countingStore.Save(ctx, r)
+	return g.recordStore.Save(ctx, r)
 }
 
 func (g *gate) shut() { g.mu.Lock(); defer g.mu.Unlock(); g.hang = make(chan struct{}) }
 func (g *gate) open() { g.mu.Lock(); defer g.mu.Unlock(); close(g.hang); g.hang = nil }
 
-// ordered is an order that somebody waits for.
+// ordered is a request whose caller waits for the answer.
 type ordered struct {
 	done client.Done
 	err  error
@@ -55,8 +55,8 @@ func runVerb(t *testing.T, verb func(context.Context, string, client.LifecycleRe
 	return answer
 }
 
-// TestAnOrderHasNoEffectBeforeTheStoreHasIt gives two orders while the store hangs.
-func TestAnOrderHasNoEffectBeforeTheStoreHasIt(t *testing.T) {
+// TestRequestHasNoEffectBeforeItIsSaved sends two requests while the store hangs.
+func TestRequestHasNoEffectBeforeItIsSaved(t *testing.T) {
 	type verb func(context.Context, string, client.LifecycleRequest) (client.Done, error)
 	for name, verbs := range map[string]func(c *Controller) [2]verb{
 		"two":   func(c *Controller) [2]verb { return [2]verb{c.Sleep, c.Suspend} },
@@ -64,22 +64,22 @@ func TestAnOrderHasNoEffectBeforeTheStoreHasIt(t *testing.T) {
 	} {
 		for _, taken := range []bool{true, false} {
 			t.Run(name, func(t *testing.T) {
-				inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
-					g := &gate{countingStore: w.records}
+				inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
+					g := &gate{recordStore: w.records}
 					w.store = g
-					w.begin()
-					w.after(time.Minute)
+					w.start()
+					w.advance(time.Minute)
 					g.shut()
 					one, two := runVerb(t, verbs(w.c)[0]), runVerb(t, verbs(w.c)[1])
-					w.after(time.Second)
+					w.advance(time.Second)
 					if v, _ := w.c.Snapshot("a"); len(one)+len(two) > 0 || v.Hold.Kind != "" || slices.Contains(w.kinds("gc-town-a"), "session.held") {
 						t.Errorf("before the store has an order, %d and %d are answered, the view is %+v, events are %v", len(one), len(two), v, w.kinds("gc-town-a"))
 					}
 					if !taken {
-						w.after(10 * time.Second)
+						w.advance(10 * time.Second)
 					}
 					g.open()
-					w.after(time.Minute)
+					w.advance(time.Minute)
 					for _, answer := range []ordered{<-one, <-two} {
 						if taken != (answer.err == nil) || !taken && !errors.Is(answer.err, client.ErrUnavailable) {
 							t.Errorf("the store takes it: %v; the answer is %+v", taken, answer)
@@ -99,9 +99,9 @@ func TestAnOrderHasNoEffectBeforeTheStoreHasIt(t *testing.T) {
 	}
 }
 
-// TestWhatIsWokenForAPromptSleepsAgainAfterIt has a prompt that is taken at once.
-func TestWhatIsWokenForAPromptSleepsAgainAfterIt(t *testing.T) {
-	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
+// TestAgentWokenForAPromptSleepsAgain has a prompt that is accepted at once.
+func TestAgentWokenForAPromptSleepsAgain(t *testing.T) {
+	inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
 		var mu sync.Mutex
 		queued := 0
 		set := func(n int) { mu.Lock(); defer mu.Unlock(); queued = n }
@@ -109,35 +109,35 @@ func TestWhatIsWokenForAPromptSleepsAgainAfterIt(t *testing.T) {
 			o.Queued = func(string) (int, time.Time) { mu.Lock(); defer mu.Unlock(); return queued, time.Time{} }
 		}
 		w.edit(func(d *plan.Desired) { d.Sessions[0].IdleAfter = 5 * time.Second })
-		w.fake.readings = map[string]runtime.Reading{"gc-town-a": {Evidence: []runtime.Evidence{{Source: runtime.SourceScreen, Activity: runtime.ActivityIdle}}}}
-		w.begin()
-		w.after(time.Minute)
+		w.provider.readings = map[string]runtime.Reading{"gc-town-a": {Evidence: []runtime.Evidence{{Source: runtime.SourceScreen, Activity: runtime.ActivityIdle}}}}
+		w.start()
+		w.advance(time.Minute)
 		w.want("a", client.StateAsleep)
 		set(1)
 		if err := w.c.WakeFor(t.Context(), "a", "a prompt waits for it"); err != nil {
 			t.Fatal(err)
 		}
-		w.after(time.Second)
+		w.advance(time.Second)
 		w.want("a", client.StateRunning)
 		set(0)
-		w.fake.works("gc-town-a")
-		w.after(15 * time.Second)
+		w.provider.works("gc-town-a")
+		w.advance(15 * time.Second)
 		w.want("a", client.StateAsleep)
 	})
 }
 
-// TestALaterSleepOverrulesARestart has a restart that cannot be completed.
-func TestALaterSleepOverrulesARestart(t *testing.T) {
-	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
-		w.begin()
-		w.after(time.Minute)
-		w.fake.set(func(f *fake) { f.down = errDown })
+// TestLaterSleepReplacesARestart has a restart that cannot complete.
+func TestLaterSleepReplacesARestart(t *testing.T) {
+	inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
+		w.start()
+		w.advance(time.Minute)
+		w.provider.set(func(f *testProvider) { f.down = errDown })
 		restarted := runVerb(t, func(ctx context.Context, name string, _ client.LifecycleRequest) (client.Done, error) {
 			return w.c.Restart(ctx, client.RestartRequest{Targets: []string{name}})
 		})
 		mustDo(t, w.c.Sleep, client.LifecycleRequest{})
-		w.fake.set(func(f *fake) { f.down = nil })
-		w.after(5 * time.Minute)
+		w.provider.set(func(f *testProvider) { f.down = nil })
+		w.advance(5 * time.Minute)
 		w.want("a", client.StateAsleep)
 		if answer := <-restarted; answer.err == nil {
 			t.Errorf("it sleeps, and the restart is answered with %+v", answer.done)
@@ -145,20 +145,20 @@ func TestALaterSleepOverrulesARestart(t *testing.T) {
 	})
 }
 
-// TestARelaunchIsAnotherInstance relaunches an agent in its box.
-func TestARelaunchIsAnotherInstance(t *testing.T) {
-	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
-		w.begin()
-		w.after(time.Minute)
+// TestRelaunchIsANewInstance relaunches an agent in its session.
+func TestRelaunchIsANewInstance(t *testing.T) {
+	inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
+		w.start()
+		w.advance(time.Minute)
 		before, _ := w.c.Snapshot("a")
 		w.edit(func(d *plan.Desired) { d.Sessions[0].Config.Command = "another program" })
 		if err := w.reload(); err != nil {
 			t.Fatal(err)
 		}
-		w.after(10 * time.Minute)
+		w.advance(10 * time.Minute)
 		after, _ := w.c.Snapshot("a")
-		if w.fake.number("relaunch") != 1 || after.Epoch != before.Epoch+1 || !after.Ready {
-			t.Errorf("after %d relaunches the instance is %d, it was %d", w.fake.number("relaunch"), after.Epoch, before.Epoch)
+		if w.provider.number("relaunch") != 1 || after.Epoch != before.Epoch+1 || !after.Ready {
+			t.Errorf("after %d relaunches the instance is %d, it was %d", w.provider.number("relaunch"), after.Epoch, before.Epoch)
 		}
 		if got := w.records.record(t, "gc-town-a").Epoch; got != after.Epoch {
 			t.Errorf("the store has instance %d, want %d", got, after.Epoch)

@@ -9,8 +9,6 @@ import (
 
 	"gascity/client"
 	"gascity/internal/controller/ops"
-	"gascity/internal/controller/requests"
-	"gascity/internal/controller/snapshot"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
 )
@@ -18,21 +16,21 @@ import (
 // asked is a request whose result is not stored yet. Until the store has it, the request has no
 // effect.
 type asked struct {
-	requests.Change
-	out     requests.Outcome
+	recordChange
+	out     orderOutcome
 	version uint64 // of the first record that has the change
 	saved   bool
 }
 
 // runOrder runs a request about a session. It answers after the store has the result. If the store
 // fails, nothing is changed and it returns an error.
-func (c *Controller) runOrder(ctx context.Context, name string, req client.LifecycleRequest, do requests.Order) (client.Done, error) {
+func (c *Controller) runOrder(ctx context.Context, name string, req client.LifecycleRequest, do order) (client.Done, error) {
 	return ask(ctx, c, func(l *loop, answer func(client.Done, error)) { l.runOrder(name, req.Instance, do, answer) })
 }
 
 // runOrder runs the requests about a session one after the other: each sees the result of the
 // previous ones.
-func (l *loop) runOrder(name, instance string, do requests.Order, answer func(client.Done, error)) {
+func (l *loop) runOrder(name, instance string, do order, answer func(client.Done, error)) {
 	e, err := l.findForRequest(name, instance)
 	if err != nil {
 		answer(client.Done{}, err)
@@ -48,7 +46,7 @@ func (l *loop) runOrder(name, instance string, do requests.Order, answer func(cl
 		})
 		return
 	}
-	c := &requests.Case{
+	c := &orderCase{
 		Record: e.rec, Session: l.configured(e), Action: e.action, Now: l.now(), Running: e.running(), Unknown: e.unknown(),
 	}
 	out, err := do(c)
@@ -63,7 +61,7 @@ func (l *loop) runOrder(name, instance string, do requests.Order, answer func(cl
 		answer(client.Done{}, l.notSavedError())
 	default:
 		e.touch()
-		e.asked = &asked{Change: requests.Change{Before: e.rec, After: c.Record}, out: out, version: e.version}
+		e.asked = &asked{recordChange: recordChange{Before: e.rec, After: c.Record}, out: out, version: e.version}
 		l.awaitSaved(e, done, answer)
 	}
 }
@@ -105,7 +103,7 @@ func (l *loop) applySaved(e *entry) {
 }
 
 // applyOutcome applies the effects of a request that are not in the record.
-func (l *loop) applyOutcome(e *entry, out *requests.Outcome) {
+func (l *loop) applyOutcome(e *entry, out *orderOutcome) {
 	if out.Wake != "" || out.Unwake {
 		e.wakeWhy, e.wakeQueued, l.dirty = out.Wake, false, true
 	}
@@ -120,7 +118,7 @@ func (l *loop) applyOutcome(e *entry, out *requests.Outcome) {
 	}
 }
 
-func (l *loop) emitEvent(e *entry, t requests.Event) { l.c.emit(t.Kind, e, t.Text, t.Data) }
+func (l *loop) emitEvent(e *entry, t orderEvent) { l.c.emit(l.ctx, t.Kind, e, t.Text, t.Data) }
 
 // findForRequest returns the session that a request names. If instance is not empty, it must be the
 // current instance.
@@ -134,82 +132,82 @@ func (l *loop) findForRequest(name, instance string) (*entry, error) {
 	case l.ending != nil:
 		return nil, fmt.Errorf("%w: the city is being stopped", client.ErrRefused)
 	}
-	return e, snapshot.Fenced(&e.rec, name, instance)
+	return e, checkInstance(&e.rec, name, instance)
 }
 
 // Wake starts a sleeping session or an unneeded member of a pool, and cancels a drain.
 func (c *Controller) Wake(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
-	return c.runOrder(ctx, name, req, requests.Wake(req.Reason))
+	return c.runOrder(ctx, name, req, newWakeOrder(req.Reason))
 }
 
 // WakeFor starts a sleeping session for the given reason, such as a queued prompt. It returns nil
 // if the session runs or will run. A suspended session is client.ErrRefused.
 func (c *Controller) WakeFor(ctx context.Context, name, reason string) error {
-	_, err := c.runOrder(ctx, name, client.LifecycleRequest{}, requests.WakeFor(reason))
+	_, err := c.runOrder(ctx, name, client.LifecycleRequest{}, newWakeForOrder(reason))
 	return err
 }
 
 // Sleep stops a session until it is woken.
 func (c *Controller) Sleep(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
-	return c.runOrder(ctx, name, req, requests.Sleep(req.Reason))
+	return c.runOrder(ctx, name, req, newSleepOrder(req.Reason))
 }
 
 // Suspend stops a session until a person resumes it.
 func (c *Controller) Suspend(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
-	return c.runOrder(ctx, name, req, requests.Suspend(req.Reason))
+	return c.runOrder(ctx, name, req, newSuspendOrder(req.Reason))
 }
 
 // Withhold stops a session until [Controller.Allow] because its budget is used up. The stop is not
 // counted as a failure. The hold is stored when Withhold returns.
 func (c *Controller) Withhold(ctx context.Context, name, reason string, until time.Time) error {
-	_, err := c.runOrder(ctx, name, client.LifecycleRequest{}, requests.Withhold(reason, until))
+	_, err := c.runOrder(ctx, name, client.LifecycleRequest{}, newWithholdOrder(reason, until))
 	return err
 }
 
 // Allow releases a session that Withhold stopped.
 func (c *Controller) Allow(ctx context.Context, name, reason string) error {
-	_, err := c.runOrder(ctx, name, client.LifecycleRequest{}, requests.Allow(reason))
+	_, err := c.runOrder(ctx, name, client.LifecycleRequest{}, newAllowOrder(reason))
 	return err
 }
 
 // Reset clears failures, quarantine and limits and closes the conversation. A session that is to
 // run starts at once; its next start begins a new conversation.
 func (c *Controller) Reset(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
-	return c.runOrder(ctx, name, req, requests.Reset(req.Reason))
+	return c.runOrder(ctx, name, req, newResetOrder(req.Reason))
 }
 
 // Drain asks the agent to finish its work.
 func (c *Controller) Drain(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
-	return c.runOrder(ctx, name, req, requests.Drain(req.Reason, req.Timeout))
+	return c.runOrder(ctx, name, req, newDrainOrder(req.Reason, req.Timeout))
 }
 
 // DrainAck records that the agent has finished its drain.
 func (c *Controller) DrainAck(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
-	return c.runOrder(ctx, name, req, requests.DrainAck)
+	return c.runOrder(ctx, name, req, ackDrain)
 }
 
 // RequestRestart requests a restart at the end of the current turn.
 func (c *Controller) RequestRestart(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
-	return c.runOrder(ctx, name, req, requests.Renew(req))
+	return c.runOrder(ctx, name, req, newRenewOrder(req))
 }
 
 // releaseHold releases a hold as a decision requires.
 func (l *loop) releaseHold(e *entry, reason string) {
 	e.rec.Hold, e.rec.Drain = session.Hold{}, session.Drain{}
 	e.touch()
-	l.emitEvent(e, requests.NewReleasedEvent(reason))
+	l.emitEvent(e, newReleasedEvent(reason))
 }
 
 // beginDrain records a drain of the current instance. syncDrains notifies the agent.
 func (l *loop) beginDrain(e *entry, d session.Drain) {
-	ev := requests.BeginDrain(&e.rec, d, l.now())
+	ev := beginDrain(&e.rec, d, l.now())
 	e.touch()
 	l.emitEvent(e, ev)
 }
 
 // endDrain records that a draining instance has stopped.
 func (l *loop) endDrain(e *entry) {
-	requests.EndDrain(&e.rec, l.now())
+	endDrain(&e.rec, l.now())
 	e.touch()
 }
 

@@ -12,15 +12,14 @@ import (
 
 	"gascity/client"
 	"gascity/internal/controller/ops"
-	"gascity/internal/controller/requests"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
 	"gascity/runtime"
 )
 
-func TestOrdersAreKeptAcrossControllers(t *testing.T) {
-	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
-		w.begin()
+func TestRequestsAreKeptAcrossControllers(t *testing.T) {
+	inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
+		w.start()
 		for _, row := range []struct {
 			name  string
 			verb  func(context.Context, string, client.LifecycleRequest) (client.Done, error)
@@ -36,26 +35,26 @@ func TestOrdersAreKeptAcrossControllers(t *testing.T) {
 				"sleep": w.c.Sleep, "wake": w.c.Wake, "suspend": w.c.Suspend, "resume": w.c.Resume,
 			}[row.name]
 			mustDo(t, verb, client.LifecycleRequest{Reason: "for lunch"})
-			w.after(10 * time.Second)
+			w.advance(10 * time.Second)
 			w.want("a", row.state)
 			if done, err := verb(t.Context(), "a", client.LifecycleRequest{}); err != nil || done.Changed || done.Detail == "" {
 				t.Errorf("%s for the second time says %+v, %v; want that nothing changed, and why", row.name, done, err)
 			}
-			w.end()
-			w.begin()
-			w.after(time.Hour)
+			w.stop()
+			w.start()
+			w.advance(time.Hour)
 			w.want("a", row.state)
-			if got := len(w.fake.lives()); got != row.live {
+			if got := len(w.provider.lives()); got != row.live {
 				t.Errorf("after %s and another controller %d run, want %d", row.name, got, row.live)
 			}
 		}
 	})
 }
 
-func TestOrdersThatMakeNoSenseAreRefused(t *testing.T) {
-	inFakeCity(t, []string{"a", "off"}, func(t *testing.T, w *fakeCity) {
+func TestInvalidRequestsAreRefused(t *testing.T) {
+	inTestCity(t, []string{"a", "off"}, func(t *testing.T, w *testCity) {
 		w.edit(func(d *plan.Desired) { d.Sessions[1].Suspended = true })
-		w.begin()
+		w.start()
 		ctx, none := t.Context(), client.LifecycleRequest{}
 		for name, err := range map[string]error{
 			"waking the suspended":       second(w.c.Wake(ctx, "off", none)),
@@ -73,7 +72,7 @@ func TestOrdersThatMakeNoSenseAreRefused(t *testing.T) {
 		if _, err := w.c.Suspend(ctx, "a", none); err != nil {
 			t.Fatal(err)
 		}
-		w.after(time.Second)
+		w.advance(time.Second)
 		if _, err := w.c.Wake(ctx, "a", none); !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "start it with: gc start a") {
 			t.Errorf("waking the suspended gives %v, want a refusal with the remedy", err)
 		}
@@ -88,22 +87,22 @@ func TestOrdersThatMakeNoSenseAreRefused(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestOutOfItsBudget: the session is ended without being a failure, stays so under
-// another controller and whatever asks for it, and comes back when it is allowed.
-func TestOutOfItsBudget(t *testing.T) {
-	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
-		w.begin()
+// TestBudgetStopsAndAllowsASession: the session is stopped without a failure, stays stopped under another
+// controller and for every request, and starts when the budget allows it.
+func TestBudgetStopsAndAllowsASession(t *testing.T) {
+	inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
+		w.start()
 		until := time.Now().Add(3 * time.Hour)
 		if err := w.c.Withhold(t.Context(), "gc-town-a", "budget day is used up", until); err != nil {
 			t.Fatal(err)
 		}
-		w.after(10 * time.Second)
+		w.advance(10 * time.Second)
 		w.want("a", client.StateSuspended)
 		if a := w.agent("a"); a.Restarts != 0 || !a.NextAt.Equal(until) || !strings.Contains(a.Reason, "budget day is used up") {
 			t.Errorf("it is shown as %+v, want no restart, the reason and until when", a)
 		}
-		w.end()
-		w.begin()
+		w.stop()
+		w.start()
 		ctx, none := t.Context(), client.LifecycleRequest{}
 		if err := w.c.WakeFor(ctx, "a", "a prompt waits for it"); err != nil {
 			t.Errorf("a prompt for it gives %v, want that it waits", err)
@@ -116,7 +115,7 @@ func TestOutOfItsBudget(t *testing.T) {
 				t.Errorf("%s gives %v, want a refusal with the reason", name, err)
 			}
 		}
-		w.after(24 * time.Hour)
+		w.advance(24 * time.Hour)
 		w.want("a", client.StateSuspended)
 		if r := w.records.record(t, "gc-town-a"); len(r.Failures) > 0 || r.Streak > 0 || r.Hold.Kind != session.HoldBudget {
 			t.Errorf("the store holds %+v, want the hold and no failure", r)
@@ -124,7 +123,7 @@ func TestOutOfItsBudget(t *testing.T) {
 		if err := w.c.Allow(ctx, "a", "the window has passed"); err != nil {
 			t.Fatal(err)
 		}
-		w.after(time.Second)
+		w.advance(time.Second)
 		w.want("a", client.StateRunning)
 		if err := w.c.Allow(ctx, "a", "again"); err != nil {
 			t.Errorf("to allow it for the second time gives %v", err)
@@ -136,20 +135,20 @@ func TestOutOfItsBudget(t *testing.T) {
 		if err := w.c.Allow(ctx, "a", "the window has passed"); err != nil {
 			t.Fatal(err)
 		}
-		w.after(time.Hour)
-		w.want("a", client.StateSuspended) // a person said so
+		w.advance(time.Hour)
+		w.want("a", client.StateSuspended) // a person suspended it
 	})
 }
 
-func TestAPromptWakesTheSleeper(t *testing.T) {
-	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
-		w.begin()
+func TestPromptWakesASleepingAgent(t *testing.T) {
+	inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
+		w.start()
 		mustDo(t, w.c.Sleep, client.LifecycleRequest{})
-		w.after(time.Second)
+		w.advance(time.Second)
 		if err := w.c.WakeFor(t.Context(), "a", "a prompt waits for it"); err != nil {
 			t.Fatal(err)
 		}
-		w.after(time.Second)
+		w.advance(time.Second)
 		w.want("a", client.StateRunning)
 		if r := w.records.record(t, "gc-town-a"); r.Hold.Kind != "" {
 			t.Errorf("the hold is still kept: %+v", r.Hold)
@@ -161,65 +160,65 @@ func TestAPromptWakesTheSleeper(t *testing.T) {
 }
 
 func TestIdleAgentsSleepAndWake(t *testing.T) {
-	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
+	inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
 		queued := 0
 		w.change = func(o *Options) { o.Queued = func(string) (int, time.Time) { return queued, time.Time{} } }
 		w.edit(func(d *plan.Desired) { d.Sessions[0].IdleAfter = 10 * time.Minute })
-		w.fake.readings = map[string]runtime.Reading{}
-		w.begin()
-		w.fake.setActivity("gc-town-a", runtime.ActivityBusy)
-		w.after(time.Hour)
+		w.provider.readings = map[string]runtime.Reading{}
+		w.start()
+		w.provider.setActivity("gc-town-a", runtime.ActivityBusy)
+		w.advance(time.Hour)
 		w.want("a", client.StateRunning)
-		w.fake.setActivity("gc-town-a", runtime.ActivityIdle)
-		w.after(9 * time.Minute)
+		w.provider.setActivity("gc-town-a", runtime.ActivityIdle)
+		w.advance(9 * time.Minute)
 		w.want("a", client.StateRunning)
-		w.after(2 * time.Minute)
+		w.advance(2 * time.Minute)
 		w.want("a", client.StateAsleep)
-		w.end()
-		w.begin()
-		w.after(time.Hour)
+		w.stop()
+		w.start()
+		w.advance(time.Hour)
 		w.want("a", client.StateAsleep)
 		queued = 1
 		if err := w.c.WakeFor(t.Context(), "a", "a prompt waits for it"); err != nil {
 			t.Fatal(err)
 		}
-		w.after(time.Second)
+		w.advance(time.Second)
 		w.want("a", client.StateRunning)
 	})
 }
 
-func TestADrainEndsWithTheAckOrTheDeadline(t *testing.T) {
+func TestDrainEndsWithTheAckOrTheDeadline(t *testing.T) {
 	for _, acked := range []bool{true, false} {
 		t.Run(fmt.Sprint("acknowledged: ", acked), func(t *testing.T) {
-			inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
-				w.begin()
+			inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
+				w.start()
 				instance := w.agent("a").Instance
 				mustDo(t, w.c.Drain, client.LifecycleRequest{Reason: "upgrade", Instance: instance})
-				w.after(time.Second)
+				w.advance(time.Second)
 				w.want("a", client.StateDraining)
-				until := w.fake.sessions["gc-town-a"].meta[ops.MetaDrain]
-				if want := fmt.Sprint(time.Now().Add(requests.DrainLimit - time.Second).Unix()); until != want {
+				until := w.provider.note("gc-town-a", ops.MetaDrain)
+				if want := fmt.Sprint(time.Now().Add(defaultDrainTimeout - time.Second).Unix()); until != want {
 					t.Errorf("the agent received %q, want %q", until, want)
 				}
 				if d, err := w.c.DrainState(t.Context(), "a"); err != nil || !d.Draining || d.Reason != "upgrade" {
 					t.Errorf("the drain is %+v, %v", d, err)
 				}
-				w.end() // it holds over controllers
-				w.begin()
-				w.after(time.Minute)
+				w.stop() // the drain continues under the next controller
+				w.start()
+				w.advance(time.Minute)
 				w.want("a", client.StateDraining)
 				if acked {
 					mustDo(t, w.c.DrainAck, client.LifecycleRequest{Instance: instance})
 				} else {
-					w.after(4 * time.Minute)
+					w.advance(4 * time.Minute)
 				}
-				w.after(time.Second)
+				w.advance(time.Second)
 				w.want("a", client.StateAsleep)
 				if r := w.records.record(t, "gc-town-a"); len(r.Failures) > 0 || r.Drain != (session.Drain{}) {
 					t.Errorf("the store holds %+v, want no failure and no drain", r)
 				}
 				mustDo(t, w.c.Wake, client.LifecycleRequest{})
-				w.after(time.Second)
+				w.advance(time.Second)
 				w.want("a", client.StateRunning)
 				if d, _ := w.c.DrainState(t.Context(), "a"); d.Draining {
 					t.Error("the successor is to finish its work")
@@ -232,28 +231,28 @@ func TestADrainEndsWithTheAckOrTheDeadline(t *testing.T) {
 	}
 }
 
-func TestADrainCanBeCancelled(t *testing.T) {
-	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
-		w.begin()
-		before := w.fake.lives()
+func TestDrainCanBeCancelled(t *testing.T) {
+	inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
+		w.start()
+		before := w.provider.lives()
 		mustDo(t, w.c.Drain, client.LifecycleRequest{Timeout: time.Minute})
-		w.after(time.Second)
+		w.advance(time.Second)
 		mustDo(t, w.c.Wake, client.LifecycleRequest{})
-		w.after(time.Hour)
+		w.advance(time.Hour)
 		w.want("a", client.StateRunning)
-		if w.fake.lives()["gc-town-a"] != before["gc-town-a"] || w.fake.sessions["gc-town-a"].meta[ops.MetaDrain] != "" {
+		if w.provider.lives()["gc-town-a"] != before["gc-town-a"] || w.provider.note("gc-town-a", ops.MetaDrain) != "" {
 			t.Error("the drain was cancelled, and the agent was stopped or still had the request")
 		}
 	})
 }
 
-func TestAnAgentThatEndsWhileItWindsDownIsNoFailure(t *testing.T) {
-	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
-		w.begin()
+func TestExitDuringADrainIsNoFailure(t *testing.T) {
+	inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
+		w.start()
 		mustDo(t, w.c.Drain, client.LifecycleRequest{})
-		w.after(time.Second)
-		w.fake.end("gc-town-a", 0)
-		w.after(time.Minute)
+		w.advance(time.Second)
+		w.provider.end("gc-town-a", 0)
+		w.advance(time.Minute)
 		w.want("a", client.StateAsleep)
 		if r := w.records.record(t, "gc-town-a"); len(r.Failures) > 0 {
 			t.Errorf("failures: %v", r.Failures)
@@ -261,25 +260,25 @@ func TestAnAgentThatEndsWhileItWindsDownIsNoFailure(t *testing.T) {
 	})
 }
 
-func TestAnAgentAsksForItsOwnRestart(t *testing.T) {
-	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
-		w.fake.readings = map[string]runtime.Reading{}
-		w.begin()
-		w.fake.setActivity("gc-town-a", runtime.ActivityBusy)
-		w.after(time.Second)
-		before := w.fake.lives()
+func TestAgentRequestsItsOwnRestart(t *testing.T) {
+	inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
+		w.provider.readings = map[string]runtime.Reading{}
+		w.start()
+		w.provider.setActivity("gc-town-a", runtime.ActivityBusy)
+		w.advance(time.Second)
+		before := w.provider.lives()
 		mustDo(t, w.c.RequestRestart, client.LifecycleRequest{Instance: w.agent("a").Instance})
-		w.after(10 * time.Minute)
-		if w.fake.lives()["gc-town-a"] != before["gc-town-a"] {
+		w.advance(10 * time.Minute)
+		if w.provider.lives()["gc-town-a"] != before["gc-town-a"] {
 			t.Error("it was restarted within its turn")
 		}
-		w.fake.setActivity("gc-town-a", runtime.ActivityIdle)
-		w.after(2 * time.Minute)
-		if w.fake.lives()["gc-town-a"] == before["gc-town-a"] {
+		w.provider.setActivity("gc-town-a", runtime.ActivityIdle)
+		w.advance(2 * time.Minute)
+		if w.provider.lives()["gc-town-a"] == before["gc-town-a"] {
 			t.Error("it was not restarted after its turn")
 		}
-		w.after(time.Hour)
-		if got := w.fake.number("start"); got != 2 {
+		w.advance(time.Hour)
+		if got := w.provider.number("start"); got != 2 {
 			t.Errorf("%d starts, want two", got)
 		}
 		if a := w.agent("a"); a.Restarts != 0 {
@@ -288,17 +287,17 @@ func TestAnAgentAsksForItsOwnRestart(t *testing.T) {
 	})
 }
 
-// TestRacingOrdersLeaveOneTruth gives every order at once, over and over.
-func TestRacingOrdersLeaveOneTruth(t *testing.T) {
-	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
-		w.begin()
+// TestConcurrentRequestsLeaveAConsistentState sends all requests at once, many times.
+func TestConcurrentRequestsLeaveAConsistentState(t *testing.T) {
+	inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
+		w.start()
 		none := client.LifecycleRequest{}
 		for range 20 {
 			var wg sync.WaitGroup
 			for _, verb := range []func(context.Context, string, client.LifecycleRequest) (client.Done, error){
 				w.c.Sleep, w.c.Wake, w.c.Suspend, w.c.Resume, w.c.Drain, w.c.DrainAck, w.c.RequestRestart, w.c.Reset,
 			} {
-				wg.Go(func() { _, _ = verb(t.Context(), "a", none) }) // refusals belong to the race
+				wg.Go(func() { _, _ = verb(t.Context(), "a", none) }) // some are refused
 			}
 			wg.Go(func() { _, _ = w.c.Kill(t.Context(), "a", client.LifecycleRequest{}) })
 			wg.Go(func() { _, _ = w.c.Restart(t.Context(), client.RestartRequest{Targets: []string{"a"}}) })
@@ -311,18 +310,18 @@ func TestRacingOrdersLeaveOneTruth(t *testing.T) {
 		if _, err := w.c.Wake(t.Context(), "a", none); err != nil {
 			t.Fatal(err)
 		}
-		w.after(time.Minute)
+		w.advance(time.Minute)
 		w.want("a", client.StateRunning)
-		if len(w.fake.lives()) != 1 {
-			t.Errorf("%d agents run", len(w.fake.lives()))
+		if len(w.provider.lives()) != 1 {
+			t.Errorf("%d agents run", len(w.provider.lives()))
 		}
 	})
 }
 
-func TestAVerbThatIsMeantForAPreviousInstanceIsRefused(t *testing.T) {
-	inFakeCity(t, []string{"a"}, func(t *testing.T, w *fakeCity) {
-		w.begin()
-		w.after(time.Minute)
+func TestRequestForAPreviousInstanceIsRefused(t *testing.T) {
+	inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
+		w.start()
+		w.advance(time.Minute)
 		present := w.agent("a").Instance
 		for _, former := range []bool{true, false} {
 			instance, want := present, error(nil)
@@ -345,13 +344,13 @@ func TestAVerbThatIsMeantForAPreviousInstanceIsRefused(t *testing.T) {
 		if _, err := w.c.Kill(t.Context(), "a", client.LifecycleRequest{Instance: "former"}); !errors.Is(err, client.ErrRefused) {
 			t.Errorf("a kill of a previous instance answers %v", err)
 		}
-		if w.after(time.Minute); w.agent("a").Instance != present {
+		if w.advance(time.Minute); w.agent("a").Instance != present {
 			t.Errorf("the refused verbs ended %s: %s runs", present, w.agent("a").Instance)
 		}
 		if _, err := w.c.Kill(t.Context(), "a", client.LifecycleRequest{Instance: present}); err != nil {
 			t.Errorf("a kill of the present instance answers %v", err)
 		}
-		if w.after(time.Minute); w.agent("a").Instance == present {
+		if w.advance(time.Minute); w.agent("a").Instance == present {
 			t.Error("the kill ended nothing")
 		}
 	})

@@ -10,19 +10,19 @@ import (
 	"gascity/runtime"
 )
 
-// BenchmarkEdge lets one agent of a large city after the other begin and end a turn,
-// and reports what an edge costs in processor time, from the output to the view.
-func BenchmarkEdge(b *testing.B) {
+// BenchmarkActivityChange changes the activity of one agent of a large city after the other, and
+// reports the processor time of a change, from the output to the snapshot.
+func BenchmarkActivityChange(b *testing.B) {
 	for _, sessions := range []int{10, 1000} {
-		b.Run(fmt.Sprint(sessions), func(b *testing.B) { benchmarkEdge(b, sessions) })
+		b.Run(fmt.Sprint(sessions), func(b *testing.B) { benchmarkActivityChange(b, sessions) })
 	}
 }
 
-func benchmarkEdge(b *testing.B, sessions int) {
-	w := newFakeCity(nil, names(sessions))
+func benchmarkActivityChange(b *testing.B, sessions int) {
+	w := newTestCity(nil, names(sessions))
 	w.settings = Settings{Starts: 50, Looks: 50, Patrol: time.Hour}
 	for _, name := range names(sessions) {
-		w.fake.setActivity("gc-town-"+name, runtime.ActivityIdle)
+		w.provider.setActivity("gc-town-"+name, runtime.ActivityIdle)
 	}
 	seen := make(chan string, 100_000)
 	w.change = func(o *Options) { o.Changed = func(name string) { seen <- name } }
@@ -50,12 +50,12 @@ func benchmarkEdge(b *testing.B, sessions int) {
 	for _, name := range names(sessions) {
 		await("gc-town-"+name, runtime.ActivityIdle)
 	}
-	<-time.After(senseGap) // what the starts began is over
+	<-time.After(senseGap) // the readings after the starts are done
 	words, edges := []runtime.Activity{runtime.ActivityBusy, runtime.ActivityIdle}, 0
 	began := processorTime(b)
 	for b.Loop() {
 		name, word := fmt.Sprintf("gc-town-a%03d", edges%sessions), words[edges/sessions%2]
-		w.fake.setActivity(name, word)
+		w.provider.setActivity(name, word)
 		await(name, word)
 		edges++
 	}

@@ -8,7 +8,7 @@ import (
 
 	"gascity/internal/controller/explain"
 	"gascity/internal/controller/ops"
-	"gascity/internal/domain/conversation"
+	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
 	"gascity/runtime"
 )
@@ -49,10 +49,16 @@ const (
 	pushedStale = 24 * time.Hour
 )
 
-// clearSenses resets the state that belongs to an instance that has stopped.
+// clearSenses resets the state that belongs to an instance that has stopped. A read that runs
+// continues, and the next one begins [senseGap] after it at the earliest.
 func (e *entry) clearSenses() {
 	e.asks = false
-	e.sensing = sensing{under: e.sensing.under, overdue: e.sensing.overdue}
+	s := &e.sensing
+	next := sensing{under: s.under, overdue: s.overdue}
+	if s.under {
+		next.last = s.last
+	}
+	e.sensing = next
 }
 
 // sense schedules a read of the agent's channels as soon as possible.
@@ -168,7 +174,7 @@ func (l *loop) sensed(e *entry, reading runtime.Reading, err error) {
 	l.dirty, s.needed = l.dirty || s.needed, false
 	l.handleQuestion(e, reading.Pending)
 	l.handleEnd(e, reading.Ended)
-	if conversation.ApplyReading(&e.rec.Conversation, l.desired[e.rec.Key()], reading) {
+	if plan.ApplyConversationReading(&e.rec.Conversation, l.desired[e.rec.Key()], reading) {
 		e.touch()
 	}
 	if !reading.Again.IsZero() {

@@ -12,6 +12,7 @@ import (
 
 // shutdown is the state of a stop of the whole city: its deadlines and the result of each session.
 type shutdown struct {
+	BeganAt   time.Time // when the stop of the city began
 	StopAfter time.Time // from then on, running sessions are stopped
 	AwayFrom  time.Time // from then on, sessions of a provider that does not answer are not waited for
 	Deadline  time.Time // from then on, running sessions are reported and not waited for
@@ -20,13 +21,13 @@ type shutdown struct {
 }
 
 // newShutdown returns a shutdown without results.
-func newShutdown(stopAfter, awayFrom, giveUp time.Time) shutdown {
-	return shutdown{stopAfter, awayFrom, giveUp, map[string]client.StopResult{}}
+func newShutdown(beganAt, stopAfter, awayFrom, giveUp time.Time) shutdown {
+	return shutdown{beganAt, stopAfter, awayFrom, giveUp, map[string]client.StopResult{}}
 }
 
 // Shift applies shift to the deadlines after a jump of the clock.
 func (e *shutdown) Shift(shift func(time.Time) time.Time) {
-	e.StopAfter, e.AwayFrom, e.Deadline = shift(e.StopAfter), shift(e.AwayFrom), shift(e.Deadline)
+	e.BeganAt, e.StopAfter, e.AwayFrom, e.Deadline = shift(e.BeganAt), shift(e.StopAfter), shift(e.AwayFrom), shift(e.Deadline)
 }
 
 // Add adds the stop of a session to the results.

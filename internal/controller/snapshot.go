@@ -7,7 +7,6 @@ import (
 
 	"gascity/client"
 	"gascity/internal/controller/explain"
-	"gascity/internal/controller/snapshot"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
 )
@@ -15,7 +14,7 @@ import (
 // publish builds and publishes the whole snapshot.
 func (l *loop) publish() {
 	clear(l.unpublished)
-	targets := make([]*snapshot.Target, 0, len(l.actions))
+	targets := make([]*publishedSession, 0, len(l.actions))
 	for _, a := range l.actions {
 		if e := l.entries[session.Key{Provider: a.Provider, Session: a.Session}]; e != nil {
 			targets = append(targets, l.target(e, e.action))
@@ -55,9 +54,9 @@ func (l *loop) publishEntry(e *entry) {
 }
 
 // city returns the part of the snapshot that is about the whole city.
-func (l *loop) city() snapshot.City {
+func (l *loop) city() publishedCity {
 	now := l.now()
-	return snapshot.City{
+	return publishedCity{
 		Config: l.loaded.Config, Pools: l.loaded.Desired.Pools,
 		Account: explain.City{
 			At: now, Frozen: l.frozen, LoadedAt: l.loadedAt, LoadError: l.loadError,
@@ -75,8 +74,8 @@ func (l *loop) city() snapshot.City {
 }
 
 // target returns the published form of an entry.
-func (l *loop) target(e *entry, a plan.Action) *snapshot.Target {
-	t := &snapshot.Target{
+func (l *loop) target(e *entry, a plan.Action) *publishedSession {
+	t := &publishedSession{
 		Agent: e.agent(a), Record: e.rec, Seen: e.seen, Provider: e.backend.provider, Running: e.running(), UnknownReason: e.whyUnknown(),
 		Action: a, Judged: e.sensing.judged, Durable: e.durable(),
 	}

@@ -10,11 +10,10 @@ import (
 
 	"gascity/internal/controller/explain"
 	"gascity/internal/controller/ops"
-	"gascity/internal/domain/conversation"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
-	"gascity/internal/driver/startup"
+	"gascity/internal/driver"
 	"gascity/runtime"
 )
 
@@ -32,7 +31,7 @@ func (l *loop) claim(e *entry, s *plan.Session) {
 	e.rec.Instance = session.PublicInstance(e.rec.Token)
 	e.rec.Stored, e.rec.StartedAt, e.rec.Running = ops.Fingerprints(s), l.now(), true
 	e.rec.Agent = s.Agent
-	e.rec.Conversation = conversation.Choose(s, e.rec.Conversation, l.now())
+	e.rec.Conversation = plan.ChooseConversation(s, e.rec.Conversation, l.now())
 	e.touch()
 }
 
@@ -62,7 +61,7 @@ func (l *loop) startsTooOften(e *entry) bool {
 		e.rec.NextAt = until
 	}
 	l.dirty = true
-	l.c.emit(event.SessionStartFailed, e, "the start failed: "+fault,
+	l.c.emit(l.ctx, event.SessionStartFailed, e, "the start failed: "+fault,
 		map[string]string{"error": fault, "class": "loop", "next": explain.Stamp(e.rec.NextAt)})
 	return true
 }
@@ -82,7 +81,8 @@ func (l *loop) unclaim(e *entry) {
 	}
 }
 
-// updateStartDeadlines extends or ends the deadlines of the running starts.
+// updateStartDeadlines handles the running starts whose deadline has passed: a start that showed progress gets a later deadline,
+// any other is abandoned.
 func (l *loop) updateStartDeadlines() {
 	for _, e := range l.entries {
 		if e.job == nil || e.job.attempt == nil {
@@ -101,14 +101,14 @@ func (l *loop) updateStartDeadlines() {
 // have stopped.
 func (l *loop) start(e *entry, s *plan.Session) {
 	p, began, token := e.backend.provider, l.now(), e.rec.Token
-	cfg, ok := conversation.Config(s, e.rec.Conversation)
+	cfg, ok := plan.ConversationConfig(s, e.rec.Conversation)
 	if !ok { // the configuration has changed since the claim
 		l.unclaim(e)
 		l.dirty = true
 		return
 	}
 	e.claimed, e.blocked, e.order = false, false, plan.OrderNone
-	l.c.emit(event.SessionStarting, e, "the controller is starting the session", explain.Starting(e.action.Reason, &e.rec.Conversation))
+	l.c.emit(l.ctx, event.SessionStarting, e, "the controller is starting the session", explain.Starting(e.action.Reason, &e.rec.Conversation))
 	a := ops.NewAttempt(began, cmp.Or(max(s.StartTimeout, 0), startLimit))
 	launch := l.launch(s, cfg)
 	launch.Token, launch.Epoch = token, e.rec.Epoch
@@ -149,7 +149,10 @@ func (l *loop) started(e *entry, s *plan.Session, r startResult) {
 	}
 	e.hints = hintsOf(s)
 	e.known, e.owner, e.tries, e.stopAt, e.stopFault = true, plan.OwnerThisCity, 0, time.Time{}, ""
-	e.programMissing = r.Unseen
+	e.rec.ProgramMissing = ""
+	if r.Unseen != nil {
+		e.rec.ProgramMissing = r.Unseen.Error()
+	}
 	e.rec.Exit, e.rec.Screen, e.rec.Fault, e.rec.Lost, e.rec.NextAt = nil, "", "", false, time.Time{}
 	e.rec.Warning, e.rec.Renew = r.Warning, time.Time{}
 	l.endObstacle(e)
@@ -161,8 +164,7 @@ func (l *loop) started(e *entry, s *plan.Session, r startResult) {
 		data["warning"] = r.Warning
 	}
 	e.clearSenses()
-	l.saveInstanceRecord(e, "")
-	l.c.emit(event.SessionStarted, e, "the agent runs", data) // before applyFinding: the observation may show that it has already exited
+	l.c.emit(l.ctx, event.SessionStarted, e, "the agent runs", data) // before applyFinding: the observation may show that it has already exited
 	l.applyFinding(e, r.Finding)
 	l.sense(e)
 }
@@ -172,11 +174,11 @@ func (l *loop) started(e *entry, s *plan.Session, r startResult) {
 // counts as failed: it is repeated with growing pauses and leads to quarantine.
 func (l *loop) startBlocked(e *entry, r startResult) {
 	fault := ops.Fault(r.Err) + ": the provider has a session of this name that it does not list; look for a leftover process with: gc doctor"
-	l.saveInstanceRecord(e, "its start failed: "+ops.FirstLine(fault))
+	l.recordEnd(e, "its start failed: "+ops.FirstLine(fault))
 	e.rec.Conversation.MarkNotBegun()
 	e.blocked = true
 	l.fail(e, fault)
-	l.c.emit(event.SessionStartFailed, e, "the start failed: "+ops.FirstLine(fault), map[string]string{
+	l.c.emit(l.ctx, event.SessionStartFailed, e, "the start failed: "+ops.FirstLine(fault), map[string]string{
 		"error": fault, "class": "exists", "next": explain.Stamp(e.rec.NextAt),
 	})
 }
@@ -200,8 +202,8 @@ func (l *loop) startFailed(e *entry, r startResult) {
 	if death, ok := errors.AsType[*runtime.StartupDeath](r.Err); ok {
 		e.rec.Exit, e.rec.Screen = &death.Exit, death.Output
 		limited = l.recordFinalLimit(e, death.Last)
-		lapse = conversation.Failure(&e.rec.Conversation, e.rec.Exit, death.Output)
-	} else if said := startup.FailureOutput(r.Err); said != "" {
+		lapse = plan.FindResumeFailure(&e.rec.Conversation, e.rec.Exit, death.Output)
+	} else if said := driver.FailureOutput(r.Err); said != "" {
 		e.rec.Screen = said
 	} else if r.attempt.Screen != "" {
 		e.rec.Screen = r.attempt.Screen
@@ -213,10 +215,10 @@ func (l *loop) startFailed(e *entry, r startResult) {
 	if r.Missing != nil { // the conversation is not the reason
 		fault, lapse = r.Missing.Error(), ""
 	}
-	l.saveInstanceRecord(e, "its start failed: "+ops.FirstLine(fault))
+	l.recordEnd(e, "its start failed: "+ops.FirstLine(fault))
 	switch {
 	case limited:
-		l.c.emit(event.SessionStartFailed, e, "the start failed: the model provider serves no requests for now",
+		l.c.emit(l.ctx, event.SessionStartFailed, e, "the start failed: the model provider serves no requests for now",
 			map[string]string{"error": fault, "class": "limited"})
 		return
 	case l.recordResumeFailure(e, lapse, fault):
@@ -224,7 +226,7 @@ func (l *loop) startFailed(e *entry, r startResult) {
 	}
 	e.rec.Conversation.MarkNotBegun()
 	l.fail(e, fault)
-	l.c.emit(event.SessionStartFailed, e, "the start failed: "+ops.FirstLine(e.rec.Fault), map[string]string{
+	l.c.emit(l.ctx, event.SessionStartFailed, e, "the start failed: "+ops.FirstLine(e.rec.Fault), map[string]string{
 		"error": e.rec.Fault, "class": r.attempt.Class(r.Err), "next": explain.Stamp(e.rec.NextAt),
 	})
 }

@@ -10,7 +10,6 @@ import (
 
 	"gascity/client"
 	"gascity/internal/controller/ops"
-	"gascity/internal/domain/conversation"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
@@ -26,7 +25,7 @@ func (l *loop) stop(e *entry, a plan.Action) {
 		e.order = plan.OrderNone
 	}
 	e.apply = false
-	l.c.emit(event.SessionStopping, e, "the controller is stopping the session", map[string]string{"reason": a.Reason})
+	l.c.emit(l.ctx, event.SessionStopping, e, "the controller is stopping the session", map[string]string{"reason": a.Reason})
 	began := l.now()
 	l.begin(e, jobStop, a.Verb, stopLimit, func(ctx context.Context) func() {
 		r := victim.End(ctx, p)
@@ -38,9 +37,13 @@ func (l *loop) stop(e *entry, a plan.Action) {
 func (l *loop) stopped(e *entry, a plan.Action, began time.Time, r ops.Ended) {
 	e.tree = nil
 	e.stops++
+	from := began
+	if l.ending != nil && l.ending.BeganAt.Before(from) {
+		from = l.ending.BeganAt // the agent was interrupted before
+	}
 	e.last = client.StopResult{
 		Session: e.rec.Session, Agent: e.rec.Agent, Processes: r.Processes, Uncounted: r.Uncounted, Survivors: r.Survivors,
-		Seconds: l.now().Sub(began).Seconds(),
+		Seconds: l.now().Sub(from).Seconds(),
 	}
 	e.touch()
 	if r.Err != nil || len(r.Survivors) > 0 {
@@ -55,14 +58,17 @@ func (l *loop) stopped(e *entry, a plan.Action, began time.Time, r ops.Ended) {
 		e.rec.NextAt = time.Time{}
 	}
 	e.rec.Running, e.rec.Lost, e.rec.Start, e.startInterrupted = false, false, session.StartDone, false
-	if began.Sub(e.rec.StartedAt) >= conversation.SettleTime {
+	if began.Sub(e.rec.StartedAt) >= plan.ConversationSettleTime {
 		e.rec.Conversation.MarkReached()
 	}
 	l.recordReportedEnd(e, a)
 	e.clearSenses()
-	l.saveInstanceRecord(e, a.Reason)
+	if r.Screen != "" {
+		e.rec.Screen = r.Screen
+	}
+	l.recordEnd(e, a.Reason)
 	l.applyFinding(e, r.Finding)
-	l.c.emit(event.SessionStopped, e, "the controller stopped the session", map[string]string{"reason": a.Reason, "processes": fmt.Sprint(r.Processes)})
+	l.c.emit(l.ctx, event.SessionStopped, e, "the controller stopped the session", map[string]string{"reason": a.Reason, "processes": fmt.Sprint(r.Processes)})
 	l.addToCensus(e)
 }
 
@@ -96,7 +102,7 @@ func (l *loop) stopFailed(e *entry, r ops.Ended) {
 	}
 	e.last.Error = e.stopFault
 	e.stopAt = l.now().Add(l.c.opts.Jitter(ops.Pause(e.tries)))
-	l.c.emit(event.SessionStopFailed, e, "the stop failed: "+ops.FirstLine(e.stopFault),
+	l.c.emit(l.ctx, event.SessionStopFailed, e, "the stop failed: "+ops.FirstLine(e.stopFault),
 		map[string]string{"error": e.stopFault, "survivors": strings.Trim(fmt.Sprint(r.Survivors), "[]")})
 	l.addToCensus(e)
 }
@@ -115,8 +121,8 @@ type ending struct {
 // beginCityStop begins to stop the city.
 func (l *loop) beginCityStop() {
 	now, settings := l.now(), l.settings()
-	l.ending = &ending{shutdown: newShutdown(now.Add(settings.Shutdown), now.Add(awayAfter), now.Add(settings.Shutdown+stopLimit+overdueAfter))}
-	l.c.emit(event.ControllerStopping, nil, "the city is being stopped", map[string]string{"scope": "city"})
+	l.ending = &ending{shutdown: newShutdown(now, now.Add(settings.Shutdown), now.Add(awayAfter), now.Add(settings.Shutdown+stopLimit+overdueAfter))}
+	l.c.emit(l.ctx, event.ControllerStopping, nil, "the city is being stopped", map[string]string{"scope": "city"})
 	for _, p := range l.backends {
 		p.wanted, p.listAfter = true, time.Time{} // the census needs a new listing
 	}

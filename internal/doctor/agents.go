@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"gascity/internal/domain/plan"
-	"gascity/internal/proc/programpath"
+	"gascity/internal/proc"
 	"gascity/provider/all"
 )
 
@@ -60,7 +60,7 @@ func (x *examination) workDir(s *plan.Session) {
 // command checks that the agent's programs are found.
 func (x *examination) command(s *plan.Session) {
 	check := "agent." + s.Agent + ".command"
-	name, err := programpath.FirstProgram(s.Config.Command)
+	name, err := proc.FirstProgram(s.Config.Command)
 	if err != nil {
 		x.problem(check, fmt.Sprintf("the command is not a valid shell command: %v", err), "correct start_command or args")
 		return
@@ -76,19 +76,28 @@ func (x *examination) program(s *plan.Session, check, name string) {
 	}
 	path := x.searchPath()
 	found, err := x.Loader.ResolveProgram(x.ctx, s, name, path)
-	own, isOwn := s.Config.Env["PATH"]
 	switch {
 	case err == nil && found.Login:
 		x.ok(check, "%s is %s, found by PATH of the login shell; the agent gets that at its next start", name, found.File)
 	case err == nil:
 		x.ok(check, "%s is %s", name, found.File)
+	default:
+		x.missing[s.Agent] = true
+		x.notFound(s, check, name, path, err)
+	}
+}
+
+// notFound reports a program that an agent does not find in path, and the remedy.
+func (x *examination) notFound(s *plan.Session, check, name, path string, err error) {
+	own, isOwn := s.Config.Env["PATH"]
+	switch {
 	case isOwn:
 		x.problem(check, fmt.Sprintf("%s %v; PATH of the agent is %s", name, err, own), "install it, or change PATH in env of the agent")
 	case strings.Contains(name, "/"):
 		x.problem(check, fmt.Sprintf("%s %v", name, err), "install it, or change start_command; then: gc restart "+s.Agent)
 	default:
 		remedy := "install it; then: gc restart " + s.Agent
-		if here, err := programpath.Find(name, "", x.Loader.Environ.Get("PATH")); err == nil {
+		if here, err := proc.FindProgram(name, "", x.Loader.Environ.Get("PATH")); err == nil {
 			remedy = fmt.Sprintf("this shell finds %s: give the controller this PATH with: gc controller stop && gc start", here)
 		}
 		x.problem(check, fmt.Sprintf("%s %v; PATH is %s", name, err, path), remedy)

@@ -11,14 +11,13 @@ import (
 	"gascity/client"
 	"gascity/internal/agentcli"
 	"gascity/internal/citydir"
-	"gascity/internal/doctor/smoketest"
 )
 
 // answerLimit is the maximum time for an agent CLI to start and to answer.
 const answerLimit = 3 * time.Minute
 
 // AskCLIs asks each agent CLI a question in a temporary city and reports whether it answers.
-func (d *Doctor) AskCLIs(ctx context.Context, root string, report func(Finding)) error {
+func (d *Doctor) AskCLIs(ctx context.Context, root string, report func(client.Finding)) error {
 	x := &examination{Doctor: d, ctx: ctx, root: root, report: report}
 	x.answers()
 	return context.Cause(ctx)
@@ -26,7 +25,7 @@ func (d *Doctor) AskCLIs(ctx context.Context, root string, report func(Finding))
 
 // answers asks all agent CLIs their question in a temporary city, and removes the city.
 func (x *examination) answers() {
-	text, names, err := x.trialCity()
+	text, names, err := x.smokeConfig()
 	if err != nil {
 		x.problem("answer", err.Error(), "")
 		return
@@ -43,12 +42,12 @@ func (x *examination) answers() {
 		x.problem("answer", "cannot create a folder for the check: "+err.Error(), "make "+x.home()+" writable")
 		return
 	}
-	err = smoketest.RunTrial(x.ctx, smoketest.City{
+	err = runSmokeTest(x.ctx, smokeCity{
 		Root: dir, TOML: text, Agents: names, Timeout: answerLimit, Version: x.Version,
 		Run: x.RunController,
-	}, x.answer)
+	}, x.reportAnswer)
 	switch {
-	case errors.Is(err, smoketest.ErrLeftovers):
+	case errors.Is(err, errLeftovers):
 		x.problem("answer", err.Error(), "gc stop --city "+dir)
 		return
 	case x.ctx.Err() != nil: // the caller no longer waits
@@ -61,8 +60,8 @@ func (x *examination) answers() {
 	}
 }
 
-// answer reports the result of one agent CLI.
-func (x *examination) answer(a smoketest.Result) {
+// reportAnswer reports the result of one agent CLI.
+func (x *examination) reportAnswer(a smokeResult) {
 	if a.Err != nil {
 		x.problem("answer."+a.Agent, a.Err.Error(), "start it by hand as this user and check whether it answers")
 		return
@@ -70,21 +69,21 @@ func (x *examination) answer(a smoketest.Result) {
 	x.ok("answer."+a.Agent, "it started and answered a question within %v", a.Took.Round(100*time.Millisecond))
 }
 
-// trialCity returns the city.toml of the temporary city and its agents: the agent CLIs that the
+// smokeConfig returns the city.toml of the temporary city and its agents: the agent CLIs that the
 // city uses or, without a city, the installed ones.
-func (x *examination) trialCity() (text []byte, names []string, err error) {
+func (x *examination) smokeConfig() (text []byte, names []string, err error) {
 	if x.root != "" {
 		path := filepath.Join(x.root, client.CityFile)
 		if text, err = os.ReadFile(path); err != nil {
 			return nil, nil, fmt.Errorf("cannot read which agent CLIs the city uses: %w", err)
 		}
-		return smoketest.ConfigFrom(text, x.root)
+		return copySmokeConfig(text, x.root)
 	}
 	names = x.Loader.Machine().Names(x.ctx, agentcli.Builtin())
 	if len(names) == 0 {
 		return nil, nil, nil
 	}
-	text, err = smoketest.ConfigForCLIs(names)
+	text, err = newSmokeConfig(names)
 	return text, names, err
 }
 

@@ -13,7 +13,6 @@ import (
 	"gascity/internal/acp/bridge"
 	"gascity/internal/agentcli"
 	"gascity/internal/citydir"
-	"gascity/internal/doctor/providerprobe"
 	"gascity/internal/fakeagent"
 	"gascity/provider/all"
 	"gascity/runtime"
@@ -40,7 +39,7 @@ type CheckResult struct {
 // result. Their agents are this program, which acts as the fake agent when it is called by that
 // name. patterns select the cases; none selects all.
 func (d *Doctor) CheckProvider(ctx context.Context, root, selection string, patterns []string, report func(CheckResult)) error {
-	cases, err := providerprobe.Pick(patterns)
+	cases, err := pickCases(patterns)
 	if err != nil {
 		return fmt.Errorf("%w: %w", client.ErrInvalid, err)
 	}
@@ -82,7 +81,7 @@ func (d *Doctor) CheckProvider(ctx context.Context, root, selection string, patt
 	if strings.Contains(selection, ":") {
 		h.Patience = scriptPatience
 	}
-	return providerprobe.Contract(ctx, h, cases, func(r runtimetest.Result) { report(checkResult(r)) })
+	return runCases(ctx, h, cases, func(r runtimetest.Result) { report(checkResult(r)) })
 }
 
 // scriptPatience is how long a case waits for a script, because each of its operations runs several

@@ -117,10 +117,12 @@ func (x *examination) controller() {
 	}
 	for _, a := range status.Agents {
 		switch a.State {
+		case client.StateFailed, client.StateQuarantined, client.StateLost:
+			if !x.missing[a.Name] { // otherwise the finding about the program reports it
+				x.problem("agent."+a.Name, fmt.Sprintf("it is %s: %s", a.State, a.Reason), "gc logs "+a.Name+"; gc restart "+a.Name)
+			}
 		case client.StateUnknown:
 			x.problem("agent."+a.Name, "its state is unknown: "+a.Reason, "gc does nothing with it until it can be observed")
-		case client.StateFailed, client.StateQuarantined, client.StateLost:
-			x.problem("agent."+a.Name, fmt.Sprintf("it is %s: %s", a.State, a.Reason), "gc logs "+a.Name+"; gc restart "+a.Name)
 		default:
 		}
 	}

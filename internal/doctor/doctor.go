@@ -2,6 +2,22 @@
 // the configuration, directories, sockets, the controller, runtime providers, and leftover sessions
 // and processes. It also asks a test agent or an agent CLI to answer a prompt, and runs the
 // conformance cases of a runtime provider.
+//
+// # Probe of a runtime provider
+//
+// The probe tries each operation of a runtime provider with one session of the test agent, and
+// reports whether the operation works, is unsupported, or is wrong. It helps the author of a session
+// script to find the next operation to write. Package runtimetest has the complete contract.
+//
+// # Smoke test of agent CLIs
+//
+// The smoke test starts each agent CLI as an agent of a temporary city and asks it a question. That
+// checks the program, its login, its model, gc's hooks and the delivery of prompts.
+//
+// # Support bundle
+//
+// A bundle is one archive with the information that helps to find a fault in a city, without
+// credentials.
 package doctor
 
 import (
@@ -24,21 +40,6 @@ import (
 	"gascity/internal/config"
 )
 
-// The levels of a [Finding].
-const (
-	LevelOK      = "ok"
-	LevelWarning = "warning" // works, but not as well as it could
-	LevelProblem = "problem" // does not work until it is repaired
-)
-
-// Finding is the result of one check.
-type Finding struct {
-	Check   string `json:"check"` // stable: "config", "socket", "agent.worker.command"
-	Level   string `json:"level"`
-	Message string `json:"message"`
-	Remedy  string `json:"remedy,omitempty"` // what to do, preferably a command
-}
-
 // Doctor runs the checks. All fields are required.
 type Doctor struct {
 	Loader  *cityconfig.Loader
@@ -46,6 +47,8 @@ type Doctor struct {
 	// RunController runs the controller of a city that stops with this process. It calls ready when
 	// the controller answers.
 	RunController func(ctx context.Context, root string, ready func()) error
+	// StoredEvents returns the last events of a city without its controller, at most limit of them.
+	StoredEvents func(ctx context.Context, root string, limit int) ([]client.Event, error)
 }
 
 // examination is one run of the doctor. Checks run in order: the basics first, a real prompt last.
@@ -53,7 +56,7 @@ type examination struct {
 	*Doctor
 	ctx    context.Context //nolint:containedctx // of the call that created it
 	root   string
-	report func(Finding)
+	report func(client.Finding)
 	now    time.Time
 
 	r          cityconfig.Loaded // its City is nil if the configuration is invalid
@@ -63,15 +66,16 @@ type examination struct {
 	path       string            // result of searchPath
 	selected   []string
 	unopenable map[string]bool // the selected providers that cannot be opened
+	missing    map[string]bool // the agents whose program is not found
 }
 
 // Examine checks the city and the machine and reports each finding at once. It needs no controller.
 // A problem that it finds is not an error. An empty root checks only the machine.
-func (d *Doctor) Examine(ctx context.Context, root string, report func(Finding)) error {
-	x := &examination{Doctor: d, ctx: ctx, root: root, report: report, now: d.Loader.Now(), unopenable: map[string]bool{}}
+func (d *Doctor) Examine(ctx context.Context, root string, report func(client.Finding)) error {
+	x := &examination{Doctor: d, ctx: ctx, root: root, report: report, now: d.Loader.Now(), unopenable: map[string]bool{}, missing: map[string]bool{}}
 	var checks []func()
 	if root != "" {
-		checks = append(checks, func() { x.config(ctx) }, x.agents, x.folders, x.ignored, x.runtimeFolder, x.lock, x.socket, x.controller)
+		checks = append(checks, func() { x.config(ctx) }, x.agents, x.folders, x.ignored, x.runtimeFolder, x.lock, x.socket, x.controller, x.web, x.notify)
 	}
 	checks = append(checks, x.disk, x.providers)
 	if root != "" {
@@ -87,15 +91,15 @@ func (d *Doctor) Examine(ctx context.Context, root string, report func(Finding))
 }
 
 func (x *examination) ok(check, format string, args ...any) {
-	x.report(Finding{Check: check, Level: LevelOK, Message: fmt.Sprintf(format, args...)})
+	x.report(client.Finding{Check: check, Level: client.LevelOK, Message: fmt.Sprintf(format, args...)})
 }
 
 func (x *examination) warn(check, message, remedy string) {
-	x.report(Finding{Check: check, Level: LevelWarning, Message: message, Remedy: remedy})
+	x.report(client.Finding{Check: check, Level: client.LevelWarning, Message: message, Remedy: remedy})
 }
 
 func (x *examination) problem(check, message, remedy string) {
-	x.report(Finding{Check: check, Level: LevelProblem, Message: message, Remedy: remedy})
+	x.report(client.Finding{Check: check, Level: client.LevelProblem, Message: message, Remedy: remedy})
 }
 
 // config checks the configuration.

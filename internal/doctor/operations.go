@@ -12,7 +12,6 @@ import (
 
 	"gascity/internal/agent"
 	"gascity/internal/citydir"
-	"gascity/internal/doctor/providerprobe"
 	"gascity/internal/driver/script"
 	"gascity/internal/fakeagent"
 	"gascity/provider/all"
@@ -34,9 +33,9 @@ func (d *Doctor) CheckOperations(ctx context.Context, root, selection string, re
 		return fmt.Errorf("cannot create a directory for the check: %w", err)
 	}
 	defer os.RemoveAll(place) //nolint:errcheck // nothing runs in it any more
-	subject := providerprobe.Subject{
+	subject := probeSubject{
 		Agent: runtimetest.Program{Path: filepath.Join(place, fakeagent.Name)}, Dir: place,
-		Report: func(f providerprobe.Finding) { report(operationResult(f)) },
+		Report: func(f probeFinding) { report(operationResult(f)) },
 	}
 	if err := os.Symlink(d.Loader.Executable, subject.Agent.Path); err != nil {
 		return fmt.Errorf("cannot create the fake agent: %w", err)
@@ -62,7 +61,7 @@ func (d *Doctor) CheckOperations(ctx context.Context, root, selection string, re
 			adapt(&subject.Agent, terminal{p}) // such a script types prompts, although it declares no terminal
 		}
 	}
-	return providerprobe.Run(ctx, subject)
+	return runProbe(ctx, subject)
 }
 
 // shares checks that agents on another host can write to dir on this machine, which the cases need.
@@ -116,14 +115,14 @@ func withPath(selection, root string) (string, error) {
 	return kind + ":" + path, err
 }
 
-func operationResult(f providerprobe.Finding) CheckResult {
+func operationResult(f probeFinding) CheckResult {
 	r := CheckResult{ID: f.Operation, Sentence: f.Promise, Result: CheckFail, Detail: f.Detail, Took: f.Took.Round(time.Millisecond)}
 	switch f.Status {
-	case providerprobe.Works:
+	case probeWorks:
 		r.Result = CheckPass
-	case providerprobe.Unsupported, providerprobe.Untried:
+	case probeUnsupported, probeUntried:
 		r.Result, r.Detail = CheckSkip, string(f.Status)+": "+f.Detail
-	case providerprobe.Wrong:
+	case probeWrong:
 	}
 	return r
 }

@@ -12,6 +12,7 @@ import (
 	"gascity/internal/agent"
 	"gascity/internal/agentcli"
 	"gascity/internal/citydir"
+	"gascity/internal/retry"
 	"gascity/provider/all"
 	"gascity/runtime"
 )
@@ -111,8 +112,6 @@ func (x *examination) tryPrompt(ctx context.Context, selection string, where all
 // awaitText waits until the session shows the text. It returns an error with the screen if ctx ends
 // first.
 func awaitText(ctx context.Context, p runtime.Provider, name, text string) error {
-	looks := time.NewTicker(pollInterval)
-	defer looks.Stop()
 	for {
 		screen, err := p.Peek(name, 0)
 		if err != nil {
@@ -121,9 +120,7 @@ func awaitText(ctx context.Context, p runtime.Provider, name, text string) error
 		if strings.Contains(screen, text) {
 			return nil
 		}
-		select {
-		case <-looks.C:
-		case <-ctx.Done():
+		if !retry.Sleep(ctx, pollInterval) {
 			return fmt.Errorf("it did not show its answer in time; its screen is:\n%s", screen)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"gascity/internal/citydir"
 	"gascity/internal/cleanup"
 	"gascity/internal/proc"
-	"gascity/internal/proc/envscan"
 	"gascity/provider/all"
 	"gascity/runtime"
 )
@@ -55,7 +54,7 @@ func (x *examination) leftovers() {
 // strays reports agents that run although no provider has a session for them. Their state directory
 // and their shim are gone.
 func (x *examination) strays() {
-	live, err := envscan.LiveProcesses(x.root)
+	live, err := proc.AgentProcesses(x.root)
 	if err != nil || len(live) == 0 {
 		return
 	}

@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/term"
 
-	"gascity/internal/fakeagent/keyboard"
 	"gascity/internal/fakeagent/ledger"
 )
 
@@ -53,7 +52,7 @@ type agent struct {
 
 	rows, cols int
 	comp       inputBox
-	dec        keyboard.Decoder
+	dec        keyDecoder
 	early      []chunk // input that arrived before the agent could read it
 	alarms     map[string]alarm
 

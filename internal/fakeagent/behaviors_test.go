@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gascity/internal/fakeagent/ledger"
+	"gascity/test/fakeagent/ledgertest"
 )
 
 func TestPermissionInATurn(t *testing.T) {
@@ -44,7 +45,7 @@ func TestQuestionThatWaitsForWords(t *testing.T) {
 		t.Errorf("choice %+v", got)
 	}
 	s.wait(ledger.Answered, 1)
-	if got := ledger.Prompts(s.until("answered", ledger.Has(ledger.Answered, 1))); len(got) != 1 {
+	if got := ledger.Prompts(s.until("answered", ledgertest.Has(ledger.Answered, 1))); len(got) != 1 {
 		t.Errorf("the answer was taken for a prompt: %+v", got)
 	}
 }

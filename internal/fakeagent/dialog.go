@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/fakeagent/keyboard"
 	"gascity/internal/fakeagent/ledger"
 )
 
@@ -141,14 +140,14 @@ func findDialog(name string) (screen, time.Duration, error) {
 }
 
 // press handles a key or a typed character. done reports that an option was chosen.
-func (m *menu) press(e keyboard.Event) (choice string, done bool) {
+func (m *menu) press(e inputEvent) (choice string, done bool) {
 	switch {
-	case e.Kind == keyboard.Text && m.numbered:
+	case e.Kind == textEvent && m.numbered:
 		if n, err := strconv.Atoi(string(e.Data[:1])); err == nil && n >= 1 && n <= len(m.options) {
 			m.cursor = n - 1
 			return m.options[m.cursor], true
 		}
-	case e.Kind != keyboard.Key:
+	case e.Kind != keyEvent:
 	case e.Key == "up" || e.Key == "c-p":
 		m.cursor = (m.cursor + len(m.options) - 1) % len(m.options)
 	case e.Key == "down" || e.Key == "c-n":

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"gascity/internal/fakeagent/keyboard"
 	"gascity/internal/fakeagent/ledger"
+	"gascity/test/fakeagent/ledgertest"
 )
 
 const (
@@ -49,7 +49,7 @@ func TestDialogsEndTheAgentOnAWrongChoice(t *testing.T) {
 		"bare enter on key":    {"apikey", enter, "Please run /login"},
 		"bare enter on update": {"update-default-now", enter, "Updating"},
 		"prompt typed into it": {"trust-no-first", "please begin" + enter, trustMessage},
-		"paste into it":        {"unknown", keyboard.PasteStart + "text" + keyboard.PasteEnd + enter, "discarded"},
+		"paste into it":        {"unknown", pasteStart + "text" + pasteEnd + enter, "discarded"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -59,7 +59,7 @@ func TestDialogsEndTheAgentOnAWrongChoice(t *testing.T) {
 			if code := s.exit(); code != 1 || !strings.Contains(s.stderr.String(), c.stderr) {
 				t.Errorf("exit code %d, stderr %q", code, s.stderr.String())
 			}
-			records := s.until("exit", ledger.Has(ledger.Exit, 1))
+			records := s.until("exit", ledgertest.Has(ledger.Exit, 1))
 			if len(ledger.Of(records, ledger.Ready)) != 0 || len(ledger.Prompts(records)) != 0 {
 				t.Errorf("it became ready: %+v", records)
 			}
@@ -90,7 +90,7 @@ func TestLateDialogTakesThePrompt(t *testing.T) {
 	if code := s.exit(); code != 1 {
 		t.Errorf("exit code %d", code)
 	}
-	if prompts := ledger.Prompts(s.until("exit", ledger.Has(ledger.Exit, 1))); len(prompts) != 0 {
+	if prompts := ledger.Prompts(s.until("exit", ledgertest.Has(ledger.Exit, 1))); len(prompts) != 0 {
 		t.Errorf("the prompt was consumed: %+v", prompts)
 	}
 }

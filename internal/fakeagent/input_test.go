@@ -9,17 +9,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
-
-	"gascity/internal/fakeagent/keyboard"
 )
 
 // joined feeds chunks and merges neighbouring texts, which cuts may part.
-func joined(chunks ...[]byte) []keyboard.Event {
-	d := keyboard.Decoder{Brackets: true}
-	var events []keyboard.Event
+func joined(chunks ...[]byte) []inputEvent {
+	d := keyDecoder{Brackets: true}
+	var events []inputEvent
 	for _, c := range chunks {
 		for _, e := range d.Feed(c) {
-			if n := len(events); n > 0 && e.Kind == keyboard.Text && events[n-1].Kind == keyboard.Text {
+			if n := len(events); n > 0 && e.Kind == textEvent && events[n-1].Kind == textEvent {
 				events[n-1].Data = append(events[n-1].Data, e.Data...)
 				continue
 			}
@@ -44,7 +42,7 @@ func TestChunksMayBeCutAnywhere(t *testing.T) {
 			chunks = append(chunks, rest[:n])
 			rest = rest[n:]
 		}
-		if diff := cmp.Diff(want, joined(chunks...), cmp.AllowUnexported(keyboard.Event{})); diff != "" {
+		if diff := cmp.Diff(want, joined(chunks...), cmp.AllowUnexported(inputEvent{})); diff != "" {
 			t.Fatalf("%q cut into %q:\n%s", input, chunks, diff)
 		}
 	})
@@ -52,12 +50,12 @@ func TestChunksMayBeCutAnywhere(t *testing.T) {
 
 func TestPasteIsVerbatim(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := rapid.SliceOf(rapid.Byte()).Filter(func(b []byte) bool { return !bytes.Contains(b, []byte(keyboard.PasteEnd)) }).Draw(t, "paste")
-		if bytes.Contains(append(bytes.Clone(want), keyboard.PasteEnd...)[:len(want)+len(keyboard.PasteEnd)-1], []byte(keyboard.PasteEnd)) {
+		want := rapid.SliceOf(rapid.Byte()).Filter(func(b []byte) bool { return !bytes.Contains(b, []byte(pasteEnd)) }).Draw(t, "paste")
+		if bytes.Contains(append(bytes.Clone(want), pasteEnd...)[:len(want)+len(pasteEnd)-1], []byte(pasteEnd)) {
 			t.Skip("the text and the mark make an earlier mark")
 		}
-		events := joined([]byte("a" + keyboard.PasteStart + string(want) + keyboard.PasteEnd + "b"))
-		if len(events) != 3 || events[1].Kind != keyboard.Paste || !bytes.Equal(events[1].Data, want) {
+		events := joined([]byte("a" + pasteStart + string(want) + pasteEnd + "b"))
+		if len(events) != 3 || events[1].Kind != pasteEvent || !bytes.Equal(events[1].Data, want) {
 			t.Fatalf("events %+v", events)
 		}
 	})
@@ -67,19 +65,19 @@ func FuzzDecoder(f *testing.F) {
 	for _, p := range pieces {
 		f.Add([]byte(p), 1)
 	}
-	f.Add([]byte(keyboard.PasteStart+"x"+keyboard.PasteEnd), 3)
+	f.Add([]byte(pasteStart+"x"+pasteEnd), 3)
 	f.Fuzz(func(t *testing.T, data []byte, cut int) {
 		cut = max(0, min(cut, len(data)))
 		joined(data[:cut], data[cut:])
 		c := inputBox{}
-		d := keyboard.Decoder{}
+		d := keyDecoder{}
 		for _, e := range append(d.Feed(data), d.Flush()...) {
 			switch e.Kind {
-			case keyboard.Text:
+			case textEvent:
 				c.insert(e.Data)
-			case keyboard.Paste:
+			case pasteEvent:
 				c.paste(e.Data)
-			case keyboard.Key:
+			case keyEvent:
 				c.edit(e.Key)
 			}
 			if c.cursor < 0 || c.cursor > len(c.text) {

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"gascity/internal/fakeagent/keyboard"
 	"gascity/internal/fakeagent/ledger"
 )
 
@@ -85,11 +84,11 @@ func (a *agent) leaveAtEnd() {
 }
 
 // handle passes one event to the dialog, the question or the input box.
-func (a *agent) handle(e keyboard.Event, at time.Time) {
+func (a *agent) handle(e inputEvent, at time.Time) {
 	if a.left {
 		return
 	}
-	away := e.Kind == keyboard.Key && (e.Key == "escape" || e.Key == "c-c")
+	away := e.Kind == keyEvent && (e.Key == "escape" || e.Key == "c-c")
 	switch {
 	case a.dialog != nil && away:
 		a.answerDialog("(cancelled)")
@@ -109,15 +108,15 @@ func (a *agent) handle(e keyboard.Event, at time.Time) {
 }
 
 // compose handles one event in the input box.
-func (a *agent) compose(e keyboard.Event, at time.Time) {
+func (a *agent) compose(e inputEvent, at time.Time) {
 	if e.Key != "c-c" {
 		a.armed = false
 	}
 	switch {
-	case e.Kind == keyboard.Text:
+	case e.Kind == textEvent:
 		a.comp.insert(e.Data)
 		a.lastText = at
-	case e.Kind == keyboard.Paste:
+	case e.Kind == pasteEvent:
 		a.comp.paste(e.Data)
 		a.lastText = at
 	case e.Key == "enter":

@@ -10,6 +10,7 @@ import (
 
 	"gascity/internal/fakeagent/ledger"
 	"gascity/test/fakeagent/build"
+	"gascity/test/fakeagent/ledgertest"
 )
 
 func TestScreenOfAReadyAgent(t *testing.T) {
@@ -89,7 +90,7 @@ func TestRawInputIsRecorded(t *testing.T) {
 	t.Parallel()
 	s := play(t, "--ledger-keys").ready()
 	s.send("a" + up + "\x00" + enter)
-	records := s.until("the prompt", ledger.Has(ledger.Prompt, 1))
+	records := s.until("the prompt", ledgertest.Has(ledger.Prompt, 1))
 	var hex string
 	for _, r := range ledger.Of(records, ledger.Key) {
 		hex += r.Hex

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"gascity/internal/fakeagent/ledger"
+	"gascity/test/fakeagent/ledgertest"
 )
 
 func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
@@ -50,7 +51,7 @@ func TestTerminateRestoresTheTerminal(t *testing.T) {
 			if alt := strings.Contains(s.output(), "\x1b[?1049l"); alt != (face == "--alt-screen") {
 				t.Errorf("left the alternate screen: %v", alt)
 			}
-			records := s.until("exit", ledger.Has(ledger.Exit, 1))
+			records := s.until("exit", ledgertest.Has(ledger.Exit, 1))
 			if got := ledger.Of(records, ledger.Exit)[0]; got.Reason != "SIGTERM" || got.Code != 0 {
 				t.Errorf("exit record %+v", got)
 			}
@@ -129,7 +130,7 @@ func TestEndsOnCommand(t *testing.T) {
 			if code := s.exit(); code != c.code || !strings.Contains(s.stderr.String(), c.stderr) {
 				t.Errorf("exit code %d, stderr %q", code, s.stderr.String())
 			}
-			exits := len(ledger.Of(s.until("start", ledger.Has(ledger.Start, 1)), ledger.Exit))
+			exits := len(ledger.Of(s.until("start", ledgertest.Has(ledger.Start, 1)), ledger.Exit))
 			if want := min(1, c.code+1); exits != want {
 				t.Errorf("%d exit records, want %d", exits, want)
 			}
@@ -143,7 +144,7 @@ func TestHangNeverBecomesReady(t *testing.T) {
 	s.painted("Welcome to fakeagent")
 	s.send("hello" + enter)
 	quiet()
-	records := s.until("start", ledger.Has(ledger.Start, 1))
+	records := s.until("start", ledgertest.Has(ledger.Start, 1))
 	if len(records) != 1 || strings.Contains(s.output(), "❯") {
 		t.Errorf("records: %+v", records)
 	}
@@ -200,7 +201,7 @@ func TestHelpersLiveInTheirOwnSessionsAndAreDeaf(t *testing.T) {
 	s.signal(syscall.SIGTERM)
 	s.exit()
 	own := 0
-	spawned := ledger.Of(s.until("helpers", ledger.Has(ledger.Spawn, 5)), ledger.Spawn)
+	spawned := ledger.Of(s.until("helpers", ledgertest.Has(ledger.Spawn, 5)), ledger.Spawn)
 	for _, r := range spawned {
 		pid := r.PIDs[0]
 		syscall.Kill(pid, syscall.SIGTERM)

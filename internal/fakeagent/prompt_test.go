@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/fakeagent/keyboard"
 	"gascity/internal/fakeagent/ledger"
+	"gascity/test/fakeagent/ledgertest"
 )
 
 // noise makes n bytes of every kind but an end of paste.
@@ -75,10 +75,10 @@ func TestInputBoxKeys(t *testing.T) {
 		"line feed":            {"a\nb", "a\nb"},
 		"alt enter":            {"a\x1b\rb", "a\nb"},
 		"unknown keys":         {"a\x1b[15~\x1b[1;5Pb\x0e", "ab"},
-		"short paste":          {keyboard.PasteStart + "a\nb\x1b[Ac\x15" + keyboard.PasteEnd, "a\nb\x1b[Ac\x15"},
-		"paste in the middle":  {"ad\x1b[D" + keyboard.PasteStart + "bc" + keyboard.PasteEnd, "abcd"},
-		"placeholder is one":   {"a" + keyboard.PasteStart + long + keyboard.PasteEnd + "b\x7f\x7fc", "ac"},
-		"placeholder is moved": {keyboard.PasteStart + long + keyboard.PasteEnd + "\x1b[Da\x1b[Cb", "a" + long + "b"},
+		"short paste":          {pasteStart + "a\nb\x1b[Ac\x15" + pasteEnd, "a\nb\x1b[Ac\x15"},
+		"paste in the middle":  {"ad\x1b[D" + pasteStart + "bc" + pasteEnd, "abcd"},
+		"placeholder is one":   {"a" + pasteStart + long + pasteEnd + "b\x7f\x7fc", "ac"},
+		"placeholder is moved": {pasteStart + long + pasteEnd + "\x1b[Da\x1b[Cb", "a" + long + "b"},
 		"terminal answers":     {"a\x1b[?62;22c\x1b[12;1R\x1b]11;rgb:0/0/0\x1b\\b", "ab"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestEmptyInputBoxIsNotSubmitted(t *testing.T) {
 	t.Parallel()
 	s := play(t).ready()
 	s.send(enter + enter + "x\x7f" + enter + "y" + enter)
-	records := s.until("the prompt", ledger.Has(ledger.Answered, 1))
+	records := s.until("the prompt", ledgertest.Has(ledger.Answered, 1))
 	if prompts := ledger.Prompts(records); len(prompts) != 1 || prompts[0].Text != "y" {
 		t.Errorf("prompts: %+v", prompts)
 	}
@@ -130,7 +130,7 @@ func TestPromptsWhileBusyAreQueued(t *testing.T) {
 	s := play(t).ready()
 	s.send("[[busy:300ms]]first" + enter + "second" + enter + "third" + enter)
 	s.painted("queued: second", "✽ Simmering… (esc to interrupt)")
-	records := s.until("three turns", ledger.Has(ledger.Answered, 3))
+	records := s.until("three turns", ledgertest.Has(ledger.Answered, 3))
 	var kinds []string
 	for _, r := range records[2:] {
 		kinds = append(kinds, r.Kind+" "+r.Text)

@@ -6,7 +6,6 @@ import (
 	"syscall"
 	"time"
 
-	"gascity/internal/fakeagent/keyboard"
 	"gascity/internal/fakeagent/ledger"
 )
 
@@ -55,7 +54,7 @@ func (a *agent) receive(s os.Signal) {
 			a.leave(0, signalName(s))
 		}
 	case syscall.SIGINT:
-		a.handle(keyboard.Event{Kind: keyboard.Key, Key: "c-c"}, time.Now())
+		a.handle(inputEvent{Kind: keyEvent, Key: "c-c"}, time.Now())
 	}
 }
 

@@ -15,9 +15,9 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
-	"gascity/internal/fakeagent/keyboard"
 	"gascity/internal/fakeagent/ledger"
 	"gascity/test/fakeagent/build"
+	"gascity/test/fakeagent/ledgertest"
 )
 
 const patience = 30 * time.Second
@@ -157,7 +157,7 @@ func (s *session) send(keys string) {
 
 func (s *session) paste(text string) {
 	s.t.Helper()
-	s.send(keyboard.PasteStart + text + keyboard.PasteEnd)
+	s.send(pasteStart + text + pasteEnd)
 }
 
 // until waits for the ledger.
@@ -165,7 +165,7 @@ func (s *session) until(what string, pred func([]ledger.Record) bool) []ledger.R
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
-	records, err := ledger.Wait(ctx, s.ledger, pred)
+	records, err := ledgertest.Wait(ctx, s.ledger, pred)
 	if err != nil {
 		s.t.Fatalf("%s: %v", what, err)
 	}
@@ -175,7 +175,7 @@ func (s *session) until(what string, pred func([]ledger.Record) bool) []ledger.R
 // wait waits for the nth record of a kind and returns it.
 func (s *session) wait(kind string, n int) ledger.Record {
 	s.t.Helper()
-	return ledger.Of(s.until(kind, ledger.Has(kind, n)), kind)[n-1]
+	return ledger.Of(s.until(kind, ledgertest.Has(kind, n)), kind)[n-1]
 }
 
 func (s *session) ready() *session { s.t.Helper(); s.wait(ledger.Ready, 1); return s }

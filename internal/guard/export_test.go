@@ -47,7 +47,8 @@ func (v *view) inOrder(s *subject, req *Request) Verdict {
 				if s.command == nil || len(s.command.Words) == 0 {
 					continue
 				}
-				t, words := p.heads[c.head].begins(s.command, s.program)
+				takes, exact := valueOptions[s.program]
+				t, words := p.heads[c.head].begins(s.command, s.program, takes, exact)
 				f.consider(c, c.command(&f, t, words))
 			}
 		}
@@ -62,17 +63,4 @@ func (v *view) inOrder(s *subject, req *Request) Verdict {
 		}
 	}
 	return f.verdict
-}
-
-// FieldsOf returns the members of an object.
-func FieldsOf(raw []byte) (map[string]string, error) {
-	fields, err := fieldsOf(raw)
-	if err != nil {
-		return nil, err
-	}
-	all := map[string]string{}
-	for _, f := range fields {
-		all[f.name] = string(f.value)
-	}
-	return all, nil
 }

@@ -52,10 +52,12 @@ type facts struct {
 
 	req     *Request
 	verdict Verdict
+	unsure  bool // it is known only when the command runs whether some rule matches
 }
 
-// part returns the verdict on a part; its action is empty if no rule matches.
-func (v *view) part(s *subject, req *Request) Verdict {
+// part returns the verdict on a part; its action is empty if no rule matches. sure is false if it is known only when the command
+// runs whether a rule that denies or asks matches.
+func (v *view) part(s *subject, req *Request) (verdict Verdict, sure bool) {
 	f := facts{subject: s, req: req}
 	var room [32]int
 	for _, x := range v.indexes {
@@ -75,7 +77,7 @@ func (v *view) part(s *subject, req *Request) Verdict {
 			f.consider(x.files[i], x.files[i].names(&f))
 		}
 	}
-	return f.verdict
+	return f.verdict, !f.unsure
 }
 
 // beginning caches whether a command begins with a head.
@@ -95,11 +97,12 @@ func (f *facts) commands(p *program) {
 	if len(p.heads) > len(room) {
 		begun = make([]beginning, len(p.heads))
 	}
+	takes, exact := valueOptions[f.program]
 	for _, c := range p.rules {
 		b := &begun[c.head]
 		if !b.known {
 			b.known = true
-			b.truth, b.words = p.heads[c.head].begins(f.command, f.program)
+			b.truth, b.words = p.heads[c.head].begins(f.command, f.program, takes, exact)
 		}
 		if b.truth != no {
 			f.consider(c, c.command(f, b.truth, b.words))
@@ -117,6 +120,7 @@ func (f *facts) consider(c *compiled, t truth) {
 	if t == no || !c.concerns(f.req) || c.Action == Allow && f.command != nil && f.command.Mentioned {
 		return
 	}
+	f.unsure = f.unsure || t == maybe && c.Action != Allow
 	f.verdict = Worse(f.verdict, c.verdict(t, f.name()))
 }
 

@@ -1,12 +1,16 @@
 // Package guard decides whether an agent may use a tool. Rules are data. A shell command is
-// parsed, and each program in it is checked (see [gascity/internal/guard/shell]). The package is
+// parsed, and each program in it is checked (see [gascity/internal/guard/shell]). A [Policy] is
 // pure: it uses no files, no clock and no state.
 //
 // A call has parts: the tool itself, each program that it would run, each file that it names. A
 // part gets the most severe action of the rules that match it, else the default. The call gets the
 // most severe action of its parts. If it is unknown whether a rule matches, because a word is
 // known only when the command runs, a rule that denies or asks results in ask, and a rule that
-// allows has no effect.
+// allows has no effect. Last, a rule with exact allows a whole call that would otherwise be asked
+// about.
+//
+// [CityRules] are the rules of a city's configuration. An [Evaluator] decides by them, and records
+// the decided calls in the audit log.
 package guard
 
 import (
@@ -70,6 +74,10 @@ type PartVerdict struct {
 	// Incidental is true if the part needs no permission of its own: no rule matches it, and
 	// another part covers it.
 	Incidental bool `json:"incidental,omitempty"`
+	// File is true for a file that the call uses, and false for a program that it runs.
+	File bool `json:"file,omitempty"`
+	// Access states how the call uses the file; empty: unknown.
+	Access Access `json:"access,omitempty"`
 }
 
 // Worse returns the more severe of two verdicts, the first if they are equally severe.
@@ -147,26 +155,34 @@ func (p *Policy) judge(req *Request, report func(PartVerdict)) Verdict {
 		fallback = Verdict{Action: view.fallback, Reason: defaultReason(view.fallback, req.Tool)}
 	}
 	var verdict Verdict
+	sure := true
 	for i := range subjects {
 		part := &subjects[i].part
-		v := view.part(&subjects[i], req)
+		v, certain := view.part(&subjects[i], req)
 		incidental := v.Action == "" && part.incidental(fallback.Action)
 		if v.Action == "" && !incidental {
 			v = fallback
 			v.Part = part.name()
 		}
-		v = Worse(v, part.hidden())
+		hidden := part.hidden()
+		sure = sure && certain && hidden.Action == ""
+		v = Worse(v, hidden)
 		if report != nil {
-			result := PartVerdict{Verdict: v, Via: part.via(), Incidental: incidental}
+			result := PartVerdict{Verdict: v, Via: part.via(), Incidental: incidental, File: part.file != nil, Access: part.access}
 			result.Part = part.name()
 			report(result)
 		}
 		verdict = Worse(verdict, v)
 	}
 	if verdict.Action == "" {
-		return fallback
+		verdict = fallback
+	} else {
+		verdict = Worse(verdict, tool)
 	}
-	return Worse(verdict, tool)
+	if sure {
+		return view.exempt(req, verdict)
+	}
+	return verdict
 }
 
 // The ids of the rules that always apply.

@@ -147,29 +147,3 @@ func TestManyDecideAtOnce(t *testing.T) {
 	}
 	all.Wait()
 }
-
-// FuzzFields holds the reading of objects against encoding/json.
-func FuzzFields(f *testing.F) {
-	for _, seed := range []string{`{"command":"ls"}`, `{}`, ` {"a" : [1,{"b":"}"}], "a":"x\"y","c":-1e3 } `, `[]`, `null`, `{"a":"\ud800"}`, "{\"a\":\"\xff\"}", `{"":{"":[]}}`, `{"a":1}x`} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		var want map[string]json.RawMessage
-		err := json.Unmarshal(text, &want)
-		got, ours := guard.FieldsOf(text)
-		if (err != nil || want == nil) != (ours != nil) {
-			t.Fatalf("%q: got %v, encoding/json %v", text, ours, err)
-		}
-		if ours != nil {
-			return
-		}
-		if len(got) != len(want) {
-			t.Fatalf("%q: %d fields, want %d", text, len(got), len(want))
-		}
-		for name, value := range want {
-			if got[name] != string(value) {
-				t.Fatalf("%q: %q is %q, want %q", text, name, got[name], value)
-			}
-		}
-	})
-}

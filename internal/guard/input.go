@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"gascity/internal/guard/shell"
-	"gascity/internal/jsontext"
 )
 
 // inputFields maps the names of input fields to their kinds. Tools use different names, so the
@@ -76,26 +77,28 @@ type gatherer struct {
 
 // object reads a JSON object and its members.
 func (g *gatherer) object(raw json.RawMessage, depth int) error {
-	fields, err := fieldsOf(raw)
+	names, fields, err := fieldsOf(raw)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNoObject, err)
 	}
-	var program string
 	var words []string
-	for _, f := range fields {
-		kind := inputFields[plainName(f.name)]
+	for _, name := range names {
+		kind, value := inputFields[plainName(name)], fields[name]
 		if kind == wordsField {
-			words = texts(f.value)
+			words = texts(value)
 		}
-		if kind == scriptField && program == "" {
-			program = text(f.value)
-		}
-		if err := g.field(kind, f.value, depth); err != nil {
+		if err := g.field(kind, value, depth); err != nil {
 			return err
 		}
 	}
 	if len(words) == 0 {
 		return nil
+	}
+	program := ""
+	for _, name := range names {
+		if program == "" && inputFields[plainName(name)] == scriptField {
+			program = text(fields[name])
+		}
 	}
 	commands, err := shell.Argv(append([]string{program}, words...), g.opts)
 	if err != nil {
@@ -231,13 +234,17 @@ func patched(text string) []string {
 	return paths
 }
 
-// text returns a JSON string; empty for any other value.
-func text(raw json.RawMessage) string {
+// text returns a JSON string; empty for any other value. raw must be valid JSON.
+func text(raw json.RawMessage) (one string) {
 	if len(raw) == 0 || raw[0] != '"' {
 		return ""
 	}
-	one, err := jsontext.Text(raw)
-	if err != nil {
+	if utf8.Valid(raw) { // Go reads most JSON strings in the same way, and faster
+		if one, err := strconv.Unquote(string(raw)); err == nil {
+			return one
+		}
+	}
+	if json.Unmarshal(raw, &one) != nil {
 		return ""
 	}
 	return one

@@ -251,14 +251,14 @@ func refused(wanted string, words []shell.Word, takes []string, exact bool) bool
 }
 
 // begins reports whether a command begins with the head, and returns the words that are left.
-// Options of the program may be between the words of the head, each with a value.
-func (h head) begins(c *shell.Command, program string) (truth, []shell.Word) {
+// Options of the program may be between the words of the head, each with a value. takes and exact are
+// the program's entry in valueOptions.
+func (h head) begins(c *shell.Command, program string, takes []string, exact bool) (truth, []shell.Word) {
 	t := truthOf(glob(h[0], program))
 	words := c.Words[1:]
 	if t == no || len(h) == 1 {
 		return t, words
 	}
-	takes, exact := valueOptions[program]
 	if !c.More && refused(h[1], words, takes, exact) {
 		return no, nil
 	}

@@ -174,7 +174,8 @@ const (
 	certain
 )
 
-// fit returns how well a file matches. home contains the parts of the home directory.
+// fit returns how well a file that a command names matches this pattern. Parts are the names between slashes, and the key part is
+// the last one that is not only wildcards. home contains the parts of the home directory, which replace "~".
 func (p *pathPattern) fit(f *file, home []string) match {
 	parts, mine, key := f.parts, p.parts, p.key
 	if mine[0] == "~" && len(home) > 0 {

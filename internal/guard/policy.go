@@ -30,6 +30,7 @@ type role struct {
 // index finds the rules that may match a part.
 type index struct {
 	tools    []*compiled         // rules about a whole tool
+	exact    []*compiled         // rules about whole calls
 	files    []*compiled         // rules about files
 	named    map[string][]int    // indexes in files: rules whose paths contain a part with this name
 	anywhere []int               // indexes in files: rules without such a part
@@ -163,11 +164,15 @@ func (b *builder) fault(set Set, r Rule) string {
 		return fmt.Sprintf("access %q is neither read nor write", r.Access)
 	case r.Access != "" && len(r.Paths) == 0:
 		return "access says how files are used, and it has no paths"
+	case len(r.Exact) > 0 && r.Action != Allow:
+		return "exact is for rules that allow; deny or ask with commands or paths"
+	case len(r.Exact) > 0 && len(r.Commands)+len(r.Any)+len(r.All)+len(r.None)+len(r.Paths) > 0:
+		return "exact is about the whole call, so the rule can have no commands, any, all, none and paths"
 	case len(r.Commands) == 0 && len(r.Any)+len(r.All)+len(r.None) > 0:
 		return "any, all and none are about the words of a command, and it has no commands"
 	case slices.ContainsFunc(r.Commands, func(c string) bool { return strings.TrimSpace(c) == "" }):
 		return "a command is empty"
-	case slices.ContainsFunc(slices.Concat(r.Any, r.All, r.None, r.Paths, r.Tools, r.Roles, r.Agents), func(s string) bool { return s == "" }):
+	case slices.ContainsFunc(slices.Concat(r.Any, r.All, r.None, r.Exact, r.Paths, r.Tools, r.Roles, r.Agents), func(s string) bool { return s == "" }):
 		return "a pattern is empty"
 	}
 	return ""
@@ -196,6 +201,8 @@ func compile(r Rule) *compiled {
 // add adds a rule.
 func (x *index) add(c *compiled) {
 	switch {
+	case len(c.Exact) > 0:
+		x.exact = append(x.exact, c)
 	case len(c.heads) > 0:
 		for i, h := range c.heads {
 			one := *c
@@ -275,7 +282,8 @@ func (c *compiled) concerns(req *Request) bool {
 	return anyGlob(c.Tools, req.Tool) && anyGlob(c.Roles, req.Role) && anyGlob(c.Agents, req.Agent)
 }
 
-// verdict returns the verdict of a rule that matches with truth t.
+// verdict returns the verdict of a rule about one part of a call, such as one command of a script. t says whether the rule
+// matches, and name is the part's name.
 func (c *compiled) verdict(t truth, name string) Verdict {
 	v := Verdict{Action: c.Action, Rule: c.ID, Reason: c.Reason, Part: name}
 	switch {

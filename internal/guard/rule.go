@@ -1,7 +1,8 @@
 package guard
 
 // Rule defines the action for the calls that it matches. A rule with Commands is about programs,
-// one with Paths and without Commands about files, one with neither about the tool as a whole.
+// one with Paths and without Commands about files, one with neither about the tool as a whole. One
+// with Exact is about whole calls, see [Policy.exempt].
 type Rule struct {
 	ID     string `toml:"id" json:"id" doc:"The rule's name; unique."`
 	Action Action `toml:"action" json:"action" doc:"allow, ask or deny."`
@@ -15,6 +16,8 @@ type Rule struct {
 	Any      []string `toml:"any" json:"any,omitempty" doc:"One of these must be among the words: an option (-f|--force, also in -uf and --force=x) or a pattern of an argument (+*)."`
 	All      []string `toml:"all" json:"all,omitempty" doc:"Each of these must be among the words."`
 	None     []string `toml:"none" json:"none,omitempty" doc:"None of these may be among the words."`
+
+	Exact []string `toml:"exact" json:"exact,omitempty" doc:"Whole commands, or files of a tool, exactly as the call has them. The rule allows these calls although other rules ask; it changes no denial."`
 
 	Paths  []string `toml:"paths" json:"paths,omitempty" doc:"Patterns of files: **/.env, ~/.ssh/**. With commands: of their arguments."`
 	Access Access   `toml:"access" json:"access,omitempty" doc:"read or write: only files that are known to be read, or written: by a redirection, by a tool, or as the source or the target of cp, mv, install and ln. Empty: both."`

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"time"
 
-	"gascity/internal/service/workers/contextlog"
+	"gascity/internal/service/workers"
 	"gascity/worker"
 )
 
@@ -51,7 +51,7 @@ func (h *hook) claim(ctx context.Context, source string) ([]worker.Section, erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	claim := worker.ContextClaim{ID: contextlog.ClaimPrefix + rand.Text(), Source: worker.Beginning(source), ConversationID: h.in.SessionID, Limit: h.cli.ContextLimit}
+	claim := worker.ContextClaim{ID: workers.ClaimPrefix + rand.Text(), Source: worker.Beginning(source), ConversationID: h.in.SessionID, Limit: h.cli.ContextLimit}
 	if err := h.saveClaim(claim); err != nil {
 		return nil, err // without the file, the claim could not be acknowledged later
 	}
@@ -189,7 +189,8 @@ func (h *hook) saveClaim(c worker.ContextClaim) error {
 	return h.saveClaims(claims[max(0, len(claims)-maxClaims):])
 }
 
-// answered records in the newest claim that the city knows about the start of the conversation.
+// answered marks the newest claim as answered: the city has confirmed that it knows about the start of the conversation. A
+// claim is the hook's stored request for the agent's context.
 func (h *hook) answered() error {
 	claims, err := h.claims()
 	if err != nil || len(claims) == 0 {

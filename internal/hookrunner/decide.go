@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"gascity/internal/agentcli/hooks"
+	"gascity/internal/agentcli"
 	"gascity/worker"
 )
 
@@ -18,7 +18,7 @@ func (h *hook) decide(ctx context.Context) int {
 		return h.failed(true, errNoTool)
 	}
 	d, err := h.client.Authorize(ctx, worker.Call{
-		ID: h.in.ToolUseID, Tool: h.in.ToolName, Input: h.in.ToolInput, Ask: h.event.Means == hooks.Ask,
+		ID: h.in.ToolUseID, Tool: h.in.ToolName, Input: h.in.ToolInput, Ask: h.event.Means == agentcli.HookAsk,
 		Context: map[string]string{"cwd": h.in.Cwd},
 	})
 	if err != nil {
@@ -51,19 +51,19 @@ func (h *hook) refuse(d worker.Decision) int {
 }
 
 // deny returns the exit status for a tool that must not run. It writes the reason to standard error
-// and [hooks.Decides] to standard output. Without that word the script would print a reason of its
+// and [agentcli.HookDecides] to standard output. Without that word the script would print a reason of its
 // own.
 func (h *hook) deny(reason string) int {
 	if _, err := fmt.Fprintln(h.Stderr, reason); err == nil {
-		_, _ = fmt.Fprintln(h.Stdout, hooks.Decides) // otherwise the script also prints its own reason
+		_, _ = fmt.Fprintln(h.Stdout, agentcli.HookDecides) // otherwise the script also prints its own reason
 	}
-	return hooks.Blocked
+	return agentcli.HookBlocked
 }
 
-// answer writes a decision to the agent CLI after the word [hooks.Decides]. If the text cannot be
+// answer writes a decision to the agent CLI after the word [agentcli.HookDecides]. If the text cannot be
 // written completely, the decision fails.
 func (h *hook) answer(text []byte) int {
-	if _, err := fmt.Fprintf(h.Stdout, "%s%s\n", hooks.Decides, text); err != nil {
+	if _, err := fmt.Fprintf(h.Stdout, "%s%s\n", agentcli.HookDecides, text); err != nil {
 		return h.failed(true, err)
 	}
 	return 0

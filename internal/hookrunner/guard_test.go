@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/agentcli/hooks"
+	"gascity/internal/agentcli"
 )
 
 // city is what answers the hooks of a test.
@@ -94,27 +94,27 @@ func program(t *testing.T) string {
 }
 
 // command returns a hook's command with another deadline.
-func command(t *testing.T, cli hooks.CLI, event string, within string) string {
+func command(t *testing.T, cli agentcli.Hooks, event string, within string) string {
 	t.Helper()
 	e, ok := cli.Event(event)
 	if !ok {
 		t.Fatalf("%s has no %s", cli.Name, event)
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, hooks.GuardFile), hooks.GuardScript(), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, agentcli.HookGuardFile), agentcli.HookGuardScript(), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return strings.Replace(cli.Command(program(t), dir, e), "--within "+e.Within().String(), "--within "+within, 1)
 }
 
 // guards returns the events that decide, by agent CLI.
-func guards(t *testing.T) map[string]hooks.CLI {
+func guards(t *testing.T) map[string]agentcli.Hooks {
 	t.Helper()
-	out := map[string]hooks.CLI{}
-	for _, name := range hooks.Names() {
-		cli, _ := hooks.Lookup(name)
+	out := map[string]agentcli.Hooks{}
+	for _, name := range agentcli.HookNames() {
+		cli, _ := agentcli.LookupHooks(name)
 		for _, e := range cli.Events {
-			if e.Means == hooks.Guard {
+			if e.Means == agentcli.HookGuard {
 				out[name+" "+e.Name] = cli
 			}
 		}
@@ -221,7 +221,7 @@ func TestNothingRunsWhenTheGuardFails(t *testing.T) {
 					line = f.line(line)
 				}
 				got := call(t, line, env, strings.NewReader(stdin))
-				if got.status != hooks.Blocked || got.stdout != "" || got.stderr == "" || !strings.Contains(got.stderr, f.want) {
+				if got.status != agentcli.HookBlocked || got.stdout != "" || got.stderr == "" || !strings.Contains(got.stderr, f.want) {
 					t.Errorf("status %d, stdout %q, stderr %q; want 2, nothing, a reason with %q", got.status, got.stdout, got.stderr, f.want)
 				}
 				if f.serve != nil && strings.Contains(got.stderr, "not authorized") {
@@ -238,7 +238,7 @@ func TestNothingRunsWhenTheGuardFails(t *testing.T) {
 // TestAKilledHookBlocks: an agent CLI lets the tool run when its hook dies by a signal.
 func TestAKilledHookBlocks(t *testing.T) {
 	t.Parallel()
-	cli, _ := hooks.Lookup("claude")
+	cli, _ := agentcli.LookupHooks("claude")
 	here := filepath.Join(t.TempDir(), "here")
 	done := make(chan result, 1)
 	go func() {
@@ -247,7 +247,7 @@ func TestAKilledHookBlocks(t *testing.T) {
 	}()
 	select {
 	case got := <-done:
-		if got.status != hooks.Blocked {
+		if got.status != agentcli.HookBlocked {
 			t.Errorf("status %d (%s), want 2", got.status, got.stderr)
 		}
 	case <-time.After(30 * time.Second):
@@ -258,7 +258,7 @@ func TestAKilledHookBlocks(t *testing.T) {
 // TestAnInputWithoutEndBlocks: the agent CLI holds the pipe open.
 func TestAnInputWithoutEndBlocks(t *testing.T) {
 	t.Parallel()
-	cli, _ := hooks.Lookup("gemini")
+	cli, _ := agentcli.LookupHooks("gemini")
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -266,7 +266,7 @@ func TestAnInputWithoutEndBlocks(t *testing.T) {
 	defer w.Close()
 	defer r.Close()
 	got := call(t, command(t, cli, "BeforeTool", "300ms"), []string{asHook + "=1"}, r)
-	if got.status != hooks.Blocked || !strings.Contains(got.stderr, "did not finish") {
+	if got.status != agentcli.HookBlocked || !strings.Contains(got.stderr, "did not finish") {
 		t.Errorf("status %d, stderr %q", got.status, got.stderr)
 	}
 }
@@ -283,7 +283,7 @@ func TestAnAnswerIsOneSchema(t *testing.T) {
 		{"claude", "PermissionRequest", `{"allowed":true}`, `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}`},
 		{"codex", "PermissionRequest", `{"allowed":false,"reason":"no"}`, `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny","message":"no"}}}`},
 	} {
-		cli, _ := hooks.Lookup(c.cli)
+		cli, _ := agentcli.LookupHooks(c.cli)
 		env := []string{asHook + "=1", "GC_WORKER_SOCKET=" + newCity(t, decision(c.answer)).socket, "GC_WORKER_TOKEN=secret", "GC_RUN_ID=run"}
 		got := call(t, command(t, cli, c.event, "20s"), env, strings.NewReader(strings.Replace(tool, "EVENT", c.event, 1)))
 		if got.status != 0 || got.stdout != c.want {

@@ -5,14 +5,15 @@ import (
 	"os"
 	"path/filepath"
 
-	"gascity/internal/agentcli/hooks"
+	"gascity/internal/agentcli"
+	"gascity/internal/fsutil"
 )
 
 // The environment variables of an agent with hooks.
 const (
-	VariableHooks  = hooks.Variable    // the agent CLI whose hooks it has
-	VariableFolder = "GC_HOOK_DIR"     // the directory of the hooks' own files
-	variableFirst  = "GC_FIRST_PROMPT" // "1": its command line contains a prompt
+	VariableHooks  = agentcli.HooksVariable // the agent CLI whose hooks it has
+	VariableFolder = "GC_HOOK_DIR"          // the directory of the hooks' own files
+	variableFirst  = "GC_FIRST_PROMPT"      // "1": its command line contains a prompt
 	// VariableChannel is the agent CLI whose native channel the agent uses. [agentcli.ChannelTyped]
 	// means that its prompts are typed.
 	VariableChannel = "GC_CHANNEL"
@@ -29,13 +30,13 @@ type Installed struct {
 // Install writes the hooks of an agent CLI for one session into the directory dir and replaces
 // earlier ones. It reads and changes no file of the user. program is the path of gc. texts is the
 // session's directory with texts of prompts; empty: none.
-func Install(cli hooks.CLI, program, dir, texts string) (Installed, error) {
+func Install(cli agentcli.Hooks, program, dir, texts string) (Installed, error) {
 	return install(cli, program, dir, dir, texts)
 }
 
 // install does the same as Install, but writes the file that names the hooks into fileDir and the
 // other files into dir.
-func install(cli hooks.CLI, program, dir, fileDir, texts string) (Installed, error) {
+func install(cli agentcli.Hooks, program, dir, fileDir, texts string) (Installed, error) {
 	path := filepath.Join(fileDir, filepath.FromSlash(cli.File))
 	text, err := cli.Settings(program, dir, texts)
 	if err != nil {
@@ -48,7 +49,7 @@ func install(cli hooks.CLI, program, dir, fileDir, texts string) (Installed, err
 	}
 	files := map[string][]byte{path: text}
 	if cli.Script == "" {
-		files[filepath.Join(dir, hooks.GuardFile)] = hooks.GuardScript()
+		files[filepath.Join(dir, agentcli.HookGuardFile)] = agentcli.HookGuardScript()
 	}
 	for name, text := range cli.Beside {
 		files[filepath.Join(dir, name)] = []byte(text)
@@ -68,28 +69,17 @@ func install(cli hooks.CLI, program, dir, fileDir, texts string) (Installed, err
 
 // replace writes a file atomically.
 func replace(path string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-*")
-	if err != nil {
-		return fmt.Errorf("cannot write the hooks: %w", err)
-	}
-	defer os.Remove(f.Name()) //nolint:errcheck // after success it no longer exists
-	if _, err = f.Write(text); err == nil {
-		err = f.Close()
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
+	if err := fsutil.ReplaceFile(path, text); err != nil {
 		return fmt.Errorf("cannot write the hooks: %w", err)
 	}
 	return nil
 }
 
 // Uninstall removes the files of hooks from their directory.
-func Uninstall(cli hooks.CLI, dir string) error {
+func Uninstall(cli agentcli.Hooks, dir string) error {
 	path := filepath.Join(dir, filepath.FromSlash(cli.File))
 	err := os.Remove(path)
-	others := []string{filepath.Join(dir, readFile), filepath.Join(dir, begunFile), filepath.Join(dir, hooks.GuardFile), filepath.Dir(path)}
+	others := []string{filepath.Join(dir, readFile), filepath.Join(dir, begunFile), filepath.Join(dir, agentcli.HookGuardFile), filepath.Dir(path)}
 	for name := range cli.Beside {
 		others = append(others, filepath.Join(dir, name))
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"gascity/internal/agentcli/hooks"
+	"gascity/internal/agentcli"
 	"gascity/internal/hookrunner"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest/fake"
@@ -47,8 +47,8 @@ func TestASessionGetsItsHooks(t *testing.T) {
 
 func TestInstalled(t *testing.T) {
 	t.Parallel()
-	for _, name := range hooks.Names() {
-		cli, _ := hooks.Lookup(name)
+	for _, name := range agentcli.HookNames() {
+		cli, _ := agentcli.LookupHooks(name)
 		dir := t.TempDir()
 		got, err := hookrunner.Install(cli, "/bin/gc", dir, "")
 		if err != nil {

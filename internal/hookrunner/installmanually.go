@@ -11,13 +11,13 @@ import (
 	"strings"
 
 	"gascity/client"
-	"gascity/internal/agentcli/hooks"
+	"gascity/internal/agentcli"
 )
 
 // InstallManually writes the hooks of an agent CLI into a directory, and returns the command line
 // that starts the agent CLI with them. An unknown agent CLI is client.ErrNotFound.
 func InstallManually(name, program, dir string) (launch string, err error) {
-	cli, ok := hooks.Lookup(name)
+	cli, ok := agentcli.LookupHooks(name)
 	if !ok {
 		return "", fmt.Errorf("%w: the hooks of %q", client.ErrNotFound, name)
 	}
@@ -38,7 +38,7 @@ func InstallManually(name, program, dir string) (launch string, err error) {
 
 // UninstallManually removes the files of InstallManually, and the directory if it is then empty.
 func UninstallManually(name, dir string) error {
-	cli, ok := hooks.Lookup(name)
+	cli, ok := agentcli.LookupHooks(name)
 	if !ok {
 		return fmt.Errorf("%w: the hooks of %q", client.ErrNotFound, name)
 	}

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"gascity/internal/agentcli/hooks"
+	"gascity/internal/agentcli"
 	"gascity/worker"
 )
 
@@ -46,7 +46,7 @@ func (h *hook) injectPending(ctx context.Context) error {
 	}
 	compacted, err := h.findCompaction()
 	if compacted {
-		err = errors.Join(err, h.injectContext(ctx, hooks.SourceCompact), h.compacted(ctx))
+		err = errors.Join(err, h.injectContext(ctx, agentcli.HookSourceCompact), h.compacted(ctx))
 	}
 	path := filepath.Join(dir, pendingFile)
 	text, readErr := os.ReadFile(path)

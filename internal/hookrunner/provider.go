@@ -10,8 +10,7 @@ import (
 	"strings"
 
 	"gascity/internal/agentcli"
-	"gascity/internal/agentcli/hooks"
-	"gascity/internal/service/promptfile"
+	"gascity/internal/service/prompts"
 	"gascity/runtime"
 )
 
@@ -24,7 +23,7 @@ type Options struct {
 	RootDir string
 	// Texts holds a directory with texts of prompts for each running session whose agent CLI reads
 	// files. If Texts.Dir is empty, no session has one.
-	Texts promptfile.Store
+	Texts prompts.FileStore
 }
 
 // WrapProvider returns a provider that installs hooks when it starts an agent whose environment
@@ -74,7 +73,7 @@ func (o *hookProvider) Route(name string) runtime.Provider {
 // withHooks installs the hooks for a start and returns cfg extended by them. If the agent has no
 // hooks, it returns cfg unchanged.
 func (o *hookProvider) withHooks(name string, cfg runtime.Config) (runtime.Config, error) {
-	cli, ok := hooks.Lookup(cfg.Env[VariableHooks])
+	cli, ok := agentcli.LookupHooks(cfg.Env[VariableHooks])
 	if !ok || cfg.Command == "" {
 		return cfg, nil
 	}

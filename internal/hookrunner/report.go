@@ -4,48 +4,48 @@ import (
 	"context"
 	"errors"
 
-	"gascity/internal/agentcli/hooks"
+	"gascity/internal/agentcli"
 	"gascity/worker"
 )
 
 // reportEvent reports to the city what an event means.
 func (h *hook) reportEvent(ctx context.Context) error {
-	if h.in.AgentID != "" && h.event.Means != hooks.Tool {
+	if h.in.AgentID != "" && h.event.Means != agentcli.HookTool {
 		return nil // a turn of a sub-agent is not a turn of the agent
 	}
 	switch h.event.Means {
-	case hooks.Begin:
+	case agentcli.HookBegin:
 		return h.begin(ctx)
-	case hooks.Prompt:
+	case agentcli.HookPrompt:
 		injected := h.injectPending(ctx)
 		return errors.Join(injected, h.report(ctx, worker.Busy, worker.Detail{PromptHash: worker.PromptHash(h.cli.PromptText(h.in))}))
-	case hooks.Turn:
+	case agentcli.HookTurn:
 		err := h.report(ctx, worker.Idle, worker.Detail{Reason: worker.TurnDone, Background: h.in.BackgroundTasks()})
 		return errors.Join(err, h.reportUsageLater(ctx))
-	case hooks.Failure:
+	case agentcli.HookFailure:
 		err := h.report(ctx, worker.Idle, worker.Detail{Reason: worker.TurnFailed})
 		_, sent := h.client.Telemetry(ctx, worker.TelemetryEvent{Type: worker.Failure, Timestamp: h.began, Message: h.in.ErrorText()})
 		return errors.Join(err, sent, h.reportUsageLater(ctx))
-	case hooks.Interrupt:
+	case agentcli.HookInterrupt:
 		err := h.report(ctx, worker.Idle, worker.Detail{Reason: worker.TurnInterrupted})
 		return errors.Join(err, h.reportUsageLater(ctx))
-	case hooks.Tool:
+	case agentcli.HookTool:
 		_, err := h.client.Telemetry(ctx, worker.TelemetryEvent{
 			Type: worker.ToolUsed, Timestamp: h.began, ToolsCalled: []worker.ToolCall{{Name: h.in.ToolName, Success: true, CallID: h.in.ToolUseID}},
 		})
 		return err
-	case hooks.Compacted:
-		if h.cli.InjectsContext(hooks.SourceCompact) {
+	case agentcli.HookCompacted:
+		if h.cli.InjectsContext(agentcli.HookSourceCompact) {
 			return nil // a start event follows and reports it
 		}
 		return h.compacted(ctx)
-	case hooks.Notice:
-		if h.in.Notice == hooks.NoticeIdle { // covers the end of a turn that no hook reported
+	case agentcli.HookNotice:
+		if h.in.Notice == agentcli.HookNoticeIdle { // covers the end of a turn that no hook reported
 			return h.report(ctx, worker.Idle, worker.Detail{})
 		}
-	case hooks.End:
+	case agentcli.HookEnd:
 		return h.end(ctx)
-	case hooks.Guard, hooks.Ask:
+	case agentcli.HookGuard, agentcli.HookAsk:
 	}
 	return nil
 }
@@ -55,8 +55,8 @@ func (h *hook) reportEvent(ctx context.Context) error {
 // current turn continues.
 func (h *hook) begin(ctx context.Context) error {
 	contextErr := errors.Join(h.skipCompactions(), h.injectContext(ctx, h.in.Source))
-	if h.in.Source == hooks.SourceCompact {
-		if h.cli.InjectsContext(hooks.SourceCompact) {
+	if h.in.Source == agentcli.HookSourceCompact {
+		if h.cli.InjectsContext(agentcli.HookSourceCompact) {
 			contextErr = errors.Join(contextErr, h.compacted(ctx))
 		}
 		return contextErr
@@ -67,7 +67,7 @@ func (h *hook) begin(ctx context.Context) error {
 // compacted reports a compaction of the conversation.
 func (h *hook) compacted(ctx context.Context) error {
 	_, err := h.client.Telemetry(ctx, worker.TelemetryEvent{Type: worker.Compacted, Timestamp: h.began})
-	if err == nil && h.cli.InjectsContext(hooks.SourceCompact) {
+	if err == nil && h.cli.InjectsContext(agentcli.HookSourceCompact) {
 		err = h.answered()
 	}
 	return err
@@ -75,14 +75,14 @@ func (h *hook) compacted(ctx context.Context) error {
 
 // opened reports that a conversation accepts prompts.
 func (h *hook) opened(ctx context.Context) error {
-	if h.in.Source == hooks.SourceResume {
+	if h.in.Source == agentcli.HookSourceResume {
 		if err := h.skipPast(); err != nil {
 			return err
 		}
 	}
 	detail := worker.Detail{Agent: h.cli.Name}
 	var proved error // without this proof, a city with a guard sends no prompts
-	if h.in.Source != hooks.SourceClear {
+	if h.in.Source != agentcli.HookSourceClear {
 		begun := h.saveStartOffsets()
 		if h.Getenv(variableServed) == "" { // otherwise the channel program has reported the start
 			if err := h.report(ctx, worker.Started, detail); err != nil {
@@ -98,7 +98,7 @@ func (h *hook) opened(ctx context.Context) error {
 // conversation follows.
 func (h *hook) end(ctx context.Context) error {
 	err := h.reportUsage(ctx)
-	if h.in.Reason == hooks.SourceClear || h.in.Reason == hooks.SourceResume {
+	if h.in.Reason == agentcli.HookSourceClear || h.in.Reason == agentcli.HookSourceResume {
 		return err
 	}
 	return errors.Join(err, h.report(ctx, worker.Stopping, worker.Detail{Reason: h.in.Reason}))

@@ -18,7 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"gascity/internal/agentcli/hooks"
+	"gascity/internal/agentcli"
 	"gascity/internal/hookrunner"
 	"gascity/worker"
 )
@@ -57,7 +57,7 @@ func runHooks(t *testing.T, cli string, env map[string]string, inputs ...string)
 	e := &requestRecorder{}
 	c := newCity(t, e.ServeHTTP)
 	for _, in := range inputs {
-		var named hooks.Input
+		var named agentcli.HookInput
 		if err := json.Unmarshal([]byte(in), &named); err != nil {
 			t.Fatal(err)
 		}
@@ -277,7 +277,7 @@ func TestUsageIsToldAfterTheHook(t *testing.T) {
 		}
 	}
 	var stderr strings.Builder
-	if status := hookrunner.Run(t.Context(), hookrunner.Call{Args: []string{"--for", "claude", "--afterwards", "PreToolUse"}, Stdin: strings.NewReader(stop), Stdout: io.Discard, Stderr: &stderr, Getenv: func(string) string { return "" }}); status != hooks.Blocked {
+	if status := hookrunner.Run(t.Context(), hookrunner.Call{Args: []string{"--for", "claude", "--afterwards", "PreToolUse"}, Stdin: strings.NewReader(stop), Stdout: io.Discard, Stderr: &stderr, Getenv: func(string) string { return "" }}); status != agentcli.HookBlocked {
 		t.Errorf("a decision afterwards ends with %d: %s", status, stderr.String())
 	}
 }
@@ -311,7 +311,7 @@ func TestATurnThatIsWrittenLate(t *testing.T) {
 // TestAnAgentIsNotHeldUp: without a city, an event that only reports passes.
 func TestAnAgentIsNotHeldUp(t *testing.T) {
 	t.Parallel()
-	cli, _ := hooks.Lookup("claude")
+	cli, _ := agentcli.LookupHooks("claude")
 	for _, e := range cli.Events {
 		if e.Decides() {
 			continue

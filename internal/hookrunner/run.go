@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"gascity/internal/agentcli/hooks"
+	"gascity/internal/agentcli"
 	"gascity/worker"
 )
 
@@ -47,9 +47,9 @@ const maxInput = 32 << 20
 // hook is one call of a hook.
 type hook struct {
 	Call
-	cli      hooks.CLI
-	event    hooks.Event
-	in       hooks.Input
+	cli      agentcli.Hooks
+	event    agentcli.HookEvent
+	in       agentcli.HookInput
 	raw      []byte // the unparsed input from the agent CLI
 	reported bool   // the event was already reported to the city
 	client   *worker.Client
@@ -135,9 +135,9 @@ func (h *hook) parse() (time.Duration, error) {
 	if name == "" {
 		name = h.Getenv(VariableHooks)
 	}
-	cli, ok := hooks.Lookup(name)
+	cli, ok := agentcli.LookupHooks(name)
 	if !ok {
-		return 0, fmt.Errorf("gc does not know the hooks of %q; use --for with one of %v", name, hooks.Names())
+		return 0, fmt.Errorf("gc does not know the hooks of %q; use --for with one of %v", name, agentcli.HookNames())
 	}
 	h.cli = cli
 	if h.event, ok = cli.Event(event); !ok {
@@ -180,7 +180,7 @@ func (h *hook) read(ctx context.Context) error {
 		return fmt.Errorf("the agent CLI sends more than %d bytes", maxInput)
 	}
 	h.raw = got.text
-	in, err := hooks.ParseInput(got.text)
+	in, err := agentcli.ParseHookInput(got.text)
 	if err == nil && in.Event != "" && in.Event != h.event.Name {
 		err = fmt.Errorf("the agent CLI reports %q", in.Event)
 	}

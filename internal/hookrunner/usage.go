@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"gascity/internal/retry"
 )
 
 const (
@@ -86,15 +88,11 @@ func (h *hook) await(ctx context.Context, path string, from int64) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	look := time.NewTicker(pollInterval)
-	defer look.Stop()
 	for {
 		if text, err := tail(path, from); err == nil && h.cli.Usage.Has(text, words) {
 			return
 		}
-		select {
-		case <-look.C:
-		case <-ctx.Done():
+		if !retry.Sleep(ctx, pollInterval) {
 			return
 		}
 	}

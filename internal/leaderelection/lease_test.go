@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"gascity/internal/retry"
 )
 
 // memory is a store that can be made to fail and to be slow.
@@ -27,7 +29,7 @@ func (m *memory) enter(ctx context.Context) error {
 	m.mu.Lock()
 	delay, fail := m.delay, m.fail
 	m.mu.Unlock()
-	if delay != nil && !pause(ctx, delay()) {
+	if delay != nil && !retry.Sleep(ctx, delay()) {
 		return ctx.Err()
 	}
 	if fail != nil {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"gascity/internal/retry"
 )
 
 // ErrConflict is the error of a [Store] whose record has another version.
@@ -78,7 +80,7 @@ func (c *candidate) campaign(ctx context.Context) bool {
 			told = why
 			c.Logger.Info("waiting for the lease", "name", c.Name, "held by", c.elector.seen.Holder, "error", err)
 		}
-		if !pause(ctx, c.Terms.Retry) {
+		if !retry.Sleep(ctx, c.Terms.Retry) {
 			return false
 		}
 	}
@@ -142,15 +144,3 @@ func (c *candidate) release(ctx context.Context) {
 }
 
 func isValid(until time.Time) bool { return time.Now().Before(until) }
-
-// pause waits for d. It returns false if ctx ends first.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}

@@ -67,8 +67,11 @@ func (s *stager) copiedDir(src, dst string, info fs.FileInfo) ([]item, error) {
 
 // CopyTo copies a file or folder into a working directory, for a person who requested it. Existing files are replaced, each
 // atomically. Symbolic links that lead out of the source folder or out of the working directory are not followed. If the source
-// is missing, the error matches fs.ErrNotExist. After a failure only complete files are left.
+// is missing, CopyTo does nothing. After a failure only complete files are left.
 func CopyTo(workDir, src, relDst string) error {
+	if _, err := os.Lstat(src); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	s := &stager{}
 	defer s.close()
 	items, err := s.copied(workDir, runtime.CopyEntry{Src: src, RelDst: relDst})
@@ -97,7 +100,7 @@ func (s *stager) replace(it item) error {
 	if it.dir {
 		mode = it.mode
 	}
-	if _, err := makeDirs(s.root, dirOf(it), mode); err != nil || it.dir {
+	if err := makeDirs(s.root, dirOf(it), mode); err != nil || it.dir {
 		return err
 	}
 	if info, err := s.root.Lstat(it.dst); err == nil && info.IsDir() {

@@ -18,8 +18,8 @@
 //
 // # The ledger
 //
-// The file .gc/staged.json in the working directory, the ledger, records what was staged; [Unstage] needs it to remove
-// everything again. The records are not in the settings files, because some agent CLIs refuse unknown keys. If the ledger is
+// The file .gc/staged.json in the working directory, the ledger, records what was staged, so that a later staging
+// replaces it. The records are not in the settings files, because some agent CLIs refuse unknown keys. If the ledger is
 // lost, no file of the user is lost: everything then counts as the user's.
 //
 // A working directory is locked during a staging, also against other processes.

@@ -32,17 +32,13 @@ func dirOf(it item) string {
 	return path.Dir(it.dst)
 }
 
-// makeDirs creates the folder of an item and records the created folders in the ledger.
+// makeDirs creates the folder of an item.
 func (s *stager) makeDirs(it item) error {
 	mode := fs.FileMode(0o755)
 	if it.dir {
 		mode = it.mode
 	}
-	made, err := makeDirs(s.root, dirOf(it), mode)
-	for _, dir := range made {
-		s.ledger.madeDir(dir)
-	}
-	if err != nil {
+	if err := makeDirs(s.root, dirOf(it), mode); err != nil {
 		return fmt.Errorf("cannot make a folder for %s: %w", it.dst, err)
 	}
 	return nil
@@ -180,7 +176,7 @@ func (s *stager) presentSettings(name string, mode fs.FileMode) ([]byte, fs.File
 	known := s.ledger.Settings[name]
 	info, err := s.root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return []byte("{}\n"), mode, settings{Created: true}
+		return []byte("{}\n"), mode, settings{}
 	}
 	if err == nil && !info.Mode().IsRegular() {
 		err = errors.New("it is not a regular file")
@@ -204,7 +200,7 @@ func update(text, wanted []byte, known settings) (merged, settings, error) {
 		if err != nil {
 			return merged{}, known, err
 		}
-		text, known = cleaned, settings{Created: known.Created}
+		text, known = cleaned, settings{}
 	}
 	result, err := merge(text, wanted)
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 )
 
 // The files of this package in a working directory. The .gitignore makes git ignore the folder.
@@ -30,18 +29,15 @@ type ledger struct {
 	Files map[string]string `json:"files,omitempty"`
 	// Settings holds what was added to each settings file, by its name.
 	Settings map[string]settings `json:"settings,omitempty"`
-	// Dirs are the folders that were created, in that order.
-	Dirs []string `json:"dirs,omitempty"`
 
 	saved []byte // content of the file on disk
 }
 
 // settings records what was added to one settings file.
 type settings struct {
-	Source  string     `json:"source"`            // SHA-256 of the settings to add
-	Created bool       `json:"created,omitempty"` // whether the file was created by the staging
-	Added   []addition `json:"added,omitempty"`
-	Gaps    []gap      `json:"gaps,omitempty"`
+	Source string     `json:"source"` // SHA-256 of the settings to add
+	Added  []addition `json:"added,omitempty"`
+	Gaps   []gap      `json:"gaps,omitempty"`
 }
 
 func emptyLedger() *ledger {
@@ -74,7 +70,7 @@ func readLedger(root *os.Root) (*ledger, error) {
 
 // save writes the ledger if it has changed. An empty ledger is removed.
 func (l *ledger) save(root *os.Root) error {
-	if len(l.Files) == 0 && len(l.Settings) == 0 && len(l.Dirs) == 0 {
+	if len(l.Files) == 0 && len(l.Settings) == 0 {
 		if l.saved == nil {
 			return nil
 		}
@@ -89,12 +85,6 @@ func (l *ledger) save(root *os.Root) error {
 		return nil
 	}
 	return writeFile(root, ledgerPath, file{content: bytes.NewReader(data), mode: 0o600}, replaceAny)
-}
-
-func (l *ledger) madeDir(name string) {
-	if !slices.Contains(l.Dirs, name) {
-		l.Dirs = append(l.Dirs, name)
-	}
 }
 
 func hash(data []byte) string {

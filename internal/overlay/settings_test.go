@@ -1,15 +1,9 @@
 package overlay_test
 
 import (
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	overlays "gascity/internal/overlay"
 )
@@ -19,10 +13,9 @@ const (
 	ourJSON  = `{"model": "big", "hooks": {"Stop": [{"matcher": "ours"}], "Start": [{"hooks": []}]}}`
 )
 
-func TestSettingsAreMergedAndTakenBack(t *testing.T) {
-	overlay := plant(t, t.TempDir(), map[string]string{".claude/settings.json": ourJSON, ".codex/hooks.json": ourJSON, "new": "x", "d/e/f": "x", "edited": "x"})
-	work := plant(t, t.TempDir(), map[string]string{".claude/settings.json": userJSON, "d/user": "u"})
-	before := tree(t, work)
+func TestSettingsAreMerged(t *testing.T) {
+	overlay := plant(t, t.TempDir(), map[string]string{".claude/settings.json": ourJSON, ".codex/hooks.json": ourJSON, "new": "x"})
+	work := plant(t, t.TempDir(), map[string]string{".claude/settings.json": userJSON})
 	report := run(t, overlays.Request{WorkDir: work, OverlayDir: overlay})
 	if !slices.Equal(report.Merged, []string{".claude/settings.json", ".codex/hooks.json"}) || len(report.Warnings) != 1 {
 		t.Errorf("merged %v, warnings %q", report.Merged, report.Warnings)
@@ -30,20 +23,6 @@ func TestSettingsAreMergedAndTakenBack(t *testing.T) {
 	got := tree(t, work)[".claude/settings.json"]
 	if !strings.HasPrefix(got, "{\n    \"zebra\": 1,\n    \"model\": \"small\",\n") || !strings.Contains(got, `"ours"`) || !strings.Contains(got, `{"matcher": "mine"}`) {
 		t.Errorf("the settings are:\n%s", got)
-	}
-	plant(t, work, map[string]string{"edited": "by the agent"})
-	report, err := overlays.Unstage(t.Context(), work)
-	if err != nil || !slices.Equal(report.Kept, []string{"edited"}) {
-		t.Errorf("kept %v, %v", report.Kept, err)
-	}
-	before["edited"] = "by the agent"
-	if diff := cmp.Diff(before, tree(t, work)); diff != "" {
-		t.Errorf("after taking it back: %s", diff)
-	}
-	for _, dir := range []string{".codex", "d/e"} {
-		if _, err := os.Stat(filepath.Join(work, dir)); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("the folder %s is left over", dir)
-		}
 	}
 }
 
@@ -58,12 +37,6 @@ func TestUpgradeOfSettingsReplacesOurEntriesOnly(t *testing.T) {
 	if strings.Contains(got, "v1") || strings.Contains(got, `"a"`) || strings.Contains(got, "Old") || strings.Count(got, "v2") != 1 {
 		t.Errorf("the settings are:\n%s", got)
 	}
-	if _, err := overlays.Unstage(t.Context(), work); err != nil {
-		t.Fatal(err)
-	}
-	if got := tree(t, work)[".claude/settings.json"]; got != userJSON {
-		t.Errorf("after taking it back:\n%s", got)
-	}
 }
 
 func TestEntriesThatGotLostComeBack(t *testing.T) {
@@ -74,12 +47,6 @@ func TestEntriesThatGotLostComeBack(t *testing.T) {
 	plant(t, work, map[string]string{".claude/settings.json": userJSON}) // a stale copy is saved over it
 	if report := run(t, req); !slices.Equal(report.Merged, []string{".claude/settings.json"}) {
 		t.Errorf("merged %v", report.Merged)
-	}
-	if _, err := overlays.Unstage(t.Context(), work); err != nil {
-		t.Fatal(err)
-	}
-	if got := tree(t, work)[".claude/settings.json"]; got != userJSON {
-		t.Errorf("after taking it back:\n%s", got)
 	}
 }
 

@@ -30,7 +30,6 @@ type Report struct {
 	Written  []string // new or updated files
 	Merged   []string // settings files that were added to
 	Kept     []string // files of the user with different content, which were not changed
-	Removed  []string // files that Unstage removed or cleaned
 	Warnings []string // for people
 }
 
@@ -97,7 +96,7 @@ func (s *stager) withLock(ctx context.Context, workDir string, act func() error)
 }
 
 func (s *stager) finish(err error) (Report, error) {
-	for _, list := range []*[]string{&s.report.Written, &s.report.Merged, &s.report.Kept, &s.report.Removed} {
+	for _, list := range []*[]string{&s.report.Written, &s.report.Merged, &s.report.Kept} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
 	}

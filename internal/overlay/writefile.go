@@ -11,7 +11,8 @@ import (
 	"path"
 	"strings"
 	"syscall"
-	"time"
+
+	"gascity/internal/fsutil"
 )
 
 // file is the content and mode of a file to write.
@@ -102,11 +103,10 @@ func syncDir(root *os.Root, name string) error {
 	return errors.Join(err, dir.Close())
 }
 
-// makeDirs creates the folder and its parents. It returns the folders that it created, parents first.
-func makeDirs(root *os.Root, name string, mode fs.FileMode) ([]string, error) {
-	var made []string
+// makeDirs creates the folder and its parents.
+func makeDirs(root *os.Root, name string, mode fs.FileMode) error {
 	if name == "." || name == "" {
-		return nil, nil
+		return nil
 	}
 	parts := strings.Split(name, "/")
 	for i := range parts {
@@ -117,15 +117,14 @@ func makeDirs(root *os.Root, name string, mode fs.FileMode) ([]string, error) {
 		}
 		switch err := root.Mkdir(dir, perm); {
 		case err == nil:
-			made = append(made, dir)
 			if err := root.Chmod(dir, perm); err != nil {
-				return made, err
+				return err
 			}
 		case !errors.Is(err, fs.ErrExist):
-			return made, err
+			return err
 		}
 	}
-	return made, nil
+	return nil
 }
 
 // blocked returns the reason why nothing can be written below the folder, or an empty string. The reason is a part of the path
@@ -155,34 +154,22 @@ func blocked(root *os.Root, dir string) string {
 
 // lock locks the working directory against other stagings until the returned function is called.
 func lock(ctx context.Context, root *os.Root) (func() error, error) {
-	if _, err := makeDirs(root, stateDir, 0o700); err != nil {
+	if err := makeDirs(root, stateDir, 0o700); err != nil {
 		return nil, err
 	}
 	f, err := root.OpenFile(lockPath, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	const pause = 10 * time.Millisecond // flock cannot be cancelled by ctx, so it is polled
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	for {
-		err := flock(f)
-		if err == nil {
-			return f.Close, nil
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			return nil, errors.Join(fmt.Errorf("cannot lock %s: %w", lockPath, err), f.Close())
-		}
-		timer.Reset(pause)
-		select {
-		case <-ctx.Done():
-			return nil, errors.Join(fmt.Errorf("another staging holds %s: %w", lockPath, context.Cause(ctx)), f.Close())
-		case <-timer.C:
-		}
+	switch err := fsutil.Lock(ctx, f); {
+	case err == nil:
+		return f.Close, nil
+	case ctx.Err() != nil:
+		return nil, errors.Join(fmt.Errorf("another gc process is copying files into this working directory (lock %s): %w", lockPath, err), f.Close())
+	default:
+		return nil, errors.Join(fmt.Errorf("cannot lock %s: %w", lockPath, err), f.Close())
 	}
 }
-
-func flock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
 
 // ignoreState makes git ignore the files of gc in the working directory.
 func ignoreState(root *os.Root) error {

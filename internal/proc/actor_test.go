@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -32,6 +33,9 @@ func play(roles string) int {
 	for role := range strings.SplitSeq(roles, ",") {
 		name, arg, _ := strings.Cut(role, "=")
 		switch name {
+		case "subreaper": // must be the first role
+			rest := strings.TrimPrefix(roles, "subreaper,")
+			panic(ExecSubreaper([]string{"/proc/self/exe"}, slices.Concat([]string{helperEnv + "=" + rest}, os.Environ())))
 		case "deaf":
 			signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
 		case "comm":

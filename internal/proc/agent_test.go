@@ -13,6 +13,7 @@ import (
 	"gascity/internal/fakeagent/ledger"
 	"gascity/internal/proc"
 	"gascity/test/fakeagent/build"
+	"gascity/test/fakeagent/ledgertest"
 )
 
 // The worst agent there is: orphaned, renamed, deaf, with helpers in their own sessions.
@@ -39,7 +40,7 @@ func TestKillTreeLeavesNothingOfADeafDoubleForkedAgent(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	records, err := ledger.Wait(ctx, file, ledger.Has(ledger.Ready, 1))
+	records, err := ledgertest.Wait(ctx, file, ledgertest.Has(ledger.Ready, 1))
 	if err != nil {
 		t.Fatal(err)
 	}

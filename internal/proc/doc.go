@@ -1,6 +1,16 @@
 // Package proc reads information about processes and sends signals to them. It identifies a process by its [ID], never by its
 // name or process ID alone.
 //
+// # Agents
+//
+// [AgentScanner] finds the processes of agents in the process table by their environment, independent of what a driver has
+// recorded.
+//
+// # Programs
+//
+// [FirstProgram] returns which program a shell command runs, without running it. [FindProgram] and [ProgramFinder] find out where
+// that program is.
+//
 // # Identity
 //
 // An [ID] is the process ID (pid) and the kernel's start time of the process. Both stay the same when the program changes its
@@ -14,6 +24,7 @@
 //
 // # Platforms
 //
-// On Linux the package reads /proc and uses pidfds; it starts no processes. Where pidfds are not available, it checks the start
-// time immediately before a signal. On Darwin it uses sysctl and kqueue. All functions are safe for concurrent use.
+// On Linux the package reads /proc and uses pidfds; it starts no processes to read others. Where pidfds are not available, it
+// checks the start time immediately before a signal. On Darwin it uses sysctl and kqueue. All functions are safe for
+// concurrent use.
 package proc

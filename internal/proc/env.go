@@ -5,13 +5,24 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
+	"sync"
+	"time"
 )
 
 // EnvMatch is a process that was found by its environment.
 type EnvMatch struct {
 	Info
-	Value string // value of the key that was searched for
+	Value string   // value of the key that was searched for
+	env   []string // its variables, when it was found
+}
+
+// Get returns the value of a variable of the process; an empty string if it is not set. Of a search by an [EnvScanner] it knows
+// the variables whose names begin with GC_.
+func (m EnvMatch) Get(key string) string {
+	value, _ := lookup(m.env, key)
+	return value
 }
 
 // UnreadableError lists processes of the calling user whose environment cannot be read (programs that forbid it, such as key
@@ -62,41 +73,66 @@ func lookup(env []string, key string) (string, bool) {
 // empty value means any value. Zombies and processes of other users are skipped. If processes of this user cannot be read, it
 // returns the matches and an [*UnreadableError].
 func FindByEnv(key, value string) ([]EnvMatch, error) {
-	all, err := list()
+	scan, err := scanEnv(func(entry string) bool { return strings.HasPrefix(entry, key+"=") })
 	if err != nil {
 		return nil, err
 	}
-	search := envSearch{key: key, value: value}
+	return scan.find(key, value)
+}
+
+// EnvScanner shares scans of all processes among concurrent callers. A caller gets a scan that began after its call. The zero
+// value is ready to use. It is safe for concurrent use.
+type EnvScanner struct {
+	mu   sync.Mutex
+	last envScan
+}
+
+// FindByEnv is [FindByEnv] for variables whose names begin with GC_.
+func (s *EnvScanner) FindByEnv(key, value string) ([]EnvMatch, error) {
+	called := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.last.began.After(called) {
+		scan, err := scanEnv(func(entry string) bool { return strings.HasPrefix(entry, "GC_") })
+		if err != nil {
+			return nil, err
+		}
+		s.last = scan
+	}
+	return s.last.find(key, value)
+}
+
+// envScan is the result of one scan of all processes of the calling user.
+type envScan struct {
+	began      time.Time
+	found      []EnvMatch // those with a wanted variable, without a value
+	unreadable []int
+	err        error
+}
+
+// scanEnv reads the environments of all processes of the calling user. wanted selects the entries of an environment to store.
+func scanEnv(wanted func(entry string) bool) (envScan, error) {
+	scan := envScan{began: time.Now()}
+	all, err := list()
+	if err != nil {
+		return scan, err
+	}
 	uid := os.Geteuid()
 	var again []Info
 	for _, info := range all {
-		if info.UID == uid && !info.Ended() && !search.examine(info) {
+		if info.UID == uid && !info.Ended() && !scan.examine(info, wanted) {
 			again = append(again, info)
 		}
 	}
 	// The environment of a process is empty for a moment during exec, so such processes are read again.
 	for _, info := range again {
-		search.examine(info)
+		scan.examine(info, wanted)
 	}
-	if search.err != nil {
-		return nil, search.err
-	}
-	if len(search.unreadable) > 0 {
-		return search.found, &UnreadableError{PIDs: search.unreadable}
-	}
-	return search.found, nil
+	return scan, scan.err
 }
 
-// envSearch is one search of [FindByEnv].
-type envSearch struct {
-	key, value string
-	found      []EnvMatch
-	unreadable []int
-	err        error
-}
-
-// examine checks one process. It returns false if the process has an empty environment.
-func (s *envSearch) examine(info Info) bool {
+// examine reads one process. It returns false if the process has an empty environment.
+func (s *envScan) examine(info Info, wanted func(entry string) bool) bool {
 	env, err := environ(info.PID)
 	switch {
 	case errors.Is(err, ErrGone):
@@ -111,12 +147,32 @@ func (s *envSearch) examine(info Info) bool {
 		s.err = errors.Join(s.err, &Error{Op: "read the environment of", PID: info.PID, Err: err})
 		return true
 	}
-	value, ok := lookup(env, s.key)
-	if ok && (s.value == "" || s.value == value) {
+	var kept []string
+	for _, entry := range env {
+		if wanted(entry) {
+			kept = append(kept, strings.Clone(entry)) // the entries share the memory of the whole environment
+		}
+	}
+	if len(kept) > 0 {
 		// The pid may have been reused since the list was made.
 		if now, err := stat(info.PID); err == nil && now.ID == info.ID {
-			s.found = append(s.found, EnvMatch{Info: now, Value: value})
+			s.found = append(s.found, EnvMatch{Info: now, env: kept})
 		}
 	}
 	return len(env) > 0
+}
+
+// find returns the processes of the scan that have the variable, as [FindByEnv] does.
+func (s *envScan) find(key, value string) ([]EnvMatch, error) {
+	var found []EnvMatch
+	for _, m := range s.found {
+		if v, ok := lookup(m.env, key); ok && (value == "" || v == value) {
+			m.Value = v
+			found = append(found, m)
+		}
+	}
+	if len(s.unreadable) > 0 {
+		return found, &UnreadableError{PIDs: slices.Clone(s.unreadable)}
+	}
+	return found, nil
 }

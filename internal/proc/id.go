@@ -138,35 +138,6 @@ func check(id ID) error {
 // the call may or may not be included.
 func List() ([]Info, error) { return list() }
 
-// Children returns the pids of the direct children of a process, including zombies. It is cheap but not exact: if a process
-// exits during the call, another one may be missing. Use [Tree] for a decision to destroy something. The error is [ErrGone] if
-// there is no such process.
-func Children(pid int) ([]int, error) {
-	if _, err := Stat(pid); err != nil {
-		return nil, err
-	}
-	pids, err := children(pid)
-	if err != nil {
-		return nil, &Error{Op: "list children of", PID: pid, Err: err}
-	}
-	return pids, nil
-}
-
-// childrenByScan returns the result of [Children] from a list of all processes.
-func childrenByScan(pid int) ([]int, error) {
-	all, err := list()
-	if err != nil {
-		return nil, err
-	}
-	var pids []int
-	for _, info := range all {
-		if info.PPID == pid {
-			pids = append(pids, info.PID)
-		}
-	}
-	return pids, nil
-}
-
 // Argv returns the arguments of a process, with the program first. It is empty for zombies and kernel threads. A program that
 // changes its title may leave empty strings at the end. The error is [ErrGone] if there is no such process.
 func Argv(pid int) ([]string, error) {

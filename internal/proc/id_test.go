@@ -91,11 +91,11 @@ func TestGone(t *testing.T) {
 		t.Errorf("Alive = %v, %v", alive, err)
 	}
 	for name, call := range map[string]func() error{
-		"Argv":     func() error { _, err := Argv(pid); return err },
-		"Environ":  func() error { _, err := Environ(pid); return err },
-		"Children": func() error { _, err := Children(pid); return err },
-		"Tree":     func() error { _, err := Tree(pid); return err },
-		"Signal":   func() error { return Signal(ID{PID: pid}, 0) },
+		"Argv":           func() error { _, err := Argv(pid); return err },
+		"Environ":        func() error { _, err := Environ(pid); return err },
+		"Tree":           func() error { _, err := Tree(pid); return err },
+		"AnyNamedInTree": func() error { _, err := AnyNamedInTree(pid, []string{"x"}); return err },
+		"Signal":         func() error { return Signal(ID{PID: pid}, 0) },
 	} {
 		if err := call(); !errors.Is(err, ErrGone) {
 			t.Errorf("%s = %v, want ErrGone", name, err)

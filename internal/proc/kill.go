@@ -20,7 +20,7 @@ const (
 	killWait        = 5 * time.Second // for processes to exit after SIGKILL
 	minPollInterval = 2 * time.Millisecond
 	maxPollInterval = 50 * time.Millisecond // the interval grows up to this
-	maxFreezes      = 100                   // bounds the attempts to stop a tree that keeps forking
+	maxFreezes      = 100                   // bounds the attempts to stop or read a tree that keeps forking
 )
 
 // KillOptions are the options of [KillTree]. The zero value is useful.
@@ -28,8 +28,8 @@ type KillOptions struct {
 	// Grace is the time between SIGTERM and SIGKILL. Zero means 2 s; a negative value means no SIGTERM.
 	Grace time.Duration
 	// MarkKey and MarkValue are an environment variable with which the processes of the tree were started. Processes of the
-	// calling user that have it belong to the tree even if they have left it. If MarkKey is empty, environments are not
-	// searched.
+	// calling user that have it belong to the tree even if they have left it. If one of the two is empty, environments are
+	// not searched.
 	MarkKey, MarkValue string
 }
 
@@ -63,10 +63,44 @@ func KillTree(ctx context.Context, root ID, opts *KillOptions) (KillReport, erro
 		return KillReport{}, &Error{Op: "kill tree of", PID: root.PID, Err: errors.New("refused")}
 	}
 	h := &treeKiller{
-		opts: opts, root: root, self: os.Getpid(),
+		opts: opts, self: os.Getpid(),
 		members: map[ID]bool{root: true}, leaders: map[int]uint64{},
-		seen: map[ID]bool{}, termed: map[ID]bool{}, killed: map[ID]bool{},
 	}
+	h.refresh = h.findMembers
+	return h.kill(ctx, root)
+}
+
+// KillDescendants stops all descendants of a subreaper, see [IsSubreaper], as KillTree does, but not the subreaper itself. No
+// descendant can leave its tree while it runs, so no other process is looked at. grace is [KillOptions.Grace].
+//
+// The error is [ErrGone] if the subreaper exits meanwhile, and [ErrUnsteady] if its tree changes so fast that it cannot be read:
+// then descendants that were not found may run, and [KillTree] must search for them.
+func KillDescendants(ctx context.Context, subreaper ID, grace time.Duration) (KillReport, error) {
+	h := &treeKiller{opts: &KillOptions{Grace: grace}, self: os.Getpid()}
+	h.refresh = func() error { return h.findDescendants(subreaper) }
+	return h.kill(ctx, subreaper)
+}
+
+// ErrUnsteady reports that a tree of processes changes so fast that it cannot be read completely.
+var ErrUnsteady = errors.New("the processes change too fast")
+
+// treeKiller is one run of [KillTree] or [KillDescendants]. Only one goroutine uses it.
+type treeKiller struct {
+	opts    *KillOptions
+	self    int
+	refresh func() error // updates alive and seen
+
+	members    map[ID]bool    // processes that belonged to the tree at some time
+	leaders    map[int]uint64 // session or group ID -> start time of the member that leads it
+	alive      []Info         // live members at the last refresh, parents before children
+	unreadable []int
+
+	seen, termed, killed map[ID]bool
+}
+
+// kill runs the treeKiller and returns its report. root is the process that an error names.
+func (h *treeKiller) kill(ctx context.Context, root ID) (KillReport, error) {
+	h.seen, h.termed, h.killed = map[ID]bool{}, map[ID]bool{}, map[ID]bool{}
 	err := h.run(ctx)
 	if err == nil && len(h.alive) > 0 {
 		err = fmt.Errorf("kill tree of %s: %w: %v", root, ErrSurvivors, h.alive)
@@ -75,20 +109,6 @@ func KillTree(ctx context.Context, root ID, opts *KillOptions) (KillReport, erro
 		Found: len(h.seen), Terminated: len(h.termed), Killed: len(h.killed),
 		Survivors: h.alive, Unreadable: h.unreadable,
 	}, err
-}
-
-// treeKiller is one run of [KillTree]. Only one goroutine uses it.
-type treeKiller struct {
-	opts *KillOptions
-	root ID
-	self int
-
-	members    map[ID]bool    // processes that belonged to the tree at some time
-	leaders    map[int]uint64 // session or group ID -> start time of the member that leads it
-	alive      []Info         // live members at the last refresh, parents before children
-	unreadable []int
-
-	seen, termed, killed map[ID]bool
 }
 
 // run sends SIGTERM, waits for the grace, and then sends SIGKILL until the tree is gone or killWait has passed.
@@ -174,7 +194,7 @@ func (h *treeKiller) wait(ctx context.Context, limit time.Duration, each func(In
 		case <-over.C:
 			return false, h.refresh()
 		case <-next.C:
-			pause = min(2*pause, maxPollInterval)
+			pause = min(pause+pause/2, maxPollInterval)
 			next.Reset(pause)
 		}
 	}
@@ -188,8 +208,32 @@ func (h *treeKiller) signal(info Info, sig syscall.Signal, sent map[ID]bool) {
 	}
 }
 
-// refresh reads all processes and updates members and alive.
-func (h *treeKiller) refresh() error {
+// findDescendants reads the tree of a subreaper and updates alive and seen. That none is alive needs a complete reading.
+func (h *treeKiller) findDescendants(subreaper ID) error {
+	for range maxFreezes {
+		tree, complete, err := agreedTree(subreaper.PID)
+		if err == nil && !complete {
+			tree, err = readTree(subreaper.PID)
+		}
+		if err != nil {
+			return err
+		}
+		if len(tree) == 0 || tree[0].ID != subreaper || tree[0].Ended() {
+			return &Error{Op: "list tree of", PID: subreaper.PID, Err: ErrGone}
+		}
+		h.alive = Live(tree, subreaper.PID, h.self)
+		for _, info := range h.alive {
+			h.seen[info.ID] = true
+		}
+		if complete || len(h.alive) > 0 {
+			return nil
+		}
+	}
+	return &Error{Op: "list tree of", PID: subreaper.PID, Err: ErrUnsteady}
+}
+
+// findMembers reads all processes and updates members, alive and seen.
+func (h *treeKiller) findMembers() error {
 	all, err := list()
 	if err != nil {
 		return err
@@ -213,7 +257,7 @@ func (h *treeKiller) refresh() error {
 
 // adoptMarked adds the processes with the mark of the options to the members.
 func (h *treeKiller) adoptMarked() error {
-	if h.opts.MarkKey == "" {
+	if h.opts.MarkKey == "" || h.opts.MarkValue == "" { // an empty value would find every process that has the variable
 		return nil
 	}
 	marked, err := FindByEnv(h.opts.MarkKey, h.opts.MarkValue)

@@ -97,7 +97,15 @@ func parseState(s int8) State {
 	}
 }
 
-func children(pid int) ([]int, error) { return childrenByScan(pid) }
+// tree returns the tree of a process from one list of all processes, which the kernel makes at one moment.
+func tree(root int) ([]Info, error)     { return treeFromList(root) }
+func readTree(root int) ([]Info, error) { return treeFromList(root) }
+
+// agreedTree agrees never: this system has no subreapers.
+func agreedTree(int) ([]Info, bool, error) { return nil, false, nil }
+
+// becomeSubreaper does nothing: this system has no subreapers.
+func becomeSubreaper() error { return errors.ErrUnsupported }
 
 func argv(pid int) ([]string, error) {
 	args, _, err := procargs(pid)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -156,32 +155,6 @@ func pids() ([]int, error) {
 	}
 	if !self {
 		return nil, errors.New("list processes: /proc does not show this process; is it mounted for this pid namespace?")
-	}
-	return pids, nil
-}
-
-// children returns the children of all threads of a process.
-func children(pid int) ([]int, error) {
-	lists, err := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/children")
-	if err != nil || len(lists) == 0 { // the kernel may not have these files
-		return childrenByScan(pid)
-	}
-	var pids []int
-	for _, path := range lists {
-		data, err := readAll(path, nil)
-		if errors.Is(err, ErrGone) {
-			continue // the thread has exited; its children belong to another thread now
-		}
-		if err != nil {
-			return nil, err
-		}
-		for field := range strings.FieldsSeq(string(data)) {
-			kid, err := strconv.Atoi(field)
-			if err != nil {
-				return nil, fmt.Errorf("malformed children file: %w", err)
-			}
-			pids = append(pids, kid)
-		}
 	}
 	return pids, nil
 }

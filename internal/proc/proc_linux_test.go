@@ -1,9 +1,10 @@
 package proc
 
 import (
+	"context"
+	"errors"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,25 +60,114 @@ func TestRenamedProcessKeepsItsIdentity(t *testing.T) {
 	}
 }
 
-func TestChildrenFileAndScanAgree(t *testing.T) {
-	want := start(t, "child,setsid,sleep").ready(t, 3)
-	root := want[slices.IndexFunc(want, func(id ID) bool {
-		info, err := Stat(id.PID)
-		return err == nil && info.PPID == os.Getpid()
-	})]
-	byFile, err := Children(root.PID)
+func TestTreeByChildrenAndByListAgree(t *testing.T) {
+	h := start(t, "child,setsid,sleep")
+	h.ready(t, 3)
+	byChildren, err := readTree(h.cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	byScan, err := childrenByScan(root.PID)
+	byList, err := treeFromList(h.cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	slices.Sort(byFile)
-	slices.Sort(byScan)
-	if len(byFile) != 2 || !slices.Equal(byFile, byScan) {
-		t.Errorf("children by file %v, by scan %v, want 2", byFile, byScan)
+	if len(byChildren) != 3 || !sameParents(byChildren, byList) {
+		t.Errorf("tree by children %v, by list %v, want 3 processes", byChildren, byList)
 	}
+}
+
+// The tree of a process that starts and collects children all the time has each process that lives throughout.
+func TestTreeOfABusyParentIsComplete(t *testing.T) {
+	cmd := exec.Command("/bin/sh", "-c", "sleep 1000 & sleep 1000 & while :; do (:) & (:) & (:) & (:) & wait -n 2>/dev/null || :; done; :")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, _ = KillTree(context.WithoutCancel(t.Context()), ID{cmd.Process.Pid, statOf(t, cmd.Process.Pid).Start}, &KillOptions{Grace: -1})
+		_ = cmd.Wait()
+	})
+	names := []string{"sleep"}
+	eventually(t, "both run", func() bool {
+		tree, err := Tree(cmd.Process.Pid)
+		return err == nil && countNamed(tree, names) == 2
+	})
+	for range 100 {
+		tree, err := Tree(cmd.Process.Pid)
+		if n := countNamed(tree, names); err != nil || n != 2 {
+			t.Fatalf("the tree has %d of 2 processes: %v", n, err)
+		}
+		if fits, err := AnyNamedInTree(cmd.Process.Pid, names); !fits || err != nil {
+			t.Fatalf("AnyNamedInTree = %v, %v", fits, err)
+		}
+	}
+}
+
+// Processes that have left the tree of their parents, their session and their environment stay descendants of a subreaper.
+func TestKillDescendantsOfASubreaper(t *testing.T) {
+	h := start(t, "subreaper,child,setsid,daemon,forker,sleep")
+	h.ready(t, 4)
+	root := rootOf(t, h)
+	if !IsSubreaper(root) {
+		t.Fatal("the helper is no subreaper")
+	}
+	report, err := KillDescendants(t.Context(), root, 50*time.Millisecond)
+	if err != nil || report.Found < 3 || report.Killed < 3 || len(report.Survivors) != 0 {
+		t.Errorf("report %+v, %v", report, err)
+	}
+	tree, err := Tree(root.PID)
+	if live := Live(tree, root.PID); err != nil || len(live) != 0 {
+		t.Errorf("left behind: %v, %v", live, err)
+	}
+	if alive, err := Alive(root); !alive || err != nil {
+		t.Errorf("the subreaper was stopped: %v", err)
+	}
+}
+
+// Without its subreaper, descendants may be anywhere.
+func TestKillDescendantsOfAnEndedSubreaper(t *testing.T) {
+	h := start(t, "subreaper,daemon,sleep")
+	h.ready(t, 2)
+	root := rootOf(t, h)
+	if err := Signal(root, unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if err := WaitGone(t.Context(), root); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := KillDescendants(t.Context(), root, -1); !errors.Is(err, ErrGone) {
+		t.Errorf("KillDescendants = %v, want ErrGone", err)
+	}
+	if IsSubreaper(root) {
+		t.Error("a process that has exited is a subreaper")
+	}
+}
+
+// The children of a subreaper have its variable and are none.
+func TestChildIsNoSubreaper(t *testing.T) {
+	h := start(t, "subreaper,child,sleep")
+	for _, id := range h.ready(t, 2) {
+		if got := IsSubreaper(id); got != (id.PID == h.cmd.Process.Pid) {
+			t.Errorf("IsSubreaper(%v) = %v", id, got)
+		}
+	}
+}
+
+func countNamed(tree []Info, names []string) (n int) {
+	for _, info := range tree {
+		if fits, err := Named(info, names); fits && err == nil {
+			n++
+		}
+	}
+	return n
+}
+
+func statOf(t *testing.T, pid int) Info {
+	t.Helper()
+	info, err := Stat(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info
 }
 
 // Without pidfds the fallback gives the same answers.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -48,19 +47,21 @@ func (e *ShellError) Unwrap() error { return e.Err }
 // continue after it has exited; see [Shell.RunAlone]. If the command cannot be started or exits with a status other than 0, the
 // error is a [*ShellError].
 func (s Shell) Run(ctx context.Context) error {
-	_, err := s.run(ctx, &shellTail{})
+	_, err := s.run(ctx, &Tail{Most: shellOutput})
 	return err
 }
 
 // Output is RunAlone and also returns the end of the command's output, including standard error.
 func (s Shell) Output(ctx context.Context) ([]byte, error) {
-	out := &shellTail{}
+	out := &Tail{Most: shellOutput}
 	err := s.killLeftovers(s.run(ctx, out))
-	return out.kept, err
+	return out.Bytes(), err
 }
 
 // RunAlone is Run, but it kills the process group of the command at the end, so that no background process is left.
-func (s Shell) RunAlone(ctx context.Context) error { return s.killLeftovers(s.run(ctx, &shellTail{})) }
+func (s Shell) RunAlone(ctx context.Context) error {
+	return s.killLeftovers(s.run(ctx, &Tail{Most: shellOutput}))
+}
 
 // killLeftovers kills the remaining processes of a command's process group.
 func (s Shell) killLeftovers(group int, err error) error {
@@ -73,7 +74,7 @@ func (s Shell) killLeftovers(group int, err error) error {
 }
 
 // run runs the command and waits for it. group is the ID of its process group; 0 if it was not started.
-func (s Shell) run(ctx context.Context, out *shellTail) (group int, err error) {
+func (s Shell) run(ctx context.Context, out *Tail) (group int, err error) {
 	cmd := exec.CommandContext(ctx, shellPath, "-c", s.Line)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = s.Dir, s.Env, out, out
 	if s.Env == nil {
@@ -95,16 +96,5 @@ func (s Shell) run(ctx context.Context, out *shellTail) (group int, err error) {
 	case cmd.ProcessState != nil && cmd.ProcessState.Success():
 		return group, nil // the command succeeded; a background process keeps its output open, or the command did not read its input
 	}
-	return group, &ShellError{Line: s.Line, Output: strings.TrimSpace(string(out.kept)), Err: err}
-}
-
-// shellTail stores the last shellOutput bytes that are written to it.
-type shellTail struct{ kept []byte }
-
-func (t *shellTail) Write(p []byte) (int, error) {
-	t.kept = append(t.kept, p...)
-	if over := len(t.kept) - shellOutput; over > 0 {
-		t.kept = append(t.kept[:0], t.kept[over:]...)
-	}
-	return len(p), nil
+	return group, &ShellError{Line: s.Line, Output: out.String(), Err: err}
 }

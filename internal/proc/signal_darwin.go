@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -100,23 +99,14 @@ func kevent(queue int, changes, events []unix.Kevent_t) error {
 	}
 }
 
-// PeerUID returns the user ID and process ID at the other end of a Unix connection. The kernel recorded them when the
-// connection was made; the pid may have been reused since. The pid is 0 if the kernel does not report it.
-func PeerUID(conn *net.UnixConn) (uid, pid int, err error) {
-	raw, err := conn.SyscallConn()
+// peerOf returns the user ID and process ID at the other end of a Unix socket.
+func peerOf(socket int) (uid, pid int, err error) {
+	cred, err := unix.GetsockoptXucred(socket, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
 	if err != nil {
-		return -1, 0, fmt.Errorf("read peer credentials: %w", err)
+		return -1, 0, err
 	}
-	var cred *unix.Xucred
-	var credErr error
-	err = raw.Control(func(fd uintptr) {
-		cred, credErr = unix.GetsockoptXucred(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
-		if peer, err := unix.GetsockoptInt(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERPID); err == nil {
-			pid = peer
-		}
-	})
-	if err := errors.Join(err, credErr); err != nil {
-		return -1, 0, fmt.Errorf("read peer credentials: %w", err)
+	if pid, err = unix.GetsockoptInt(socket, unix.SOL_LOCAL, unix.LOCAL_PEERPID); err != nil {
+		pid = 0 // not reported
 	}
 	return int(cred.Uid), pid, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"syscall"
 	"time"
@@ -75,6 +74,9 @@ func pidfdForbidden() bool {
 	return err != nil
 }
 
+// becomeSubreaper makes the calling process the parent of its orphaned descendants, also after it has changed its program.
+func becomeSubreaper() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
+
 // WaitGone waits until exactly this process has exited, and returns nil. A zombie has exited. If ctx ends first, it returns the
 // cause of ctx. After any other error the state of the process is unknown. It uses no thread and no timer while it waits,
 // except on kernels without pidfds, where it checks 20 times a second.
@@ -144,20 +146,11 @@ func waitByPolling(ctx context.Context, id ID) error {
 	}
 }
 
-// PeerUID returns the user ID and process ID at the other end of a Unix connection. The kernel recorded them when the
-// connection was made; the pid may have been reused since.
-func PeerUID(conn *net.UnixConn) (uid, pid int, err error) {
-	raw, err := conn.SyscallConn()
+// peerOf returns the user ID and process ID at the other end of a Unix socket.
+func peerOf(socket int) (uid, pid int, err error) {
+	cred, err := unix.GetsockoptUcred(socket, unix.SOL_SOCKET, unix.SO_PEERCRED)
 	if err != nil {
-		return -1, 0, fmt.Errorf("read peer credentials: %w", err)
-	}
-	var cred *unix.Ucred
-	var credErr error
-	err = raw.Control(func(fd uintptr) {
-		cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
-	})
-	if err := errors.Join(err, credErr); err != nil {
-		return -1, 0, fmt.Errorf("read peer credentials: %w", err)
+		return -1, 0, err
 	}
 	return int(cred.Uid), int(cred.Pid), nil
 }

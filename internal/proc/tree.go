@@ -2,18 +2,43 @@ package proc
 
 import "slices"
 
-// Tree returns a process and all its descendants, parents before children, from one list of all processes. A process that was
-// re-parented to a process outside the tree is not included. The error is [ErrGone] if there is no such process.
+// Tree returns a process and all its descendants, parents before children. A process that was re-parented to a process outside
+// the tree is not included. The error is [ErrGone] if there is no such process. The cost depends on the tree and not on the
+// number of processes of the machine, except on Darwin.
 func Tree(root int) ([]Info, error) {
+	tree, err := tree(root)
+	if err == nil && len(tree) == 0 {
+		err = ErrGone
+	}
+	if err != nil {
+		return nil, &Error{Op: "list tree of", PID: root, Err: err}
+	}
+	return tree, nil
+}
+
+// AnyNamedInTree reports whether a live process of the tree has one of the names, see [Named]. Processes whose pid is in without
+// do not count. An error means that no process is known to have a name, but some could not be checked. A process that has a
+// name is found by one reading of the tree. For the result false the tree is read as by [Tree].
+func AnyNamedInTree(root int, names []string, without ...int) (bool, error) {
+	if seen, err := readTree(root); err == nil {
+		if fits, _ := AnyNamed(Live(seen, without...), names); fits { // an error is found again below
+			return true, nil
+		}
+	}
+	tree, err := Tree(root)
+	if err != nil {
+		return false, err
+	}
+	return AnyNamed(Live(tree, without...), names)
+}
+
+// treeFromList returns the tree from one list of all processes. It is empty if there is no such process.
+func treeFromList(root int) ([]Info, error) {
 	all, err := list()
 	if err != nil {
 		return nil, err
 	}
-	tree := Descendants(all, root)
-	if len(tree) == 0 {
-		return nil, &Error{Op: "list tree of", PID: root, Err: ErrGone}
-	}
-	return tree, nil
+	return Descendants(all, root), nil
 }
 
 // Descendants returns a process and all its descendants from a list, parents before children and siblings by pid. It is empty

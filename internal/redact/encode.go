@@ -21,9 +21,9 @@ var identity = []string{"agent", "session", "provider", "id", "instance"}
 // changed, including everything in them. If nothing is masked, JSON returns doc itself.
 func (r *Redactor) JSON(doc []byte, exact ...string) []byte {
 	values := r.hidden()
-	var out []byte // nil until something is masked
-	done := 0      // number of bytes of doc that are already in out
-	member := ""   // name of the current member
+	var out []byte    // nil until something is masked
+	done := 0         // number of bytes of doc that are already in out
+	var member []byte // name of the current member
 	skip, depth := -1, 0
 	for i := 0; i < len(doc); i++ {
 		switch doc[i] {
@@ -43,14 +43,14 @@ func (r *Redactor) JSON(doc []byte, exact ...string) []byte {
 			literal := doc[i:end]
 			isName := end < len(doc) && doc[end] == ':'
 			if isName {
-				member = string(literal[1 : len(literal)-1])
-				if skip < 0 && slices.Contains(exact, member) {
+				member = literal[1 : len(literal)-1]
+				if skip < 0 && slices.Contains(exact, string(member)) {
 					skip = depth
 				}
 			}
 			if skip < 0 {
 				known := values
-				if !isName && i > 0 && doc[i-1] == ':' && slices.Contains(identity, member) {
+				if !isName && i > 0 && doc[i-1] == ':' && slices.Contains(identity, string(member)) {
 					known = nil
 				}
 				if masked, changed := concealLiteral(literal, known); changed {

@@ -12,7 +12,7 @@ import (
 
 	"gascity/internal/agent"
 	"gascity/internal/config"
-	"gascity/internal/domain/workerrun"
+	"gascity/internal/domain/session"
 	"gascity/internal/redact"
 )
 
@@ -25,7 +25,7 @@ const (
 // them, whole, cut off at their end and broken by a terminal.
 func TestTokensAreMaskedByTheirForm(t *testing.T) {
 	var nobody *redact.Redactor
-	for _, token := range []string{instance, workerrun.Token(instance, 0), workerrun.Token(instance, 7), agent.OwnerTokenPrefix + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"} {
+	for _, token := range []string{instance, session.WorkerToken(instance, 0), session.WorkerToken(instance, 7), agent.OwnerTokenPrefix + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"} {
 		for text, want := range map[string]string{
 			token:                config.Masked,
 			"a=" + token + ", b": "a=" + config.Masked + ", b",
@@ -48,7 +48,7 @@ func TestTokensAreMaskedByTheirForm(t *testing.T) {
 // TestTheTokenOfAnEarlierVersionIsStillTheSame compares with what earlier versions made: their workers
 // know no other.
 func TestTheTokenOfAnEarlierVersionIsStillTheSame(t *testing.T) {
-	if got, want := workerrun.Token("ABCDEFGHIJKLMNOPQRSTUVWXYZ", 0), strings.TrimPrefix(workerrun.Token(instance, 0), agent.WorkerTokenPrefix); got == want || strings.HasPrefix(got, agent.WorkerTokenPrefix) || len(got) != 43 {
+	if got, want := session.WorkerToken("ABCDEFGHIJKLMNOPQRSTUVWXYZ", 0), strings.TrimPrefix(session.WorkerToken(instance, 0), agent.WorkerTokenPrefix); got == want || strings.HasPrefix(got, agent.WorkerTokenPrefix) || len(got) != 43 {
 		t.Errorf("the token is %q", got)
 	}
 }
@@ -112,7 +112,7 @@ func TestAStreamHidesWhatIsSpreadOverItsPieces(t *testing.T) {
 		var text, want strings.Builder
 		for range rapid.IntRange(1, 5).Draw(rt, "parts") {
 			plain := rapid.StringMatching(`[gc_sk. -]{0,6}\n?[A-F ]{0,3}`).Draw(rt, "plain") + "."
-			text.WriteString(plain + rapid.SampledFrom([]string{secret, instance, workerrun.Token(instance, 1)}).Draw(rt, "secret"))
+			text.WriteString(plain + rapid.SampledFrom([]string{secret, instance, session.WorkerToken(instance, 1)}).Draw(rt, "secret"))
 			want.WriteString(plain + config.Masked)
 			text.WriteString(".")
 			want.WriteString(".")

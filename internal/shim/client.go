@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"gascity/internal/httpwire"
 	"gascity/internal/proc"
 	"gascity/internal/statedir"
 )
@@ -159,20 +160,18 @@ func (c *Client) Events(ctx context.Context, each func(Event)) error {
 		return err
 	}
 	defer resp.Body.Close()
-	lines := bufio.NewScanner(resp.Body)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		data, ok := strings.CutPrefix(lines.Text(), "data: ")
-		if !ok {
-			continue
-		}
+	var bad error
+	_ = httpwire.ReadEvents(resp.Body, func(_ string, data []byte) error {
 		var e Event
-		if err := json.Unmarshal([]byte(data), &e); err != nil {
-			return fmt.Errorf("cannot read an event of session %q: %w", c.name, err)
+		if bad = json.Unmarshal(data, &e); bad == nil {
+			each(e)
 		}
-		each(e)
-	}
-	if ctx.Err() != nil {
+		return bad
+	}) // it returns bad, or that the stream has ended
+	switch {
+	case bad != nil:
+		return fmt.Errorf("cannot read an event of session %q: %w", c.name, bad)
+	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
 	return ErrNoShim
@@ -181,6 +180,11 @@ func (c *Client) Events(ctx context.Context, each func(Event)) error {
 // Attach opens a viewer's connection. The caller reads and writes
 // [AttachMessage]s on it and closes it.
 func (c *Client) Attach(ctx context.Context, req AttachRequest) (net.Conn, error) {
+	return c.upgrade(ctx, "/attach", req)
+}
+
+// upgrade sends a request that switches the connection to messages, and returns the connection.
+func (c *Client) upgrade(ctx context.Context, path string, req any) (net.Conn, error) {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "unix", c.dir.Sock())
 	if err != nil {
@@ -192,7 +196,7 @@ func (c *Client) Attach(ctx context.Context, req AttachRequest) (net.Conn, error
 	if err != nil {
 		return nil, err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://shim/attach", bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://shim"+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -309,7 +313,15 @@ func (c *Client) problem(resp *http.Response) error {
 		return fmt.Errorf("session %q: %w", c.name, ErrTouched)
 	case codeChanged:
 		return fmt.Errorf("session %q: %w", c.name, ErrChanged)
+	case codeUnsupported:
+		return &unsupportedError{p.Detail}
 	default:
 		return fmt.Errorf("session %q: %s", c.name, p.Detail)
 	}
 }
+
+// unsupportedError is an error of the shim that matches [errors.ErrUnsupported].
+type unsupportedError struct{ detail string }
+
+func (e *unsupportedError) Error() string { return e.detail }
+func (e *unsupportedError) Unwrap() error { return errors.ErrUnsupported }

@@ -1,7 +1,6 @@
 package shim
 
 import (
-	"gascity/internal/shim/process"
 	"gascity/internal/terminal/vt"
 )
 
@@ -15,7 +14,7 @@ type display interface {
 
 func newDisplay(spec Spec, reply func([]byte), notice func(vt.Notice)) display {
 	if !spec.Terminal {
-		return process.NewLines(spec.Scrollback)
+		return newLineBuffer(spec.Scrollback)
 	}
 	return vt.New(spec.Cols, spec.Rows, &vt.Options{Scrollback: spec.Scrollback, Reply: reply, Notify: notice})
 }

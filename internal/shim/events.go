@@ -2,9 +2,10 @@ package shim
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"time"
+
+	"gascity/internal/httpwire"
 )
 
 // events streams the events of the session; the first event is the current state. The stream ends when the shim exits or when
@@ -14,22 +15,19 @@ func (s *server) events(w http.ResponseWriter, r *http.Request) {
 	ch := h.events.subscribe()
 	defer h.events.unsubscribe(ch)
 	h.mu.Lock()
-	first := Event{Kind: EventState, Time: time.Now(), Exit: h.exit, Attached: len(h.viewers), Text: h.signsLocked().Status.Text}
+	first := Event{Kind: EventState, Time: time.Now(), Exit: h.exit, Attached: h.attachedLocked(), Text: h.signsLocked().Status.Text}
 	if h.exit != nil {
 		h.expireLocked(time.Second)
 	}
 	h.mu.Unlock()
-	w.Header().Set("Content-Type", "text/event-stream")
-	flush := http.NewResponseController(w)
+	w.Header().Set("Content-Type", httpwire.EventStream)
+	out := httpwire.NewStreamWriter(w, httpwire.MaxStall)
 	for event := first; ; {
-		body, err := json.Marshal(event)
+		text, err := json.Marshal(event)
 		if err != nil {
 			return
 		}
-		if _, err := fmt.Fprintf(w, "data: %s\n\n", body); err != nil {
-			return
-		}
-		if err := flush.Flush(); err != nil {
+		if out.Event(0, "", text); out.Err() != nil {
 			return
 		}
 		var open bool

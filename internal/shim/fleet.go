@@ -14,12 +14,9 @@ import (
 	"time"
 
 	"gascity/internal/proc"
-	"gascity/internal/shim/process"
+	"gascity/internal/retry"
 	"gascity/internal/statedir"
 )
-
-// MarkKey is the environment variable that every process of an instance has. Its value is the instance token.
-const MarkKey = process.MarkKey
 
 // FleetOptions are the options of [OpenFleet]; all are required.
 type FleetOptions struct {
@@ -40,7 +37,8 @@ type Fleet struct {
 	mu       sync.Mutex
 	clients  map[string]*Client // by name; replaced when the instance changes
 	shims    map[string]proc.ID // by session name: the shim that answered last
-	searched bool               // whether the running processes were searched for shims without a folder
+	records  statedir.Cache[knownRecord]
+	searched bool // whether the running processes were searched for shims without a folder
 
 	reviveLimit time.Duration // constant after construction
 	reviving    sync.Mutex    // guards last
@@ -91,8 +89,10 @@ type Observation struct {
 	State      State       // valid if Client is not nil
 	Record     *Record     // of the live or the previous instance; nil if there is none
 	Token      string      // the token of that instance
-	ExitRecord *ExitRecord // of an agent that has exited and whose shim has exited too; else nil
-	Busy       bool        // another process is starting or stopping the session
+	ExitRecord *ExitRecord // of an agent that has exited and whose shim does not answer any more; else nil
+	// Busy reports that a process holds the session's lock and does not answer: another process is starting or stopping the
+	// session or, if ExitRecord is set, the shim is about to exit.
+	Busy bool
 }
 
 // IsLost reports whether the shim was killed: there is a record, but neither a live shim nor an exit record.
@@ -147,11 +147,41 @@ func (f *Fleet) observeOnce(ctx context.Context, name string, dir statedir.Folde
 		}
 	}
 	if s.Busy {
-		return s, false, nil
+		return f.observeBusy(dir, token)
 	}
 	s, err = f.readLeftovers(dir, token)
+	if err == nil && s.Record == nil && f.lastShimLives(name) {
+		// Its folder was removed or created again during this attempt, or its shim is about to exit.
+		retry.Sleep(ctx, folderPause)
+		return Observation{}, true, wrap(name, errFolderMissing)
+	}
 	return s, false, err
 }
+
+// observeBusy returns the state of a session whose lock is held by a process that does not answer. If the agent of the instance
+// has exited, its exit is known, although its shim still runs for a moment. again is as in observeOnce.
+func (f *Fleet) observeBusy(dir statedir.Folder, token string) (s Observation, again bool, err error) {
+	busy := Observation{Busy: true}
+	if token == "" {
+		return busy, false, nil
+	}
+	left, err := f.readLeftovers(dir, token)
+	if err != nil || left.ExitRecord == nil {
+		return busy, false, nil //nolint:nilerr // the holder of the lock may be replacing the files
+	}
+	if now, err := dir.Token(); err != nil || now != token {
+		return busy, true, nil //nolint:nilerr // the files of the instance were removed meanwhile
+	}
+	left.Busy = true
+	return left, false, nil
+}
+
+// folderPause is the pause before another attempt to observe a session whose shim lives and whose folder has no record. A shim
+// needs some milliseconds to create its folder again.
+const folderPause = 100 * time.Millisecond
+
+// errFolderMissing is the error if that does not change.
+var errFolderMissing = errors.New("its shim runs, and its folder has no record")
 
 // wrap adds the session's name to an error.
 func wrap(name string, err error) error {

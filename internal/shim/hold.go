@@ -8,8 +8,6 @@ import (
 	"io"
 	"net/http"
 	"time"
-
-	"gascity/internal/shim/process"
 )
 
 // HoldLimit is the longest time for which input that people type is delayed.
@@ -88,7 +86,7 @@ func (h *host) releaseHoldLocked(held *hold) {
 
 // waitForHoldEnd waits until no hold is active and returns the agent's input. It blocks new holds until the caller has sent its
 // input or calls allowHolds: delayed input is sent before the next hold begins.
-func (h *host) waitForHoldEnd() *process.Input {
+func (h *host) waitForHoldEnd() *childInput {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.waiting++

@@ -14,12 +14,10 @@ import (
 	"sync"
 	"time"
 
-	"gascity/internal/fsutil/rawlog"
+	"gascity/internal/fsutil"
 	"gascity/internal/proc"
-	"gascity/internal/shim/process"
 	"gascity/internal/statedir"
-	"gascity/internal/terminal/inputlog"
-	"gascity/internal/terminal/oscstate"
+	"gascity/internal/terminal/inject"
 	"gascity/internal/terminal/vt"
 )
 
@@ -31,9 +29,10 @@ type host struct {
 	// listener is the socket that clients connect to; only restoreStateDir replaces it.
 	listener *net.UnixListener
 	display  display
-	log      *rawlog.Writer
-	tree     *process.Tree
+	log      *fsutil.RawLogWriter
+	tree     *childTree
 	server   *server
+	runner   *inject.Runner
 	ctx      context.Context         //nolint:containedctx // ends when the shim must exit
 	closing  context.CancelCauseFunc // cancels ctx with a reason
 	turn     chan struct{}           // holds one token: only its owner may start or stop agents
@@ -49,11 +48,11 @@ type host struct {
 	lastOutput time.Time
 	lastHuman  time.Time
 	title      string
-	signs      oscstate.SignTracker
+	signs      vt.SignTracker
 	seq        uint64
 	changed    chan struct{} // closed and replaced at each change of seq
 	meta       map[string]string
-	deliveries inputlog.Deliveries
+	deliveries inject.DeliveryLog
 	lease      *lease // the right to deliver prompts; nil if no client has it
 	leaseCount uint64 // number of leases granted so far
 	answered   uint64
@@ -61,6 +60,7 @@ type host struct {
 	inputHold  *hold    // delays what people type; nil if no hold is active
 	waiting    int      // number of viewers whose input is delayed
 	viewers    map[*viewer]struct{}
+	typists    int // number of screen streams that may type
 	events     hub
 }
 
@@ -143,8 +143,9 @@ func open(dir statedir.Folder, stdin io.Reader) (*host, error) {
 		meta: map[string]string{}, viewers: map[*viewer]struct{}{},
 	}
 	h.turn <- struct{}{}
+	h.runner = h.newRunner()
 	h.display = newDisplay(spec, h.reply, h.notice)
-	log, err := rawlog.Open(spec.LogPath, spec.LogSize)
+	log, err := fsutil.OpenRawLog(spec.LogPath, spec.LogSize)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +155,7 @@ func open(dir statedir.Folder, stdin io.Reader) (*host, error) {
 
 // start creates the files of the folder and the socket, and starts the agent.
 func (h *host) start() error {
-	tree, err := process.NewTree(h.spec.Instance)
+	tree, err := newChildTree(h.spec.Instance)
 	if err != nil {
 		return err
 	}
@@ -196,6 +197,7 @@ func (h *host) serve(ctx context.Context, asked <-chan os.Signal) error {
 	_, stopErr := h.end(grace)
 	h.events.close()
 	err := errors.Join(stopErr, h.server.shutdown())
+	h.runner.Close() // a delivery may run longer than shutdown waits
 	if !statedir.SameFile(h.lock, h.dir.Lock()) {
 		return err // the folder was removed; if a folder is there now, it belongs to another shim
 	}
@@ -212,11 +214,13 @@ func (h *host) bumpLocked() {
 	h.changed = make(chan struct{})
 }
 
+// stateLocked returns the state that the shim reports to its clients.
 func (h *host) stateLocked() State {
 	cols, rows := h.display.Size()
 	return State{
 		Record: h.record, Agent: h.agent, Exit: h.exit, LastOutput: h.lastOutput, LastHuman: h.lastHuman,
-		Attached: len(h.viewers), Title: h.title, Signs: h.signsLocked(), Answered: h.answered, Last: h.last, Cols: cols, Rows: rows,
+		Attached: h.attachedLocked(), Title: h.title, Signs: h.signsLocked(), Answered: h.answered, Last: h.last, Cols: cols, Rows: rows,
+		Delivers: true,
 	}
 }
 

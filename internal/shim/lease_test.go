@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/terminal/inputlog"
+	"gascity/internal/terminal/inject"
 )
 
 func leaseOf(t *testing.T, c *Client) *Lease {
@@ -63,8 +63,8 @@ func TestLease(t *testing.T) {
 	second := <-waiting
 	defer second.Close()
 	for what, err := range map[string]error{
-		"send": first.Send(t.Context(), []byte("<late>")), "enter": first.Type(t.Context(), inputlog.Seen, []byte("<late>")),
-		"probe": first.Type(t.Context(), inputlog.Probe, []byte("<late>")), "begin": first.Begin(t.Context(), "late", "text", nil),
+		"send": first.Send(t.Context(), []byte("<late>")), "enter": first.Type(t.Context(), inject.InputSeen, []byte("<late>")),
+		"probe": first.Type(t.Context(), inject.InputProbe, []byte("<late>")), "begin": first.Begin(t.Context(), "late", "text", nil),
 		"settle": first.RecordOutcome(t.Context(), Entry{ID: "a", Outcome: "late"}),
 	} {
 		if err == nil {
@@ -74,7 +74,7 @@ func TestLease(t *testing.T) {
 	if _, err := first.Hold(t.Context()); err == nil {
 		t.Error("a lease that is over holds input back")
 	}
-	must(t, second.Type(t.Context(), inputlog.Seen, []byte("<two>")))
+	must(t, second.Type(t.Context(), inject.InputSeen, []byte("<two>")))
 	if f := frameWith(t, c, "<one><two>"); f.Exited {
 		t.Error("it has ended")
 	}
@@ -85,7 +85,7 @@ func TestLease(t *testing.T) {
 	if e := entryOf(t, second, "a"); e.Open || e.Outcome != "done" || e.Evidence != "seen" {
 		t.Errorf("%+v", e)
 	}
-	if err := second.Type(t.Context(), inputlog.Seen, []byte("x")); err == nil {
+	if err := second.Type(t.Context(), inject.InputSeen, []byte("x")); err == nil {
 		t.Error("Enter was pressed for no delivery")
 	}
 	if j, err := second.Account(t.Context(), "unknown"); err != nil || j.Asked != nil || j.Forgot {
@@ -127,14 +127,17 @@ func TestKeysUndoWhatWasCutOff(t *testing.T) {
 		want   string
 		undone bool
 	}{
-		"cut off":              {"<undo>", func(_ *testing.T, l *Lease) { l.Close() }, "<text><undo>ab", true},
-		"no keys known":        {"", func(_ *testing.T, l *Lease) { l.Close() }, "<text>ab", false},
-		"entered, cut off":     {"<undo>", func(t *testing.T, l *Lease) { must(t, l.Type(t.Context(), inputlog.Seen, []byte("<cr>"))); l.Close() }, "<text><cr><undo>ab", true},
-		"entered, under way":   {"<undo>", func(t *testing.T, l *Lease) { must(t, l.Type(t.Context(), inputlog.Seen, []byte("<cr>"))) }, "<text><cr><undo>ab", true},
+		"cut off":       {"<undo>", func(_ *testing.T, l *Lease) { l.Close() }, "<text><undo>ab", true},
+		"no keys known": {"", func(_ *testing.T, l *Lease) { l.Close() }, "<text>ab", false},
+		"entered, cut off": {"<undo>", func(t *testing.T, l *Lease) {
+			must(t, l.Type(t.Context(), inject.InputSeen, []byte("<cr>")))
+			l.Close()
+		}, "<text><cr><undo>ab", true},
+		"entered, under way":   {"<undo>", func(t *testing.T, l *Lease) { must(t, l.Type(t.Context(), inject.InputSeen, []byte("<cr>"))) }, "<text><cr><undo>ab", true},
 		"the hold has run out": {"<undo>", func(*testing.T, *Lease) {}, "<text><undo>ab", true},
 		"marked, under way": {"<undo>", func(t *testing.T, l *Lease) {
-			must(t, l.Type(t.Context(), inputlog.Seen, []byte("<cr>")))
-			must(t, l.Type(t.Context(), inputlog.Probe, []byte("<mark>")))
+			must(t, l.Type(t.Context(), inject.InputSeen, []byte("<cr>")))
+			must(t, l.Type(t.Context(), inject.InputProbe, []byte("<mark>")))
 		}, "<text><cr><mark><undo>ab", true},
 		"settled": {"<undo>", func(t *testing.T, l *Lease) {
 			must(t, l.RecordOutcome(t.Context(), Entry{ID: "a", Outcome: "submitted"}))
@@ -158,7 +161,7 @@ func TestKeysUndoWhatWasCutOff(t *testing.T) {
 			test.act(t, l)
 			frameWith(t, c, test.want)
 			if strings.HasSuffix(name, "run out") {
-				if err := l.Type(t.Context(), inputlog.Seen, []byte("<cr>")); !errors.Is(err, ErrTouched) {
+				if err := l.Type(t.Context(), inject.InputSeen, []byte("<cr>")); !errors.Is(err, ErrTouched) {
 					t.Errorf("Enter behind a person's keys: %v", err)
 				}
 			}
@@ -182,10 +185,10 @@ func TestStarvedDeliverer(t *testing.T) {
 	_, err := l.Hold(t.Context())
 	must(t, err)
 	must(t, l.Begin(t.Context(), "a", "text", []byte("<undo>")))
-	must(t, l.Type(t.Context(), inputlog.Text, []byte("<text>")))
+	must(t, l.Type(t.Context(), inject.InputText, []byte("<text>")))
 	send(t, conn, AttachInput, []byte("p")) // waits for the end of the hold
 	frameWith(t, c, "<text><undo>p")
-	inputs := []inputlog.Input{inputlog.Clear, inputlog.Probe, inputlog.Seen, inputlog.Text}
+	inputs := []inject.Input{inject.InputClear, inject.InputProbe, inject.InputSeen, inject.InputText}
 	for _, in := range inputs {
 		if err := l.Type(t.Context(), in, []byte("<no>")); !errors.Is(err, ErrTouched) {
 			t.Errorf("%s behind a person's key: %v", in, err)
@@ -201,7 +204,7 @@ func TestStarvedDeliverer(t *testing.T) {
 	}
 	send(t, conn, AttachInput, []byte("q"))
 	frameWith(t, c, "<text><undo>p<yes><yes>^?^?^?q")
-	if err := l.Type(t.Context(), inputlog.Clear, []byte("<no>")); !errors.Is(err, ErrTouched) {
+	if err := l.Type(t.Context(), inject.InputClear, []byte("<no>")); !errors.Is(err, ErrTouched) {
 		t.Errorf("clear behind another key: %v", err)
 	}
 	if err := l.Type(t.Context(), "another", nil); err == nil || errors.Is(err, ErrTouched) {

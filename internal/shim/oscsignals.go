@@ -1,13 +1,13 @@
 package shim
 
-import "gascity/internal/terminal/oscstate"
+import "gascity/internal/terminal/vt"
 
 // State that a program reports to its terminal with escape sequences.
 type (
 	// Sign is one value that a program reports to its terminal.
-	Sign = oscstate.Sign
+	Sign = vt.Sign
 	// Signs are the values that the program in the foreground reports to its terminal besides its output.
-	Signs = oscstate.Signs
+	Signs = vt.Signs
 )
 
 // signsLocked returns what the agent currently reports; the zero value after it has exited.

@@ -163,12 +163,15 @@ func (f *Fleet) adopt(ctx context.Context, dir statedir.Folder) (bool, error) {
 // mayHaveLostFolder reports whether a session without a folder may have a live shim. It may if no search was made yet, if its
 // last known shim is alive, or if the folder of all sessions is missing.
 func (f *Fleet) mayHaveLostFolder(name string) bool {
+	return f.isFirstSearch() || statedir.NotExists(f.opts.Dir) || f.lastShimLives(name)
+}
+
+// lastShimLives reports whether the shim of the session that answered last is alive, or may be. It returns false if none has
+// answered.
+func (f *Fleet) lastShimLives(name string) bool {
 	f.mu.Lock()
 	id, seen := f.shims[name]
 	f.mu.Unlock()
-	if f.isFirstSearch() || statedir.NotExists(f.opts.Dir) {
-		return true
-	}
 	if !seen {
 		return false
 	}

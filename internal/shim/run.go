@@ -11,15 +11,14 @@ import (
 	"time"
 
 	"gascity/internal/proc"
-	"gascity/internal/shim/process"
 	"gascity/internal/statedir"
-	"gascity/internal/terminal/oscstate"
+	"gascity/internal/terminal/vt"
 )
 
 // run holds the streams and the exit of one agent process.
 type run struct {
-	streams *process.Streams
-	input   *process.Input
+	streams *childStreams
+	input   *childInput
 	exit    *Exit         // guarded by the host's mu; nil until the exit is known
 	done    chan struct{} // closed after exit is set
 }
@@ -31,21 +30,22 @@ func (r *run) close() error {
 	return r.streams.Close()
 }
 
-// launch starts the agent's process. The caller must have the turn. If launch returns an error, no process of the agent runs.
+// launch starts the agent's process. The caller must have called acquireTurn, unless no other can. If launch
+// returns an error, it has stopped what it started.
 func (h *host) launch() error {
 	record, err := h.newRecord()
 	if err != nil {
 		return err
 	}
-	// The record is written before the agent starts. If the shim is killed in between, the processes that it started can still
-	// be found.
+	// The record is written before the agent starts, so that the agent can be found if the shim is killed right after the
+	// start.
 	if err := h.resetRecord(record); err != nil {
 		return err
 	}
-	command := process.Command{
+	command := childCommand{
 		Argv: h.spec.Argv, Dir: h.spec.Dir, Env: h.spec.Env, Terminal: h.spec.Terminal, Cols: h.spec.Cols, Rows: h.spec.Rows,
 	}
-	streams, err := process.Open(command)
+	streams, err := openStreams(command)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (h *host) launch() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.record, h.agent, h.exit, h.exitSaved, h.run, h.stopping = record, root, nil, false, r, false
-	h.signs, h.title = oscstate.SignTracker{}, ""
+	h.signs, h.title = vt.SignTracker{}, ""
 	h.deliveries.Restart()
 	h.bumpLocked()
 	streams.Follow(h.write)
@@ -96,7 +96,7 @@ func (h *host) resetRecord(record Record) error {
 }
 
 // follow waits until the agent has exited and records its exit.
-func (h *host) follow(r *run, ended <-chan process.End) {
+func (h *host) follow(r *run, ended <-chan childEnd) {
 	defer close(r.done)
 	end := <-ended
 	h.waitForDescendants(r, end)
@@ -116,7 +116,7 @@ const descendantRetry = 100 * time.Millisecond
 
 // waitForDescendants waits until no process is left that continues as the agent, such as a fork whose parent exited. Other
 // child processes and background jobs do not count.
-func (h *host) waitForDescendants(r *run, end process.End) {
+func (h *host) waitForDescendants(r *run, end childEnd) {
 	for {
 		changed := h.tree.Changed()
 		descendants, err := h.tree.SurvivingDescendants(end, h.spec.ProcessNames)
@@ -124,7 +124,7 @@ func (h *host) waitForDescendants(r *run, end process.End) {
 			return
 		}
 		retry := make(<-chan time.Time)
-		if err != nil || !process.IsSubreaper {
+		if err != nil || !isSubreaper {
 			retry = time.After(descendantRetry)
 		}
 		h.mu.Lock()
@@ -201,7 +201,8 @@ func exitOf(status syscall.WaitStatus) Exit {
 	return e
 }
 
-// acquireTurn waits for the right to start or stop agents; the caller gives it back with returnTurn. It returns [ErrExited] when the shim is stopping.
+// acquireTurn waits for the right to start or stop agents; the caller gives it back with returnTurn. It returns [ErrExited]
+// when the shim is stopping.
 func (h *host) acquireTurn(ctx context.Context) (returnTurn func(), err error) {
 	select {
 	case <-h.turn:

@@ -19,7 +19,7 @@ import (
 
 	"gascity/internal/proc"
 	"gascity/internal/statedir"
-	"gascity/internal/terminal/inputlog"
+	"gascity/internal/terminal/screen"
 	"gascity/internal/terminal/vt"
 )
 
@@ -63,34 +63,39 @@ func newServer(h *host, token string) *server {
 	s.setToken(token)
 	mux := http.NewServeMux()
 	for pattern, handle := range map[string]route{
-		"GET /state":      h.serveState,
-		"GET /frame":      h.serveFrame,
-		"GET /text":       h.serveText,
-		"POST /input":     h.serveInput,
-		"POST /keys":      h.serveKeys,
-		"POST /resize":    h.serveResize,
-		"POST /interrupt": h.serveInterrupt,
-		"POST /stop":      h.serveStop,
-		"POST /release":   h.serveRelease,
-		"POST /relaunch":  h.serveRelaunch,
-		"POST /succeed":   h.serveRelaunch,
-		"POST /clear":     h.serveClear,
-		"PUT /agent":      h.serveAgent,
-		"PUT /hints":      h.serveHints,
-		"GET /journal":    h.serveJournal,
-		"POST /begin":     h.serveBegin,
-		"POST /settle":    h.serveSettle,
-		"PUT /hold":       h.serveLeaseHold,
-		"DELETE /hold":    h.serveLeaseFree,
-		"POST /answered":  h.serveAnswered,
-		"GET /meta":       h.serveGetMeta,
-		"PUT /meta":       h.serveSetMeta,
-		"DELETE /meta":    h.serveRemoveMeta,
+		"GET /state":           h.serveState,
+		"GET /frame":           h.serveFrame,
+		"GET /text":            h.serveText,
+		"POST /input":          h.serveInput,
+		"POST /type":           h.serveType,
+		"POST /keys":           h.serveKeys,
+		"POST /resize":         h.serveResize,
+		"POST /interrupt":      h.serveInterrupt,
+		"POST /stop":           h.serveStop,
+		"POST /release":        h.serveRelease,
+		"POST /relaunch":       h.serveRelaunch,
+		"POST /succeed":        h.serveRelaunch,
+		"POST /clear":          h.serveClear,
+		"PUT /agent":           h.serveAgent,
+		"PUT /hints":           h.serveHints,
+		"POST /deliver":        h.serveDeliver,
+		"DELETE /deliver":      h.serveCancel,
+		"POST /resolve":        h.serveResolve,
+		"POST /interrupt-turn": h.serveInterruptTurn,
+		"POST /clear-input":    h.serveClearInput,
+		"POST /answered":       h.serveAnswered,
+		"GET /meta":            h.serveGetMeta,
+		"PUT /meta":            h.serveSetMeta,
+		"DELETE /meta":         h.serveRemoveMeta,
 	} {
+		mux.Handle(pattern, s.answer(handle))
+	}
+	for pattern, handle := range h.previousRoutes() {
 		mux.Handle(pattern, s.answer(handle))
 	}
 	mux.HandleFunc("GET /events", s.events)
 	mux.HandleFunc("POST /attach", s.attach)
+	mux.HandleFunc("POST /terminal", s.stream)
 	mux.HandleFunc("POST /hold", s.handleHold)
 	mux.HandleFunc("POST /lease", s.handleLease)
 	s.http = http.Server{
@@ -138,7 +143,9 @@ func (s *server) answer(handle route) http.Handler {
 			_ = json.NewEncoder(w).Encode(body) // the client may have disconnected
 		case errors.Is(err, errInvalid):
 			fail(w, http.StatusBadRequest, codeInvalid, err.Error())
-		case errors.Is(err, ErrExited):
+		case errors.Is(err, errors.ErrUnsupported):
+			fail(w, http.StatusNotImplemented, codeUnsupported, err.Error())
+		case errors.Is(err, ErrExited), errors.Is(err, screen.ErrExited):
 			fail(w, http.StatusGone, codeExited, err.Error())
 		case errors.Is(err, ErrTouched):
 			fail(w, http.StatusConflict, codeTouched, err.Error())
@@ -219,7 +226,7 @@ func (h *host) serveFrame(r *http.Request) (any, error) {
 	input := h.run.streams.InputState()
 	f := Frame{
 		Seq: h.seq, Title: h.title, Signs: h.signsLocked(), Line: h.run.streams.LineMode(), Input: input.Input, Cooked: input.Lines, Silent: input.Silent,
-		LastOutput: h.lastOutput, LastHuman: h.lastHuman, Attached: len(h.viewers), Exited: h.exit != nil,
+		LastOutput: h.lastOutput, LastHuman: h.lastHuman, Attached: h.attachedLocked(), Exited: h.exit != nil,
 	}
 	if screen, ok := h.screen(); ok {
 		f.Cols, f.Rows = screen.Size()
@@ -254,26 +261,15 @@ func (h *host) serveInput(r *http.Request) (any, error) {
 		return nil, fmt.Errorf("%w: %w", errInvalid, err)
 	}
 	ctx := r.Context()
-	if r.FormValue("lease") == "" {
-		return h.send(ctx, func() ([]byte, error) { return p, nil })
+	if r.FormValue("lease") != "" {
+		return h.serveLeasedInput(r, p)
 	}
-	end, err := h.beginInput(r)
-	if err != nil {
-		return nil, err
-	}
-	defer end()
-	if !h.spec.Terminal { // a partial line in a pipe would be joined with the next line
-		ctx = h.ctx
-	}
-	seen, err := frameSeen(r)
-	if err != nil {
-		return nil, err
-	}
-	return h.send(ctx, func() ([]byte, error) { return p, h.recordInput(inputlog.Input(r.FormValue("kind")), p, seen) })
+	return h.send(ctx, func() ([]byte, error) { return p, nil })
 }
 
-// sendOthers sends input that belongs to no delivery.
-func (h *host) sendOthers(ctx context.Context, p []byte) (any, error) {
+// sendOtherInput sends input that is not part of a delivery. Before it, it sends the keys that delete a delivery's text from
+// the input box.
+func (h *host) sendOtherInput(ctx context.Context, p []byte) (any, error) {
 	return h.send(ctx, func() ([]byte, error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -320,7 +316,7 @@ func (h *host) serveKeys(r *http.Request) (any, error) {
 		}
 		input = append(input, key...)
 	}
-	return h.sendOthers(r.Context(), input)
+	return h.sendOtherInput(r.Context(), input)
 }
 
 // serveResize resizes the terminal.
@@ -363,7 +359,7 @@ func (h *host) resizeLocked(cols, rows int) error {
 // serveInterrupt sends Ctrl-C to the terminal, or SIGINT to the agent's process group if there is no terminal.
 func (h *host) serveInterrupt(r *http.Request) (any, error) {
 	if h.spec.Terminal {
-		return h.sendOthers(r.Context(), []byte{0x03})
+		return h.sendOtherInput(r.Context(), []byte{0x03})
 	}
 	h.mu.Lock()
 	root, exited := h.record.Root, h.exit != nil

@@ -135,6 +135,8 @@ func (f *Fleet) removeEnded(ctx context.Context, name string) error {
 	switch {
 	case err != nil:
 		return err
+	case observed.Busy && observed.ExitRecord != nil:
+		return proc.WaitGone(ctx, observed.Record.Shim) // it is about to exit
 	case observed.Busy, observed.Client != nil && observed.State.Exit == nil:
 		return ErrNameInUse
 	case observed.Client == nil:

@@ -89,6 +89,11 @@ func (h *host) restoreStateDir() error {
 			return err
 		}
 	}
+	if statedir.NotExists(h.dir.Deliveries()) {
+		if err := h.runner.SaveAgain(); err != nil {
+			return err
+		}
+	}
 	if statedir.NotExists(h.dir.Record()) {
 		if err := statedir.WriteJSON(h.dir.Record(), record); err != nil {
 			return err

@@ -11,7 +11,7 @@ import (
 	"gascity/internal/statedir"
 )
 
-// end stops the agent and all processes that it started. The caller must have the turn. After a stop no exit record is written,
+// end stops the agent and all processes that it started. The caller must have called acquireTurn. After a stop no exit record is written,
 // unless a process survives.
 func (h *host) end(grace time.Duration) (StopReport, error) {
 	h.mu.Lock()

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"gascity/internal/proc"
-	"gascity/internal/shim/process"
 	"gascity/internal/statedir"
 )
 
@@ -126,7 +125,7 @@ func killSilent(ctx context.Context, name string, dir statedir.Folder, token *st
 
 // stopLive asks a live shim to stop its session and waits until the shim has exited.
 func (f *Fleet) stopLive(ctx context.Context, s Observation, grace time.Duration) (StopReport, error) {
-	asking, cancel := context.WithTimeoutCause(ctx, max(grace, 0)+process.KillLimit+observeTimeout, fmt.Errorf("session %q: %w", s.Record.Name, ErrNoResponse))
+	asking, cancel := context.WithTimeoutCause(ctx, max(grace, 0)+killLimit+observeTimeout, fmt.Errorf("session %q: %w", s.Record.Name, ErrNoResponse))
 	defer cancel()
 	report, err := s.Client.stop(asking, grace)
 	if err != nil {

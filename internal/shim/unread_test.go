@@ -5,21 +5,25 @@ import (
 	"syscall"
 	"testing"
 
-	"gascity/internal/shim/process"
-	"gascity/internal/terminal/inputlog"
+	"gascity/internal/terminal/inject"
 )
 
 // TestInputForAFrameIsRefusedBehindUnreadOutput: input for the present frame is refused if the program has
 // written output that is not in a frame yet.
 func TestInputForAFrameIsRefusedBehindUnreadOutput(t *testing.T) {
-	c := process.Command{Argv: []string{"/bin/sh", "-c", "echo x"}, Dir: t.TempDir(), Terminal: true, Cols: 80, Rows: 24}
-	streams, err := process.Open(c)
+	c := childCommand{Argv: []string{"/bin/sh", "-c", "echo x"}, Dir: t.TempDir(), Terminal: true, Cols: 80, Rows: 24}
+	streams, err := openStreams(c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := &host{seq: 5, run: &run{streams: streams}}
 	h.deliveries.Begin("a", []byte("text"), nil)
-	if err := h.recordInput(inputlog.Enter, []byte("\r"), 5); err != nil {
+	record := func() error {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return h.recordInputLocked(inject.InputEnter, []byte("\r"), 5)
+	}
+	if err := record(); err != nil {
 		t.Errorf("before any output: %v", err)
 	}
 	id, err := streams.Start(c)
@@ -30,7 +34,7 @@ func TestInputForAFrameIsRefusedBehindUnreadOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitFor(t, "output", streams.HasOutput)
-	if err := h.recordInput(inputlog.Enter, []byte("\r"), 5); !errors.Is(err, ErrChanged) {
+	if err := record(); !errors.Is(err, ErrChanged) {
 		t.Errorf("behind unread output: %v, want that the terminal has changed", err)
 	}
 	if err := streams.Close(); err != nil {

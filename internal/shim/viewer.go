@@ -128,7 +128,7 @@ func (h *host) addViewer(v *viewer) {
 	h.viewers[v] = struct{}{}
 	v.activeAt = time.Now()
 	h.fitLocked()
-	h.events.publish(Event{Kind: EventAttached, Time: time.Now(), Attached: len(h.viewers)})
+	h.events.publish(Event{Kind: EventAttached, Time: time.Now(), Attached: h.attachedLocked()})
 }
 
 // removeViewer removes a viewer and resizes the terminal for the others.
@@ -138,8 +138,11 @@ func (h *host) removeViewer(v *viewer) {
 	delete(h.viewers, v)
 	h.fitLocked()
 	h.bumpLocked()
-	h.events.publish(Event{Kind: EventAttached, Time: time.Now(), Attached: len(h.viewers)})
+	h.events.publish(Event{Kind: EventAttached, Time: time.Now(), Attached: h.attachedLocked()})
 }
+
+// attachedLocked returns the number of terminals of people: all viewers, and the streams that may type.
+func (h *host) attachedLocked() int { return len(h.viewers) + h.typists }
 
 // fitLocked resizes the terminal to the size of the viewer that was active last, or to its configured size if no viewer that
 // may type is attached. Rules that read the screen then always see the same size.
@@ -191,21 +194,14 @@ func clamp(side int) int { return min(max(side, 1), maxSide) }
 
 // sendInput waits until no hold is active and writes p to the agent's input.
 func (v *viewer) sendInput(h *host, p []byte) error {
-	input := h.waitForHoldEnd()
 	limit := inputWait
 	if v.inputStalled {
 		limit = stalledInputWait
 	}
-	ctx, cancel := context.WithTimeout(h.ctx, limit)
-	defer cancel()
-	passed := false
-	_, err := input.WriteNext(ctx, func() ([]byte, error) {
-		passed = true
-		return v.typed(h, p)
+	err := h.typeInput(h.ctx, limit, p, func(now time.Time) {
+		v.activeAt = now
+		h.fitLocked()
 	})
-	if !passed {
-		h.allowHolds()
-	}
 	v.inputStalled = errors.Is(err, context.DeadlineExceeded)
 	if h.ctx.Err() != nil {
 		return err
@@ -213,9 +209,26 @@ func (v *viewer) sendInput(h *host, p []byte) error {
 	return nil // the agent has exited, or does not read
 }
 
+// typeInput waits until no hold is active and writes p, which a person typed, to the agent's input. It calls active with the
+// host's mu locked if p counts as typing. limit is how long it waits, after the hold, for an agent that does not read.
+func (h *host) typeInput(ctx context.Context, limit time.Duration, p []byte, active func(now time.Time)) error {
+	input := h.waitForHoldEnd()
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	passed := false
+	_, err := input.WriteNext(ctx, func() ([]byte, error) {
+		passed = true
+		return h.typed(p, active)
+	})
+	if !passed {
+		h.allowHolds()
+	}
+	return err
+}
+
 // typed records that a person typed p, immediately before it is written, and returns the bytes to write. A report that the
-// viewer's window got or lost the focus does not count as typing.
-func (v *viewer) typed(h *host, p []byte) ([]byte, error) {
+// person's window got or lost the focus does not count as typing.
+func (h *host) typed(p []byte, active func(now time.Time)) ([]byte, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	defer h.bumpLocked()
@@ -225,9 +238,8 @@ func (v *viewer) typed(h *host, p []byte) ([]byte, error) {
 	}
 	if text := string(p); text != focusIn && text != focusOut {
 		p = slices.Concat(h.touchLocked(p), p)
-		v.activeAt = time.Now()
-		h.lastHuman = v.activeAt
-		h.fitLocked()
+		h.lastHuman = time.Now()
+		active(h.lastHuman)
 	}
 	return p, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"gascity/internal/retry"
 	"gascity/internal/statedir"
 )
 
@@ -28,7 +29,8 @@ const (
 )
 
 // Watch calls each for every event of any session, including sessions that other processes start, until ctx ends. It makes one
-// call at a time. It needs one open connection for each session and no polling.
+// call at a time. It needs one open connection for each session and no polling. A new instance of a known session may report its
+// state before it appears, and its exit may be a part of its state.
 func (f *Fleet) Watch(ctx context.Context, each func(SessionEvent)) error {
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -184,7 +186,7 @@ func (w *watch) stream(ctx context.Context, dir statedir.Folder, name string) (a
 	}
 	held, err := dir.IsLocked()
 	if held || err != nil {
-		pause(ctx, streamRetry)
+		retry.Sleep(ctx, streamRetry)
 	}
 	if ctx.Err() != nil {
 		return false
@@ -203,14 +205,4 @@ func (w *watch) stream(ctx context.Context, dir statedir.Folder, name string) (a
 		w.report(SessionEvent{Name: name, Event: Event{Kind: EventGone, Time: time.Now()}}) // its shim was killed
 	}
 	return false
-}
-
-// pause waits for d or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

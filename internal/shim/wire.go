@@ -4,9 +4,8 @@ import (
 	"errors"
 	"time"
 
-	"gascity/internal/fsutil/rawlog"
+	"gascity/internal/fsutil"
 	"gascity/internal/proc"
-	"gascity/internal/shim/process"
 	"gascity/internal/statedir"
 	"gascity/internal/terminal/tty"
 )
@@ -35,7 +34,7 @@ const (
 	DefaultCols       = 200
 	DefaultRows       = 50
 	DefaultScrollback = 10_000
-	DefaultLogSize    = rawlog.DefaultSize
+	DefaultLogSize    = fsutil.DefaultRawLogSize
 	DefaultGrace      = 5 * time.Second
 )
 
@@ -111,6 +110,7 @@ type State struct {
 	Last       []string  `json:"last,omitempty"`    // names of the last answered questions, the newest last; empty from a shim that does not store names
 	Cols       int       `json:"cols"`
 	Rows       int       `json:"rows"`
+	Delivers   bool      `json:"delivers,omitzero"` // whether [Client.Deliver] can be used; a shim of an earlier release cannot
 }
 
 // Frame is the terminal at one moment. Redraw, written to a new terminal model of the same size, reproduces the screen with
@@ -132,16 +132,6 @@ type Frame struct {
 	Attached   int       `json:"attached"`
 	Exited     bool      `json:"exited"`
 }
-
-// LineMode describes whether the program reads single keys or the kernel collects whole lines.
-type LineMode = process.LineMode
-
-// The line modes.
-const (
-	LineUnknown = process.LineUnknown
-	LineRaw     = process.LineRaw
-	LineCooked  = process.LineCooked
-)
 
 // EventKind is the kind of an [Event].
 type EventKind string
@@ -167,9 +157,6 @@ type Event struct {
 	Attached int       `json:"attached,omitempty"`
 	Text     string    `json:"text,omitempty"`
 }
-
-// StopReport is the result of a stop.
-type StopReport = process.StopReport
 
 // Successor is the instance that replaces the previous instance in the same session. The zero value means that the instance
 // stays the same.
@@ -203,10 +190,11 @@ type (
 
 // The codes of problems on the wire.
 const (
-	codeStale   = "stale_instance"
-	codeExited  = "agent_exited"
-	codeInvalid = "invalid"
-	codeFailed  = "failed"
-	codeTouched = "touched"
-	codeChanged = "changed"
+	codeStale       = "stale_instance"
+	codeExited      = "agent_exited"
+	codeInvalid     = "invalid"
+	codeFailed      = "failed"
+	codeTouched     = "touched"
+	codeChanged     = "changed"
+	codeUnsupported = "unsupported"
 )

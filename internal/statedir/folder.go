@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"gascity/internal/fsutil"
 )
 
 // Folder is the path of one session's folder.
@@ -51,6 +53,9 @@ func (f Folder) ExitRecord() string { return filepath.Join(string(f), "last.json
 
 // Input returns the path of the file that is locked while a prompt is being delivered.
 func (f Folder) Input() string { return filepath.Join(string(f), "input.lock") }
+
+// Deliveries returns the path of the file with the names and outcomes of deliveries.
+func (f Folder) Deliveries() string { return filepath.Join(string(f), "deliveries.json") }
 
 // Errors returns the path of the shim's log file.
 func (f Folder) Errors() string { return filepath.Join(string(f), "shim.log") }
@@ -110,7 +115,7 @@ func (f Folder) IsLocked() (bool, error) {
 		return false, err
 	}
 	defer file.Close()
-	switch err := Flock(file, syscall.LOCK_SH|syscall.LOCK_NB); {
+	switch err := fsutil.Flock(file, syscall.LOCK_SH|syscall.LOCK_NB); {
 	case err == nil:
 		return false, nil
 	case errors.Is(err, syscall.EWOULDBLOCK):
@@ -123,7 +128,7 @@ func (f Folder) IsLocked() (bool, error) {
 // lockExclusive tries for a few milliseconds, because IsLocked in another process also holds the lock for a short time.
 func lockExclusive(file *os.File) error {
 	for try := 0; ; try++ {
-		err := Flock(file, syscall.LOCK_EX|syscall.LOCK_NB)
+		err := fsutil.Flock(file, syscall.LOCK_EX|syscall.LOCK_NB)
 		if !errors.Is(err, syscall.EWOULDBLOCK) || try == 5 {
 			return err
 		}
@@ -131,15 +136,8 @@ func lockExclusive(file *os.File) error {
 	}
 }
 
-// Flock calls flock(2) and retries it when a signal interrupts it.
-func Flock(file *os.File, how int) error {
-	for {
-		err := syscall.Flock(int(file.Fd()), how)
-		if !errors.Is(err, syscall.EINTR) {
-			return err
-		}
-	}
-}
+// Flock is [fsutil.Flock].
+func Flock(file *os.File, how int) error { return fsutil.Flock(file, how) }
 
 // SameFile reports whether path still names the open file.
 func SameFile(file *os.File, path string) bool {
@@ -154,7 +152,7 @@ func SameFile(file *os.File, path string) bool {
 // Clear removes the files of a previous instance, but not the lock. The caller must hold the lock.
 func (f Folder) Clear() error {
 	var errs []error
-	for _, path := range []string{f.Sock(), f.Instance(), f.Record(), f.ExitRecord(), f.Input(), f.Errors()} {
+	for _, path := range []string{f.Sock(), f.Instance(), f.Record(), f.ExitRecord(), f.Input(), f.Deliveries(), f.Errors()} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}
@@ -205,7 +203,7 @@ func (f Folder) RemoveIfUnused() error {
 
 // Touch sets the modification time of the folder and its files to now.
 func (f Folder) Touch(now time.Time) {
-	for _, path := range []string{string(f), f.Lock(), f.Sock(), f.Instance(), f.Record(), f.Input(), f.Errors()} {
+	for _, path := range []string{string(f), f.Lock(), f.Sock(), f.Instance(), f.Record(), f.Input(), f.Deliveries(), f.Errors()} {
 		_ = os.Chtimes(path, now, now) // files that do not exist are skipped
 	}
 }

@@ -69,7 +69,7 @@ func BenchmarkOpen(b *testing.B) {
 
 func appendBench(b *testing.B, db *store.DB) {
 	b.Helper()
-	_, err := db.Append(client.Event{
+	_, err := db.Append(b.Context(), client.Event{
 		Kind: "session.started", Agent: "hello-world/worker", Session: "gc-city-hello-world--worker",
 		Text: "the agent runs and is ready", Data: map[string]string{"instance": "0123456789ab", "seconds": "1.2"},
 	})
@@ -138,14 +138,14 @@ func BenchmarkAfter(b *testing.B) {
 	closeBench(b, db)
 	db = openBench(b, path)
 	appendBench(b, db)
-	all, _, err := db.After(0)
+	all, _, err := db.After(b.Context(), 0)
 	if err != nil {
 		b.Fatal(err)
 	}
 	for name, id := range map[string]uint64{"newest": all[len(all)-2].ID, "all": 0} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if _, _, err := db.After(id); err != nil {
+				if _, _, err := db.After(b.Context(), id); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -48,12 +48,8 @@ func (d *DB) isClosing() bool {
 func (d *DB) Damage() *Damage { return d.damage }
 
 // Fault returns the current fault of the store, nil if it works. The fault matches
-// [ErrUnavailable]. Fault does not access the disk. A nil store, which is not open yet, has no
-// fault.
+// [ErrUnavailable]. Fault does not access the disk.
 func (d *DB) Fault() error {
-	if d == nil {
-		return nil
-	}
 	return d.health.fault()
 }
 
@@ -62,12 +58,12 @@ func (d *DB) faultChanged(was, is error, lasted time.Duration) {
 	switch {
 	case was == nil:
 		d.opts.Logger.Error("the city's database is degraded", "error", is)
-		_, _ = d.Append(client.Event{ // fails only when closed
+		_, _ = d.Append(d.base, client.Event{ // fails only when closed
 			Kind: string(event.StoreDegraded), Text: is.Error(), Data: map[string]string{"error": is.Error()},
 		})
 	case is == nil:
 		d.opts.Logger.Info("the city's database works again", "after", lasted)
-		_, _ = d.Append(client.Event{ // fails only when closed
+		_, _ = d.Append(d.base, client.Event{ // fails only when closed
 			Kind: string(event.StoreRecovered), Text: "the city's database works again",
 			Data: map[string]string{"seconds": fmt.Sprintf("%.1f", lasted.Seconds()), "lost": fmt.Sprint(d.events.resetLost())},
 		})

@@ -10,7 +10,7 @@ import (
 )
 
 func stores(db *store.DB) storetest.Stores {
-	return storetest.Stores{Records: db, Pending: db, Waits: db, History: db, Receipts: db, Events: db, Usage: db}
+	return storetest.Stores{Records: db, Pending: db, Waits: db, Receipts: db, Events: db, Usage: db, Notifications: db}
 }
 
 func TestConformance(t *testing.T) {

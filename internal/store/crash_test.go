@@ -56,7 +56,7 @@ func hammer(path, run string) error {
 	failed := make(chan error)
 	appendSome := func(n *int, some int) {
 		for range some {
-			e, err := db.Append(client.Event{Kind: "session.status", Text: fmt.Sprintf("%s %d", run, *n)})
+			e, err := db.Append(ctx, client.Event{Kind: "session.status", Text: fmt.Sprintf("%s %d", run, *n)})
 			if err != nil {
 				failed <- err
 			}
@@ -243,16 +243,16 @@ func checkLedger(t *testing.T, path string, told *ledger) {
 			t.Errorf("receipt %s (final: %v) was acknowledged, kept is %v %q", id, final, ok, r.State)
 		}
 	}
-	past, gap, err := db.After(told.last)
+	past, gap, err := db.After(t.Context(), told.last)
 	if !gap && told.last > 0 || err != nil { // at 0 it may have been killed before its first event
 		t.Errorf("after a kill the reader at %d receives no gap (%d events, error %v)", told.last, len(past), err)
 	}
-	all, _, err := db.After(0)
+	all, _, err := db.After(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	checkEvents(t, all, told)
-	e, err := db.Append(client.Event{Kind: "controller.started", Text: fmt.Sprint("check", told.last)})
+	e, err := db.Append(t.Context(), client.Event{Kind: "controller.started", Text: fmt.Sprint("check", told.last)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -128,14 +128,14 @@ func TestDamageThatShowsLater(t *testing.T) {
 
 func TestNewerDatabaseIsRefusedAndNotTouched(t *testing.T) {
 	path := filledFile(t, true)
-	do(t, raw(t, path), "PRAGMA user_version = 7")
+	do(t, raw(t, path), "PRAGMA user_version = 8")
 	before, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = store.Open(t.Context(), store.Options{Path: path})
-	if !errors.Is(err, store.ErrNewer) || errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "version is 7") ||
-		!strings.Contains(err.Error(), "up to 4") || !strings.Contains(err.Error(), "use the gc that wrote it") {
+	if !errors.Is(err, store.ErrNewer) || errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "version is 8") ||
+		!strings.Contains(err.Error(), "up to 6") || !strings.Contains(err.Error(), "use the gc that wrote it") {
 		t.Errorf("a newer database is %v, want both versions and a remedy", err)
 	}
 	after, err := os.ReadFile(path)

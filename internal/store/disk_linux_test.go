@@ -60,11 +60,11 @@ func TestFullDisk(t *testing.T) {
 		t.Error("the first change of the faults is an end")
 	}
 	checkReceipts(t, db, kept)
-	e, err := db.Append(client.Event{Kind: string(event.SessionStatus), Text: strings.Repeat("y", 50_000)})
+	e, err := db.Append(t.Context(), client.Event{Kind: string(event.SessionStatus), Text: strings.Repeat("y", 50_000)})
 	if err != nil {
 		t.Fatalf("nothing can be appended while the disk is full: %v", err)
 	}
-	if seen, gap, err := db.After(e.ID - 1); len(seen) != 1 || gap || err != nil {
+	if seen, gap, err := db.After(t.Context(), e.ID-1); len(seen) != 1 || gap || err != nil {
 		t.Errorf("the event of the meantime is seen as %d events, gap %v, error %v", len(seen), gap, err)
 	}
 

@@ -105,7 +105,7 @@ func notOpened(op, path string, err error) error {
 		if what, ok := strings.CutSuffix(failed.Remedy, "; the store continues by itself"); ok {
 			failed.Remedy = what + ", then: gc start (agents keep running meanwhile)"
 			if failed.Reason == faultFull.reason {
-				failed.Remedy += "; to stop all agents before that, and lose the city's records and queued prompts: gc destroy"
+				failed.Remedy += "; to stop all agents before that: gc stop --without-controller"
 			}
 		}
 	}

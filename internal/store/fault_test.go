@@ -116,7 +116,7 @@ func count(t *testing.T, db *store.DB) int {
 // kinds returns what the time line says of the store.
 func kinds(t *testing.T, db *store.DB) string {
 	t.Helper()
-	all, _, err := db.After(0)
+	all, _, err := db.After(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,11 +144,11 @@ func TestLockedByAnotherProcess(t *testing.T) {
 	if is := told.next(t, 0); !errors.Is(is, store.ErrUnavailable) || db.Fault() == nil {
 		t.Errorf("the fault is %v, reported was %v; want both to be set", db.Fault(), is)
 	}
-	e, err := db.Append(client.Event{Kind: string(event.SessionStatus)})
+	e, err := db.Append(t.Context(), client.Event{Kind: string(event.SessionStatus)})
 	if err != nil {
 		t.Fatalf("nothing can be appended while the database is locked: %v", err)
 	}
-	if seen, gap, err := db.After(e.ID - 1); len(seen) != 1 || gap || err != nil {
+	if seen, gap, err := db.After(t.Context(), e.ID-1); len(seen) != 1 || gap || err != nil {
 		t.Errorf("the event of the meantime is seen as %v, gap %v, error %v", seen, gap, err)
 	}
 	if got := count(t, db); got != 1 {
@@ -184,7 +184,7 @@ func TestEventsThatCannotBeWrittenForTooLongAreAGap(t *testing.T) {
 	const n, most = 20_000, 16_384
 	var first, last client.Event
 	for i := range n {
-		e, err := db.Append(client.Event{Kind: string(event.SessionStatus)})
+		e, err := db.Append(t.Context(), client.Event{Kind: string(event.SessionStatus)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +196,7 @@ func TestEventsThatCannotBeWrittenForTooLongAreAGap(t *testing.T) {
 	if is := told.next(t, 0); is == nil {
 		t.Error("the first change of the faults is an end")
 	}
-	seen, gap, err := db.After(first.ID)
+	seen, gap, err := db.After(t.Context(), first.ID)
 	if !gap || err != nil || len(seen) < 4096 || len(seen) > most || seen[len(seen)-1].ID < last.ID {
 		t.Errorf("%d of %d unwritten events are remembered, gap %v, error %v; want a gap and a bounded number", len(seen), n, gap, err)
 	}
@@ -208,11 +208,11 @@ func TestEventsThatCannotBeWrittenForTooLongAreAGap(t *testing.T) {
 		t.Fatal(err)
 	}
 	after := open(t, store.Options{Path: path})
-	again, gap, err := after.After(first.ID)
+	again, gap, err := after.After(t.Context(), first.ID)
 	if !gap || err != nil || len(again) < len(seen) {
 		t.Errorf("after a restart %d events are remembered, gap %v, error %v; want %d and a gap", len(again), gap, err, len(seen))
 	}
-	if seen, gap, err := after.After(last.ID); gap || err != nil {
+	if seen, gap, err := after.After(t.Context(), last.ID); gap || err != nil {
 		t.Errorf("who has seen the last of them receives a gap, and %d events, error %v", len(seen), err)
 	}
 }
@@ -258,7 +258,7 @@ func TestClosedStoreSaysSo(t *testing.T) {
 	if err := <-waiting; !errors.Is(err, store.ErrClosed) {
 		t.Errorf("who waited for an event got %v", err)
 	}
-	_, appending := db.Append(client.Event{})
+	_, appending := db.Append(t.Context(), client.Event{})
 	_, reading := db.Load(t.Context())
 	for what, err := range map[string]error{"save": db.Save(t.Context(), record("a")), "append": appending, "load": reading} {
 		if !errors.Is(err, store.ErrClosed) {

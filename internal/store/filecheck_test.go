@@ -48,7 +48,7 @@ func TestFilesThatAreTakenAway(t *testing.T) {
 			if got, err := db.OpenReceipts(t.Context()); !errors.Is(err, store.ErrUnavailable) {
 				t.Errorf("%d receipts were read from what is no longer the city's, error %v", len(got), err)
 			}
-			if _, err := db.Append(client.Event{Kind: string(event.SessionStatus)}); err != nil {
+			if _, err := db.Append(t.Context(), client.Event{Kind: string(event.SessionStatus)}); err != nil {
 				t.Errorf("nothing can be appended meanwhile: %v", err)
 			}
 			if err := db.Close(); !errors.Is(err, store.ErrUnavailable) {

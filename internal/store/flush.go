@@ -17,8 +17,8 @@ const (
 	// flushBatch is the maximum number of events that one transaction writes, deleteBatch the
 	// maximum that one removes.
 	flushBatch, deleteBatch = 500, 500
-	// spareMost is the number of unused pages from which the file is shrunk.
-	spareMost = 2048
+	// vacuumFrom is the number of unused pages from which the file is shrunk.
+	vacuumFrom = 2048
 )
 
 // firstOrigin returns the id before the first event of a new database. It is the current time, so
@@ -381,13 +381,13 @@ func (t *tx) rows(ctx context.Context, query string, args []any, do func(eventRo
 	return errors.Join(rows.Err(), rows.Close())
 }
 
-// vacuumUnused shrinks the file if it has many unused pages.
+// vacuumUnused removes half of vacuumFrom unused pages from the end of the file if it has vacuumFrom of them or more.
 func (t *tx) vacuumUnused(ctx context.Context) error {
 	var spare int
-	if _, err := t.row(ctx, "PRAGMA freelist_count", nil, []any{&spare}); err != nil || spare < spareMost {
+	if _, err := t.row(ctx, "PRAGMA freelist_count", nil, []any{&spare}); err != nil || spare < vacuumFrom {
 		return err
 	}
-	_, err := t.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", spareMost/2))
+	_, err := t.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", vacuumFrom/2))
 	return err
 }
 

@@ -22,7 +22,7 @@ func TestLatestEventsNeedNoOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 5 {
-		if _, err := db.Append(client.Event{Kind: "session.status", Text: fmt.Sprint(i)}); err != nil {
+		if _, err := db.Append(t.Context(), client.Event{Kind: "session.status", Text: fmt.Sprint(i)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -300,7 +300,7 @@ type link struct {
 
 func (l *link) Close() error { return errors.Join(l.Conn.Close(), l.pool.Close()) }
 
-// connect opens a connection with its own pool.
+// connect opens a pool and takes one connection from it; the link closes both.
 func connect(ctx context.Context, source string) (*link, error) {
 	connector, err := sqlite.NewConnector(source)
 	if err != nil {

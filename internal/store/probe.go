@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"time"
+
+	"gascity/internal/retry"
 )
 
 const (
@@ -24,7 +26,7 @@ const (
 type retrier struct {
 	faulty     bool             // there was a fault at the last update
 	retryTimer <-chan time.Time // not nil while there is a fault
-	pause      time.Duration    // the last delay
+	delay      *retry.Backoff   // nil before the first fault
 	ended      time.Time        // end of the last fault
 }
 
@@ -37,11 +39,9 @@ func (r *retrier) update(fault error) (over bool) {
 		r.faulty, r.retryTimer, r.ended = false, nil, time.Now()
 		return true
 	case !r.faulty && time.Since(r.ended) > stableAfter:
-		r.pause = firstRetry
-	default:
-		r.pause = min(2*r.pause, lastRetry)
+		r.delay = retry.New(firstRetry, lastRetry)
 	}
-	r.faulty, r.retryTimer = true, time.After(r.pause)
+	r.faulty, r.retryTimer = true, time.After(r.delay.Next())
 	return false
 }
 

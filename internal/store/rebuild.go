@@ -65,7 +65,7 @@ func (d *DB) reportDamage() {
 		text = "the city's database was missing: its content is lost, agents keep running"
 	}
 	d.opts.Logger.Error(text+"; a new one has been begun", "file", d.damage.File, "error", d.damage.Err)
-	_, _ = d.Append(client.Event{ // fails only when closed
+	_, _ = d.Append(d.base, client.Event{ // fails only when closed
 		Kind: string(event.StoreRebuilt), Text: text,
 		Data: map[string]string{"file": d.damage.File, "error": d.damage.Err.Error()},
 	})

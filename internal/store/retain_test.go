@@ -3,6 +3,7 @@ package store
 import (
 	goruntime "runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,10 +18,11 @@ func TestRetentionWorksInPortions(t *testing.T) {
 	for name, limit := range map[string]Retention{"bytes": {Bytes: 100 * size}, "age": {Age: 100 * time.Second}, "count": {Events: 100}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			now := time.UnixMilli(1_800_000_000_000)
+			var seconds atomic.Int64 // the writer of the store reads the clock at the same time
+			now := func() time.Time { return time.UnixMilli(1_800_000_000_000 + 1000*seconds.Load()) }
 			w := &timelineModel{dir: t.TempDir()}
 			db, err := Open(t.Context(), Options{
-				Path: w.path(), Now: func() time.Time { return now }, Retain: limit, tail: 4, unwritten: 1 << 20,
+				Path: w.path(), Now: now, Retain: limit, tail: 4, unwritten: 1 << 20,
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -32,13 +34,13 @@ func TestRetentionWorksInPortions(t *testing.T) {
 			}()
 			removals, first := 0, uint64(0)
 			for range events {
-				now = now.Add(time.Second)
-				e, err := db.Append(client.Event{Kind: "session.status", Time: now, Text: strings.Repeat("x", size)})
+				seconds.Add(1)
+				e, err := db.Append(t.Context(), client.Event{Kind: "session.status", Time: now(), Text: strings.Repeat("x", size)})
 				if err != nil {
 					t.Fatal(err)
 				}
 				waitWritten(t, db, e.ID)
-				kept, _, err := db.After(0)
+				kept, _, err := db.After(t.Context(), 0)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -18,7 +18,7 @@ const applicationID = 0x67636462
 var firstSchema string
 
 // migrations[i] migrates from version i to i+1. There is no way back.
-var migrations = []string{firstSchema, cityKeys, usageKeys, eventOwners}
+var migrations = []string{firstSchema, cityKeys, usageKeys, eventOwners, noHistory, notifications}
 
 // cityKeys is the migration to version 2. A key identifies one prompt of the city; in version 1 it
 // identified one prompt of a session, so duplicates may exist.
@@ -48,6 +48,28 @@ UPDATE event SET
 	owner = coalesce(nullif(json_extract(body, '$.session'), ''), 'agent:' || nullif(json_extract(body, '$.agent'), ''), '')
 	WHERE json_valid(body);
 CREATE INDEX event_owner ON event (owner, kind);
+`
+
+// noHistory is the migration to version 5. Until version 4 the table held the ended instances of
+// each session, which nothing read.
+const noHistory = "DROP TABLE incarnation"
+
+// notifications is the migration to version 6: notifications of people, and what their engine has read.
+const notifications = `
+CREATE TABLE delivery (
+	subject TEXT NOT NULL,
+	sink    TEXT NOT NULL,
+	device  TEXT NOT NULL,
+	created INTEGER NOT NULL,
+	updated INTEGER NOT NULL,
+	final   INTEGER NOT NULL,
+	body    TEXT NOT NULL, -- notification.Delivery
+	PRIMARY KEY (subject, sink, device)
+) STRICT;
+CREATE TABLE notifier (
+	one  INTEGER PRIMARY KEY CHECK (one = 1),
+	body TEXT NOT NULL -- notification.State
+) STRICT;
 `
 
 // databaseInfo contains the application id and the version in a database file.

@@ -17,7 +17,6 @@ var (
 	_ session.Store        = (*DB)(nil)
 	_ session.PendingStore = (*DB)(nil)
 	_ session.WaitStore    = (*DB)(nil)
-	_ session.HistoryStore = (*DB)(nil)
 )
 
 // shortestToken is the minimum length of a token that is masked in a record. A shorter text is not
@@ -85,30 +84,6 @@ func (d *DB) RemoveWait(ctx context.Context, id string) error {
 	return d.write(ctx, "delete a wait", survivesKill, func(ctx context.Context, t *tx) error {
 		return t.exec(ctx, "DELETE FROM wait WHERE id = ?", id)
 	})
-}
-
-// SaveInstance implements session.HistoryStore.
-func (d *DB) SaveInstance(ctx context.Context, i session.InstanceRecord) error {
-	body, err := d.opts.Secrets.Encode(i)
-	if err != nil {
-		return fmt.Errorf("cannot save instance %d of %s: %w", i.Epoch, i.Session, err)
-	}
-	return d.write(ctx, "save an instance", survivesKill, func(ctx context.Context, t *tx) error {
-		err := t.exec(ctx, "INSERT OR REPLACE INTO incarnation VALUES (?, ?, ?, ?)", i.Provider, i.Session, i.Epoch, string(body))
-		if err != nil {
-			return err
-		}
-		return t.exec(ctx, "DELETE FROM incarnation WHERE session = ?1 AND provider = ?2 AND epoch <= "+
-			"(SELECT epoch FROM incarnation WHERE session = ?1 AND provider = ?2 ORDER BY epoch DESC LIMIT 1 OFFSET ?3)",
-			i.Session, i.Provider, session.MaxInstances)
-	})
-}
-
-// Instances implements session.HistoryStore.
-func (d *DB) Instances(ctx context.Context, key session.Key, limit int) ([]session.InstanceRecord, error) {
-	return load[session.InstanceRecord](ctx, d, "instance record",
-		"SELECT session || ' ' || epoch, body FROM incarnation WHERE session = ? AND provider = ? ORDER BY epoch DESC LIMIT ?",
-		key.Session, key.Provider, rows(limit))
 }
 
 // row is a value that is stored under an id.

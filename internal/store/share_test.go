@@ -3,15 +3,18 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
 	"gascity/client"
+	"gascity/internal/domain/session"
 )
 
 // TestNobodyPushesTheEventsOfOthersOut writes random events of several sessions and kinds
@@ -69,7 +72,7 @@ func (w *timelineModel) appendOf(owner, kind int) {
 	default:
 		e.Agent, e.Session = fmt.Sprint(owner), fmt.Sprintf("s%d", owner)
 	}
-	e, err := w.db.Append(e)
+	e, err := w.db.Append(w.ctx, e)
 	if err != nil {
 		w.rt.Fatal(err)
 	}
@@ -145,7 +148,7 @@ func (w *timelineModel) checkParts() {
 		if from > 0 {
 			id = w.all[from-1].ID
 		}
-		events, gap, err := w.db.After(id)
+		events, gap, err := w.db.After(w.ctx, id)
 		if err != nil {
 			w.rt.Fatal(err)
 		}
@@ -201,5 +204,37 @@ func TestRetentionKnowsTheOwnersOfOlderEvents(t *testing.T) {
 		if a := got[k]; a.count != 1 || a.newest != uint64(i)+1 {
 			t.Errorf("group %v holds %+v, want event %d alone", k, a, i+1)
 		}
+	}
+}
+
+// TestTheHistoryOfInstancesIsRemoved migrates a database of version 4, whose table of instances has
+// a row.
+func TestTheHistoryOfInstancesIsRemoved(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "city.db")
+	db, err := openSteps(t, path, migrations[:4])
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.write(t.Context(), "write an instance", survivesKill, func(ctx context.Context, x *tx) error {
+		return x.exec(ctx, "INSERT INTO incarnation VALUES ('pty', 's', 1, '{}')")
+	})
+	if err := errors.Join(err, db.Save(t.Context(), session.Record{Session: "s", Provider: "pty"}), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if db, err = openSteps(t, path, migrations); err != nil {
+		t.Fatal(err)
+	}
+	err = db.write(t.Context(), "read an instance", survivesKill, func(ctx context.Context, x *tx) error {
+		return x.exec(ctx, "SELECT * FROM incarnation")
+	})
+	if err == nil || !strings.Contains(err.Error(), "no such table") {
+		t.Errorf("the table is read, %v", err)
+	}
+	if records, err := db.Load(t.Context()); err != nil || len(records) != 1 {
+		t.Errorf("the records are %+v, %v; want the one that was saved", records, err)
+	}
+	if err := db.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -58,8 +58,8 @@ type persisted struct {
 
 // Append implements event.Log. It masks secrets in the event. It fails only after [DB.Close]. An
 // event that cannot be written stays visible and is written when the store works again. If that
-// takes too long, the oldest such events are lost, and their readers get a gap.
-func (d *DB) Append(e client.Event) (client.Event, error) {
+// takes too long, the oldest such events are lost, and their readers get a gap. It does not block.
+func (d *DB) Append(_ context.Context, e client.Event) (client.Event, error) {
 	e.Text, e.Data = d.opts.Secrets.Text(e.Text), d.opts.Secrets.Data(e.Data)
 	l := &d.events
 	l.mu.Lock()
@@ -89,10 +89,10 @@ func (l *timeline) wakeWriter() {
 	}
 }
 
-// trimLocked removes the oldest events from memory. If too many are not written yet, it gives up
-// the oldest of those too.
+// trimLocked removes the oldest events from memory when there are more than 9/8 of keep. If
+// too many are not written yet, it gives up the oldest of those too.
 func (l *timeline) trimLocked() {
-	if len(l.tail) < 2*l.keep {
+	if len(l.tail) <= l.keep+l.keep/8 {
 		return
 	}
 	unwritten := int(l.last - max(l.written, l.tail[0].ID-1)) //nolint:gosec // at most the tail's length
@@ -102,8 +102,8 @@ func (l *timeline) trimLocked() {
 		keep = max(1, l.unwritten/2)
 		l.loseLocked(l.last - uint64(keep)) //nolint:gosec // positive
 	}
-	if lose || len(l.tail) >= 2*keep {
-		l.tail = slices.Clone(l.tail[len(l.tail)-keep:])
+	if lose || len(l.tail) > keep+keep/8 {
+		l.tail = append(make([]client.Event, 0, keep+keep/8+1), l.tail[len(l.tail)-keep:]...)
 	}
 }
 
@@ -161,7 +161,7 @@ func (p *snapshot) gap(id, forgotten uint64) bool {
 }
 
 // After implements event.Log. It reads recent events from memory.
-func (d *DB) After(id uint64) (events []client.Event, gap bool, err error) {
+func (d *DB) After(ctx context.Context, id uint64) (events []client.Event, gap bool, err error) {
 	l := &d.events
 	l.mu.Lock()
 	if start := l.startLocked(); id+1 >= start && id != 0 && id <= l.last {
@@ -170,7 +170,7 @@ func (d *DB) After(id uint64) (events []client.Event, gap bool, err error) {
 	}
 	p := l.snapshotLocked()
 	l.mu.Unlock()
-	err = d.read(d.base, "read the events", func(ctx context.Context, t *sql.Tx) error {
+	err = d.read(ctx, "read the events", func(ctx context.Context, t *sql.Tx) error {
 		events, gap, err = d.olderEvents(ctx, t, &p, id)
 		return err
 	})
@@ -181,7 +181,7 @@ func (d *DB) After(id uint64) (events []client.Event, gap bool, err error) {
 }
 
 // Page implements event.Log.
-func (d *DB) Page(id uint64, limit int) (events []client.Event, err error) {
+func (d *DB) Page(ctx context.Context, id uint64, limit int) (events []client.Event, err error) {
 	limit = max(1, limit)
 	l := &d.events
 	l.mu.Lock()
@@ -198,7 +198,7 @@ func (d *DB) Page(id uint64, limit int) (events []client.Event, err error) {
 	if id+1 >= start {
 		return tail, nil
 	}
-	err = d.read(d.base, "read the events", func(ctx context.Context, t *sql.Tx) error {
+	err = d.read(ctx, "read the events", func(ctx context.Context, t *sql.Tx) error {
 		events, _, err = eventsBetween(ctx, t, id, start, limit)
 		return err
 	})
@@ -209,7 +209,7 @@ func (d *DB) Page(id uint64, limit int) (events []client.Event, err error) {
 }
 
 // Since implements event.Log.
-func (d *DB) Since(t time.Time) (id uint64, err error) {
+func (d *DB) Since(ctx context.Context, t time.Time) (id uint64, err error) {
 	d.events.mu.Lock()
 	p := d.events.snapshotLocked()
 	d.events.mu.Unlock()
@@ -218,7 +218,7 @@ func (d *DB) Since(t time.Time) (id uint64, err error) {
 			return e.ID, nil
 		}
 	}
-	err = d.read(d.base, "read the events", func(ctx context.Context, tx *sql.Tx) error {
+	err = d.read(ctx, "read the events", func(ctx context.Context, tx *sql.Tx) error {
 		return tx.QueryRowContext(ctx,
 			"SELECT coalesce((SELECT id FROM event WHERE at < ? AND id < ? ORDER BY id DESC LIMIT 1), 0)", nanos(t), p.start).Scan(&id)
 	})

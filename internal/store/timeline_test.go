@@ -75,7 +75,7 @@ func (w *timelineModel) open() {
 func (w *timelineModel) append(n int) {
 	for range n {
 		w.now.Add(1)
-		e, err := w.db.Append(client.Event{Kind: "session.status", Text: fmt.Sprint(len(w.all))})
+		e, err := w.db.Append(w.ctx, client.Event{Kind: "session.status", Text: fmt.Sprint(len(w.all))})
 		if err != nil {
 			w.rt.Fatal(err)
 		}
@@ -164,7 +164,7 @@ func (w *timelineModel) check(from int) {
 		before = true
 		want = append(want, e)
 	}
-	got, gap, err := w.db.After(id)
+	got, gap, err := w.db.After(w.ctx, id)
 	if err != nil {
 		w.rt.Fatal(err)
 	}
@@ -236,16 +236,16 @@ func TestRetentionByAgeAndBytesKeepsTheNewest(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 3000 {
-				if _, err := db.Append(client.Event{Kind: "session.status", Time: now.Add(-2 * time.Hour), Text: "old"}); err != nil {
+				if _, err := db.Append(t.Context(), client.Event{Kind: "session.status", Time: now.Add(-2 * time.Hour), Text: "old"}); err != nil {
 					t.Fatal(err)
 				}
 			}
-			newest, err := db.Append(client.Event{Kind: "session.status", Text: "newest"})
+			newest, err := db.Append(t.Context(), client.Event{Kind: "session.status", Text: "newest"})
 			if err != nil {
 				t.Fatal(err)
 			}
 			for deadline := time.Now().Add(2 * time.Minute); ; {
-				all, gap, err := db.After(0)
+				all, gap, err := db.After(t.Context(), 0)
 				if err != nil {
 					t.Fatal(err)
 				}

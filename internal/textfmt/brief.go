@@ -39,3 +39,11 @@ func Bound(words string, most int) string {
 	}
 	return words
 }
+
+// Truncate returns at most limit bytes of text, without a partial character at the end.
+func Truncate(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "")
+}

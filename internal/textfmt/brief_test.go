@@ -31,22 +31,25 @@ func TestAReasonIsBounded(t *testing.T) {
 	}
 }
 
-func TestAPictureFitsItsTerminal(t *testing.T) {
-	const picture = "head\n\x1b[31mwide wide\x1b[0m\nthree\nfour\nfive\n"
+// TestCut: a line that is too wide ends with an ellipsis, colors stay complete, and wide characters are not split.
+func TestCut(t *testing.T) {
+	red := Painter{On: true}.Paint(Red, "abcdef")
 	for _, c := range []struct {
-		rows, columns int
-		want          string
+		line    string
+		columns int
+		want    string
 	}{
-		{0, 0, picture},
-		{5, 0, picture},
-		{5, 9, picture},
-		{6, 8, picture},
-		{4, 0, "head\n\x1b[31mwide wide\x1b[0m\nthree\n… 2 lines more\n"},
-		{5, 8, "head\n\x1b[31mwide wide\x1b[0m\nthree\n… 2 lines more\n"},
-		{4, 8, "head\n\x1b[31mwide wide\x1b[0m\n… 3 lines more\n"},
+		{"abcdef", 0, "abcdef"},
+		{"abcdef", 6, "abcdef"},
+		{"abcdef", 4, "abc…"},
+		{red, 6, red},
+		{red, 4, Painter{On: true}.Paint(Red, "abc…")},
+		{"日本語", 5, "日本…"},
+		{"日本語", 4, "日…"},
+		{"e\u0301e\u0301e\u0301", 2, "e\u0301…"},
 	} {
-		if got := Fit(picture, c.rows, c.columns); got != c.want {
-			t.Errorf("in %d rows of %d columns it is %q, want %q", c.rows, c.columns, got, c.want)
+		if got := Cut(c.line, c.columns); got != c.want {
+			t.Errorf("Cut(%q, %d) = %q; want %q", c.line, c.columns, got, c.want)
 		}
 	}
 }

@@ -1,8 +1,8 @@
 package textfmt
 
 import (
-	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // Rows returns the number of terminal rows that a text of complete lines needs. Lines that are wider than columns are wrapped;
@@ -26,21 +26,37 @@ func stripped(line string) string {
 	return out.String()
 }
 
-// Fit cuts the end of a text of complete lines so that it needs at most rows terminal rows, and adds a line with the number of
-// removed lines. Zero rows means unlimited.
-func Fit(text string, rows, columns int) string {
-	if rows <= 0 || Rows(text, columns) <= rows {
-		return text
+// Cut returns the part of a line that fits into columns, with an ellipsis if that is not all of it. Colors of [Painter] take no
+// room. Zero columns means unlimited.
+func Cut(line string, columns int) string {
+	if columns <= 0 || Visible(line) <= columns {
+		return line
 	}
 	var out strings.Builder
-	left, count := rows-1, strings.Count(text, "\n")
-	for line := range strings.Lines(text) {
-		if left -= Rows(line, columns); left < 0 {
-			break
+	room := columns - 1 // one is for the ellipsis
+	for line != "" {
+		if end := strings.IndexByte(line, 'm') + 1; end > 0 && strings.HasPrefix(line, colorStart) {
+			out.WriteString(line[:end])
+			line = line[end:]
+			continue
 		}
-		count--
-		out.WriteString(line)
+		_, size := utf8.DecodeRuneInString(line)
+		for size < len(line) && Width(line[:size]) == Width(line[:size+nextRune(line[size:])]) && !strings.HasPrefix(line[size:], colorStart) {
+			size += nextRune(line[size:]) // a mark that belongs to the character
+		}
+		if room >= 0 {
+			if room -= Width(line[:size]); room >= 0 {
+				out.WriteString(line[:size])
+			} else {
+				out.WriteString("…")
+			}
+		}
+		line = line[size:]
 	}
-	fmt.Fprintf(&out, "… %s more\n", Count(count, "line"))
 	return out.String()
+}
+
+func nextRune(text string) int {
+	_, size := utf8.DecodeRuneInString(text)
+	return size
 }

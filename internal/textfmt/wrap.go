@@ -2,8 +2,8 @@ package textfmt
 
 import "strings"
 
-// visible returns the width of a text without its color sequences.
-func visible(text string) int {
+// Visible returns the width of a text without its color sequences.
+func Visible(text string) int {
 	if strings.Contains(text, colorStart) {
 		text = stripped(text)
 	}
@@ -17,7 +17,7 @@ func Wrap(text string, columns int) []string {
 	var lines []string
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
-		if columns <= 0 || visible(line) <= columns {
+		if columns <= 0 || Visible(line) <= columns {
 			lines = append(lines, line)
 			continue
 		}
@@ -53,11 +53,11 @@ func WrapParagraphs(text string, columns int) string {
 
 // Hanging wraps a line of a list. The continuation lines are indented to the text after the last gap of two blanks.
 func Hanging(line string, columns int) []string {
-	if columns <= 0 || visible(line) <= columns {
+	if columns <= 0 || Visible(line) <= columns {
 		return []string{line}
 	}
 	at := strings.LastIndex(strings.TrimRight(line, " "), "  ") + len("  ")
-	indent := visible(line[:at])
+	indent := Visible(line[:at])
 	if at < len("  ") || columns-indent < textColumn {
 		return Wrap(line, columns)
 	}
@@ -82,7 +82,7 @@ func wrapLine(line string, columns int) []string {
 	var lines []string
 	current, width := indent, len(indent)
 	for i, word := range splitWords(body, columns/2) {
-		w := visible(word)
+		w := Visible(word)
 		switch {
 		case i == 0:
 		case width+1+w > columns:
@@ -104,7 +104,7 @@ func splitWords(line string, most int) []string {
 	command := false
 	for word := range strings.FieldsSeq(line) {
 		last := len(words) - 1
-		if command && visible(words[last])+1+visible(word) <= most {
+		if command && Visible(words[last])+1+Visible(word) <= most {
 			words[last] += " " + word
 		} else {
 			words = append(words, word)

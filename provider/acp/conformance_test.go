@@ -21,7 +21,7 @@ import (
 	"gascity/test/fakeagent/build"
 )
 
-// The test binary is the shim and the host, too, and starts sessions from another process.
+// The test binary is also the shim and the bridge, and starts sessions from another process.
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) == 3 && os.Args[1] == "shim":
@@ -79,8 +79,8 @@ func open(t runtimetest.T, dir string) runtime.Provider {
 	return p
 }
 
-// shared are the beginnings of the cases that the packages below this driver keep, for
-// the drivers of child processes too: test/e2e/acp tries those, and all others again.
+// shared are the prefixes of cases that the packages below this driver implement for all drivers of child
+// processes. test/e2e/acp runs these, and all others again.
 var shared = []string{
 	"activity.", "copy.", "keys.", "list.", "live.", "meta.", "peek.", "process.", "recover.", "restart.", "running.", "scan.", "stop.daemon", "stop.setsid", "stop.start", "stop.concurrent",
 	"start.ctx", "start.duplicate", "start.overlay", "start.pre-start", "start.replaces", "start.setup", "start.work-dir", "watch.slow", "withdraw.stale",

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"gascity/internal/acp/bridge"
 	"gascity/internal/driver/shimdriver"
@@ -24,7 +22,7 @@ func (w *acpHost) Deliver(ctx context.Context, l shimdriver.Live, p inject.Promp
 	if p.Text == "" {
 		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "empty"}, nil
 	}
-	if !utf8.ValidString(p.Text) || strings.IndexFunc(p.Text, isControl) >= 0 {
+	if inject.HasControl(p.Text) {
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: "the text contains a control character or is not UTF-8"}, nil
 	}
 	out, err := clientOf(l).Deliver(ctx, bridge.Delivery{
@@ -37,12 +35,6 @@ func (w *acpHost) Deliver(ctx context.Context, l shimdriver.Live, p inject.Promp
 		return out, err
 	}
 	return out, err
-}
-
-// isControl reports whether r is a control character that every driver refuses in a prompt. Tab and
-// line ends are allowed.
-func isControl(r rune) bool {
-	return r < 0x20 && r != '\t' && r != '\n' && r != '\r' || r >= 0x7f && r < 0xa0
 }
 
 // Settle implements shimdriver.Host. The ACP host remembers what it sent while the

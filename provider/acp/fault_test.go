@@ -23,7 +23,7 @@ type testSession struct {
 	dir, ledger string
 }
 
-// begin starts a session with the fake agent's flags.
+// begin starts a session with flags of the fake agent.
 func begin(t *testing.T, edit func(*acp.Config, *runtime.Config), flags ...string) (*testSession, error) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "gca") //nolint:usetesting // short: it holds sockets
@@ -86,7 +86,7 @@ func (p *testSession) records(t *testing.T, kind string) (found []ledger.Record)
 	return found
 }
 
-// until waits for something that ought to happen.
+// until waits for a condition.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	limit := time.After(30 * time.Second)
@@ -171,14 +171,14 @@ func TestHandshakeChoices(t *testing.T) {
 	}
 }
 
-func TestPromptsPassTheirFaults(t *testing.T) {
+func TestPromptsArriveDespiteFaults(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []string{"extra", "partial", "string-ids", "long-line"} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
 			p := started(t, nil, "--acp-fault", fault)
 			for _, text := range []string{"first", strings.Repeat("0123456789abcdef ", 6400)} {
-				// A line of 65 MiB is read before the sign comes: a loaded machine gets its time.
+				// A line of 65 MiB is read first: a loaded machine needs time.
 				d := runtime.Delivery{ID: text[:5], Content: runtime.TextContent(text), Confirm: time.Minute}
 				if out, err := p.Deliver(t.Context(), "one", d); err != nil || out.State != runtime.OutcomeSubmitted {
 					t.Errorf("%+v, %v, want submitted", out, err)
@@ -195,7 +195,7 @@ func TestPromptsPassTheirFaults(t *testing.T) {
 	}
 }
 
-func TestErrorAnswerIsTaken(t *testing.T) {
+func TestErrorResponseCountsAsAccepted(t *testing.T) {
 	t.Parallel()
 	p := started(t, nil, "--acp-fault", "internal-error")
 	out := p.deliver(t, "id", "x")
@@ -208,8 +208,7 @@ func TestErrorAnswerIsTaken(t *testing.T) {
 	}
 }
 
-// A turn that never ends keeps others out, is no success by itself, and an interrupt of it
-// says that it failed.
+// A turn that never ends blocks other prompts and is not a success. An interrupt returns an error.
 func TestTurnThatNeverEnds(t *testing.T) {
 	t.Parallel()
 	p := started(t, func(c *acp.Config, _ *runtime.Config) { c.BusyTimeout = 200 * time.Millisecond }, "--acp-fault", "silent")
@@ -299,7 +298,7 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// An interrupt answers what is asked, is confirmed, and nothing of it reaches the next turn.
+// An interrupt cancels the open question, is confirmed, and does not affect the next turn.
 func TestInterruptWhileAsking(t *testing.T) {
 	t.Parallel()
 	p := started(t, nil)
@@ -324,8 +323,7 @@ func TestInterruptWhileAsking(t *testing.T) {
 	until(t, "the third is answered", func() bool { return len(p.records(t, ledger.Answered)) == 1 })
 }
 
-// A prompt of whose deliverer nothing is left is delivered once, and its turn and its
-// question go on.
+// A prompt whose deliverer was killed is delivered once, and its turn and question continue.
 func TestDelivererIsKilled(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"[[busy:1s]]", "[[permit:Bash|ls]]"} {
@@ -367,8 +365,8 @@ func TestDelivererIsKilled(t *testing.T) {
 	}
 }
 
-// A prompt that waits for its turn is gone with who sent it.
-func TestDelivererIsKilledInLine(t *testing.T) {
+// A queued prompt is removed when its sender is killed.
+func TestQueuedDelivererIsKilled(t *testing.T) {
 	t.Parallel()
 	p := started(t, nil)
 	p.deliver(t, "a", "[[busy:2s]]")

@@ -20,6 +20,7 @@ import (
 
 	"gascity/internal/acp/bridge"
 	"gascity/internal/agentcli"
+	"gascity/internal/agentcli/transcript"
 	"gascity/internal/driver/shimdriver"
 	"gascity/runtime"
 )
@@ -129,10 +130,13 @@ const startMargin = 2 * time.Second
 // Prepare returns cfg with the agent's command replaced by the host's command. The host gets the
 // agent's command in an environment variable and the first prompt as an argument. The start waits
 // for the ready line that the host prints.
-func (w *acpHost) Prepare(_, folder string, cfg runtime.Config) (runtime.Config, error) {
+func (w *acpHost) Prepare(name, folder string, cfg runtime.Config) (runtime.Config, error) {
 	spec := bridge.Spec{
 		Command: cmp.Or(cfg.Command, `exec "${SHELL:-/bin/sh}"`), Socket: filepath.Join(folder, socketName), MCPServers: cfg.MCPServers, Handshake: w.cfg.HandshakeTimeout,
 		Conversation: cfg.Env[runtime.VariableConversation], Mode: cfg.Env[runtime.VariableMode], Auth: cfg.Env["GC_ACP_AUTH"],
+	}
+	if w.cfg.LogDir != "" {
+		spec.Record = filepath.Join(w.cfg.LogDir, name+transcript.RecordSuffix)
 	}
 	switch version := cfg.Env["GC_ACP_VERSION"]; version {
 	case "", "1":

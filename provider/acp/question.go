@@ -7,20 +7,15 @@ import (
 	"time"
 
 	"gascity/internal/acp/bridge"
+	"gascity/internal/driver"
 	"gascity/internal/driver/shimdriver"
+	"gascity/internal/retry"
 	"gascity/runtime"
 )
 
-// opTimeout is the limit for operations whose methods have no ctx parameter.
-const opTimeout = 30 * time.Second
-
-func bounded() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), opTimeout) //nolint:forbidigo // the contract's method has no ctx
-}
-
 // Pending implements runtime.InteractionProvider.
 func (p *Provider) Pending(name string) (*runtime.PendingInteraction, error) {
-	ctx, cancel := bounded()
+	ctx, cancel := driver.CallContext()
 	defer cancel()
 	l, err := p.Session(ctx, "read pending question of", name)
 	if err != nil {
@@ -37,7 +32,7 @@ func (p *Provider) Pending(name string) (*runtime.PendingInteraction, error) {
 // accepts bridge.ActionApproveAlways and bridge.ActionDenyAlways.
 func (p *Provider) Respond(name string, response runtime.InteractionResponse) error {
 	const op = "respond to"
-	ctx, cancel := bounded()
+	ctx, cancel := driver.CallContext()
 	defer cancel()
 	l, err := p.Session(ctx, op, name)
 	if err != nil {
@@ -61,12 +56,13 @@ func (p *Provider) WaitForInterruptBoundary(ctx context.Context, name string, si
 	return p.await(ctx, "confirm the interrupt of", name, timeout, func(s bridge.State) bool { return s.Boundary.After(since) })
 }
 
+// hostRetry is the pause between tries if the host does not answer yet.
+const hostRetry = 50 * time.Millisecond
+
 // await waits until is returns true for the session's state. It returns an error after timeout.
 func (p *Provider) await(ctx context.Context, op, name string, timeout time.Duration, is func(bridge.State) bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not within %s: %w", timeout, context.DeadlineExceeded))
 	defer cancel()
-	retry := time.NewTicker(50 * time.Millisecond) // between tries if the host does not answer yet
-	defer retry.Stop()
 	var seen uint64
 	for {
 		l, err := p.Session(ctx, op, name)
@@ -83,9 +79,7 @@ func (p *Provider) await(ctx context.Context, op, name string, timeout time.Dura
 		case ctx.Err() != nil:
 			return &runtime.Error{Op: op, Session: name, Err: context.Cause(ctx)}
 		}
-		select {
-		case <-retry.C:
-		case <-ctx.Done():
+		if !retry.Sleep(ctx, hostRetry) {
 			return &runtime.Error{Op: op, Session: name, Err: context.Cause(ctx)}
 		}
 	}

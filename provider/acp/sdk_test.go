@@ -17,8 +17,8 @@ import (
 	"gascity/runtime"
 )
 
-// peer is an agent made with another implementation of the protocol. What a prompt says,
-// it does by its client's hands, and reports the result.
+// peer is an agent made with another implementation of the protocol. It carries out the command in a prompt by
+// requests to its client, and reports the result.
 type peer struct {
 	conn *sdk.AgentSideConnection
 
@@ -93,7 +93,7 @@ func (a *peer) Prompt(ctx context.Context, p sdk.PromptRequest) (sdk.PromptRespo
 	return sdk.PromptResponse{StopReason: sdk.StopReasonEndTurn}, err
 }
 
-// act does what the first word says.
+// act carries out the command of the first word.
 func (a *peer) act(ctx context.Context, id sdk.SessionId, words string) (string, error) {
 	verb, rest, _ := strings.Cut(words, " ")
 	switch verb {
@@ -148,7 +148,7 @@ func withPeer(_ *acp.Config, r *runtime.Config) {
 	r.Command = "exec '" + self + "' peer"
 }
 
-// promptAndWait delivers a prompt and waits until the session shows what the peer made of it.
+// promptAndWait delivers a prompt and waits until the session shows the result.
 func (p *testSession) promptAndWait(t *testing.T, prompt, want string) {
 	t.Helper()
 	if err := p.ClearScrollback("one"); err != nil {

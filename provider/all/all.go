@@ -45,6 +45,8 @@ type Config struct {
 	Remote   Remote   // settings of drivers for other machines
 	Routing  Routing  // settings of the providers that only route
 	Logger   *slog.Logger
+
+	Subreaper []string // command that runs its arguments as a subreaper; empty if there is none
 }
 
 // ACP configures the driver of agents that speak the Agent Client Protocol. A zero field means the
@@ -140,7 +142,7 @@ func Drivers() []Driver {
 func openTmux(cfg Config, _ string) (runtime.Provider, error) {
 	return tmux.Open(tmux.Config{
 		Dir: filepath.Join(cfg.Dir, "tmux"), LogDir: cfg.LogDir, WorkDir: cfg.WorkDir, Socket: cfg.Socket,
-		Env: cfg.Env, Environ: cfg.environ(), Logger: cfg.Logger,
+		Env: cfg.Env, Environ: cfg.environ(), Subreaper: cfg.Subreaper, Logger: cfg.Logger,
 	})
 }
 

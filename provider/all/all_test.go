@@ -85,7 +85,7 @@ func TestRouting(t *testing.T) {
 	}
 }
 
-func TestARouterOpensItsBackends(t *testing.T) {
+func TestRouterOpensItsBackends(t *testing.T) {
 	cfg := blank(t)
 	cfg.Routing = Routing{Local: "pty", Remote: "nope", Match: "far"}
 	p, err := Open("hybrid", cfg)
@@ -104,8 +104,8 @@ func TestARouterOpensItsBackends(t *testing.T) {
 	}
 }
 
-// TestConformanceOfLate runs the suite on a place that has been opened.
-func TestConformanceOfLate(t *testing.T) {
+// TestConformanceOfLateProvider runs the suite on a late provider that has been opened.
+func TestConformanceOfLateProvider(t *testing.T) {
 	h := fake.Harness(func(p *fake.Provider) runtime.Provider {
 		late := NewLazyProvider(func(context.Context) (runtime.Provider, error) { return p, nil })
 		if _, err := late.try(t.Context()); err != nil {
@@ -120,7 +120,7 @@ func TestConformanceOfLate(t *testing.T) {
 	}
 }
 
-func TestLateHoldsNothingUntilItIsOpen(t *testing.T) {
+func TestLateProviderHasNoSessionsUntilItIsOpen(t *testing.T) {
 	missing := errors.New("no such tool")
 	var p runtime.Provider
 	late := NewLazyProvider(func(context.Context) (runtime.Provider, error) {
@@ -152,7 +152,7 @@ func TestLateHoldsNothingUntilItIsOpen(t *testing.T) {
 	}
 }
 
-// A script that is missing is known before anything is started at it, and nothing is made by looking.
+// A missing script is detected before a start, and the check creates nothing.
 func TestVersionLooksForScripts(t *testing.T) {
 	cfg := blank(t)
 	for script, want := range map[string]string{"exec:./none": "./none", "exec:none": "PATH", "exec:./plain": "not executable", "exec:./good": ""} {

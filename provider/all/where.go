@@ -23,6 +23,12 @@ func IsHere(selection string) bool {
 	return err == nil && driver.Where == WhereLocal && driver.Route == nil
 }
 
+// IsRemote reports whether all sessions of a selection are on another machine, where gc runs them.
+func IsRemote(selection string) bool {
+	driver, _, err := Find(selection)
+	return err == nil && driver.Where == WhereRemote
+}
+
 // Shared reports whether the backend of a selection may hold sessions of several cities. This is so
 // for a session script. Other drivers separate cities.
 func Shared(selection string) bool {

@@ -9,8 +9,8 @@ import (
 	"gascity/runtime"
 )
 
-// A look is of the time of its call, by this machine's clock, whatever the script's clock is.
-func TestLooksAreOnOurClock(t *testing.T) {
+// An observation has the time of its call by the clock of this machine, for any clock of the script.
+func TestObservationsUseTheLocalClock(t *testing.T) {
 	for name, test := range map[string]struct {
 		off   time.Duration
 		whole bool // it prints whole seconds
@@ -48,7 +48,7 @@ esac
 				if obs.At.Before(before) || obs.At.After(after) {
 					t.Errorf("looked at %v, want it between %v and %v", obs.At, before, after)
 				}
-				// What the clock cuts off, and how long the call took, cannot be known.
+				// The rounding of the clock and the duration of the call are unknown.
 				spread := time.Second + after.Sub(before)
 				for what, got := range map[string]struct{ is, want time.Time }{
 					"started": {obs.StartedAt, before.Add(-time.Hour)}, "active": {obs.LastActivity, before.Add(-time.Minute)}, "ended": {obs.Exit.At, before.Add(-time.Second)},
@@ -62,7 +62,7 @@ esac
 	}
 }
 
-// A time that was not reported is not made up.
+// A time that was not reported stays zero.
 func TestUnknownTimesStayUnknown(t *testing.T) {
 	pl := newScriptFixture(t, `case "$op" in
 protocol) echo '{"version": 0, "capabilities": ["observe"]}' ;;
@@ -77,8 +77,8 @@ esac
 	}
 }
 
-// What stands still at a place whose clock is off does not seem to move.
-func TestStillTimesStandStill(t *testing.T) {
+// A time that does not change on a host with a wrong clock does not change here.
+func TestUnchangedTimesStayUnchanged(t *testing.T) {
 	pl := newScriptFixture(t, `case "$op" in
 protocol) echo '{"version": 0, "capabilities": ["observe"]}' ;;
 observe) echo "{\"session\": \"alive\", \"agent\": \"alive\", \"last_activity\": \"2001-01-01T00:00:00Z\", \"at\": \"$(date -u +19%y-%m-%dT%H:%M:%SZ)\"}" ;;

@@ -16,15 +16,14 @@ import (
 	"gascity/runtime"
 )
 
-// published are the operations that a script without a handshake ever received, and the
-// handshake itself.
+// published are the operations that a script without a handshake may get, and the handshake itself.
 var published = []string{
 	"start", "stop", "interrupt", "is-running", "attach", "process-alive", "nudge", "send-keys", "set-meta", "get-meta", "remove-meta", "peek",
 	"clear-scrollback", "list-running", "get-last-activity", "copy-to", "protocol",
 }
 
-// TestOldWire is what a script was promised that was written for the existing
-// implementation: how it is called, and what its answers mean.
+// TestOldWire checks the protocol of scripts that were written for the existing
+// implementation: how they are called, and what their results mean.
 func TestOldWire(t *testing.T) {
 	t.Parallel()
 	const running = `is-running) echo true ;; `
@@ -151,8 +150,8 @@ func TestOldWire(t *testing.T) {
 	}
 }
 
-// A script without a handshake meets no operation that was not published for it.
-func TestOldScriptMeetsWhatItKnows(t *testing.T) {
+// A script without a handshake gets only published operations.
+func TestOldScriptGetsOnlyPublishedOperations(t *testing.T) {
 	t.Parallel()
 	pl := newScriptFixture(t, fleet)
 	p := pl.open()
@@ -193,7 +192,7 @@ func TestOldScriptMeetsWhatItKnows(t *testing.T) {
 	}
 }
 
-// A one-shot session is started and nothing more: no look for readiness, no prompt of its own.
+// A one-shot session is only started: no wait for readiness, no first prompt.
 func TestOneShotOfAScript(t *testing.T) {
 	t.Parallel()
 	pl := newScriptFixture(t, fleet)
@@ -207,8 +206,8 @@ func TestOneShotOfAScript(t *testing.T) {
 	}
 }
 
-// separable is a script whose box is made without an agent: gc begins the agent in the tmux of
-// the box, as it always has. Its start would make the box a second time.
+// separable is a script that makes a box without an agent. gc starts the agent in the tmux of the box. A start
+// by the script would make the box a second time.
 const separable = `T="$D/t"
 tm() { TMUX_TMPDIR="$T" TMUX= tmux -f /dev/null "$@"; }
 case "$op" in
@@ -247,8 +246,7 @@ func TestProvisionedBox(t *testing.T) {
 	}
 }
 
-// Where the box has no tmux the script's own start begins the agent, and a box whose agent
-// cannot be begun is removed.
+// If the box has no tmux, the script starts the agent. A box whose agent cannot be started is removed.
 func TestProvisionedBoxWithoutTmux(t *testing.T) {
 	t.Parallel()
 	pl := newScriptFixture(t, "BOXPATH=/nowhere\n"+separable)
@@ -260,8 +258,8 @@ func TestProvisionedBoxWithoutTmux(t *testing.T) {
 	}
 }
 
-// A person's own tmux session main belongs to no box.
-func TestProvisionedBoxIsSomebodys(t *testing.T) {
+// A tmux session "main" of a person belongs to no box.
+func TestProvisionedBoxIgnoresOtherSessions(t *testing.T) {
 	t.Parallel()
 	if _, err := osexec.LookPath("tmux"); err != nil {
 		t.Skip("no tmux here")
@@ -275,8 +273,8 @@ func TestProvisionedBoxIsSomebodys(t *testing.T) {
 	}
 }
 
-// Nothing published says what 0 lines are: for a script that hands them to tail it is none.
-func TestOldScriptsMayTakeZeroLinesForNone(t *testing.T) {
+// The meaning of 0 lines was not published. A script that passes the number to tail prints none.
+func TestOldScriptsMayReadZeroLinesAsNone(t *testing.T) {
 	t.Parallel()
 	p := newScriptFixture(t, `case "$op" in is-running) echo true ;; peek) printf 'a\nb\n' | tail -n "$3" ;; *) exit 2 ;; esac`).open()
 	for lines, want := range map[int]string{0: "a\nb", 1: "b"} {

@@ -17,8 +17,8 @@ import (
 	"gascity/test/fakeagent/build"
 )
 
-// The whole contract through the wire: each call of the driver is a process of the
-// test binary, which hands it to the fake.
+// TestConformance runs the whole contract through the protocol: each call of the driver starts the test
+// binary, which forwards it to the fake.
 func TestConformance(t *testing.T) {
 	var mu sync.Mutex
 	var ends []func()
@@ -40,8 +40,8 @@ func TestConformance(t *testing.T) {
 	report(t, results)
 }
 
-// What only real processes show, over provider/subprocess that is opened again for each
-// call: the rest is the same wire.
+// TestConformanceSubprocess runs the cases that need real processes, over provider/subprocess, which is opened
+// again for each call.
 func TestConformanceSubprocess(t *testing.T) {
 	open := func(_ runtimetest.T, dir string) runtime.Provider { return must(exec.Open(subprocessScript(dir))) }
 	h := runtimetest.Harness{
@@ -68,14 +68,14 @@ func TestConformanceSubprocess(t *testing.T) {
 	}
 }
 
-// beyond are the needs of extensions that the wire does not have.
+// beyond are the needs of extensions that the protocol does not have.
 var beyond = []runtimetest.Need{
 	runtimetest.NeedAttach, runtimetest.NeedBoundary, runtimetest.NeedClearInput, runtimetest.NeedDialog, runtimetest.NeedHints, runtimetest.NeedIdle, runtimetest.NeedImmediate,
 	runtimetest.NeedInteraction, runtimetest.NeedRecover, runtimetest.NeedRelaunch, runtimetest.NeedReset, runtimetest.NeedScan,
-	runtimetest.NeedSense, runtimetest.NeedServer, runtimetest.NeedWithdraw,
+	runtimetest.NeedSense, runtimetest.NeedServer, runtimetest.NeedTyping, runtimetest.NeedWatching, runtimetest.NeedWithdraw,
 }
 
-// report fails for a case that was not tried though the wire has what it needs.
+// report fails for a case that was skipped although the protocol has what it needs.
 func report(t *testing.T, results []runtimetest.Result) {
 	t.Helper()
 	count := map[runtimetest.Status]int{}

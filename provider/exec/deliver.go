@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"gascity/internal/driver/script"
+	"gascity/internal/terminal/inject"
 	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
@@ -78,7 +79,7 @@ func (p *Provider) send(ctx context.Context, name string, d runtime.Delivery) (r
 	if text == "" {
 		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "empty"}, nil
 	}
-	if !utf8.ValidString(text) || strings.IndexFunc(text, isControl) >= 0 {
+	if inject.HasControl(text) || strings.Contains(text, "\r") {
 		return refused(runtime.RefusedContent, "the text contains a control character or is not UTF-8"), nil
 	}
 	if out, err, stop := p.checkTarget(ctx, name, d.Instance); stop {
@@ -168,11 +169,6 @@ func (p *Provider) stageFiles(ctx context.Context, name string, content []runtim
 		blocks = append(blocks, b)
 	}
 	return runtime.FlattenText(blocks), staged
-}
-
-// isControl reports whether r could act as a key.
-func isControl(r rune) bool {
-	return r < 0x20 && r != '\t' && r != '\n' || r >= 0x7f && r < 0xa0
 }
 
 func refused(why runtime.RefusalReason, detail string) runtime.Outcome {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// The machine stood still for longer than the reader's deadline: what the script had
-// written is read nevertheless, and a writer that goes on does not hold us up.
-func TestDrainReadsWhatIsThereAfterItsDeadline(t *testing.T) {
+// The machine was suspended for longer than the deadline of the reader. The written output is read, and a
+// script that continues to write does not delay the reader.
+func TestDrainReadsWrittenOutputAfterItsDeadline(t *testing.T) {
 	t.Parallel()
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"gascity/internal/driver/script"
+	"gascity/internal/proc"
 	"gascity/runtime"
 )
 
@@ -114,7 +115,7 @@ func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime
 	}
 	cmd := osexec.CommandContext(ctx, p.path, script.OpAttach, name)
 	cmd.Dir, cmd.Env = p.cfg.Dir, p.cfg.Env
-	stderr := &tail{most: stderrKept}
+	stderr := &proc.Tail{Most: stderrKept}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if !p.facts.CanAttachTTY {
 		cmd.Stderr = stderr // the script probably prints that it cannot attach
@@ -131,6 +132,6 @@ func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime
 	case code == script.ExitOK:
 		return nil
 	default:
-		return &runtime.Error{Op: "attach to", Session: name, Err: p.exitError(script.OpAttach, processResult{code: code, stderr: string(stderr.kept)})}
+		return &runtime.Error{Op: "attach to", Session: name, Err: p.exitError(script.OpAttach, processResult{code: code, stderr: string(stderr.Bytes())})}
 	}
 }

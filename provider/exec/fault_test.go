@@ -17,7 +17,7 @@ import (
 
 var local runtimetest.Local
 
-func TestOpenRefusesWhatIsNoScript(t *testing.T) {
+func TestOpenRefusesFilesThatAreNoScripts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := errors.Join(os.WriteFile(filepath.Join(dir, "plain"), nil, 0o600), os.Mkdir(filepath.Join(dir, "folder"), 0o700)); err != nil {
@@ -70,8 +70,8 @@ func TestScriptVanishes(t *testing.T) {
 	}
 }
 
-// A script that hangs is killed with everything in its group, also if it and its
-// children do not listen and hold its output.
+// A script that hangs is killed with its process group, also if it and its children ignore signals and keep the
+// output open.
 func TestScriptHangs(t *testing.T) {
 	t.Parallel()
 	for name, trap := range map[string]string{"listens": "", "does not listen": "trap '' TERM HUP INT\n"} {
@@ -124,8 +124,8 @@ esac`)
 	}
 }
 
-// The listing of a place that others use, too.
-func TestListRunningLeavesOutOthers(t *testing.T) {
+// A listing has sessions of other users of the same script.
+func TestListRunningIgnoresOtherSessions(t *testing.T) {
 	t.Parallel()
 	pl := newScriptFixture(t, `case "$op" in list-running) printf 'mayor\nworker-1\n1234.pts-0.host\nmayor\n\nworker-10\n' ;; *) exit 2 ;; esac`)
 	names, err := pl.open().ListRunning("")
@@ -147,8 +147,7 @@ is-running) yes >&2 | head -c 1000; yes 'an error' | head -c 67108864 >&2; echo 
 	pl.waitExited("pids", 1)
 }
 
-// Whatever the sizes and the order of reading and writing, no call deadlocks, and a
-// text that was read arrives whole.
+// With any sizes and any order of reads and writes no call deadlocks, and a text that was read is complete.
 func TestLargeInput(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
@@ -183,8 +182,8 @@ func TestScriptClosesItsInputEarly(t *testing.T) {
 	}
 }
 
-// A child that keeps the output open does not hold up the call. What an operation that
-// asks leaves is killed, what a start leaves is the session.
+// A child that keeps the output open does not delay the call. Processes that a query leaves are killed.
+// Processes that a start leaves are the session.
 func TestScriptLeavesChildren(t *testing.T) {
 	t.Parallel()
 	pl := newScriptFixture(t, `case "$op" in
@@ -251,7 +250,7 @@ func TestHandshake(t *testing.T) {
 	}
 }
 
-// The controller dies, or gives up, in the middle of a nudge.
+// The controller is killed, or cancels, during a nudge.
 func TestNudgeIsCutOff(t *testing.T) {
 	t.Parallel()
 	pl := newScriptFixture(t, `case "$op" in is-running) echo true ;; nudge) head -c 3 > "$D/got"; sleep 300 ;; *) exit 2 ;; esac`)
@@ -284,14 +283,14 @@ func TestScriptIsKilledByOthers(t *testing.T) {
 	}
 }
 
-// A call that waits for others at a session loses nothing of its own time, however slow they are.
-func TestANudgesTimeBeginsWithItsTurn(t *testing.T) {
+// The time limit of a call does not include its wait for other calls of the session.
+func TestTimeLimitOfANudgeStartsAfterTheQueue(t *testing.T) {
 	t.Parallel()
 	pl := newScriptFixture(t, "[ \"$op\" != peek ] || exec echo working\n"+fleet)
 	const short = 2 * time.Second
 	p := pl.open(limit(short))
 	pl.start(p, "one")
-	ctx, cancel := context.WithTimeout(t.Context(), 5*short) // longer than a nudge has
+	ctx, cancel := context.WithTimeout(t.Context(), 5*short) // longer than the limit of a nudge
 	defer cancel()
 	held, nudged := make(chan error, 1), make(chan error, 1)
 	go func() { held <- p.DismissKnownDialogs(ctx, "one", time.Hour) }()

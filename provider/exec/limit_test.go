@@ -7,7 +7,7 @@ import (
 	"gascity/internal/driver/script"
 )
 
-// How long each operation may take, as promised to authors of scripts.
+// TestTimeLimits checks the documented time limit of each operation.
 func TestTimeLimits(t *testing.T) {
 	t.Parallel()
 	p := &Provider{cfg: Config{Limit: defaultLimit, StartLimit: defaultStart, Handshake: defaultHandshake}}

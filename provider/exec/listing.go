@@ -154,8 +154,8 @@ func (l *listingCache) invalidate() {
 	l.last = nil
 }
 
-// add records a session that exists.
-func (l *listingCache) add(name string) {
+// record adds the name of a session that exists.
+func (l *listingCache) record(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.seen == nil {
@@ -164,8 +164,8 @@ func (l *listingCache) add(name string) {
 	l.seen[name] = struct{}{}
 }
 
-// remove deletes the record of a session that does not exist.
-func (l *listingCache) remove(name string) {
+// forget removes the name of a session that does not exist.
+func (l *listingCache) forget(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.seen, name)

@@ -7,9 +7,8 @@ import (
 	"gascity/runtime"
 )
 
-// A look that takes long is not followed by the next at once, and what has another reason to be
-// looked at keeps it.
-func TestLooksArePaced(t *testing.T) {
+// A slow listing is not followed by another at once. A session that needs one for another reason still gets it.
+func TestListingsArePaced(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	in := now.Add
@@ -29,7 +28,7 @@ func TestLooksArePaced(t *testing.T) {
 	}
 }
 
-// A listing that took seconds serves who only wants to spare the script a call for what is gone.
+// The result of a slow listing is used to avoid calls of the script for sessions that are gone.
 func TestRecentListing(t *testing.T) {
 	t.Parallel()
 	found := map[string]runtime.Observation{"one": {Session: runtime.Alive}, "two": {Session: runtime.Unknown}}

@@ -20,7 +20,7 @@ import (
 	"gascity/runtime/runtimetest/elsewhere"
 )
 
-// The names of testdata/script: what it does depends on them.
+// The names of testdata/script, which determine what it does.
 const (
 	asFake       = "script-of-fake"
 	asSubprocess = "script-of-subprocess"
@@ -72,8 +72,8 @@ func link(dir, name string) string {
 	return path
 }
 
-// subprocessScript returns the configuration of a script that serves provider/subprocess
-// over the world in dir.
+// subprocessScript returns the configuration of a script that serves provider/subprocess over the sessions in
+// dir.
 func subprocessScript(dir string) exec.Config {
 	return exec.Config{
 		Script: link(dir, asSubprocess), Dir: dir, NotesDir: filepath.Join(dir, "notes"),
@@ -81,7 +81,7 @@ func subprocessScript(dir string) exec.Config {
 	}
 }
 
-// ask goes to the tests' process, frames come from it.
+// ask is a request to the process of the tests, and frames are its response.
 type (
 	ask struct {
 		Args  []string
@@ -96,7 +96,7 @@ type (
 // host serves providers of this process to script processes.
 type host struct {
 	l    net.Listener
-	ctx  context.Context //nolint:containedctx // a host lives as long as it listens
+	ctx  context.Context //nolint:containedctx // the context of the listener
 	stop context.CancelFunc
 	wait sync.WaitGroup
 }

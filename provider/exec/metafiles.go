@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"gascity/internal/fsutil"
 )
 
 // metaFiles stores the metadata of sessions for a session script that does not store it: one
@@ -58,11 +60,7 @@ func (n *metaFiles) Set(name, key, value string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	temporary := path + ".new"
-	if err := os.WriteFile(temporary, []byte(value), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(temporary, path)
+	return fsutil.ReplaceFile(path, []byte(value))
 }
 
 // Get returns a value, or "" if there is none.

@@ -90,19 +90,20 @@ func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observatio
 	return p.complete(ctx, name, obs), nil
 }
 
-// complete adds the instance token to an observation and updates the recorded sessions.
+// complete records or forgets the session. To a session that is not dead it adds the instance token, if the script's
+// observations have none.
 func (p *Provider) complete(ctx context.Context, name string, obs runtime.Observation) runtime.Observation {
 	switch obs.Session {
 	case runtime.Dead:
 		p.tokens.remove(name)
-		p.listings.remove(name)
+		p.listings.forget(name)
 		return obs
 	case runtime.Alive:
-		p.listings.add(name)
+		p.listings.record(name)
 	case runtime.Unknown:
 	}
 	if !p.caps.Has(script.CapObserve) && obs.InstanceToken == "" {
-		obs.InstanceToken, _ = p.token(ctx, name, false) // unknown is empty
+		obs.InstanceToken, _ = p.token(ctx, name, false) // it stays empty if it cannot be read
 	}
 	return obs
 }

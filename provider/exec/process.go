@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"gascity/internal/driver/script"
+	"gascity/internal/proc"
 	"gascity/runtime"
 )
 
@@ -133,13 +134,13 @@ func (c *child) wait(ctx context.Context, o processSpec) (processResult, error) 
 	defer stop(nil)
 	var e processResult
 	var pipes sync.WaitGroup
-	out, stderr := &head{most: o.most, over: func() { stop(errOutput) }}, &tail{most: stderrKept}
+	out, stderr := &head{most: o.most, over: func() { stop(errOutput) }}, &proc.Tail{Most: stderrKept}
 	pipes.Go(func() { e.written, e.inputRead = feed(c.stdin, o.stdin) })
 	pipes.Go(func() { drain(out, c.stdout) })
 	pipes.Go(func() { drain(stderr, c.stderr) })
 	err := c.waitOrKill(ctx, o)
 	c.closePipes(&pipes)
-	e.out, e.stderr, e.code = out.kept, string(stderr.kept), c.cmd.ProcessState.ExitCode()
+	e.out, e.stderr, e.code = out.kept, string(stderr.Bytes()), c.cmd.ProcessState.ExitCode()
 	return e, err
 }
 
@@ -245,24 +246,6 @@ func (h *head) Write(p []byte) (int, error) {
 		h.over()
 	}
 	h.kept = append(h.kept, p[:min(len(p), max(room, 0))]...)
-	return len(p), nil
-}
-
-// tail keeps the end of what is written, up to most bytes.
-type tail struct {
-	kept []byte
-	most int
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	if len(p) >= t.most {
-		t.kept = append(t.kept[:0], p[len(p)-t.most:]...)
-		return len(p), nil
-	}
-	t.kept = append(t.kept, p...)
-	if over := len(t.kept) - t.most; over > 0 {
-		t.kept = append(t.kept[:0], t.kept[over:]...)
-	}
 	return len(p), nil
 }
 

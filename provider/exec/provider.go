@@ -66,16 +66,15 @@ type Provider struct {
 	inputs       locks // allows one prompt at a time for each session
 	screenLocks  locks // allows one reading of a screen at a time for each session
 	listings     *listingCache
-	tokens       tokens
+	tokens       bySession[string] // instance tokens of existing sessions
 	notes        *metaFiles
-	tmuxSessions tmuxSessions
+	tmuxSessions bySession[tmuxCheck] // whether gc controls the session with tmux
 	clock        clock
 	screens      screenHistory
-	answers      answers
+	answers      bySession[screen.Life] // answered questions of the sessions' instances
 	watches      watches
 	memory       screen.Memory
-
-	programs programs
+	programs     bySession[runtime.Config] // which agent CLI each session runs
 }
 
 var (

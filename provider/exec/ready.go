@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gascity/internal/driver/script"
+	"gascity/internal/retry"
 	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
@@ -83,7 +84,7 @@ func (p *Provider) checkAlive(ctx context.Context, name string) error {
 	case running(obs) != runtime.Dead:
 		return nil
 	}
-	death := &runtime.StartupDeath{Exit: runtime.Exit{Code: -1, At: time.Now()}}
+	death := &runtime.StartupDeath{Exit: runtime.Exit{Code: -1, At: time.Now(), Reason: "the script says that the session does not run"}}
 	if obs.Exit != nil {
 		death.Exit = *obs.Exit
 	}
@@ -95,14 +96,10 @@ func (p *Provider) checkAlive(ctx context.Context, name string) error {
 
 // pause waits for d. It returns an error if ctx ends first.
 func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
+	if !retry.Sleep(ctx, d) {
 		return context.Cause(ctx)
 	}
+	return nil
 }
 
 // Peek implements runtime.Output.
@@ -148,7 +145,11 @@ func (p *Provider) lines(ctx context.Context, name string, lines int) (string, e
 	if err != nil {
 		return "", err
 	}
-	return lastLines(string(out), lines), nil
+	text := string(out)
+	if done {
+		text = plainText(text)
+	}
+	return lastLines(text, lines), nil
 }
 
 // lastLines returns the last n lines without trailing spaces and without blank lines at the end. It

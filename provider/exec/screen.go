@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"gascity/internal/driver/script"
+	"gascity/internal/retry"
 	screenreader "gascity/internal/terminal/screen"
 	"gascity/internal/terminal/vt"
 	"gascity/runtime"
@@ -35,7 +36,7 @@ func (p *Provider) checkInput(ctx context.Context, name string) *runtime.Outcome
 		return &out
 	}
 	refusal := seen.draft(rules)
-	if refusal == nil || pause(ctx, draftConfirmDelay) != nil {
+	if refusal == nil || !retry.Sleep(ctx, draftConfirmDelay) {
 		return refusal
 	}
 	if seen, err = p.captureScreen(ctx, name); err != nil {

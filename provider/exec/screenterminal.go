@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"gascity/internal/driver/script"
+	"gascity/internal/retry"
 	"gascity/internal/terminal/screen"
 	"gascity/internal/terminal/vt"
 	"gascity/runtime"
@@ -48,7 +49,7 @@ func (s *screenTerminal) Frame(ctx context.Context, after uint64) (screen.Frame,
 		case ctx.Err() != nil:
 			return screen.Frame{}, fmt.Errorf("the screen has not changed: %w", ctx.Err())
 		}
-		if pause(ctx, frameInterval) != nil {
+		if !retry.Sleep(ctx, frameInterval) {
 			return screen.Frame{}, fmt.Errorf("the screen has not changed: %w", ctx.Err())
 		}
 	}

@@ -27,7 +27,7 @@ D=${0%/*}
 printf '%s\n' "$*" >> "$D/calls"
 `
 
-// fleet is the rest of a script that has sessions: one file for each.
+// fleet is the rest of a script that has one file for each session.
 const fleet = `case "$op" in
 start) cat > "$D/$name.start"; : > "$D/$name.up" ;;
 stop) rm -f "$D/$name.up" "$D/$name".meta.* ;;
@@ -43,7 +43,7 @@ peek) echo ready; echo "> " ;;
 esac
 `
 
-// newScriptFixture makes a folder with a script that ends in body.
+// newScriptFixture makes a directory with a script that ends with body.
 func newScriptFixture(t *testing.T, body string) *scriptFixture {
 	t.Helper()
 	pl := &scriptFixture{t: t, dir: t.TempDir()}
@@ -51,8 +51,8 @@ func newScriptFixture(t *testing.T, body string) *scriptFixture {
 	return pl
 }
 
-// write makes a program. No other test may fork meanwhile: its child would hold the
-// file open for writing, and the file could not be run.
+// write writes a program. No other test may fork at that time: its child would have the file open for writing,
+// and the file could not be executed.
 func (pl *scriptFixture) write(name, text string) {
 	pl.t.Helper()
 	syscall.ForkLock.RLock()
@@ -96,7 +96,7 @@ func (pl *scriptFixture) calls(op string) []string {
 	return found
 }
 
-// read returns a file of the place, empty if there is none.
+// read returns a file of the directory, empty if there is none.
 func (pl *scriptFixture) read(name string) string {
 	pl.t.Helper()
 	data, err := os.ReadFile(filepath.Join(pl.dir, name))
@@ -106,7 +106,7 @@ func (pl *scriptFixture) read(name string) string {
 	return string(data)
 }
 
-// start starts a session that the script has no part in but to record it.
+// start starts a session that the script only records.
 func (pl *scriptFixture) start(p runtime.Provider, name string) {
 	pl.t.Helper()
 	if err := p.Start(pl.t.Context(), name, runtime.Config{Command: "agent"}); err != nil {
@@ -114,7 +114,7 @@ func (pl *scriptFixture) start(p runtime.Provider, name string) {
 	}
 }
 
-// until waits for what ought to happen.
+// until waits for a condition.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !ok(); <-time.After(5 * time.Millisecond) {

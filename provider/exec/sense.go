@@ -6,7 +6,6 @@ import (
 	"errors"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"gascity/internal/driver/script"
@@ -54,17 +53,14 @@ func (p *Provider) Sense(ctx context.Context, name string) (runtime.Reading, err
 	}
 	var again time.Time
 	seen.LastOutput, again = p.screens.since(name, seen.sum, now)
-	reading := screen.Sense(seen.withPromptCursor(rules.ReadyPrefix), rules, now)
+	frame := seen.withPromptCursor(rules.ReadyPrefix)
+	reading := screen.Sense(frame, rules, now)
 	reading.Instance = token
 	if !p.caps.Has(script.CapWatch) {
 		reading.Again = nextSample(reading.Again, again, now)
 	}
 	seen.dropListedMenu(&reading, rules)
-	p.memory.Recall(name, life.String(), reading.Evidence)
-	reading.Progress = p.memory.Progress(name, life.String(), seen.withPromptCursor(rules.ReadyPrefix), rules, now)
-	if reading.Pending != nil {
-		reading.Pending.RequestID = life.Bind(reading.Pending.RequestID)
-	}
+	p.memory.Complete(name, life, frame, rules, &reading)
 	return reading, nil
 }
 
@@ -128,7 +124,7 @@ func (p *Provider) rules(ctx context.Context, name string) (screen.Rules, error)
 
 // answered returns the answered questions of the session's instance.
 func (p *Provider) answered(ctx context.Context, name, token string) (screen.Life, error) {
-	if life, ok := p.answers.get(name, token); ok {
+	if life, ok := p.answers.get(name); ok && life.Name == token {
 		return life, nil
 	}
 	text, err := p.getMeta(ctx, name, metaAnswered)
@@ -231,26 +227,4 @@ func (p *Provider) DismissKnownDialogs(ctx context.Context, name string, timeout
 		return fail(err)
 	}
 	return nil
-}
-
-// answers stores the answered questions of the sessions' instances. The zero value is ready to use.
-type answers struct {
-	mu    sync.Mutex
-	lives map[string]screen.Life
-}
-
-func (a *answers) get(name, token string) (life screen.Life, ok bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	life, ok = a.lives[name]
-	return life, ok && life.Name == token
-}
-
-func (a *answers) set(name string, life screen.Life) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.lives == nil {
-		a.lives = map[string]screen.Life{}
-	}
-	a.lives[name] = life
 }

@@ -9,8 +9,8 @@ import (
 	"gascity/runtime"
 )
 
-// asks is a script whose session shows a menu of two rows: Down moves the mark of the file
-// at to the second, Enter writes the row to chosen and brings the input box back.
+// asks is a script whose session shows a menu of two rows. Down moves the cursor, whose row is in the file "at",
+// and Enter writes the row to the file "chosen" and shows the input box again.
 const asks = `menu() {
   printf '❯ delete them\n● Shall I?\n──────\n Delete all?\n'
   if [ "$(cat "$D/at")" = 1 ]; then printf ' ❯ 1. Yes\n   2. No\n'; else printf '   1. Yes\n ❯ 2. No\n'; fi
@@ -24,7 +24,7 @@ send-keys) case $3 in
 esac
 ` + fleet
 
-// What stands on the screen of a script's session is pending, and answered by keys, once.
+// A question on the screen of a script's session is pending, and is answered by keys, once.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
 	pl := newScriptFixture(t, asks)
@@ -69,7 +69,7 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// A list in the conversation is no question, and where no screen is shown nothing is said.
+// A list in the conversation is not a question. Without a screen there is no reading.
 func TestNoQuestions(t *testing.T) {
 	t.Parallel()
 	pl := newScriptFixture(t, menus)
@@ -99,8 +99,8 @@ func TestNoQuestions(t *testing.T) {
 	}
 }
 
-// Nothing is started where it is not known whether the session runs.
-func TestStartOfTheUnknown(t *testing.T) {
+// A session of unknown state is not started.
+func TestStartInAnUnknownState(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]string{
 		"unknown":   `echo '{"session":"unknown","agent":"unknown"}'`,
@@ -117,8 +117,8 @@ func TestStartOfTheUnknown(t *testing.T) {
 	}
 }
 
-// The input of a watch is held open for as long as somebody listens, and Close waits for its end.
-func TestWatchHasALifeLine(t *testing.T) {
+// The standard input of a watch stays open as long as there is a listener, and Close waits for its exit.
+func TestWatchKeepsItsInputOpen(t *testing.T) {
 	t.Parallel()
 	pl := newScriptFixture(t, `case "$op" in
 protocol) echo '{"capabilities": ["watch"]}' ;;

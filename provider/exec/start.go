@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"gascity/internal/driver"
 	"gascity/internal/driver/script"
-	"gascity/internal/driver/startup"
 	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
@@ -68,7 +68,7 @@ func (p *Provider) startWhole(ctx context.Context, name string, cfg runtime.Conf
 	if _, err := p.begin(ctx, name, script.NewStart(cfg).WithSequence(cfg)); err != nil {
 		return err
 	}
-	p.listings.add(name)
+	p.listings.record(name)
 	if p.caps.Has(script.CapObserve) {
 		return nil
 	}
@@ -171,7 +171,7 @@ func (p *Provider) mark(ctx context.Context, name string, cfg runtime.Config) er
 // conclude does the steps after the script's start: it saves the token, waits until the agent is
 // ready and sends the first prompt.
 func (p *Provider) conclude(ctx context.Context, name string, cfg runtime.Config, typePrompt bool) error {
-	p.listings.add(name)
+	p.listings.record(name)
 	if err := p.mark(ctx, name, cfg); err != nil {
 		return &runtime.Error{Op: "start", Session: name, Err: err}
 	}
@@ -200,9 +200,9 @@ func (p *Provider) firstPrompt(ctx context.Context, name, text string) error {
 	case out.State == runtime.OutcomeSubmitted, err == nil && out.State == runtime.OutcomeUnconfirmed:
 		return nil
 	}
-	why := &startup.StepError{Step: "nudge", Err: &startup.UndeliveredError{Text: text, Outcome: out}}
+	why := &driver.StartStepError{Step: "nudge", Err: &driver.UndeliveredError{Text: text, Outcome: out}}
 	p.cfg.Logger.Warn("the first prompt was not delivered", "session", name, "outcome", out.State, "error", err)
-	if err := p.setMeta(ctx, name, startup.MetaWarning, startup.Brief(why)); err != nil {
+	if err := p.setMeta(ctx, name, driver.MetaWarning, driver.BriefError(why)); err != nil {
 		p.cfg.Logger.Warn("cannot save the warning of a start", "session", name, "error", err)
 	}
 	return nil
@@ -253,7 +253,7 @@ func (p *Provider) stop(ctx context.Context, name string) error {
 // forgetSession deletes all records of a session that was stopped.
 func (p *Provider) forgetSession(name string) error {
 	p.listings.invalidate()
-	p.listings.remove(name)
+	p.listings.forget(name)
 	p.tokens.remove(name)
 	p.tmuxSessions.remove(name)
 	p.programs.remove(name)

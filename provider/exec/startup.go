@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
+	"gascity/internal/retry"
 	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
@@ -24,7 +24,7 @@ const (
 func (p *Provider) waitForPrompt(ctx context.Context, name string, rules screen.Rules, limit time.Duration) error {
 	until := time.Now().Add(limit)
 	last, pressed, keys := "", "", 0
-	for wait := minPollInterval; time.Now().Before(until); wait = min(2*wait, maxPollInterval) {
+	for delay := retry.New(minPollInterval, maxPollInterval); time.Now().Before(until); {
 		text, err := p.peek(ctx, name, readyLines)
 		d := dialogIn(text, rules)
 		switch {
@@ -36,14 +36,16 @@ func (p *Provider) waitForPrompt(ctx context.Context, name string, rules screen.
 		case d == nil && promptIn(text, rules.ReadyPrefix):
 			return nil
 		case d != nil && rules.AnswerDialogs && text == last && text != pressed && keys < maxKeys:
-			pressed, wait = text, minPollInterval
+			pressed = text
+			delay.Reset()
 			keys++
 			if err := p.answer(name, d); err != nil {
 				return err
 			}
 		}
 		last = text
-		if wait >= maxPollInterval {
+		wait := delay.Next()
+		if wait > maxPollInterval/2 {
 			if err := p.checkAlive(ctx, name); err != nil {
 				return err
 			}
@@ -93,39 +95,11 @@ const (
 	metaReady   = "GC_READY_PREFIX"
 )
 
-// programs stores which agent CLI each session runs. The zero value is ready to use.
-type programs struct {
-	mu    sync.Mutex
-	known map[string]runtime.Config
-}
-
-func (m *programs) get(name string) (runtime.Config, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	cfg, ok := m.known[name]
-	return cfg, ok
-}
-
-func (m *programs) set(name string, cfg runtime.Config) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.known == nil {
-		m.known = map[string]runtime.Config{}
-	}
-	m.known[name] = runtime.Config{
-		ProviderName: cfg.ProviderName, ProviderOverlayName: cfg.ProviderOverlayName, ReadyPromptPrefix: cfg.ReadyPromptPrefix,
-	}
-}
-
-func (m *programs) remove(name string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.known, name)
-}
-
 // rememberProgram saves which agent CLI a session runs, for later prompts.
 func (p *Provider) rememberProgram(ctx context.Context, name string, cfg runtime.Config) error {
-	p.programs.set(name, cfg)
+	p.programs.set(name, runtime.Config{
+		ProviderName: cfg.ProviderName, ProviderOverlayName: cfg.ProviderOverlayName, ReadyPromptPrefix: cfg.ReadyPromptPrefix,
+	})
 	for key, value := range map[string]string{
 		metaProgram: cfg.ProviderName, metaOverlay: cfg.ProviderOverlayName, metaReady: cfg.ReadyPromptPrefix,
 	} {

@@ -27,7 +27,7 @@ func imitated(t *testing.T) string {
 	return ""
 }
 
-// dialog starts an agent that shows a dialog at its start, in the box of a carrier.
+// dialog starts an agent that shows a dialog at its start, in a box with tmux.
 func dialog(t *testing.T, answer bool, prompt string) (*scriptFixture, *exec.Provider, error) {
 	t.Helper()
 	if _, err := osexec.LookPath("tmux"); err != nil {
@@ -77,7 +77,7 @@ func TestStartAnswersDialogs(t *testing.T) {
 	}
 }
 
-// A prompt is never typed into a dialog, also by the next gc.
+// A prompt is never typed into a dialog, also not by the next gc process.
 func TestNoPromptIntoDialog(t *testing.T) {
 	t.Parallel()
 	pl, p, err := dialog(t, false, "")
@@ -96,11 +96,10 @@ func TestNoPromptIntoDialog(t *testing.T) {
 	}
 }
 
-// menus is a script whose session shows what is in the file screen.
+// menus is a script whose session shows the content of the file "screen".
 const menus = "case \"$op\" in peek) cat \"$D/screen\"; exit ;; esac\n" + fleet
 
-// What a program shows that no rule knows: a prompt would choose an option of the first
-// two. The others are at their input box.
+// Screens that no rule knows. On the first two a prompt would choose an option. The others show the input box.
 func TestNoPromptIntoUnknownMenu(t *testing.T) {
 	t.Parallel()
 	const asked = "❯ delete them\n● Shall I?\n──────\n Delete all?\n"
@@ -123,7 +122,7 @@ func TestNoPromptIntoUnknownMenu(t *testing.T) {
 				t.Fatal(err)
 			}
 			pl.write("screen", c.screen)
-			for _, p := range []*exec.Provider{p, pl.open()} { // the next gc knows it too
+			for _, p := range []*exec.Provider{p, pl.open()} { // also in the next gc process
 				out, err := p.Deliver(t.Context(), "one", runtime.Delivery{Content: text("1 and more")})
 				refused := out.State == runtime.OutcomeRefused && out.Reason == runtime.RefusedDialog
 				if refused != c.up || err != nil {

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
 	"gascity/internal/driver/script"
+	"gascity/internal/terminal/vt"
 	"gascity/runtime"
 )
 
@@ -29,37 +29,10 @@ const (
 // tmuxCheckAge is how long the result of a check for tmux is used.
 const tmuxCheckAge = time.Minute
 
-// tmuxSessions stores which sessions gc controls with tmux. The zero value is ready to use.
-type tmuxSessions struct {
-	mu    sync.Mutex
-	found map[string]tmuxCheck
-}
-
+// tmuxCheck is the result of a check for tmux.
 type tmuxCheck struct {
 	yes bool
 	at  time.Time
-}
-
-func (c *tmuxSessions) get(name string) (tmuxCheck, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	f, ok := c.found[name]
-	return f, ok && time.Since(f.at) < tmuxCheckAge
-}
-
-func (c *tmuxSessions) set(name string, yes bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.found == nil {
-		c.found = map[string]tmuxCheck{}
-	}
-	c.found[name] = tmuxCheck{yes, time.Now()}
-}
-
-func (c *tmuxSessions) remove(name string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.found, name)
 }
 
 // usesTmux reports whether gc controls the session with tmux commands in its sandbox.
@@ -67,7 +40,7 @@ func (p *Provider) usesTmux(ctx context.Context, name string) bool {
 	if !p.caps.Has(script.CapExec) || p.caps.Has(script.CapSequence) || p.caps.Has(script.CapDeliver) {
 		return false
 	}
-	if f, ok := p.tmuxSessions.get(name); ok {
+	if f, ok := p.tmuxSessions.get(name); ok && time.Since(f.at) < tmuxCheckAge {
 		return f.yes
 	}
 	out, code, err := p.runLine(ctx, name, tmuxProbe, "look for tmux in")
@@ -75,7 +48,7 @@ func (p *Provider) usesTmux(ctx context.Context, name string) bool {
 		return false // not stored: the next call may succeed
 	}
 	yes := err == nil && code == 0 && parseTmuxProbe(string(out), name)
-	p.tmuxSessions.set(name, yes)
+	p.tmuxSessions.set(name, tmuxCheck{yes, time.Now()})
 	return yes
 }
 
@@ -146,11 +119,23 @@ const (
 	tmuxClear     = "tmux clear-history -t =main:"
 )
 
+// tmuxPeek returns the command that prints the last lines with their attributes: without -e, line drawing is letters. [plainText]
+// removes the attributes.
 func tmuxPeek(lines int) string {
 	if lines <= 0 {
-		return "tmux capture-pane -p -t =main: -S -"
+		return "tmux capture-pane -p -e -t =main: -S -"
 	}
-	return fmt.Sprintf("tmux capture-pane -p -t =main: -S -%d", lines)
+	return fmt.Sprintf("tmux capture-pane -p -e -t =main: -S -%d", lines)
+}
+
+// plainText returns the text of the output of [tmuxPeek], with line drawing as Unicode characters.
+func plainText(captured string) string {
+	lines := strings.Split(captured, "\n")
+	var rows vt.RowReader
+	for i, line := range lines {
+		lines[i] = rows.Text(line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // tmuxKeys returns the command that sends keys. A single character is sent literally.

@@ -13,8 +13,8 @@ import (
 	"gascity/test/fakeagent/build"
 )
 
-// box is a script whose box is this machine with a tmux server of its own: it runs the
-// agent in the session main and knows no other way in than exec.
+// box is a script whose box is this machine with a separate tmux server. It runs the agent in the session
+// "main", and its only access is exec.
 const box = `T="$D/t"
 tm() { TMUX_TMPDIR="$T" TMUX= tmux -f /dev/null "$@"; }
 case "$op" in
@@ -92,8 +92,8 @@ func TestCarrier(t *testing.T) {
 	}
 }
 
-// A tmux session main on this machine that is a person's own is left alone.
-func TestCarrierLeavesOthersAlone(t *testing.T) {
+// A tmux session "main" of a person on this machine is not changed.
+func TestCarrierIgnoresOtherSessions(t *testing.T) {
 	t.Parallel()
 	if _, err := osexec.LookPath("tmux"); err != nil {
 		t.Skip("no tmux here")
@@ -117,5 +117,34 @@ func TestCarrierLeavesOthersAlone(t *testing.T) {
 	<-time.After(10 * time.Millisecond)
 	if got := pl.read("typed"); got != "" {
 		t.Errorf("%q was typed", got)
+	}
+}
+
+// TestPeekShowsLineDrawing: what gc reads from the tmux session of a sandbox has lines, not letters, and no control sequences.
+func TestPeekShowsLineDrawing(t *testing.T) {
+	t.Parallel()
+	if _, err := osexec.LookPath("tmux"); err != nil {
+		t.Skip("no tmux here")
+	}
+	pl := newScriptFixture(t, box)
+	p := pl.open()
+	pl.write("command", `printf '\033(0lqk\033(B lqk\n\033[1;31mmqj\n\033(0x\033[0mx\n'; exec cat`)
+	t.Cleanup(func() {
+		if err := p.Stop("one"); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := p.Start(t.Context(), "one", runtime.Config{Command: "c"}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "┌─┐ lqk\nmqj\n││"
+	var got string
+	until(t, "the program has printed", func() bool {
+		text, err := p.Peek("one", 0)
+		got = text
+		return err == nil && strings.Contains(text, "mqj\n")
+	})
+	if got != want {
+		t.Errorf("Peek = %q, want %q", got, want)
 	}
 }

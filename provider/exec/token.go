@@ -6,38 +6,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"sync"
 
 	"gascity/internal/driver/script"
 	"gascity/runtime"
 )
-
-// tokens stores the instance tokens of existing sessions. The zero value is ready to use.
-type tokens struct {
-	mu        sync.Mutex
-	bySession map[string]string
-}
-
-func (t *tokens) get(name string) string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.bySession[name]
-}
-
-func (t *tokens) set(name, token string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.bySession == nil {
-		t.bySession = map[string]string{}
-	}
-	t.bySession[name] = token
-}
-
-func (t *tokens) remove(name string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.bySession, name)
-}
 
 func newToken() string {
 	token := make([]byte, 16)
@@ -48,7 +20,7 @@ func newToken() string {
 // token returns the session's instance token, or "" if it is unknown. If fresh is true, it reads
 // the token from the script.
 func (p *Provider) token(ctx context.Context, name string, fresh bool) (string, error) {
-	if stored := p.tokens.get(name); stored != "" && !fresh {
+	if stored, _ := p.tokens.get(name); stored != "" && !fresh {
 		return stored, nil
 	}
 	token, err := p.getMeta(ctx, name, metaToken)

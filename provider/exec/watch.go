@@ -8,12 +8,14 @@ import (
 	"sync"
 	"time"
 
+	"gascity/internal/driver"
 	"gascity/internal/driver/script"
+	"gascity/internal/proc"
+	"gascity/internal/retry"
 	"gascity/runtime"
 )
 
 const (
-	watchBuffer    = 256
 	firstLineLimit = 20 * time.Second // limit for the first line; then Watch returns without it
 	firstRestart   = 200 * time.Millisecond
 	lastRestart    = 30 * time.Second
@@ -29,7 +31,7 @@ func (p *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 	if !p.caps.Has(script.CapWatch) {
 		return nil, fmt.Errorf("cannot watch sessions: the script does not declare %q: %w", script.CapWatch, errors.ErrUnsupported)
 	}
-	f := &eventFeed{events: make(chan runtime.Event, watchBuffer), first: make(chan struct{})}
+	f := &eventFeed{Feed: driver.NewFeed(), first: make(chan struct{})}
 	ctx, stop := context.WithCancel(ctx)
 	end := p.watches.begin(stop)
 	if end == nil {
@@ -39,31 +41,33 @@ func (p *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 	go func() {
 		defer end()
 		defer stop()
-		defer close(f.events)
+		defer f.close()
+		var repair sync.WaitGroup
+		defer repair.Wait()
+		repair.Go(func() { f.Repair(ctx) })
 		p.watch(ctx, f)
 	}()
 	select {
 	case <-f.first: // no event is lost after this
 	case <-ctx.Done():
 	}
-	return f.events, nil
+	return f.Events(), nil
 }
 
 // watch runs the script until ctx ends. It runs the script again after each exit.
 func (p *Provider) watch(ctx context.Context, f *eventFeed) {
-	for wait := firstRestart; ctx.Err() == nil; wait = min(2*wait, lastRestart) {
+	for delay := retry.New(firstRestart, lastRestart); ctx.Err() == nil; {
 		began := time.Now()
 		err := p.watchOnce(ctx, f)
 		if ctx.Err() != nil {
 			return
 		}
-		p.cfg.Logger.Warn("the session script's watch has exited and is started again", "script", p.cfg.Script, "after", wait, "error", err)
 		if time.Since(began) > watchStable {
-			wait = firstRestart
+			delay.Reset()
 		}
-		if pause(ctx, wait) != nil {
-			return
-		}
+		wait := delay.Next()
+		p.cfg.Logger.Warn("the session script's watch has exited and is started again", "script", p.cfg.Script, "after", wait, "error", err)
+		retry.Sleep(ctx, wait)
 	}
 }
 
@@ -80,7 +84,7 @@ func (p *Provider) watchOnce(ctx context.Context, f *eventFeed) error {
 	}
 	// The standard input stays open while this process runs. So the script reads the end of its
 	// input when gc exits, also if gc was killed.
-	stderr := &tail{most: stderrKept}
+	stderr := &proc.Tail{Most: stderrKept}
 	var pipes sync.WaitGroup
 	pipes.Go(func() { drain(stderr, c.stderr) })
 	pipes.Go(func() {
@@ -94,7 +98,7 @@ func (p *Provider) watchOnce(ctx context.Context, f *eventFeed) error {
 	c.closePipes(&pipes)
 	f.broken()
 	if err == nil {
-		err = p.exitError(script.OpWatch, processResult{code: c.cmd.ProcessState.ExitCode(), stderr: string(stderr.kept)})
+		err = p.exitError(script.OpWatch, processResult{code: c.cmd.ProcessState.ExitCode(), stderr: string(stderr.Bytes())})
 	}
 	return err
 }
@@ -125,7 +129,7 @@ func (p *Provider) readEvents(c *child, f *eventFeed) error {
 		if first := f.begin(); first && e.Kind == runtime.EventResync {
 			continue
 		}
-		f.send(e)
+		f.Send(e)
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
 		return fmt.Errorf("it prints a line of more than %d bytes", longestLine)
@@ -185,16 +189,15 @@ func (w *watches) close() {
 	w.wg.Wait()
 }
 
-// eventFeed is the channel of one watch. A receiver that is too slow loses events and gets a resync
-// event instead.
+// eventFeed is the feed of one watch.
 type eventFeed struct {
-	events chan runtime.Event
-	first  chan struct{} // closed when the first run watches
+	*driver.Feed
+	first chan struct{} // closed when the first run watches
 
-	mu        sync.Mutex // guards the fields below
-	watching  bool       // first is closed
-	begun     bool       // the current run watches
-	resyncDue bool       // a resync event must be sent
+	mu       sync.Mutex // guards the fields below
+	watching bool       // first is closed
+	begun    bool       // the current run watches
+	closed   bool       // the channel is closed
 }
 
 // begin records that the current run watches, and sends a resync event. first is true for the first
@@ -202,7 +205,7 @@ type eventFeed struct {
 func (f *eventFeed) begin() (first bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.begun {
+	if f.begun || f.closed {
 		return false
 	}
 	f.begun = true
@@ -210,7 +213,7 @@ func (f *eventFeed) begin() (first bool) {
 		f.watching = true
 		close(f.first)
 	}
-	f.put(runtime.Event{Kind: runtime.EventResync, Time: time.Now()})
+	f.SendResync()
 	return true
 }
 
@@ -221,28 +224,10 @@ func (f *eventFeed) broken() {
 	f.begun = false
 }
 
-func (f *eventFeed) send(e runtime.Event) {
+// close closes the channel. A call of begin that comes later, from the timer of a run, has no effect.
+func (f *eventFeed) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.put(e)
-}
-
-// put sends an event without blocking. The caller holds mu.
-func (f *eventFeed) put(e runtime.Event) {
-	if f.resyncDue {
-		select {
-		case f.events <- runtime.Event{Kind: runtime.EventResync, Time: time.Now()}:
-			f.resyncDue = false
-		default:
-			return
-		}
-		if e.Kind == runtime.EventResync {
-			return
-		}
-	}
-	select {
-	case f.events <- e:
-	default:
-		f.resyncDue = true
-	}
+	f.closed = true
+	f.Close()
 }

@@ -19,8 +19,8 @@ import (
 	"gascity/runtime"
 )
 
-// The smallest script of the reference is a provider: its sessions start, are listed,
-// are known by their instance and have notes, also for the next gc.
+// The smallest script of the reference is a complete provider: its sessions start, are listed, and have an
+// instance token and metadata, also for the next gc process.
 func TestSmallestScript(t *testing.T) {
 	t.Parallel()
 	pl := newScriptFixture(t, `case "$op" in
@@ -71,7 +71,7 @@ func TestExitTwo(t *testing.T) {
 	p := pl.open()
 	src := filepath.Join(pl.dir, "script")
 	unsupported := map[string]error{
-		"start":     pl.open().Start(t.Context(), "two", runtime.Config{}), // taken, see below
+		"start":     pl.open().Start(t.Context(), "two", runtime.Config{}), // it succeeds, see below
 		"stop":      p.Stop("one"),
 		"interrupt": p.Interrupt("one"),
 		"nudge":     p.Nudge("one", text("x")),
@@ -122,7 +122,7 @@ func TestExitTwo(t *testing.T) {
 
 func errorOf[X any](_ X, err error) error { return err }
 
-// What a nudge prints is its outcome; without that it is not delivered.
+// The output of a nudge is its outcome. Without output the prompt is not delivered.
 func TestNudgeOutcome(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -158,7 +158,7 @@ func TestNudgeOutcome(t *testing.T) {
 	}
 }
 
-func TestNudgeOfWhatDoesNotRunIsAbsent(t *testing.T) {
+func TestNudgeWithoutASessionIsAbsent(t *testing.T) {
 	t.Parallel()
 	pl := newScriptFixture(t, fleet)
 	p := pl.open()
@@ -171,7 +171,7 @@ func TestNudgeOfWhatDoesNotRunIsAbsent(t *testing.T) {
 	}
 }
 
-// The document of a start and the calls around it; nothing secret is an argument.
+// The JSON of a start and the calls around it. No argument contains a secret.
 func TestStartCalls(t *testing.T) {
 	t.Parallel()
 	const secret = "sk-canary-0123456789"
@@ -238,7 +238,7 @@ func TestStartFailures(t *testing.T) {
 		"exists by word": {does: `echo "gc-error: session-exists" >&2; exit 1`, want: runtime.ErrSessionExists},
 		"image missing":  {does: `echo "image not found" >&2; exit 1`, says: "image not found", undone: true},
 		"died by word":   {does: `echo "gc-error: session-died 3" >&2; echo last words >&2; exit 1`, want: runtime.ErrSessionDiedDuringStartup, says: "exited with code 3", undone: true},
-		"not running":    {does: `exit 0`, want: runtime.ErrSessionDiedDuringStartup, says: "a last line", undone: true},
+		"not running":    {does: `exit 0`, want: runtime.ErrSessionDiedDuringStartup, says: "the script says that the session does not run; it printed:\na last line", undone: true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -255,7 +255,7 @@ func TestStartFailures(t *testing.T) {
 	}
 }
 
-// A stop that says 0 and does nothing is no success.
+// A stop that exits with 0 and does nothing is an error.
 func TestStopIsVerified(t *testing.T) {
 	t.Parallel()
 	pl := newScriptFixture(t, `case "$op" in is-running) echo true ;; stop) ;; *) exit 2 ;; esac`)
@@ -264,9 +264,9 @@ func TestStopIsVerified(t *testing.T) {
 	}
 }
 
-// Two hundred looks at about the same time are one run of the script, and so are those
-// of the next moment; what is not listed is asked for.
-func TestManyLooksAreOneListing(t *testing.T) {
+// Two hundred observations at about the same time need one call of the script, and so do those right after.
+// A session that is not listed is queried.
+func TestManyObservationsAreOneListing(t *testing.T) {
 	t.Parallel()
 	const many = 200
 	pl := newScriptFixture(t, fleet)
@@ -307,7 +307,7 @@ func TestManyLooksAreOneListing(t *testing.T) {
 	}
 }
 
-// A flood of calls does not become a flood of processes.
+// Many calls run a limited number of processes.
 func TestCallsAreBounded(t *testing.T) {
 	t.Parallel()
 	pl := newScriptFixture(t, `case "$op" in
@@ -333,8 +333,8 @@ peek) mkdir "$D/p.$$"; set -- "$D"/p.*; echo $# >> "$D/counts"; sleep 0.05; rmdi
 	}
 }
 
-// Looks at one screen come one after the other: a place may have one way in only.
-func TestLooksAtOneScreenTakeTurns(t *testing.T) {
+// Peeks of one session are sequential, because a script may support only one at a time.
+func TestPeeksOfOneSessionAreSequential(t *testing.T) {
 	t.Parallel()
 	pl := newScriptFixture(t, `case "$op" in
 peek) mkdir "$D/at.$name" || exit 1; sleep 0.02; rmdir "$D/at.$name"; echo x ;;
@@ -351,7 +351,7 @@ peek) mkdir "$D/at.$name" || exit 1; sleep 0.02; rmdir "$D/at.$name"; echo x ;;
 	wait.Wait()
 }
 
-// The watch of a script that ends and talks nonsense.
+// The watch of a script that exits and prints invalid lines.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	pl := newScriptFixture(t, `case "$op" in
@@ -382,7 +382,40 @@ watch) echo $$ >> "$D/pids"
 	}
 }
 
-// A script can detect an input that its sender's death has cut off.
+// A consumer that has lost events gets a resync, even if the script prints nothing more.
+func TestWatchSendsAResyncAfterALoss(t *testing.T) {
+	t.Parallel()
+	pl := newScriptFixture(t, `case "$op" in
+protocol) echo '{"capabilities": ["watch"]}' ;;
+watch) echo '{"kind":"resync"}'; seq 5000 | sed 's/.*/{"kind":"output","session":"one"}/'; : > "$D/printed"; exec sleep 300 ;;
+*) exit 2 ;; esac`)
+	events, err := pl.open().Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit := time.After(20 * time.Second)
+	for printed := false; !printed; {
+		select {
+		case <-time.After(10 * time.Millisecond):
+			_, err := os.Stat(filepath.Join(pl.dir, "printed"))
+			printed = err == nil
+		case <-limit:
+			t.Fatal("the script did not print its events")
+		}
+	}
+	for resyncs := 0; resyncs < 2; {
+		select {
+		case e := <-events:
+			if e.Kind == runtime.EventResync {
+				resyncs++
+			}
+		case <-limit:
+			t.Fatal("events were lost, and there was no resync")
+		}
+	}
+}
+
+// A script can detect an input that is incomplete because its sender was killed.
 func TestScriptKnowsTheLengthOfItsInput(t *testing.T) {
 	t.Parallel()
 	pl := newScriptFixture(t, "[ \"$op\" != nudge ] || printf %s \"$GC_EXEC_STDIN_BYTES\" > \"$D/length\"\n"+fleet)
@@ -398,9 +431,9 @@ func TestScriptKnowsTheLengthOfItsInput(t *testing.T) {
 	}
 }
 
-// A stop is a success only if the session is seen to be gone: a script that swallows the
-// failure of its place proves nothing.
-func TestStopThatNobodyCanVerify(t *testing.T) {
+// A stop succeeds only if an observation shows that the session is gone. Exit status 0 of a script that ignores
+// errors proves nothing.
+func TestStopThatCannotBeVerified(t *testing.T) {
 	t.Parallel()
 	pl := newScriptFixture(t, "if [ -e \"$D/away\" ]; then case \"$op\" in stop) exit 0 ;; is-running) echo no route >&2; exit 1 ;; esac; fi\n"+fleet)
 	p := pl.open()

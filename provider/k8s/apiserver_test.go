@@ -19,8 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// apiServer is as much of one as the driver sees: pods of one namespace, their watch and
-// events. Pods run as soon as they are made.
+// apiServer is the part of an API server that the driver uses: pods of one namespace, their watch and events.
+// Pods run at once.
 type apiServer struct {
 	testing.TB
 
@@ -32,13 +32,13 @@ type apiServer struct {
 	faults  []*fault
 	asked   []asked1
 	cut     chan struct{}     // closed to cut all watches
-	token   string            // that is accepted; empty is any
-	stays   bool              // new pods get no node
-	stuck   func(*corev1.Pod) // what happens to those
+	token   string            // the accepted token; empty: any
+	stays   bool              // new pods are not scheduled
+	stuck   func(*corev1.Pod) // called for pods that are not scheduled
 	held    string            // events, as JSON
 }
 
-// asked1 is a request as it came.
+// asked1 is a received request.
 type asked1 struct {
 	verb string
 	at   time.Time
@@ -50,16 +50,16 @@ type change struct {
 	object  json.RawMessage
 }
 
-// fault replaces the answers of some requests.
+// fault replaces the responses of some requests.
 type fault struct {
 	verb     string // create, delete, get, list, watch, events
-	times    int    // how often; negative is until it is taken away
-	happens  bool   // what was asked for is done even so
-	code     int    // of HTTP; zero is no answer at all
-	reset    bool   // the connection is cut
+	times    int    // how often; negative: until it is removed
+	happens  bool   // the request has its effect
+	code     int    // of HTTP; zero: no response
+	reset    bool   // the connection is closed
 	after    int    // seconds in Retry-After
 	reason   metav1.StatusReason
-	text     string // the body as it is, no Status
+	text     string // the body, instead of a Status
 	words    string // of the Status
 	versions string // of the list's answer
 }
@@ -68,7 +68,7 @@ func newAPIServer(t testing.TB) *apiServer {
 	return &apiServer{TB: t, version: 100, pods: map[string]*corev1.Pod{}, moved: make(chan struct{}), cut: make(chan struct{})}
 }
 
-// inject adds a fault and returns how to take it away.
+// inject adds a fault and returns the function that removes it.
 func (s *apiServer) inject(f fault) func() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +80,7 @@ func (s *apiServer) inject(f fault) func() {
 	}
 }
 
-// cutWatches ends all watches as a lost connection does.
+// cutWatches ends all watches, like a lost connection.
 func (s *apiServer) cutWatches() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,7 @@ func (s *apiServer) cutWatches() {
 	s.cut = make(chan struct{})
 }
 
-// count returns how many requests of a kind came, and when.
+// count returns the number and the times of the requests of a kind.
 func (s *apiServer) count(verb string) (at []time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func (s *apiServer) count(verb string) (at []time.Time) {
 	return at
 }
 
-// uids returns what pods there are.
+// uids returns the UIDs of the pods.
 func (s *apiServer) uids() (uids []types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,7 +110,7 @@ func (s *apiServer) uids() (uids []types.UID) {
 	return uids
 }
 
-// has reports whether there is that pod.
+// has reports whether the pod exists.
 func (s *apiServer) has(uid types.UID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,7 +190,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 	case f.text != "":
 		w.WriteHeader(f.code)
-		_, _ = io.WriteString(w, f.text) // to a client that may be gone
+		_, _ = io.WriteString(w, f.text) // the client may have disconnected
 	default:
 		if f.after > 0 {
 			w.Header().Set("Retry-After", strconv.Itoa(f.after))
@@ -239,7 +239,7 @@ func (s *apiServer) do(w http.ResponseWriter, r *http.Request, verb, name string
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = fmt.Fprintf(w, `{"kind":"EventList","items":[%s]}`, s.held) // to a client that may be gone
+		_, _ = fmt.Fprintf(w, `{"kind":"EventList","items":[%s]}`, s.held) // the client may have disconnected
 	}
 }
 
@@ -326,7 +326,7 @@ func (s *apiServer) putLocked(kind string, pod *corev1.Pod) {
 	s.moved = make(chan struct{})
 }
 
-// forget makes versions before now too old to be watched from.
+// forget expires all resource versions up to now.
 func (s *apiServer) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -363,7 +363,7 @@ func (s *apiServer) watch(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		s.mu.Unlock()
-		_, _ = w.Write(out.Bytes()) // to a client that may be gone
+		_, _ = w.Write(out.Bytes()) // the client may have disconnected
 		w.(http.Flusher).Flush()
 		select {
 		case <-next:
@@ -380,7 +380,7 @@ func (s *apiServer) watch(w http.ResponseWriter, r *http.Request) {
 func writeJSON(w http.ResponseWriter, code int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(body) // to a client that may be gone
+	_ = json.NewEncoder(w).Encode(body) // the client may have disconnected
 }
 
 func refuse(w http.ResponseWriter, code int, reason metav1.StatusReason, text string) {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 
 	"gascity/internal/driver/remote"
+	"gascity/internal/proc"
 	"gascity/runtime"
 )
 
@@ -48,7 +49,7 @@ func (c *cluster) executor(pod, container string, streams remotecommand.StreamOp
 
 // run runs a command in a container and waits for its exit. A nonzero exit code is not an error.
 func (c *cluster) run(ctx context.Context, pod, container string, in io.Reader, argv ...string) (output string, code int, err error) {
-	var out, bad remote.Tail
+	var out, bad proc.Tail
 	streams := remotecommand.StreamOptions{Stdin: in, Stdout: &out, Stderr: &bad}
 	executor, err := c.executor(pod, container, streams, argv)
 	if err != nil {
@@ -100,7 +101,7 @@ type connection struct {
 	*io.PipeWriter // standard input of the process
 
 	cancel context.CancelFunc
-	stderr remote.Tail
+	stderr proc.Tail
 	ended  chan struct{} // closed when the exec has ended
 	err    error         // result of the exec, valid after ended is closed
 }

@@ -16,8 +16,8 @@ import (
 	"gascity/runtime"
 )
 
-// spaced asserts that requests of a kind are at least that far apart.
-func (r *rig) spaced(verb string, count int, apart time.Duration) {
+// spaced checks the minimum interval between requests of a kind.
+func (r *clusterTest) spaced(verb string, count int, apart time.Duration) {
 	r.Helper()
 	at := r.api.count(verb)
 	if len(at) != count {
@@ -30,8 +30,8 @@ func (r *rig) spaced(verb string, count int, apart time.Duration) {
 	}
 }
 
-// once asserts that there is one pod, whose agent was started once.
-func (r *rig) once(name string) {
+// once checks that there is one pod, whose agent was started once.
+func (r *clusterTest) once(name string) {
 	r.Helper()
 	if uids, starts := r.api.uids(), r.started(); len(uids) != 1 || starts != 1 {
 		r.Errorf("there are pods %v, and agents were started %d times; want one and once", uids, starts)
@@ -39,8 +39,8 @@ func (r *rig) once(name string) {
 	r.wantObservation(name, runtime.Alive, runtime.Alive)
 }
 
-// wantError asserts that an error is of a kind and names what it must.
-func (r *rig) wantError(err, kind error, words ...string) {
+// wantError checks the kind and the text of an error.
+func (r *clusterTest) wantError(err, kind error, words ...string) {
 	r.Helper()
 	if !errors.Is(err, kind) {
 		r.Errorf("the error is %v, want %v", err, kind)
@@ -52,9 +52,9 @@ func (r *rig) wantError(err, kind error, words ...string) {
 	}
 }
 
-// An API server that is too many requests is left alone as long as it wishes.
-func TestThrottledIsLeftAlone(t *testing.T) {
-	inBubble(t, func(r *rig) {
+// An API server that reports too many requests gets no request for the time that it sets.
+func TestThrottledServerGetsNoRequests(t *testing.T) {
+	inBubble(t, func(r *clusterTest) {
 		busy := fault{times: 2, code: http.StatusTooManyRequests, reason: metav1.StatusReasonTooManyRequests, after: 20}
 		for _, verb := range []string{"list", "create", "delete"} {
 			f := busy
@@ -75,9 +75,8 @@ func TestThrottledIsLeftAlone(t *testing.T) {
 	})
 }
 
-// A request to make a pod that had no good answer may have made it: the session comes up
-// once, whatever came of it.
-func TestCreateWithoutAGoodAnswer(t *testing.T) {
+// A request to create a pod without a usable response may have created it. In both cases the session starts once.
+func TestCreateWithoutAUsableResponse(t *testing.T) {
 	lost := map[string]fault{
 		"500":           {code: 500},
 		"503, done":     {code: 503, happens: true},
@@ -91,12 +90,12 @@ func TestCreateWithoutAGoodAnswer(t *testing.T) {
 	}
 	for name, f := range lost {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(r *rig) {
+			inBubble(t, func(r *clusterTest) {
 				f.verb, f.times = "create", 1
 				r.api.inject(f)
 				again := fault{verb: "create", times: 2, code: 503}
 				r.api.inject(again)
-				if f.happens { // and what it finds out about it is lost, too
+				if f.happens { // and the response of the lookup is lost, too
 					again.verb = "get"
 					r.api.inject(again)
 				}
@@ -107,10 +106,10 @@ func TestCreateWithoutAGoodAnswer(t *testing.T) {
 	}
 }
 
-// What was made without an answer counts against the quota: that the next request is refused
-// for it is no failure.
-func TestAPodThatUsedUpTheQuotaItself(t *testing.T) {
-	inBubble(t, func(r *rig) {
+// A pod that was created without a response counts against the quota. The refusal of the next request because
+// of that is not a failure.
+func TestQuotaUsedByTheOwnPod(t *testing.T) {
+	inBubble(t, func(r *clusterTest) {
 		r.api.inject(fault{verb: "create", times: 1, code: 500, happens: true})
 		quota := fault{verb: "create", times: 1, code: http.StatusForbidden, reason: metav1.StatusReasonForbidden, words: "exceeded quota: agents"}
 		r.api.inject(quota)
@@ -122,10 +121,10 @@ func TestAPodThatUsedUpTheQuotaItself(t *testing.T) {
 	})
 }
 
-// A start that is given up before it knows whether its pod was made takes back what was.
-func TestGivenUpBeforeTheAnswer(t *testing.T) {
+// A start that is canceled before it knows whether its pod was created removes the pod.
+func TestStartCanceledBeforeTheResponse(t *testing.T) {
 	for _, happens := range []bool{true, false} {
-		inBubble(t, func(r *rig) {
+		inBubble(t, func(r *clusterTest) {
 			r.api.inject(fault{verb: "create", times: -1, happens: happens})
 			r.api.inject(fault{verb: "get", times: 2, code: 503})
 			ctx, cancel := context.WithTimeout(r.Context(), 45*time.Second)
@@ -141,9 +140,9 @@ func TestGivenUpBeforeTheAnswer(t *testing.T) {
 	}
 }
 
-// Two controllers start one session at once, with answers that are lost: one agent comes up.
+// Two controllers start one session at the same time, and responses are lost. One agent runs.
 func TestTwoStartOneSession(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(r *clusterTest) {
 		other, end := r.open()
 		defer end()
 		r.api.inject(fault{verb: "create", times: 2, code: 500, happens: true})
@@ -159,11 +158,11 @@ func TestTwoStartOneSession(t *testing.T) {
 	})
 }
 
-// A pod that is deleted without an answer is not deleted again when its name is another's.
-func TestDeleteWithoutAnAnswer(t *testing.T) {
+// A delete without a response is not repeated if the name now belongs to another pod.
+func TestDeleteWithoutAResponse(t *testing.T) {
 	for name, f := range map[string]fault{"silence": {}, "504": {code: 504}, "cut": {reset: true}} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(r *rig) {
+			inBubble(t, func(r *clusterTest) {
 				other, end := r.open()
 				defer end()
 				r.begin("a")
@@ -188,14 +187,14 @@ func TestDeleteWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-// That a request to look for a pod has no good answer does not mean that there is none.
-func TestStopThatCannotLook(t *testing.T) {
+// A lookup of a pod without a usable response does not mean that the pod does not exist.
+func TestStopWhoseLookupFails(t *testing.T) {
 	for name, f := range map[string]fault{
 		"500": {code: 500}, "proxy's 404": {code: 404, text: "404 page not found"}, "proxy's 200": {code: 200, text: "{}"},
 		"silence": {}, "cut": {reset: true}, "token": {code: 401, reason: metav1.StatusReasonUnauthorized},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(r *rig) {
+			inBubble(t, func(r *clusterTest) {
 				r.begin("a")
 				f.verb, f.times = "get", -1
 				r.api.inject(f)
@@ -208,9 +207,9 @@ func TestStopThatCannotLook(t *testing.T) {
 	}
 }
 
-// A lost watch is unknown: nothing is gone, nothing starts, and what is there is seen again.
-func TestALostWatchIsUnknown(t *testing.T) {
-	inBubble(t, func(r *rig) {
+// A lost watch makes the state unknown: nothing is gone and nothing starts. Later the pods are seen again.
+func TestLostWatchIsUnknown(t *testing.T) {
+	inBubble(t, func(r *clusterTest) {
 		r.begin("a")
 		events, err := r.Watch(r.Context())
 		if err != nil {
@@ -242,11 +241,11 @@ func TestALostWatchIsUnknown(t *testing.T) {
 	})
 }
 
-// Lists that are answered and watches that are not do not make a storm.
-func TestAWatchThatAlwaysDrops(t *testing.T) {
+// Working lists and failing watches do not cause many requests.
+func TestWatchThatAlwaysFails(t *testing.T) {
 	for name, f := range map[string]fault{"503": {code: 503}, "cut": {reset: true}, "429": {code: 429}, "gone": {code: 410, reason: metav1.StatusReasonExpired}} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(r *rig) {
+			inBubble(t, func(r *clusterTest) {
 				r.begin("a")
 				f.verb, f.times = "watch", -1
 				r.api.inject(f)
@@ -263,12 +262,12 @@ func TestAWatchThatAlwaysDrops(t *testing.T) {
 	}
 }
 
-// A version that is too old is listed again: what is known stays so meanwhile, and what is
-// not there any more is reported as gone.
-func TestAVersionThatIsTooOld(t *testing.T) {
+// After an expired resource version the driver lists again. Until then the state stays the same, and missing
+// pods are then reported as gone.
+func TestExpiredResourceVersion(t *testing.T) {
 	for name, refused := range map[string]bool{"event": false, "answer": true} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(r *rig) {
+			inBubble(t, func(r *clusterTest) {
 				r.begin("a")
 				r.begin("b")
 				events, err := r.Watch(r.Context())
@@ -282,7 +281,7 @@ func TestAVersionThatIsTooOld(t *testing.T) {
 					r.api.inject(fault{verb: "watch", times: 1, code: http.StatusGone, reason: metav1.StatusReasonExpired})
 				}
 				r.api.mu.Lock()
-				delete(r.api.pods, podName("city", "b")) // unseen
+				delete(r.api.pods, podName("city", "b")) // without an event
 				r.api.mu.Unlock()
 				r.api.forget()
 				for len(r.api.count("list")) == 1 {
@@ -309,9 +308,9 @@ func TestAVersionThatIsTooOld(t *testing.T) {
 	}
 }
 
-// A list that is older than what was seen says nothing: what began since is not gone.
-func TestAStaleListIsUnknown(t *testing.T) {
-	inBubble(t, func(r *rig) {
+// A list that is older than an event proves nothing: a newer pod is not gone.
+func TestStaleListIsUnknown(t *testing.T) {
+	inBubble(t, func(r *clusterTest) {
 		r.begin("a")
 		heal := r.api.inject(fault{verb: "list", times: -1, versions: "100"})
 		r.api.cutWatches()
@@ -324,9 +323,9 @@ func TestAStaleListIsUnknown(t *testing.T) {
 	})
 }
 
-// An answer that the watch has overtaken brings nothing back.
-func TestAnAnswerThatTheWatchHasOvertaken(t *testing.T) {
-	inBubble(t, func(r *rig) {
+// A response that is older than the watch does not restore a removed pod.
+func TestResponseOlderThanTheWatch(t *testing.T) {
+	inBubble(t, func(r *clusterTest) {
 		r.begin("a")
 		old, err := r.view.pod("a")
 		if err != nil {
@@ -343,10 +342,10 @@ func TestAnAnswerThatTheWatchHasOvertaken(t *testing.T) {
 	})
 }
 
-// Something in between that answers for the API server is not believed.
-func TestAProxyThatAnswersForTheServer(t *testing.T) {
+// Responses of a proxy instead of the API server are ignored.
+func TestResponseOfAProxyIsIgnored(t *testing.T) {
 	for _, text := range []string{"{}", `{"kind":"PodList","items":[]}`, "<html>log in</html>", `{"kind":"Status","status":"Success"}`, `{"kind":"PodList","metadata":{"resourceVersion":"999999"},"items":[`} {
-		inBubble(t, func(r *rig) {
+		inBubble(t, func(r *clusterTest) {
 			r.begin("a")
 			heal := r.api.inject(fault{verb: "list", times: -1, code: 200, text: text})
 			r.api.cutWatches()
@@ -359,9 +358,9 @@ func TestAProxyThatAnswersForTheServer(t *testing.T) {
 	}
 }
 
-// With a token that has expired nothing is known; with the next one, all is as it was.
-func TestAnExpiredToken(t *testing.T) {
-	inBubble(t, func(r *rig) {
+// With an expired token the state is unknown. With the next token it is as before.
+func TestExpiredToken(t *testing.T) {
+	inBubble(t, func(r *clusterTest) {
 		r.api.token = "good"
 		r.begin("a")
 		r.api.mu.Lock()
@@ -385,9 +384,9 @@ func TestAnExpiredToken(t *testing.T) {
 	})
 }
 
-// A token that expires while a start is taken back leaves nothing once it is renewed.
-func TestATokenThatExpiresWhileAStartIsTakenBack(t *testing.T) {
-	inBubble(t, func(r *rig) {
+// A token expires while the pod of a failed start is removed. The pod is removed with the next token.
+func TestTokenExpiresDuringTheCleanupOfAStart(t *testing.T) {
+	inBubble(t, func(r *clusterTest) {
 		r.api.stays = true
 		r.api.inject(fault{verb: "delete", times: 3, code: http.StatusUnauthorized, reason: metav1.StatusReasonUnauthorized})
 		ctx, cancel := context.WithTimeout(r.Context(), 30*time.Second)
@@ -401,16 +400,16 @@ func TestATokenThatExpiresWhileAStartIsTakenBack(t *testing.T) {
 	})
 }
 
-// A pod whose start was cut off by the death of its starter does not block the next start: at
-// first its starter may still be at work, soon it counts as gone.
-func TestAPodThatNobodyStartsAnyMore(t *testing.T) {
+// A pod whose start was interrupted by a kill does not block the next start. At first the starting process may
+// still run; after a limit the session counts as gone.
+func TestPodOfAnInterruptedStart(t *testing.T) {
 	for name, phase := range map[string]func(*corev1.Pod){
 		"runs":      nil,
 		"has none":  func(*corev1.Pod) {},
 		"waits for": func(p *corev1.Pod) { p.Spec.NodeName = "n1" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(r *rig) {
+			inBubble(t, func(r *clusterTest) {
 				r.api.stays, r.api.stuck = phase != nil, phase
 				pod, err := manifest(podSpec{city: "city", session: "a", place: "p", try: "another", settings: r.cfg.Settings, cfg: r.agent()})
 				if err == nil {

@@ -13,8 +13,8 @@ import (
 	"gascity/runtime"
 )
 
-// populate puts pods into the cluster as they are while their agents work.
-func (r *rig) populate(count int) (names []string) {
+// populate adds running pods to the cluster.
+func (r *clusterTest) populate(count int) (names []string) {
 	r.Helper()
 	for i := range count {
 		name := fmt.Sprintf("worker-%03d", i)
@@ -37,8 +37,8 @@ func (r *rig) populate(count int) (names []string) {
 	return names
 }
 
-// sweep looks at every session, as a patrol does.
-func (r *rig) sweep(names []string) {
+// sweep observes every session, as a patrol does.
+func (r *clusterTest) sweep(names []string) {
 	r.Helper()
 	if found, err := r.ListRunning(""); err != nil || len(found) != len(names) {
 		r.Fatalf("%d sessions are listed, %v; want %d", len(found), err, len(names))
@@ -50,10 +50,10 @@ func (r *rig) sweep(names []string) {
 	}
 }
 
-// 500 pods at rest cost the API server one list, and one watch each five minutes: however
-// often all of them are looked at, and with any number of event readers.
-func TestRestMakesNoRequests(t *testing.T) {
-	inBubble(t, func(r *rig) {
+// 500 idle pods need one list, and one watch every five minutes, for any number of observations and event
+// readers.
+func TestIdleCityMakesNoRequests(t *testing.T) {
+	inBubble(t, func(r *clusterTest) {
 		names := r.populate(500)
 		if _, err := r.Watch(r.Context()); err != nil {
 			r.Fatal(err)
@@ -68,9 +68,8 @@ func TestRestMakesNoRequests(t *testing.T) {
 	})
 }
 
-// A look at 500 pods: time, and what the view keeps in memory. The model's pods are as many
-// again, and their outposts are models, too.
-func BenchmarkSweep500(b *testing.B) {
+// An observation of 500 pods: time and memory. The simulated cluster has the same pods in memory, too.
+func BenchmarkObserve500(b *testing.B) {
 	r, end := newRig(b, b.TempDir())
 	defer end()
 	names := r.populate(500)

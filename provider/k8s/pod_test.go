@@ -15,7 +15,7 @@ import (
 	"gascity/runtime"
 )
 
-// Names are good names of hosts, and different for what is different.
+// Pod names are valid host names, and different for different sessions.
 func TestPodNames(t *testing.T) {
 	good := regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])$`)
 	value := regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$`)

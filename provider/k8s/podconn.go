@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path"
 	goruntime "runtime"
@@ -96,20 +95,13 @@ func (p *Provider) closeConn(name string, uid types.UID) {
 }
 
 func (p *Provider) options(name string, pod *corev1.Pod) remote.Options {
-	opts := remote.Options{
+	return remote.Options{
 		Where: "pod " + pod.Name, Socket: p.cfg.Worker, Capabilities: capabilities,
 		Dial: func(ctx context.Context) (io.ReadWriteCloser, error) { return p.dial(ctx, name, pod) },
 		Attach: func(ctx context.Context, name string, opts runtime.AttachOptions) error {
 			return p.attach(ctx, pod, name, opts)
 		},
 	}
-	if p.cfg.Worker != "" {
-		opts.Worker = func(ctx context.Context) (net.Conn, error) {
-			var d net.Dialer
-			return d.DialContext(ctx, "unix", p.cfg.Worker)
-		}
-	}
-	return opts
 }
 
 // dial starts an outpost in the pod and connects to it.

@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"gascity/internal/driver/broadcast"
+	"gascity/internal/driver"
 	"gascity/internal/driver/remote"
 	"gascity/runtime"
 )
@@ -27,7 +27,7 @@ type Provider struct {
 	work       sync.WaitGroup
 	begin      func()
 	openClient func(session string, pod *corev1.Pod) podClient // returns a client for the pod
-	events     broadcast.Broadcaster
+	events     driver.Broadcaster
 
 	mu        sync.Mutex
 	conns     map[string]*podConn     // connections by session name

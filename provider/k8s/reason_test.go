@@ -15,9 +15,9 @@ import (
 	"gascity/runtime"
 )
 
-// A pod that cannot start says why in the start's error: its state, its own warnings and
-// what a person may do. It is taken back.
-func TestWhyAPodDoesNotStart(t *testing.T) {
+// The error of a start whose pod cannot run has the state, the warnings of the pod and the fix. The pod is
+// removed.
+func TestReasonOfAFailedStart(t *testing.T) {
 	on := func(status corev1.ContainerStatus) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
 			p.Spec.NodeName, p.Status.ContainerStatuses = "n1", []corev1.ContainerStatus{status}
@@ -44,7 +44,7 @@ func TestWhyAPodDoesNotStart(t *testing.T) {
 		"mount":   {on(waits("ContainerCreating", "")), context.DeadlineExceeded, "FailedMount: claim files not found", []string{"claim files not found", "check the volumes"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(r *rig) {
+			inBubble(t, func(r *clusterTest) {
 				r.api.stays, r.api.stuck = true, c.edit
 				if reason, message, ok := strings.Cut(c.event, ": "); ok {
 					r.api.held = fmt.Sprintf(`{"type":"Normal","reason":"Pulling","message":"nothing of interest"},{"type":"Warning","reason":%q,"message":%q}`, reason, message)
@@ -61,8 +61,8 @@ func TestWhyAPodDoesNotStart(t *testing.T) {
 	}
 }
 
-// An agent whose pod was ended from outside has ended for that reason.
-func TestWhyAnAgentEnded(t *testing.T) {
+// An agent whose pod was stopped by the cluster has that as its exit reason.
+func TestReasonOfAnExit(t *testing.T) {
 	for name, c := range map[string]struct {
 		edit func(*corev1.Pod)
 		word string
@@ -81,7 +81,7 @@ func TestWhyAnAgentEnded(t *testing.T) {
 		}, "Eviction API: evicting"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(r *rig) {
+			inBubble(t, func(r *clusterTest) {
 				r.begin("a")
 				before, err := r.Observe(r.Context(), "a")
 				if err != nil || before.InstanceToken == "" {
@@ -109,9 +109,9 @@ func TestWhyAnAgentEnded(t *testing.T) {
 	}
 }
 
-// While a start waits, the caller that follows it learns the reason, also one that only the
-// pod's events name, and nothing any more once the pod runs.
-func TestAStartTellsWhatItWaitsFor(t *testing.T) {
+// While a start waits, it reports the reason, also one that is only in the events of the pod, and none when the
+// pod runs.
+func TestStartReportsWhatItWaitsFor(t *testing.T) {
 	for name, c := range map[string]struct {
 		edit  func(*corev1.Pod)
 		event string
@@ -128,7 +128,7 @@ func TestAStartTellsWhatItWaitsFor(t *testing.T) {
 		}, "FailedMount: claim files not found", []string{"on node n1", "claim files not found"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(r *rig) {
+			inBubble(t, func(r *clusterTest) {
 				r.api.stays, r.api.stuck = true, c.edit
 				if reason, message, ok := strings.Cut(c.event, ": "); ok {
 					r.api.held = fmt.Sprintf(`{"type":"Warning","reason":%q,"message":%q}`, reason, message)

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"gascity/internal/retry"
 	"gascity/runtime"
 )
 
@@ -140,26 +140,15 @@ func (e *StatusError) remedy() string {
 // the same request may succeed later.
 func isIndeterminate(err error) bool { return errors.Is(err, runtime.ErrRuntimeUnavailable) }
 
-// waitBeforeRetry waits before the next try: the next pause, or the delay that the server requested if it
+// waitBeforeRetry waits before the next try: the next delay, or the delay that the server requested if it
 // is longer. It returns an error if ctx ends.
-func waitBeforeRetry(ctx context.Context, pause backoff.BackOff, err error) error {
-	wait := pause.NextBackOff()
+func waitBeforeRetry(ctx context.Context, delay *retry.Backoff, err error) error {
+	wait := delay.Next()
 	if refused, ok := errors.AsType[*StatusError](err); ok {
 		wait = max(wait, refused.After)
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
+	if !retry.Sleep(ctx, wait) {
 		return context.Cause(ctx)
 	}
-}
-
-// pauses returns pauses that grow from first to last.
-func pauses(first, last time.Duration) *backoff.ExponentialBackOff {
-	b := backoff.NewExponentialBackOff()
-	b.InitialInterval, b.MaxInterval = first, last
-	return b
+	return nil
 }

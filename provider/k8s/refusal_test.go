@@ -10,8 +10,7 @@ import (
 	"gascity/runtime"
 )
 
-// What a refusal means, and that no proxy on the way is taken for the API
-// server.
+// TestMeaningOfARefusal checks how responses are classified, and that those of a proxy are not.
 func TestMeaningOfARefusal(t *testing.T) {
 	const status = `{"kind":"Status","status":"Failure",`
 	for name, c := range map[string]struct {

@@ -20,8 +20,8 @@ import (
 	"gascity/runtime/runtimetest/fake"
 )
 
-// rig is a city of a cluster whose API server is a model, in a bubble with a clock of its own.
-type rig struct {
+// clusterTest is a city in a simulated cluster, in virtual time.
+type clusterTest struct {
 	testing.TB
 	*Provider // the controller's
 
@@ -32,14 +32,14 @@ type rig struct {
 	podClients
 }
 
-// podClients are the outposts, one for each pod that ever was.
+// podClients are the simulated connections to pods, one for each pod that was created.
 type podClients struct {
 	mu    sync.Mutex
 	fakes map[types.UID]*fake.Provider
 }
 
-// inBubble runs a test with a model of a cluster.
-func inBubble(t *testing.T, test func(*rig)) {
+// inBubble runs a test with a simulated cluster in virtual time.
+func inBubble(t *testing.T, test func(*clusterTest)) {
 	t.Helper()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -49,13 +49,13 @@ func inBubble(t *testing.T, test func(*rig)) {
 	})
 }
 
-func newRig(t testing.TB, dir string) (*rig, func()) {
+func newRig(t testing.TB, dir string) (*clusterTest, func()) {
 	t.Helper()
 	token := filepath.Join(dir, "token")
 	if err := os.WriteFile(token, []byte("good"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{TB: t, api: newAPIServer(t), pipes: newPipes(), dir: dir}
+	r := &clusterTest{TB: t, api: newAPIServer(t), pipes: newPipes(), dir: dir}
 	r.fakes = map[types.UID]*fake.Provider{}
 	server := &http.Server{Handler: r.api}
 	var serving sync.WaitGroup
@@ -76,8 +76,8 @@ func newRig(t testing.TB, dir string) (*rig, func()) {
 	}
 }
 
-// open makes another provider of the same city.
-func (r *rig) open() (*Provider, func()) {
+// open returns another provider of the same city.
+func (r *clusterTest) open() (*Provider, func()) {
 	r.Helper()
 	p, err := Open(Config{ID: "city", Place: "p", Settings: Settings{Image: "i", Prebaked: true}})
 	if err != nil {
@@ -116,7 +116,7 @@ func (i *podClients) started() (count int) {
 	return count
 }
 
-// fakePodClient is the outpost of a pod, reached as long as there is the pod.
+// fakePodClient is the connection to a pod. It works as long as the pod exists.
 type fakePodClient struct {
 	*fake.Provider
 
@@ -140,7 +140,7 @@ func (i fakePodClient) Observe(ctx context.Context, name string) (runtime.Observ
 	return i.Provider.Observe(ctx, name)
 }
 
-// pipes is a network of its own. A client may dial after its end: clients dial ahead.
+// pipes is a simulated network. A client may dial after its end, because clients dial in advance.
 type pipes struct {
 	conns chan net.Conn
 	ended chan struct{}
@@ -177,18 +177,18 @@ func (p pipes) Close() error {
 
 func (p pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
 
-func (r *rig) agent() runtime.Config { return runtime.Config{Command: "agent", WorkDir: r.dir} }
+func (r *clusterTest) agent() runtime.Config { return runtime.Config{Command: "agent", WorkDir: r.dir} }
 
-// begin starts a session that must come up.
-func (r *rig) begin(name string) {
+// begin starts a session, which must succeed.
+func (r *clusterTest) begin(name string) {
 	r.Helper()
 	if err := r.Start(r.Context(), name, r.agent()); err != nil {
 		r.Fatalf("Start(%s): %v", name, err)
 	}
 }
 
-// wantObservation asserts what is observed of a session.
-func (r *rig) wantObservation(name string, session, agent runtime.Liveness) {
+// wantObservation checks the observation of a session.
+func (r *clusterTest) wantObservation(name string, session, agent runtime.Liveness) {
 	r.Helper()
 	o, err := r.Observe(r.Context(), name)
 	if o.Session != session || o.Agent != agent || (session == runtime.Unknown) != errors.Is(err, runtime.ErrRuntimeUnavailable) {
@@ -196,8 +196,8 @@ func (r *rig) wantObservation(name string, session, agent runtime.Liveness) {
 	}
 }
 
-// wantUnknown asserts that nothing is known of a session, and returns why.
-func (r *rig) wantUnknown(name string) error {
+// wantUnknown checks that the state of a session is unknown, and returns the reason.
+func (r *clusterTest) wantUnknown(name string) error {
 	r.Helper()
 	r.wantObservation(name, runtime.Unknown, runtime.Unknown)
 	_, err := r.Observe(r.Context(), name)

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"gascity/internal/retry"
 	"gascity/runtime"
 )
 
@@ -138,7 +139,7 @@ func (p *Provider) waitDeleted(ctx context.Context, name string, pod *corev1.Pod
 func (p *Provider) create(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.Limits.Prepare)
 	defer cancel()
-	pause, unsure := pauses(250*time.Millisecond, 10*time.Second), false
+	delay, unsure := retry.New(250*time.Millisecond, 10*time.Second), false
 	for {
 		made, err := p.cluster.create(ctx, pod)
 		if errors.Is(err, errTaken) {
@@ -158,7 +159,7 @@ func (p *Provider) create(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, er
 		unsure = true
 		p.cfg.Logger.Warn("cannot create a pod; trying again", "pod", pod.Name, "error", err)
 		runtime.TellProgress(ctx, "cannot create its pod; trying again: "+err.Error())
-		if ended := waitBeforeRetry(ctx, pause, err); ended != nil {
+		if ended := waitBeforeRetry(ctx, delay, err); ended != nil {
 			p.revoke(pod)
 			return nil, errors.Join(ended, err)
 		}
@@ -196,9 +197,9 @@ func (p *Provider) findCreated(ctx context.Context, pod *corev1.Pod) (*corev1.Po
 func (p *Provider) revoke(pod *corev1.Pod) {
 	ctx, cancel := context.WithTimeout(p.ctx, p.cfg.Limits.Stop)
 	defer cancel()
-	pause := pauses(100*time.Millisecond, 10*time.Second)
+	delay := retry.New(100*time.Millisecond, 10*time.Second)
 	made, err := p.findCreated(ctx, pod)
-	for err != nil && waitBeforeRetry(ctx, pause, err) == nil {
+	for err != nil && waitBeforeRetry(ctx, delay, err) == nil {
 		made, err = p.findCreated(ctx, pod)
 	}
 	if made != nil {
@@ -307,7 +308,7 @@ func (s *starting) connect(ctx context.Context, w *podConn) error {
 func (s *starting) retryTransient(ctx context.Context, try func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Limits.Prepare)
 	defer cancel()
-	pause := pauses(100*time.Millisecond, 2*time.Second)
+	delay := retry.New(100*time.Millisecond, 2*time.Second)
 	for {
 		err := try(ctx)
 		if err == nil || errors.Is(err, ErrCannotRun) {
@@ -316,7 +317,7 @@ func (s *starting) retryTransient(ctx context.Context, try func(context.Context)
 		if pod, viewErr := s.view.pod(s.name); viewErr == nil && (pod == nil || pod.UID != s.uid || !Judge(pod, nil).Recoverable) {
 			return err
 		}
-		if ended := waitBeforeRetry(ctx, pause, err); ended != nil {
+		if ended := waitBeforeRetry(ctx, delay, err); ended != nil {
 			return errors.Join(ended, err)
 		}
 	}
@@ -338,13 +339,13 @@ func (s *starting) deletePod(ctx context.Context, pod *corev1.Pod) {
 // removeWithRetry deletes a pod. It tries again while the cluster does not answer or refuses the
 // credentials, because an expired token may be renewed.
 func (p *Provider) removeWithRetry(ctx context.Context, pod *corev1.Pod) error {
-	pause := pauses(100*time.Millisecond, 10*time.Second)
+	delay := retry.New(100*time.Millisecond, 10*time.Second)
 	for {
 		err := p.cluster.remove(ctx, pod, 1)
 		if err == nil || !isIndeterminate(err) && !errors.Is(err, ErrLogin) {
 			return err
 		}
-		if ended := waitBeforeRetry(ctx, pause, err); ended != nil {
+		if ended := waitBeforeRetry(ctx, delay, err); ended != nil {
 			return errors.Join(ended, err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"gascity/internal/retry"
 	"gascity/runtime"
 )
 
@@ -145,14 +146,14 @@ func (v *view) invalidate(err error) {
 // run updates the view until ctx ends. After a failure it tries again with growing pauses. The
 // pauses start again from the shortest after a watch that lasted longer than longestPause.
 func (v *view) run(ctx context.Context) {
-	pause := pauses(100*time.Millisecond, longestPause)
+	delay := retry.New(100*time.Millisecond, longestPause)
 	for ctx.Err() == nil {
 		version, err := v.fill(ctx)
 		for err == nil {
 			began := time.Now()
 			version, err = v.follow(ctx, version)
 			if time.Since(began) > longestPause {
-				pause.Reset()
+				delay.Reset()
 			}
 		}
 		if ctx.Err() != nil {
@@ -161,7 +162,7 @@ func (v *view) run(ctx context.Context) {
 		if !errors.Is(err, errTooOld) {
 			v.invalidate(err)
 		}
-		_ = waitBeforeRetry(ctx, pause, err) // it returns an error only if ctx has ended
+		_ = waitBeforeRetry(ctx, delay, err) // it returns an error only if ctx has ended
 	}
 }
 

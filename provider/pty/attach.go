@@ -1,6 +1,7 @@
 package pty
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -52,7 +53,9 @@ func (p *Provider) AttachTerminal(ctx context.Context, name string, opts runtime
 	if err != nil {
 		return &runtime.Error{Op: op, Session: name, Err: err}
 	}
-	return newAttachment(name, conn, keys).run(ctx)
+	s := newAttachment(name, conn, keys)
+	s.hint = newHint(cmp.Or(runtime.KeyNames(opts.DetachKeys), runtime.KeyNames(defaultDetachKeys)), cols, rows)
+	return s.run(ctx)
 }
 
 // attachment is the connection of one person's terminal to a session.
@@ -64,6 +67,9 @@ type attachment struct {
 	writing sync.Mutex // one message at a time
 	typed   chan []byte
 	sent    chan struct{} // closed when all input has been sent, or sending failed
+
+	drawing sync.Mutex // guards standard output and hint
+	hint    *hint      // nil: not shown, or not any more
 }
 
 // maxTyped is the number of input pieces that wait while the session accepts none. Further input is
@@ -98,6 +104,7 @@ func (s *attachment) run(ctx context.Context) error {
 	wg.Go(func() { end(s.readInput(stdin)) })
 	wg.Go(func() { s.forward() })
 	wg.Go(func() { s.resize(ctx) })
+	wg.Go(func() { s.endHint(ctx) })
 	<-ctx.Done()
 	err = errors.Join(s.conn.Close(), stdin.Close())
 	wg.Wait()
@@ -140,7 +147,7 @@ func (s *attachment) show() error {
 		}
 		switch m.Kind { //nolint:exhaustive // the other kinds are sent by viewers
 		case shim.AttachOutput:
-			if _, err := os.Stdout.Write(m.Payload); err != nil {
+			if err := s.draw(m.Payload); err != nil {
 				return err
 			}
 		case shim.AttachExit:
@@ -212,6 +219,7 @@ func (s *attachment) resize(ctx context.Context) {
 		}
 		select {
 		case <-changed:
+			s.dropHint()
 		case <-ctx.Done():
 			return
 		}

@@ -17,7 +17,7 @@ import (
 	"gascity/runtime"
 )
 
-// attachMain returns a person's gc attach: a program that runs in a real terminal.
+// attachMain is the program of gc attach for these tests. It runs in a real terminal.
 func attachMain(dir, name string, flags []string) int {
 	p, err := pty.Open(config(dir))
 	if err != nil {
@@ -32,7 +32,7 @@ func attachMain(dir, name string, flags []string) int {
 	return 0
 }
 
-// testTerminal is a terminal with a person: a tmux of our own.
+// testTerminal is a terminal of a person: a separate tmux server.
 type testTerminal struct {
 	t      *testing.T
 	socket string
@@ -87,7 +87,7 @@ func (d *testTerminal) tmux(args ...string) string {
 	return strings.TrimRight(string(out), "\n")
 }
 
-// environ keeps tmux's socket among our own files.
+// environ keeps the socket of tmux in the directory of the test.
 func (d *testTerminal) environ() []string { return append(os.Environ(), "TMUX_TMPDIR="+d.dir) }
 
 // attachment is one window in which a person attaches.
@@ -132,7 +132,7 @@ func (s *attachment) shows(text string) {
 	})
 }
 
-// restored checks that the terminal is the person's again.
+// restored checks that the settings of the terminal are restored.
 func (s *attachment) restored(said string) {
 	s.t.Helper()
 	s.shows("left 0")
@@ -150,6 +150,27 @@ func (s *attachment) restored(said string) {
 	}
 	eventually(s.t, func() bool { after, err := os.ReadFile(s.after); return err == nil && string(after) == string(before) },
 		func() string { return "the terminal's settings are not what they were" })
+}
+
+// awaitSize waits until the session has the size.
+func awaitSize(t *testing.T, p *pty.Provider, name string, cols, rows int) {
+	t.Helper()
+	v, err := p.OpenTerminal(t.Context(), name, runtime.TerminalOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for {
+		f, err := v.Next(ctx)
+		if err != nil {
+			t.Fatalf("waiting for the size %dx%d: %v", cols, rows, err)
+		}
+		if f.Cols == cols && f.Rows == rows {
+			return
+		}
+	}
 }
 
 func eventually(t *testing.T, done func() bool, otherwise func() string) {
@@ -178,8 +199,8 @@ func startShell(t *testing.T, p *pty.Provider, name string) {
 	}
 }
 
-// A person attaches, types, resizes the window, detaches with either key and
-// comes back; the session goes on.
+// A person attaches, types, resizes the window, detaches with either key and attaches again. The session
+// continues.
 func TestAttachAsAPersonDoes(t *testing.T) {
 	t.Parallel()
 	d, p := newTestTerminal(t)
@@ -190,6 +211,7 @@ func TestAttachAsAPersonDoes(t *testing.T) {
 	s.shows("hello-42")
 	s.shows("30 100")
 	d.tmux("resize-window", "-t", s.pane, "-x", "70", "-y", "15")
+	awaitSize(t, p, "shell", 70, 15) // tmux delays the signal
 	s.keys("stty size", "Enter")
 	s.shows("15 70")
 	eventually(t, func() bool {
@@ -201,7 +223,7 @@ func TestAttachAsAPersonDoes(t *testing.T) {
 	})
 	s.keys("C-c")
 	s.shows("^C")
-	s.keys("C-b", "C-b") // once for the shell: a step to the left
+	s.keys("C-b", "C-b") // the shell gets one: the cursor moves left
 	s.keys("printf '\\033[?1000;1006h\\033[?1h\\033=\\033[?25l\\033[31mX'; cat", "Enter")
 	eventually(t, func() bool { return s.is("#{alternate_on}#{mouse_any_flag}#{mouse_sgr_flag}") == "111" },
 		func() string { return "the program's mouse mode does not reach the person's terminal" })
@@ -212,14 +234,14 @@ func TestAttachAsAPersonDoes(t *testing.T) {
 	again.shows("stty size")
 	again.keys(`C-\`)
 	again.restored("[detached from shell]")
-	eventually(t, func() bool { return !p.IsAttached("shell") }, func() string { return "somebody is still attached" })
+	eventually(t, func() bool { return !p.IsAttached("shell") }, func() string { return "a terminal is still attached" })
 	if !p.IsRunning("shell") {
 		t.Error("the session did not survive the detach")
 	}
 }
 
-// Two people at once see the same, each cut to their window; who only reads cannot
-// type, and does not decide the size.
+// Two people see the same screen, each limited to their window. A read-only one cannot type and does not
+// determine the size.
 func TestTwoPeopleAtOnce(t *testing.T) {
 	t.Parallel()
 	d, p := newTestTerminal(t)
@@ -249,7 +271,7 @@ func TestTwoPeopleAtOnce(t *testing.T) {
 	}
 }
 
-// However a session ends, the person's terminal is theirs again.
+// The terminal is restored for every end of a session.
 func TestTerminalIsRestoredWhateverEnds(t *testing.T) {
 	t.Parallel()
 	d, p := newTestTerminal(t)
@@ -282,14 +304,14 @@ func TestTerminalIsRestoredWhateverEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.restored(c.said)
-		if err := p.Stop(name); err != nil { // what the killed one left
+		if err := p.Stop(name); err != nil { // processes of the killed shim
 			t.Error(err)
 		}
 	}
 }
 
-// A person leaves an agent that does not read, whatever they had pasted.
-func TestDetachFromADeafAgent(t *testing.T) {
+// A person can detach from an agent that does not read, also after a paste.
+func TestDetachFromAnAgentThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	d, p := newTestTerminal(t)
 	if err := p.Start(t.Context(), "deaf", runtime.Config{Command: "stty raw -echo; echo up; exec sleep 1000", WorkDir: t.TempDir()}); err != nil {

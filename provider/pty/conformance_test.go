@@ -18,7 +18,7 @@ import (
 	"gascity/test/fakeagent/build"
 )
 
-// The test binary is the shim, too, and starts sessions from another process.
+// The test binary is also the shim, and starts sessions from another process.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "shim" {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM) //nolint:forbidigo // this is a main
@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 	if len(os.Args) >= 4 && os.Args[1] == "attach" {
 		os.Exit(attachMain(os.Args[2], os.Args[3], os.Args[4:]))
 	}
-	if len(os.Args) == 6 && os.Args[1] == "deliver" {
-		os.Exit(delivererMain(os.Args[2], os.Args[3], os.Args[4], os.Args[5]))
+	if len(os.Args) == 7 && os.Args[1] == "deliver" {
+		os.Exit(delivererMain(os.Args[2], os.Args[3], os.Args[4], os.Args[5], os.Args[6]))
 	}
 	elsewhere.Main(func(dir string) runtime.Provider {
 		p, err := pty.Open(config(dir))

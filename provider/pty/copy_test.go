@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 	"testing"
 
-	"gascity/internal/fsutil/archive"
+	"gascity/internal/fsutil"
 	"gascity/runtime"
 )
 
-// What lies in the working directory of a session comes out, and nothing else.
+// Only files in the working directory of a session can be copied.
 func TestCopyFrom(t *testing.T) {
 	t.Parallel()
 	a := begin(t, "")
@@ -29,7 +29,7 @@ func TestCopyFrom(t *testing.T) {
 	if err := runtime.CopyFrom(t.Context(), a.Provider, a.name, "report.md", &out); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := archive.Unpack(&out, to); err != nil {
+	if _, err := fsutil.UnpackArchive(&out, to); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(filepath.Join(to, "report.md")); err != nil || string(text) != "done" {

@@ -10,8 +10,7 @@ import (
 	"gascity/runtime"
 )
 
-// An empty prompt touches nothing, so the notes of what a delivery that was cut
-// off may have left must stay, too.
+// An empty prompt sends nothing, so the records of an earlier interrupted delivery must stay.
 func TestEmptyPromptKeepsTheNotes(t *testing.T) {
 	p := newNotedSession(t)
 	live, err := p.Session(t.Context(), "test", "noted")

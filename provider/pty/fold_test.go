@@ -8,7 +8,6 @@ import (
 
 	"gascity/internal/driver/shimdriver"
 	"gascity/internal/terminal/inject"
-	"gascity/internal/terminal/inputlog"
 	"gascity/runtime"
 )
 
@@ -16,9 +15,9 @@ import (
 // program without a profile do not know.
 const folded = "fold\nthis\ntext\nplease"
 
-// A process that delivers a text that the agent folds is killed after any step. The next
-// one finds out the outcome, the agent accepts the text once, and the next prompt alone.
-func TestAFoldedTextWhoseDelivererIsKilled(t *testing.T) {
+// A process that delivers a text, which the agent folds, is killed after any step. The next process determines
+// the outcome, the agent accepts the text once, and the next prompt separately.
+func TestFoldedTextWhoseDelivererIsKilled(t *testing.T) {
 	t.Parallel()
 	for steps := 1; steps < 4; steps++ {
 		t.Run(fmt.Sprint(steps, " steps"), func(t *testing.T) {
@@ -41,27 +40,27 @@ func TestAFoldedTextWhoseDelivererIsKilled(t *testing.T) {
 	}
 }
 
-// touched is a deliverer behind whose text somebody presses a key, before Enter.
+// touched is a deliverer with a key of a person between its text and Enter.
 type touched struct {
 	*shimdriver.Leased
 	press func()
 }
 
-func (l *touched) Type(ctx context.Context, in inputlog.Input, p []byte) error {
-	if in == inputlog.Enter || in == inputlog.Seen {
+func (l *touched) Type(ctx context.Context, in inject.Input, p []byte) error {
+	if in == inject.InputEnter || in == inject.InputSeen {
 		l.press()
 	}
 	return l.Leased.Type(ctx, in, p)
 }
 
-func (l *touched) TypeSeen(ctx context.Context, seen uint64, in inputlog.Input, p []byte) error {
+func (l *touched) TypeSeen(ctx context.Context, seen uint64, in inject.Input, p []byte) error {
 	l.press()
 	return l.Leased.TypeSeen(ctx, seen, in, p)
 }
 
-// One key of a person between a folded text and its Enter: the text is taken out before the
-// key, nothing is submitted, and once the person's line is sent the next prompt arrives alone.
-func TestAKeyBehindAFoldedText(t *testing.T) {
+// A person presses one key between a folded text and its Enter. The text is removed, nothing is submitted, and
+// after the person's line is sent the next prompt arrives separately.
+func TestKeyAfterAFoldedText(t *testing.T) {
 	t.Parallel()
 	a := beginAs(t, "", "--think 5ms")
 	l, err := a.Session(t.Context(), "touch", a.name)

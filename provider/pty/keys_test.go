@@ -51,8 +51,8 @@ func TestDetachKeys(t *testing.T) {
 	}
 }
 
-// However what is typed is cut into pieces, the same is sent; and what holds no
-// first key of a detach sequence is sent as it is.
+// The split of the input into pieces does not change what is sent. Input without the first key of a detach
+// sequence is sent unchanged.
 func TestDetachKeysInPieces(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		typed := rapid.SliceOfN(rapid.SampledFrom([]byte{'a', 'd', 0x02, 0x1c, 0x1b, 'x'}), 0, 30).Draw(rt, "typed")

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,14 +18,13 @@ import (
 	"gascity/internal/fakeagent/ledger"
 	"gascity/internal/shim"
 	"gascity/internal/terminal/inject"
-	"gascity/internal/terminal/inputlog"
 	"gascity/internal/terminal/screen"
 	"gascity/provider/pty"
 	"gascity/runtime"
 )
 
-// dyingDeliverer is a deliverer that is gone after so many steps: nothing that it did not send then
-// is sent, and no process cleans up after it.
+// dyingDeliverer is a deliverer that is killed after a number of steps. It sends nothing after them and does not
+// clean up.
 type dyingDeliverer struct {
 	*shimdriver.Leased
 	left int
@@ -45,11 +45,11 @@ func (d *dyingDeliverer) Begin(ctx context.Context, id, text string, undo []byte
 	return d.step(func() error { return d.Leased.Begin(ctx, id, text, undo) })
 }
 
-func (d *dyingDeliverer) Type(ctx context.Context, in inputlog.Input, p []byte) error {
+func (d *dyingDeliverer) Type(ctx context.Context, in inject.Input, p []byte) error {
 	return d.step(func() error { return d.Leased.Type(ctx, in, p) })
 }
 
-func (d *dyingDeliverer) TypeSeen(ctx context.Context, seen uint64, in inputlog.Input, p []byte) error {
+func (d *dyingDeliverer) TypeSeen(ctx context.Context, seen uint64, in inject.Input, p []byte) error {
 	return d.step(func() error { return d.Leased.TypeSeen(ctx, seen, in, p) })
 }
 
@@ -57,7 +57,7 @@ func (d *dyingDeliverer) Send(ctx context.Context, p []byte) error {
 	return d.step(func() error { return d.Leased.Send(ctx, p) })
 }
 
-func (d *dyingDeliverer) RecordOutcome(ctx context.Context, e inputlog.Entry) error {
+func (d *dyingDeliverer) RecordOutcome(ctx context.Context, e inject.DeliveryEntry) error {
 	return d.step(func() error { return d.Leased.RecordOutcome(ctx, e) })
 }
 
@@ -69,7 +69,7 @@ func (d *dyingDeliverer) Frame(ctx context.Context, after uint64) (screen.Frame,
 	return d.Leased.Frame(ctx, after)
 }
 
-// deliverUntilDeath delivers until it dies.
+// deliverUntilDeath delivers until the deliverer is killed.
 func (a *ledgerSession) deliverUntilDeath(t *testing.T, id, text string, steps int) {
 	t.Helper()
 	l, err := a.Session(t.Context(), "kill the deliverer of", a.name)
@@ -83,12 +83,12 @@ func (a *ledgerSession) deliverUntilDeath(t *testing.T, id, text string, steps i
 	defer leased.Close()
 	d := &dyingDeliverer{leased, steps}
 	out, err := inject.Deliver(t.Context(), d, id, inject.Prompt{Text: text}, l.Rules)
-	if !errors.Is(err, errDead) && d.left > 0 { // over what was left before it, it died without an error
+	if !errors.Is(err, errDead) && d.left > 0 { // without an error it was killed while it resolved the previous delivery
 		t.Fatalf("it lived for %d steps: %+v, %v", steps, out, err)
 	}
 }
 
-// resolverDies resolves what is left until it dies.
+// resolverDies resolves a delivery until the process is killed.
 func (a *ledgerSession) resolverDies(t *testing.T, steps int) {
 	t.Helper()
 	l, err := a.Session(t.Context(), "kill the resolver of", a.name)
@@ -105,9 +105,8 @@ func (a *ledgerSession) resolverDies(t *testing.T, steps int) {
 	}
 }
 
-// TestResolverDiesToo: the process that finds out the outcome of a text may die
-// over it, too.
-func TestResolverDiesToo(t *testing.T) {
+// TestResolverIsKilled: the process that determines the outcome of a text may be killed, too.
+func TestResolverIsKilled(t *testing.T) {
 	t.Parallel()
 	for name, flags := range map[string]string{"good": "--think 5ms", "ignores the first Enter": "--think 5ms --ignore-first-enter"} {
 		for steps := 2; steps < 4; steps++ {
@@ -130,11 +129,16 @@ func TestResolverDiesToo(t *testing.T) {
 	}
 }
 
-// recovers returns what the next deliverer does: it finds out, and delivers again what may be.
-// It returns how the prompt ended.
+// recovers determines the outcome as the next deliverer does, and delivers again if that is allowed. It returns
+// the outcome of the prompt.
 func (a *ledgerSession) recovers(t *testing.T, id, text string) runtime.OutcomeState {
 	t.Helper()
-	d := runtime.Delivery{ID: id, Content: runtime.TextContent(text)}
+	return a.recoversFrom(t, runtime.Delivery{ID: id, Content: runtime.TextContent(text)})
+}
+
+// recoversFrom does the same after an attempt with a number.
+func (a *ledgerSession) recoversFrom(t *testing.T, d runtime.Delivery) runtime.OutcomeState {
+	t.Helper()
 	out, err := runtime.Settle(t.Context(), a.Provider, a.name, d)
 	if err != nil {
 		t.Fatal(err)
@@ -142,6 +146,9 @@ func (a *ledgerSession) recovers(t *testing.T, id, text string) runtime.OutcomeS
 	soon := func() bool { return out.State == runtime.OutcomeUnconfirmed && out.Reason != "" } // see inject.ResolveDelivery
 	for end := time.Now().Add(120 * time.Second); (out.State == runtime.OutcomeRefused || soon()) && time.Now().Before(end); {
 		if out.State == runtime.OutcomeRefused {
+			if d.Attempt > 0 {
+				d.Attempt++
+			}
 			if out, err = a.Deliver(t.Context(), a.name, d); err != nil {
 				t.Fatal(err)
 			}
@@ -153,12 +160,12 @@ func (a *ledgerSession) recovers(t *testing.T, id, text string) runtime.OutcomeS
 		}
 	}
 	if out.State != runtime.OutcomeSubmitted {
-		t.Logf("%s of %d bytes: %+v", id, len(text), out)
+		t.Logf("%s of %d bytes: %+v", d.ID, len(runtime.FlattenText(d.Content)), out)
 	}
 	return out.State
 }
 
-// wantPrompts fails unless the agent took exactly these texts, in order.
+// wantPrompts fails unless the agent accepted exactly these texts, in order.
 func (a *ledgerSession) wantPrompts(t *testing.T, texts []string) {
 	t.Helper()
 	var got, want []string
@@ -173,7 +180,7 @@ func (a *ledgerSession) wantPrompts(t *testing.T, texts []string) {
 	}
 }
 
-// The sizes of texts, each with a name of its own.
+// The sizes of texts, by name.
 func textsOf(name string) []string {
 	lines := strings.Repeat("a line of a long prompt, 0123456789\n", 30_000)
 	var texts []string
@@ -183,9 +190,9 @@ func textsOf(name string) []string {
 	return append(texts, name+"\nof three\nlines", name+"\n"+lines[:2_000]+"$", name+" "+lines[:1<<20]+"$")
 }
 
-// TestDelivererDiesAtEachStep: whatever step the death of a deliverer follows, the next one
-// finds out the outcome: no prompt is fused, cut, doubled or lost.
-func TestDelivererDiesAtEachStep(t *testing.T) {
+// TestDelivererIsKilledAtEachStep: a deliverer is killed after each step, and the next one determines the
+// outcome. No prompt is joined with another one, cut, repeated or lost.
+func TestDelivererIsKilledAtEachStep(t *testing.T) {
 	t.Parallel()
 	agents := map[string]string{
 		"good": "", "alternate screen": "--alt-screen", "ignores the first Enter": "--ignore-first-enter",
@@ -200,12 +207,12 @@ func TestDelivererDiesAtEachStep(t *testing.T) {
 				t.Parallel()
 				a := beginAs(t, provider, flags)
 				var sent []string
-				for steps := range 4 { // before and after: the note, the text, Enter
+				for steps := range 4 { // before and after: the record, the text, Enter
 					texts := textsOf(fmt.Sprintf("<died after %d>", steps))
 					if name == "slow" {
 						texts = texts[:2]
 					} else if steps%2 == 0 || steps == 3 && name != "good" {
-						texts = texts[:len(texts)-1] // the last is of a megabyte
+						texts = texts[:len(texts)-1] // the last one has a megabyte
 					}
 					for i, text := range texts {
 						id := fmt.Sprintf("%d-%d", steps, i)
@@ -222,9 +229,8 @@ func TestDelivererDiesAtEachStep(t *testing.T) {
 	}
 }
 
-// The next delivery need not ask: what was left is settled before another byte is sent, and
-// can be asked for later.
-func TestNextDeliverySettlesTheLast(t *testing.T) {
+// The next delivery resolves the previous one before it sends a byte. The outcome can be requested later.
+func TestNextDeliveryResolvesThePrevious(t *testing.T) {
 	t.Parallel()
 	for steps := range 4 {
 		t.Run(fmt.Sprint(steps), func(t *testing.T) {
@@ -252,8 +258,8 @@ func TestNextDeliverySettlesTheLast(t *testing.T) {
 	}
 }
 
-// delivererMain delivers the text in a file, in a process of its own.
-func delivererMain(dir, name, id, file string) int {
+// delivererMain delivers the text in a file, in a separate process.
+func delivererMain(dir, name, id, attempt, file string) int {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return 1
@@ -262,38 +268,44 @@ func delivererMain(dir, name, id, file string) int {
 	if err != nil {
 		return 1
 	}
-	if _, err = p.Deliver(context.Background(), name, runtime.Delivery{ID: id, Content: runtime.TextContent(string(text))}); err != nil { //nolint:forbidigo // this is a main
+	n, err := strconv.Atoi(attempt)
+	if err != nil {
+		return 1
+	}
+	if _, err = p.Deliver(context.Background(), name, runtime.Delivery{ID: id, Attempt: n, Content: runtime.TextContent(string(text))}); err != nil { //nolint:forbidigo // this is a main
 		return 1
 	}
 	return 0
 }
 
-// TestDelivererIsKilled kills processes that deliver at random moments.
+// TestDelivererIsKilled kills processes that deliver at random moments. Senders count their attempts, or do not.
 func TestDelivererIsKilled(t *testing.T) {
 	t.Parallel()
 	for name, flags := range map[string]string{"good": "--think 5ms", "slow": "--think 5ms --slow-read 20ms", "ignores the first Enter": "--think 5ms --ignore-first-enter"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			a := beginAs(t, "", flags)
-			var sent []string
-			for n := range 10 {
-				texts := textsOf(fmt.Sprintf("<killed %d>", n))
-				text, id := texts[n%len(texts)], fmt.Sprint(n)
-				if name == "slow" && len(text) > 100_000 {
-					text = texts[0]
+		for attempt := range 2 {
+			t.Run(fmt.Sprintf("%s, attempt %d", name, attempt), func(t *testing.T) {
+				t.Parallel()
+				a := beginAs(t, "", flags)
+				var sent []string
+				for n := range 10 {
+					texts := textsOf(fmt.Sprintf("<killed %d>", n))
+					text, id := texts[n%len(texts)], fmt.Sprint(n)
+					if name == "slow" && len(text) > 100_000 {
+						text = texts[0]
+					}
+					a.kill(t, id, attempt, text)
+					if state := a.recoversFrom(t, runtime.Delivery{ID: id, Attempt: attempt, Content: runtime.TextContent(text)}); state != runtime.OutcomeSubmitted {
+						t.Errorf("%d is %s", n, state)
+					}
+					sent = append(sent, text)
 				}
-				a.kill(t, id, text)
-				if state := a.recovers(t, id, text); state != runtime.OutcomeSubmitted {
-					t.Errorf("%d is %s", n, state)
-				}
-				sent = append(sent, text)
-			}
-			a.wantPrompts(t, sent)
-		})
+				a.wantPrompts(t, sent)
+			})
+		}
 	}
 }
 
-func (a *ledgerSession) kill(t *testing.T, id, text string) {
+func (a *ledgerSession) kill(t *testing.T, id string, attempt int, text string) {
 	t.Helper()
 	dir := filepath.Dir(a.file)
 	file := filepath.Join(dir, "text")
@@ -304,7 +316,7 @@ func (a *ledgerSession) kill(t *testing.T, id, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self, "deliver", dir, a.name, id, file)
+	cmd := exec.Command(self, "deliver", dir, a.name, id, strconv.Itoa(attempt), file)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -313,9 +325,9 @@ func (a *ledgerSession) kill(t *testing.T, id, text string) {
 	_ = cmd.Wait()         // killed
 }
 
-// A person who types when the deliverer dies gets their own line and nothing else, and the
-// prompt is delivered after it.
-func TestPersonTypesWhenTheDelivererDies(t *testing.T) {
+// A person types while the deliverer is killed. The agent gets the line of the person alone, and the prompt
+// after it.
+func TestPersonTypesWhenTheDelivererIsKilled(t *testing.T) {
 	t.Parallel()
 	for steps := range 3 {
 		t.Run(fmt.Sprint(steps), func(t *testing.T) {
@@ -330,7 +342,7 @@ func TestPersonTypesWhenTheDelivererDies(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			go func() { // a person looks; ends with the connection
+			go func() { // the output that a person sees; ends with the connection
 				for {
 					if _, err := shim.ReadAttachMessage(conn); err != nil {
 						return
@@ -356,15 +368,15 @@ func TestPersonTypesWhenTheDelivererDies(t *testing.T) {
 	}
 }
 
-// A question that comes up over a text whose deliverer died is answered while the outcome
-// of the text is found out.
-func TestSettleBehindAQuestion(t *testing.T) {
+// An agent asks a question while the outcome of a text is determined whose deliverer was killed. The question
+// can be answered.
+func TestSettleDuringAQuestion(t *testing.T) {
 	t.Parallel()
 	for _, provider := range []string{"claude", ""} {
 		t.Run("provider "+provider, func(t *testing.T) {
 			t.Parallel()
 			a := beginAs(t, provider, "")
-			ask := "[[busy:4s]] [[ask:May I?|Yes|No]]" // long enough for what comes before the question
+			ask := "[[busy:4s]] [[ask:May I?|Yes|No]]" // longer than the steps before the question
 			a.prompt(t, ask)
 			a.deliverUntilDeath(t, "id", "a prompt", 2)
 			a.sense(t, "asking", func(r runtime.Reading) bool { return r.Pending != nil })

@@ -11,9 +11,9 @@ import (
 	"gascity/runtime"
 )
 
-// A program that shows nothing while it works on its line still shows the line as it was typed.
-// The prompt is submitted all the same, by one Enter: a second one would be another line.
-func TestALineThatStaysOnTheScreenIsSubmittedOnce(t *testing.T) {
+// A program that prints nothing while it processes its line still shows the typed line. The prompt is submitted
+// by one Enter: a second one would be another line.
+func TestLineThatStaysOnTheScreenIsSubmittedOnce(t *testing.T) {
 	t.Parallel()
 	t.Run("the kernel collects the line", func(t *testing.T) {
 		t.Parallel()
@@ -69,4 +69,35 @@ func (a *ledgerSession) awaits(t *testing.T, want string) {
 			t.Fatalf("the agent read %q, %v; want %q", got, err, want)
 		}
 	}
+}
+
+// A prompt is not joined to an unfinished line of a person, in a program whose input box gc cannot read.
+func TestUnfinishedLineOfAPersonIsNotSubmitted(t *testing.T) {
+	t.Parallel()
+	a := beginCommand(t, func(file string) runtime.Config {
+		return runtime.Config{Command: `while IFS= read -r l; do printf '%s\n' "$l" >>"$TAKEN"; done`, Env: map[string]string{"TAKEN": file}}
+	})
+	deliver := func() runtime.Outcome {
+		out, err := a.Deliver(t.Context(), a.name, runtime.Delivery{ID: t.Name(), Content: runtime.TextContent("prompt")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	if err := a.SendKeys(a.name, "m", "i", "n", "e"); err != nil {
+		t.Fatal(err)
+	}
+	pause(4 * time.Second) // longer than the wait after a person's key
+	if out := deliver(); out.State != runtime.OutcomeRefused || out.Reason != runtime.RefusedDraft {
+		t.Errorf("%+v, want it refused as a draft", out)
+	}
+	if err := a.SendKeys(a.name, "Enter"); err != nil {
+		t.Fatal(err)
+	}
+	a.awaits(t, "mine\n")
+	pause(4 * time.Second)
+	if out := deliver(); out.State == runtime.OutcomeRefused {
+		t.Errorf("after the person's Enter: %+v", out)
+	}
+	a.awaits(t, "mine\nprompt\n")
 }

@@ -6,23 +6,26 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"gascity/internal/fakeagent/ledger"
+	"gascity/internal/proc"
 	"gascity/internal/shim"
+	"gascity/internal/statedir"
 	"gascity/provider/pty"
 	"gascity/runtime"
 	"gascity/test/fakeagent/build"
+	"gascity/test/fakeagent/ledgertest"
 )
 
-// ledgerSession is a session of the fake agent and what it wrote down.
+// ledgerSession is a session of the fake agent with its ledger.
 type ledgerSession struct {
 	*pty.Provider
 	name, file string
@@ -33,7 +36,7 @@ func begin(t testing.TB, flags string, change ...func(*pty.Config)) *ledgerSessi
 	return beginAs(t, "claude", flags, change...)
 }
 
-// beginAs begins a session with the rules of the provider.
+// beginAs starts a session with the rules of the agent CLI.
 func beginAs(t testing.TB, provider, flags string, change ...func(*pty.Config)) *ledgerSession {
 	t.Helper()
 	return beginCommand(t, func(file string) runtime.Config {
@@ -42,7 +45,7 @@ func beginAs(t testing.TB, provider, flags string, change ...func(*pty.Config)) 
 	}, change...)
 }
 
-// beginCommand begins a session whose command writes down in a file what it takes.
+// beginCommand starts a session whose command writes a ledger to a file.
 func beginCommand(t testing.TB, command func(file string) runtime.Config, change ...func(*pty.Config)) *ledgerSession {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "gcpt") //nolint:usetesting // short: it holds sockets
@@ -110,7 +113,7 @@ func (a *ledgerSession) wait(t testing.TB, kind string, n int) []ledger.Record {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	records, err := ledger.Wait(ctx, a.file, ledger.Has(kind, n))
+	records, err := ledgertest.Wait(ctx, a.file, ledgertest.Has(kind, n))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,8 +148,8 @@ func TestSenseFollowsATurn(t *testing.T) {
 	a.sense(t, "idle again", says(runtime.ActivityIdle, "", runtime.ActivityReady, runtime.ActivityIdle))
 }
 
-// Of an agent that has ended nothing is said, and a new one does not inherit from it.
-func TestSenseAfterTheEnd(t *testing.T) {
+// An exited agent has no reading, and the next one does not get its signals.
+func TestSenseAfterTheExit(t *testing.T) {
 	t.Parallel()
 	a := begin(t, "--osc7501")
 	before := a.sense(t, "idle", func(r runtime.Reading) bool { return of(r, runtime.SourceStatus).Activity == runtime.ActivityIdle })
@@ -169,8 +172,58 @@ func TestSenseAfterTheEnd(t *testing.T) {
 	}
 }
 
-// TestOtherInterfaces: a version of a program that looks different is not taken for one at
-// rest while it works.
+// TestExitIsKnownWhileTheShimExits: between the moment when a shim closes its socket and its own exit, the agent's exit is
+// known, and a start waits for that shim.
+func TestExitIsKnownWhileTheShimExits(t *testing.T) {
+	t.Parallel()
+	start := func(string) runtime.Config { return runtime.Config{Command: "exit 7"} }
+	a := beginCommand(t, start)
+	dir := statedir.For(filepath.Join(filepath.Dir(a.file), "s"), a.name)
+	for deadline := time.Now().Add(20 * time.Second); statedir.NotExists(dir.ExitRecord()); pause(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the exit was not recorded")
+		}
+	}
+	var record shim.Record
+	if err := statedir.ReadJSON(dir.Record(), &record); err != nil {
+		t.Fatal(err)
+	}
+	if err := proc.Signal(record.Shim, syscall.SIGSTOP); err != nil { // it stays in this state for the test
+		t.Fatal(err)
+	}
+	if err := os.Remove(dir.Sock()); err != nil {
+		t.Fatal(err)
+	}
+	next, err := pty.Open(config(filepath.Dir(a.file))) // has no connection to the shim, as a new controller
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.Close()
+	seen, err := runtime.Observe(t.Context(), next, a.name)
+	if err != nil || seen.Agent != runtime.Dead || seen.Exit == nil || seen.Exit.Code != 7 || seen.InstanceToken == "" {
+		t.Errorf("it is observed as %+v, %v; want the exit with code 7", seen, err)
+	}
+	started := make(chan error, 1)
+	go func() {
+		cfg := start("")
+		cfg.WorkDir = filepath.Dir(a.file)
+		started <- next.Start(t.Context(), a.name, cfg)
+	}()
+	select {
+	case err := <-started:
+		t.Errorf("the start did not wait for the shim: %v", err)
+		started <- nil
+	case <-time.After(300 * time.Millisecond):
+	}
+	if err := proc.Signal(record.Shim, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-started; err != nil {
+		t.Errorf("the start after the shim has exited: %v", err)
+	}
+}
+
+// TestOtherInterfaces: a version of a program with another screen does not count as idle while it is busy.
 func TestOtherInterfaces(t *testing.T) {
 	for _, ui := range []string{"new-spinner", "new-box", "bare"} {
 		t.Run(ui, func(t *testing.T) {
@@ -199,8 +252,8 @@ func TestOtherInterfaces(t *testing.T) {
 	}
 }
 
-// TestLimits: a limit is reported with its end while the agent lives, when it ends by it,
-// and when it does not even start.
+// TestLimits: a limit is reported with its end while the agent runs, when it exits because of it, and when
+// the start fails because of it.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	until := time.Date(2126, 1, 2, 3, 4, 0, 0, time.UTC)
@@ -239,7 +292,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestPendingAndRespond: what is asked can be read and is answered once.
+// TestPendingAndRespond: a question can be read and is answered once.
 func TestPendingAndRespond(t *testing.T) {
 	t.Parallel()
 	a := begin(t, "--osc7501")
@@ -301,8 +354,7 @@ func TestPendingAndRespond(t *testing.T) {
 	}
 }
 
-// A delivery whose sender died before Enter can be taken back, once, and never by another
-// text or instance.
+// A delivery whose sender was killed before Enter can be withdrawn once, but not with another text or instance.
 func TestWithdraw(t *testing.T) {
 	t.Parallel()
 	a := begin(t, "")
@@ -350,8 +402,8 @@ func TestWithdraw(t *testing.T) {
 	}
 }
 
-// TestTypistAndNudges lets a person type through an attached terminal while nudges are
-// delivered: not a byte of the person's is lost, glued to a nudge or submitted by one.
+// TestTypistAndNudges has a person type in an attached terminal while nudges are delivered. No byte of
+// the person is lost, joined to a nudge or submitted by one.
 func TestTypistAndNudges(t *testing.T) {
 	t.Parallel()
 	nudges := 25
@@ -367,14 +419,44 @@ func TestTypistAndNudges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	typed, stop := make(chan []string, 1), make(chan struct{})
-	go func() { typed <- typing(t, conn, stop) }()
-	sent := deliverAll(t, a, nudges)
-	close(stop)
-	lines := <-typed
+	go func() {
+		for {
+			if _, err := shim.ReadAttachMessage(conn); err != nil {
+				return
+			}
+		}
+	}()
+	typeAndNudge(t, a, nudges, func(key []byte) error {
+		_, err := shim.AttachMessage{Kind: shim.AttachInput, Payload: key}.WriteTo(conn)
+		return err
+	})
 	if err := conn.Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestLiveTerminalAndNudges is the same for a person who types in a live terminal, as on the web.
+func TestLiveTerminalAndNudges(t *testing.T) {
+	t.Parallel()
+	a := begin(t, "--think 5ms --max-life 15m", func(c *pty.Config) { c.HumanQuiet = 80 * time.Millisecond })
+	terminal, err := runtime.OpenTerminal(t.Context(), a.Provider, a.name, runtime.TerminalOptions{Type: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	typeAndNudge(t, a, 25, func(key []byte) error { return terminal.Write(t.Context(), key) })
+	if err := terminal.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// typeAndNudge delivers nudges while a person types, and checks what the agent got.
+func typeAndNudge(t *testing.T, a *ledgerSession, nudges int, write func(key []byte) error) {
+	t.Helper()
+	typed, stop := make(chan []string, 1), make(chan struct{})
+	go func() { typed <- typing(t, write, stop) }()
+	sent := deliverAll(t, a, nudges)
+	close(stop)
+	lines := <-typed
 	var got []string
 	for _, r := range a.wait(t, ledger.Prompt, nudges+len(lines)) {
 		got = append(got, r.Text)
@@ -388,7 +470,7 @@ func TestTypistAndNudges(t *testing.T) {
 	t.Logf("%d nudges among %d lines of a person", len(sent), len(lines))
 }
 
-// difference returns what is in one list only.
+// difference returns the elements that are in only one list.
 func difference(a, b []string) (only []string) {
 	for _, text := range a {
 		if !slices.Contains(b, text) {
@@ -403,7 +485,7 @@ func difference(a, b []string) (only []string) {
 	return only
 }
 
-// deliverAll delivers nudges, each again for as long as it is refused.
+// deliverAll delivers nudges, and repeats those that are refused.
 func deliverAll(t *testing.T, a *ledgerSession, n int) (sent []string) {
 	for i := range n {
 		text := fmt.Sprintf("<nudge %03d>", i)
@@ -424,17 +506,10 @@ func deliverAll(t *testing.T, a *ledgerSession, n int) (sent []string) {
 
 func pause(d time.Duration) { <-time.After(d) }
 
-// typing types lines key by key until stop is closed, and reads what it is shown.
-func typing(t *testing.T, conn net.Conn, stop <-chan struct{}) (lines []string) {
+// typing types lines key by key until stop is closed.
+func typing(t *testing.T, write func(key []byte) error, stop <-chan struct{}) (lines []string) {
 	random := rand.New(rand.NewPCG(1, 2))
 	upTo := func(d time.Duration) time.Duration { return time.Duration(random.Int64N(int64(d))) }
-	go func() {
-		for {
-			if _, err := shim.ReadAttachMessage(conn); err != nil {
-				return
-			}
-		}
-	}()
 	for n := 0; ; n++ {
 		select {
 		case <-stop:
@@ -443,7 +518,7 @@ func typing(t *testing.T, conn net.Conn, stop <-chan struct{}) (lines []string) 
 		}
 		line := fmt.Sprintf("person %03d", n)
 		for _, key := range append(strings.Split(line, ""), "\r") {
-			if _, err := (shim.AttachMessage{Kind: shim.AttachInput, Payload: []byte(key)}).WriteTo(conn); err != nil {
+			if err := write([]byte(key)); err != nil {
 				t.Error(err)
 				return lines
 			}

@@ -45,7 +45,7 @@ var (
 
 // Open opens the sessions below cfg.Dir. It starts no process.
 func Open(cfg Config) (*Provider, error) {
-	sessions, err := shimdriver.OpenTerminals(cfg, deliver, resolveDelivery)
+	sessions, err := shimdriver.OpenTerminals(cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -12,8 +12,7 @@ import (
 	"gascity/runtime"
 )
 
-// beginSilent begins a session of a program that reads lines, with the echo of the terminal
-// switched off. It returns what the program has read.
+// beginSilent starts a session of a program that reads lines without echo. It returns what the program has read.
 func beginSilent(t *testing.T) (a *ledgerSession, read func() string) {
 	t.Helper()
 	a = beginCommand(t, func(file string) runtime.Config {
@@ -29,10 +28,9 @@ func beginSilent(t *testing.T) (a *ledgerSession, read func() string) {
 	}
 }
 
-// A program that reads lines from the kernel, which shows nothing of them, takes each prompt
-// once and whole: also one whose deliverer was killed after any step, and one that comes
-// after the unfinished line of a person was removed.
-func TestAnAgentWithoutEchoTakesPrompts(t *testing.T) {
+// A program that reads lines without echo accepts each prompt once and complete, also if the deliverer was
+// killed after any step, or after the unfinished line of a person was removed.
+func TestAgentWithoutEchoAcceptsPrompts(t *testing.T) {
 	t.Parallel()
 	a, read := beginSilent(t)
 	want := []string{"first", "with ' \" $HOME \\"}

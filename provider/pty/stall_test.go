@@ -11,30 +11,28 @@ import (
 	"gascity/internal/driver/shimdriver"
 	"gascity/internal/proc"
 	"gascity/internal/terminal/inject"
-	"gascity/internal/terminal/inputlog"
 	"gascity/runtime"
 )
 
-// stalling is a deliverer whose agent stands still from just before Enter on.
+// stalling is a deliverer whose agent is stopped just before Enter.
 type stalling struct {
 	*shimdriver.Leased
 	stall func()
 }
 
-func (s *stalling) Type(ctx context.Context, in inputlog.Input, p []byte) error {
+func (s *stalling) Type(ctx context.Context, in inject.Input, p []byte) error {
 	s.stall()
 	return s.Leased.Type(ctx, in, p)
 }
 
-func (s *stalling) TypeSeen(ctx context.Context, seen uint64, in inputlog.Input, p []byte) error {
+func (s *stalling) TypeSeen(ctx context.Context, seen uint64, in inject.Input, p []byte) error {
 	s.stall()
 	return s.Leased.TypeSeen(ctx, seen, in, p)
 }
 
-// An agent that draws a prompt and then stands still for longer than evidence is waited for
-// reads Enter late. The prompt must not count as withdrawn meanwhile: the agent accepts it
-// once.
-func TestStalledAgentGetsItOnce(t *testing.T) {
+// An agent shows a prompt and is then stopped for longer than the wait for signals. It reads Enter late. The
+// prompt must not count as withdrawn: the agent accepts it once.
+func TestStalledAgentGetsThePromptOnce(t *testing.T) {
 	t.Parallel()
 	for name, stalled := range map[string]time.Duration{"a little": 1200 * time.Millisecond, "long": 3 * time.Second} {
 		for _, provider := range []string{"claude", ""} {
@@ -56,7 +54,7 @@ func TestStalledAgentGetsItOnce(t *testing.T) {
 				defer leased.Close()
 				goesOn := make(chan error, 1)
 				begun := false
-				var over atomic.Bool // before that the agent cannot have taken it
+				var over atomic.Bool // before that the agent cannot have accepted it
 				stall := func() {
 					if begun {
 						return
@@ -87,7 +85,7 @@ func TestStalledAgentGetsItOnce(t *testing.T) {
 	}
 }
 
-// stopped waits until a process stands still: a signal only asks for it.
+// stopped waits until a process is stopped, because the signal takes effect later.
 func (*ledgerSession) stopped(t *testing.T, pid int) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); pause(time.Millisecond) {

@@ -17,8 +17,7 @@ import (
 
 const near, far = "near", "far"
 
-// pairs maps the folder of each world to its two fakes, and is the place of all
-// their agents.
+// pairs maps the directory of each world to its two fakes, and is the Place of all their agents.
 type pairs struct {
 	mu    sync.Mutex
 	fakes map[string][2]*fake.Provider
@@ -117,7 +116,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestOpen proves that a router without what it needs is refused.
+// TestOpen checks that a router with missing options is refused.
 func TestOpen(t *testing.T) {
 	one := router.Backend{Name: near, Provider: fake.New()}
 	for name, cfg := range map[string]router.Config{

@@ -14,7 +14,7 @@ import (
 	"gascity/runtime/runtimetest/fake"
 )
 
-// pair returns a router that sends names with an "f" far away.
+// pair returns a router that routes names with an "f" to the remote backend.
 func pair(t *testing.T, change func(*router.Config)) (*router.Provider, *fake.Provider, *fake.Provider) {
 	t.Helper()
 	n, f := fake.New(), fake.New()
@@ -41,7 +41,7 @@ func start(t *testing.T, p runtime.Provider, names ...string) {
 	}
 }
 
-func TestNoBackendIsToldBeforeAnythingIsDone(t *testing.T) {
+func TestMissingBackendIsReportedFirst(t *testing.T) {
 	p, n, f := pair(t, func(cfg *router.Config) {
 		cfg.Policy = router.Auto{Default: near, ACP: "acp"}
 		cfg.Transport = func(session string) string {
@@ -77,7 +77,7 @@ func TestNoBackendIsToldBeforeAnythingIsDone(t *testing.T) {
 	}
 }
 
-func TestABackendThatIsAwayHidesNothing(t *testing.T) {
+func TestUnavailableBackendHidesNoOtherSessions(t *testing.T) {
 	p, n, _ := pair(t, func(cfg *router.Config) {
 		cfg.Backends[1] = router.Backend{Name: far, Err: errors.New("no route to host")}
 	})
@@ -107,7 +107,7 @@ func TestABackendThatIsAwayHidesNothing(t *testing.T) {
 	}
 }
 
-func TestAllAwayIsNoEmptyList(t *testing.T) {
+func TestNoAvailableBackendIsAnError(t *testing.T) {
 	p, n, f := pair(t, nil)
 	n.Fail("ListRunning", "", errAway)
 	f.Fail("ListRunning", "", errAway)
@@ -116,7 +116,7 @@ func TestAllAwayIsNoEmptyList(t *testing.T) {
 	}
 }
 
-func TestAHungBackendIsOneThatIsAway(t *testing.T) {
+func TestHangingBackendIsUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := fake.NewFaulty(fake.New())
 		slow.Inject(fake.Fault{Delay: time.Hour, Op: "ListRunning"})
@@ -132,14 +132,14 @@ func TestAHungBackendIsOneThatIsAway(t *testing.T) {
 		if err := p.Close(); err == nil {
 			t.Error("Close does not report that an answer is still missing")
 		}
-		time.Sleep(2 * time.Hour) // of the bubble's clock: the answer comes
+		time.Sleep(2 * time.Hour) // of the bubble: until the backend returns
 		if err := p.Close(); err != nil {
 			t.Errorf("Close = %v", err)
 		}
 	})
 }
 
-func TestAnEditMovesASessionAtItsNextStart(t *testing.T) {
+func TestRouteChangeAppliesAtTheNextStart(t *testing.T) {
 	p, n, f := pair(t, nil)
 	start(t, p, "f")
 	edited, err := router.Open(router.Config{
@@ -195,7 +195,7 @@ func TestErrorsNameTheBackend(t *testing.T) {
 	}
 }
 
-// minimalDriver is a driver with few gifts.
+// minimalDriver is a driver with few capabilities.
 type minimalDriver struct{ facets }
 
 func (minimalDriver) Capabilities() runtime.ProviderCapabilities {
@@ -226,7 +226,7 @@ func TestCapabilitiesAreThoseOfTheSession(t *testing.T) {
 	}
 }
 
-func TestWatchOutlivesOneBackend(t *testing.T) {
+func TestWatchContinuesWithoutOneBackend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ending := &endingWatcher{Provider: fake.New(), ends: make(chan struct{})}
@@ -244,7 +244,7 @@ func TestWatchOutlivesOneBackend(t *testing.T) {
 		close(ending.ends)
 		await(t, events, runtime.EventResync, "") // the end is reported
 		start(t, n, "a")
-		await(t, events, runtime.EventStarted, "a") // the other goes on
+		await(t, events, runtime.EventStarted, "a") // the other backend still works
 		await(t, events, runtime.EventResync, "")   // it is watched again
 		start(t, ending.Provider, "f2")
 		await(t, events, runtime.EventStarted, "f2")
@@ -295,7 +295,7 @@ func await(t *testing.T, events <-chan runtime.Event, kind runtime.EventKind, se
 	}
 }
 
-func TestABackendWithoutEventsIsLookedAtByTheClock(t *testing.T) {
+func TestBackendWithoutEventsIsPolled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		p, _, _ := pair(t, func(cfg *router.Config) {
@@ -328,7 +328,7 @@ func TestABackendWithoutEventsIsLookedAtByTheClock(t *testing.T) {
 	})
 }
 
-func TestScanTellsEachProcessOnce(t *testing.T) {
+func TestScanReportsEachProcessOnce(t *testing.T) {
 	p, n, f := pair(t, nil)
 	id := runtime.Config{Command: "agent", Env: map[string]string{"GC_SESSION_ID": "s1"}}
 	if err := errors.Join(p.Start(t.Context(), "a", id), p.Start(t.Context(), "f", id)); err != nil {

@@ -15,7 +15,7 @@ import (
 	"gascity/runtime/runtimetest/fake"
 )
 
-// step is one thing that happens to a city with two backends.
+// step is one random event of a city with two backends.
 type step struct {
 	do      string
 	session string
@@ -28,9 +28,9 @@ var (
 	matches  = []string{"", "a", "b"}
 )
 
-// simulation is two fakes, a router over them and what must hold of both.
+// simulation is two fakes, a router over them, and the rules for both.
 type simulation struct {
-	fakes  [2]*fake.Provider // the truth: they never fail
+	fakes  [2]*fake.Provider // the real state: they never fail
 	places [2]*fake.Faulty   // what the router sees of them
 	bare   bool              // without extensions
 	heal   [2]func()
@@ -70,7 +70,7 @@ func (w *simulation) route() error {
 	return err
 }
 
-// routedState returns one backend as the router sees it.
+// routedState returns a backend as the router uses it.
 func (w *simulation) routedState(i int) runtime.Provider {
 	if w.bare {
 		return facets{w.places[i]}
@@ -81,7 +81,7 @@ func (w *simulation) routedState(i int) runtime.Provider {
 // facets hides every extension.
 type facets struct{ runtime.Provider }
 
-// runningBackends returns at which backends the session runs in truth.
+// runningBackends returns the backends where the session really runs.
 func (w *simulation) runningBackends(session string) (at []int) {
 	for i, f := range w.fakes {
 		if f.IsRunning(session) {
@@ -91,7 +91,7 @@ func (w *simulation) runningBackends(session string) (at []int) {
 	return at
 }
 
-// play lets the steps happen and returns the first law that is broken.
+// play carries out the steps and returns the first violation.
 func play(ctx context.Context, steps []step, w *simulation) error {
 	if err := w.open(); err != nil {
 		return err
@@ -135,7 +135,7 @@ func (w *simulation) happen(ctx context.Context, s step) error {
 	return nil
 }
 
-// change starts or stops, and compares what is claimed with the truth.
+// change starts or stops a session, and compares the result with the real state.
 func (w *simulation) change(ctx context.Context, s step) error {
 	before := w.runningBackends(s.session)
 	switch s.do {
@@ -165,7 +165,7 @@ func (w *simulation) change(ctx context.Context, s step) error {
 	return nil
 }
 
-// stop stops by name, or the instance that runs in truth.
+// stop stops by name, or the instance that really runs.
 func (w *simulation) stop(ctx context.Context, s step) error {
 	if s.do == "stop" {
 		return w.p.Stop(s.session)
@@ -192,7 +192,7 @@ func (w *simulation) home(session string) int {
 	return 0
 }
 
-// checkAnswers compares the answers to questions with the truth.
+// checkAnswers compares the results of queries with the real state.
 func (w *simulation) checkAnswers(ctx context.Context, s step) error {
 	at, blind := w.runningBackends(s.session), w.heal[0] != nil || w.heal[1] != nil
 	seen := len(at) == 1 && w.heal[at[0]] == nil
@@ -229,7 +229,7 @@ func (w *simulation) checkAnswers(ctx context.Context, s step) error {
 
 func plain(p *router.Provider) runtime.Provider { return p }
 
-// TestOneSessionOneBackend is the law of the router, whatever happens.
+// TestOneSessionOneBackend checks with random events that a session runs at no more than one backend.
 func TestOneSessionOneBackend(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		steps := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
@@ -247,7 +247,7 @@ func TestOneSessionOneBackend(t *testing.T) {
 	})
 }
 
-// byPolicy stops where the policy would have the session.
+// byPolicy stops at the backend of the policy.
 type byPolicy struct{ *router.Provider }
 
 func (m byPolicy) Stop(name string) error { return m.policy(name).Stop(name) }
@@ -264,7 +264,7 @@ func (m byPolicy) policy(name string) runtime.Provider {
 	return m.Provider
 }
 
-// asFound stops where the session is seen, and takes silence for absence.
+// asFound stops where the session is found, and treats no answer as absence.
 type asFound struct{ *router.Provider }
 
 func (m asFound) Stop(name string) error {
@@ -274,7 +274,7 @@ func (m asFound) Stop(name string) error {
 	return nil
 }
 
-// heedless starts without a look at the other backend.
+// heedless starts without a check of the other backend.
 type heedless struct{ byPolicy }
 
 func (m heedless) Start(ctx context.Context, name string, cfg runtime.Config) error {
@@ -292,7 +292,7 @@ func (m partialHidden) ListRunning(prefix string) ([]string, error) {
 	return names, err
 }
 
-// strict hides what answered beside what did not.
+// strict returns no names if one backend fails.
 type strict struct{ *router.Provider }
 
 func (m strict) ListRunning(prefix string) ([]string, error) {
@@ -303,7 +303,7 @@ func (m strict) ListRunning(prefix string) ([]string, error) {
 	return names, nil
 }
 
-// sure takes silence for absence when it observes.
+// sure treats no answer as absence in Observe.
 type sure struct{ *router.Provider }
 
 func (m sure) Observe(ctx context.Context, name string) (runtime.Observation, error) {
@@ -319,7 +319,7 @@ type fixed struct{ *router.Provider }
 
 func (m fixed) Route(name string) runtime.Provider { return byPolicy(m).policy(name) }
 
-// remembering believes in the first route that it saw.
+// remembering always uses the first route.
 type remembering struct {
 	*router.Provider
 	routes map[string]runtime.Provider
@@ -340,8 +340,8 @@ func (m remembering) Stop(name string) error {
 	return m.Provider.Stop(name)
 }
 
-// TestTheLawCanFail proves that routers which break it are caught.
-func TestTheLawCanFail(t *testing.T) {
+// TestWrongRoutersAreDetected checks that wrong routers are detected.
+func TestWrongRoutersAreDetected(t *testing.T) {
 	for name, made := range map[string]func(*router.Provider) runtime.Provider{
 		"stops by policy only":         func(p *router.Provider) runtime.Provider { return byPolicy{p} },
 		"takes silence for absence":    func(p *router.Provider) runtime.Provider { return asFound{p} },
@@ -363,13 +363,13 @@ func TestTheLawCanFail(t *testing.T) {
 	}
 }
 
-// hunt plays many fixed lives and returns the first broken law.
+// hunt plays many fixed sequences and returns the first violation.
 func hunt(ctx context.Context, made func(*router.Provider) runtime.Provider) error {
 	for seed := range uint64(200) {
-		dice := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // no secret
+		random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // no secret
 		steps := make([]step, 25)
 		for i := range steps {
-			steps[i] = step{deeds[dice.IntN(len(deeds))], sessions[dice.IntN(len(sessions))], dice.IntN(2)}
+			steps[i] = step{deeds[random.IntN(len(deeds))], sessions[random.IntN(len(sessions))], random.IntN(2)}
 		}
 		if err := play(ctx, steps, newSimulation(made)); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"gascity/internal/retry"
 	"gascity/runtime"
 )
 
@@ -72,19 +73,21 @@ func (p *Provider) watch(ctx context.Context, b *backend) (<-chan runtime.Event,
 // follow forwards the events of one backend until ctx ends. feed is nil if the backend could not be
 // watched.
 func (p *Provider) follow(ctx context.Context, b *backend, feed <-chan runtime.Event, to chan<- runtime.Event) {
-	for pause := firstPause; ; {
+	delay := retry.New(firstPause, p.cfg.Pause)
+	for pause := delay.Next(); ; {
 		if feed != nil {
-			pause = firstPause
+			delay.Reset()
+			pause = delay.Next()
 			for ev := range feed {
 				if !send(ctx, to, ev) {
 					return
 				}
 			}
 		}
-		if !send(ctx, to, runtime.Event{Kind: runtime.EventResync, Time: time.Now()}) || !wait(ctx, pause) {
+		if !send(ctx, to, runtime.Event{Kind: runtime.EventResync, Time: time.Now()}) || !retry.Sleep(ctx, pause) {
 			return
 		}
-		pause = min(2*pause, p.cfg.Pause)
+		pause = delay.Next()
 		var err error
 		feed, err = p.watch(ctx, b)
 		if errors.Is(err, errors.ErrUnsupported) {
@@ -96,17 +99,6 @@ func (p *Provider) follow(ctx context.Context, b *backend, feed <-chan runtime.E
 func send(ctx context.Context, to chan<- runtime.Event, ev runtime.Event) bool {
 	select {
 	case to <- ev:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-func wait(ctx context.Context, pause time.Duration) bool {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
 		return true
 	case <-ctx.Done():
 		return false

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gascity/internal/driver/remote"
+	"gascity/internal/proc"
 )
 
 const (
@@ -24,7 +25,7 @@ type connection struct {
 	io.WriteCloser // standard input of the process
 
 	cmd      *exec.Cmd
-	stderr   remote.Tail
+	stderr   proc.Tail
 	stopOnce sync.Once
 	waitErr  error
 }

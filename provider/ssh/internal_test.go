@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Whatever a word holds, the shell over there gets it as it is.
+// The shell on the host gets every word unchanged.
 func FuzzQuote(f *testing.F) {
 	for _, word := range []string{"", "plain-1.2/x_y", "it's", `a"b\c`, "$(touch x)`y`", "a b\nc", "!", "~", "*", "ünï", "-n"} {
 		f.Add(word)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -74,17 +73,10 @@ func Open(cfg Config) (*Provider, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	h := &host{cfg: cfg, target: target}
-	opts := remote.Options{
+	return &Provider{remote.Open(remote.Options{
 		Where: "host " + target.String(), Dial: h.dial, Connect: cfg.Connect, Attach: h.attach, Socket: cfg.Worker,
 		Capabilities: runtime.ProviderCapabilities{CanReportAttachment: true, CanReportActivity: true, CanStream: true, CanAttachTTY: true},
-	}
-	if cfg.Worker != "" {
-		opts.Worker = func(ctx context.Context) (net.Conn, error) {
-			var d net.Dialer
-			return d.DialContext(ctx, "unix", cfg.Worker)
-		}
-	}
-	return &Provider{remote.Open(opts), h}, nil
+	}), h}, nil
 }
 
 // host makes connections to one host.

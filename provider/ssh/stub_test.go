@@ -20,7 +20,7 @@ import (
 	"gascity/runtime/runtimetest/fake"
 )
 
-// TestMain is gc over there where a test has brought this program as gc.
+// TestMain is also gc on the host, where a test has copied this program as gc.
 func TestMain(m *testing.M) {
 	if len(os.Args) < 4 || os.Args[1] != "outpost" {
 		os.Exit(m.Run())
@@ -37,8 +37,8 @@ type stdio struct {
 	io.WriteCloser
 }
 
-// stub is an ssh that goes nowhere: the line is run here. $SSH_STUB is shell that comes
-// before, with the line in $line.
+// stub is an ssh that runs the command on this machine. $SSH_STUB is a shell script that runs first, with the
+// command in $line.
 const stub = `#!/bin/sh
 for line; do :; done
 printf '%s\n' "$*" >>"$HOME/calls"
@@ -82,7 +82,7 @@ func (b *fakeHost) open() *ssh.Provider {
 	return p
 }
 
-// programs returns those of gc over there.
+// programs returns the gc programs on the host.
 func (b *fakeHost) programs() []string {
 	b.Helper()
 	entries, err := os.ReadDir(filepath.Join(b.home, ".cache/gc"))
@@ -105,8 +105,8 @@ func (b *fakeHost) calls() []string {
 	return strings.Split(strings.TrimSpace(string(text)), "\n")
 }
 
-// The program is brought once, is run from then on, and what runs is what was brought.
-func TestTheProgramIsBroughtOnce(t *testing.T) {
+// The program is copied once, and the copy is run from then on.
+func TestProgramIsCopiedOnce(t *testing.T) {
 	b := newFakeHost(t, "")
 	for range 2 {
 		p := b.open()
@@ -121,12 +121,12 @@ func TestTheProgramIsBroughtOnce(t *testing.T) {
 	if got := b.programs(); len(got) != 1 || !strings.HasPrefix(got[0], "gc-") {
 		t.Errorf("over there are %q, want one program", got)
 	}
-	if n := len(b.calls()); n != 4 { // missing, bring, run; run
+	if n := len(b.calls()); n != 4 { // missing, copy, run; run
 		t.Errorf("%d calls of ssh, want 4:\n%s", n, strings.Join(b.calls(), "\n"))
 	}
 }
 
-// Of old programs the newest few stay, and those that somebody runs.
+// The newest old programs and the running ones are kept.
 func TestOldProgramsAreRemoved(t *testing.T) {
 	b := newFakeHost(t, "")
 	folder := filepath.Join(b.home, ".cache/gc")
@@ -149,16 +149,16 @@ func TestOldProgramsAreRemoved(t *testing.T) {
 	}
 }
 
-// What a login shell prints before is no harm, however it comes.
-func TestANoisyLoginShell(t *testing.T) {
+// Output of the login shell is ignored.
+func TestLoginShellWithOutput(t *testing.T) {
 	b := newFakeHost(t, `echo 'Welcome to box!'; printf 'no end of line'; echo complaint >&2`)
 	if err := b.open().Connect(t.Context()); err != nil {
 		t.Errorf("Reach past a greeting: %v", err)
 	}
 }
 
-// Whatever goes wrong on the way is unavailable, says what and the remedy, and ends.
-func TestWhatGoesWrong(t *testing.T) {
+// Every connection failure is unavailable, has the reason and the fix, and returns in time.
+func TestConnectionFailures(t *testing.T) {
 	for name, c := range map[string]struct{ first, want string }{
 		"refused":        {"echo 'ssh: connect to host box port 22: Connection refused' >&2; exit 255", "Connection refused"},
 		"silent":         {"exit 255", "without a message"},
@@ -196,8 +196,8 @@ func TestWhatGoesWrong(t *testing.T) {
 	}
 }
 
-// A host that says nothing is given up after the bound, and the process with it.
-func TestASilentHost(t *testing.T) {
+// A host that does not answer is unavailable after the limit, and the ssh process is killed.
+func TestHostThatDoesNotAnswer(t *testing.T) {
 	b := newFakeHost(t, `echo $$ >"$HOME/pid"; exec sleep 600`)
 	b.cfg.Connect = time.Second
 	p := b.open()
@@ -207,8 +207,8 @@ func TestASilentHost(t *testing.T) {
 	waitExited(t, filepath.Join(b.home, "pid"))
 }
 
-// A host of another kind gets the program that is named for it.
-func TestAnotherKindOfHost(t *testing.T) {
+// A host of another platform gets the program that is configured for it.
+func TestHostOfAnotherPlatform(t *testing.T) {
 	b := newFakeHost(t, `case $line in *part-*) ;; *) [ -e "$HOME/asked" ] || { : >"$HOME/asked"; echo Linux riscv64; exit 87; } ;; esac`)
 	other := filepath.Join(b.home, "other")
 	text, err := os.ReadFile(b.cfg.Program)
@@ -230,8 +230,8 @@ func TestAnotherKindOfHost(t *testing.T) {
 	}
 }
 
-// Where the socket's path would be too long, nothing is shared, and all else works.
-func TestALongPathOfTheSharedSocket(t *testing.T) {
+// If the path of the socket would be too long, no connection is shared, and everything else works.
+func TestLongPathOfTheSharedSocket(t *testing.T) {
 	for _, long := range []bool{false, true} {
 		b := newFakeHost(t, "")
 		b.cfg.Dir = "/tmp/gcj-not-made"

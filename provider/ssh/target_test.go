@@ -34,8 +34,7 @@ func TestParseTarget(t *testing.T) {
 	}
 }
 
-// What is read is written as it would be read again, and nothing that ssh could take for
-// an option gets through.
+// A parsed target is formatted so that it parses to the same value, and never begins like an option of ssh.
 func FuzzTarget(f *testing.F) {
 	for _, text := range []string{"box", "me@box:22", "[::1]:22", "::1", "-oX", "a@b@c", "fe80::1%-x", "[fe80::1%a b]:1"} {
 		f.Add(text)

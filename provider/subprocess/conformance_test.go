@@ -17,7 +17,7 @@ import (
 	"gascity/test/fakeagent/build"
 )
 
-// The test binary is the shim, too, and starts sessions from another process.
+// The test binary is also the shim, and starts sessions from another process.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "shim" {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM) //nolint:forbidigo // this is a main

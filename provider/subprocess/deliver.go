@@ -2,16 +2,11 @@ package subprocess
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"gascity/internal/driver/shimdriver"
-	"gascity/internal/shim"
 	"gascity/internal/terminal/inject"
-	"gascity/internal/terminal/inputlog"
-	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
 
@@ -31,23 +26,7 @@ func deliver(ctx context.Context, l shimdriver.Live, p inject.Prompt) (runtime.O
 	if failed != nil {
 		return *failed, nil
 	}
-	t, err := l.Lease(ctx)
-	if err != nil {
-		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedBusy, Detail: "no byte was sent: " + err.Error()}, nil
-	}
-	defer t.Close()
-	if err := t.Begin(ctx, l.Delivery, "", nil); err != nil {
-		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: err.Error()}, err
-	}
-	switch err := t.Type(ctx, inputlog.Enter, input); {
-	case errors.Is(err, shim.ErrDisconnected):
-		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "the session stopped while the prompt was written"}, nil
-	case errors.Is(err, screen.ErrExited): // no byte was written
-		return runtime.Outcome{State: runtime.OutcomeAbsent, Detail: "the agent has exited"}, nil
-	case err != nil:
-		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: err.Error()}, err
-	}
-	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "written to the agent's standard input, which shows no outcome"}, nil
+	return l.DeliverInput(ctx, input)
 }
 
 // encode returns the bytes that are written for a prompt, or the outcome if the prompt cannot be
@@ -59,7 +38,7 @@ func encode(mode, text string) ([]byte, *runtime.Outcome) {
 			Detail: `the agent does not declare how it reads prompts; if it reads its standard input, set GC_STDIN in its env to "lines" or "framed"`,
 		}
 	}
-	if !utf8.ValidString(text) || strings.IndexFunc(text, isControl) >= 0 {
+	if inject.HasControl(text) {
 		out := refused("the text contains a control character or is not UTF-8")
 		return nil, &out
 	}
@@ -73,34 +52,7 @@ func encode(mode, text string) ([]byte, *runtime.Outcome) {
 	return []byte(text + "\n"), nil
 }
 
-// isControl reports whether r is a control character that every driver refuses in a prompt. Tab and
-// line ends are allowed.
-func isControl(r rune) bool {
-	return r < 0x20 && r != '\t' && r != '\n' && r != '\r' || r >= 0x7f && r < 0xa0
-}
-
 // refused returns the outcome for a text that cannot be delivered, with the reason why.
 func refused(why string) runtime.Outcome {
 	return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: why}
-}
-
-// resolveDelivery returns the recorded outcome of a delivery. Bytes that were written into a pipe
-// cannot be withdrawn.
-func resolveDelivery(ctx context.Context, l shimdriver.Live) (runtime.Outcome, error) {
-	t, err := l.Lease(ctx)
-	if err != nil {
-		return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, err
-	}
-	defer t.Close()
-	record, err := t.Account(ctx, l.Delivery)
-	if err != nil {
-		return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, err
-	}
-	if record.Asked != nil && !record.Asked.Entered {
-		return inject.NeverSent("no byte of it was sent"), nil
-	}
-	if out, ok := inject.FinalOutcome(record); ok {
-		return out, nil
-	}
-	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "written to the agent's standard input, which shows no outcome"}, nil
 }

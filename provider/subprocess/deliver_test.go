@@ -13,9 +13,9 @@ import (
 	"gascity/runtime"
 )
 
-// A prompt that the agent may have read in part is not reported as undelivered,
-// whatever ends the session meanwhile.
-func TestEndsWhileBeingDelivered(t *testing.T) {
+// A prompt that the agent may have read in part is not reported as undelivered, for any end of the session
+// during the delivery.
+func TestSessionEndsDuringADelivery(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(t *testing.T, p *subprocess.Provider){
 		"stopped": func(t *testing.T, p *subprocess.Provider) {
@@ -54,8 +54,8 @@ func TestEndsWhileBeingDelivered(t *testing.T) {
 			took := filepath.Join(dir, "took")
 			cfg := runtime.Config{
 				Command: "head -c 1000 > took; exec sleep 300", WorkDir: dir,
-				// The token belongs to this session only: ending a session ends every process that has
-				// its token.
+				// The token belongs to this session only: a stop kills every process that has the
+				// token.
 				Env: map[string]string{"GC_STDIN": "framed", "GC_INSTANCE_TOKEN": "token-" + rand.Text()},
 			}
 			if err := p.Start(t.Context(), "one", cfg); err != nil {
@@ -82,5 +82,44 @@ func TestEndsWhileBeingDelivered(t *testing.T) {
 				t.Errorf("%+v, %v, want unconfirmed: the agent read a part of it", out, err)
 			}
 		})
+	}
+}
+
+// A repeated attempt is not written again. An attempt whose outcome was requested first is never written.
+func TestAttemptIsWrittenOnce(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "gcsd") //nolint:usetesting // short: it holds sockets
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
+	p, err := subprocess.Open(config(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	took := filepath.Join(dir, "took")
+	cfg := runtime.Config{Command: "exec cat > took", WorkDir: dir, Env: map[string]string{"GC_STDIN": "lines", "GC_INSTANCE_TOKEN": "token-" + rand.Text()}}
+	if err := p.Start(t.Context(), "one", cfg); err != nil {
+		t.Fatal(err)
+	}
+	defer p.Stop("one") //nolint:errcheck // it may have ended
+	late := runtime.Delivery{ID: "r-2", Attempt: 1, Content: runtime.TextContent("late")}
+	if out, err := runtime.Settle(t.Context(), p, "one", late); err != nil || !out.Unsent {
+		t.Errorf("%+v, %v, want that nothing was sent", out, err)
+	}
+	for _, d := range []runtime.Delivery{late, {ID: "r-1", Attempt: 1, Content: runtime.TextContent("first")}, {ID: "r-1", Attempt: 1, Content: runtime.TextContent("first")}, {ID: "r-1", Attempt: 2, Content: runtime.TextContent("second")}} {
+		out, err := p.Deliver(t.Context(), "one", d)
+		if err != nil || out.State != runtime.OutcomeUnconfirmed && !out.Unsent {
+			t.Errorf("%s: %+v, %v", d.ID, out, err)
+		}
+	}
+	const want = "first\nsecond\n"
+	var got []byte
+	for until := time.Now().Add(20 * time.Second); len(got) < len(want) && time.Now().Before(until); <-time.After(5 * time.Millisecond) {
+		got, _ = os.ReadFile(took) // the agent creates it
+	}
+	if string(got) != want {
+		t.Errorf("the agent read %q, want %q", got, want)
 	}
 }

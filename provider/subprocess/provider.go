@@ -37,7 +37,7 @@ var (
 
 // Open opens the sessions below cfg.Dir. It starts no process.
 func Open(cfg Config) (*Provider, error) {
-	sessions, err := shimdriver.OpenPipes(cfg, deliver, resolveDelivery)
+	sessions, err := shimdriver.OpenPipes(cfg, deliver)
 	if err != nil {
 		return nil, err
 	}

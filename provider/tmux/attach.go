@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/term"
 
-	"gascity/internal/tmux/control"
-	"gascity/internal/tmux/server"
+	"gascity/internal/driver"
+	"gascity/internal/tmuxserver"
 	"gascity/runtime"
 )
 
@@ -58,7 +58,7 @@ var errEnded = errors.New("the session has ended, or its tmux server; gc status 
 // queryState reads the record and the state of a session. It runs a tmux process for the query and opens no
 // control client, because an attach makes only two queries and needs no notifications. The state is nil if
 // there is no such session.
-func (p *Provider) queryState(ctx context.Context, name string) (*record, *server.State, error) {
+func (p *Provider) queryState(ctx context.Context, name string) (*record, *tmuxserver.State, error) {
 	if runtime.ValidateName(name) != nil {
 		return nil, nil, nil //nolint:nilerr // such a session cannot exist
 	}
@@ -67,7 +67,7 @@ func (p *Provider) queryState(ctx context.Context, name string) (*record, *serve
 		return nil, nil, err
 	}
 	s, err := p.server.QueryState(ctx, r.target(), r.hash(), r.Pane)
-	if errors.Is(err, server.ErrNotOurs) {
+	if errors.Is(err, tmuxserver.ErrNotOurs) {
 		return r, nil, nil
 	}
 	return r, &s, err
@@ -76,7 +76,7 @@ func (p *Provider) queryState(ctx context.Context, name string) (*record, *serve
 // client runs a tmux client on the standard streams until it exits or ctx ends. The client gets the person's
 // environment, which describes the terminal. The server copies nothing from it (attach-session -E).
 func (p *Provider) client(ctx context.Context, r *record, opts runtime.AttachOptions) error {
-	binary, err := control.FindProgram(p.cfg.Binary, server.Value(p.cfg.Environ, "PATH"))
+	binary, err := tmuxserver.FindProgram(p.cfg.Binary, tmuxserver.EnvValue(p.cfg.Environ, "PATH"))
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (p *Provider) client(ctx context.Context, r *record, opts runtime.AttachOpt
 
 // printReason prints to standard error why the attach ended, in the cases in which tmux does not print it.
 func (p *Provider) printReason(r *record) {
-	ctx, cancel := bounded()
+	ctx, cancel := driver.CallContext()
 	defer cancel()
 	now, s, err := p.queryState(ctx, r.Name)
 	switch {

@@ -9,17 +9,15 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/driver/startup"
+	"gascity/internal/driver"
 	"gascity/internal/proc"
-	"gascity/internal/proc/envscan"
 	"gascity/internal/statedir"
 	"gascity/internal/terminal/screen"
-	"gascity/internal/tmux/control"
-	"gascity/internal/tmux/server"
+	"gascity/internal/tmuxserver"
 	"gascity/runtime"
 )
 
-// sessionBackend implements startup.Backend for one session.
+// sessionBackend implements driver.Backend for one session.
 type sessionBackend struct {
 	provider *Provider
 	name     string
@@ -30,15 +28,15 @@ type sessionBackend struct {
 	pane     *pane
 }
 
-var _ startup.Backend = (*sessionBackend)(nil)
+var _ driver.Backend = (*sessionBackend)(nil)
 
 func (b *sessionBackend) dir() statedir.Folder { return b.provider.dir(b.name) }
 
-// Claim implements startup.Backend.
+// Claim implements driver.Backend.
 func (b *sessionBackend) Claim(ctx context.Context) error {
 	p := b.provider
 	if statedir.NotExists(b.dir().Record()) {
-		if err := p.checkNotRunning(ctx, b.name, b.cfg.Env[envscan.CityKey]); err != nil {
+		if err := p.checkNotRunning(ctx, b.name, b.cfg.Env[proc.CityKey]); err != nil {
 			return err
 		}
 	}
@@ -66,8 +64,8 @@ func (b *sessionBackend) Claim(ctx context.Context) error {
 func (p *Provider) removeEnded(ctx context.Context, r *record) error {
 	s, err := p.stateOf(ctx, r)
 	switch {
-	case errors.Is(err, server.ErrNotOurs):
-		pids, err := r.orphans()
+	case errors.Is(err, tmuxserver.ErrNotOurs):
+		pids, err := p.orphans(r)
 		var unreadable *proc.UnreadableError
 		if err != nil && !errors.As(err, &unreadable) {
 			return err
@@ -84,8 +82,8 @@ func (p *Provider) removeEnded(ctx context.Context, r *record) error {
 	return p.killInstance(ctx, r, -1)
 }
 
-// Create implements startup.Backend.
-func (b *sessionBackend) Create(ctx context.Context, spec startup.Spec) error {
+// Create implements driver.Backend.
+func (b *sessionBackend) Create(ctx context.Context, spec driver.StartSpec) error {
 	if b.existing != nil {
 		return b.relaunch(ctx, spec)
 	}
@@ -102,7 +100,7 @@ func (b *sessionBackend) Create(ctx context.Context, spec startup.Spec) error {
 		return errors.Join(err, remove(launcher))
 	}
 	r.Session, r.Window, r.Pane = s.Session, s.Window, s.Pane
-	r.Root = server.Identify(s.PID)
+	r.Root = tmuxserver.IdentifyProcess(s.PID)
 	r.Agent = r.Root
 	server, _, _ := b.provider.server.Client().Server()
 	r.Server = server.PID
@@ -118,7 +116,7 @@ func (b *sessionBackend) Create(ctx context.Context, spec startup.Spec) error {
 
 // prepare starts the server if necessary and writes the session's files. It returns the session's record,
 // which does not name a pane yet.
-func (b *sessionBackend) prepare(ctx context.Context, spec startup.Spec) (*record, error) {
+func (b *sessionBackend) prepare(ctx context.Context, spec driver.StartSpec) (*record, error) {
 	if err := b.provider.server.Start(ctx); err != nil {
 		return nil, err
 	}
@@ -129,7 +127,7 @@ func (b *sessionBackend) prepare(ctx context.Context, spec startup.Spec) (*recor
 	}
 	r := &record{
 		Version: recordVersion, Name: b.name, WorkDir: spec.WorkDir, Labels: screen.Labels(b.cfg), ProcessNames: b.cfg.ProcessNames,
-		StartedAt: time.Now(), Boot: boot, Launches: 1, Waits: true, token: spec.Instance,
+		StartedAt: time.Now(), Boot: boot, Launches: 1, Waits: true, Outside: leavesProcesses(b.cfg), token: spec.Instance,
 	}
 	if r.WorkDir == "" {
 		if r.WorkDir, err = b.provider.workDir(); err != nil {
@@ -146,44 +144,44 @@ func (b *sessionBackend) prepare(ctx context.Context, spec startup.Spec) (*recor
 // createSession creates the tmux session in one command sequence and returns its state. The sequence creates
 // a pane that runs an empty command, sets the pane's options and size, and links the window into the hub.
 // It starts the agent last, so the agent never sees another size.
-func (b *sessionBackend) createSession(ctx context.Context, r *record, launcher string) (server.State, error) {
+func (b *sessionBackend) createSession(ctx context.Context, r *record, launcher string) (tmuxserver.State, error) {
 	target := "=" + r.Name + ":"
-	set := func(kind, name, value string) control.Command {
-		return control.Cmd("set-option", kind, "-t", target, name, value)
+	set := func(kind, name, value string) tmuxserver.Command {
+		return tmuxserver.Cmd("set-option", kind, "-t", target, name, value)
 	}
 	mouse := "off"
 	if b.cfg.MouseOn {
 		mouse = "on"
 	}
-	size := []string{"-x", fmt.Sprint(server.Cols), "-y", fmt.Sprint(server.Rows)}
+	size := []string{"-x", fmt.Sprint(tmuxserver.Cols), "-y", fmt.Sprint(tmuxserver.Rows)}
 	create := append([]string{"-d", "-E", "-s", r.Name, "-n", r.Name, "-c", r.WorkDir}, size...)
-	commands := []control.Command{
-		control.Cmd("new-session", append(create, "--", shellPath, "-c", ":")...),
-		set("-p", "@"+server.OptionInstance, r.hash()),
-		set("-p", "@"+server.OptionSession, r.Name),
+	commands := []tmuxserver.Command{
+		tmuxserver.Cmd("new-session", append(create, "--", shellPath, "-c", ":")...),
+		set("-p", "@"+tmuxserver.OptionInstance, r.hash()),
+		set("-p", "@"+tmuxserver.OptionSession, r.Name),
 		set("-p", "@"+optionRecord, r.encodeForPane()),
 		set("-w", "window-size", "manual"),
-		control.Cmd("resize-window", append([]string{"-t", target}, size...)...),
-		control.Cmd("select-pane", "-t", target, "-T", ""),
-		control.Cmd("set-option", "-t", target, "mouse", mouse),
-		control.Cmd("link-window", "-d", "-s", target, "-t", "="+server.Hub+":"),
-		control.Cmd("respawn-pane", "-k", "-c", r.WorkDir, "-t", target, "--", shellPath, launcher),
-		control.Cmd("display-message", "-p", "-t", target, server.StateFields),
+		tmuxserver.Cmd("resize-window", append([]string{"-t", target}, size...)...),
+		tmuxserver.Cmd("select-pane", "-t", target, "-T", ""),
+		tmuxserver.Cmd("set-option", "-t", target, "mouse", mouse),
+		tmuxserver.Cmd("link-window", "-d", "-s", target, "-t", "="+tmuxserver.Hub+":"),
+		tmuxserver.Cmd("respawn-pane", "-k", "-c", r.WorkDir, "-t", target, "--", shellPath, launcher),
+		tmuxserver.Cmd("display-message", "-p", "-t", target, tmuxserver.StateFields),
 	}
-	reply, err := b.provider.server.Do(ctx, control.Sequence(commands...))
+	reply, err := b.provider.server.Do(ctx, tmuxserver.Sequence(commands...))
 	switch {
-	case errors.Is(err, control.ErrExists):
+	case errors.Is(err, tmuxserver.ErrExists):
 		// Claim would have found a session of gc.
-		return server.State{}, fmt.Errorf("the tmux server has a session %q that gc did not start; rename or close it: tmux -S %s kill-session -t '=%s'", r.Name, b.provider.server.Socket(), r.Name)
+		return tmuxserver.State{}, fmt.Errorf("the tmux server has a session %q that gc did not start; rename or close it: tmux -S %s kill-session -t '=%s'", r.Name, b.provider.server.Socket(), r.Name)
 	case err != nil:
 		b.removePartial(ctx, r)
-		return server.State{}, err
+		return tmuxserver.State{}, err
 	}
 	lines := reply[0].Lines()
 	if len(lines) == 0 {
-		return server.State{}, errors.New("tmux did not report the new session")
+		return tmuxserver.State{}, errors.New("tmux did not report the new session")
 	}
-	s, err := server.Parse(lines[len(lines)-1])
+	s, err := tmuxserver.ParseState(lines[len(lines)-1])
 	if err == nil && s.Hash != r.hash() {
 		err = fmt.Errorf("tmux reported another session: %q", s.Name)
 	}
@@ -192,19 +190,19 @@ func (b *sessionBackend) createSession(ctx context.Context, r *record, launcher 
 
 // removePartial removes the session if createSession failed after it created the session.
 func (b *sessionBackend) removePartial(ctx context.Context, r *record) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), opTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), driver.CallTimeout)
 	defer cancel()
 	list, _, err := b.provider.server.List(ctx)
 	if err != nil {
 		return // without a list nothing can be removed
 	}
-	if slices.ContainsFunc(list, func(s server.State) bool { return s.Hash == r.hash() }) {
+	if slices.ContainsFunc(list, func(s tmuxserver.State) bool { return s.Hash == r.hash() }) {
 		_ = b.provider.killInstance(ctx, r, -1) // the start fails in any case
 	}
 }
 
 // relaunch stops the agent and starts a new instance in the existing pane.
-func (b *sessionBackend) relaunch(ctx context.Context, spec startup.Spec) error {
+func (b *sessionBackend) relaunch(ctx context.Context, spec driver.StartSpec) error {
 	p := b.provider
 	lock, err := claimFolder(ctx, b.dir())
 	if err != nil {
@@ -229,7 +227,7 @@ func (b *sessionBackend) relaunch(ctx context.Context, spec startup.Spec) error 
 	previous := *r
 	r.token, r.StartedAt, r.ProcessNames, r.Labels = spec.Instance, time.Now(), b.cfg.ProcessNames, screen.Labels(b.cfg)
 	r.Launches++
-	r.Waits, r.Child = true, proc.ID{}
+	r.Waits, r.Child, r.Outside = true, proc.ID{}, leavesProcesses(b.cfg)
 	launcher, err := b.writeLauncher(spec, r.WorkDir)
 	if err != nil {
 		return err
@@ -242,7 +240,7 @@ func (b *sessionBackend) relaunch(ctx context.Context, spec startup.Spec) error 
 	if err != nil {
 		return errors.Join(err, remove(launcher))
 	}
-	r.Root = server.Identify(s.PID)
+	r.Root = tmuxserver.IdentifyProcess(s.PID)
 	r.Agent, b.record = r.Root, r
 	b.pane = p.panes.update(r, s)
 	return r.write(b.dir())
@@ -251,57 +249,63 @@ func (b *sessionBackend) relaunch(ctx context.Context, spec startup.Spec) error 
 // respawn changes the pane from the previous instance to the next one and starts the launcher in it, in one
 // command sequence. It returns the pane's new state. It fails with errFenced if the pane no longer belongs to
 // the previous instance.
-func (b *sessionBackend) respawn(ctx context.Context, previous, next *record, launcher string) (server.State, error) {
-	unset := func(name string) control.Command {
-		return control.Cmd("set-option", "-p", "-q", "-u", "-t", next.target(), "@"+name)
+func (b *sessionBackend) respawn(ctx context.Context, previous, next *record, launcher string) (tmuxserver.State, error) {
+	unset := func(name string) tmuxserver.Command {
+		return tmuxserver.Cmd("set-option", "-p", "-q", "-u", "-t", next.target(), "@"+name)
 	}
 	// relaunch has paused the pane's output. No output of the next program may be lost.
-	resumeOutput := control.Command{}
+	resumeOutput := tmuxserver.Command{}
 	if _, can, _ := b.provider.server.Client().Server(); can.Pause {
-		resumeOutput = control.Cmd("refresh-client", "-A", next.Pane+":continue")
+		resumeOutput = tmuxserver.Cmd("refresh-client", "-A", next.Pane+":continue")
 	}
-	reply, err := b.provider.act(ctx, previous, previous.paneCondition(), control.Sequence(
-		control.Cmd("set-option", "-p", "-t", next.target(), "@"+server.OptionInstance, next.hash()),
-		control.Cmd("set-option", "-p", "-t", next.target(), "@"+optionRecord, next.encodeForPane()),
-		unset(server.OptionPaste), unset(server.OptionSigns), unset(server.OptionLease),
-		control.Cmd("select-pane", "-t", next.target(), "-T", ""),
-		control.Cmd("respawn-pane", "-k", "-c", next.WorkDir, "-t", next.target(), "--", shellPath, launcher),
+	reply, err := b.provider.act(ctx, previous, previous.paneCondition(), tmuxserver.Sequence(
+		tmuxserver.Cmd("set-option", "-p", "-t", next.target(), "@"+tmuxserver.OptionInstance, next.hash()),
+		tmuxserver.Cmd("set-option", "-p", "-t", next.target(), "@"+optionRecord, next.encodeForPane()),
+		unset(tmuxserver.OptionPaste), unset(tmuxserver.OptionSigns), unset(tmuxserver.OptionLease),
+		tmuxserver.Cmd("select-pane", "-t", next.target(), "-T", ""),
+		tmuxserver.Cmd("respawn-pane", "-k", "-c", next.WorkDir, "-t", next.target(), "--", shellPath, launcher),
 		resumeOutput,
-		control.Cmd("rename-window", "-t", next.target(), "#{window_name}"), // notifies all control clients
-		control.Cmd("display-message", "-p", "-t", next.target(), server.StateFields),
+		tmuxserver.Cmd("rename-window", "-t", next.target(), "#{window_name}"), // notifies all control clients
+		tmuxserver.Cmd("display-message", "-p", "-t", next.target(), tmuxserver.StateFields),
 	))
 	if err != nil {
-		return server.State{}, err
+		return tmuxserver.State{}, err
 	}
-	return server.Parse(lastLine(string(reply)))
+	return tmuxserver.ParseState(lastLine(string(reply)))
 }
 
-// Terminal implements startup.Backend.
+// leavesProcesses reports whether the configuration has commands that gc runs itself for the session. Their background
+// processes have the instance token and are no descendants of the pane's process.
+func leavesProcesses(cfg runtime.Config) bool {
+	return len(cfg.PreStart)+len(cfg.SessionSetup)+len(cfg.SessionLive)+len(cfg.SessionSetupScript) > 0
+}
+
+// Terminal implements driver.Backend.
 func (b *sessionBackend) Terminal() screen.Terminal {
 	return &terminal{provider: b.provider, record: b.record, pane: b.pane}
 }
 
-// Life implements startup.Backend.
-func (b *sessionBackend) Life(ctx context.Context, wait time.Duration) (startup.Life, error) {
+// Life implements driver.Backend.
+func (b *sessionBackend) Life(ctx context.Context, wait time.Duration) (driver.AgentLife, error) {
 	end := time.Now().Add(wait)
 	for {
 		_, changed := b.pane.state()
 		s, err := b.provider.stateOf(ctx, b.record)
 		switch {
-		case errors.Is(err, server.ErrNotOurs):
-			return startup.Life{}, runtime.ErrSessionNotFound
+		case errors.Is(err, tmuxserver.ErrNotOurs):
+			return driver.AgentLife{}, runtime.ErrSessionNotFound
 		case err != nil:
-			return startup.Life{}, err
+			return driver.AgentLife{}, err
 		case s.Dead:
 			text, err := b.provider.text(ctx, b.record, lastLines)
-			return startup.Life{Exit: s.Exit, Output: text}, err
+			return driver.AgentLife{Exit: s.Exit, Output: text}, err
 		}
 		left := time.Until(end)
 		if left <= 0 {
-			return startup.Life{Alive: true}, nil
+			return driver.AgentLife{Alive: true}, nil
 		}
 		if err := await(ctx, changed, left); err != nil {
-			return startup.Life{}, err
+			return driver.AgentLife{}, err
 		}
 	}
 }
@@ -323,7 +327,7 @@ func await(ctx context.Context, changed <-chan struct{}, limit time.Duration) er
 // lastLines is the number of output lines that are reported with an agent's exit.
 const lastLines = 80
 
-// Destroy implements startup.Backend.
+// Destroy implements driver.Backend.
 func (b *sessionBackend) Destroy(ctx context.Context) error {
 	switch {
 	case b.existing != nil:

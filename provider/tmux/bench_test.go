@@ -10,8 +10,7 @@ import (
 	"gascity/runtime"
 )
 
-// BenchmarkOperations measures operations of a city of 50 sessions, and one tmux process
-// beside them.
+// BenchmarkOperations measures operations of a city of 50 sessions, compared with one tmux process.
 func BenchmarkOperations(b *testing.B) {
 	if _, err := exec.LookPath("tmux"); err != nil {
 		b.Skip("tmux is not installed")

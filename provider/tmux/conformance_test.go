@@ -19,12 +19,15 @@ import (
 	"gascity/test/fakeagent/build"
 )
 
-// The test binary starts sessions from another process, too.
+// The test binary also starts sessions from another process.
 func TestMain(m *testing.M) {
-	if path := os.Getenv("GC_TEST_TMUX"); path != "" { // the people in the tests use the same one
+	if path := os.Getenv("GC_TEST_TMUX"); path != "" { // also for the terminals of people in the tests
 		if err := os.Setenv("PATH", filepath.Dir(path)+":"+os.Getenv("PATH")); err != nil {
 			panic(err)
 		}
+	}
+	if len(os.Args) > 2 && os.Args[1] == "subreaper" {
+		panic(proc.ExecSubreaper(os.Args[2:], os.Environ()))
 	}
 	elsewhere.Main(func(dir string) runtime.Provider {
 		p, err := tmux.Open(config(dir))
@@ -49,7 +52,7 @@ func TestMain(m *testing.M) {
 func config(dir string) tmux.Config {
 	return tmux.Config{
 		Dir: filepath.Join(dir, "tmux"), LogDir: filepath.Join(dir, "log"), WorkDir: dir,
-		Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LANG=C.UTF-8"},
+		Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LANG=C.UTF-8"}, Subreaper: []string{os.Args[0], "subreaper"},
 	}
 }
 
@@ -61,7 +64,7 @@ func needsTmux(t *testing.T) {
 	}
 }
 
-// city is a provider that takes its server along when it is closed.
+// city is a provider whose Close also stops its server.
 type city struct {
 	*tmux.Provider
 	dir string
@@ -71,11 +74,11 @@ func (c city) Close() error {
 	return errors.Join(c.TeardownServer(), c.Provider.Close(), serverless(c.dir))
 }
 
-// serverless is an error if a server of that folder runs.
+// serverless returns an error if a server of the directory runs.
 func serverless(dir string) error {
 	err := clientless(dir)
 	for end := time.Now().Add(5 * time.Second); err != nil && time.Now().Before(end); err = clientless(dir) {
-		<-time.After(20 * time.Millisecond) // a client that was being started when its server ended, ends too
+		<-time.After(20 * time.Millisecond) // a client that was starting when its server exited exits, too
 	}
 	return err
 }
@@ -110,7 +113,7 @@ func before(t *testing.T, version string) bool {
 		t.Fatalf("tmux -V: %v", err)
 	}
 	own := strings.TrimPrefix(strings.TrimSpace(string(said)), "tmux ")
-	return own < version // one that is being made calls itself "next-3.6" or "master"
+	return own < version // a development version is "next-3.6" or "master"
 }
 
 func TestConformance(t *testing.T) {

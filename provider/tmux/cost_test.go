@@ -11,13 +11,13 @@ import (
 	"gascity/provider/tmux"
 )
 
-// maxAsked is how many lines the server is asked for one prompt that is taken at once: whose
-// pane it is, the right to deliver, the screen, the text, the screen, Enter, and the screen
-// until it shows that the prompt was taken. The agent may paint twice.
+// maxAsked is the maximum number of commands to the server for one prompt that is accepted at once: the owner of
+// the pane, the delivery lock, the screen, the text, the screen, Enter, and the screen until it shows that the
+// prompt was accepted. The agent may draw twice.
 const maxAsked = 8
 
-// A prompt asks nothing twice: beside a flood each question waits.
-func TestAPromptAsksLittle(t *testing.T) {
+// A prompt repeats no command, because each one waits while other sessions print a lot.
+func TestPromptNeedsFewCommands(t *testing.T) {
 	t.Parallel()
 	needsTmux(t)
 	program, err := exec.LookPath("tmux")
@@ -37,12 +37,12 @@ func TestAPromptAsksLittle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return bytes.Count(text, []byte("\n")) / 2 // each has a fence
+		return bytes.Count(text, []byte("\n")) / 2 // each command has two lines
 	}
 	a := r.start("one", "claude", "")
 	a.prompt("the first one")
 	least := 1 << 10
-	for end := time.Now().Add(limit); least > maxAsked && time.Now().Before(end); { // what others ask comes in between
+	for end := time.Now().Add(limit); least > maxAsked && time.Now().Before(end); { // commands of others are counted, too
 		before := asked()
 		a.prompt("one more")
 		least = min(least, asked()-before)

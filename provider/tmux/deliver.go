@@ -5,11 +5,10 @@ import (
 	"io"
 	"time"
 
-	"gascity/internal/fsutil/archive"
+	"gascity/internal/driver"
+	"gascity/internal/fsutil"
 	"gascity/internal/overlay"
-	"gascity/internal/statedir"
 	"gascity/internal/terminal/inject"
-	"gascity/internal/terminal/inputlog"
 	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
@@ -17,21 +16,13 @@ import (
 // Deliver implements runtime.Deliverer.
 func (p *Provider) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	var out runtime.Outcome
-	err := p.drive(ctx, "nudge", name, tokenOf(d), func(s drivenSession) (err error) {
+	err := p.drive(ctx, "nudge", name, inject.Fence(d.Instance), func(s drivenSession) (err error) {
 		out, err = inject.Submit(d, s.WorkDir, func(id string, prompt inject.Prompt) (runtime.Outcome, error) {
 			return s.deliver(ctx, id, prompt)
 		})
 		return err
 	})
 	return inject.DeliveryResult(out, err)
-}
-
-// tokenOf returns the instance token of a delivery; nil if it has none.
-func tokenOf(d runtime.Delivery) *string {
-	if d.Instance == "" {
-		return nil
-	}
-	return &d.Instance
 }
 
 // deliver types the prompt into the session and returns the outcome. A prompt without text is not logged. The
@@ -55,20 +46,16 @@ func (p *Provider) Settle(ctx context.Context, name string, d runtime.Delivery) 
 // resolveOnce resolves the outcome of a delivery once, under the session's input lock.
 func (p *Provider) resolveOnce(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	out := runtime.Outcome{State: runtime.OutcomeUnconfirmed}
-	err := p.drive(ctx, "settle a prompt of", name, tokenOf(d), func(s drivenSession) error {
-		text := ""
-		if d.ID == "" {
-			m, err := overlay.MessageOf(d.Content)
-			if err != nil {
-				return err
-			}
-			text = m.Text
+	err := p.drive(ctx, "settle a prompt of", name, inject.Fence(d.Instance), func(s drivenSession) error {
+		id, err := inject.DeliveryIDOf(d)
+		if err != nil {
+			return err
 		}
 		l, err := s.lease(ctx)
 		if err != nil {
 			return err
 		}
-		out, err = inject.ResolveDelivery(ctx, l, inputlog.ID(d.ID, text), s.rules)
+		out, err = inject.ResolveDelivery(ctx, l, id, s.rules)
 		return err
 	})
 	return out, err
@@ -82,7 +69,7 @@ func (p *Provider) Withdraw(ctx context.Context, name string, d runtime.Delivery
 
 // ClearInput implements runtime.InputClearer.
 func (p *Provider) ClearInput(ctx context.Context, name, instance string) error {
-	return p.drive(ctx, "clear the input box of", name, tokenOf(runtime.Delivery{Instance: instance}), func(s drivenSession) error {
+	return p.drive(ctx, "clear the input box of", name, inject.Fence(instance), func(s drivenSession) error {
 		l, err := s.lease(ctx)
 		if err != nil {
 			return err
@@ -91,19 +78,9 @@ func (p *Provider) ClearInput(ctx context.Context, name, instance string) error 
 	})
 }
 
-// nudgeTimeout bounds a nudge, whose signature has no context. A large text takes as long as the agent takes
-// to read it.
-const nudgeTimeout = 5 * time.Minute
-
 // Nudge implements runtime.Input.
 func (p *Provider) Nudge(name string, content []runtime.ContentBlock) error {
-	ctx, cancel := context.WithTimeout(context.Background(), nudgeTimeout) //nolint:forbidigo // the contract's method has no ctx
-	defer cancel()
-	out, err := p.Deliver(ctx, name, runtime.Delivery{Content: content})
-	if err == nil {
-		err = runtime.NudgeError(out)
-	}
-	return fold("nudge", name, err)
+	return fold("nudge", name, driver.Nudge(p, name, content))
 }
 
 // NudgeNow implements runtime.ImmediateNudgeProvider. It equals Nudge, which never waits for an idle agent: it
@@ -133,14 +110,11 @@ func (p *Provider) DismissKnownDialogs(ctx context.Context, name string, timeout
 
 // CopyTo implements runtime.Stager.
 func (p *Provider) CopyTo(name, src, relDst string) error {
-	ctx, cancel := bounded()
+	ctx, cancel := driver.CallContext()
 	defer cancel()
 	s, err := p.observeOp(ctx, "copy to", name)
 	if err != nil || s.state == nil {
 		return err
-	}
-	if statedir.NotExists(src) {
-		return nil
 	}
 	return fold("copy to", name, overlay.CopyTo(s.record.WorkDir, src, relDst))
 }
@@ -153,7 +127,7 @@ func (p *Provider) CopyFrom(ctx context.Context, name, src string, w io.Writer) 
 		err = runtime.ErrSessionNotFound
 	}
 	if err == nil {
-		err = archive.PackFrom(w, s.record.WorkDir, src)
+		err = fsutil.PackArchiveFrom(w, s.record.WorkDir, src)
 	}
 	return fold(op, name, err)
 }

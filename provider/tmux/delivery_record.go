@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -15,10 +16,8 @@ import (
 
 	"gascity/internal/statedir"
 	"gascity/internal/terminal/inject"
-	"gascity/internal/terminal/inputlog"
 	"gascity/internal/terminal/screen"
-	"gascity/internal/tmux/control"
-	"gascity/internal/tmux/server"
+	"gascity/internal/tmuxserver"
 )
 
 // deliveryLog is the content of the file account.json, the log of deliveries into the session's input box. gc
@@ -26,13 +25,15 @@ import (
 // writes it.
 type deliveryLog struct {
 	// Open: text of the last delivery may be in the input box. It is the first field, see hasNoOpenDelivery.
-	Open       bool                `json:"open"`
-	Deliveries inputlog.Deliveries `json:"deliveries"`
-	Launches   int                 `json:"launches"` // record.Launches of the agent that got these deliveries
-	Begun      int                 `json:"begun"`    // the number of deliveries that were begun
+	Open       bool               `json:"open"`
+	Deliveries inject.DeliveryLog `json:"deliveries"`
+	Launches   int                `json:"launches"` // record.Launches of the agent that got these deliveries
+	Begun      int                `json:"begun"`    // the number of deliveries that were begun
 	// Human is the time of the last input of a person, by the server's clock, when the last delivery
 	// began. Any later input may be in the input box.
 	Human time.Time `json:"human,omitzero"`
+	// Outside identifies the last input outside a delivery that Deliveries considers, see outsideCommand.
+	Outside string `json:"outside,omitempty"`
 	// Enters counts the submit keys that gc has logged. The server counts those that it has sent.
 	// First is the number of the first submit key of the last delivery, zero if none was sent.
 	Enters int `json:"enters"`
@@ -64,30 +65,33 @@ func (s drivenSession) lease(ctx context.Context) (*lease, error) {
 	}
 	// From here on the server refuses the commands of a previous deliverer.
 	l.number = rand.Text()
-	answer, err := s.provider.act(ctx, s.record, s.fence(), control.Sequence(
-		control.Cmd("set-option", "-p", "-t", s.target(), "@"+server.OptionLease, l.number),
-		control.Cmd("display-message", "-p", "-t", s.target(), leaseFields+server.StateFields),
+	answer, err := s.provider.act(ctx, s.record, s.fence(), tmuxserver.Sequence(
+		tmuxserver.Cmd("set-option", "-p", "-t", s.target(), "@"+tmuxserver.OptionLease, l.number),
+		tmuxserver.Cmd("display-message", "-p", "-t", s.target(), leaseFields+tmuxserver.StateFields),
 	))
 	if err != nil {
 		return nil, toErrExited(err)
 	}
 	fields := strings.SplitN(string(answer), " ", leaseCount)
-	now, err := server.Parse(fields[len(fields)-1])
+	if len(fields) < leaseCount {
+		return nil, fmt.Errorf("cannot parse the reply of tmux: %q", answer)
+	}
+	now, err := tmuxserver.ParseState(fields[len(fields)-1])
 	if err != nil {
 		return nil, err
 	}
-	l.attached, l.canHoldKeys = now.Attached, fields[1] == server.KeyTable
+	l.attached, l.canHoldKeys = now.Attached, fields[1] == tmuxserver.KeyTable
 	if stale := fields[2]; stale != "" { // the key hold of a deliverer that was interrupted
 		_ = s.provider.releaseKeyHold(ctx, s.record, stale) // fails if the hold has ended meanwhile
 	}
-	return l, l.reconcile(server.Number(fields[0]), now.Human)
+	return l, l.reconcile(tmuxserver.ParseNumber(fields[0]), now.Human, fields[3])
 }
 
 // leaseFields are the formats that are queried when a lease is acquired, before the state. leaseCount is the
 // number of fields with the state as the last one.
 const (
-	leaseFields = "#{@" + server.OptionEntered + "} #{key-table} #{@" + server.OptionHold + "} "
-	leaseCount  = 4
+	leaseFields = "#{@" + tmuxserver.OptionEntered + "} #{key-table} #{@" + tmuxserver.OptionHold + "} #{@" + tmuxserver.OptionOutside + "} "
+	leaseCount  = 5
 )
 
 func (l *lease) dir() statedir.Folder { return l.provider.dir(l.record.Name) }
@@ -113,8 +117,8 @@ func hasNoOpenDelivery(path string) bool {
 }
 
 // reconcile updates the delivery log by what has happened since it was written. entered is the number of submit
-// keys that the server has sent. human is the time of a person's last input.
-func (l *lease) reconcile(entered int, human time.Time) error {
+// keys that the server has sent. human is the time of a person's last input. outside is the value of OptionOutside.
+func (l *lease) reconcile(entered int, human time.Time, outside string) error {
 	l.humanNow, l.humanKnown = human, true
 	changed := false
 	if l.log.Launches != l.record.Launches {
@@ -122,10 +126,17 @@ func (l *lease) reconcile(entered int, human time.Time) error {
 		l.log.Launches, changed = l.record.Launches, true
 	}
 	if l.log.First > entered { // the deliverer was interrupted before the server sent the key
-		l.log.Deliveries.NotSent(inputlog.Enter)
+		l.log.Deliveries.NotSent(inject.InputEnter)
 		l.log.First, changed = 0, true
 	}
-	if l.recordHumanInput(human) || changed {
+	if l.recordHumanInput(human) {
+		changed = true
+	}
+	if outside != "" && l.log.Outside != outside {
+		l.recordOutsideInput(outside)
+		changed = true
+	}
+	if changed {
 		return l.save()
 	}
 	return nil
@@ -138,10 +149,28 @@ func (l *lease) recordHumanInput(human time.Time) bool {
 	return !human.Equal(l.log.Human) && l.log.Deliveries.Taint()
 }
 
+// outsideCommand returns the command that records in the server that p was sent outside a delivery. Such input is sent
+// without a change to the delivery log, because a person types it key by key.
+func (r *record) outsideCommand(p []byte) tmuxserver.Command {
+	value := rand.Text() + hex.EncodeToString(p[max(0, len(p)-1):])
+	return tmuxserver.Cmd("set-option", "-p", "-t", r.target(), "@"+tmuxserver.OptionOutside, value)
+}
+
+// recordOutsideInput adds the input of outsideCommand to the delivery log. The next delivery then does not start until the
+// program has read all input and the input box is empty. A key that ends the line leaves no unfinished line.
+func (l *lease) recordOutsideInput(outside string) {
+	l.log.Outside = outside
+	l.log.Deliveries.Taint()
+	last, err := hex.DecodeString(outside[max(0, len(outside)-2):])
+	if err == nil && inject.EndsLine(last) {
+		l.log.Deliveries.Typed(last)
+	}
+}
+
 // fence returns the tmux format that is true if the pane belongs to this instance, its agent runs, and this lease
 // is the current one. Everything that a delivery sends has this condition.
 func (l *lease) fence() string {
-	return "#{==:#{@" + server.OptionInstance + "}#{pane_dead}#{@" + server.OptionLease + "}," + l.record.hash() + "0" + l.number + "}"
+	return "#{==:#{@" + tmuxserver.OptionInstance + "}#{pane_dead}#{@" + tmuxserver.OptionLease + "}," + l.record.hash() + "0" + l.number + "}"
 }
 
 // noHumanInputSince returns the tmux format that is true if a person's last input was at the given time, by the
@@ -157,7 +186,7 @@ func noHumanInputSince(at time.Time) string {
 func (l *lease) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
 	f, err := l.terminal.Frame(ctx, after)
 	if err == nil {
-		l.humanNow, l.humanKnown = f.LastHuman, !f.Exited
+		l.humanNow, l.humanKnown = l.clientInput, !f.Exited
 	}
 	return f, err
 }
@@ -165,7 +194,7 @@ func (l *lease) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
 // Send implements screen.Terminal.
 func (l *lease) Send(ctx context.Context, p []byte) error {
 	l.humanKnown = false
-	return l.send(ctx, l.fence(), p, control.Command{})
+	return l.send(ctx, l.fence(), p, tmuxserver.Command{})
 }
 
 // Begin implements inject.Journal.
@@ -179,30 +208,32 @@ func (l *lease) Begin(ctx context.Context, id, text string, undo []byte) error {
 	return l.save()
 }
 
-// Type implements inject.Journal.
-func (l *lease) Type(ctx context.Context, in inputlog.Input, p []byte) error {
+// Type implements inject.Journal: it records a piece of input of the kind in, and types it. The tmux server types it only if
+// the pane still belongs to the instance and, except for keys, no person has typed since: for a mark or clear keys since the
+// input box was read, otherwise since the delivery began.
+func (l *lease) Type(ctx context.Context, in inject.Input, p []byte) error {
 	if err := l.log.Deliveries.Send(in, p); err != nil {
 		return err
 	}
-	var count control.Command
+	var count tmuxserver.Command
 	condition := "#{&&:" + l.fence() + "," + l.noHumanInputSince(l.log.Human) + "}"
 	switch in {
-	case inputlog.Keys:
+	case inject.InputKeys:
 		condition = l.fence()
-	case inputlog.Probe, inputlog.Clear:
+	case inject.InputProbe, inject.InputClear:
 		condition = "#{&&:" + l.fence() + "," + l.noHumanInputSince(l.humanAtRead) + "}"
-	case inputlog.Enter, inputlog.Seen:
+	case inject.InputEnter, inject.InputSeen:
 		l.log.Enters++
 		l.log.First = cmp.Or(l.log.First, l.log.Enters)
-		count = control.Cmd("set-option", "-p", "-t", l.record.target(), "@"+server.OptionEntered, strconv.Itoa(l.log.Enters))
-	case inputlog.Text:
+		count = tmuxserver.Cmd("set-option", "-p", "-t", l.record.target(), "@"+tmuxserver.OptionEntered, strconv.Itoa(l.log.Enters))
+	case inject.InputText:
 	}
 	if err := l.save(); err != nil {
 		return err
 	}
 	l.humanKnown = false
 	err := l.send(ctx, condition, p, count)
-	if err == nil && (in == inputlog.Enter || in == inputlog.Seen) {
+	if err == nil && (in == inject.InputEnter || in == inject.InputSeen) {
 		l.stopHoldRenewal()
 	}
 	if !errors.Is(err, screen.ErrExited) {
@@ -212,30 +243,30 @@ func (l *lease) Type(ctx context.Context, in inputlog.Input, p []byte) error {
 }
 
 // recordRefusal handles an input that the server did not send, with cause as the error. It returns
-// inputlog.ErrTouched and updates the log if a person has typed, and cause otherwise.
-func (l *lease) recordRefusal(ctx context.Context, in inputlog.Input, cause error) error {
+// inject.ErrTouched and updates the log if a person has typed, and cause otherwise.
+func (l *lease) recordRefusal(ctx context.Context, in inject.Input, cause error) error {
 	at, err := l.lastHumanInput(ctx)
 	if err != nil || at.Equal(l.humanAtRead) && at.Equal(l.log.Human) {
 		return cause
 	}
-	if submits := in == inputlog.Enter || in == inputlog.Seen; !submits || l.log.First == l.log.Enters {
+	if submits := in == inject.InputEnter || in == inject.InputSeen; !submits || l.log.First == l.log.Enters {
 		if submits {
 			l.log.First = 0
 		}
 		l.log.Deliveries.NotSent(in)
 	}
 	l.log.Deliveries.Taint()
-	return errors.Join(inputlog.ErrTouched, l.save())
+	return errors.Join(inject.ErrTouched, l.save())
 }
 
 // Account implements inject.Journal. It does not query the time of a person's last input if the server has
 // reported it with the lease or with the last frame. Input that relies on the returned account is sent under the
 // condition that no person has typed since.
-func (l *lease) Account(ctx context.Context, id string) (inputlog.Account, error) {
+func (l *lease) Account(ctx context.Context, id string) (inject.DeliveryAccount, error) {
 	var err error
 	if !l.humanKnown {
 		if l.humanNow, err = l.lastHumanInput(ctx); err != nil {
-			return inputlog.Account{}, toErrExited(err)
+			return inject.DeliveryAccount{}, toErrExited(err)
 		}
 		l.humanKnown = true
 	}
@@ -246,9 +277,9 @@ func (l *lease) Account(ctx context.Context, id string) (inputlog.Account, error
 }
 
 // RecordOutcome implements inject.Journal.
-func (l *lease) RecordOutcome(_ context.Context, e inputlog.Entry) error {
+func (l *lease) RecordOutcome(_ context.Context, e inject.DeliveryEntry) error {
 	if !l.log.Deliveries.RecordOutcome(e) {
-		return fmt.Errorf("delivery %s: %w", e.ID, inputlog.ErrNoDelivery)
+		return fmt.Errorf("delivery %s: %w", e.ID, inject.ErrNoDelivery)
 	}
 	return l.save()
 }

@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"gascity/internal/statedir"
-	"gascity/internal/terminal/inputlog"
+	"gascity/internal/terminal/inject"
 )
 
-// Keys go straight to a pane only if it is certain that none of our texts is in its line.
-func TestQuietIsCertain(t *testing.T) {
+// Keys are sent directly to a pane only if its input box certainly contains no text of gc.
+func TestIdleInputIsCertain(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "account.json")
 	if !hasNoOpenDelivery(path) {
@@ -33,9 +33,9 @@ func TestQuietIsCertain(t *testing.T) {
 	check("an empty account", true)
 	l.log.Deliveries.Begin("1", []byte("text"), []byte("\x15"))
 	check("a text on its way", false)
-	l.log.Deliveries.RecordOutcome(inputlog.Entry{ID: "1", Outcome: "unconfirmed", Open: true})
+	l.log.Deliveries.RecordOutcome(inject.DeliveryEntry{ID: "1", Outcome: "unconfirmed", Open: true})
 	check("a text that may be in the line", false)
-	l.log.Deliveries.RecordOutcome(inputlog.Entry{ID: "1", Outcome: "submitted"})
+	l.log.Deliveries.RecordOutcome(inject.DeliveryEntry{ID: "1", Outcome: "submitted"})
 	check("a text that was taken", true)
 	for _, other := range []string{"", "{", `{"open":true,`, `{"deliveries":{}}`} {
 		if err := statedir.WriteFile(path, []byte(other)); err != nil {

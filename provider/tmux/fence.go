@@ -4,19 +4,18 @@ import (
 	"context"
 	"errors"
 
-	"gascity/internal/tmux/control"
-	"gascity/internal/tmux/server"
+	"gascity/internal/tmuxserver"
 )
 
 // fence returns the tmux format that is true for the pane of this instance while its agent runs.
 func (r *record) fence() string {
-	return "#{==:#{@" + server.OptionInstance + "}#{pane_dead}," + r.hash() + "0}"
+	return "#{==:#{@" + tmuxserver.OptionInstance + "}#{pane_dead}," + r.hash() + "0}"
 }
 
 // paneCondition returns the tmux format that is true for the pane of this instance, whether or not its agent
 // runs.
 func (r *record) paneCondition() string {
-	return "#{==:#{@" + server.OptionInstance + "}," + r.hash() + "}"
+	return "#{==:#{@" + tmuxserver.OptionInstance + "}," + r.hash() + "}"
 }
 
 // errFenced reports that the server did not run a command because the instance has ended.
@@ -27,8 +26,8 @@ const fencedOutput = "gc-fenced"
 
 // act has the server run the command if the condition is true for the pane, and returns the output. It returns
 // errFenced if the condition is false or there is no such pane.
-func (p *Provider) act(ctx context.Context, r *record, condition string, command control.Command) ([]byte, error) {
-	reply, err := p.server.Query(ctx, control.If(r.target(), condition, command, control.Cmd("display", "-p", fencedOutput)))
+func (p *Provider) act(ctx context.Context, r *record, condition string, command tmuxserver.Command) ([]byte, error) {
+	reply, err := p.server.Query(ctx, tmuxserver.If(r.target(), condition, command, tmuxserver.Cmd("display", "-p", fencedOutput)))
 	if err = fencedError(reply.Output, err); err != nil {
 		return nil, err
 	}
@@ -38,16 +37,16 @@ func (p *Provider) act(ctx context.Context, r *record, condition string, command
 // fencedError returns errFenced if the output or the error of a fenced command shows that the server did not run
 // it. Otherwise it returns err.
 func fencedError(output []byte, err error) error {
-	if server.Absent(err) || errors.Is(err, control.ErrNotFound) || err == nil && string(output) == fencedOutput {
+	if tmuxserver.IsAbsent(err) || errors.Is(err, tmuxserver.ErrNotFound) || err == nil && string(output) == fencedOutput {
 		return errFenced
 	}
 	return err
 }
 
-// stateOf queries the state of the instance's pane. It returns [server.ErrNotOurs] if there is no such pane.
-func (p *Provider) stateOf(ctx context.Context, r *record) (server.State, error) {
+// stateOf queries the state of the instance's pane. It returns [tmuxserver.ErrNotOurs] if there is no such pane.
+func (p *Provider) stateOf(ctx context.Context, r *record) (tmuxserver.State, error) {
 	if r.Pane == "" {
-		return server.State{}, server.ErrNotOurs
+		return tmuxserver.State{}, tmuxserver.ErrNotOurs
 	}
 	return p.server.FinalState(ctx, r.target(), r.hash(), r.Pane)
 }

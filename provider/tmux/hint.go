@@ -15,18 +15,14 @@ func (p *Provider) SetHints(ctx context.Context, name, instance string, hints ru
 	if err != nil {
 		return err
 	}
-	lock, err := claimFolder(ctx, p.dir(name))
-	if err != nil {
-		return fold(op, name, err)
+	current := false
+	err = p.editRecord(ctx, s.record, func(now *record) {
+		if current = instance == "" || instance == now.token; current {
+			now.ProcessNames, now.Labels = hints.ProcessNames, screen.HintedLabels(now.Labels, hints)
+		}
+	})
+	if err == nil && !current {
+		err = runtime.ErrStaleInstance
 	}
-	defer lock.Close()
-	now, err := readRecord(p.dir(name))
-	switch {
-	case err != nil:
-		return fold(op, name, err)
-	case now == nil || now.token != s.record.token, instance != "" && instance != now.token:
-		return &runtime.Error{Op: op, Session: name, Err: runtime.ErrStaleInstance}
-	}
-	now.ProcessNames, now.Labels = hints.ProcessNames, screen.HintedLabels(now.Labels, hints)
-	return fold(op, name, now.write(p.dir(name)))
+	return fold(op, name, err)
 }

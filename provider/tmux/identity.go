@@ -4,33 +4,18 @@ import (
 	"context"
 	"errors"
 	"syscall"
-	"time"
 
+	"gascity/internal/driver"
 	"gascity/internal/proc"
 	"gascity/runtime"
 )
 
-// identifyLimit is the longest time that a start waits for the agent's process to appear.
-const identifyLimit = time.Second
-
-// identify waits until the agent's process is known, for at most identifyLimit. A shell may need a moment to
-// start the agent. If the process is not found in time, a later observation searches for it again.
+// identify waits until the agent's process is known, see [driver.WaitForAgent].
 func (p *Provider) identify(ctx context.Context, name string) {
-	ctx, cancel := context.WithTimeout(ctx, identifyLimit)
-	defer cancel()
-	look := time.NewTicker(10 * time.Millisecond)
-	defer look.Stop()
-	for {
+	driver.WaitForAgent(ctx, func(ctx context.Context) bool {
 		s, err := p.live(ctx, "identify", name)
-		if err != nil || p.identified(s.record) {
-			return
-		}
-		select {
-		case <-look.C:
-		case <-ctx.Done():
-			return
-		}
-	}
+		return err != nil || p.identified(s.record)
+	})
 }
 
 // identified reports whether the agent's process is known, or needs no search because it has exited. If it is not
@@ -41,27 +26,15 @@ func (p *Provider) identified(r *record) bool {
 		_, err := proc.Stat(r.Root.PID)
 		return err != nil // the process has exited: nothing to search for
 	}
-	if len(r.ProcessNames) == 0 || r.Agent != r.command() {
+	if r.Agent != r.command() {
 		return true
 	}
-	root, err := proc.Stat(r.command().PID)
-	if err != nil {
-		return true // the process has exited: nothing to search for
+	agent, known := driver.FindAgent(r.command(), r.ProcessNames, r.tree)
+	if agent != r.command() {
+		r.Agent = agent
+		p.updateRecord(r, func(now *record) { now.Agent = agent })
 	}
-	if fits, err := proc.Named(root, r.ProcessNames); err != nil || fits {
-		return true
-	}
-	tree, err := r.tree()
-	if err != nil {
-		return false
-	}
-	agent, ok := proc.Agent(tree, r.ProcessNames)
-	if !ok || agent.ID == r.command() {
-		return !root.IsShell()
-	}
-	r.Agent = agent.ID
-	p.updateRecord(r, func(now *record) { now.Agent = agent.ID })
-	return true
+	return known
 }
 
 // findChild searches for the process that the waiter runs and stores it in the record. It takes the first child
@@ -134,14 +107,7 @@ func (p *Provider) updateRecord(r *record, edit func(now *record)) {
 
 // liveness returns whether the agent runs; runtime.Unknown if that cannot be determined.
 func (r *record) liveness() runtime.Liveness {
-	alive, err := proc.AgentAlive(r.Agent, r.tree, r.ProcessNames)
-	switch {
-	case err != nil:
-		return runtime.Unknown
-	case alive:
-		return runtime.Alive
-	}
-	return runtime.Dead
+	return driver.AgentLiveness(r.Agent, r.ProcessNames, r.tree)
 }
 
 // tree returns the live processes of the session without the waiter, parents first.

@@ -9,16 +9,18 @@ import (
 	"strings"
 	"time"
 
+	"gascity/internal/driver"
 	"gascity/internal/proc"
+	"gascity/internal/retry"
 	"gascity/internal/terminal/screen"
-	"gascity/internal/tmux/control"
-	"gascity/internal/tmux/server"
+	"gascity/internal/terminal/vt"
+	"gascity/internal/tmuxserver"
 	"gascity/runtime"
 )
 
 // IsRunning implements runtime.Inspector.
 func (p *Provider) IsRunning(name string) bool {
-	ctx, cancel := bounded()
+	ctx, cancel := driver.CallContext()
 	defer cancel()
 	if p.isCurrentRunning(ctx, name) {
 		return true
@@ -30,26 +32,26 @@ func (p *Provider) IsRunning(name string) bool {
 // isCurrentRunning reports whether the instance in the cached record runs. If the result is false, another
 // instance may run.
 func (p *Provider) isCurrentRunning(ctx context.Context, name string) bool {
-	r, err := p.records.load(p.dir(name))
+	r, err := p.records.Load(p.dir(name), readRecord)
 	if err != nil || r == nil || r.Pane == "" {
 		return false
 	}
-	reply, err := p.server.Query(ctx, control.Cmd("display-message", "-p", "-t", r.target(), "#{@"+server.OptionInstance+"} #{pane_id} #{pane_dead}"))
+	reply, err := p.server.Query(ctx, tmuxserver.Cmd("display-message", "-p", "-t", r.target(), "#{@"+tmuxserver.OptionInstance+"} #{pane_id} #{pane_dead}"))
 	return err == nil && string(reply.Output) == r.hash()+" "+r.Pane+" 0"
 }
 
 // IsAttached implements runtime.Inspector.
 func (p *Provider) IsAttached(name string) bool {
-	ctx, cancel := bounded()
+	ctx, cancel := driver.CallContext()
 	defer cancel()
 	s, err := p.observeSession(ctx, name)
-	return err == nil && s.isLive() && s.state.Attached > 0
+	return err == nil && s.isLive() && p.attached(s) > 0
 }
 
 // GetLastActivity implements runtime.Inspector. The time has a resolution of one second for output that this
 // process has not read itself.
 func (p *Provider) GetLastActivity(name string) (time.Time, error) {
-	ctx, cancel := bounded()
+	ctx, cancel := driver.CallContext()
 	defer cancel()
 	s, err := p.observeOp(ctx, "read last activity of", name)
 	if err != nil || s.state == nil {
@@ -71,10 +73,10 @@ func (p *Provider) lastOutput(s observation) time.Time {
 
 // ListRunning implements runtime.Inspector.
 func (p *Provider) ListRunning(prefix string) ([]string, error) {
-	ctx, cancel := bounded()
+	ctx, cancel := driver.CallContext()
 	defer cancel()
 	names, err := p.server.Running(ctx)
-	if server.Absent(err) {
+	if tmuxserver.IsAbsent(err) {
 		return []string{}, nil
 	}
 	if err != nil {
@@ -94,18 +96,32 @@ func (p *Provider) ProcessAlive(name string, processNames []string) bool {
 	if len(processNames) == 0 {
 		return true
 	}
-	ctx, cancel := bounded()
-	defer cancel()
-	s, err := p.observeSession(ctx, name)
-	if err != nil || !s.isLive() {
-		return false
+	r, err := p.records.Load(p.dir(name), readRecord)
+	if err != nil || r == nil || !r.waiterRuns() {
+		ctx, cancel := driver.CallContext()
+		defer cancel()
+		s, err := p.observeSession(ctx, name)
+		if err != nil || !s.isLive() {
+			return false
+		}
+		r = s.record
 	}
-	tree, err := s.record.tree()
-	if err != nil {
-		return false
+	var waiter []int
+	if r.Waits {
+		waiter = []int{r.Root.PID}
 	}
-	alive, _ := proc.AnyNamed(tree, processNames) // unknown counts as not alive
+	alive, _ := proc.AnyNamedInTree(r.Root.PID, processNames, waiter...) // unknown counts as not alive
 	return alive
+}
+
+// waiterRuns reports whether the waiter of the session certainly runs as a child of the server. The kernel gives it another
+// parent when the server exits. The waiter exits when its pane is closed.
+func (r *record) waiterRuns() bool {
+	if !r.Waits || r.Root.PID == 0 || r.Server == 0 || !r.sameBoot() {
+		return false
+	}
+	waiter, err := proc.Stat(r.Root.PID)
+	return err == nil && waiter.ID == r.Root && !waiter.Ended() && waiter.PPID == r.Server
 }
 
 // Observe implements runtime.Observer.
@@ -142,13 +158,13 @@ func (p *Provider) observe(ctx context.Context, name string) (obs runtime.Observ
 		p.observeLive(&obs, s)
 	case s.state != nil:
 		exit := s.state.Exit
-		obs.Session, obs.Exit, obs.Title, obs.Attached = runtime.Alive, &exit, s.state.Title, s.state.Attached
-		obs.LastActivity, obs.LastInput = p.lastOutput(s), s.state.Human
+		obs.Session, obs.Exit, obs.Title, obs.Attached = runtime.Alive, &exit, s.state.Title, p.attached(s)
+		obs.LastActivity, obs.LastInput = p.lastOutput(s), s.state.LastInput()
 		if text, err := p.text(ctx, s.record, lastLines); err == nil { // on an error the next observation reads it
 			obs.Last = screen.Last(text, screen.RulesOf(s.record.Labels, p.cfg.Profiles), exit.At)
 		}
 	case s.isLost():
-		s.record.observeLost(&obs)
+		p.observeLost(&obs, s.record)
 		obs.Cause = p.causeOfLoss(s.record)
 	}
 	return obs, s.isLive(), nil
@@ -162,17 +178,15 @@ const exitNoticeLimit = 2 * time.Second
 // does, for at most exitNoticeLimit. It returns the latest observation.
 func (p *Provider) awaitExitStatus(ctx context.Context, s observation) (observation, error) {
 	began := time.Now()
-	for pause := time.Millisecond; s.isLive() && time.Since(began) < exitNoticeLimit; pause = min(2*pause, 50*time.Millisecond) {
+	for delay := retry.New(time.Millisecond, 50*time.Millisecond); s.isLive() && time.Since(began) < exitNoticeLimit; {
 		info, err := proc.Stat(s.state.PID)
 		switch {
 		case err == nil && info.Ended():
-			server.WakeReaper(info)
+			tmuxserver.WakeReaper(info)
 		case !errors.Is(err, proc.ErrGone) && !s.record.commandEnded():
 			return s, nil
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		if !delay.Wait(ctx) {
 			return s, context.Cause(ctx)
 		}
 		if s, err = p.observeSession(ctx, s.record.Name); err != nil {
@@ -184,8 +198,8 @@ func (p *Provider) awaitExitStatus(ctx context.Context, s observation) (observat
 
 // observeLive fills obs for a session that runs. It also resumes an agent that has suspended itself.
 func (p *Provider) observeLive(obs *runtime.Observation, s observation) {
-	obs.Session, obs.Attached, obs.Title = runtime.Alive, s.state.Attached, s.state.Title
-	obs.LastActivity, obs.LastInput = p.lastOutput(s), s.state.Human
+	obs.Session, obs.Attached, obs.Title = runtime.Alive, p.attached(s), s.state.Title
+	obs.LastActivity, obs.LastInput = p.lastOutput(s), s.state.LastInput()
 	p.identified(s.record)
 	s.record.resume()
 	obs.PID, obs.StartTime = s.record.Agent.PID, s.record.Agent.Start
@@ -194,13 +208,13 @@ func (p *Provider) observeLive(obs *runtime.Observation, s observation) {
 
 // observeLost fills obs for a lost session. It reports the agent as alive if any process has the instance's
 // token, and names one of these processes.
-func (r *record) observeLost(obs *runtime.Observation) {
-	pids, err := r.orphans()
+func (p *Provider) observeLost(obs *runtime.Observation, r *record) {
+	pids, err := p.orphans(r)
 	switch {
 	case len(pids) > 0:
 		obs.Agent = runtime.Alive
 		if !slices.Contains(pids, obs.PID) {
-			left := server.Identify(pids[0])
+			left := tmuxserver.IdentifyProcess(pids[0])
 			obs.PID, obs.StartTime = left.PID, left.Start
 		}
 	case err != nil:
@@ -222,10 +236,10 @@ func (p *Provider) causeOfLoss(r *record) string {
 
 // Peek implements runtime.Output.
 func (p *Provider) Peek(name string, lines int) (string, error) {
-	ctx, cancel := bounded()
+	ctx, cancel := driver.CallContext()
 	defer cancel()
 	const op = "peek at"
-	if r, err := p.records.load(p.dir(name)); err == nil && r != nil && r.Pane != "" {
+	if r, err := p.records.Load(p.dir(name), readRecord); err == nil && r != nil && r.Pane != "" {
 		if text, err := p.text(ctx, r, lines); err == nil {
 			return text, nil
 		}
@@ -248,11 +262,11 @@ func (p *Provider) text(ctx context.Context, r *record, n int) (string, error) {
 	if n > 0 {
 		first = "-" + strconv.Itoa(n) // n lines above the screen, because the lower rows of the screen may be blank
 	}
-	reply, err := p.server.Query(ctx, control.Sequence(
-		control.Cmd("display-message", "-p", "-t", r.target(), "#{@"+server.OptionInstance+"} #{pane_id}"),
-		control.Cmd("capture-pane", "-p", "-S", first, "-t", r.target()),
+	reply, err := p.server.Query(ctx, tmuxserver.Sequence(
+		tmuxserver.Cmd("display-message", "-p", "-t", r.target(), "#{@"+tmuxserver.OptionInstance+"} #{pane_id}"),
+		tmuxserver.Cmd("capture-pane", "-p", "-e", "-S", first, "-t", r.target()), // without -e, line drawing is letters
 	))
-	if errors.Is(err, control.ErrNotFound) || server.Absent(err) {
+	if errors.Is(err, tmuxserver.ErrNotFound) || tmuxserver.IsAbsent(err) {
 		return "", errFenced
 	}
 	if err != nil {
@@ -263,27 +277,28 @@ func (p *Provider) text(ctx context.Context, r *record, n int) (string, error) {
 		return "", errFenced
 	}
 	all = all[1:]
-	for len(all) > 0 && strings.TrimRight(all[len(all)-1], " \t\r") == "" {
+	var rows vt.RowReader
+	for i, line := range all {
+		all[i] = strings.TrimRight(rows.Text(line), " \t\r")
+	}
+	for len(all) > 0 && all[len(all)-1] == "" {
 		all = all[:len(all)-1]
 	}
 	if n > 0 {
 		all = all[max(0, len(all)-n):]
-	}
-	for i, line := range all {
-		all[i] = strings.TrimRight(line, " \t\r")
 	}
 	return strings.Join(all, "\n"), nil
 }
 
 // ClearScrollback implements runtime.Output.
 func (p *Provider) ClearScrollback(name string) error {
-	ctx, cancel := bounded()
+	ctx, cancel := driver.CallContext()
 	defer cancel()
 	s, err := p.observeOp(ctx, "clear", name)
 	if err != nil || s.state == nil {
 		return err
 	}
-	_, err = p.act(ctx, s.record, s.record.paneCondition(), control.Cmd("clear-history", "-t", s.record.target()))
+	_, err = p.act(ctx, s.record, s.record.paneCondition(), tmuxserver.Cmd("clear-history", "-t", s.record.target()))
 	if errors.Is(err, errFenced) {
 		return nil
 	}

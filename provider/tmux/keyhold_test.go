@@ -22,7 +22,7 @@ import (
 	"gascity/runtime"
 )
 
-// person is somebody who is attached with a terminal of their own.
+// person is a person with an attached terminal.
 type person struct {
 	t   *testing.T
 	tty *os.File
@@ -42,9 +42,9 @@ func (r *testCity) person(name string) *person {
 		r.t.Fatal(err)
 	}
 	gone := make(chan struct{})
-	go func() { _, _ = io.Copy(io.Discard, tty); close(gone) }() // who looks; until the terminal ends
+	go func() { _, _ = io.Copy(io.Discard, tty); close(gone) }() // the output that the person sees; until the terminal ends
 	r.t.Cleanup(func() {
-		_ = tty.Close() // nothing is typed any more
+		_ = tty.Close() // no more input
 		_ = cmd.Wait()  // the end of the test's context has killed it, and the client with it
 		select {
 		case <-gone:
@@ -56,7 +56,7 @@ func (r *testCity) person(name string) *person {
 	return &person{r.t, tty}
 }
 
-// needsKeyHold leaves a test out where the server cannot keep people's keys back, which needs 3.3.
+// needsKeyHold skips the test if the server cannot hold keys of people, which needs 3.3.
 func (r *testCity) needsKeyHold() {
 	r.t.Helper()
 	if before(r.t, "3.3") {
@@ -79,8 +79,8 @@ func (p *person) types(text string) {
 	}
 }
 
-// describeState returns what this process and the server are at: for a failure that is hard to meet again.
-// The most useful part comes last, where output is cut.
+// describeState returns the state of this process and of the server, for failures that are hard to reproduce.
+// The most useful part is last, because the beginning may be cut.
 func (r *testCity) describeState() string {
 	var b strings.Builder
 	_ = pprof.Lookup("goroutine").WriteTo(&b, 1) // to memory
@@ -100,7 +100,7 @@ func (r *testCity) describeState() string {
 		if line := strings.Join(argv, " "); err == nil && strings.Contains(line, r.dir) {
 			fmt.Fprintf(&b, "%d state %v", info.PID, info.State)
 			for _, file := range []string{"wchan", "syscall", "stack"} {
-				text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/%s", info.PID, file)) // or it is gone, or another system
+				text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/%s", info.PID, file)) // the process may be gone
 				fmt.Fprintf(&b, " %s %s", file, strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", " "))
 			}
 			fmt.Fprintf(&b, ": %.120s\n", line)
@@ -109,8 +109,8 @@ func (r *testCity) describeState() string {
 	return b.String()
 }
 
-// interrupt types a line, key by key, from the moment on in which the terminal shows the
-// text, or it is over. It returns that moment.
+// interrupt types a line, key by key, as soon as the terminal shows the text, or over is closed. It returns the
+// time of the first key.
 func (r *testCity) interrupt(p *person, name, text, line string, over <-chan struct{}) (began time.Time) {
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
@@ -126,13 +126,12 @@ func (r *testCity) interrupt(p *person, name, text, line string, over <-chan str
 	began = time.Now()
 	for _, key := range line {
 		p.types(string(key))
-		<-time.After(2 * time.Millisecond) // a person's pace
+		<-time.After(2 * time.Millisecond) // the speed of a person
 	}
 	return began
 }
 
-// People type their lines at the very moment in which a text of ours stands in the input
-// box: whatever they type comes behind its Enter, whole and in order.
+// People type while a text of gc is in the input box. Their keys arrive after its Enter, complete and in order.
 func TestKeysWaitForTheEnterOfAPrompt(t *testing.T) {
 	t.Parallel()
 	const agents, prompts = 5, 9
@@ -168,10 +167,9 @@ func TestKeysWaitForTheEnterOfAPrompt(t *testing.T) {
 	}
 }
 
-// between delivers prompt n while the person types a line, and reports whether both were taken in
-// order. Keys do not wait for ever: an agent that does not show within server.HoldSeconds that
-// it has taken the prompt has a person's keys in its line then, and nothing proves it any more.
-// Only then may it be unconfirmed.
+// between delivers prompt n while the person types a line, and reports whether both were accepted in order. Keys
+// wait at most server.HoldSeconds. If the agent does not show the accepted prompt by then, the keys of the person
+// follow, and nothing can prove it any more. Only then the prompt may be unconfirmed.
 func (a *agent) between(p *person, n int) (confirmed, ok bool) {
 	prompt, line := fmt.Sprintf("prompt %d of ours, é漢", n), fmt.Sprintf("person %d at their own line", n)
 	over, typing := make(chan struct{}), make(chan time.Time, 1)
@@ -194,8 +192,7 @@ func (a *agent) between(p *person, n int) (confirmed, ok bool) {
 	return confirmed, true
 }
 
-// insist delivers until the prompt is not refused. What does not end is ended and prints its
-// position.
+// insist delivers until the prompt is not refused. A delivery that hangs is ended and prints its stack.
 func (a *agent) insist(d runtime.Delivery) runtime.Outcome {
 	ctx, cancel := context.WithTimeout(a.t.Context(), 8*limit)
 	defer cancel()
@@ -203,7 +200,7 @@ func (a *agent) insist(d runtime.Delivery) runtime.Outcome {
 	for end := time.Now().Add(4 * limit); ; {
 		out, err := a.Deliver(ctx, a.name, d)
 		if err != nil || out.State == runtime.OutcomeRefused && time.Now().After(end) {
-			screen, _ := a.Peek(a.name, 12) // or the failure says enough
+			screen, _ := a.Peek(a.name, 12) // empty if it fails
 			a.t.Errorf("%s: %+v, %v; keys: %s\n%s", a.name, out, err, a.runTmux("display-message", "-p", "-t", "="+a.name+":", "#{@gc_hold} #{@gc_held} #{gc_beat}"), screen)
 			return out
 		}
@@ -214,8 +211,7 @@ func (a *agent) insist(d runtime.Delivery) runtime.Outcome {
 	}
 }
 
-// keyLog starts a program that notes each byte it reads, and returns what it has read so
-// far.
+// keyLog starts a program that records each byte that it reads, and returns what it has read so far.
 func (r *testCity) keyLog(name string) func() string {
 	r.t.Helper()
 	file := filepath.Join(r.dir, name+".keys")
@@ -240,15 +236,15 @@ func (r *testCity) releaseKeyHold(name, id string) {
 	r.runTmux("wait-for", "-U", id, ";", "set-option", "-p", "-u", "-t", "="+name+":", "@gc_hold")
 }
 
-// Whatever a person types while keys are kept back arrives afterwards as it would have.
-func TestKeysThatWaitedArriveAsTheyAre(t *testing.T) {
+// Keys that a person types while keys are held arrive afterwards unchanged.
+func TestHeldKeysArriveUnchanged(t *testing.T) {
 	t.Parallel()
 	r := newTestCity(t)
 	read := r.keyLog("s")
 	r.needsKeyHold()
 	p := r.person("s")
 	all := []string{"plain text; 'quoted' #{pane_id}\r", "é漢🙂", "\x1b[A\x1b[B", "\x1bOP\x1b[15~", "\x1bx", "\x01\x03\x7f\t", "~$HOME"}
-	if before(t, "3.4") { // from then on what is pasted passes every table of keys
+	if before(t, "3.4") { // since then pasted text is not looked up in key tables
 		all = append(all, "\x1b[200~pasted\ntext;\x02d\x1b[201~", "and typed")
 	}
 	for i, keys := range all {
@@ -264,7 +260,7 @@ func TestKeysThatWaitedArriveAsTheyAre(t *testing.T) {
 	}
 }
 
-// Several people at one session, each in their own order.
+// The keys of each of several people at one session keep their order.
 func TestKeysOfSeveralPeopleWait(t *testing.T) {
 	t.Parallel()
 	r := newTestCity(t)
@@ -296,9 +292,8 @@ func TestKeysOfSeveralPeopleWait(t *testing.T) {
 	}
 }
 
-// A process that holds keys back and dies blocks neither a person nor the next
-// delivery.
-func TestKeysAreLetThroughByThemselves(t *testing.T) {
+// A process that holds keys and is killed blocks neither a person nor the next delivery.
+func TestHeldKeysAreReleasedWithoutTheDeliverer(t *testing.T) {
 	t.Parallel()
 	r := newTestCity(t)
 	read := r.keyLog("s")
@@ -318,8 +313,8 @@ func TestKeysAreLetThroughByThemselves(t *testing.T) {
 	}
 }
 
-// The prefix is the person's own at any moment: they leave while keys are kept back.
-func TestAPersonLeavesWhileKeysWait(t *testing.T) {
+// The prefix key always works: a person detaches while keys are held.
+func TestPersonDetachesWhileKeysAreHeld(t *testing.T) {
 	t.Parallel()
 	r, d := newTestCity(t), newTestTerminal(t)
 	read := r.keyLog("s")
@@ -341,9 +336,9 @@ func TestAPersonLeavesWhileKeysWait(t *testing.T) {
 	until(t, "they arrive", func() bool { return read() == "\x02x" })
 }
 
-// A deliverer is killed while it holds the keys of a person, who is typing: none is lost,
-// and all are there when keys have waited as long as they may.
-func TestAKilledDelivererKeepsNobodyFromTyping(t *testing.T) {
+// A deliverer is killed while it holds the keys of a person. No key is lost, and all arrive when the limit of
+// the hold has passed.
+func TestKilledDelivererBlocksNoPerson(t *testing.T) {
 	t.Parallel()
 	r := newTestCity(t)
 	self, err := os.Executable()
@@ -356,7 +351,7 @@ func TestAKilledDelivererKeepsNobodyFromTyping(t *testing.T) {
 	if err := os.WriteFile(file, []byte("of the killed"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for held := false; !held; { // it is refused as long as the person has just come
+	for held := false; !held; { // it is refused right after the person has attached
 		cmd := exec.CommandContext(t.Context(), self, "deliver", r.dir, "s", "killed", file)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -371,7 +366,7 @@ func TestAKilledDelivererKeepsNobodyFromTyping(t *testing.T) {
 				held = r.runTmux("display-message", "-p", "-t", "=s:", "#{@gc_hold}") != ""
 			}
 		}
-		_ = cmd.Process.Kill() // or it has ended
+		_ = cmd.Process.Kill() // it may have exited
 		<-ended
 	}
 	p.types("a line")
@@ -381,7 +376,7 @@ func TestAKilledDelivererKeepsNobodyFromTyping(t *testing.T) {
 	})
 	until(t, "nothing is kept back", func() bool { return r.runTmux("display-message", "-p", "-t", "=s:", "#{@gc_hold}") == "" })
 	p.types(" of mine\r")
-	until(t, "the agent takes the line", func() bool { // behind the prompt, or together with a text that was cut off
+	until(t, "the agent takes the line", func() bool { // after the prompt, or joined to an interrupted text
 		prompts := ledger.Prompts(all(t, a.file))
 		return len(prompts) > 0 && strings.HasSuffix(prompts[len(prompts)-1].Text, "a line of mine")
 	})

@@ -40,7 +40,7 @@ func (p *Provider) SendKeys(name string, keys ...string) error {
 // and no text of a delivery can be in the input box. If sent is false, nothing was sent and the caller must use a
 // lease.
 func (p *Provider) sendKeysOnce(ctx context.Context, name string, keys []byte) (sent bool, err error) {
-	r, err := p.records.load(p.dir(name))
+	r, err := p.records.Load(p.dir(name), readRecord)
 	if err != nil || r == nil || r.Pane == "" || len(keys) == 0 {
 		return false, nil // the attempt with a lease returns the error
 	}
@@ -52,7 +52,7 @@ func (p *Provider) sendKeysOnce(ctx context.Context, name string, keys []byte) (
 	if !hasNoOpenDelivery(deliveryLogFile(p.dir(name))) {
 		return false, nil
 	}
-	err = (&terminal{provider: p, record: r}).Send(ctx, keys) // no other deliverer sends anything while this caller holds the input lock
+	err = (&terminal{provider: p, record: r}).send(ctx, r.fence(), keys, r.outsideCommand(keys)) // no other deliverer sends anything while this caller holds the input lock
 	return !errors.Is(err, screen.ErrExited), err
 }
 
@@ -71,7 +71,7 @@ func (l *lease) sendKeys(ctx context.Context, keys []string, plain []byte) error
 			return err
 		}
 	}
-	return l.Send(ctx, plain)
+	return l.send(ctx, l.fence(), plain, l.record.outsideCommand(plain))
 }
 
 // dependsOnModes reports whether the encoding of the keys depends on the modes of the program. It considers the

@@ -15,7 +15,7 @@ import (
 	"gascity/runtime"
 )
 
-// delivererMain delivers the text in a file, in a process of its own.
+// delivererMain delivers the text in a file, in a separate process.
 func delivererMain(dir, name, id, file string) int {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -51,8 +51,8 @@ func (a *agent) kill(id, text string) {
 	_ = cmd.Wait()         // killed
 }
 
-// recovers returns what the next deliverer does: it finds out, and delivers again what may be.
-// It returns how the prompt ended.
+// recovers determines the outcome as the next deliverer does, and delivers again if that is allowed. It returns
+// the outcome of the prompt.
 func (a *agent) recovers(id, text string) runtime.OutcomeState {
 	a.t.Helper()
 	d := runtime.Delivery{ID: id, Content: runtime.TextContent(text)}
@@ -76,7 +76,7 @@ func (a *agent) recovers(id, text string) runtime.OutcomeState {
 	return out.State
 }
 
-// textsOf returns texts of several sizes, each with a name of its own.
+// textsOf returns texts of several sizes, by name.
 func textsOf(name string) []string {
 	lines := strings.Repeat("a line of a long prompt, 0123456789\n", 10_000)
 	var texts []string
@@ -86,8 +86,8 @@ func textsOf(name string) []string {
 	return append(texts, name+"\nof three\nlines", name+"\n"+lines[:2_000]+"$")
 }
 
-// Processes that deliver are killed at random moments: no prompt is lost, doubled, cut or
-// fused, and the next deliverer knows the outcome of each.
+// Processes that deliver are killed at random moments. No prompt is lost, repeated, cut or joined with another
+// one, and the next deliverer knows the outcome of each.
 func TestDelivererIsKilled(t *testing.T) {
 	t.Parallel()
 	for name, flags := range map[string]string{"good": "--think 5ms", "slow": "--think 5ms --slow-read 20ms", "ignores the first Enter": "--think 5ms --ignore-first-enter"} {

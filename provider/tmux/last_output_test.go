@@ -14,7 +14,7 @@ import (
 	"gascity/runtime"
 )
 
-// exited waits until the agent has exited, and returns what is known of it.
+// exited waits until the agent has exited, and returns the observation.
 func (r *testCity) exited(name string) (seen runtime.Observation) {
 	r.t.Helper()
 	until(r.t, name+" has exited", func() bool {
@@ -33,7 +33,7 @@ func TestLastOutputOfAnAgentIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = syscall.Kill(server, syscall.SIGCONT) }) // a failure may have left it halted
+	t.Cleanup(func() { _ = syscall.Kill(server, syscall.SIGCONT) }) // it may still be stopped after a failure
 	const lines = 110                                               // 6930 bytes: more than the 4095 of one read, less than a pty holds
 	for n := range 3 {
 		name, print := fmt.Sprintf("a%d", n), filepath.Join(r.dir, fmt.Sprintf("print%d", n))
@@ -76,7 +76,7 @@ func TestLastOutputIsKeptBehindUnreadEnters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = syscall.Kill(server, syscall.SIGCONT) }) // a failure may have left it halted
+	t.Cleanup(func() { _ = syscall.Kill(server, syscall.SIGCONT) }) // it may still be stopped after a failure
 	print := filepath.Join(r.dir, "print")
 	r.shell("a", fmt.Sprintf("until [ -e %s ]; do sleep 0.02; done; i=0; while [ $i -lt 110 ]; do echo '%s'; i=$((i + 1)); done; echo my last words; exit 7",
 		print, strings.Repeat("x", 62)), nil)
@@ -131,7 +131,7 @@ func (r *testCity) startedServer() string {
 }
 
 // No agent that exits at once loses what it printed. GC_TEST_EXITS sets how many there are.
-func TestLastWordsOfAgentsThatExitAtOnce(t *testing.T) {
+func TestLastOutputOfAgentsThatExitAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newTestCity(t)
 	times := 10

@@ -4,12 +4,13 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"gascity/internal/driver/startup"
-	tmuxserver "gascity/internal/tmux/server"
+	"gascity/internal/driver"
+	"gascity/internal/tmuxserver"
 )
 
 const shellPath = "/bin/sh"
@@ -28,7 +29,14 @@ var paneVariables = []string{"TMUX", "TMUX_PANE", "TERM", "TERM_PROGRAM", "TERM_
 // The agent stays in the foreground process group of the pane. An exit code above 128 is the code of sh for a
 // signal. If the terminal closes, the system sends SIGHUP to this shell alone, and to the agent only when the
 // shell exits. Therefore the shell does not catch HUP.
+//
+// The shell is a subreaper if Config.Subreaper is set. stopSignal announces that gc stops the session: then the shell stays for
+// some more seconds after the agent has exited, so that all processes of the session are its descendants until gc has found
+// that none is left.
 const waiter = `trap : INT QUIT TERM
+unset GC_SUBREAPER
+stopping=
+trap stopping=1 USR2
 exec 3>&2 2>/dev/null
 "$@" 2>&3 3>&-
 code=$? received=
@@ -38,6 +46,7 @@ if stty -icanon -echo -isig min 0 time 100; then
 		received=$received$more
 		case $received in *'[0n'*) break ;; esac
 	done
+	[ -z "$stopping" ] || read -r more
 fi
 case $((code - 128)) in
 [1-9] | 1[0-5])
@@ -50,15 +59,27 @@ exit $code`
 
 // writeLauncher writes the script that starts the [waiter] with the agent, and returns its path. The agent's
 // environment is in the script, so it appears in no argument and not in the server.
-func (b *sessionBackend) writeLauncher(spec startup.Spec, workDir string) (path string, err error) {
+func (b *sessionBackend) writeLauncher(spec driver.StartSpec, workDir string) (path string, err error) {
 	env := b.environ(spec)
-	return startup.Script{
-		Dir: workDir, Unset: variablesToUnset(b.provider.server.Env(), env, spec), Env: env, Argv: append([]string{shellPath, "-c", waiter, "sh"}, argv(spec, env)...),
+	return driver.LaunchScript{
+		Dir: workDir, Unset: variablesToUnset(b.provider.server.Env(), env, spec), Env: env,
+		Argv: slices.Concat(b.provider.subreaper(), []string{shellPath, "-c", waiter, "sh"}, argv(spec, env)),
 	}.Write(b.dir().Prompts())
 }
 
+// subreaper returns Config.Subreaper if it can be run, else nil.
+func (p *Provider) subreaper() []string {
+	if len(p.cfg.Subreaper) == 0 {
+		return nil
+	}
+	if _, err := exec.LookPath(p.cfg.Subreaper[0]); err != nil {
+		return nil
+	}
+	return p.cfg.Subreaper
+}
+
 // environ returns the agent's environment without paneVariables, except those that the spec sets itself.
-func (b *sessionBackend) environ(spec startup.Spec) []string {
+func (b *sessionBackend) environ(spec driver.StartSpec) []string {
 	own := func(name string) bool { _, set := spec.Vars[name]; return set }
 	env := slices.DeleteFunc(spec.Environ(b.provider.cfg.Env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -72,10 +93,10 @@ func (b *sessionBackend) environ(spec startup.Spec) []string {
 
 // variablesToUnset returns the names of variables that the pane inherits from the server or its shell and the
 // agent must not have.
-func variablesToUnset(server, env []string, spec startup.Spec) []string {
+func variablesToUnset(server, env []string, spec driver.StartSpec) []string {
 	var names []string
 	for _, entry := range server {
-		if name, _, _ := strings.Cut(entry, "="); tmuxserver.Value(env, name) == "" {
+		if name, _, _ := strings.Cut(entry, "="); tmuxserver.EnvValue(env, name) == "" {
 			names = append(names, name)
 		}
 	}
@@ -85,7 +106,7 @@ func variablesToUnset(server, env []string, spec startup.Spec) []string {
 		}
 	}
 	for _, name := range []string{"LC_CTYPE", "SHELL", "OLDPWD"} {
-		if tmuxserver.Value(env, name) == "" && !slices.Contains(names, name) {
+		if tmuxserver.EnvValue(env, name) == "" && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -93,11 +114,11 @@ func variablesToUnset(server, env []string, spec startup.Spec) []string {
 }
 
 // argv returns the arguments that run the agent's command, or the user's shell if there is no command.
-func argv(spec startup.Spec, env []string) []string {
+func argv(spec driver.StartSpec, env []string) []string {
 	if spec.Command != "" {
 		return []string{shellPath, "-c", spec.Command}
 	}
-	if shell := tmuxserver.Value(env, "SHELL"); filepath.IsAbs(shell) {
+	if shell := tmuxserver.EnvValue(env, "SHELL"); filepath.IsAbs(shell) {
 		return []string{shell}
 	}
 	return []string{shellPath}

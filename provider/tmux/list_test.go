@@ -16,8 +16,8 @@ import (
 	"gascity/runtime"
 )
 
-// A list that is kept is never older than what somebody else has done before it is asked for.
-func TestListKnowsWhatOthersDid(t *testing.T) {
+// A cached list always has the changes that other processes made before the call.
+func TestListHasChangesOfOtherProcesses(t *testing.T) {
 	t.Parallel()
 	r := newTestCity(t)
 	other, err := tmux.Open(config(r.dir))
@@ -33,7 +33,7 @@ func TestListKnowsWhatOthersDid(t *testing.T) {
 	cfg := runtime.Config{Command: "exec cat", WorkDir: r.dir}
 	want := func(names ...string) {
 		t.Helper()
-		for range 3 { // the first may ask, the others do not
+		for range 3 { // the first one may ask the server, the others do not
 			if got, err := r.ListRunning(""); err != nil || !slices.Equal(got, names) {
 				t.Fatalf("ListRunning = %q, %v, want %q", got, err, names)
 			}
@@ -61,9 +61,8 @@ func TestListKnowsWhatOthersDid(t *testing.T) {
 	want("stays")
 }
 
-// An agent that has ended is in no list, and is in the next one after its relaunch by
-// another process.
-func TestListFollowsEndAndRelaunch(t *testing.T) {
+// An exited agent is in no list. After its relaunch by another process it is in the next list.
+func TestListFollowsExitAndRelaunch(t *testing.T) {
 	t.Parallel()
 	r := newTestCity(t)
 	other, err := tmux.Open(config(r.dir))
@@ -85,7 +84,7 @@ func TestListFollowsEndAndRelaunch(t *testing.T) {
 		return err == nil && len(names) == n
 	}
 	for range 3 {
-		for range 2 { // the second one from memory
+		for range 2 { // the second one from the cache
 			if !lists(1) {
 				t.Fatal("the session is not listed")
 			}
@@ -110,8 +109,8 @@ func TestListFollowsEndAndRelaunch(t *testing.T) {
 	}
 }
 
-// An end that was asked for is no loss to warn of; one that was not is.
-func TestTheEndOfTheServerIsAWarningIfNobodyAskedForIt(t *testing.T) {
+// An exit of the server is a warning only if it was not requested.
+func TestUnrequestedExitOfTheServerIsAWarning(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"asked for", "killed"} {
 		var log bytes.Buffer
@@ -149,9 +148,9 @@ func (l locked) Write(p []byte) (int, error) {
 	return l.to.Write(p)
 }
 
-// A control client whose owner was killed while it connected is not listed by the server, and
-// must not keep it from ending.
-func TestTeardownTakesOrphansAlong(t *testing.T) {
+// A control client whose owner was killed during the connection is not listed by the server, and must not
+// prevent its exit.
+func TestTeardownKillsOrphanedClients(t *testing.T) {
 	t.Parallel()
 	r := newTestCity(t)
 	r.shell("s", "exec cat", nil)

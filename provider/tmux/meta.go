@@ -6,8 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 
-	"gascity/internal/tmux/control"
-	"gascity/internal/tmux/server"
+	"gascity/internal/driver"
+	"gascity/internal/tmuxserver"
 	"gascity/runtime"
 )
 
@@ -24,11 +24,11 @@ func metaName(key string) string { return metaPrefix + hex.EncodeToString([]byte
 // SetMeta implements runtime.MetaStore.
 func (p *Provider) SetMeta(name, key, value string) error {
 	encoded := base64.StdEncoding.EncodeToString([]byte(value))
-	_, err := p.meta("set metadata of", name, func(r *record) control.Command {
+	_, err := p.meta("set metadata of", name, func(r *record) tmuxserver.Command {
 		if p.hasHiddenMeta() {
-			return control.Cmd("set-environment", "-h", "-t", r.Session, metaName(key), encoded)
+			return tmuxserver.Cmd("set-environment", "-h", "-t", r.Session, metaName(key), encoded)
 		}
-		return control.Cmd("set-option", "-p", "-t", r.target(), "@"+metaName(key), encoded)
+		return tmuxserver.Cmd("set-option", "-p", "-t", r.target(), "@"+metaName(key), encoded)
 	})
 	return err
 }
@@ -36,12 +36,12 @@ func (p *Provider) SetMeta(name, key, value string) error {
 // GetMeta implements runtime.MetaStore.
 func (p *Provider) GetMeta(name, key string) (string, error) {
 	const op = "read metadata of"
-	encoded, err := p.meta(op, name, func(r *record) control.Command {
+	encoded, err := p.meta(op, name, func(r *record) tmuxserver.Command {
 		format := "#{@" + metaName(key) + "}"
 		if p.hasHiddenMeta() {
 			format = "#{" + metaName(key) + "}"
 		}
-		return control.Cmd("display-message", "-p", "-t", r.target(), format)
+		return tmuxserver.Cmd("display-message", "-p", "-t", r.target(), format)
 	})
 	if err != nil {
 		return "", err
@@ -52,24 +52,24 @@ func (p *Provider) GetMeta(name, key string) (string, error) {
 
 // RemoveMeta implements runtime.MetaStore.
 func (p *Provider) RemoveMeta(name, key string) error {
-	_, err := p.meta("remove metadata of", name, func(r *record) control.Command {
+	_, err := p.meta("remove metadata of", name, func(r *record) tmuxserver.Command {
 		if p.hasHiddenMeta() {
-			return control.Cmd("set-environment", "-u", "-t", r.Session, metaName(key))
+			return tmuxserver.Cmd("set-environment", "-u", "-t", r.Session, metaName(key))
 		}
-		return control.Cmd("set-option", "-p", "-q", "-u", "-t", r.target(), "@"+metaName(key))
+		return tmuxserver.Cmd("set-option", "-p", "-q", "-u", "-t", r.target(), "@"+metaName(key))
 	})
 	return err
 }
 
 // meta runs one command on the metadata of a running session and returns its output.
-func (p *Provider) meta(op, name string, command func(*record) control.Command) ([]byte, error) {
-	ctx, cancel := bounded()
+func (p *Provider) meta(op, name string, command func(*record) tmuxserver.Command) ([]byte, error) {
+	ctx, cancel := driver.CallContext()
 	defer cancel()
 	if runtime.ValidateName(name) != nil {
 		return nil, &runtime.Error{Op: op, Session: name, Err: runtime.ErrSessionNotFound}
 	}
 	if _, _, known := p.server.Client().Server(); !known { // connects, so the features of the server are known
-		if _, err := p.server.Query(ctx, control.Cmd("display-message", "-p", ".")); err != nil && !server.Absent(err) {
+		if _, err := p.server.Query(ctx, tmuxserver.Cmd("display-message", "-p", ".")); err != nil && !tmuxserver.IsAbsent(err) {
 			return nil, fold(op, name, err)
 		}
 	}
@@ -77,9 +77,9 @@ func (p *Provider) meta(op, name string, command func(*record) control.Command) 
 }
 
 // metaOf runs the command. It reads the record again and retries once if the cached record is outdated.
-func (p *Provider) metaOf(ctx context.Context, op, name string, command func(*record) control.Command) ([]byte, error) {
+func (p *Provider) metaOf(ctx context.Context, op, name string, command func(*record) tmuxserver.Command) ([]byte, error) {
 	for try := 0; ; try++ {
-		r, err := p.records.load(p.dir(name))
+		r, err := p.records.Load(p.dir(name), readRecord)
 		if err == nil && r == nil {
 			err = runtime.ErrSessionNotFound
 		}

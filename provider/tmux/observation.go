@@ -5,19 +5,19 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"syscall"
 
+	"gascity/internal/fsutil"
 	"gascity/internal/statedir"
 	"gascity/internal/terminal/screen"
-	"gascity/internal/tmux/server"
+	"gascity/internal/tmuxserver"
 	"gascity/runtime"
 )
 
 // observation is the result of one query of a session.
 type observation struct {
-	record *record       // nil if there is no such session
-	state  *server.State // nil if the server has no pane for the session
-	busy   bool          // another caller is starting or stopping the session
+	record *record           // nil if there is no such session
+	state  *tmuxserver.State // nil if the server has no pane for the session
+	busy   bool              // another caller is starting or stopping the session
 }
 
 // isLive reports whether the session runs.
@@ -64,7 +64,7 @@ func (p *Provider) observeOnce(ctx context.Context, dir statedir.Folder) (observ
 			p.panes.update(r, state)
 			return s, nil
 		}
-		if !errors.Is(err, server.ErrNotOurs) {
+		if !errors.Is(err, tmuxserver.ErrNotOurs) {
 			return s, err
 		}
 	}
@@ -136,8 +136,7 @@ func lockInput(ctx context.Context, dir statedir.Folder) (unlock func(), err err
 	if err != nil {
 		return nil, err
 	}
-	err = server.Retry(ctx, func() error { return statedir.Flock(file, syscall.LOCK_EX|syscall.LOCK_NB) }, syscall.EWOULDBLOCK)
-	if err != nil {
+	if err := fsutil.Lock(ctx, file); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	return func() { _ = file.Close() }, nil // closing releases the lock

@@ -8,12 +8,11 @@ import (
 	"path/filepath"
 	"time"
 
-	"gascity/internal/fsutil/rawlog"
-	"gascity/internal/terminal/oscstate"
+	"gascity/internal/driver"
+	"gascity/internal/fsutil"
 	"gascity/internal/terminal/tty"
 	"gascity/internal/terminal/vt"
-	"gascity/internal/tmux/control"
-	"gascity/internal/tmux/server"
+	"gascity/internal/tmuxserver"
 	"gascity/runtime"
 )
 
@@ -28,14 +27,15 @@ type pane struct {
 	number     uint64 // the value of paneCache.count when the session became known
 	pid        int    // the process of the pane, whose exit awaitEnd waits for
 	dead       bool
-	attached   int
+	attached   int // clients
+	typists    int // open terminals of this process that may type
 
 	seq             uint64
 	changed         chan struct{} // closed and replaced at each change of seq
 	lastOutput      time.Time
-	signs           oscstate.SignTracker
+	signs           vt.SignTracker
 	reported        bool // this process has received a report of the program
-	log             *rawlog.Writer
+	log             *fsutil.RawLogWriter
 	digest          uint64 // of the screen that was queried last
 	unclaimedOutput []byte // output that arrived before the pane's session was known
 
@@ -186,19 +186,19 @@ func (p *pane) save() {
 	if err != nil {
 		return
 	}
-	notes := []control.Command{control.Cmd("set-option", "-p", "-t", p.id, "@"+server.OptionSigns, base64.StdEncoding.EncodeToString(encoded))}
+	notes := []tmuxserver.Command{tmuxserver.Cmd("set-option", "-p", "-t", p.id, "@"+tmuxserver.OptionSigns, base64.StdEncoding.EncodeToString(encoded))}
 	if modes.Known {
-		notes = append(notes, control.Cmd("set-option", "-p", "-t", p.id, "@"+server.OptionPaste, flag(modes.Paste)))
+		notes = append(notes, tmuxserver.Cmd("set-option", "-p", "-t", p.id, "@"+tmuxserver.OptionPaste, flag(modes.Paste)))
 	}
-	p.runIfCurrent(control.Sequence(notes...))
+	p.runIfCurrent(tmuxserver.Sequence(notes...))
 }
 
 // runIfCurrent has the server run a command if the pane still belongs to the instance.
-func (p *pane) runIfCurrent(command control.Command) {
-	ctx, cancel := context.WithTimeout(p.cache.ctx, opTimeout)
+func (p *pane) runIfCurrent(command tmuxserver.Command) {
+	ctx, cancel := context.WithTimeout(p.cache.ctx, driver.CallTimeout)
 	defer cancel()
-	condition := "#{==:#{@" + server.OptionInstance + "}," + p.hash + "}"
-	if _, err := p.cache.p.server.Query(ctx, control.If(p.id, condition, command, control.Command{})); err != nil && ctx.Err() == nil {
+	condition := "#{==:#{@" + tmuxserver.OptionInstance + "}," + p.hash + "}"
+	if _, err := p.cache.p.server.Query(ctx, tmuxserver.If(p.id, condition, command, tmuxserver.Command{})); err != nil && ctx.Err() == nil {
 		p.cache.p.cfg.Logger.Debug("cannot record the report of a program", "session", p.name, "error", err)
 	}
 }
@@ -213,7 +213,7 @@ func (p *pane) restoreLocked(paste, signs string) {
 		return
 	}
 	raw, err := base64.StdEncoding.DecodeString(signs)
-	var s oscstate.Signs
+	var s vt.Signs
 	if err == nil && json.Unmarshal(raw, &s) == nil {
 		p.signs.Signs = s
 	}
@@ -228,7 +228,7 @@ func (p *pane) openLog() {
 	}
 	early := p.unclaimedOutput
 	p.unclaimedOutput = nil
-	log, err := rawlog.Open(filepath.Join(cfg.LogDir, p.name+".log"), cfg.LogSize)
+	log, err := fsutil.OpenRawLog(filepath.Join(cfg.LogDir, p.name+".log"), cfg.LogSize)
 	if err != nil {
 		cfg.Logger.Warn("cannot write the output log of a session", "session", p.name, "error", err)
 	}

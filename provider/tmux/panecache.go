@@ -10,11 +10,12 @@ import (
 	"sync"
 	"time"
 
-	"gascity/internal/driver/broadcast"
+	"gascity/internal/driver"
 	"gascity/internal/proc"
+	"gascity/internal/retry"
 	"gascity/internal/statedir"
-	"gascity/internal/tmux/control"
-	"gascity/internal/tmux/server"
+	"gascity/internal/terminal/tty"
+	"gascity/internal/tmuxserver"
 	"gascity/runtime"
 )
 
@@ -22,12 +23,12 @@ import (
 // makes a decision queries the server.
 type paneCache struct {
 	p   *Provider
-	sub *control.Subscription
+	sub *tmuxserver.Subscription
 	wg  sync.WaitGroup
 	ctx context.Context //nolint:containedctx // ends at Provider.Close
 
 	seed  maphash.Seed // of digests of screens
-	feeds broadcast.Broadcaster
+	feeds driver.Broadcaster
 	dirty chan struct{} // full when the list of sessions must be read again
 
 	mu       sync.Mutex
@@ -51,7 +52,7 @@ func (t *paneCache) run(ctx context.Context) {
 	if !statedir.NotExists(t.p.server.Socket()) {
 		t.listen()
 	}
-	t.sub = t.p.server.Client().Subscribe(control.OutputData)
+	t.sub = t.p.server.Client().Subscribe(tmuxserver.OutputData)
 	t.wg.Go(t.readNotifications)
 	t.wg.Go(t.pollSessions)
 }
@@ -79,18 +80,18 @@ func (t *paneCache) readNotifications() {
 			return
 		}
 		switch e.Kind { //nolint:exhaustive // the others change nothing that is asked for
-		case control.Output:
+		case tmuxserver.Output:
 			t.output(e)
-		case control.ServerLost:
+		case tmuxserver.ServerLost:
 			t.serverLost(e.Text)
-		case control.Resync:
+		case tmuxserver.Resync:
 			t.feeds.Publish(runtime.Event{Kind: runtime.EventResync, Time: time.Now()})
 			t.bump()
 			t.markDirty()
-		case control.ClientSession, control.ClientDetached, control.PaneMode, control.Layout:
+		case tmuxserver.ClientSession, tmuxserver.ClientDetached, tmuxserver.PaneMode, tmuxserver.Layout:
 			t.bump()
 			t.markDirty()
-		case control.SessionsChanged, control.WindowAdd, control.WindowClose:
+		case tmuxserver.SessionsChanged, tmuxserver.WindowAdd, tmuxserver.WindowClose:
 			t.markDirty()
 		}
 	}
@@ -113,7 +114,7 @@ func (t *paneCache) bump() {
 	}
 }
 
-func (t *paneCache) output(e control.Event) {
+func (t *paneCache) output(e tmuxserver.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	pane := t.panes[e.Pane]
@@ -186,10 +187,10 @@ func (t *paneCache) pollSessions() {
 		t.mu.Lock()
 		began := t.count
 		t.mu.Unlock()
-		ctx, cancel := context.WithTimeout(t.ctx, opTimeout)
+		ctx, cancel := context.WithTimeout(t.ctx, driver.CallTimeout)
 		list, strays, err := t.p.server.List(ctx)
-		absent := server.Absent(err)
-		if err != nil && !absent && t.ctx.Err() == nil && !errors.Is(err, control.ErrClosed) {
+		absent := tmuxserver.IsAbsent(err)
+		if err != nil && !absent && t.ctx.Err() == nil && !errors.Is(err, tmuxserver.ErrClosed) {
 			t.p.cfg.Logger.Warn("cannot list the sessions of tmux", "error", err)
 		}
 		if absent {
@@ -200,7 +201,7 @@ func (t *paneCache) pollSessions() {
 			t.applyList(list, began)
 			t.p.server.RestoreSizes(ctx, list)
 			t.p.server.Sweep(ctx, strays)
-			if err := t.p.server.RemoveStaleClients(ctx); err != nil && !server.Absent(err) && t.ctx.Err() == nil {
+			if err := t.p.server.RemoveStaleClients(ctx); err != nil && !tmuxserver.IsAbsent(err) && t.ctx.Err() == nil {
 				t.p.cfg.Logger.Debug("cannot remove stale tmux clients", "error", err)
 			}
 		}
@@ -211,7 +212,7 @@ func (t *paneCache) pollSessions() {
 
 // applyList updates the cache by a complete list of sessions. began is the value of count when the list was
 // queried. Sessions with a larger number may be missing in the list.
-func (t *paneCache) applyList(list []server.State, began uint64) {
+func (t *paneCache) applyList(list []tmuxserver.State, began uint64) {
 	there := map[string]bool{}
 	for _, s := range list {
 		there[s.Hash] = true
@@ -227,7 +228,7 @@ func (t *paneCache) applyList(list []server.State, began uint64) {
 }
 
 // update updates the cache by the state of one session and returns the session's pane.
-func (t *paneCache) update(r *record, s server.State) *pane {
+func (t *paneCache) update(r *record, s tmuxserver.State) *pane {
 	t.publishChanges(s)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -241,7 +242,7 @@ func (t *paneCache) update(r *record, s server.State) *pane {
 
 // publishChanges compares the state of a pane with the cached one, updates the cache and publishes an event for each
 // change.
-func (t *paneCache) publishChanges(s server.State) {
+func (t *paneCache) publishChanges(s tmuxserver.State) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, over := t.ended[s.Hash]; over {
@@ -280,6 +281,9 @@ func (t *paneCache) publishChanges(s server.State) {
 		exit := s.Exit
 		t.feeds.Publish(runtime.Event{Kind: runtime.EventExited, Session: s.Name, Time: now, Exit: &exit})
 	case !s.Dead && (known.dead || known.pid != s.PID):
+		if known.pid == 0 && known.reported { // on a loaded machine the first reports come before the answer with the pid
+			known.signs.SetUnknownGroup(tty.Foreground(s.PID))
+		}
 		known.dead, known.pid = false, s.PID
 		t.p.server.InvalidateSessions()
 		t.wg.Go(func() { t.awaitEnd(known, s.PID) })
@@ -288,7 +292,7 @@ func (t *paneCache) publishChanges(s server.State) {
 
 // replaceLocked removes an instance that another one has replaced. It publishes no Gone event for a relaunch, which
 // keeps the pane.
-func (t *paneCache) replaceLocked(known *pane, s server.State) {
+func (t *paneCache) replaceLocked(known *pane, s tmuxserver.State) {
 	if known.id != s.Pane {
 		t.endLocked(known)
 		return
@@ -306,7 +310,7 @@ func (t *paneCache) endLocked(pane *pane) {
 func (t *paneCache) removeLocked(pane *pane) {
 	t.ended[pane.hash] = struct{}{}
 	t.p.server.InvalidateSessions()
-	t.p.records.drop(t.p.dir(pane.name))
+	t.p.records.Drop(t.p.dir(pane.name))
 	if t.sessions[pane.name] == pane {
 		delete(t.sessions, pane.name)
 	}
@@ -348,8 +352,8 @@ func (t *paneCache) awaitEnd(pane *pane, pid int) {
 		return
 	}
 	end := time.Now().Add(reapLimit)
-	for pause := time.Millisecond; time.Now().Before(end); pause = min(2*pause, 100*time.Millisecond) {
-		ctx, cancel := context.WithTimeout(t.ctx, opTimeout)
+	for delay := retry.New(time.Millisecond, 100*time.Millisecond); time.Now().Before(end); {
+		ctx, cancel := context.WithTimeout(t.ctx, driver.CallTimeout)
 		s, err := t.p.server.FinalState(ctx, pane.id, pane.hash, pane.id)
 		cancel()
 		if err != nil {
@@ -361,11 +365,9 @@ func (t *paneCache) awaitEnd(pane *pane, pid int) {
 			return
 		}
 		if info, err := proc.Stat(pid); err == nil && info.Ended() {
-			server.WakeReaper(info)
+			tmuxserver.WakeReaper(info)
 		}
-		select {
-		case <-time.After(pause):
-		case <-t.ctx.Done():
+		if !delay.Wait(t.ctx) {
 			return
 		}
 	}
@@ -379,7 +381,7 @@ func (t *paneCache) listen() {
 	if t.listener != nil {
 		return
 	}
-	file, err := server.TryLock(t.lock())
+	file, err := tmuxserver.TryLock(t.lock())
 	if err != nil {
 		return // the next poll tries again
 	}

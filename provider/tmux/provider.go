@@ -21,18 +21,17 @@ package tmux
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
 
 	"gascity/internal/agentcli"
-	"gascity/internal/proc/envscan"
+	"gascity/internal/driver"
+	"gascity/internal/proc"
 	"gascity/internal/statedir"
 	"gascity/internal/terminal/screen"
-	"gascity/internal/tmux/control"
-	"gascity/internal/tmux/server"
+	"gascity/internal/tmuxserver"
 	"gascity/runtime"
 )
 
@@ -44,7 +43,7 @@ type Config struct {
 	// LogDir is the directory of the raw output of each session, <name>.log. A log is written while a process
 	// holds the listener lock. Empty means no logs.
 	LogDir string
-	// LogSize is the size in bytes at which a log is rotated; zero means rawlog.DefaultSize.
+	// LogSize is the size in bytes at which a log is rotated; zero means fsutil.DefaultRawLogSize.
 	LogSize int64
 	// WorkDir is the working directory of agents that configure none. Empty means that of this process.
 	WorkDir string
@@ -58,9 +57,13 @@ type Config struct {
 	// Binary is the tmux program: a name that is searched for in PATH of Environ, or a path. Empty means
 	// "tmux".
 	Binary string
+	// Subreaper is the command that makes itself the parent of its orphaned descendants and runs its arguments in its place;
+	// see proc.ExecSubreaper. With it, Stop needs only the processes of the session. Nil means that Stop searches all
+	// processes of the machine by their environment.
+	Subreaper []string
 	// Profiles are the profiles of the known agent CLIs; nil means the built-in set.
 	Profiles *agentcli.Set
-	// SetupTimeout is the limit of each pre_start and set-up command; zero means the default of package startup.
+	// SetupTimeout is the limit of each pre_start and set-up command; zero means [driver.DefaultSetupTimeout].
 	SetupTimeout time.Duration
 	// StopGrace is the time that agents have to exit after SIGTERM; zero means 5 s.
 	StopGrace time.Duration
@@ -78,14 +81,14 @@ const defaultGrace = 5 * time.Second
 // concurrent use. Several Providers may be open for one directory, in one process or in several.
 type Provider struct {
 	cfg    Config
-	server *server.Server
+	server *tmuxserver.Server
 	panes  *paneCache
 	// records caches the records that were read.
-	records recordCache
+	records statedir.Cache[record]
 	memory  screen.Memory
 	// restorer decides which sessions without a record are searched for.
 	restorer restorer
-	searcher envscan.Searcher
+	scanner  proc.AgentScanner
 
 	end context.CancelFunc
 }
@@ -126,7 +129,7 @@ func Open(cfg Config) (*Provider, error) {
 	if cfg.Environ == nil {
 		cfg.Environ = cfg.Env
 	}
-	server, err := server.Open(server.Config{
+	server, err := tmuxserver.Open(tmuxserver.Config{
 		Dir: cfg.Dir, Socket: cfg.Socket, Binary: cfg.Binary, Env: cfg.Env, Environ: cfg.Environ, Logger: cfg.Logger,
 	})
 	p := &Provider{cfg: cfg, server: server}
@@ -146,7 +149,7 @@ func Open(cfg Config) (*Provider, error) {
 // Close disconnects from the server and stops the provider's goroutines. The sessions continue to run.
 func (p *Provider) Close() error {
 	p.end()
-	ctx, cancel := bounded()
+	ctx, cancel := driver.CallContext()
 	defer cancel()
 	err := p.server.Client().Close(ctx)
 	p.panes.close()
@@ -161,60 +164,24 @@ func (p *Provider) Capabilities() runtime.ProviderCapabilities {
 // SupportsTransport implements runtime.TransportCapabilityProvider. A terminal, named "", is the only transport.
 func (p *Provider) SupportsTransport(transport string) bool { return transport == "" }
 
-// opTimeout is the limit of operations whose signature has no context.
-const opTimeout = 30 * time.Second
-
-// bounded returns a context with opTimeout, for an operation whose signature has no context.
-func bounded() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), opTimeout) //nolint:forbidigo // the contract's method has no ctx
-}
-
 // fold returns err as a *runtime.Error with the operation and the session's name. It translates errors of internal
 // packages to the errors of package runtime. It returns nil for nil.
-func fold(op, name string, err error) error {
-	if err == nil {
-		return nil
-	}
-	if _, already := errors.AsType[*runtime.Error](err); already {
-		return err
-	}
-	return &runtime.Error{Op: op, Session: name, Err: translate(err)}
-}
+func fold(op, name string, err error) error { return driver.SessionError(op, name, err, translate) }
 
 // translate returns an error that matches the error of package runtime that corresponds to err, or err itself if
 // none corresponds.
 func translate(err error) error {
-	for _, pair := range []struct{ from, to error }{
-		{statedir.ErrLocked, runtime.ErrSessionExists},
-		{errOrphans, runtime.ErrSessionExists},
-		{screen.ErrExited, runtime.ErrSessionNotFound},
-		{errFenced, runtime.ErrSessionNotFound},
-	} {
-		if errors.Is(err, pair.from) {
-			return &translated{sentinel: pair.to, err: err}
-		}
-	}
-	for _, lost := range []error{control.ErrServerLost, control.ErrNoServer, control.ErrInterrupted, control.ErrClosed} {
-		if errors.Is(err, lost) {
-			return errors.Join(runtime.ErrRuntimeUnavailable, err)
-		}
-	}
-	return err
+	return driver.TranslateError(err, []driver.ErrorTranslation{
+		{From: statedir.ErrLocked, To: runtime.ErrSessionExists, Busy: true},
+		{From: errOrphans, To: runtime.ErrSessionExists},
+		{From: screen.ErrExited, To: runtime.ErrSessionNotFound},
+		{From: errFenced, To: runtime.ErrSessionNotFound},
+		{From: tmuxserver.ErrServerLost, To: runtime.ErrRuntimeUnavailable},
+		{From: tmuxserver.ErrNoServer, To: runtime.ErrRuntimeUnavailable},
+		{From: tmuxserver.ErrInterrupted, To: runtime.ErrRuntimeUnavailable},
+		{From: tmuxserver.ErrClosed, To: runtime.ErrRuntimeUnavailable},
+	})
 }
-
-// translated is an error that matches both sentinel, an error of package runtime, and err in [errors.Is].
-type translated struct{ sentinel, err error }
-
-func (t *translated) Error() string {
-	switch {
-	case errors.Is(t.err, statedir.ErrLocked):
-		return t.sentinel.Error() + ": its agent runs or is being started; stop it first"
-	case errors.Is(t.sentinel, runtime.ErrSessionExists):
-		return t.err.Error() // it names the processes that run
-	}
-	return t.sentinel.Error()
-}
-func (t *translated) Unwrap() []error { return []error{t.sentinel, t.err} }
 
 // workDir returns the working directory of agents that configure none.
 func (p *Provider) workDir() (string, error) {

@@ -1,6 +1,7 @@
 package tmux
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"gascity/internal/proc"
@@ -29,6 +31,7 @@ type record struct {
 	Boot         string            `json:"boot"`
 	Root         proc.ID           `json:"root"`              // the process of the pane
 	Waits        bool              `json:"waits,omitempty"`   // Root is the [waiter], which runs the agent's command
+	Outside      bool              `json:"outside,omitempty"` // setup commands may have left processes of the instance that are no descendants of Root
 	Child        proc.ID           `json:"child,omitzero"`    // the process that the waiter runs; zero until it is known
 	Agent        proc.ID           `json:"agent"`             // the agent's process; Root until the agent's process is known
 	Session      string            `json:"session,omitempty"` // the server's id of the session, such as "$1"
@@ -79,6 +82,22 @@ func readRecord(dir statedir.Folder) (*record, error) {
 
 func (r *record) write(dir statedir.Folder) error { return statedir.WriteJSON(dir.Record(), r) }
 
+// editRecord applies edit to the record on disk, with the session's directory locked. It does nothing if the instance of r has
+// ended.
+func (p *Provider) editRecord(ctx context.Context, r *record, edit func(now *record)) error {
+	lock, err := claimFolder(ctx, p.dir(r.Name))
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	now, err := readRecord(p.dir(r.Name))
+	if err != nil || now == nil || now.token != r.token {
+		return err
+	}
+	edit(now)
+	return now.write(p.dir(r.Name))
+}
+
 // deliveryLogFile returns the path of the session's delivery log.
 func deliveryLogFile(dir statedir.Folder) string { return filepath.Join(string(dir), "account.json") }
 
@@ -109,15 +128,17 @@ func (r *record) sameBoot() bool {
 // errOrphans reports that processes of a lost session still run.
 var errOrphans = errors.New("processes of a lost session still run")
 
-// orphans returns the pids of all processes that have the instance's token in their environment.
-func (r *record) orphans() ([]int, error) {
+// orphans returns the pids of all processes that have the instance's token in their environment, and of the pane's process, which
+// has no token while it runs the first lines of the launcher.
+func (p *Provider) orphans(r *record) ([]int, error) {
 	if !r.sameBoot() {
 		return nil, nil
 	}
-	found, err := proc.FindByEnv(markKey, r.token)
-	var pids []int
-	for _, m := range found {
-		pids = append(pids, m.PID)
+	pids, err := p.scanner.WithToken(r.token)
+	if r.Root.PID > 1 && !slices.Contains(pids, r.Root.PID) {
+		if alive, aliveErr := proc.Alive(r.Root); alive || aliveErr != nil {
+			pids = append(pids, r.Root.PID)
+		}
 	}
 	return pids, err
 }

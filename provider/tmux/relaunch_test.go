@@ -9,9 +9,8 @@ import (
 	"gascity/runtime"
 )
 
-// An agent that prints without pause is replaced again and again by the next one. The server and the
-// other sessions survive every relaunch, and each next agent's output is read from its first byte.
-// GC_TEST_RELAUNCHES sets how often.
+// An agent that prints all the time is relaunched many times. The server and the other sessions survive each
+// relaunch, and the output of each new agent is read from its first byte. GC_TEST_RELAUNCHES sets the number.
 func TestRelaunchUnderAFloodOfOutput(t *testing.T) {
 	r := newTestCity(t)
 	times := 15
@@ -43,9 +42,9 @@ func TestRelaunchUnderAFloodOfOutput(t *testing.T) {
 	}
 }
 
-// The server ends when nothing is left in it, neither a session that runs nor one whose agent has exited,
-// and the next start makes another one.
-func TestServerIsRetiredWithItsLastSession(t *testing.T) {
+// The server exits when it has no session any more, also none with an exited agent. The next start starts
+// another one.
+func TestServerExitsWithItsLastSession(t *testing.T) {
 	r := newTestCity(t)
 	retire := func(want bool) {
 		t.Helper()

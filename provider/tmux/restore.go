@@ -8,12 +8,11 @@ import (
 	"sync"
 	"time"
 
+	"gascity/internal/driver"
 	"gascity/internal/proc"
-	"gascity/internal/proc/envscan"
 	"gascity/internal/statedir"
 	"gascity/internal/terminal/screen"
-	"gascity/internal/tmux/control"
-	tmuxserver "gascity/internal/tmux/server"
+	"gascity/internal/tmuxserver"
 	"gascity/runtime"
 )
 
@@ -64,7 +63,7 @@ func (p *Provider) restore(ctx context.Context) error {
 		return err
 	}
 	list, _, err := p.server.List(ctx)
-	if tmuxserver.Absent(err) {
+	if tmuxserver.IsAbsent(err) {
 		return nil
 	}
 	if err != nil {
@@ -120,20 +119,20 @@ func (p *Provider) recordOf(ctx context.Context, s tmuxserver.State) (*record, e
 	if err != nil {
 		return nil, err
 	}
-	token := tmuxserver.Value(env, markKey)
+	token := tmuxserver.EnvValue(env, markKey)
 	if token == "" || hashOf(token) != s.Hash {
 		return nil, nil
 	}
 	r := &record{}
-	reply, err := p.server.Query(ctx, control.Cmd("display-message", "-p", "-t", s.Pane, "#{@"+optionRecord+"}"))
+	reply, err := p.server.Query(ctx, tmuxserver.Cmd("display-message", "-p", "-t", s.Pane, "#{@"+optionRecord+"}"))
 	if err != nil {
 		return nil, err
 	}
 	text, err := hex.DecodeString(string(reply.Output))
 	if err != nil || len(text) == 0 || json.Unmarshal(text, r) != nil || r.Name != s.Name { // the session was started by an earlier release
 		*r = record{
-			Version: recordVersion, Name: s.Name, WorkDir: tmuxserver.Value(env, "GC_DIR"), StartedAt: time.Now(), Launches: 1,
-			Labels: screen.Labels(runtime.Config{ProviderName: tmuxserver.Value(env, "GC_PROVIDER"), ReadyPromptPrefix: tmuxserver.Value(env, "GC_READY_PROMPT_PREFIX")}),
+			Version: recordVersion, Name: s.Name, WorkDir: tmuxserver.EnvValue(env, "GC_DIR"), StartedAt: time.Now(), Launches: 1,
+			Labels: screen.Labels(runtime.Config{ProviderName: tmuxserver.EnvValue(env, "GC_PROVIDER"), ReadyPromptPrefix: tmuxserver.EnvValue(env, "GC_READY_PROMPT_PREFIX")}),
 		}
 	}
 	if r.Boot, err = proc.BootID(); err != nil {
@@ -141,7 +140,7 @@ func (p *Provider) recordOf(ctx context.Context, s tmuxserver.State) (*record, e
 	}
 	server, _, _ := p.server.Client().Server()
 	r.Session, r.Window, r.Pane, r.Server, r.token = s.Session, s.Window, s.Pane, server.PID, token
-	r.Root = tmuxserver.Identify(s.PID)
+	r.Root = tmuxserver.IdentifyProcess(s.PID)
 	r.Agent, r.Child = r.Root, proc.ID{}
 	return r, nil
 }
@@ -167,12 +166,12 @@ func (p *Provider) checkNotRunning(ctx context.Context, name, city string) error
 	if !statedir.NotExists(p.dir(name).Record()) {
 		return nil
 	}
-	live, err := p.searcher.Agents(city, name)
+	live, err := p.scanner.Agents(city, name)
 	if err == nil && len(live) == 0 {
-		live, err = p.searcher.Leaderless(city, name) // the waiter exits with its terminal, but the agent may continue to run
+		live, err = p.scanner.Leaderless(city, name) // the waiter exits with its terminal, but the agent may continue to run
 	}
 	if err != nil || len(live) == 0 {
 		return err
 	}
-	return &translated{sentinel: runtime.ErrSessionExists, err: &envscan.OrphanError{Session: name, PIDs: envscan.PIDs(live)}}
+	return driver.Failure(runtime.ErrSessionExists, &proc.OrphanError{Session: name, PIDs: proc.AgentPIDs(live)})
 }

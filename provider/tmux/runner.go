@@ -4,17 +4,14 @@ import (
 	"context"
 	"errors"
 	"os"
-	"strings"
 	"syscall"
 	"time"
 
-	"gascity/internal/driver/startup"
-	"gascity/internal/overlay"
+	"gascity/internal/driver"
 	"gascity/internal/proc"
 	"gascity/internal/statedir"
 	"gascity/internal/terminal/inject"
-	"gascity/internal/tmux/control"
-	"gascity/internal/tmux/server"
+	"gascity/internal/tmuxserver"
 	"gascity/runtime"
 )
 
@@ -50,53 +47,36 @@ func (p *Provider) Relaunch(ctx context.Context, name string, cfg runtime.Config
 
 // RunLive implements runtime.Stager.
 func (p *Provider) RunLive(name string, cfg runtime.Config) error {
-	ctx, cancel := bounded()
+	ctx, cancel := driver.CallContext()
 	defer cancel()
 	const op = "run live commands of"
 	s, err := p.live(ctx, op, name)
 	if err != nil {
 		return err
 	}
+	if len(cfg.SessionLive) > 0 && !s.record.Outside { // they may leave processes of the instance
+		if err := p.editRecord(ctx, s.record, func(now *record) { now.Outside = true }); err != nil {
+			return fold(op, name, err)
+		}
+	}
 	b := &sessionBackend{provider: p, name: name, cfg: cfg, existing: s.record, record: s.record, pane: p.panes.update(s.record, *s.state)}
 	return fold(op, name, p.sequence(b).Live(ctx, name, cfg))
 }
 
-// sequence returns the start sequence for a session. Its warnings go to the log and to the session's metadata.
-func (p *Provider) sequence(b *sessionBackend) startup.Sequence {
-	var warnings []string
-	return startup.Sequence{
-		Backend: b, Profiles: p.cfg.Profiles, Environ: p.cfg.Env, PrivateDir: b.dir().Prompts(), Stage: p.stageFiles,
-		Deliver: func(ctx context.Context, text string) (runtime.Outcome, error) {
+// sequence returns the start sequence for a session.
+func (p *Provider) sequence(b *sessionBackend) driver.StartSequence {
+	return driver.StartSequence{
+		Backend: b, Profiles: p.cfg.Profiles, Environ: p.cfg.Env, PrivateDir: b.dir().Prompts(),
+		Stage: driver.StageFiles(p.cfg.Logger), Deliver: func(ctx context.Context, text string) (runtime.Outcome, error) {
 			return p.Deliver(ctx, b.name, runtime.Delivery{Content: runtime.TextContent(text), AllowChanges: true})
 		},
-		SetupTimeout: p.cfg.SetupTimeout,
-		Warn: func(err error) {
-			p.cfg.Logger.Warn("start continued after a failure", "session", b.name, "error", err)
-			warnings = append(warnings, startup.Brief(err))
-			if err := p.SetMeta(b.name, startup.MetaWarning, strings.Join(warnings, "\n")); err != nil {
-				p.cfg.Logger.Warn("cannot save the start warnings in the session metadata", "session", b.name, "error", err)
-			}
-		},
+		SetupTimeout: p.cfg.SetupTimeout, Warn: driver.StoreWarnings(p.cfg.Logger, b.name, p),
 	}
-}
-
-// stageFiles copies overlays and files into the working directory. It logs a warning for each file that it did not
-// overwrite.
-func (p *Provider) stageFiles(ctx context.Context, cfg runtime.Config) error {
-	dirs := append(append([]string{}, cfg.PackOverlayDirs...), cfg.OverlayDir)
-	report, err := overlay.Stage(ctx, overlay.Request{
-		WorkDir: cfg.WorkDir, PackOverlayDirs: cfg.PackOverlayDirs, OverlayDir: cfg.OverlayDir,
-		Slots: runtime.EffectiveOverlayProviderNames(cfg, dirs...), CopyFiles: cfg.CopyFiles,
-	})
-	for _, warning := range report.Warnings {
-		p.cfg.Logger.Warn(warning, "work_dir", cfg.WorkDir)
-	}
-	return err
 }
 
 // Stop implements runtime.Runner.
 func (p *Provider) Stop(name string) error {
-	ctx, cancel := bounded()
+	ctx, cancel := driver.CallContext()
 	defer cancel()
 	return fold("stop", name, p.stop(ctx, name, nil, p.cfg.StopGrace))
 }
@@ -140,7 +120,7 @@ func (p *Provider) stop(ctx context.Context, name string, token *string, grace t
 // claimFolder acquires the lock of the session's directory. It waits while another caller starts or stops the
 // session.
 func claimFolder(ctx context.Context, dir statedir.Folder) (lock *os.File, err error) {
-	err = server.Retry(ctx, func() (err error) { lock, err = dir.Claim(); return err }, statedir.ErrLocked)
+	err = tmuxserver.RetryBusy(ctx, func() (err error) { lock, err = dir.Claim(); return err }, statedir.ErrLocked)
 	return lock, err
 }
 
@@ -150,8 +130,8 @@ func (p *Provider) killInstance(ctx context.Context, r *record, grace time.Durat
 	if err := r.endTree(ctx, grace); err != nil {
 		return err
 	}
-	list, strays, err := p.server.List(ctx)
-	if err != nil && !server.Absent(err) {
+	list, strays, err := p.server.ListNamed(ctx, r.Name)
+	if err != nil && !tmuxserver.IsAbsent(err) {
 		return err
 	}
 	for _, s := range strays {
@@ -159,17 +139,14 @@ func (p *Provider) killInstance(ctx context.Context, r *record, grace time.Durat
 		list = append(list, s)
 	}
 	for _, s := range list {
-		if s.Name != r.Name {
-			continue
-		}
 		if s.Hash != r.hash() && !s.Dead { // the process that started it was killed before it wrote the record
-			if _, err := proc.KillTree(ctx, server.Identify(s.PID), &proc.KillOptions{Grace: grace}); err != nil {
+			if _, err := proc.KillTree(ctx, tmuxserver.IdentifyProcess(s.PID), &proc.KillOptions{Grace: grace}); err != nil {
 				return err
 			}
 		}
-		_, err := p.server.Do(ctx, control.If(s.Pane, "#{==:#{@"+server.OptionInstance+"},"+s.Hash+"}",
-			s.Kill(), control.Command{}))
-		if err != nil && !errors.Is(err, control.ErrNotFound) && server.IgnoreLoss(err) != nil {
+		_, err := p.server.Do(ctx, tmuxserver.If(s.Pane, "#{==:#{@"+tmuxserver.OptionInstance+"},"+s.Hash+"}",
+			s.Kill(), tmuxserver.Command{}))
+		if err != nil && !errors.Is(err, tmuxserver.ErrNotFound) && tmuxserver.IgnoreLoss(err) != nil {
 			return err
 		}
 	}
@@ -183,29 +160,74 @@ func (r *record) endTree(ctx context.Context, grace time.Duration) error {
 	if !r.sameBoot() || r.Root.PID == 0 && r.token == "" {
 		return nil
 	}
+	if done, err := r.endDescendants(ctx, grace); done || err != nil {
+		return err
+	}
 	opts := &proc.KillOptions{Grace: grace, MarkKey: markKey, MarkValue: r.token}
 	root := r.Root
 	if root.PID <= 1 { // the root is not known: KillTree searches by the token
 		root = proc.ID{PID: 1 << 30} // no process has this pid
 	}
-	if grace >= 0 {
-		tree, err := r.tree()
-		if err != nil {
-			return err
-		}
-		for _, info := range tree {
-			if info.StopsOnlyOnHangup() {
-				_ = proc.Signal(info.ID, syscall.SIGHUP) // fails only if the process has exited
-			}
-		}
+	if err := r.hangUp(grace); err != nil {
+		return err
 	}
 	_, err := proc.KillTree(ctx, root, opts)
 	return err
 }
 
+// hangUp sends SIGHUP to the processes of the session that stop only on that, unless grace is negative.
+func (r *record) hangUp(grace time.Duration) error {
+	if grace < 0 {
+		return nil
+	}
+	tree, err := r.tree()
+	if err != nil {
+		return err
+	}
+	for _, info := range tree {
+		if info.StopsOnlyOnHangup() {
+			_ = proc.Signal(info.ID, syscall.SIGHUP) // fails only if the process has exited
+		}
+	}
+	return nil
+}
+
+// stopSignal makes the [waiter] stay after the agent has exited.
+const stopSignal = syscall.SIGUSR2
+
+// endDescendants stops all processes of an instance whose waiter is a subreaper: they are its descendants. done is false if the
+// waiter is none, if it exits before the last of them, or if setup commands may have left other processes: then the search by
+// the token must follow.
+func (r *record) endDescendants(ctx context.Context, grace time.Duration) (done bool, err error) {
+	if !r.Waits || r.Outside || r.Root.PID <= 1 || !proc.IsSubreaper(r.Root) {
+		return false, nil
+	}
+	waiter, err := proc.Stat(r.Root.PID)
+	if err != nil || waiter.ID != r.Root || !waiter.Catches(stopSignal) {
+		return false, nil //nolint:nilerr // it is exiting or starting
+	}
+	err = proc.Signal(r.Root, stopSignal)
+	if err == nil {
+		err = r.hangUp(grace)
+	}
+	if err == nil {
+		_, err = proc.KillDescendants(ctx, r.Root, grace)
+	}
+	if err == nil {
+		err = proc.Signal(r.Root, syscall.SIGKILL)
+	}
+	if err == nil {
+		return true, proc.WaitGone(ctx, r.Root)
+	}
+	if ctx.Err() != nil || errors.Is(err, proc.ErrSurvivors) {
+		return false, err
+	}
+	return false, nil
+}
+
 // Interrupt implements runtime.Runner.
 func (p *Provider) Interrupt(name string) error {
-	ctx, cancel := bounded()
+	ctx, cancel := driver.CallContext()
 	defer cancel()
 	err := p.interrupt(ctx, name, nil)
 	if runtime.IsSessionGone(err) {

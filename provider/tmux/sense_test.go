@@ -41,8 +41,7 @@ func (a *agent) sense(what string, ok func(runtime.Reading) bool) runtime.Readin
 	}
 }
 
-// What a program reports to its terminal is read through tmux, and remembered by the
-// process that comes next.
+// A status that a program sends to its terminal is read through tmux, and is known to the next process.
 func TestSenseFollowsATurn(t *testing.T) {
 	t.Parallel()
 	r := newTestCity(t)
@@ -71,12 +70,11 @@ func TestSenseFollowsATurn(t *testing.T) {
 		reading, err := next.Sense(t.Context(), "s")
 		return err == nil && of(reading, runtime.SourceStatus) == runtime.ActivityIdle && resting(reading)
 	})
-	adopted.prompt("of two\nlines") // which takes brackets
+	adopted.prompt("of two\nlines") // the agent supports bracketed paste
 	a.wantPrompts("[[busy:1500ms]]", "of two\nlines")
 }
 
-// A program that asks whether its reports are read gets an answer, one from all processes
-// together.
+// A program that asks whether its reports are read gets one answer, although several processes read them.
 func TestReportsAreAnswered(t *testing.T) {
 	t.Parallel()
 	r := newTestCity(t)
@@ -97,8 +95,8 @@ func TestReportsAreAnswered(t *testing.T) {
 	until(t, "it goes on", func() bool { text, err := r.Peek("s", 0); return err == nil && strings.Contains(text, "done") })
 }
 
-// A crash is an event within a tenth of a second, for every listener.
-func TestCrashIsToldAtOnce(t *testing.T) {
+// Every listener gets the event of a crash within 0.1 s.
+func TestCrashIsReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newTestCity(t)
 	events, err := r.Watch(t.Context())
@@ -125,7 +123,7 @@ func TestCrashIsToldAtOnce(t *testing.T) {
 }
 
 // Another process that opens the city finds its sessions, tokens and metadata; names that
-// begin alike are kept apart.
+// have the same prefix are not mixed up.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	r := newTestCity(t)
@@ -170,7 +168,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// The raw output is kept, and outlives session and server.
+// The raw output is saved, and stays after the session and the server.
 func TestRawOutputIsKept(t *testing.T) {
 	t.Parallel()
 	r := newTestCity(t)
@@ -181,8 +179,8 @@ func TestRawOutputIsKept(t *testing.T) {
 	})
 }
 
-// Fifty sessions that flood their terminals delay no prompt for long.
-func TestFloodHoldsUpNobody(t *testing.T) {
+// Fifty sessions that print all the time do not delay prompts for long.
+func TestFloodDelaysNoPrompt(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes the whole machine")
 	}
@@ -211,7 +209,7 @@ func TestFloodHoldsUpNobody(t *testing.T) {
 		during = append(during, timed(fmt.Sprintf("in the flood %d", n)))
 	}
 	slices.Sort(during)
-	var process []time.Duration // what the server itself needs
+	var process []time.Duration // the time of the server itself
 	for range 9 {
 		began := time.Now()
 		r.runTmux("display-message", "-p", "#{pid}")
@@ -219,14 +217,14 @@ func TestFloodHoldsUpNobody(t *testing.T) {
 	}
 	slices.Sort(process)
 	t.Logf("a prompt takes %s alone, in the flood %s (all: %s); one process of tmux that asks takes %s in it", alone, during[2], during, process[4])
-	if during[2] > max(5*time.Second, 20*process[4]) { // a machine that others use is slow with everything
+	if during[2] > max(5*time.Second, 20*process[4]) { // a loaded machine is slow with everything
 		t.Errorf("a prompt takes %s in the flood", during[2])
 	}
 	a.wantPrompts("before the flood", "alone", "in the flood 0", "in the flood 1", "in the flood 2", "in the flood 3", "in the flood 4")
 }
 
-// Whether a program takes pastes in brackets it says once, at its start: each process that
-// listens later knows it, also one that received another event before it looked.
+// A program enables bracketed paste once, at its start. Each later process knows it, also one that got another
+// event first.
 func TestBracketsAreRemembered(t *testing.T) {
 	t.Parallel()
 	r := newTestCity(t)

@@ -4,17 +4,18 @@ import (
 	"errors"
 	"os"
 
-	"gascity/internal/tmux/server"
+	"gascity/internal/driver"
+	"gascity/internal/tmuxserver"
 	"gascity/runtime"
 )
 
 // ConfigureServer implements runtime.ServerLifecycleProvider. It applies the current configuration to the server, if
 // it runs.
 func (p *Provider) ConfigureServer() error {
-	ctx, cancel := bounded()
+	ctx, cancel := driver.CallContext()
 	defer cancel()
 	err := p.server.Configure(ctx)
-	if server.Absent(err) {
+	if tmuxserver.IsAbsent(err) {
 		return nil
 	}
 	return fold("configure the server of", "", err)
@@ -23,7 +24,7 @@ func (p *Provider) ConfigureServer() error {
 // RetireServer stops the server if it has no sessions. A session whose agent has exited counts as a session.
 // RetireServer does nothing if the server has sessions or does not run.
 func (p *Provider) RetireServer() error {
-	ctx, cancel := bounded()
+	ctx, cancel := driver.CallContext()
 	defer cancel()
 	ended, err := p.server.Retire(ctx)
 	if err != nil || !ended {
@@ -38,10 +39,10 @@ func (p *Provider) RetireServer() error {
 // removes all files except the directory itself and the records of lost sessions.
 func (p *Provider) TeardownServer() error {
 	const op = "tear down the server of"
-	ctx, cancel := bounded()
+	ctx, cancel := driver.CallContext()
 	defer cancel()
 	list, _, err := p.server.List(ctx)
-	if err != nil && !server.Absent(err) {
+	if err != nil && !tmuxserver.IsAbsent(err) {
 		return fold(op, "", err)
 	}
 	for _, s := range list {
@@ -49,7 +50,7 @@ func (p *Provider) TeardownServer() error {
 			return &runtime.Error{Op: op, Session: s.Name, Err: errors.New("the session still runs: stop it first")}
 		}
 	}
-	if server.Absent(err) {
+	if tmuxserver.IsAbsent(err) {
 		err = p.server.RemoveFiles(ctx)
 	} else if err = p.server.Shutdown(ctx); err == nil {
 		err = p.server.RemoveFiles(ctx)

@@ -17,12 +17,13 @@ import (
 
 	"gascity/internal/fakeagent/ledger"
 	"gascity/internal/proc"
+	"gascity/internal/statedir"
 	"gascity/provider/tmux"
 	"gascity/runtime"
 )
 
-// A person's tmux with an odd configuration, also around us, is neither read nor touched.
-func TestThePersonsTmuxIsLeftAlone(t *testing.T) {
+// The tmux server and configuration of a person are neither used nor changed, also if gc runs inside it.
+func TestOtherTmuxServersAreNotChanged(t *testing.T) {
 	needsTmux(t)
 	home, err := os.MkdirTemp("", "gchome") //nolint:usetesting // short: it holds a socket
 	if err != nil {
@@ -70,8 +71,8 @@ func TestThePersonsTmuxIsLeftAlone(t *testing.T) {
 	}
 }
 
-// Somebody with a tiny terminal who looks at a session has no say in the size of others, and
-// none in this one's after they have left.
+// A person with a tiny terminal does not change the size of other sessions, and not that of this session after
+// the detach.
 func TestTinyClientsDoNotShrinkAgents(t *testing.T) {
 	t.Parallel()
 	r, d := newTestCity(t), newTestTerminal(t)
@@ -91,7 +92,7 @@ func TestTinyClientsDoNotShrinkAgents(t *testing.T) {
 	until(t, "it has its own size again", func() bool {
 		return r.runTmux("display-message", "-p", "-t", "=one:", "#{window_width}x#{window_height}") == "200x50"
 	})
-	until(t, "a prompt is taken", func() bool { // having come and gone is a person's act, too
+	until(t, "a prompt is taken", func() bool { // attach and detach count as activity of a person
 		out, err := r.Deliver(t.Context(), "one", runtime.Delivery{Content: runtime.TextContent("still well")})
 		return err == nil && out.State == runtime.OutcomeSubmitted
 	})
@@ -107,8 +108,8 @@ func all(t *testing.T, file string) []ledger.Record {
 	return records
 }
 
-// A person attaches, types, detaches with either key, and comes back, also from inside a
-// tmux; an end of the agent is reported.
+// A person attaches, types, detaches with either key, and attaches again, also from inside of tmux. The exit of
+// the agent is reported.
 func TestAttachAsAPersonDoes(t *testing.T) {
 	t.Parallel()
 	r, d := newTestCity(t), newTestTerminal(t)
@@ -144,9 +145,9 @@ func TestAttachAsAPersonDoes(t *testing.T) {
 	d.shows(last, "[shell was stopped]")
 }
 
-// A person who attaches brings one client, which gets no output of other agents. A control client
-// more could end the server: it crashes if somebody leaves while one introduces itself.
-func TestAttachIsNoControlClient(t *testing.T) {
+// An attachment adds one client, which gets no output of other agents. It must not add a control client: tmux
+// crashes if a client detaches while a control client connects.
+func TestAttachAddsNoControlClient(t *testing.T) {
 	t.Parallel()
 	r := newTestCity(t)
 	r.shell("s", "exec cat", nil)
@@ -159,9 +160,8 @@ func TestAttachIsNoControlClient(t *testing.T) {
 	}
 }
 
-// A client that is attached to a server that ends learns that, and not only how tmux's
-// client exited.
-func TestAttachTellsOfALostServer(t *testing.T) {
+// If the server exits, the error of an attachment says so, and has not only the exit status of the tmux client.
+func TestAttachReportsALostServer(t *testing.T) {
 	t.Parallel()
 	r, d := newTestCity(t), newTestTerminal(t)
 	r.shell("s", "exec cat", nil)
@@ -177,7 +177,7 @@ func TestAttachTellsOfALostServer(t *testing.T) {
 	d.shows(seat, "or its tmux server; gc status shows more")
 }
 
-// A prompt waits for a person who types, and never mixes with what they typed.
+// A prompt waits for a person who types, and is never joined to their text.
 func TestPromptWaitsForAPerson(t *testing.T) {
 	t.Parallel()
 	r, d := newTestCity(t, func(cfg *tmux.Config) { cfg.HumanQuiet = 2 * time.Second }), newTestTerminal(t)
@@ -201,8 +201,7 @@ func TestPromptWaitsForAPerson(t *testing.T) {
 	a.wantPrompts("a draft", "a prompt")
 }
 
-// Values that no shell or multiplexer would like arrive byte for byte, names that are no
-// variables are left out, and what is to be unset is.
+// Values with special characters arrive unchanged, invalid names are omitted, and variables to unset are unset.
 func TestHostileEnvironment(t *testing.T) {
 	t.Parallel()
 	r := newTestCity(t, func(cfg *tmux.Config) {
@@ -241,9 +240,8 @@ func TestHostileEnvironment(t *testing.T) {
 	}
 }
 
-// A secret of the environment is in no argument, in nothing that tmux would list, and in no
-// file that stays.
-func TestSecretsAreNowhereToBeRead(t *testing.T) {
+// A secret of the environment is in no argument, in no output of tmux, and in no file that remains.
+func TestSecretsAreNotReadable(t *testing.T) {
 	t.Parallel()
 	const canary = "canary-5f2b8a"
 	r := newTestCity(t)
@@ -257,7 +255,7 @@ func TestSecretsAreNowhereToBeRead(t *testing.T) {
 				return
 			default:
 			}
-			list, _ := proc.List() // what ends meanwhile is not there
+			list, _ := proc.List() // processes may exit meanwhile
 			for _, info := range list {
 				argv, _ := proc.Argv(info.PID)
 				if text := strings.Join(argv, " "); strings.Contains(text, canary) {
@@ -345,7 +343,7 @@ func TestPersonRearrangesASession(t *testing.T) {
 	r.shell("s", "exec cat", nil)
 }
 
-// A city whose path is too long for a socket works all the same.
+// A city whose path is too long for a socket works.
 func TestLongPaths(t *testing.T) {
 	t.Parallel()
 	r := newTestCity(t, func(cfg *tmux.Config) { cfg.Dir = filepath.Join(cfg.Dir, strings.Repeat("long", 30)) })
@@ -355,7 +353,7 @@ func TestLongPaths(t *testing.T) {
 	}
 }
 
-// A whole city may be started at once, by several processes.
+// Several processes may start all sessions of a city at once.
 func TestManyStartAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newTestCity(t)
@@ -379,7 +377,7 @@ func TestManyStartAtOnce(t *testing.T) {
 	}
 }
 
-// Without tmux there is one clear error that names the way out.
+// Without tmux the error has the fix.
 func TestMissingTmux(t *testing.T) {
 	t.Parallel()
 	r := newTestCity(t, func(cfg *tmux.Config) { cfg.Env = []string{"PATH=/nowhere"} })
@@ -392,12 +390,12 @@ func TestMissingTmux(t *testing.T) {
 	}
 }
 
-// A tmux that is too old is refused before it starts a server, by the same error.
+// An old tmux is refused with the same error before it starts a server.
 func TestOldTmux(t *testing.T) {
 	t.Parallel()
 	old := filepath.Join(t.TempDir(), "tmux")
 	const program = "#!/bin/sh\n[ \"$1\" = -V ] && echo 'tmux 2.9a' && exit 0\necho usage >&2\necho run >>\"$0.log\"\nexit 1\n"
-	write := exec.CommandContext(t.Context(), "/bin/sh", "-c", `cat >"$1" && chmod 700 "$1"`, "sh", old) // what we write cannot be run while another test forks
+	write := exec.CommandContext(t.Context(), "/bin/sh", "-c", `cat >"$1" && chmod 700 "$1"`, "sh", old) // a file that this process writes could not be executed while another test forks
 	write.Stdin = strings.NewReader(program)
 	if out, err := write.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -412,8 +410,8 @@ func TestOldTmux(t *testing.T) {
 	}
 }
 
-// When the server is killed under load, all sessions are gone and said to be, what survived
-// is reported and removed by Stop, and nothing starts a server but Start.
+// If the server is killed under load, all sessions are reported as gone. Surviving processes are reported, and
+// killed by Stop. Only Start starts a server.
 func TestServerIsKilled(t *testing.T) {
 	t.Parallel()
 	r := newTestCity(t)
@@ -445,7 +443,7 @@ func TestServerIsKilled(t *testing.T) {
 	until(t, "every session is reported as gone", func() bool {
 		select {
 		case e := <-events:
-			switch e.Kind { //nolint:exhaustive // the others are of before
+			switch e.Kind { //nolint:exhaustive // the others were sent before
 			case runtime.EventServerLost:
 				lost++
 			case runtime.EventGone:
@@ -472,7 +470,7 @@ func TestServerIsKilled(t *testing.T) {
 	if err != nil || obs.Session != runtime.Dead || obs.Agent != runtime.Alive {
 		t.Errorf("what survived is %s in a session %s, %v", obs.Agent, obs.Session, err)
 	}
-	until(t, "a session that is reported alive lives", func() bool { // cat ends a moment after its terminal
+	until(t, "a session that is reported alive lives", func() bool { // cat exits shortly after its terminal
 		obs, err = r.Observe(t.Context(), "helped")
 		info, gone := proc.Stat(obs.PID)
 		return err == nil && obs.Agent == runtime.Alive && gone == nil && info.Comm == "sleep"
@@ -501,8 +499,8 @@ func TestServerIsKilled(t *testing.T) {
 	}
 }
 
-// A look at the very moment of an end reports the exit, too.
-func TestAnEndIsToldWithItsExit(t *testing.T) {
+// An observation at the moment of an exit has the exit status.
+func TestExitedAgentHasItsExitStatus(t *testing.T) {
 	t.Parallel()
 	r := newTestCity(t)
 	for n := range 20 {
@@ -527,7 +525,7 @@ func TestAnEndIsToldWithItsExit(t *testing.T) {
 }
 
 func dirOf(pid int) string {
-	dir, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid)) // none: it has ended
+	dir, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid)) // empty: it has exited
 	return dir
 }
 
@@ -537,4 +535,52 @@ func number(t *testing.T, text string) (n int) {
 		t.Fatalf("%q is no number", text)
 	}
 	return n
+}
+
+// The pane's process has no token in its environment while it runs the first lines of the launcher. If the server is lost then,
+// the process counts as one of the session: a second agent is not started beside it.
+func TestPaneProcessWithoutTokenPreventsASecondStart(t *testing.T) {
+	r := newTestCity(t)
+	r.shell("a", "sleep 1000", nil)
+	r.runTmux("kill-server")
+	until(t, "the agent has exited", func() bool {
+		obs, err := r.Observe(t.Context(), "a")
+		return err == nil && obs.Agent == runtime.Dead
+	})
+	launcher := exec.CommandContext(t.Context(), "sleep", "1000")
+	if err := launcher.Start(); err != nil {
+		t.Fatal(err)
+	}
+	exited := make(chan error, 1)
+	go func() { exited <- launcher.Wait() }()
+	info, err := proc.Stat(launcher.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(r.dir, "tmux", "sessions", "*", "session.json"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("the records are %q, %v", files, err)
+	}
+	record := map[string]any{}
+	if err := statedir.ReadJSON(files[0], &record); err != nil {
+		t.Fatal(err)
+	}
+	record["root"] = info.ID
+	if err := statedir.WriteJSON(files[0], record); err != nil {
+		t.Fatal(err)
+	}
+	cfg := runtime.Config{Command: "sleep 1000", WorkDir: r.dir}
+	if err := r.Start(t.Context(), "a", cfg); !errors.Is(err, runtime.ErrSessionExists) {
+		t.Errorf("a second Start = %v, want %v", err, runtime.ErrSessionExists)
+	}
+	if alive, err := proc.Alive(info.ID); !alive || err != nil {
+		t.Errorf("the process was killed by Start: %v", err)
+	}
+	if err := r.Stop("a"); err != nil {
+		t.Fatal(err)
+	}
+	<-exited //nolint:errcheck // its exit status does not matter
+	if err := r.Start(t.Context(), "a", cfg); err != nil {
+		t.Errorf("Start after Stop = %v", err)
+	}
 }

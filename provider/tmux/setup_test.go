@@ -19,12 +19,13 @@ import (
 	"gascity/provider/tmux"
 	"gascity/runtime"
 	"gascity/test/fakeagent/build"
+	"gascity/test/fakeagent/ledgertest"
 )
 
-// limit is how long a test waits for what ought to happen.
+// limit is the longest wait of a test for a condition.
 const limit = 30 * time.Second
 
-// testCity is a city whose agents are fake ones.
+// testCity is a city of fake agents.
 type testCity struct {
 	*tmux.Provider
 	t   *testing.T
@@ -60,13 +61,13 @@ func newTestCity(t *testing.T, change ...func(*tmux.Config)) *testCity {
 	return r
 }
 
-// agent is one fake agent and what it wrote down.
+// agent is one fake agent with its ledger.
 type agent struct {
 	*testCity
 	name, file string
 }
 
-// start starts a fake agent with the rules of the provider.
+// start starts a fake agent with the rules of the agent CLI.
 func (r *testCity) start(name, provider, flags string) *agent {
 	r.t.Helper()
 	a := &agent{r, name, filepath.Join(r.dir, name+".ledger")}
@@ -88,8 +89,8 @@ func (r *testCity) shell(name, command string, env map[string]string) {
 	}
 }
 
-// prompt delivers the text. One that is refused has left nothing, and is tried again: a
-// machine under load may take its time to show an echo.
+// prompt delivers the text. A refused text is not in the input box and is sent again, because a loaded machine
+// may show an echo late.
 func (a *agent) prompt(text string) {
 	a.t.Helper()
 	for end := time.Now().Add(limit); ; {
@@ -108,14 +109,14 @@ func (a *agent) wait(kind string, n int) []ledger.Record {
 	a.t.Helper()
 	ctx, cancel := context.WithTimeout(a.t.Context(), limit)
 	defer cancel()
-	records, err := ledger.Wait(ctx, a.file, ledger.Has(kind, n))
+	records, err := ledgertest.Wait(ctx, a.file, ledgertest.Has(kind, n))
 	if err != nil {
 		a.t.Fatal(err)
 	}
 	return ledger.Of(records, kind)
 }
 
-// wantPrompts fails unless the agent took exactly these texts, in order.
+// wantPrompts fails unless the agent accepted exactly these texts, in order.
 func (a *agent) wantPrompts(texts ...string) {
 	a.t.Helper()
 	var got, want []string
@@ -130,7 +131,7 @@ func (a *agent) wantPrompts(texts ...string) {
 	}
 }
 
-// until waits for something that ought to happen.
+// until waits for a condition.
 func until(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -155,8 +156,8 @@ func (r *testCity) runTmux(args ...string) string {
 	return strings.TrimRight(string(out), "\n")
 }
 
-// fits waits until the program's own terminal has the size. tmux has it first, and before 3.2
-// reports it to the program only without requests: so there are none.
+// fits waits until the terminal of the program has the size. tmux knows it first, and before 3.2 sets it only
+// while there are no requests, so fits makes none.
 func (r *testCity) fits(name string, cols, rows int) {
 	r.t.Helper()
 	tty, err := os.OpenFile(r.runTmux("display-message", "-p", "-t", "="+name+":", "#{pane_tty}"), os.O_RDONLY|syscall.O_NOCTTY, 0)
@@ -170,7 +171,7 @@ func (r *testCity) fits(name string, cols, rows int) {
 	})
 }
 
-// testTerminal is a terminal with a person: a tmux of our own.
+// testTerminal is a terminal of a person: a separate tmux server.
 type testTerminal struct {
 	t     *testing.T
 	dir   string
@@ -229,8 +230,7 @@ func (d *testTerminal) keys(pane string, keys ...string) {
 	d.tmux(append([]string{"send-keys", "-t", pane}, keys...)...)
 }
 
-// leave presses tmux's keys until they are not taken for a paste: two within a millisecond
-// are.
+// leave presses the detach keys of tmux until they work: two keys within a millisecond count as a paste.
 func (d *testTerminal) leave(pane string) {
 	d.t.Helper()
 	until(d.t, "the person has left", func() bool {
@@ -238,7 +238,7 @@ func (d *testTerminal) leave(pane string) {
 		if strings.Contains(text, "left 0") {
 			return true
 		}
-		if strings.Contains(text, "C-b d detaches") {
+		if strings.Contains(text, `C-\ detaches`) {
 			d.keys(pane, "C-b")
 			d.keys(pane, "d")
 		}
@@ -246,7 +246,7 @@ func (d *testTerminal) leave(pane string) {
 	})
 }
 
-// attachMain returns a person's gc attach: a program that runs in a real terminal.
+// attachMain is the program of gc attach for these tests. It runs in a real terminal.
 func attachMain(dir, name string, flags []string) int {
 	cfg := config(dir)
 	cfg.Environ = os.Environ()

@@ -10,9 +10,9 @@ import (
 	"gascity/runtime"
 )
 
-// A program in tmux that reads lines from the kernel, which shows nothing of them, takes each
-// prompt once and whole, also one whose deliverer was killed.
-func TestAnAgentWithoutEchoTakesPrompts(t *testing.T) {
+// A program in tmux that reads lines without echo accepts each prompt once and complete, also if the deliverer
+// was killed.
+func TestAgentWithoutEchoAcceptsPrompts(t *testing.T) {
 	r := newTestCity(t)
 	a := &agent{r, "silent", filepath.Join(r.dir, "silent.text.taken")}
 	const loop = `stty -echo; printf '> '; while IFS= read -r l; do printf '%s\n' "$l" >>"$TAKEN"; printf 'ok\n> '; done`

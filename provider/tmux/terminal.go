@@ -11,8 +11,7 @@ import (
 	screenreader "gascity/internal/terminal/screen"
 	"gascity/internal/terminal/tty"
 	"gascity/internal/terminal/vt"
-	"gascity/internal/tmux/control"
-	"gascity/internal/tmux/server"
+	"gascity/internal/tmuxserver"
 )
 
 // terminal implements screen.Terminal for the pane of one instance. It captures the screen from the server for each
@@ -22,8 +21,9 @@ type terminal struct {
 	record   *record
 	pane     *pane
 	// Only the goroutine of a lease uses the fields below.
-	attached int // the number of attached people at the last query
-	hold     keyHold
+	attached    int       // the number of attached clients at the last query
+	clientInput time.Time // a person's last input from a client, in the last frame
+	hold        keyHold
 }
 
 var _ screenreader.Terminal = (*terminal)(nil)
@@ -33,7 +33,7 @@ var _ screenreader.Terminal = (*terminal)(nil)
 const (
 	screenFields = "#{cursor_x} #{cursor_y} #{cursor_flag} #{alternate_on} #{keypad_cursor_flag} #{keypad_flag} #{wrap_flag} " +
 		"#{insert_flag} #{origin_flag} #{mouse_standard_flag} #{mouse_button_flag} #{mouse_all_flag} #{mouse_sgr_flag} " +
-		"#{mouse_utf8_flag} #{pane_width} #{pane_height} #{pane_tty} #{@" + server.OptionPaste + "} #{@" + server.OptionSigns + "} " + keyHoldFields + " " + server.StateFields
+		"#{mouse_utf8_flag} #{pane_width} #{pane_height} #{pane_tty} #{@" + tmuxserver.OptionPaste + "} #{@" + tmuxserver.OptionSigns + "} " + keyHoldFields + " " + tmuxserver.StateFields
 	screenCount = 22
 )
 
@@ -43,27 +43,45 @@ func (t *terminal) Frame(ctx context.Context, after uint64) (screenreader.Frame,
 	if err != nil {
 		return screenreader.Frame{}, err
 	}
-	reply, err := t.capture(ctx)
+	c, err := t.look(ctx)
 	switch {
-	case server.Absent(err), errors.Is(err, control.ErrNotFound):
+	case errors.Is(err, screenreader.ErrExited):
 		return screenreader.Frame{Seq: max(seq, after+1), Exited: true}, nil
-	case err != nil && ctx.Err() != nil:
-		return screenreader.Frame{}, ctx.Err()
 	case err != nil:
 		return screenreader.Frame{}, err
+	}
+	return t.frame(max(seq, after), c), nil
+}
+
+// captured is a pane at one moment: the values of screenFields, the state, and the rows.
+type captured struct {
+	fields []string
+	state  tmuxserver.State
+	cells  []byte
+}
+
+// look captures the pane. If the instance has ended, the error is screen.ErrExited.
+func (t *terminal) look(ctx context.Context) (captured, error) {
+	reply, err := t.capture(ctx)
+	switch {
+	case tmuxserver.IsAbsent(err), errors.Is(err, tmuxserver.ErrNotFound):
+		return captured{}, screenreader.ErrExited
+	case err != nil && ctx.Err() != nil:
+		return captured{}, ctx.Err()
+	case err != nil:
+		return captured{}, err
 	}
 	t.pane.setDigest(reply.Output)
 	first, cells, _ := bytes.Cut(reply.Output, []byte("\n"))
 	fields := strings.SplitN(string(first), " ", screenCount)
-	s, err := server.Parse(fields[len(fields)-1])
-	if len(fields) < screenCount || errors.Is(err, server.ErrNotOurs) || err == nil && s.Hash != t.record.hash() {
-		return screenreader.Frame{Seq: max(seq, after+1), Exited: true}, nil
+	s, err := tmuxserver.ParseState(fields[len(fields)-1])
+	if len(fields) < screenCount || errors.Is(err, tmuxserver.ErrNotOurs) || err == nil && s.Hash != t.record.hash() {
+		return captured{}, screenreader.ErrExited
 	}
-	if err != nil {
-		return screenreader.Frame{}, err
+	if err == nil {
+		t.provider.panes.publishChanges(s)
 	}
-	t.provider.panes.publishChanges(s)
-	return t.frame(max(seq, after), fields, s, cells), nil
+	return captured{fields, s, cells}, err
 }
 
 // recheckInterval is the interval at which a caller that waits for a change captures the screen, because an output
@@ -94,20 +112,30 @@ func (t *terminal) await(ctx context.Context, after uint64) (seq uint64, err err
 }
 
 // capture queries the state and the cells of the pane with one command.
-func (t *terminal) capture(ctx context.Context) (control.Reply, error) {
+func (t *terminal) capture(ctx context.Context) (tmuxserver.Reply, error) {
 	target := t.record.target()
-	return t.provider.server.Query(ctx, control.Sequence(
-		control.Cmd("display-message", "-p", "-t", target, screenFields),
-		control.Cmd("capture-pane", "-p", "-e", "-t", target),
+	return t.provider.server.Query(ctx, tmuxserver.Sequence(
+		tmuxserver.Cmd("display-message", "-p", "-t", target, screenFields),
+		tmuxserver.Cmd("capture-pane", "-p", "-e", "-t", target),
 	))
 }
 
-// frame returns the frame for a reply to capture: f are the values of screenFields, s is the state and cells are the
-// captured rows.
-func (t *terminal) frame(seq uint64, f []string, s server.State, cells []byte) screenreader.Frame {
-	width, height := max(1, server.Number(f[14])), max(1, server.Number(f[15]))
+// size returns the columns and rows of the pane.
+func (c *captured) size() (width, height int) {
+	return max(1, tmuxserver.ParseNumber(c.fields[14])), max(1, tmuxserver.ParseNumber(c.fields[15]))
+}
+
+// screen returns a screen with the captured rows.
+func (c *captured) screen() *vt.Screen {
+	width, height := c.size()
 	screen := vt.New(width, height, &vt.Options{Scrollback: -1})
-	screen.Write(redraw(cells, height))
+	screen.Write(redraw(c.cells, height))
+	return screen
+}
+
+// modes returns the modes that the server reports.
+func (c *captured) modes() vt.Modes {
+	f := c.fields
 	on := func(i int) bool { return f[i] == "1" }
 	modes := vt.Modes{
 		AltScreen: on(3), AppCursorKeys: on(4), AppKeypad: on(5), AutoWrap: on(6), Insert: on(7), Origin: on(8), CursorVisible: on(2),
@@ -126,11 +154,18 @@ func (t *terminal) frame(seq uint64, f []string, s server.State, cells []byte) s
 	case on(13):
 		modes.MouseEncoding = vt.MouseUTF8
 	}
+	return modes
+}
+
+// frame returns the frame for a captured pane.
+func (t *terminal) frame(seq uint64, c captured) screenreader.Frame {
+	f, s, screen, modes := c.fields, c.state, c.screen(), c.modes()
+	width, height := c.size()
 	state := tty.StateOf(f[16])
 	line, input := lineMode(state.Line, state.Input)
 	frame := screenreader.Frame{
 		Seq: seq, Rows: screen.Rows(), Cells: screen.Row, Modes: modes, Title: s.Title, Line: line, Input: input, Lines: state.Lines, Silent: state.Silent,
-		Cursor: vt.Cursor{X: min(server.Number(f[0]), width-1), Y: min(server.Number(f[1]), height-1), PendingWrap: server.Number(f[0]) >= width, Visible: on(2)},
+		Cursor: vt.Cursor{X: min(tmuxserver.ParseNumber(f[0]), width-1), Y: min(tmuxserver.ParseNumber(f[1]), height-1), PendingWrap: tmuxserver.ParseNumber(f[0]) >= width, Visible: modes.CursorVisible},
 		// Exited is false until the server has reported the exit, because the last output may still be
 		// unread.
 		LastOutput: s.Output, LastHuman: s.Human, Attached: s.Attached, Exited: s.Dead,
@@ -139,6 +174,11 @@ func (t *terminal) frame(seq uint64, f []string, s server.State, cells []byte) s
 	if t.hold.hasWaitingKey(f[19], f[20]) {
 		frame.LastHuman = t.hold.humanInput
 	}
+	t.clientInput = frame.LastHuman
+	if s.Typed.After(frame.LastHuman) {
+		frame.LastHuman = s.Typed
+	}
+	frame.Attached += t.provider.panes.typists(t.record.Name, t.record.hash())
 	t.pane.addOutputState(&frame, f[17], f[18])
 	return frame
 }
@@ -185,21 +225,21 @@ func redraw(cells []byte, height int) []byte {
 // Send implements screen.Terminal. The server accepts all bytes at once and buffers those that the program has not
 // read.
 func (t *terminal) Send(ctx context.Context, p []byte) error {
-	return t.send(ctx, t.record.fence(), p, control.Command{})
+	return t.send(ctx, t.record.fence(), p, tmuxserver.Command{})
 }
 
 // send writes bytes to the pane if the condition is true. In the same step the server runs the command before first.
 // The error is screen.ErrExited if the condition is false.
-func (t *terminal) send(ctx context.Context, condition string, p []byte, before control.Command) error {
+func (t *terminal) send(ctx context.Context, condition string, p []byte, before tmuxserver.Command) error {
 	switch target := t.record.target(); {
 	case bytes.IndexByte(p, 0) >= 0: // a paste buffer cannot contain NUL
-		_, err := t.provider.act(ctx, t.record, condition, control.Sequence(before, keysCommand(target, p)))
+		_, err := t.provider.act(ctx, t.record, condition, tmuxserver.Sequence(before, keysCommand(target, p)))
 		return toErrExited(err)
 	case len(p) <= maxInline:
-		reply, err := t.provider.server.Query(ctx, control.Sequence(setCommand(p), t.paste(condition, inlineBuffer, before)))
+		reply, err := t.provider.server.Query(ctx, tmuxserver.Sequence(setCommand(p), t.paste(condition, inlineBuffer, before)))
 		return toErrExited(fencedError(reply.Output, err))
 	}
-	out, err := t.provider.server.Client().WithBuffer(ctx, p, func(name string) control.Command { return t.paste(condition, name, before) })
+	out, err := t.provider.server.Client().WithBuffer(ctx, p, func(name string) tmuxserver.Command { return t.paste(condition, name, before) })
 	return toErrExited(fencedError(out, err))
 }
 
@@ -208,10 +248,10 @@ func (t *terminal) send(ctx context.Context, condition string, p []byte, before 
 // paste returns the command that pastes a buffer into the pane if the condition is true, and deletes the buffer in
 // any case. The text is in a buffer and not in the conditional command, because tmux parses long arguments of a
 // conditional command slowly.
-func (t *terminal) paste(condition, buffer string, before control.Command) control.Command {
+func (t *terminal) paste(condition, buffer string, before tmuxserver.Command) tmuxserver.Command {
 	target := t.record.target()
-	return control.If(target, condition, control.Sequence(before, pasteCommand(target, buffer)),
-		control.Sequence(control.Cmd("deleteb", "-b", buffer), control.Cmd("display", "-p", fencedOutput)))
+	return tmuxserver.If(target, condition, tmuxserver.Sequence(before, pasteCommand(target, buffer)),
+		tmuxserver.Sequence(tmuxserver.Cmd("deleteb", "-b", buffer), tmuxserver.Cmd("display", "-p", fencedOutput)))
 }
 
 // maxInline is the largest input in bytes that is sent within the command. A larger input goes through a private
@@ -221,36 +261,36 @@ const maxInline = 2 << 10
 // inlineBuffer is the name of the paste buffer for small inputs. It exists only during one command sequence.
 const inlineBuffer = "gc-input"
 
-func setCommand(p []byte) control.Command {
-	return control.Cmd("setb", "-b", inlineBuffer, "--", string(p))
+func setCommand(p []byte) tmuxserver.Command {
+	return tmuxserver.Cmd("setb", "-b", inlineBuffer, "--", string(p))
 }
 
 // keysCommand returns the command that writes bytes unchanged to the program of a pane, even if a person has put the
 // pane into copy mode.
-func keysCommand(target string, p []byte) control.Command {
+func keysCommand(target string, p []byte) tmuxserver.Command {
 	if bytes.IndexByte(p, 0) < 0 {
-		return control.Sequence(setCommand(p), pasteCommand(target, inlineBuffer))
+		return tmuxserver.Sequence(setCommand(p), pasteCommand(target, inlineBuffer))
 	}
-	var pieces []control.Command
+	var pieces []tmuxserver.Command
 	for len(p) > 0 { // a paste buffer cannot contain NUL
 		n := min(len(p), 512)
 		words := []string{"-t", target, "-H"}
 		for _, b := range p[:n] {
 			words = append(words, hex.EncodeToString([]byte{b}))
 		}
-		pieces, p = append(pieces, control.Cmd("send-keys", words...)), p[n:]
+		pieces, p = append(pieces, tmuxserver.Cmd("send-keys", words...)), p[n:]
 	}
-	return control.Sequence(pieces...)
+	return tmuxserver.Sequence(pieces...)
 }
 
-func pasteCommand(target, buffer string) control.Command {
-	return control.Cmd("pasteb", "-rdb", buffer, "-t", target)
+func pasteCommand(target, buffer string) tmuxserver.Command {
+	return tmuxserver.Cmd("pasteb", "-rdb", buffer, "-t", target)
 }
 
 // toErrExited returns screen.ErrExited for an error that means that the session or the server has ended. It returns
 // other errors unchanged.
 func toErrExited(err error) error {
-	if errors.Is(err, errFenced) || server.Absent(err) || errors.Is(err, control.ErrServerLost) {
+	if errors.Is(err, errFenced) || tmuxserver.IsAbsent(err) || errors.Is(err, tmuxserver.ErrServerLost) {
 		return screenreader.ErrExited
 	}
 	return err

@@ -66,6 +66,7 @@ func Cases() []Case {
 		senseCases(),
 		interactionCases(),
 		boxCases(),
+		terminalCases(),
 		serverCases(),
 	)
 }

@@ -7,6 +7,7 @@ import (
 	"gascity/runtime"
 )
 
+// cancelCases returns the cases about a Start whose context ends.
 func cancelCases() []Case {
 	return []Case{
 		prove("start.ctx-done", "Start with a ctx that has ended returns the cause and does nothing.", func(t T, w *World) {

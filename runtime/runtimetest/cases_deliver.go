@@ -7,6 +7,8 @@ import (
 	"gascity/runtime"
 )
 
+// deliverCases returns the cases about Deliver: acceptance, missing sessions, other instances, refused
+// texts.
 func deliverCases() []Case {
 	return []Case{
 		prove("deliver.arrives", "A delivery to a ready agent is submitted, or unconfirmed if no signal shows its acceptance, and arrives byte for byte.", func(t T, w *World) {
@@ -45,6 +47,8 @@ func deliverCases() []Case {
 	}
 }
 
+// deliverCareCases returns the cases about Deliver while a dialog is open, with a lost Enter, and
+// after the agent's exit.
 func deliverCareCases() []Case {
 	return []Case{
 		prove("deliver.dialog", "While a known dialog is open, a delivery is refused and no key is sent.", func(t T, w *World) {

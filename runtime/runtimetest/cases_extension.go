@@ -10,6 +10,7 @@ import (
 	"gascity/runtime"
 )
 
+// interactionCases returns the cases about questions of an agent and their answers.
 func interactionCases() []Case {
 	return append([]Case{
 		prove("pending.none", "Pending returns nil while no question blocks the session, and ErrSessionNotFound for a missing session.", func(t T, w *World) {
@@ -81,6 +82,7 @@ func (s *Session) raiseQuestion() *runtime.PendingInteraction {
 	return asked
 }
 
+// dialogCases returns the cases about known dialogs at the start.
 func dialogCases() []Case {
 	return []Case{
 		prove("dialog.start", "Start answers known dialogs with the accepting option, whichever row is highlighted.", func(_ T, w *World) {
@@ -127,6 +129,7 @@ func (s *Session) wasAccepted() {
 	s.Await(LedgerReady, 1)
 }
 
+// boxCases returns the cases about Exec and Relaunch.
 func boxCases() []Case {
 	return append([]Case{
 		prove("exec.runs", "Exec runs argv without a shell and returns its standard output unchanged and its exit code; a nonzero exit code is not an error.", func(t T, w *World) {
@@ -176,6 +179,7 @@ func boxCases() []Case {
 	}, turnCases()...)
 }
 
+// turnCases returns the cases about what follows an interrupt of a turn.
 func turnCases() []Case {
 	return append([]Case{
 		prove("boundary.seen", "WaitForInterruptBoundary returns nil when a turn was cancelled after since.", func(t T, w *World) {
@@ -211,6 +215,7 @@ func turnCases() []Case {
 	}, scanCases()...)
 }
 
+// scanCases returns the cases about finding an agent by its session id.
 func scanCases() []Case {
 	identify := func(id string) func(*runtime.Config) {
 		return func(cfg *runtime.Config) {
@@ -256,6 +261,7 @@ func scanCases() []Case {
 	}
 }
 
+// serverCases returns the cases about the provider's server and the transports.
 func serverCases() []Case {
 	return []Case{
 		prove("server.configure", "ConfigureServer is idempotent and does not change sessions.", func(t T, w *World) {

@@ -7,6 +7,7 @@ import (
 	"gascity/runtime"
 )
 
+// fenceCases returns the cases about StopInstance and InterruptInstance.
 func fenceCases() []Case {
 	return []Case{
 		prove("fence.stop", "StopInstance stops the instance with that token.", func(t T, w *World) {
@@ -46,6 +47,7 @@ func fenceCases() []Case {
 	}
 }
 
+// restartCases returns the cases about a provider that is opened again over the same state.
 func restartCases() []Case {
 	return append([]Case{
 		prove("restart.adopts", "A provider that is opened over the same state finds the sessions again: they run, accept prompts and have their metadata.", func(t T, w *World) {
@@ -91,6 +93,7 @@ func restartCases() []Case {
 	}, recoverCases()...)
 }
 
+// recoverCases returns the cases about Recover.
 func recoverCases() []Case {
 	return []Case{
 		prove("recover.adopts", "Recover takes over a session by the handle of an earlier observation; a second call returns nil.", func(t T, w *World) {

@@ -12,6 +12,7 @@ import (
 	"gascity/runtime"
 )
 
+// nudgeCases returns the cases about Nudge and NudgeNow.
 func nudgeCases() []Case {
 	return append([]Case{
 		prove("nudge.missing", "Nudge of a missing session returns ErrSessionNotFound.", func(t T, w *World) {
@@ -90,6 +91,7 @@ func plainTexts() []string {
 	}
 }
 
+// oddTexts returns texts that a terminal, a multiplexer or an agent could misread.
 func oddTexts() []string {
 	return []string{
 		";", "a;", "-x", "--", "-----BEGIN", "!ls", "/clear", "#note", "@file", "?", "\\", "a\\", "a\\\\", "$HOME `id` $(id)", "'", "\"", "%s %n", "{{.City}}",
@@ -98,6 +100,7 @@ func oddTexts() []string {
 	}
 }
 
+// longTexts returns texts whose sizes are near known buffer limits.
 func longTexts() []string {
 	var texts []string
 	for _, size := range []int{1, 511, 512, 513, 1010, 1016, 4095, 4096, 4097, 9994, 9995, 16300, 16384, 16400, 64 << 10, 1 << 20} {
@@ -168,6 +171,7 @@ func (s *Session) consumed(want ...string) {
 	}
 }
 
+// asPrompts returns the ledger entries that the texts must produce.
 func asPrompts(texts []string) []Entry {
 	entries := make([]Entry, len(texts))
 	for i, text := range texts {
@@ -176,6 +180,7 @@ func asPrompts(texts []string) []Entry {
 	return entries
 }
 
+// describe returns the prompts in a short form for a failure message.
 func describe(prompts []Entry) string {
 	var parts []string
 	for _, e := range prompts {
@@ -184,6 +189,8 @@ func describe(prompts []Entry) string {
 	return fmt.Sprintf("%d prompts: %s", len(prompts), strings.Join(parts, ", "))
 }
 
+// nudgeConcurrently sends twelve prompts at the same time and checks that each is consumed once and
+// unchanged.
 func nudgeConcurrently(t T, w *World) {
 	s := w.Start("a", Behaviour{Turn: time.Millisecond})
 	var want []string
@@ -202,6 +209,7 @@ func nudgeConcurrently(t T, w *World) {
 	}
 }
 
+// idleCases returns the cases about WaitForIdle.
 func idleCases() []Case {
 	return []Case{
 		prove("idle.ready", "WaitForIdle returns nil when the agent waits for input, also after a turn.", func(t T, w *World) {
@@ -224,6 +232,7 @@ func idleCases() []Case {
 	}
 }
 
+// keyCases returns the cases about SendKeys.
 func keyCases() []Case {
 	return append([]Case{
 		prove("keys.missing", "SendKeys to a missing session returns nil and reaches no other session.", func(t T, w *World) {
@@ -256,6 +265,7 @@ func keyCases() []Case {
 	}, slices.Concat(clearInputCases(), hintCases())...)
 }
 
+// clearInputCases returns the cases about ClearInput.
 func clearInputCases() []Case {
 	return []Case{
 		prove("clearinput.draft", "ClearInput removes a draft from the input box, returns nil for an empty input box, and the next prompt arrives without other text.", func(t T, w *World) {
@@ -274,6 +284,7 @@ func clearInputCases() []Case {
 	}
 }
 
+// hintCases returns the cases about SetHints.
 func hintCases() []Case {
 	return []Case{
 		prove("hints.running", "SetHints of a running session restarts nothing and sends nothing: process and instance of the agent stay the same, it is alive whatever the process names are, and it gets the next prompt without other text.", func(t T, w *World) {

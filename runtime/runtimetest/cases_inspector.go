@@ -8,6 +8,7 @@ import (
 	"gascity/runtime"
 )
 
+// runningCases returns the cases about IsRunning.
 func runningCases() []Case {
 	return []Case{
 		prove("running.missing", "IsRunning and IsAttached of a missing session return false.", func(t T, w *World) {
@@ -31,6 +32,7 @@ func runningCases() []Case {
 	}
 }
 
+// attachCases returns the cases about IsAttached and Attach.
 func attachCases() []Case {
 	return []Case{
 		prove("attached.none", "IsAttached returns false for a session without an attached client.", func(t T, w *World) {
@@ -64,6 +66,7 @@ func attachCases() []Case {
 	}
 }
 
+// activityCases returns the cases about GetLastActivity and Capabilities.
 func activityCases() []Case {
 	return []Case{
 		prove("activity.missing", "GetLastActivity of a missing session returns the zero time and no error.", func(t T, w *World) {
@@ -97,6 +100,7 @@ func activityCases() []Case {
 	}
 }
 
+// processCases returns the cases about ProcessAlive.
 func processCases() []Case {
 	alive := func(w *World, want bool, name string, processes ...string) {
 		w.t.Helper()
@@ -136,6 +140,7 @@ func processCases() []Case {
 	}
 }
 
+// listCases returns the cases about ListRunning.
 func listCases() []Case {
 	listed := func(w *World, prefix string, want ...string) {
 		w.t.Helper()

@@ -7,6 +7,7 @@ import (
 	"gascity/runtime"
 )
 
+// metaCases returns the cases about metadata of a session.
 func metaCases() []Case {
 	return []Case{
 		prove("meta.round-trip", "GetMeta returns the value that SetMeta stored last under the key.", func(t T, w *World) {

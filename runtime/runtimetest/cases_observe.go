@@ -8,6 +8,7 @@ import (
 	"gascity/runtime"
 )
 
+// observeCases returns the cases about Observe of a running and of a missing session.
 func observeCases() []Case {
 	return []Case{
 		prove("observe.alive", "Observe of a running session reports session and agent as alive, with instance token, process and times.", func(t T, w *World) {
@@ -43,6 +44,8 @@ func observeCases() []Case {
 	}
 }
 
+// observeEndCases returns the cases about Observe after the agent has exited, was killed or renamed
+// itself.
 func observeEndCases() []Case {
 	return []Case{
 		prove("observe.exited", "After the exit of the agent, Observe reports the agent as dead, with its exit code, and the session as alive.", func(t T, w *World) {
@@ -83,6 +86,7 @@ func observeEndCases() []Case {
 	}
 }
 
+// watchCases returns the cases about the events that every watch gets.
 func watchCases() []Case {
 	return []Case{
 		prove("watch.resync", "The first event of Watch is a resync.", func(t T, w *World) {
@@ -118,6 +122,7 @@ func watchCases() []Case {
 	}
 }
 
+// watchFlowCases returns the cases about the end of a watch and slow receivers.
 func watchFlowCases() []Case {
 	return []Case{
 		prove("watch.output", "Output of an agent is an event.", func(_ T, w *World) {

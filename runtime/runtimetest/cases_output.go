@@ -8,6 +8,7 @@ import (
 	"gascity/runtime"
 )
 
+// outputCases returns the cases about Peek and ClearScrollback.
 func outputCases() []Case {
 	return []Case{
 		prove("peek.output", "Peek returns what the agent printed.", func(_ T, w *World) {
@@ -62,6 +63,7 @@ func outputCases() []Case {
 	}
 }
 
+// numbered returns the lines "line 1" to "line COUNT".
 func numbered(count int) []string {
 	lines := make([]string, count)
 	for i := range lines {

@@ -7,6 +7,7 @@ import (
 	"gascity/runtime"
 )
 
+// senseCases returns the cases about Sense.
 func senseCases() []Case {
 	return append([]Case{
 		prove("sense.rest", "For an agent at its prompt, Sense reports ready or idle and not busy, with the instance and the time of the reading.", func(t T, w *World) {
@@ -43,9 +44,10 @@ func senseCases() []Case {
 	}, withdrawCases()...)
 }
 
+// withdrawCases returns the cases about Withdraw.
 func withdrawCases() []Case {
 	return []Case{
-		prove("withdraw.taken", "Withdraw does not report a prompt as withdrawn that the agent has accepted.", func(t T, w *World) {
+		prove("withdraw.taken", "If the agent has already accepted a prompt, Withdraw does not report it as withdrawn.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			d := runtime.Delivery{Content: runtime.TextContent("taken")}
 			s.delivers(t, d)

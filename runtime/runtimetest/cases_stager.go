@@ -8,6 +8,7 @@ import (
 	"gascity/runtime"
 )
 
+// stagerCases returns the cases about CopyTo.
 func stagerCases() []Case {
 	return append([]Case{
 		prove("copy.file", "CopyTo copies a file or a directory to relDst inside the working directory. An empty relDst means the working directory itself.", func(t T, w *World) {
@@ -49,6 +50,7 @@ func stagerCases() []Case {
 	}, liveCases()...)
 }
 
+// liveCases returns the cases about RunLive.
 func liveCases() []Case {
 	return []Case{
 		prove("live.runs", "RunLive runs SessionLive again, with the session's name in GC_SESSION; the agent continues.", func(t T, w *World) {

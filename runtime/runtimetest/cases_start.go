@@ -16,6 +16,7 @@ func startCases() []Case {
 	return slices.Concat(commandCases(), workDirCases(), nameCases())
 }
 
+// commandCases returns the cases about the command and the environment of a Start.
 func commandCases() []Case {
 	return []Case{
 		prove("start.runs", "Start creates the named session and starts its agent once; the session runs when Start returns.", func(t T, w *World) {
@@ -65,6 +66,7 @@ func commandCases() []Case {
 	}
 }
 
+// workDirCases returns the cases about the working directory and PreStart.
 func workDirCases() []Case {
 	return []Case{
 		prove("start.work-dir", "The agent starts in WorkDir.", func(t T, w *World) {
@@ -113,6 +115,7 @@ func workDirCases() []Case {
 	}
 }
 
+// nameCases returns the cases about the session name of a Start, and concurrent Starts.
 func nameCases() []Case {
 	return []Case{
 		prove("start.invalid-name", "An invalid name is ErrInvalidName before any side effect.", func(t T, w *World) {
@@ -176,6 +179,7 @@ func nameCases() []Case {
 	}
 }
 
+// preStartFailure checks that a failing PreStart command aborts the start, and that nothing is left.
 func preStartFailure(t T, w *World) {
 	s := w.Prepare("a", Behaviour{})
 	marker := filepath.Join(w.Folder(), "marker")

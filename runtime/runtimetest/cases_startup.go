@@ -11,6 +11,7 @@ import (
 	"gascity/runtime"
 )
 
+// identityCases returns the cases about the identity in the agent's environment.
 func identityCases() []Case {
 	return []Case{
 		prove("start.identity", "The agent finds GC_SESSION_NAME, GC_INSTANCE_TOKEN and GC_DIR in its environment.", func(t T, w *World) {
@@ -33,6 +34,7 @@ func identityCases() []Case {
 	}
 }
 
+// startupCases returns the cases about readiness, the end of the start-up and the first prompt.
 func startupCases() []Case {
 	return append([]Case{
 		prove("start.ready", "Start returns when the agent has shown ReadyPromptPrefix.", func(t T, w *World) {
@@ -93,6 +95,7 @@ func startupCases() []Case {
 	}, setupCases()...)
 }
 
+// setupCases returns the cases about SessionSetup, SessionSetupScript and SessionLive at the start.
 func setupCases() []Case {
 	return append([]Case{
 		prove("start.setup-order", "SessionSetup, SessionSetupScript and SessionLive run in this order once the agent is ready, with the name in GC_SESSION.", func(t T, w *World) {
@@ -127,6 +130,7 @@ func setupCases() []Case {
 	}, stagingCases()...)
 }
 
+// stagingCases returns the cases about overlays and copied files at the start.
 func stagingCases() []Case {
 	return []Case{
 		prove("start.staging", "PackOverlayDirs, OverlayDir and CopyFiles (files and directories) are copied into the working directory.", func(_ T, w *World) {

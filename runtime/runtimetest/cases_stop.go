@@ -9,6 +9,7 @@ import (
 	"gascity/runtime"
 )
 
+// stopCases returns the cases about Stop.
 func stopCases() []Case {
 	return append([]Case{
 		prove("stop.ends", "When Stop returns, the agent's process and the session do not exist any more.", func(_ T, w *World) {
@@ -96,6 +97,7 @@ func (s *Session) isGone() {
 	}
 }
 
+// interruptCases returns the cases about Interrupt.
 func interruptCases() []Case {
 	return []Case{
 		prove("interrupt.missing", "Interrupt of a session that does not exist returns nil.", func(t T, w *World) {

@@ -74,6 +74,7 @@ func ended(ctx context.Context, done <-chan struct{}, cleanUp time.Duration) boo
 	}
 }
 
+// runCase runs a case in a new world, or records why it is not applicable.
 func runCase(ctx context.Context, r *recorder, h *Harness, c Case) {
 	w, err := newWorld(ctx, r, h)
 	if err != nil {

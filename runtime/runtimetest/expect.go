@@ -53,6 +53,7 @@ type gate struct {
 	pidFile string
 }
 
+// gate returns a command that runs until the test opens it, and writes its process id to a file.
 func (w *World) gate() *gate {
 	w.t.Helper()
 	pidFile := filepath.Join(w.Folder(), "pid")

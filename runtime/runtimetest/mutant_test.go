@@ -68,6 +68,7 @@ type hooks struct {
 	configure         func() error
 	teardown          func() error
 	transport         func(transport string) bool
+	openTerminal      func(ctx context.Context, name string, opts runtime.TerminalOptions) (runtime.Terminal, error)
 	attachTerminal    func(ctx context.Context, name string, opts runtime.AttachOptions) error
 }
 

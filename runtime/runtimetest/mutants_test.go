@@ -19,7 +19,7 @@ func mutants() map[string]func(m *modifiedFake) {
 	all := map[string]func(m *modifiedFake){}
 	for _, some := range []map[string]func(m *modifiedFake){
 		startMutants(), startupMutants(), cancelMutants(), stopMutants(), inspectorMutants(), inputMutants(),
-		outputMutants(), metaMutants(), stagerMutants(), observeMutants(), deliverMutants(), fenceMutants(), extensionMutants(),
+		outputMutants(), metaMutants(), stagerMutants(), observeMutants(), deliverMutants(), fenceMutants(), extensionMutants(), terminalMutants(),
 	} {
 		maps.Copy(all, some)
 	}

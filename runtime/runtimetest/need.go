@@ -35,6 +35,8 @@ const (
 	NeedWithdraw    Need = "withdraw"    // runtime.Withdrawer
 	NeedClearInput  Need = "clear-input" // runtime.InputClearer
 	NeedHints       Need = "hints"       // runtime.Hinter
+	NeedWatching    Need = "watching"    // runtime.TerminalOpener
+	NeedTyping      Need = "typing"      // runtime.TerminalOpener, and it can type
 
 	NeedActivity   Need = "activity"   // Capabilities().CanReportActivity
 	NeedAttachment Need = "attachment" // Capabilities().CanReportAttachment
@@ -57,6 +59,7 @@ func (w *World) missing(needs []Need) Need {
 	return ""
 }
 
+// has reports whether the provider and the harness have what a case needs.
 func (w *World) has(need Need) bool {
 	p, caps := w.Provider, runtime.CapabilitiesFor(w.Provider, w.Name("probe"))
 	switch need {
@@ -115,6 +118,7 @@ func hasExtension(ctx context.Context, p runtime.Provider, name string, need Nee
 	}
 }
 
+// hasInputExtension reports whether the provider supports an extension for input.
 func hasInputExtension(ctx context.Context, p runtime.Provider, name string, need Need) bool {
 	switch need {
 	case NeedIdle:
@@ -143,6 +147,11 @@ func hasInputExtension(ctx context.Context, p runtime.Provider, name string, nee
 		return isSupported[runtime.InputClearer](p, name, func(x runtime.InputClearer) error { return x.ClearInput(ctx, name, "") })
 	case NeedHints:
 		return isSupported[runtime.Hinter](p, name, func(x runtime.Hinter) error { return x.SetHints(ctx, name, "", runtime.Hints{}) })
+	case NeedWatching, NeedTyping:
+		return isSupported[runtime.TerminalOpener](p, name, func(x runtime.TerminalOpener) error {
+			_, err := x.OpenTerminal(ctx, name, runtime.TerminalOptions{Type: need == NeedTyping})
+			return err
+		})
 	case NeedInteraction:
 		return isSupported[runtime.InteractionProvider](p, name, func(x runtime.InteractionProvider) error { _, err := x.Pending(name); return err })
 	case NeedScan:

@@ -47,6 +47,7 @@ func (p Program) Agent(_ T, dir string, b Behaviour) Agent {
 	return agent
 }
 
+// flags returns the fake agent's flags for this behavior.
 func (b Behaviour) flags(agent Agent) []string {
 	var flags []string
 	add := func(wanted bool, words ...string) {

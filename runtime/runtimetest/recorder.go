@@ -50,6 +50,7 @@ func (r *recorder) recoverPanic() {
 	}
 }
 
+// report returns the result of the case with its lines.
 func (r *recorder) report() ([]string, Status) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,6 +76,7 @@ func (r *recorder) TempDir() string {
 	return dir
 }
 
+// removeDirs removes the directories of the case. A failure counts as a failure of the clean-up.
 func (r *recorder) removeDirs() {
 	r.mu.Lock()
 	dirs := r.dirs

@@ -137,6 +137,7 @@ func (s *Session) Observe() runtime.Observation {
 	return obs
 }
 
+// shorten returns the beginning of a text on one line.
 func shorten(text string) string {
 	const most = 40
 	if len(text) > most {

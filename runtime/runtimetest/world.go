@@ -140,6 +140,8 @@ func (w *World) Until(what string, ok func() bool) {
 	}
 }
 
+// within reports whether ok returns true before the limit. It calls ok again and again, with growing
+// pauses.
 func (w *World) within(limit time.Duration, ok func() bool) bool {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
@@ -215,6 +217,7 @@ func (w *World) close() {
 // cleanUp is the beginning of messages about problems that were found after the case.
 const cleanUp = "after the case: "
 
+// sweep reports and kills processes of an agent that still run after the case.
 func (w *World) sweep(agent Agent) {
 	data, err := w.place.ReadFile(agent.Ledger)
 	if err != nil {

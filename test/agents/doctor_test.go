@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"gascity/internal/cli"
+	"gascity/client"
 	"gascity/test/agents/bed"
 )
 
@@ -25,13 +25,13 @@ func TestTheDoctorAsks(t *testing.T) {
 				t.Fatal(err)
 			}
 			out, err := c.Run(t.Context(), "doctor", "--ask", "--json", "--verbose")
-			var document struct{ Findings []cli.Finding }
+			var document struct{ Findings []client.Finding }
 			if err := json.NewDecoder(strings.NewReader(out[max(0, strings.Index(out, "{")):])).Decode(&document); err != nil {
 				t.Fatalf("gc doctor --ask --json: %v\n%s", err, out)
 			}
 			findings := document.Findings
-			at := slices.IndexFunc(findings, func(f cli.Finding) bool { return f.Check == "answer.a" })
-			if at < 0 || findings[at].Level != cli.LevelOK {
+			at := slices.IndexFunc(findings, func(f client.Finding) bool { return f.Check == "answer.a" })
+			if at < 0 || findings[at].Level != client.LevelOK {
 				t.Errorf("%s was not found to answer (%v):\n%s", name, err, out)
 			}
 			if left, _ := os.ReadDir(home); len(left) > 0 {

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/agentcli/hooks"
+	"gascity/internal/agentcli"
 	"gascity/test/agents/bed"
 	"gascity/worker"
 )
@@ -198,7 +198,7 @@ type extension struct {
 func extend(t *testing.T, name string, c *fakeCity) *extension {
 	t.Helper()
 	found := bed.Need(t, name)
-	cli, _ := hooks.Lookup(name)
+	cli, _ := agentcli.LookupHooks(name)
 	dir := t.TempDir()
 	file, main := filepath.Join(dir, filepath.Base(cli.File)), filepath.Join(dir, "driver.mjs")
 	if strings.HasSuffix(file, ".js") {

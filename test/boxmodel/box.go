@@ -21,6 +21,7 @@ type Char struct {
 	Rune rune
 	By   int // who typed it
 	Fold int // number of the paste that stands for it; 0: it is shown
+	Text int // number of the text that was inserted with it
 }
 
 // Box is the text in an input box. The zero value with Options is an empty box.
@@ -31,6 +32,8 @@ type Box struct {
 	Behind   int  // how many of them are behind the cursor
 	Pastes   int  // placeholders so far
 	Normal   bool // vim's mode for commands
+	Texts    int  // texts that were inserted so far
+	Menu     bool // the last change has opened a menu, see Swallows
 	LastText time.Time
 
 	// Submitted is called with what Enter submits, before the box is emptied. Nil: no call.
@@ -85,13 +88,40 @@ func (b *Box) move(key string) {
 	case Left:
 		at = b.before(at)
 	case Home:
-		at = b.lineStart(at)
+		if !b.NoHome {
+			at = b.lineStart(at)
+		}
 	default:
-		for at < len(b.Content) && (b.Content[at].Rune != '\n' || b.Content[at].Fold > 0) {
+		if key == End && b.NoHome {
+			return
+		}
+		from := at
+		for at < len(b.Content) && !b.isBreak(at) && !b.isTrailing(at) {
+			at++
+		}
+		if b.EndAgain && at == from && at < len(b.Content) && b.isBreak(at) {
 			at++
 		}
 	}
 	b.Behind = len(b.Content) - at
+}
+
+// isBreak reports whether the character at at begins a new line: one in a placeholder does not.
+func (b *Box) isBreak(at int) bool { return b.Content[at].Rune == '\n' && b.Content[at].Fold == 0 }
+
+// isTrailing reports whether all characters from at to the end of the line have no column.
+func (b *Box) isTrailing(at int) bool {
+	for ; at < len(b.Content) && !b.isBreak(at); at++ {
+		if !b.hasNoColumn(b.Content[at].Rune) {
+			return false
+		}
+	}
+	return true
+}
+
+// hasNoColumn reports whether the box shows r in no column of its own.
+func (b *Box) hasNoColumn(r rune) bool {
+	return b.NoColumn && (unicode.Is(unicode.M, r) || unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Bidi_Control, r))
 }
 
 // at returns the number of the character behind the cursor.
@@ -101,6 +131,9 @@ func (b *Box) at() int { return max(0, len(b.Content)-b.Behind) }
 // combining characters, and a paste is one.
 func (b *Box) before(at int) int {
 	from := max(0, at-1)
+	if at > 0 && b.Content[from].Fold == 0 && b.hasNoColumn(b.Content[from].Rune) && !unicode.Is(unicode.M, b.Content[from].Rune) {
+		return at
+	}
 	for from > 0 && (unicode.Is(unicode.M, b.Content[from].Rune) || b.Content[from].Fold > 0 && b.Content[from-1].Fold == b.Content[from].Fold) {
 		from--
 	}
@@ -109,7 +142,7 @@ func (b *Box) before(at int) int {
 
 // lineStart returns the beginning of the line at at.
 func (b *Box) lineStart(at int) int {
-	for at > 0 && (b.Content[at-1].Rune != '\n' || b.Content[at-1].Fold > 0) { // a placeholder is a part of its line
+	for at > 0 && !b.isBreak(at-1) {
 		at--
 	}
 	return at
@@ -125,23 +158,20 @@ func (b *Box) key(r rune, by int) {
 		b.Normal = b.Vim
 	case b.Normal:
 	case r == '\x7f' && !b.NoBack:
-		from := b.at() - 1
-		for from > 0 && unicode.Is(unicode.M, b.Content[from].Rune) { // with its letter
-			from--
+		at := b.at()
+		from := b.before(at)
+		if b.BackAlone && at > 0 && b.Content[at-1].Fold == 0 {
+			from = at - 1
 		}
 		b.remove(from, by)
 	case r == '\x15' && b.Clears == ClearsAll:
 		b.remove(0, by)
 	case r == '\x15' && b.Clears == ClearsLine:
 		from := b.lineStart(b.at())
-		later := from > 0
 		if from == b.at() && b.Joins {
 			from--
 		}
 		b.remove(from, by)
-		if later && b.ClearHomes {
-			b.Behind = len(b.Content)
-		}
 	case r >= ' ' && r != '\x7f' || r == '\n' || r == '\t':
 		b.insert(string(r), by, false)
 	}
@@ -159,15 +189,39 @@ func (b *Box) remove(from, by int) {
 	if b.Removing != nil {
 		b.Removing(b.Content[from:to], by)
 	}
+	line := b.DropsLine && from > 0 && to == len(b.Content) && b.isBreak(from-1) && !b.isBreak(to-1) &&
+		!slices.ContainsFunc(b.Content[from:to], func(c Char) bool { return c.Text != b.Content[from-1].Text })
 	b.Content = slices.Delete(slices.Clone(b.Content), from, to)
+	if line {
+		b.Content = b.Content[:from-1]
+		b.Behind = from - 1 - b.lineStart(from-1)
+	}
+	b.Menu = b.hasMenu()
+}
+
+// hasMenu reports whether the word before the cursor begins with a character of Completes.
+func (b *Box) hasMenu() bool {
+	var word []rune
+	for _, c := range b.Content[:b.at()] {
+		if word = append(word, c.Rune); c.Fold == 0 && unicode.IsSpace(c.Rune) {
+			word = nil
+		}
+	}
+	return b.Swallows && len(word) > 0 && strings.ContainsRune(b.Completes, word[0])
 }
 
 func (b *Box) insert(s string, by int, paste bool) {
 	b.LastText = time.Now()
+	b.Texts++
 	fold := 0
-	if paste && (b.Folds > 0 && len(s) >= b.Folds || b.FoldLines > 0 && strings.Count(s, "\n")+1 >= b.FoldLines) {
+	trimmed := s
+	if b.FoldTrims {
+		trimmed = strings.TrimSpace(s)
+	}
+	if paste && (b.Folds > 0 && len(trimmed) >= b.Folds || b.FoldLines > 0 && strings.Count(trimmed, "\n")+1 >= b.FoldLines) {
 		b.Pastes++
 		fold = b.Pastes
+		s = trimmed
 	}
 	for _, r := range s {
 		switch {
@@ -179,11 +233,15 @@ func (b *Box) insert(s string, by int, paste bool) {
 			b.Content[b.at()-1].Rune = 'é'
 			continue
 		}
-		b.Content = slices.Insert(b.Content, b.at(), Char{r, by, fold})
+		b.Content = slices.Insert(b.Content, b.at(), Char{r, by, fold, b.Texts})
+		if !paste && b.hasNoColumn(r) {
+			b.Behind++
+		}
 	}
 	if fold > 0 && b.FoldBlank {
-		b.Content = slices.Insert(b.Content, b.at(), Char{' ', by, 0})
+		b.Content = slices.Insert(b.Content, b.at(), Char{' ', by, 0, b.Texts})
 	}
+	b.Menu = b.hasMenu()
 }
 
 func (b *Box) enter() {
@@ -202,7 +260,7 @@ func (b *Box) enter() {
 	case b.Replaces && strings.ContainsRune(whole, unicode.ReplacementChar):
 		b.Behind = 0
 		b.Content = slices.DeleteFunc(b.Content, func(c Char) bool { return c.Rune == unicode.ReplacementChar })
-	case b.Swallows && word != "" && strings.ContainsRune(b.Completes, rune(word[0])):
+	case b.Menu:
 	case b.DropsBlank && strings.TrimSpace(whole) == "":
 		b.Content, b.Behind = nil, 0
 	case b.Behind == 0 && b.Completes != "" && word != "" && (b.Unmatched == "" || !strings.HasPrefix(word, b.Unmatched)) && strings.ContainsRune(b.Completes, rune(word[0])):

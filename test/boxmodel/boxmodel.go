@@ -31,16 +31,18 @@ const (
 
 // Options are the ways in which input boxes of agent programs differ.
 type Options struct {
+	CLI        string        // the agent CLI that it is the model of; empty: none
 	Style      string        // line, open, rules
 	Folds      int           // a paste of at least so many bytes is shown by a placeholder; 0: never
 	FoldLines  int           // a paste of at least so many lines is; 0: never
 	FoldBlank  bool          // a blank follows the placeholder
+	FoldTrims  bool          // a paste that is shown by a placeholder loses blanks and new lines at both ends, before it is measured
 	OddFold    bool          // the placeholder is none that a profile knows
 	Hides      bool          // shows nothing of what it holds
 	Completes  string        // a last word that begins with one of these has a menu, which takes Enter
 	Unmatched  string        // a word that begins with this has none
-	Swallows   bool          // a word that begins with one of Completes has a menu without a choice: Enter does nothing
-	DropsBlank bool          // Enter empties a box that holds only blanks, and submits nothing
+	Swallows   bool          // if the last change was behind such a word, its menu has no choice and Enter does nothing
+	DropsBlank bool          // Enter empties a box that holds only blanks, and submits no text
 	Continues  bool          // a backslash before Enter makes a new line
 	Composes   bool          // combining characters become a part of their letter
 	Strips     bool          // invisible characters are removed
@@ -50,9 +52,13 @@ type Options struct {
 	Suggests   bool          // shows a placeholder text while it is empty
 	Height     int           // rows of the box; more are not shown; 0: it grows beyond the screen
 	NoBack     bool          // knows no backspace
+	BackAlone  bool          // backspace removes a combining character, and leaves its letter
 	Clears     Clearing
 	Joins      bool // the clear key at the beginning of a line joins it to the one above
-	ClearHomes bool // the clear key in a later line puts the cursor before the whole text
+	DropsLine  bool // a key that removes all of the last line, if it was pasted with its line feed, removes that, too, and puts the cursor at the beginning of the line above
+	NoColumn   bool // invisible characters have no column: behind the cursor if they are typed, and no key removes or passes them alone
+	NoHome     bool // the keys Home and End do not move the cursor
+	EndAgain   bool // C-e at the end of a line goes to the beginning of the next one
 	Trims      Trimming
 	NoPaste    bool          // does not ask for bracketed paste
 	DropEnters int           // loses so many Enters
@@ -65,7 +71,7 @@ type Options struct {
 func Random(random *rand.Rand) Options {
 	one := func(n int) bool { return random.IntN(n) == 0 }
 	if one(5) {
-		o, _ := Of([]string{"claude", "codex", "gemini"}[random.IntN(3)])
+		o, _ := Of([]string{"claude", "codex", "gemini", "opencode"}[random.IntN(4)])
 		o.Echo, o.Turn = time.Duration(random.IntN(400))*time.Millisecond, time.Duration(random.IntN(1500))*time.Millisecond
 		return o
 	}
@@ -114,7 +120,13 @@ func Of(cli string) (Options, bool) {
 	o, ok := map[string]Options{
 		"claude": {Style: "rules", FoldLines: 4, Folds: 801, Composes: true, Strips: true, Replaces: true, Continues: true, Clears: ClearsLine, Joins: true, Trims: TrimsEnd},
 		"codex":  {Style: "open", Folds: 1001, Completes: "@", Unmatched: "@zz9", Clears: ClearsLine, Joins: true, Trims: TrimsBoth},
+		// The profile of opencode describes no box, so Style is that of another program.
+		"opencode": {
+			Style: "line", FoldLines: 3, Folds: 151, FoldBlank: true, FoldTrims: true, Completes: "@", Swallows: true, DropsBlank: true, Clears: ClearsLine, Joins: true,
+			DropsLine: true, NoColumn: true, NoHome: true, EndAgain: true,
+		},
 		"gemini": {Style: "open", FoldLines: 6, Folds: 501, Strips: true, Continues: true, Completes: "@", Unmatched: "@zz9", Clears: ClearsLine, Trims: TrimsBoth},
 	}[cli]
+	o.CLI = cli
 	return o, ok
 }

@@ -22,6 +22,7 @@ import (
 	"gascity/provider/all"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest/fake"
+	"gascity/worker"
 )
 
 // Patience is longer than anything takes that a city does.
@@ -156,6 +157,24 @@ func (c *City) Write(toml string) {
 	if err := os.Rename(path+".new", path); err != nil {
 		c.tb.Fatal(err)
 	}
+}
+
+// Worker returns a client of the worker API with the rights of the newest instance of an agent, for
+// a test that reports as the agent's worker.
+func (c *City) Worker(agent string) *worker.Client {
+	c.tb.Helper()
+	session := c.AwaitRunning(agent).Session
+	for _, call := range slices.Backward(c.Agents.Calls("Start", "Relaunch")) {
+		cfg, ok := call.Args[0].(runtime.Config)
+		if call.Name != session || !ok {
+			continue
+		}
+		w := &worker.Client{Socket: cfg.Env["GC_WORKER_SOCKET"], RunID: cfg.Env["GC_RUN_ID"], Token: cfg.Env["GC_WORKER_TOKEN"]}
+		c.tb.Cleanup(w.Close)
+		return w
+	}
+	c.tb.Fatalf("%s was not started", agent)
+	return nil
 }
 
 // Await returns the agent when its status is as the test wants it.

@@ -50,8 +50,8 @@ func TestConversationOutlivesADrain(t *testing.T) {
 	if n, cut := len(records(ledger.Answered)), len(records(ledger.Interrupted)); n < 1 || n > 2 || cut != 0 {
 		t.Errorf("%d turns ended and %d were interrupted by a drain of %v", n, cut, took)
 	}
-	eventually(t, "why it does not run", func() bool { return strings.Contains(c.gc("explain", "one"), "unschedulable") })
-	t.Logf("drained in %v\n%s", took, c.gc("explain", "one"))
+	eventually(t, "why it does not run", func() bool { return strings.Contains(c.gc("explain", "-v", "one"), "unschedulable") })
+	t.Logf("drained in %v\n%s", took, c.gc("explain", "-v", "one"))
 	kubectl(t, "uncordon", node)
 	eventually(t, "the agent in its second pod", running(2))
 	eventually(t, "what has waited", func() bool { s := state(waiting); return s == client.ReceiptConsumed || s == client.ReceiptSubmitted })

@@ -81,7 +81,7 @@ func TestTwoNodes(t *testing.T) {
 		ready = string(out)
 	}
 	eventually(t, "the doubt", func() bool { return one().State == client.StateUnknown })
-	t.Logf("a lost node:\n%s%s", c.gc("status"), c.gc("explain", "one"))
+	t.Logf("a lost node:\n%s%s", c.gc("status"), c.gc("explain", "-v", "one"))
 	lost, wait := c.client.Nudge(t.Context(), "one", client.NudgeRequest{Text: "while it is lost", Key: "lost"})
 	if wait != nil {
 		t.Errorf("a prompt for it: %v", wait)

@@ -27,7 +27,7 @@ func (c *city) opened(agent string) (all []ledger.Record) {
 	return all
 }
 
-// learned waits until the city knows the conversation that an agent is in.
+// learned waits until the city knows the conversation of an agent.
 func (c *city) learned(agent, id string) {
 	c.t.Helper()
 	c.await(agent+" is known to be in "+id, func(client.Status) bool { return strings.Contains(c.facts(agent), id) })
@@ -44,10 +44,10 @@ func (c *city) facts(agent string) string {
 
 const speaks = "--acp --conversations conversations"
 
-// TestACrashKeepsTheConversationOfAProtocol kills agents without a terminal, their hosts and
-// the controller: each successor loads the conversation that the agent has named (R8).
-func TestACrashKeepsTheConversationOfAProtocol(t *testing.T) {
-	c := newCrew(t, "max_restarts = 0\n", []member{{name: "one", flags: speaks, toml: "session = \"acp\"\n", ready: "acp"}})
+// TestCrashKeepsTheACPConversation kills agents without a terminal, their hosts and
+// the controller. Each next instance loads the conversation that the agent has reported.
+func TestCrashKeepsTheACPConversation(t *testing.T) {
+	c := newCityOf(t, "max_restarts = 0\n", []member{{name: "one", flags: speaks, toml: "session = \"acp\"\n", ready: "acp"}})
 	c.start()
 	defer func() { c.stop() }()
 	agent := c.oneOf("one", 0)
@@ -74,16 +74,15 @@ func TestACrashKeepsTheConversationOfAProtocol(t *testing.T) {
 		if facts := c.facts("one"); !strings.Contains(facts, "resumed") {
 			t.Errorf("the explanation does not say that it was resumed: %s", facts)
 		}
-		c.forgive("one")
+		c.removeFailures("one")
 		agent = c.oneOf("one", agent.PID)
 	}
 }
 
-// TestAConversationThatCannotBeLoaded is about agents that offer no load, or have lost the
-// conversation: after a bounded number of starts they run in another one, and the reason
-// is reported.
-func TestAConversationThatCannotBeLoaded(t *testing.T) {
-	c := newCrew(t, "", []member{
+// TestConversationThatCannotBeLoaded has agents that do not support loading, or have lost the
+// conversation. After a bounded number of starts they run in a new one, and the reason is reported.
+func TestConversationThatCannotBeLoaded(t *testing.T) {
+	c := newCityOf(t, "", []member{
 		{name: "cannot", flags: speaks + " --acp-fault no-load", toml: "session = \"acp\"\n", ready: "acp"},
 		{name: "lost", flags: speaks, toml: "session = \"acp\"\n", ready: "acp"},
 	})

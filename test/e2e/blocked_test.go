@@ -13,15 +13,15 @@ import (
 )
 
 // hiddenAgent reads keys and shows nothing of them, so that a text in its input box
-// cannot be distinguished from one that it has accepted. It writes down what it reads.
+// cannot be distinguished from one that it has accepted. It records what it reads.
 const hiddenAgent = `stty -echo -icanon min 1 time 0; printf '> '; exec cat >>taken`
 
-// TestABlockedInputBoxIsReportedAndCleared gives a prompt to an agent that hides its input
-// box: the agent is input blocked, which the status and a question say. gc keys --clear-input
-// and the answer to the question end that, each in a box that is really blocked.
-func TestABlockedInputBoxIsReportedAndCleared(t *testing.T) {
+// TestBlockedInputBoxIsReportedAndCleared gives a prompt to an agent that hides its input
+// box. The status and a question show that its input is blocked. gc keys --clear-input, and the answer to
+// the question, empty a box that is really blocked.
+func TestBlockedInputBoxIsReportedAndCleared(t *testing.T) {
 	t.Parallel()
-	c := newCrew(t, "", nil)
+	c := newCityOf(t, "", nil)
 	c.addHidden()
 	c.start()
 	c.await("running", running)
@@ -78,7 +78,7 @@ func (c *city) nudgeHidden(text string) {
 	}
 }
 
-// question returns the one question that is open.
+// question returns the only open question.
 func (c *city) question() client.Pending {
 	c.t.Helper()
 	open, err := c.client.Pending(c.t.Context(), "", client.OnlyOpen)
@@ -88,7 +88,7 @@ func (c *city) question() client.Pending {
 	return open[0]
 }
 
-// runs runs gc in the city and returns what it prints.
+// runs runs gc in the city and returns the output.
 func (c *city) runs(args ...string) string {
 	c.t.Helper()
 	cmd := exec.CommandContext(c.t.Context(), c.gc, args...)

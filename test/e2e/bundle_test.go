@@ -16,11 +16,11 @@ import (
 	"gascity/client"
 )
 
-// TestTheBundleOfACrash has an agent end by itself and the controller be killed: one file
-// has what was printed last and what happened, and nothing that is a credential (R29).
-func TestTheBundleOfACrash(t *testing.T) {
+// TestBundleAfterACrash has an agent exit by itself and kills the controller. One file has the last
+// output and the events, and no credential.
+func TestBundleAfterACrash(t *testing.T) {
 	const secret, word = "c4n4ry-in-a-file", "sesame-open-9"
-	c := newCrew(t, "[upstreams.sealed]\nauth_token = \"file:sealed\"\n", []member{
+	c := newCityOf(t, "[upstreams.sealed]\nauth_token = \"file:sealed\"\n", []member{
 		{name: "crashes", flags: "--exit-after 300ms --exit-code 7 --stderr MY_TOKEN=$(cat word)-and-$(cat sealed)"},
 		{name: "keeper", toml: "provider = \"claude\"\nupstream = \"sealed\""},
 	})
@@ -56,7 +56,7 @@ func TestTheBundleOfACrash(t *testing.T) {
 	c.stop()
 }
 
-// bundle returns the pages of a bundle that is made now.
+// bundle creates a bundle and returns its files.
 func (c *city) bundle(t *testing.T) map[string]string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "bundle.tgz")

@@ -11,12 +11,12 @@ import (
 	"gascity/internal/fakeagent/ledger"
 )
 
-// TestPromptsWaitForTheWorker: an agent with prompt_mode "worker" that has not spoken yet is
-// typed nothing at, in a terminal, though its prompts wait long and the controller is killed: they say for
-// what they wait, and it has each once as soon as it speaks.
+// TestPromptsWaitForTheWorker: nothing is typed to an agent with prompt_mode "worker" before its worker
+// connects, although its prompts wait long and the controller is killed. The receipts have the reason, and
+// each prompt arrives once when the worker connects.
 func TestPromptsWaitForTheWorker(t *testing.T) {
 	t.Parallel()
-	c := newCrew(t, "", nil)
+	c := newCityOf(t, "", nil)
 	speak := filepath.Join(c.root, "speak")
 	file, err := os.OpenFile(filepath.Join(c.root, client.CityFile), os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -46,6 +46,7 @@ func TestPromptsWaitForTheWorker(t *testing.T) {
 	}
 	c.kill()
 	c.start()
+	c.await("running again", running)
 	c.await("another report of it", waits)
 	if screen, err := c.client.Peek(t.Context(), "late", 50); err != nil || strings.Contains(screen.Text, "Hello") || strings.Contains(screen.Text, "task") {
 		t.Errorf("its terminal shows %q, %v", screen.Text, err)

@@ -47,40 +47,39 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// city is a city of fake agents with its controller as a process of its own.
+// city is a city of fake agents with a controller in a separate process.
 type city struct {
 	t      *testing.T
 	gc     string
 	root   string
 	agent  string // path of the fake agent
 	client *client.Client
-	env    []string // of the controller, beyond the least
+	env    []string // of the controller, in addition to the minimum
 	cmd    *exec.Cmd
 	ended  chan error
 }
 
-// member is one agent of a city: the flags of the fake agent, and what else its
-// entry in city.toml says.
+// member is one agent of a city: the flags of the fake agent, and the rest of its entry in city.toml.
 type member struct {
 	name  string
 	flags string
 	toml  string
-	talks bool   // it is of the provider "talker", which resumes conversations
+	talks bool   // its agent CLI is "talker", which resumes conversations
 	ready string // what it shows when it is ready; empty: its prompt line
 }
 
-// newCity makes a city of agents that do as they should.
+// newCity makes a city of agents without faults.
 func newCity(t *testing.T, agents int) *city {
 	t.Helper()
-	crew := make([]member, agents)
-	for i := range crew {
-		crew[i].name = name(i)
+	members := make([]member, agents)
+	for i := range members {
+		members[i].name = name(i)
 	}
-	return newCrew(t, "", crew)
+	return newCityOf(t, "", members)
 }
 
-// newCrew makes a city of the given agents. daemon is added to its section.
-func newCrew(t *testing.T, daemon string, crew []member) *city {
+// newCityOf makes a city of the given agents. daemon is added to the section [daemon].
+func newCityOf(t *testing.T, daemon string, members []member) *city {
 	t.Helper()
 	gc, err := program()
 	if err != nil {
@@ -106,7 +105,7 @@ func newCrew(t *testing.T, daemon string, crew []member) *city {
 	}
 	fmt.Fprintf(&toml, "[providers.talker]\ncommand = %q\nargs = [\"--conversations\", %q]\nready_prompt_prefix = \"❯\"\n"+
 		"resume_flag = \"--resume\"\nresume_style = \"flag\"\nsession_id_flag = \"--session-id\"\n", c.agent, conversations)
-	for _, m := range crew {
+	for _, m := range members {
 		if m.talks {
 			fmt.Fprintf(&toml, "[[agents]]\nname = %q\nprovider = \"talker\"\nargs_append = [\"--ledger\", %q]\n%s\n", m.name, c.ledgerOf(m.name), m.toml)
 			continue
@@ -147,7 +146,7 @@ func (c *city) start() {
 	c.await("answering", func(client.Status) bool { return true })
 }
 
-// kill ends the controller as kill -9 does.
+// kill kills the controller.
 func (c *city) kill() {
 	c.t.Helper()
 	if err := c.cmd.Process.Kill(); err != nil {
@@ -158,7 +157,7 @@ func (c *city) kill() {
 	}
 }
 
-// await waits until the status is as the test wants it.
+// await waits until the status fulfills a condition.
 func (c *city) await(what string, is func(client.Status) bool) client.Status {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), waitLimit)
@@ -200,7 +199,7 @@ func pids(status client.Status) map[string]int {
 	return out
 }
 
-// stop ends the city and returns its census.
+// stop stops the city and returns the census.
 func (c *city) stop() client.Census {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), waitLimit)
@@ -216,14 +215,14 @@ func (c *city) stop() client.Census {
 	return census
 }
 
-// remove removes what the city left, also after a failed test.
+// remove removes processes and files of the city, also after a failed test.
 func (c *city) remove() {
 	if c.cmd != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 		defer cancel()
 		if _, err := c.client.StopCity(ctx); err != nil {
 			c.t.Errorf("cannot clean up the city %s: %v", c.root, err)
-			_ = c.cmd.Process.Kill() // nothing else is left to try
+			_ = c.cmd.Process.Kill() // the last resort
 		}
 	}
 	if choice, err := os.ReadFile(filepath.Join(c.root, ".gc", "runtime-dir")); err == nil {

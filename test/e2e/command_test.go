@@ -16,17 +16,17 @@ import (
 	"gascity/worker"
 )
 
-// switchAgent is what the test program is called by to be an agent with a terminal for commands
-// and a native channel for prompts:
+// switchAgent is the name under which the test program is an agent with a terminal for commands and a native
+// channel for prompts:
 //
 //	switchagent FILE REPORTS
 //
 // It writes each prompt into the file with the number of its conversation. The command /new
-// begins another conversation, after slowCommand. REPORTS is "yes" if its channel reports that.
+// starts another conversation, after slowCommand. REPORTS is "yes" if its channel reports that.
 const switchAgent = "switchagent"
 
-// slowCommand is how long the agent takes to carry out /new. It is longer than a controller needs
-// to be replaced and to send a prompt.
+// slowCommand is how long the agent takes to carry out /new. It is longer than the
+// replacement of a controller and a prompt take.
 const slowCommand = 3500 * time.Millisecond
 
 // switching is the agent.
@@ -61,7 +61,7 @@ func runSwitchAgent(args []string) int {
 	return 0
 }
 
-// begin begins another conversation.
+// begin starts another conversation.
 func (a *switching) begin(ctx context.Context) {
 	a.mu.Lock()
 	a.conversation++
@@ -75,10 +75,10 @@ func (a *switching) begin(ctx context.Context) {
 // report reports as the extension of an agent CLI does. Without a controller it tries again.
 func (a *switching) report(ctx context.Context, event worker.Transition, d worker.Detail) {
 	d.Via = worker.ViaHook
-	_ = a.city.ReportAt(ctx, event, time.Now(), d) // what the city refuses shows in the test
+	_ = a.city.ReportAt(ctx, event, time.Now(), d) // the test checks what the city refused
 }
 
-// listen takes the prompts of the city into the present conversation.
+// listen accepts the prompts of the city in the current conversation.
 func (a *switching) listen(ctx context.Context) {
 	for m, err := range a.city.Messages(ctx) {
 		var p worker.Prompt
@@ -86,7 +86,7 @@ func (a *switching) listen(ctx context.Context) {
 			continue
 		}
 		a.mu.Lock()
-		_, _ = fmt.Fprintf(a.file, "%d %s\n", a.conversation, p.Content) // what is missing shows in the test
+		_, _ = fmt.Fprintf(a.file, "%d %s\n", a.conversation, p.Content) // the test checks what is missing
 		a.mu.Unlock()
 		a.report(ctx, worker.Busy, worker.Detail{PromptHash: worker.PromptHash(p.Content)})
 		_ = a.city.Ack(ctx, worker.Ack{ID: m.ID, State: worker.Submitted}) // the client repeats it
@@ -95,16 +95,16 @@ func (a *switching) listen(ctx context.Context) {
 	}
 }
 
-// TestAPromptBehindACommandWaitsForIt: a prompt by the native channel right behind a typed /new
-// reaches the conversation that the command begins, also where the channel does not report the
-// command, and where the controller is killed between the two.
-func TestAPromptBehindACommandWaitsForIt(t *testing.T) {
+// TestPromptWaitsForAnEarlierCommand: a prompt by the native channel right after a typed /new
+// reaches the conversation that the command starts, also if the channel does not report the command, or the
+// controller is killed between the two.
+func TestPromptWaitsForAnEarlierCommand(t *testing.T) {
 	t.Parallel()
 	for name, reports := range map[string]string{"reported": "yes", "silent": "no"} {
 		for _, killed := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s killed=%t", name, killed), func(t *testing.T) {
 				t.Parallel()
-				c := newCrew(t, "", nil)
+				c := newCityOf(t, "", nil)
 				self, err := os.Executable()
 				if err != nil {
 					t.Fatal(err)

@@ -27,7 +27,7 @@ func newContext(t *testing.T, more string) (c *city, told string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c = newCrew(t, "", nil)
+	c = newCityOf(t, "", nil)
 	told = filepath.Join(c.root, "told")
 	path := filepath.Join(c.root, client.CityFile)
 	toml, err := os.ReadFile(path)
@@ -44,10 +44,10 @@ func newContext(t *testing.T, more string) (c *city, told string) {
 	return c, told
 }
 
-// TestACompactedWorkerIsToldAgain: a worker receives at its start what gc prime prints, and
-// when its context is full it gets a request to compact it, and then what gc prime prints
-// in that mode: byte for byte and once, although the controller is killed (R24).
-func TestACompactedWorkerIsToldAgain(t *testing.T) {
+// TestSectionsAreSentAgainAfterACompaction: a worker gets the output of gc prime at its start. When
+// its context is full it gets a request to compact it, and then the output of gc prime in that mode, exactly
+// and once, although the controller is killed.
+func TestSectionsAreSentAgainAfterACompaction(t *testing.T) {
 	t.Parallel()
 	c, told := newContext(t, "[agents.context]\ncompact_at = 90\n")
 	c.start()
@@ -90,10 +90,9 @@ func TestACompactedWorkerIsToldAgain(t *testing.T) {
 	}
 }
 
-// TestACompactionOutlivesItsControllers: the controller is killed in the middle of a
-// compaction, again and again; meanwhile a prompt waits and a restart that was asked for
-// does not come, and both do afterwards.
-func TestACompactionOutlivesItsControllers(t *testing.T) {
+// TestCompactionContinuesAcrossControllers: controllers are killed during a compaction. A prompt and
+// a requested restart wait until its end.
+func TestCompactionContinuesAcrossControllers(t *testing.T) {
 	t.Parallel()
 	c, told := newContext(t, "[agents.context]\ncompact_at = 90\n")
 	hold := told + ".hold"
@@ -134,10 +133,9 @@ func TestACompactionOutlivesItsControllers(t *testing.T) {
 	}
 }
 
-// TestAFullConversationIsHandedOver: an agent whose context is full is restarted once, in
-// a new conversation that receives a note about it, although the controller is killed as
-// soon as that has begun.
-func TestAFullConversationIsHandedOver(t *testing.T) {
+// TestFullConversationIsReplaced: an agent whose context is full is restarted once in a new
+// conversation, which gets a note about that, although the controller is killed during the restart.
+func TestFullConversationIsReplaced(t *testing.T) {
 	t.Parallel()
 	c, told := newContext(t, "[agents.context]\nhandoff_at = 90\n")
 	c.start()
@@ -176,10 +174,9 @@ func TestAFullConversationIsHandedOver(t *testing.T) {
 	}
 }
 
-// TestAWorkerEndsByItsWord: a worker that says that it has ended, with an exit code, has,
-// although its process is there: that is ended, the code is reported, and another
-// instance works.
-func TestAWorkerEndsByItsWord(t *testing.T) {
+// TestWorkerReportsItsExit: a worker reports its exit with a code while its process still runs. The process
+// is stopped, the code is reported, and another instance runs.
+func TestWorkerReportsItsExit(t *testing.T) {
 	t.Parallel()
 	c, _ := newContext(t, "")
 	c.start()

@@ -13,28 +13,28 @@ import (
 	"gascity/internal/fakeagent/ledger"
 )
 
-// hopeless are agents that never come up: their commands, and words; the reason
-// must hold one of the words. COUNT stands for what notes the start.
-var hopeless = []struct{ name, command, flags, words string }{
+// failingAgents are agents that never become ready: their commands, and words. The reason must contain one of the
+// words. COUNT stands for the shell command that counts the start.
+var failingAgents = []struct{ name, command, flags, words string }{
 	{name: "at-once", command: "COUNT; echo the licence is gone >&2; exit 1", words: "the licence is gone"},
 	{name: "soon", command: "COUNT; sleep 0.2; echo the socket is taken >&2; exit 1", words: "the socket is taken"},
 	{name: "missing", command: "COUNT; exec /nowhere/agent", words: "/nowhere/agent"},
 	{name: "hangs", flags: "--hang", words: "not done within|cut off"},
 }
 
-// TestCrashLoopsHaveABudget lets agents fail in every way while the controller is
-// killed again and again: no identity is started more often than max_restarts
-// allows, the reason is the child's own, and a reset starts at once (R6).
-func TestCrashLoopsHaveABudget(t *testing.T) {
+// TestCrashLoopsAreBounded has agents that fail in every way while controllers are killed. No agent is
+// started more often than max_restarts allows, the reason is the output of the agent, and a reset starts at
+// once.
+func TestCrashLoopsAreBounded(t *testing.T) {
 	t.Parallel()
 	const budget = 3
-	crew := make([]member, len(hopeless))
-	for i, h := range hopeless {
-		crew[i] = member{name: h.name, flags: h.flags}
+	members := make([]member, len(failingAgents))
+	for i, h := range failingAgents {
+		members[i] = member{name: h.name, flags: h.flags}
 	}
-	c := newCrew(t, fmt.Sprintf("max_restarts = %d\n[session]\nstartup_timeout = \"1s\"\n", budget), crew)
+	c := newCityOf(t, fmt.Sprintf("max_restarts = %d\n[session]\nstartup_timeout = \"1s\"\n", budget), members)
 	c.command(func(agent string) string {
-		for _, h := range hopeless {
+		for _, h := range failingAgents {
 			if h.name == agent && h.command != "" {
 				return strings.Replace(h.command, "COUNT", "echo x >> "+c.ledgerOf(agent), 1)
 			}
@@ -43,7 +43,7 @@ func TestCrashLoopsHaveABudget(t *testing.T) {
 	})
 	for n := range setting(t, "GC_E2E_LOOP_KILLS", 5) {
 		c.start()
-		pause(time.Duration(300+900*n) * time.Millisecond) // somewhere in the loop
+		pause(time.Duration(300+900*n) * time.Millisecond) // at some point of the crash loop
 		c.kill()
 	}
 	c.start()
@@ -51,7 +51,7 @@ func TestCrashLoopsHaveABudget(t *testing.T) {
 		return len(s.Agents) > 0 && !slices.ContainsFunc(s.Agents, func(a client.Agent) bool { return a.State != client.StateQuarantined })
 	}
 	status := c.await("in quarantine", quarantined)
-	for i, h := range hopeless {
+	for i, h := range failingAgents {
 		n := c.tries(t, i)
 		t.Logf("%s was started %d times, budget %d", h.name, n, budget)
 		if n > budget || n == 0 {
@@ -60,7 +60,7 @@ func TestCrashLoopsHaveABudget(t *testing.T) {
 	}
 	for _, a := range status.Agents {
 		e, err := c.client.Explain(t.Context(), a.Name)
-		words := hopeless[slices.IndexFunc(hopeless, func(h struct{ name, command, flags, words string }) bool { return h.name == a.Name })].words
+		words := failingAgents[slices.IndexFunc(failingAgents, func(h struct{ name, command, flags, words string }) bool { return h.name == a.Name })].words
 		told := func(words string) bool { return strings.Contains(e.Agent.Reason+e.Reason+e.Output+e.Exit, words) }
 		if err != nil || !slices.ContainsFunc(strings.Split(words, "|"), told) {
 			t.Errorf("%s is in quarantine for %q, %q, %q; want the words %q (%v)", a.Name, e.Reason, e.Exit, e.Output, words, err)
@@ -69,11 +69,11 @@ func TestCrashLoopsHaveABudget(t *testing.T) {
 			t.Errorf("%s is in quarantine until %v", a.Name, a.NextAt)
 		}
 	}
-	before := make([]int, len(hopeless))
-	for i := range hopeless {
+	before := make([]int, len(failingAgents))
+	for i := range failingAgents {
 		before[i] = c.tries(t, i)
 	}
-	for i, h := range hopeless {
+	for i, h := range failingAgents {
 		began := time.Now()
 		done, err := c.client.Reset(t.Context(), h.name, client.LifecycleRequest{})
 		accept(t, done, err)
@@ -88,13 +88,13 @@ func TestCrashLoopsHaveABudget(t *testing.T) {
 	c.stop()
 }
 
-// tries counts how often an agent of the hopeless was really started.
+// tries counts how often a failing agent was really started.
 func (c *city) tries(t *testing.T, i int) int {
 	t.Helper()
-	if hopeless[i].command == "" {
-		return len(ledger.Of(c.records(t, hopeless[i].name), ledger.Start))
+	if failingAgents[i].command == "" {
+		return len(ledger.Of(c.records(t, failingAgents[i].name), ledger.Start))
 	}
-	text, err := os.ReadFile(c.ledgerOf(hopeless[i].name))
+	text, err := os.ReadFile(c.ledgerOf(failingAgents[i].name))
 	if err != nil && !os.IsNotExist(err) {
 		t.Error(err)
 	}
@@ -125,16 +125,16 @@ func (c *city) command(of func(agent string) string) {
 	}
 }
 
-// TestAHangingStartDelaysNobody starts a fleet with one member that never
-// becomes ready: the others start as if it were not there (R6).
-func TestAHangingStartDelaysNobody(t *testing.T) {
+// TestHangingStartDelaysNoOtherAgent starts many agents. One never becomes ready, and the
+// others start without a delay.
+func TestHangingStartDelaysNoOtherAgent(t *testing.T) {
 	t.Parallel()
 	const others = 20
-	crew := []member{{name: "a-hangs", flags: "--hang"}}
+	members := []member{{name: "a-hangs", flags: "--hang"}}
 	for i := range others {
-		crew = append(crew, member{name: name(i)})
+		members = append(members, member{name: name(i)})
 	}
-	c := newCrew(t, "[session]\nstartup_timeout = \"10m\"\n", crew)
+	c := newCityOf(t, "[session]\nstartup_timeout = \"10m\"\n", members)
 	began := time.Now()
 	c.start()
 	c.await("running except the one that hangs", func(s client.Status) bool {

@@ -9,17 +9,17 @@ import (
 	"gascity/internal/fakeagent/ledger"
 )
 
-// TestAStartThatWasCutOff kills the controller while agents come up, once they have
-// begun: an agent without a prompt by then is started again and prompted once, in
-// one process at any instant; a prompted agent is not disturbed.
-func TestAStartThatWasCutOff(t *testing.T) {
+// TestStartInterruptedByAKill kills the controller while agents start. An agent
+// without its first prompt is started again and prompted once, and there is only one process at any time. A
+// prompted agent is not restarted.
+func TestStartInterruptedByAKill(t *testing.T) {
 	t.Parallel()
 	const task = "the first task"
 	first := "nudge = \"" + task + "\""
-	c := newCrew(t, "max_restarts = 3\n[session]\nstartup_timeout = \"20s\"\n", []member{
+	c := newCityOf(t, "max_restarts = 3\n[session]\nstartup_timeout = \"20s\"\n", []member{
 		{name: "slow", flags: "--slow-start 4s", toml: first},
 		{name: "quick", toml: first},
-		{name: "plain", flags: "--slow-start 2s"}, // nothing but the wait is left to do
+		{name: "plain", flags: "--slow-start 2s"}, // only the wait for readiness remains
 	})
 	c.start()
 	c.await("on their way", func(s client.Status) bool {

@@ -11,6 +11,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/fakeagent/ledger"
+	"gascity/test/fakeagent/ledgertest"
 )
 
 // greeting is a dialog that an agent shows before it is ready. Without choices it
@@ -37,33 +38,32 @@ var greetings = []greeting{
 	{"update-default-now", "claude", nil},
 }
 
-// TestStartUpDialogs starts an agent for each dialog: the right option is taken,
-// wherever the cursor stands, or no key at all is pressed and a person is asked
-// (R9). The agents write down every byte that they get.
+// TestStartUpDialogs starts an agent for each dialog. The right option is selected for every position
+// of the cursor, or no key is pressed and a person is asked. The agents record every byte that they get.
 func TestStartUpDialogs(t *testing.T) {
 	t.Parallel()
-	crew := make([]member, len(greetings))
+	members := make([]member, len(greetings))
 	for i, g := range greetings {
-		crew[i] = member{name: fmt.Sprintf("g%d", i), flags: "--ledger-keys --dialog " + g.name, toml: "accept_startup_dialogs = true\n"}
+		members[i] = member{name: fmt.Sprintf("g%d", i), flags: "--ledger-keys --dialog " + g.name, toml: "accept_startup_dialogs = true\n"}
 		if g.provider != "" {
-			crew[i].toml += fmt.Sprintf("provider = %q\n", g.provider)
+			members[i].toml += fmt.Sprintf("provider = %q\n", g.provider)
 		}
 	}
-	c := newCrew(t, "max_restarts = 1\n", crew)
+	c := newCityOf(t, "max_restarts = 1\n", members)
 	c.start()
 	var group sync.WaitGroup
 	for i, g := range greetings {
 		group.Go(func() {
 			if g.choices == nil {
-				c.unanswered(t, crew[i].name, g)
+				c.unanswered(t, members[i].name, g)
 			} else {
-				c.checkDialogs(t, crew[i].name, g)
+				c.checkDialogs(t, members[i].name, g)
 			}
 		})
 	}
 	group.Wait()
 	for i, g := range greetings {
-		if records := c.records(t, crew[i].name); len(ledger.Of(records, ledger.Start)) != 1 {
+		if records := c.records(t, members[i].name); len(ledger.Of(records, ledger.Start)) != 1 {
 			t.Errorf("%s (%s) was started again: a dialog was answered wrongly: %+v", g.name, g.provider, ledger.Of(records, ledger.Exit))
 		}
 	}
@@ -74,7 +74,7 @@ func TestStartUpDialogs(t *testing.T) {
 func (c *city) checkDialogs(t *testing.T, agent string, g greeting) {
 	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
-	records, err := ledger.Wait(ctx, c.ledgerOf(agent), ledger.Has(ledger.Ready, 1))
+	records, err := ledgertest.Wait(ctx, c.ledgerOf(agent), ledgertest.Has(ledger.Ready, 1))
 	if err != nil {
 		t.Errorf("%s (%s) never became ready: %v", g.name, g.provider, err)
 		return
@@ -111,7 +111,7 @@ func (c *city) unanswered(t *testing.T, agent string, g greeting) {
 	if _, err := c.client.Respond(ctx, p.ID, client.RespondRequest{Option: right}); err != nil {
 		t.Errorf("%s (%s): %v", g.name, g.provider, err)
 	}
-	if records, err := ledger.Wait(ctx, c.ledgerOf(agent), ledger.Has(ledger.Ready, 1)); err != nil {
+	if records, err := ledgertest.Wait(ctx, c.ledgerOf(agent), ledgertest.Has(ledger.Ready, 1)); err != nil {
 		t.Errorf("%s (%s) never became ready: %v, %+v", g.name, g.provider, err, records)
 	}
 }
@@ -132,25 +132,24 @@ func (c *city) openQuestion(ctx context.Context, t *testing.T, agent string) cli
 	}
 }
 
-// TestALateDialogIsNeverTypedInto lets a dialog whose first option ends the agent
-// come up at all moments of a busy life, while prompts wait: it gets no byte but
-// those of its answer, and the prompts arrive afterwards (R9). Only what was sent before the
-// dialog was drawn may reach it, and Enter only if the terminal had it already.
-func TestALateDialogIsNeverTypedInto(t *testing.T) {
+// TestNoPromptIsTypedIntoADialog has a dialog whose first option makes the agent exit. It appears at random
+// moments while prompts wait. It gets only the bytes of its answer, and the prompts arrive afterwards. Only
+// bytes that were sent before the dialog was drawn may reach it, and Enter only if the terminal had it already.
+func TestNoPromptIsTypedIntoADialog(t *testing.T) {
 	t.Parallel()
 	agents, prompts := setting(t, "GC_E2E_LATE", 8), 6
-	crew := make([]member, agents)
-	for i := range crew {
+	members := make([]member, agents)
+	for i := range members {
 		after := time.Duration(100+350*i) * time.Millisecond
-		crew[i] = member{name: name(i), flags: fmt.Sprintf("--ledger-keys --think 150ms --dialog late-trust:%v", after), toml: claude}
+		members[i] = member{name: name(i), flags: fmt.Sprintf("--ledger-keys --think 150ms --dialog late-trust:%v", after), toml: claude}
 		if i%2 == 1 {
-			crew[i].flags += " --osc7501"
+			members[i].flags += " --osc7501"
 		}
 	}
-	c := newCrew(t, "max_restarts = 1\n", crew)
+	c := newCityOf(t, "max_restarts = 1\n", members)
 	c.start()
 	var group sync.WaitGroup
-	for i := range crew {
+	for i := range members {
 		group.Go(func() { c.interrupted(t, i, prompts) })
 	}
 	group.Wait()
@@ -161,8 +160,8 @@ func TestALateDialogIsNeverTypedInto(t *testing.T) {
 // sent before it could be seen. Enter may not: it is bound to the screen without the dialog.
 const underWay = 300 * time.Millisecond
 
-// interrupted sends prompts without a pause, answers the dialog a while after it
-// came, and looks at what the agent got meanwhile.
+// interrupted sends prompts without a pause, answers the dialog after some time, and checks what the agent got
+// before that.
 func (c *city) interrupted(t *testing.T, i, prompts int) {
 	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
@@ -175,7 +174,7 @@ func (c *city) interrupted(t *testing.T, i, prompts int) {
 		}
 		receipts[n] = r
 	}
-	if _, err := ledger.Wait(ctx, c.ledger(i), ledger.Has(ledger.DialogShown, 1)); err != nil {
+	if _, err := ledgertest.Wait(ctx, c.ledger(i), ledgertest.Has(ledger.DialogShown, 1)); err != nil {
 		t.Errorf("%s: %v", name(i), err)
 		return
 	}

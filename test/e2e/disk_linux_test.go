@@ -18,11 +18,11 @@ import (
 	"gascity/client"
 )
 
-// TestABrokenStoreFreezesTheCity takes the store away from under a city at work: it says
-// that it is degraded, ends and starts no agent (R3), and allows only reads, because it
-// could not record what it has allowed (R20); when the store is back, it goes on.
-func TestABrokenStoreFreezesTheCity(t *testing.T) {
-	c := newCrew(t, "[guard]\nsets = [\"dangerous-command\"]\nunguarded = \"report\"\n", []member{{name: name(0)}, {name: name(1)}, {name: name(2)}})
+// TestNothingChangesWhileTheStoreFails fills the disk of a busy city. The status is degraded, no agent is
+// stopped or started, and only reads are allowed, because other permissions could not be recorded. When there
+// is space again, the city continues.
+func TestNothingChangesWhileTheStoreFails(t *testing.T) {
+	c := newCityOf(t, "[guard]\nsets = [\"dangerous-command\"]\nunguarded = \"report\"\n", []member{{name: name(0)}, {name: name(1)}, {name: name(2)}})
 	c.addGuarded(waitLimit)
 	place := filepath.Join(c.root, ".gc")
 	if err := os.Mkdir(place, 0o700); err != nil {
@@ -58,7 +58,7 @@ func TestABrokenStoreFreezesTheCity(t *testing.T) {
 	c.stop()
 }
 
-// guardsOnFullDisk has a tool of each kind asked about while nothing can be kept.
+// guardsOnFullDisk requests authorization for a tool of each kind while nothing can be saved.
 func (c *city) guardsOnFullDisk(t *testing.T) {
 	t.Helper()
 	for i, ask := range []struct{ call, outcome string }{
@@ -126,11 +126,11 @@ func smallDisk(t *testing.T, place, size string) {
 	})
 }
 
-// TestAKilledControllerOnAFullDisk: while the disk is full, no controller can be started: gc
-// start says why and what to do, and the agents go on. When there is space again, gc does what
-// it said: the same agents are there, and the receipt of an earlier prompt is kept.
-func TestAKilledControllerOnAFullDisk(t *testing.T) {
-	c := newCrew(t, "", []member{{name: name(0)}})
+// TestKilledControllerOnAFullDisk: while the disk is full, no controller can start. gc start prints
+// the reason and the fix, and the agents continue. When there is space again, the fix works: the same agents
+// run, and the receipt of an earlier prompt is there.
+func TestKilledControllerOnAFullDisk(t *testing.T) {
+	c := newCityOf(t, "", []member{{name: name(0)}})
 	place := filepath.Join(c.root, ".gc")
 	if err := os.Mkdir(place, 0o700); err != nil {
 		t.Fatal(err)
@@ -145,7 +145,7 @@ func TestAKilledControllerOnAFullDisk(t *testing.T) {
 	ballast := filepath.Join(place, "ballast")
 	fill(t, ballast)
 	c.kill()
-	fill(t, ballast+"-2") // what the controller's end has made free
+	fill(t, ballast+"-2") // the space that the exit of the controller has freed
 	cmd := exec.CommandContext(t.Context(), c.gc, "start", "--city", c.root)
 	cmd.Env = append(slices.Clone(c.cmd.Env), "NO_COLOR=1", "COLUMNS=500")
 	out, err := cmd.CombinedOutput()

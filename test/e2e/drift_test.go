@@ -17,15 +17,14 @@ import (
 	"gascity/internal/fakeagent/ledger"
 )
 
-// disruptions is how many sessions may be down for a changed configuration.
+// disruptions is the maximum number of sessions that are down at the same time for a changed configuration.
 const disruptions = 3
 
 // TestOrderIsNoChange writes the same configuration in another order, with other
-// comments and with hints changed, and touches the file: no agent is restarted
-// and nothing differs (R14).
+// comments and changed hints, and touches the file. No agent is restarted, and no drift is shown.
 func TestOrderIsNoChange(t *testing.T) {
 	t.Parallel()
-	c := newCrew(t, "patrol_interval = \"500ms\"\n", nil)
+	c := newCityOf(t, "patrol_interval = \"500ms\"\n", nil)
 	agent := func(name string, keys ...string) string {
 		return fmt.Sprintf("[[agents]]\nname = %q\n%s\n", name, strings.Join(keys, "\n"))
 	}
@@ -100,12 +99,11 @@ func (c *city) change(mark, text string) {
 	}
 }
 
-// TestDriftWaitsForTheBoundary changes how agents are launched while one works,
-// one is attached to and one asks: none is stopped before its boundary, the status
-// says why, and then each is restarted (R14).
-func TestDriftWaitsForTheBoundary(t *testing.T) {
+// TestDriftWaitsForTheEndOfATurn changes the launch of agents while one is busy, one has an attached
+// terminal and one asks. None is stopped before that ends, the status says why, and then each is restarted.
+func TestDriftWaitsForTheEndOfATurn(t *testing.T) {
 	t.Parallel()
-	crew := []member{
+	members := []member{
 		{name: "works", flags: "--osc7501", toml: "# launch"},
 		{name: "attached", toml: "# launch"},
 		{name: "asks", flags: "--osc7501", toml: "# launch"},
@@ -113,7 +111,7 @@ func TestDriftWaitsForTheBoundary(t *testing.T) {
 		{name: "busy", flags: "--osc7501", toml: "# launch"},
 		{name: "asking", flags: "--osc7501", toml: "# launch"},
 	}
-	c := newCrew(t, "patrol_interval = \"500ms\"\n", crew)
+	c := newCityOf(t, "patrol_interval = \"500ms\"\n", members)
 	c.start()
 	before := pids(c.await("running", running))
 	for agent, text := range map[string]string{
@@ -149,7 +147,7 @@ func TestDriftWaitsForTheBoundary(t *testing.T) {
 	if _, err := c.client.Respond(t.Context(), open[0].ID, client.RespondRequest{Option: "Yes"}); err != nil {
 		t.Error(err)
 	}
-	// The free one goes after its silence; those that are still in use stay.
+	// The idle one is restarted. Those in use are not.
 	c.renewed(t, "free", before["free"])
 	c.renewed(t, "asking", before["asking"])
 	c.renewed(t, "busy", before["busy"])
@@ -234,18 +232,18 @@ func (c *city) attachReadOnly(t *testing.T, agent string) *typist {
 	return &typist{t: t, cmd: cmd, tty: tty}
 }
 
-// TestMassDriftIsGentle changes all of a fleet: at most three are down at once,
-// and taking the edit back keeps those that were not yet restarted (R14).
-func TestMassDriftIsGentle(t *testing.T) {
+// TestMassDriftIsBounded changes all agents of a large city. At most three are down at once, and those that
+// were not restarted yet stay if the change is reverted.
+func TestMassDriftIsBounded(t *testing.T) {
 	t.Parallel()
 	const agents = 20
-	crew := make([]member, agents)
+	members := make([]member, agents)
 	ledgers := make([]string, agents)
-	for i := range crew {
-		crew[i] = member{name: name(i), flags: "--slow-start 700ms", toml: "# launch"}
+	for i := range members {
+		members[i] = member{name: name(i), flags: "--slow-start 700ms", toml: "# launch"}
 	}
-	c := newCrew(t, "patrol_interval = \"500ms\"\n", crew)
-	for i := range crew {
+	c := newCityOf(t, "patrol_interval = \"500ms\"\n", members)
+	for i := range members {
 		ledgers[i] = c.ledgerOf(name(i))
 	}
 	c.start()
@@ -279,7 +277,7 @@ func TestMassDriftIsGentle(t *testing.T) {
 			untouched[a.Name] = a.PID
 		}
 	}
-	pause(5 * time.Second) // at the previous pace all would have been restarted
+	pause(5 * time.Second) // long enough to restart all
 	status := c.await("answering", func(client.Status) bool { return true })
 	for agent, pid := range untouched {
 		if now := agentIn(status, agent).PID; now != pid {

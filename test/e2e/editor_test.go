@@ -16,7 +16,7 @@ import (
 	"gascity/internal/fakeagent/ledger"
 )
 
-// acpEditor is an editor made with another implementation of the protocol.
+// acpEditor is an ACP client made with another implementation of the protocol.
 type acpEditor struct {
 	sdk.Client
 	conn   *sdk.ClientSideConnection
@@ -96,10 +96,10 @@ func (d *acpEditor) prompt(t *testing.T, id sdk.SessionId, text string) sdk.Stop
 	return r.StopReason
 }
 
-// TestAnEditorDrivesASession: an agent in a terminal and one without, by gc acp and a client
-// that is not ours: prompts, answers, a permission, a turn that is cancelled, the session again.
-func TestAnEditorDrivesASession(t *testing.T) {
-	c := newCrew(t, "", []member{{name: "screen"}, {name: "pipes", flags: "--acp", toml: "session = \"acp\"\n", ready: "acp"}})
+// TestEditorUsesASession: an independent client uses an agent in a terminal and one without by gc acp:
+// prompts, answers, a permission, a canceled turn, and the session again.
+func TestEditorUsesASession(t *testing.T) {
+	c := newCityOf(t, "", []member{{name: "screen"}, {name: "pipes", flags: "--acp", toml: "session = \"acp\"\n", ready: "acp"}})
 	c.start()
 	defer c.stop()
 	for _, agent := range []string{"screen", "pipes"} {

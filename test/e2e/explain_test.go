@@ -13,8 +13,8 @@ import (
 	"gascity/client"
 )
 
-// fault is something that is wrong with an agent, and the words that its
-// explanation must contain: the root cause and not its consequence.
+// fault is a fault of an agent, and the words that the explanation must contain: those of the root cause, not
+// of the consequence.
 type fault struct {
 	name    string
 	command string // shell; empty: the fake agent with flags
@@ -24,7 +24,7 @@ type fault struct {
 	words   []string
 }
 
-// faults are seeded in one city. ROOT in words and commands is the city directory.
+// faults are the faults of one city. ROOT in words and commands is the city directory.
 var faults = []fault{
 	{name: "no-binary", command: "exec /nonexistent/agent", words: []string{"/nonexistent/agent"}},
 	{name: "not-in-path", command: "agent-nobody-installed", words: []string{"agent-nobody-installed", "not found"}},
@@ -125,14 +125,14 @@ func (c *city) edit(old, replacement string) {
 	}
 }
 
-// TestExplainNamesTheRootCause seeds faults and wants the words of the cause in
-// the explanation of each agent within a bound (R15).
+// TestExplainNamesTheRootCause checks that the explanation of each agent has the words of the
+// root cause within a limit.
 func TestExplainNamesTheRootCause(t *testing.T) {
-	crew := make([]member, 0, len(faults))
+	members := make([]member, 0, len(faults))
 	for _, f := range faults {
-		crew = append(crew, member{name: f.name, flags: f.flags, toml: f.toml})
+		members = append(members, member{name: f.name, flags: f.flags, toml: f.toml})
 	}
-	c := newCrew(t, "[session]\nstartup_timeout = \"3s\"\nsetup_timeout = \"2s\"\n[upstreams.sealed]\napi_key = \"env:NOBODY_SET_THIS\"\n", crew)
+	c := newCityOf(t, "[session]\nstartup_timeout = \"3s\"\nsetup_timeout = \"2s\"\n[upstreams.sealed]\napi_key = \"env:NOBODY_SET_THIS\"\n", members)
 	c.plant()
 	c.start()
 	for _, f := range faults {
@@ -152,7 +152,7 @@ func TestExplainNamesTheRootCause(t *testing.T) {
 	c.stop()
 }
 
-// plant makes the files that the faults are about, and puts their commands in.
+// plant makes the files of the faults and sets the commands.
 func (c *city) plant() {
 	c.t.Helper()
 	path := filepath.Join(c.root, client.CityFile)
@@ -208,7 +208,7 @@ func (c *city) explained(t *testing.T, f fault) {
 		e, err := c.client.Explain(ctx, f.name)
 		if err == nil {
 			e.Agent.Name, e.Agent.Session = "", "" // the name of a fault is no explanation
-			e.Recent = nil                         // one look must do
+			e.Recent = nil                         // the words must be in the explanation itself
 			data, err := json.MarshalIndent(e, "", " ")
 			if err != nil {
 				t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 )
 
 // TestTwoHundredSessions starts, lists, nudges and stops a large city, and
-// measures what it costs at rest. The figures are in the log; run with -v.
+// measures the cost of the idle city. The figures are in the log; run with -v.
 func TestTwoHundredSessions(t *testing.T) {
 	agents := 200
 	if text := os.Getenv("GC_E2E_FLEET"); text != "" {
@@ -71,9 +71,9 @@ func TestTwoHundredSessions(t *testing.T) {
 	t.Logf("%d sessions stopped in %v", agents, time.Since(began).Round(time.Millisecond))
 }
 
-// measureRest measures what the idle city costs (R13): the processor time of
+// measureRest measures the cost of the idle city: the processor time of
 // its controller and of all shims, the machine's new processes, and writes to
-// the store. GC_E2E_REST is for how many seconds; at least more than one
+// the store. GC_E2E_REST is the duration in seconds, longer than one
 // patrol.
 func (c *city) measureRest(t *testing.T) {
 	t.Helper()
@@ -84,7 +84,7 @@ func (c *city) measureRest(t *testing.T) {
 	c.await("idle", func(s client.Status) bool {
 		return !slices.ContainsFunc(s.Agents, func(a client.Agent) bool { return a.Queued > 0 })
 	})
-	pause(3 * time.Second) // what the prompts began ends
+	pause(3 * time.Second) // until the turns of the prompts have ended
 	shims, alone := c.shims(t), []int{c.cmd.Process.Pid}
 	hosts, busy, forks, written, began := timeOf(t, shims), timeOf(t, alone), machineForks(t), c.storeBytes(t), time.Now()
 	pause(rest)
@@ -106,8 +106,8 @@ func (c *city) measureRest(t *testing.T) {
 	c.manyReaders(t)
 }
 
-// manyReaders reads the status twenty times at once: that must cost no processes
-// of the city's making.
+// manyReaders reads the status twenty times at once. The city must start no process for
+// that.
 func (c *city) manyReaders(t *testing.T) {
 	t.Helper()
 	forks := machineForks(t)

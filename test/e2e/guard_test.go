@@ -11,12 +11,11 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/agentcli/hooks"
+	"gascity/internal/agentcli"
 )
 
-// guardedAgent is an agent whose every tool is asked about by the real hook, as an agent
-// CLI with hooks does it: it reads a word of a call from a pipe, and touches a file of
-// that name if the hook lets it.
+// guardedAgent is an agent that calls the real hook before each tool, as an agent CLI with hooks does. It
+// reads a word from a pipe, and touches a file of that name if the hook allows it.
 const guardedAgent = `
 echo ready
 while :; do
@@ -34,12 +33,12 @@ done
 // hookWithin is the hook's own deadline in the test.
 const hookWithin = 3 * time.Second
 
-// TestAStoppedControllerAllowsNothing stops the controller alone, by SIGSTOP, while a
-// guarded agent uses tools: each call ends blocked by the hook's own deadline, and what was
-// asked meanwhile never runs. After SIGCONT the agent works on (R20).
-func TestAStoppedControllerAllowsNothing(t *testing.T) {
+// TestStoppedControllerAllowsNothing stops the controller alone, by SIGSTOP, while a
+// guarded agent uses tools. Each call is blocked at the hook's deadline and never runs. After SIGCONT the agent
+// continues.
+func TestStoppedControllerAllowsNothing(t *testing.T) {
 	t.Parallel()
-	c := newCrew(t, "[guard]\nsets = [\"dangerous-command\"]\n", nil)
+	c := newCityOf(t, "[guard]\nsets = [\"dangerous-command\"]\n", nil)
 	c.addGuarded(hookWithin)
 	c.start()
 	c.await("running", running)
@@ -93,9 +92,9 @@ func (c *city) addGuarded(within time.Duration) {
 // guarding returns an agent CLI with a hook that decides, and the name of its event.
 func guarding(t *testing.T) (cli, event string) {
 	t.Helper()
-	for _, name := range hooks.Names() {
-		known, _ := hooks.Lookup(name)
-		at := slices.IndexFunc(known.Events, func(e hooks.Event) bool { return e.Means == hooks.Guard })
+	for _, name := range agentcli.HookNames() {
+		known, _ := agentcli.LookupHooks(name)
+		at := slices.IndexFunc(known.Events, func(e agentcli.HookEvent) bool { return e.Means == agentcli.HookGuard })
 		if at >= 0 && known.Script == "" {
 			return name, known.Events[at].Name
 		}

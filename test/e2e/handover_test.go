@@ -20,13 +20,12 @@ import (
 // its request was not received.
 const exitNoController = 6
 
-// TestANudgeSurvivesHandovers hands prompts over with the program itself while one
-// controller after the other ends in order and the next one takes over: no command
-// fails, and each prompt is worked on once.
-func TestANudgeSurvivesHandovers(t *testing.T) {
+// TestPromptsDuringControllerChanges sends prompts with gc send while controllers exit and others
+// take over. No command fails, and each prompt is processed once.
+func TestPromptsDuringControllerChanges(t *testing.T) {
 	t.Parallel()
 	const prompts, handovers = 60, 8
-	c := newCrew(t, "", []member{{name: "a", flags: "--think 1ms"}})
+	c := newCityOf(t, "", []member{{name: "a", flags: "--think 1ms"}})
 	c.start()
 	c.await("running", running)
 	failed, none := make(chan string, prompts), 0
@@ -85,18 +84,17 @@ func (c *city) submit(agent, text string) (fault string, none int) {
 	}
 }
 
-// TestAFleetDoesNotFeelHandovers hands a city of six agents under load, one of them
-// suspended, from one controller to the next by gc controller stop and gc start, with two
-// that start at once: no agent ends, what is held stays held, and each prompt is worked
-// on once (R30 in small).
-func TestAFleetDoesNotFeelHandovers(t *testing.T) {
+// TestAgentsSurviveControllerChanges replaces the controller of a city with six agents under load, one of
+// them suspended, by gc controller stop and two gc start at once. No agent exits, the held one stays held, and
+// each prompt is processed once.
+func TestAgentsSurviveControllerChanges(t *testing.T) {
 	t.Parallel()
 	const agents, prompts, handovers = 6, 20, 5
-	crew := []member{{name: "held"}}
+	members := []member{{name: "held"}}
 	for i := range agents {
-		crew = append(crew, member{name: name(i), flags: fmt.Sprintf("--think %dms", 1+40*i)})
+		members = append(members, member{name: name(i), flags: fmt.Sprintf("--think %dms", 1+40*i)})
 	}
-	c := newCrew(t, "", crew)
+	c := newCityOf(t, "", members)
 	c.start()
 	c.await("running", running)
 	c.run(t, "session", "suspend", "held")

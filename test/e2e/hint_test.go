@@ -12,8 +12,8 @@ import (
 )
 
 // TestHintsTakeEffectOnRunningAgents changes ready_prompt_prefix and process_names in city.toml
-// while agents run: the one whose prompt gc did not know is shown as ready and takes a prompt,
-// also under the next controller, and no agent is restarted.
+// while agents run. The agent whose prompt prefix was unknown is then ready and accepts a prompt, also under the
+// next controller, and no agent is restarted.
 func TestHintsTakeEffectOnRunningAgents(t *testing.T) {
 	t.Parallel()
 	for _, place := range []string{"pty", "tmux"} {
@@ -22,7 +22,7 @@ func TestHintsTakeEffectOnRunningAgents(t *testing.T) {
 			if _, err := exec.LookPath(place); place == "tmux" && err != nil {
 				t.Skip("there is no tmux")
 			}
-			c := newCrew(t, "patrol_interval = \"1s\"\n", []member{{name: "one", ready: "NOPROMPT>", toml: "ready_delay_ms = 100\nsession = \"" + place + "\"\n"}})
+			c := newCityOf(t, "patrol_interval = \"1s\"\n", []member{{name: "one", ready: "NOPROMPT>", toml: "ready_delay_ms = 100\nsession = \"" + place + "\"\n"}})
 			c.start()
 			before := pids(c.await("running", running))
 			state := func(s client.Status) string { return s.Agents[0].Activity.State }

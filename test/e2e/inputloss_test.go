@@ -40,9 +40,9 @@ type moment string
 const (
 	atStart  moment = "start"  // the receipt says injected, and the agent has read nothing
 	atPaste  moment = "paste"  // the agent has read text, and no Enter
-	atEnter  moment = "enter"  // the agent has read Enter a moment ago
+	atEnter  moment = "enter"  // the agent has just read Enter
 	atSettle moment = "settle" // the agent has consumed the prompt, and the receipt does not say so
-	atRemove moment = "remove" // the controller behind a killed one removes the text
+	atRemove moment = "remove" // the controller after a killed one removes the text
 )
 
 // kind is an agent of the test: how its input box behaves, and what it is sent. Its flags
@@ -53,7 +53,7 @@ type kind struct {
 	moments []moment
 	text    func(n int) string // what follows the number of the prompt
 	changes bool               // the program changes some texts
-	blocks  bool               // it shows nothing of its input, so that it may be input blocked
+	blocks  bool               // it does not show its input, so that its input may be blocked
 }
 
 // inputLossKinds returns the agents of the test.
@@ -87,7 +87,7 @@ func inputLossKinds(t *testing.T) []kind {
 // newInputLossCity makes a city of these agents.
 func newInputLossCity(t *testing.T) (*city, []kind) {
 	t.Helper()
-	c := newCrew(t, fmt.Sprintf("[delivery]\nprogress_timeout = %q\n", deliveryBound), nil)
+	c := newCityOf(t, fmt.Sprintf("[delivery]\nprogress_timeout = %q\n", deliveryBound), nil)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -108,8 +108,8 @@ func newInputLossCity(t *testing.T) (*city, []kind) {
 	return c, kinds
 }
 
-// storm is a run of the test: what was sent, and when the controller was killed.
-type storm struct {
+// killTest is the state of the test: what was sent, and when the controller was killed.
+type killTest struct {
 	*testing.T
 	c      *city
 	random *rand.Rand
@@ -117,7 +117,7 @@ type storm struct {
 	sent   map[string]sending // by receipt
 	began  time.Time
 	n      int            // prompts so far
-	hits   map[moment]int // kills at the moment that was aimed at
+	hits   map[moment]int // kills at the intended moment
 	missed map[moment]int // kills at another moment
 	kills  int
 }
@@ -128,7 +128,7 @@ type sending struct {
 	text string
 }
 
-func (s *storm) send(k kind, what string) string {
+func (s *killTest) send(k kind, what string) string {
 	s.Helper()
 	s.n++
 	text := fmt.Sprintf("p%d.%s %s", s.n, k.name, what)
@@ -146,7 +146,7 @@ func (s *storm) send(k kind, what string) string {
 }
 
 // queued returns the open receipts of an agent.
-func (s *storm) queued(k kind) []client.Receipt {
+func (s *killTest) queued(k kind) []client.Receipt {
 	list, err := s.c.client.Queue(s.Context(), k.name, client.OnlyOpen)
 	if err != nil {
 		s.Fatal(err)
@@ -155,7 +155,7 @@ func (s *storm) queued(k kind) []client.Receipt {
 }
 
 // await waits until the agent is at the moment, for aimTime at most.
-func (s *storm) await(k kind, m moment, from int) {
+func (s *killTest) await(k kind, m moment, from int) {
 	const aimTime = 4 * time.Second
 	ticks := time.NewTicker(time.Millisecond)
 	defer ticks.Stop()
@@ -176,8 +176,8 @@ func (s *storm) await(k kind, m moment, from int) {
 	}
 }
 
-// reached returns the moment that the agent's ledger shows behind its first from records.
-func (s *storm) reached(k kind, from int) moment {
+// reached returns the moment that the agent's ledger shows after its first from records.
+func (s *killTest) reached(k kind, from int) moment {
 	records := s.c.records(s.T, k.name)
 	at := atStart
 	for _, r := range records[min(from, len(records)):] {
@@ -202,7 +202,7 @@ func (s *storm) reached(k kind, from int) moment {
 }
 
 // kill ends the controller at a moment of a delivery to the agent, and starts another one.
-func (s *storm) kill(k kind, m moment) {
+func (s *killTest) kill(k kind, m moment) {
 	from := len(s.c.records(s.T, k.name))
 	open := []string{s.send(k, k.text(s.n))}
 	for _, r := range s.queued(k) {
@@ -225,7 +225,7 @@ func (s *storm) kill(k kind, m moment) {
 }
 
 // openAt reports whether the receipt was delivered to its agent at that time.
-func (s *storm) openAt(id string, at time.Time) bool {
+func (s *killTest) openAt(id string, at time.Time) bool {
 	r, err := s.c.client.Receipt(s.Context(), id, "")
 	if err != nil {
 		s.Fatal(err)
@@ -239,18 +239,17 @@ func (s *storm) openAt(id string, at time.Time) bool {
 	return state == client.ReceiptInjected
 }
 
-// TestNoAgentGoesDeaf kills the controller at each step of a delivery, to agents of nine kinds:
+// TestAgentsAcceptPromptsAfterKills kills the controller at each step of a delivery, to agents of nine kinds:
 // before the first byte, after the paste, after Enter, before the result is saved, and while
-// the next controller removes what was left. Within the bound every receipt is final or says
-// what it waits for, and each agent consumes its next prompt. What the agents have noted
-// decides: no prompt is consumed twice or together with another one, and none that is reported
-// as delivered is missing.
-func TestNoAgentGoesDeaf(t *testing.T) {
+// the next controller removes the text. Within the limit every receipt is final or has the reason why it waits,
+// and each agent consumes its next prompt. By the ledgers of the agents, no prompt is consumed twice or joined
+// with another one, and none that is reported as delivered is missing.
+func TestAgentsAcceptPromptsAfterKills(t *testing.T) {
 	c, kinds := newInputLossCity(t)
 	c.start()
 	c.await("running", running)
 	seed := uint64(time.Now().UnixNano())
-	s := &storm{T: t, c: c, random: rand.New(rand.NewPCG(seed, 1)), kinds: kinds, sent: map[string]sending{}, began: time.Now(), hits: map[moment]int{}, missed: map[moment]int{}}
+	s := &killTest{T: t, c: c, random: rand.New(rand.NewPCG(seed, 1)), kinds: kinds, sent: map[string]sending{}, began: time.Now(), hits: map[moment]int{}, missed: map[moment]int{}}
 	type aim struct {
 		kind   int
 		moment moment
@@ -285,7 +284,7 @@ func TestNoAgentGoesDeaf(t *testing.T) {
 }
 
 // check looks at the outcome of every prompt.
-func (s *storm) check() {
+func (s *killTest) check() {
 	s.rest()
 	for _, k := range s.kinds {
 		s.send(k, "the last text")
@@ -324,9 +323,9 @@ func (s *storm) check() {
 	}
 }
 
-// rest waits until no receipt is open, but of agents that are input blocked, and until the
-// agents have noted what they consumed.
-func (s *storm) rest() {
+// rest waits until no receipt is open, except of agents whose input is blocked, and until the ledgers have the
+// consumed prompts.
+func (s *killTest) rest() {
 	s.Helper()
 	s.c.await("at rest", func(st client.Status) bool {
 		for _, k := range s.kinds {
@@ -340,9 +339,8 @@ func (s *storm) rest() {
 
 var numbered = regexp.MustCompile(`p(\d+)\.[a-z]+ `)
 
-// compare compares the receipts with what the agents have noted, and returns how often each
-// prompt was consumed.
-func (s *storm) compare(ended map[string]client.Receipt) (taken map[int]int) {
+// compare compares the receipts with the ledgers, and returns how often each prompt was consumed.
+func (s *killTest) compare(ended map[string]client.Receipt) (taken map[int]int) {
 	taken = map[int]int{}
 	for _, k := range s.kinds {
 		for _, r := range ledger.Prompts(s.c.records(s.T, k.name)) {

@@ -14,11 +14,11 @@ import (
 	"gascity/internal/fakeagent/ledger"
 )
 
-// TestTwoCitiesNeverMeet runs two cities with the same names, and names that
-// begin alike, and disturbs one of them: the other must not notice (R5).
-func TestTwoCitiesNeverMeet(t *testing.T) {
-	crew := []member{{name: "worker-1"}, {name: "worker-10"}}
-	ours, theirs := newCrew(t, "", crew), newCrew(t, "", crew)
+// TestTwoCitiesAreIsolated runs two cities with the same agent names and with names of the same prefix,
+// and disturbs one of them. The other one must not change.
+func TestTwoCitiesAreIsolated(t *testing.T) {
+	members := []member{{name: "worker-1"}, {name: "worker-10"}}
+	ours, theirs := newCityOf(t, "", members), newCityOf(t, "", members)
 	ours.start()
 	theirs.start()
 	ours.await("running", running)
@@ -62,11 +62,10 @@ func TestTwoCitiesNeverMeet(t *testing.T) {
 	theirs.stop()
 }
 
-// TestAFrozenCityHarmsNobody stops the controller and all agents for a while, as
-// a suspended machine does: afterwards no agent has been ended and nothing is
-// alarming (R21).
-func TestAFrozenCityHarmsNobody(t *testing.T) {
-	c := newCrew(t, "patrol_interval = \"1s\"\n", []member{
+// TestSuspendOfTheCityStopsNoAgent stops the controller and all agents for some time, as a suspend of the
+// machine does. Afterwards no agent was stopped, and no problem is shown.
+func TestSuspendOfTheCityStopsNoAgent(t *testing.T) {
+	c := newCityOf(t, "patrol_interval = \"1s\"\n", []member{
 		{name: "quiet", toml: "idle_timeout = \"1h\"\nmax_session_age = \"5h\""},
 		{name: "reports", flags: "--osc7501", toml: "idle_timeout = \"1h\""},
 		{name: "plain"},
@@ -120,11 +119,10 @@ func send(t *testing.T, pid int, sig syscall.Signal) {
 	}
 }
 
-// TestARebootIsSurvived ends every process of a city at once, as a power cut
-// does, and forgets the runtime folder: the next start brings everybody back, and
-// the prompts that waited are accounted for (R8).
-func TestARebootIsSurvived(t *testing.T) {
-	c := newCrew(t, "", []member{{name: "one", talks: true}, {name: "two"}})
+// TestCityContinuesAfterAReboot kills all processes of a city at once, as a power failure does, and
+// removes the runtime directory. The next start starts all agents, and every waiting prompt has a receipt.
+func TestCityContinuesAfterAReboot(t *testing.T) {
+	c := newCityOf(t, "", []member{{name: "one", talks: true}, {name: "two"}})
 	c.start()
 	before := pids(c.await("running", running))
 	nudge(t, c, "one", "remember the seven")

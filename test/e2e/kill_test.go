@@ -27,10 +27,9 @@ func kills(t *testing.T) int {
 	return n
 }
 
-// TestKillingTheControllerHarmsNobody kills it at random moments while prompts
-// are delivered: no agent dies, all are adopted, none is doubled, no prompt is
-// taken twice.
-func TestKillingTheControllerHarmsNobody(t *testing.T) {
+// TestKilledControllerStopsNoAgent kills it at random moments while prompts are delivered. No agent
+// exits, all are adopted, none runs twice, and no prompt is accepted twice.
+func TestKilledControllerStopsNoAgent(t *testing.T) {
 	const agents = 6
 	c := newCity(t, agents)
 	c.start()
@@ -70,9 +69,9 @@ func TestKillingTheControllerHarmsNobody(t *testing.T) {
 	}
 }
 
-// TestADeliveryThatDiesLeavesTheAgentUsable kills the controller in the middle
-// of deliveries; later prompts must be taken all the same.
-func TestADeliveryThatDiesLeavesTheAgentUsable(t *testing.T) {
+// TestPromptsArriveAfterAnInterruptedDelivery kills the controller in the middle
+// of deliveries. Later prompts must be accepted.
+func TestPromptsArriveAfterAnInterruptedDelivery(t *testing.T) {
 	c := newCity(t, 1)
 	c.start()
 	c.await("running", running)
@@ -117,8 +116,7 @@ func (l *load) count(r client.Receipt, err error) {
 	}
 }
 
-// send sends prompt after prompt to one agent until ctx ends. Each is sent once,
-// whatever came of it.
+// send sends prompts to one agent until ctx ends. Each is sent once, for any result.
 func (c *city) send(ctx context.Context, i int, l *load) {
 	for n := 0; ctx.Err() == nil; n++ {
 		l.count(c.client.Nudge(ctx, name(i), client.NudgeRequest{Text: fmt.Sprintf("prompt %d of %s", n, name(i)), Wait: client.ReceiptSubmitted}))
@@ -129,8 +127,7 @@ func (c *city) send(ctx context.Context, i int, l *load) {
 	}
 }
 
-// checkLedger fails if an agent started twice, or took a prompt twice or in
-// pieces.
+// checkLedger fails if an agent started twice, or accepted a prompt twice or in parts.
 func (c *city) checkLedger(i int) {
 	c.t.Helper()
 	records, err := ledger.Read(c.ledger(i))

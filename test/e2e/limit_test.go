@@ -9,19 +9,19 @@ import (
 
 	"gascity/client"
 	"gascity/internal/fakeagent/ledger"
+	"gascity/test/fakeagent/ledgertest"
 )
 
-// resumeSpread is the longest time by which the start after a limit is put off, so
-// that a fleet does not start at once.
+// resumeSpread is the longest delay of a start after a limit. It prevents that many agents start at once.
 const resumeSpread = time.Minute
 
-// TestALimitIsNoCrash lets agents end, or go on, with the words of a usage
-// limit: no agent is started while it lasts, each once afterwards, and none is
-// in quarantine although a single failure would be enough for that (R17).
-func TestALimitIsNoCrash(t *testing.T) {
+// TestUsageLimitIsNoFailure has agents that exit, or continue, with the message of a usage limit. No agent is
+// started during the limit, each once afterwards, and none is quarantined although a single failure would be
+// enough.
+func TestUsageLimitIsNoFailure(t *testing.T) {
 	t.Parallel()
-	c := newCrew(t, "max_restarts = 1\npatrol_interval = \"1s\"\n", []member{
-		{name: "limit3181", toml: claude}, {name: "limit4739", toml: claude}, // their starts are put off by little
+	c := newCityOf(t, "max_restarts = 1\npatrol_interval = \"1s\"\n", []member{
+		{name: "limit3181", toml: claude}, {name: "limit4739", toml: claude}, // their starts have a short delay
 		{name: "no-end", toml: claude}, {name: "at-start", flags: "--limit never", toml: claude}, {name: "stays", toml: claude},
 	})
 	c.start()
@@ -52,19 +52,19 @@ func TestALimitIsNoCrash(t *testing.T) {
 	c.stop()
 }
 
-// resumesOnce ends an agent by a limit of 3 s.
+// resumesOnce makes an agent exit because of a limit of 3 s.
 func (c *city) resumesOnce(t *testing.T, agent string) {
 	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	if _, err := c.client.Nudge(ctx, agent, client.NudgeRequest{Text: "[[limit:3s|exit]]"}); err != nil {
 		t.Errorf("%s: %v", agent, err)
 	}
-	if _, err := ledger.Wait(ctx, c.ledgerOf(agent), ledger.Has(ledger.Exit, 1)); err != nil {
+	if _, err := ledgertest.Wait(ctx, c.ledgerOf(agent), ledgertest.Has(ledger.Exit, 1)); err != nil {
 		t.Errorf("%s: %v", agent, err)
 		return
 	}
 	c.limited(ctx, t, agent, "limited until")
-	records, err := ledger.Wait(ctx, c.ledgerOf(agent), ledger.Has(ledger.Ready, 2))
+	records, err := ledgertest.Wait(ctx, c.ledgerOf(agent), ledgertest.Has(ledger.Ready, 2))
 	if err != nil {
 		t.Errorf("%s never resumed: %v", agent, err)
 		return
@@ -84,7 +84,7 @@ func (c *city) resumesOnce(t *testing.T, agent string) {
 	}
 }
 
-// waitsUnknown ends an agent by a limit without a known end.
+// waitsUnknown makes an agent exit because of a limit without a known end.
 func (c *city) waitsUnknown(t *testing.T, agent string) {
 	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
@@ -93,7 +93,7 @@ func (c *city) waitsUnknown(t *testing.T, agent string) {
 			t.Errorf("%s: %v", agent, err)
 		}
 	}
-	if _, err := ledger.Wait(ctx, c.ledgerOf(agent), ledger.Has(ledger.Exit, 1)); err != nil {
+	if _, err := ledgertest.Wait(ctx, c.ledgerOf(agent), ledgertest.Has(ledger.Exit, 1)); err != nil {
 		t.Errorf("%s: %v", agent, err)
 		return
 	}
@@ -132,7 +132,7 @@ func (c *city) checkLimitHoldsPrompts(t *testing.T, agent string) {
 	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	nudge(t, c, agent, "[[limit:4s]]")
-	records, err := ledger.Wait(ctx, c.ledgerOf(agent), ledger.Has(ledger.Limited, 1))
+	records, err := ledgertest.Wait(ctx, c.ledgerOf(agent), ledgertest.Has(ledger.Limited, 1))
 	if err != nil {
 		t.Errorf("%s: %v", agent, err)
 		return

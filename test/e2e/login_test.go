@@ -15,8 +15,8 @@ import (
 
 // renews is a helper that trades the refresh token of a login for the next one, which the login
 // service accepts once, and for an access token. It stops at each step that is in the file pause
-// until the file go is there, and notes whether another one is at work at the same time. It prints
-// before it keeps what it has got, as some do.
+// until the file go exists, and records whether another one runs at the same time. Like some helpers, it prints
+// the tokens before it saves them.
 const renews = `#!/bin/sh
 cd "$(dirname "$0")" || exit 1
 step() {
@@ -44,7 +44,7 @@ step kept
 rmdir busy
 `
 
-// login is a shared login, as a test uses it.
+// login is a shared login.
 type login struct {
 	t   *testing.T
 	dir string
@@ -89,7 +89,7 @@ func (l *login) drop(name string) {
 	}
 }
 
-// setValidity says how long what is granted from now on is good.
+// setValidity sets how long tokens are valid that are granted from now on.
 func (l *login) setValidity(life time.Duration) {
 	l.write("expires", time.Now().Add(life).UTC().Format(time.RFC3339))
 }
@@ -109,7 +109,7 @@ func (l *login) paused() int {
 	return pid
 }
 
-// release lets a helper that has stopped go on, and no other one stop.
+// release continues the stopped helper. No other helper stops.
 func (l *login) release() {
 	l.pauses("")
 	l.write("go", "")
@@ -127,8 +127,7 @@ func (l *login) until(what string, is func() bool) {
 	}
 }
 
-// checkIntact checks that the login is still valid, and that no two have renewed at the same
-// time.
+// checkIntact checks that the login is still valid, and that no two renewals ran at the same time.
 func (l *login) checkIntact() {
 	l.t.Helper()
 	if refused, twice := l.read("refused"), l.read("twice"); refused != "" || twice != "" {
@@ -136,11 +135,11 @@ func (l *login) checkIntact() {
 	}
 }
 
-// sharing makes a city of an agent that has the login. Its controllers meet those of others
-// in the login's folder.
+// sharing makes a city with an agent that uses the login. Its controllers share the directory of the login with
+// those of other cities.
 func (l *login) sharing() *city {
 	l.t.Helper()
-	c := newCrew(l.t, fmt.Sprintf("[credentials.team]\ncommand = %q\nvariable = \"TEAM_TOKEN\"\n", filepath.Join(l.dir, "helper")), []member{
+	c := newCityOf(l.t, fmt.Sprintf("[credentials.team]\ncommand = %q\nvariable = \"TEAM_TOKEN\"\n", filepath.Join(l.dir, "helper")), []member{
 		{name: "a", flags: "--worker", ready: "fakeagent ready", toml: "session = \"subprocess\"\ncredentials = [\"team\"]"},
 	})
 	c.env = []string{"XDG_RUNTIME_DIR=" + l.dir}
@@ -163,10 +162,9 @@ func (l *login) events(c *city) []string {
 	return out
 }
 
-// TestARenewalOutlivesItsController: a helper that a controller has started goes on when that
-// is killed or asked to end, at any step. The next controller waits for it, and the login
-// stays valid (R23).
-func TestARenewalOutlivesItsController(t *testing.T) {
+// TestRenewalContinuesWithoutItsController: a helper continues when its controller is killed or stopped, at
+// any step. The next controller waits for it, and the login stays valid.
+func TestRenewalContinuesWithoutItsController(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"asked", "granted", "kept"} {
 		for _, order := range []string{"killed", "ended"} {
@@ -202,10 +200,10 @@ func TestARenewalOutlivesItsController(t *testing.T) {
 	}
 }
 
-// TestAKilledHelper: one that is killed before the login service has answered, or after it
-// has kept the answer, is as if it had failed. Between the two the login is lost, and only a
-// new login repairs that: it is reported once, the agent runs on, and its prompts wait.
-func TestAKilledHelper(t *testing.T) {
+// TestKilledHelper: a kill before the response of the login service, or after the response was saved, is a
+// normal failure. Between the two the login is lost, and only a new login repairs that. It is reported once, the
+// agent continues, and its prompts wait.
+func TestKilledHelper(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"asked", "granted", "kept"} {
 		t.Run(step, func(t *testing.T) {
@@ -233,7 +231,7 @@ func TestAKilledHelper(t *testing.T) {
 					t.Errorf("without a login a prompt is %+v, %v", r, err)
 				}
 				l.drop("refused")
-				l.write("login", l.read("server")+"\n") // somebody logs in again
+				l.write("login", l.read("server")+"\n") // a person logs in again
 			}
 			l.until("it is good again", func() bool { return strings.Join(l.events(c), " ") == want })
 			if err := c.promptAndWait("a", "hello"); err != nil {
@@ -248,9 +246,9 @@ func TestAKilledHelper(t *testing.T) {
 	}
 }
 
-// TestALoginEndsWhileNobodyLooks: its end comes while no controller runs, and while the agent
-// is at work. It is renewed once, and the agent goes on.
-func TestALoginEndsWhileNobodyLooks(t *testing.T) {
+// TestLoginExpiresWithoutAController: the login expires while no controller runs and the agent is busy.
+// It is renewed once, and the agent continues.
+func TestLoginExpiresWithoutAController(t *testing.T) {
 	t.Parallel()
 	l := newLogin(t)
 	c := l.sharing()

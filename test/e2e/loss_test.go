@@ -9,10 +9,9 @@ import (
 	"gascity/client"
 )
 
-// TestALostStoreIsTold takes the database away, or breaks it, while the controller
-// is dead: agents go on under their numbers, and people get a report of what was
-// lost.
-func TestALostStoreIsTold(t *testing.T) {
+// TestLostStoreIsReported removes or damages the database while no controller runs. The agents continue with
+// their instance numbers, and a report says what was lost.
+func TestLostStoreIsReported(t *testing.T) {
 	t.Parallel()
 	for what, harm := range map[string]func(path string) error{
 		"missing": os.Remove,
@@ -22,7 +21,7 @@ func TestALostStoreIsTold(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			c := newCrew(t, "", []member{{name: "goes-on"}, {name: "held"}})
+			c := newCityOf(t, "", []member{{name: "goes-on"}, {name: "held"}})
 			c.start()
 			c.await("running", running)
 			for range 2 {

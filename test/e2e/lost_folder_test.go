@@ -14,8 +14,8 @@ import (
 )
 
 // TestRuntimeFolderRemoved removes the folder of the sessions' sockets, as a login manager or a
-// cleaner of /tmp does, while the controller lives, and then while it is dead. The same agents go on, one
-// process of each, prompts arrive, nothing counts as a restart, and the stop ends all of it.
+// cleaner of /tmp does, while a controller runs, and then while none runs. The same agents continue, prompts
+// arrive, nothing counts as a restart, and a stop stops everything.
 func TestRuntimeFolderRemoved(t *testing.T) {
 	t.Parallel()
 	for _, provider := range []string{"pty", "subprocess", "tmux"} {
@@ -26,7 +26,7 @@ func TestRuntimeFolderRemoved(t *testing.T) {
 					t.Skip("tmux is not installed here")
 				}
 			}
-			c := newCrew(t, "patrol_interval = \"500ms\"\n", nil)
+			c := newCityOf(t, "patrol_interval = \"500ms\"\n", nil)
 			c.addFor("one", provider)
 			c.addFor("two", provider)
 			c.start()

@@ -24,8 +24,7 @@ const (
 	pipedToml = "ready_prompt_prefix = \"fakeagent ready\"\nenv = { GC_STDIN = \"framed\" }\n"
 )
 
-// places returns the providers that this program has and that work here, as an
-// agent's session names them.
+// places returns the runtime providers that work on this machine, as values of the key session.
 func (c *city) places(t *testing.T) []string {
 	t.Helper()
 	var listed struct{ Providers []client.Provider }
@@ -102,8 +101,7 @@ func (c *city) add(name, session, flags, toml string) {
 		name, c.agent, flags, c.ledgerOf(name), toml, own))
 }
 
-// waitPlaced waits until each agent runs at its place, once, and returns the
-// processes by agent.
+// waitPlaced waits until each agent runs once at its provider, and returns the processes by agent.
 func (c *city) waitPlaced(want map[string]string) map[string]int {
 	c.t.Helper()
 	c.await(fmt.Sprintf("running at %v", want), func(s client.Status) bool {
@@ -153,7 +151,7 @@ func (c *city) promptOnce(t *testing.T, name, text string) {
 	t.Errorf("%s never got its prompt; the receipt is %+v, %v", name, r, err)
 }
 
-// once proves that no instance of the agents ever ran beside its predecessor.
+// once checks that no two instances of an agent ran at the same time.
 func (c *city) once(t *testing.T, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -163,11 +161,11 @@ func (c *city) once(t *testing.T, names ...string) {
 	}
 }
 
-// TestACityMixesPlaces runs an agent at every provider that there is, and two whose
-// provider is not there: each is observed, prompted, killed and adopted at its place
-// and all end with the city; the two get the reason, and delay no other.
-func TestACityMixesPlaces(t *testing.T) {
-	c := newCrew(t, "[session]\nprovider = \"auto\"\n", nil)
+// TestCityWithAllProviders runs an agent at every available provider, and two at missing ones. Each agent is
+// observed, prompted, killed and adopted, and all are stopped with the city. The two have a reason, and delay no
+// other agent.
+func TestCityWithAllProviders(t *testing.T) {
+	c := newCityOf(t, "[session]\nprovider = \"auto\"\n", nil)
 	where := map[string]string{"plain": "pty"} // where auto sends agents without a configured place
 	c.addFor("plain", "")
 	for i, place := range c.places(t) {
@@ -228,7 +226,7 @@ func TestACityMixesPlaces(t *testing.T) {
 	c.once(t, slices.Sorted(maps.Keys(where))...)
 }
 
-// unwatched waits until the scripts that watched for a controller that is gone are gone, too.
+// unwatched waits until the watching scripts of a previous controller have exited.
 func (c *city) unwatched() {
 	c.t.Helper()
 	var left []string
@@ -257,11 +255,11 @@ func (c *city) unwatched() {
 	}
 }
 
-// TestAnAgentMovesBetweenPlaces sends one agent through all providers by edits of
-// its session, one of them while no controller runs: it is stopped at the old place
-// before it starts at the new one, and its neighbour is left alone.
-func TestAnAgentMovesBetweenPlaces(t *testing.T) {
-	c := newCrew(t, "", nil)
+// TestAgentMovesBetweenProviders moves an agent through all providers by changes of its key session,
+// one of them while no controller runs. It is stopped at the old provider before it starts at the new one, and
+// the other agent is not restarted.
+func TestAgentMovesBetweenProviders(t *testing.T) {
+	c := newCityOf(t, "", nil)
 	c.addPiped("stays", "")
 	c.addPiped("moves", "pty")
 	places := slices.DeleteFunc(c.places(t), func(place string) bool { return place == "acp" }) // who moves there has to speak it
@@ -299,10 +297,10 @@ func TestAnAgentMovesBetweenPlaces(t *testing.T) {
 }
 
 // TestSessionsAreRoutedByName routes by GC_SESSION=hybrid and changes the pattern:
-// only whose route changes moves, old place first, also across a restart of the
-// controller.
+// only agents with a changed route move, and are stopped at the old provider first, also across a restart of
+// the controller.
 func TestSessionsAreRoutedByName(t *testing.T) {
-	c := newCrew(t, "[session]\nremote_match = \"far\"\n[session.hybrid]\nremote = \"subprocess\"\n", nil)
+	c := newCityOf(t, "[session]\nremote_match = \"far\"\n[session.hybrid]\nremote = \"subprocess\"\n", nil)
 	c.env = []string{"GC_SESSION=hybrid"}
 	for _, name := range []string{"near", "far", "home"} {
 		c.addPiped(name, "")
@@ -328,12 +326,11 @@ func TestSessionsAreRoutedByName(t *testing.T) {
 	c.once(t, "near", "far", "home")
 }
 
-// TestAMissingToolIsNamed runs a city on a machine that lacks the tool of one
-// provider, with an agent there and one at an unknown provider: list, doctor and
-// status name the tool and its cure, the check of the configuration the mistake, and
-// the third agent runs and ends as if nothing were wrong.
-func TestAMissingToolIsNamed(t *testing.T) {
-	c := newCrew(t, "", nil)
+// TestMissingToolIsReported runs a city on a machine that lacks the tool of one
+// provider, with an agent there and one at an unknown provider. The list, the doctor and the status name the
+// tool and the fix, the check of the configuration names the mistake, and the third agent works normally.
+func TestMissingToolIsReported(t *testing.T) {
+	c := newCityOf(t, "", nil)
 	c.addPiped("typo", "ptty")
 	c.addPiped("toolless", "tmux")
 	c.addPiped("plain", "")

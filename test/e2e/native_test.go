@@ -8,14 +8,14 @@ import (
 	"gascity/internal/fakeagent/ledger"
 )
 
-// TestFakeWorkersInACity: an agent that speaks the worker API by itself takes its prompts by the stream, each once
-// although the controller is killed; its questions and tools come to the city, and its end is known. What it took
-// says its ledger.
+// TestFakeWorkersInACity: an agent that uses the worker API itself gets its prompts by the stream, each once although
+// the controller is killed. Its questions and tool requests reach the city, and its exit is known. Its ledger
+// has what it accepted.
 func TestFakeWorkersInACity(t *testing.T) {
 	t.Parallel()
 	const prompts = 10
 	names := []string{"piped", "seated"}
-	c := newCrew(t, "[guard]\nsets = [\"dangerous-command\"]\n", []member{
+	c := newCityOf(t, "[guard]\nsets = [\"dangerous-command\"]\n", []member{
 		{name: names[0], flags: "--worker", ready: "fakeagent ready", toml: "session = \"subprocess\""},
 		{name: names[1], flags: "--worker", ready: "fakeagent ready"},
 	})

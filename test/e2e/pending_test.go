@@ -19,10 +19,10 @@ import (
 
 	"gascity/client"
 	"gascity/internal/fakeagent/ledger"
+	"gascity/test/fakeagent/ledgertest"
 )
 
-// told is the time within which a question must be listed, and people be notified
-// (R4).
+// told is the time limit for a question to be listed and people to be notified.
 const told = 2 * time.Second
 
 // block is one way in which an agent is blocked, and how it must be shown.
@@ -33,13 +33,13 @@ type block struct {
 	text         string
 	options      []string
 	tool, input  string
-	answer       client.RespondRequest // none: it can only be settled at the terminal
+	answer       client.RespondRequest // none: it can only be answered at the terminal
 	choice       string                // what the ledger holds after the answer
 }
 
 const claude = `provider = "claude"`
 
-// odd are words that must arrive as they are.
+// odd are texts that must arrive unchanged.
 const odd = `Drop «café» & "日本" -- 100 % of /srv/$HOME/*?`
 
 func report(kind, words string) string {
@@ -86,16 +86,16 @@ var blocks = []block{
 	},
 }
 
-// TestEveryBlockIsTold raises each kind of question by the screen and by the
-// agent's report: it is listed and reported within 2 s, byte for byte, once for
-// each episode, and clears on an answer, at the terminal and by a crash (R4).
-func TestEveryBlockIsTold(t *testing.T) {
+// TestEveryBlockIsReported raises each kind of question by the screen and by the
+// agent's report. It is listed and reported within 2 s, byte for byte, once for each
+// episode, and ends by an answer, at the terminal and by a crash.
+func TestEveryBlockIsReported(t *testing.T) {
 	t.Parallel()
-	crew := make([]member, 0, len(blocks))
+	members := make([]member, 0, len(blocks))
 	for _, b := range blocks {
-		crew = append(crew, member{name: b.name, flags: b.flags, toml: b.toml})
+		members = append(members, member{name: b.name, flags: b.flags, toml: b.toml})
 	}
-	c := newCrew(t, `on_pending = "date +%s.%N > told-$GC_PENDING_ID.tmp; cat >> told-$GC_PENDING_ID.tmp; mv -n told-$GC_PENDING_ID.tmp told-$GC_PENDING_ID || echo again >> told-$GC_PENDING_ID"`+"\n", crew)
+	c := newCityOf(t, `on_pending = "date +%s.%N > told-$GC_PENDING_ID.tmp; cat >> told-$GC_PENDING_ID.tmp; mv -n told-$GC_PENDING_ID.tmp told-$GC_PENDING_ID || echo again >> told-$GC_PENDING_ID"`+"\n", members)
 	c.start()
 	c.await("running", running)
 	delays := &delays{}
@@ -109,7 +109,7 @@ func TestEveryBlockIsTold(t *testing.T) {
 	c.stop()
 }
 
-// blocked takes one agent through three episodes.
+// blocked runs three episodes with one agent.
 func (c *city) blocked(t *testing.T, b *block, d *delays) {
 	if b.choice != "" {
 		p := c.raise(t, b, d)
@@ -142,8 +142,7 @@ func (c *city) blocked(t *testing.T, b *block, d *delays) {
 	}
 }
 
-// unlimit begins a new instance of an agent that has reported a limit: an agent
-// gets no prompt while its model provider does not serve it.
+// unlimit starts a new instance of an agent that has reported a limit, because such an agent gets no prompts.
 func (c *city) unlimit(t *testing.T, b *block) {
 	t.Helper()
 	if b.kind != "limit" {
@@ -164,7 +163,7 @@ func (c *city) raise(t *testing.T, b *block, d *delays) client.Pending {
 	if _, err := c.client.Nudge(ctx, b.name, client.NudgeRequest{Text: b.prompt}); err != nil {
 		t.Errorf("%s: %v", b.name, err)
 	}
-	records, err := ledger.Wait(ctx, c.ledgerOf(b.name), func(records []ledger.Record) bool {
+	records, err := ledgertest.Wait(ctx, c.ledgerOf(b.name), func(records []ledger.Record) bool {
 		prompts := ledger.Prompts(records)
 		last := records[max(0, len(records)-1):]
 		return len(prompts) > before && (last[0].Kind == ledger.Asked || strings.Contains(b.prompt, "[[osc:") && last[0].Kind == ledger.Prompt)
@@ -222,7 +221,7 @@ func (c *city) alert(ctx context.Context, t *testing.T, p client.Pending, asked 
 	}
 }
 
-// answerOnce answers from several places at once: exactly one of them may.
+// answerOnce answers with several calls at once. Exactly one must succeed.
 func (c *city) answerOnce(t *testing.T, b *block, p client.Pending) {
 	t.Helper()
 	const people = 6
@@ -347,12 +346,12 @@ func (c *city) records(t *testing.T, agent string) []ledger.Record {
 	return records
 }
 
-// TestNobodyWaitsForEver raises questions without an answer: by the policy they
-// are denied at the deadline, and the record says why (R4).
-func TestNobodyWaitsForEver(t *testing.T) {
+// TestUnansweredQuestionsAreDenied raises questions without an answer. The policy denies them at the
+// deadline, and the record has the reason.
+func TestUnansweredQuestionsAreDenied(t *testing.T) {
 	t.Parallel()
 	const policy = "\n[agents.pending]\npolicy = \"deny\"\nafter = \"2s\""
-	c := newCrew(t, "", []member{{name: "drawn", toml: claude + policy}, {name: "reports", flags: "--osc7501", toml: policy}})
+	c := newCityOf(t, "", []member{{name: "drawn", toml: claude + policy}, {name: "reports", flags: "--osc7501", toml: policy}})
 	c.start()
 	c.await("running", running)
 	var group sync.WaitGroup
@@ -361,7 +360,7 @@ func TestNobodyWaitsForEver(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 			defer cancel()
 			nudge(t, c, agent, "[[permit:Bash|make deploy]]")
-			records, err := ledger.Wait(ctx, c.ledgerOf(agent), ledger.Has(ledger.Choice, 1))
+			records, err := ledgertest.Wait(ctx, c.ledgerOf(agent), ledgertest.Has(ledger.Choice, 1))
 			if err != nil {
 				t.Errorf("%s waits for ever: %v", agent, err)
 				return
@@ -387,7 +386,7 @@ func TestNobodyWaitsForEver(t *testing.T) {
 				t.Errorf("%s takes an answer after the deadline: %v", agent, err)
 			}
 			explained, err := c.client.Explain(ctx, agent)
-			if text, _ := json.Marshal(explained.Recent); err != nil || !strings.Contains(string(text), "no answer arrived for "+agent) {
+			if text, _ := json.Marshal(explained.Recent); err != nil || !strings.Contains(string(text), "the question of "+agent+" was not answered in time") {
 				t.Errorf("the explanation of %s does not say that no answer arrived: %v\n%s", agent, err, text)
 			}
 		})

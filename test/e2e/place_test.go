@@ -14,17 +14,16 @@ import (
 	"gascity/internal/fakeagent/ledger"
 )
 
-// TestATypoInThePlaceEndsNobody edits the place of a running agent to one that is not
-// known, and then to one whose tool is missing: it goes on where it is, takes prompts,
-// outlives its controller and says why. It moves once the tool is there, and an edit
-// that is taken back was none.
-func TestATypoInThePlaceEndsNobody(t *testing.T) {
+// TestUnknownProviderStopsNoAgent sets the provider of a running agent to an unknown one, and then to one
+// whose tool is missing. The agent continues at its provider with the reason, accepts prompts, and survives the
+// controller. It moves when the tool exists, and a reverted change has no effect.
+func TestUnknownProviderStopsNoAgent(t *testing.T) {
 	t.Parallel()
 	tmux, err := exec.LookPath("tmux")
 	if err != nil {
 		t.Skip("tmux is not installed here")
 	}
-	c := newCrew(t, "patrol_interval = \"500ms\"\n", nil)
+	c := newCityOf(t, "patrol_interval = \"500ms\"\n", nil)
 	c.addFor("one", "pty")
 	bin := filepath.Join(c.root, "bin")
 	if err := os.Mkdir(bin, 0o700); err != nil {
@@ -110,10 +109,9 @@ func TestATypoInThePlaceEndsNobody(t *testing.T) {
 	}
 }
 
-// TestAnEmptiedConfigurationEndsNobody leaves city.toml without a word, as a full disk
-// and some editors do, in a city that has its folder's name: no agent ends, and the
-// next controller ends none either.
-func TestAnEmptiedConfigurationEndsNobody(t *testing.T) {
+// TestEmptyConfigurationStopsNoAgent empties city.toml, as a full disk and some editors do, in a city with the
+// name of its directory. No agent is stopped, also not by the next controller.
+func TestEmptyConfigurationStopsNoAgent(t *testing.T) {
 	t.Parallel()
 	c := newCity(t, 2)
 	path := filepath.Join(c.root, client.CityFile)

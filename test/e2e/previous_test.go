@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -132,7 +133,7 @@ func previousGC(t *testing.T) string {
 // newPreviousCity makes the city that both tests use, and starts nothing.
 func newPreviousCity(t *testing.T) *city {
 	t.Helper()
-	c := newCrew(t, "max_restarts = 2\npatrol_interval = \"1s\"\n", []member{
+	c := newCityOf(t, "max_restarts = 2\npatrol_interval = \"1s\"\n", []member{
 		{name: "term", talks: true},
 		{name: "held", toml: "session = \"pty\""},
 		{name: "tired", toml: "session = \"pty\""},
@@ -156,8 +157,7 @@ func newPreviousCity(t *testing.T) *city {
 // asking are the agents of newPreviousCity whose prompts wait behind a question.
 var asking = []string{"term", "work", "pane"}
 
-// live puts the running city into the state that the next controller takes over: prompts with
-// every outcome, answered and open questions, prompts behind the open ones, usage, a wait, and
+// live brings the running city into the state that the next controller takes over: prompts with every outcome, answered and open questions, prompts behind the open ones, usage, a wait, and
 // sessions that run, are held, sleep and are quarantined.
 func (c *city) live(t *testing.T) {
 	t.Helper()
@@ -282,14 +282,14 @@ func (c *city) shown(t *testing.T) printed {
 	return out
 }
 
-// moving are the fields that say when something was read, who the controller is, and what a
-// running process does at this moment.
+// moving are the fields that always differ: times of readings, the controller, and the current activity of a
+// process.
 var moving = map[string]bool{
 	"at": true, "read_at": true, "active_at": true, "heard_at": true, "controller": true, "plan": true, "burn": true, "uptime_seconds": true,
 	"processes": true, "activity": true, "last_sign": true, "attached": true,
 }
 
-// derived are the fields of an agent whose words the present gc chooses; no file stores them.
+// derived are the fields of an agent whose text the present gc generates. No file stores them.
 var derived = map[string]bool{"reason": true}
 
 // tried are the fields of a prompt that waits which an attempt to deliver it changes.
@@ -399,6 +399,20 @@ func TestACityOfThePreviousVersionIsTakenOver(t *testing.T) {
 		}
 	}
 	c.worked(t)
+	r := c.queue(t, "pipe", "on the previous pipe")
+	c.await("the prompt to the pipe of the previous shim", func(client.Status) bool {
+		r, err := c.client.Receipt(t.Context(), r.ID, "")
+		return err == nil && r.Ended() && r.State == c.promptOf(t, "pipe", "on a pipe").State &&
+			slices.ContainsFunc(ledger.Prompts(c.records(t, "pipe")), func(r ledger.Record) bool { return r.Text == "on the previous pipe" })
+	})
+	if named := c.namedDeliveries(t); len(named) > 0 {
+		t.Errorf("%q: shims of the previous gc cannot type prompts", named)
+	}
+	c.run(t, "restart", "term")
+	c.run(t, "send", "term", "to the present shim", "--wait", "consumed")
+	if named := c.namedDeliveries(t); len(named) != 1 {
+		t.Errorf("%q: the shim of the present gc types prompts", named)
+	}
 	if census := c.stop(); !census.Clean {
 		t.Errorf("the census of the end is %+v", census)
 	}
@@ -410,6 +424,25 @@ func TestACityOfThePreviousVersionIsTakenOver(t *testing.T) {
 			t.Errorf("the process %d of %s is left", a.PID, a.Name)
 		}
 	}
+}
+
+// namedDeliveries returns the files in which shims store the deliveries that they have begun.
+func (c *city) namedDeliveries(t *testing.T) (files []string) {
+	t.Helper()
+	dir, err := os.ReadFile(filepath.Join(c.root, ".gc", "runtime-dir"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = filepath.WalkDir(strings.TrimSpace(string(dir)), func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Name() == "deliveries.json" {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
 }
 
 // drained waits until no prompt waits.

@@ -189,11 +189,11 @@ func readPrevious(t *testing.T, name, root string, age time.Duration) string {
 	})
 }
 
-// TestACityOfThePreviousVersionOpens opens a city whose database the gc of an earlier commit has
+// TestCityOfThePreviousVersionOpens opens a city whose database the gc of an earlier commit has
 // written, after the end of all its processes, as a reboot leaves it. The present gc shows every
 // prompt, question, event and number as the earlier one did, and sessions that were held stay
 // held. Prompts for the next instance arrive.
-func TestACityOfThePreviousVersionOpens(t *testing.T) {
+func TestCityOfThePreviousVersionOpens(t *testing.T) {
 	t.Parallel()
 	c, age := newPreviousCity(t), previousAge(t)
 	c.write(readPrevious(t, "city.toml", c.root, age))

@@ -54,14 +54,13 @@ func processSnapshots(t *testing.T) (all []processSnapshot) {
 	return all
 }
 
-// The canaries by whose agents have them. The controller was given the first one.
+// The markers by the agents that have them. The controller has the first one.
 var canaries = map[string][]string{
 	"one": {canary + "one-env", canary + "one", canary + "one-team"},
 	"two": {canary + "two", canary + "two-written"},
 }
 
-// census looks at the environment and the arguments of every process. It returns the tokens of
-// the runs.
+// census reads the environment and the arguments of every process. It returns the tokens of the runs.
 func (c *city) census(t *testing.T, where map[string]string) (tokens []string) {
 	t.Helper()
 	if _, err := os.Stat("/proc/self/environ"); err != nil {
@@ -95,7 +94,7 @@ func (c *city) census(t *testing.T, where map[string]string) (tokens []string) {
 	return tokens
 }
 
-// judges compares what a process has with what it may have.
+// judges compares the secrets of a process with those that it may have.
 func (c *city) judges(t *testing.T, s processSnapshot, whose map[string]string, controller string) {
 	t.Helper()
 	agent := ""

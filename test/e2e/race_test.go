@@ -23,23 +23,23 @@ import (
 )
 
 // TestOneAgentForEachIdentity starts three controllers and many `gc start` at
-// once, and then storms of restarts, kills and wakes from all sides while old
-// agents are stopped or deaf: the process table never holds two agents of one
-// identity (R10).
+// once, and then many concurrent restarts, kills and wakes while old
+// agents are stopped or ignore signals. The process table never has two agents of one
+// identity.
 func TestOneAgentForEachIdentity(t *testing.T) {
-	crew := []member{{name: "one", flags: "--ignore-sigterm --ignore-sighup"}, {name: "two"}}
-	c := newCrew(t, "max_restarts = 100000\n", crew)
+	members := []member{{name: "one", flags: "--ignore-sigterm --ignore-sighup"}, {name: "two"}}
+	c := newCityOf(t, "max_restarts = 100000\n", members)
 	one, two := sample(t, c.ledgerOf("one")), sample(t, c.ledgerOf("two"))
 	c.startThrice(t)
 	c.await("running", running)
-	rounds, storm := setting(t, "GC_E2E_STORMS", 2), 50
+	rounds, requests := setting(t, "GC_E2E_STORMS", 2), 50
 	for range rounds {
-		c.storm(t, storm)
+		c.sendConcurrently(t, requests)
 	}
-	// Whatever the storm left, both come up again.
-	for _, m := range crew {
+	// After all requests, both run again.
+	for _, m := range members {
 		if _, err := c.client.Restart(t.Context(), m.name); err != nil {
-			t.Errorf("cannot restart %s after the storm: %v", m.name, err)
+			t.Errorf("cannot restart %s after the requests: %v", m.name, err)
 		}
 	}
 	c.await("running", running)
@@ -52,7 +52,7 @@ func TestOneAgentForEachIdentity(t *testing.T) {
 			t.Errorf("%d agents of %s lived at a time: %v", s.most, agent, s.worst)
 		}
 		if len(starts) < rounds {
-			t.Errorf("%s was started %d times: there was no storm", agent, len(starts))
+			t.Errorf("%s was started %d times: want several starts", agent, len(starts))
 		}
 		if dup := hasOverlap(c.records(t, agent)); dup != "" {
 			t.Errorf("%s: %s", agent, dup)
@@ -61,7 +61,7 @@ func TestOneAgentForEachIdentity(t *testing.T) {
 	c.stop()
 }
 
-// hasOverlap reads from a ledger whether a run wrote on after its successor began.
+// hasOverlap reports whether a run wrote to the ledger after the next run had started.
 func hasOverlap(records []ledger.Record) string {
 	latest := 0
 	for _, r := range records {
@@ -137,8 +137,8 @@ func (c *city) startThrice(t *testing.T) {
 	}
 }
 
-// storm orders everything at once, and stops processes of the agents meanwhile.
-func (c *city) storm(t *testing.T, orders int) {
+// sendConcurrently sends all requests at once, and stops processes of the agents.
+func (c *city) sendConcurrently(t *testing.T, orders int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
@@ -149,7 +149,7 @@ func (c *city) storm(t *testing.T, orders int) {
 			pause(time.Duration(rand.IntN(1500)) * time.Millisecond)
 			switch rand.IntN(6) {
 			case 0:
-				_, _ = c.client.Kill(ctx, agent, client.LifecycleRequest{}) // each of these may meet another order
+				_, _ = c.client.Kill(ctx, agent, client.LifecycleRequest{}) // each of these may conflict with another request
 			case 1:
 				for _, pid := range processes(c.ledgerOf(agent)) {
 					_ = syscall.Kill(pid, syscall.SIGSTOP) // it may have ended
@@ -163,16 +163,15 @@ func (c *city) storm(t *testing.T, orders int) {
 				_, _ = c.client.Wake(ctx, agent, client.LifecycleRequest{})
 			default:
 				cmd := exec.CommandContext(ctx, c.gc, "restart", agent, "--city", c.root, "--timeout", "20s")
-				_ = cmd.Run() // other orders overtake it
+				_ = cmd.Run() // other requests may prevent it
 			}
 		})
 	}
 	group.Wait()
 }
 
-// TestOneStartOfManyInThreeProcesses starts one name from 51 places in three
-// processes at once, past any controller: exactly one agent comes of it, also
-// when the one before was stopped and never went (R10).
+// TestOneStartOfManyInThreeProcesses starts one name with 51 calls in three processes at once,
+// without a controller. Exactly one agent runs, also if the previous one was stopped by SIGSTOP and did not exit.
 func TestOneStartOfManyInThreeProcesses(t *testing.T) {
 	gc, err := program()
 	if err != nil {
@@ -319,8 +318,8 @@ func (s *starter) end(t *testing.T) {
 	}
 }
 
-// TestStarter is no test but the other processes of the one above: for each line
-// that it reads it starts the same name many times at once.
+// TestStarter is not a test. It is the other process of the test above: for each line of input it starts the
+// same name many times at once.
 func TestStarter(t *testing.T) {
 	dir := os.Getenv("GC_E2E_STARTER")
 	if dir == "" {

@@ -16,12 +16,12 @@ import (
 	"gascity/internal/fakeagent/ledger"
 )
 
-// TestNothingForTheFormerReachesARelaunchedAgent lets a prompt wait for an agent in
-// whose input box a draft stands, and relaunches that agent in its terminal: the
-// prompt was for the one before, and so is every order that names it (R5).
-func TestNothingForTheFormerReachesARelaunchedAgent(t *testing.T) {
+// TestRequestsForThePreviousInstanceAreRefusedAfterARelaunch has a prompt that waits
+// for a draft in the input box, and relaunches the agent in its terminal. The prompt was for the previous
+// instance, and so is every request that names it.
+func TestRequestsForThePreviousInstanceAreRefusedAfterARelaunch(t *testing.T) {
 	t.Parallel()
-	c := newCrew(t, "patrol_interval = \"500ms\"\n", []member{{name: "warm", toml: "# launch"}})
+	c := newCityOf(t, "patrol_interval = \"500ms\"\n", []member{{name: "warm", toml: "# launch"}})
 	c.start()
 	before := agentIn(c.await("running", running), "warm")
 	done, err := c.client.Keys(t.Context(), "warm", client.KeysRequest{Keys: []string{"d", "r", "a", "f", "t"}, Instance: before.Instance})
@@ -79,10 +79,10 @@ func TestNothingForTheFormerReachesARelaunchedAgent(t *testing.T) {
 	c.stop()
 }
 
-// TestARelaunchedAgentHasTheEnvironmentOfItsUpstream changes the upstream of an agent:
-// the one that is started in the same terminal has the variables and the credential of
-// the new one and nothing of the previous one, and no command line ever shows a credential.
-func TestARelaunchedAgentHasTheEnvironmentOfItsUpstream(t *testing.T) {
+// TestRelaunchedAgentHasTheEnvironmentOfItsUpstream changes the upstream of an agent:
+// the agent that is started in the same terminal has the variables and the credential of the new
+// upstream and none of the previous one, and no command line ever shows a credential.
+func TestRelaunchedAgentHasTheEnvironmentOfItsUpstream(t *testing.T) {
 	t.Parallel()
 	const canary = "c4n4ry-2b8e"
 	outside := t.TempDir()
@@ -96,7 +96,7 @@ func TestARelaunchedAgentHasTheEnvironmentOfItsUpstream(t *testing.T) {
 		}
 		fmt.Fprintf(&toml, "[upstreams.%s]\napi_key = \"file:%s\"\nenv = { LEVEL = %q, ONLY_%s = \"1\" }\n", name, file, name, strings.ToUpper(name))
 	}
-	c := newCrew(t, toml.String(), []member{{name: "warm", flags: "--print-env-to " + environ, toml: "provider = \"claude\"\nupstream = \"first\""}})
+	c := newCityOf(t, toml.String(), []member{{name: "warm", flags: "--print-env-to " + environ, toml: "provider = \"claude\"\nupstream = \"first\""}})
 	ctx, cancel := context.WithCancel(t.Context())
 	var group sync.WaitGroup
 	var shown sync.Map

@@ -13,15 +13,14 @@ import (
 )
 
 // TestPromptsOfARenamedAgentMove renames an agent in city.toml while it works on a prompt and
-// others wait: the one that is being worked on ends as it would have, those that wait are listed
-// in the queue of the new name, and the agent gets each of them exactly once, in order. A kill of
-// the controller in between changes nothing.
+// others wait. The current one ends normally, the waiting ones are listed in the queue of the new name, and the
+// agent gets each of them exactly once, in order, also if the controller is killed in between.
 func TestPromptsOfARenamedAgentMove(t *testing.T) {
 	t.Parallel()
 	for _, killed := range []bool{false, true} {
 		t.Run(fmt.Sprint("killed: ", killed), func(t *testing.T) {
 			t.Parallel()
-			c := newCrew(t, "patrol_interval = \"1s\"\n", []member{{name: "old", talks: true, toml: "ready_prompt_prefix = \"❯\""}})
+			c := newCityOf(t, "patrol_interval = \"1s\"\n", []member{{name: "old", talks: true, toml: "ready_prompt_prefix = \"❯\""}})
 			c.start()
 			c.await("running", running)
 			ctx, cancel := context.WithTimeout(t.Context(), waitLimit)

@@ -18,7 +18,7 @@ import (
 	"gascity/runtime"
 )
 
-// oneOf waits until an agent runs that is not the given process, and returns it.
+// oneOf waits until an agent runs as another process than the given one, and returns it.
 func (c *city) oneOf(agent string, former int) client.Agent {
 	c.t.Helper()
 	var found client.Agent
@@ -44,19 +44,19 @@ func (c *city) starts(agent string) []ledger.Record {
 	return ledger.Of(records, ledger.Start)
 }
 
-// forgive forgets the pauses after failures. A reset would forget the conversation
-// too, so a restart does it.
-func (c *city) forgive(agent string) {
+// removeFailures removes the pauses after failures by a restart, because a reset would also remove the
+// conversation.
+func (c *city) removeFailures(agent string) {
 	c.t.Helper()
 	if _, err := c.client.Restart(c.t.Context(), agent); err != nil {
 		c.t.Fatal(err)
 	}
 }
 
-// TestACrashKeepsTheConversation kills an agent at random points of its work: each
-// successor goes on in the same conversation, and no prompt in it is lost (R8).
-func TestACrashKeepsTheConversation(t *testing.T) {
-	c := newCrew(t, "max_restarts = 0\n", []member{{name: "one", talks: true}})
+// TestCrashKeepsTheConversation kills an agent at random moments. Each next instance continues the same
+// conversation, and no prompt in it is lost.
+func TestCrashKeepsTheConversation(t *testing.T) {
+	c := newCityOf(t, "max_restarts = 0\n", []member{{name: "one", talks: true}})
 	c.start()
 	defer c.stop()
 	agent := c.oneOf("one", 0)
@@ -64,7 +64,7 @@ func TestACrashKeepsTheConversation(t *testing.T) {
 	if id == "" {
 		t.Fatal("the agent has no conversation of its own")
 	}
-	intruder(t, c)
+	startForeignConversation(t, c)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -76,13 +76,13 @@ func TestACrashKeepsTheConversation(t *testing.T) {
 		send(t, agent.PID, syscall.SIGKILL)
 		gone := agent.PID
 		c.await("the end of "+fmt.Sprint(gone), func(s client.Status) bool { return s.Agents[0].PID != gone })
-		c.forgive("one")
+		c.removeFailures("one")
 		agent = c.oneOf("one", gone)
 		records, err := ledger.Read(c.ledgerOf("one"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		turns := len(ledger.Prompts(records)) // one may have been taken between two of its writes
+		turns := len(ledger.Prompts(records)) // the agent may have been killed between two writes
 		starts := ledger.Of(records, ledger.Start)
 		if last := starts[len(starts)-1]; last.Conversation != id || last.Turns < turns-1 || last.Turns > turns+1 {
 			t.Fatalf("crash %d: the agent is in %s with %d turns, want %s with %d", i, last.Conversation, last.Turns, id, turns)
@@ -90,11 +90,11 @@ func TestACrashKeepsTheConversation(t *testing.T) {
 	}
 }
 
-// intruder lets another agent of the same kind begin a conversation in the same
-// folder, later than ours: "the latest here" would be its.
-func intruder(t *testing.T, c *city) {
+// startForeignConversation starts a later conversation of another agent in the same directory, so that "the
+// latest conversation" would be the wrong one.
+func startForeignConversation(t *testing.T, c *city) {
 	t.Helper()
-	cmd := exec.Command(c.agent, "--conversations", filepath.Join(c.root, "conversations"), "--session-id", "intruder", "--plain")
+	cmd := exec.Command(c.agent, "--conversations", filepath.Join(c.root, "conversations"), "--session-id", "startForeignConversation", "--plain")
 	cmd.Dir = c.root
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -109,12 +109,12 @@ func intruder(t *testing.T, c *city) {
 		_ = cmd.Wait() // it was killed
 	})
 	for range 1000 {
-		if _, err := os.Stat(filepath.Join(c.root, "conversations", "intruder")); err == nil {
+		if _, err := os.Stat(filepath.Join(c.root, "conversations", "startForeignConversation")); err == nil {
 			return
 		}
 		pause(10 * time.Millisecond)
 	}
-	t.Fatal("the intruder has no conversation")
+	t.Fatal("the startForeignConversation has no conversation")
 }
 
 // countEvents counts an agent's events of a kind after a mark.
@@ -133,11 +133,10 @@ func (c *city) countEvents(t *testing.T, mark uint64, agent, kind string) int {
 	return n
 }
 
-// TestAConversationThatCannotBeResumed takes the conversation away, or keeps it in
-// use: the agent runs after no more starts than the ladder has rungs, and its
-// explanation says why it is in another one (R8).
-func TestAConversationThatCannotBeResumed(t *testing.T) {
-	c := newCrew(t, "", []member{{name: "gone", talks: true}, {name: "taken", talks: true}})
+// TestConversationThatCannotBeResumed removes the conversation, or keeps it in use. The agent runs after
+// a bounded number of starts, and the explanation has the reason for its new conversation.
+func TestConversationThatCannotBeResumed(t *testing.T) {
+	c := newCityOf(t, "", []member{{name: "gone", talks: true}, {name: "taken", talks: true}})
 	c.start()
 	defer c.stop()
 	spoil := map[string]func(path string){
@@ -190,13 +189,12 @@ func lockConversation(t *testing.T, path string) {
 	}
 }
 
-// TestAWaitingPromptFollowsItsConversation queues prompts behind a question and
-// kills the agent: the successor that goes on in the conversation gets them, one in
-// a new conversation does not (R1, R8). Behind a turn they would not certainly wait:
-// an agent that takes input during a turn is offered them, and it is unknown what an
-// agent got that is killed while gc types.
-func TestAWaitingPromptFollowsItsConversation(t *testing.T) {
-	c := newCrew(t, "", []member{{name: "goes-on", talks: true}, {name: "begins", talks: true}})
+// TestWaitingPromptFollowsItsConversation queues prompts behind a question and
+// kills the agent. The next instance gets them if it continues the conversation, and not in a new one. The
+// prompts wait for a question and not for a turn, because they may be sent during a turn, and the outcome of a
+// delivery to a killed agent is unknown.
+func TestWaitingPromptFollowsItsConversation(t *testing.T) {
+	c := newCityOf(t, "", []member{{name: "goes-on", talks: true}, {name: "begins", talks: true}})
 	c.start()
 	defer c.stop()
 	for agent, want := range map[string]bool{"goes-on": true, "begins": false} {

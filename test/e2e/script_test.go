@@ -10,12 +10,13 @@ import (
 
 	"gascity/client"
 	"gascity/internal/fakeagent/ledger"
+	"gascity/test/fakeagent/ledgertest"
 )
 
-// TestOldSessionScript runs a city at a session script that knows nothing but the text of the
-// existing implementation: it is chosen by GC_SESSION, keeps its state in GC_EXEC_STATE_DIR, its
-// agents start, are prompted once, are looked at, end and come again, outlive their controller, and
-// nothing is left after the stop. What such a script cannot prove is not claimed.
+// TestOldSessionScript runs a city with a session script that only implements the protocol of the existing
+// implementation. It is selected by GC_SESSION and keeps its state in GC_EXEC_STATE_DIR. Its agents start, get
+// each prompt once, are observed, restarted and adopted, and a stop leaves nothing. gc reports nothing that such
+// a script cannot prove.
 func TestOldSessionScript(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"tmux", "jq"} {
@@ -23,7 +24,7 @@ func TestOldSessionScript(t *testing.T) {
 			t.Skip(err)
 		}
 	}
-	c := newCrew(t, "patrol_interval = \"500ms\"\n", []member{{name: "old"}})
+	c := newCityOf(t, "patrol_interval = \"500ms\"\n", []member{{name: "old"}})
 	text, err := os.ReadFile(filepath.Join("testdata", "old-session"))
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +45,7 @@ func TestOldSessionScript(t *testing.T) {
 	if err != nil || r.State != client.ReceiptUnconfirmed || r.Attempts != 1 {
 		t.Errorf("the receipt is %s after %d attempts (%s), %v; want it unconfirmed after one: the script proves nothing", r.State, r.Attempts, r.Reason, err)
 	}
-	if _, err := ledger.Wait(t.Context(), c.ledgerOf("old"), ledger.Has(ledger.Prompt, 1)); err != nil {
+	if _, err := ledgertest.Wait(t.Context(), c.ledgerOf("old"), ledgertest.Has(ledger.Prompt, 1)); err != nil {
 		t.Fatal(err)
 	}
 	if out := c.run(t, "peek", "old"); !strings.Contains(out, "for the old one") {

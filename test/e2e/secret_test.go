@@ -15,11 +15,10 @@ import (
 	"gascity/client"
 )
 
-// canary begins every secret of the test. What follows says whose it is.
+// canary is the prefix of every secret of the test. The rest names its owner.
 const canary = "c4n4ry-5f1d2e-"
 
-// sealed is a city whose agents have credentials of every kind: those of the upstream one, and
-// those of the upstream two.
+// sealed is a city whose agents have credentials of every kind, of the upstream "one" and of the upstream "two".
 const sealed = `[upstreams.one]
 api_key = "env:CANARY_KEY"
 auth_token = "file:%[1]s/one"
@@ -31,11 +30,11 @@ command = "cat %[1]s/team"
 variable = "TEAM_TOKEN"
 `
 
-// TestNoSecretLeavesItsPlace puts a canary into every slot for credentials and runs a whole life of
-// a city with an agent at each place. The canaries, and the tokens of the runs, are looked for in
-// every command line, in the environment of every process, in what tmux shows, in every file and in
-// the answers of the API: an agent has its own in its environment, and nothing else has any (R22).
-func TestNoSecretLeavesItsPlace(t *testing.T) {
+// TestSecretsAreInNoOtherPlace sets a marker as each credential and runs a city with an agent at each provider from
+// start to stop. It searches for the markers, and for the tokens of the runs, in every command line, every
+// process environment, the output of tmux, every file and the responses of the API. An agent has its own in its
+// environment, and nothing else has any.
+func TestSecretsAreInNoOtherPlace(t *testing.T) {
 	outside := t.TempDir()
 	for _, name := range []string{"one", "two", "team"} {
 		owner := strings.Replace(name, "team", "one-team", 1)
@@ -43,7 +42,7 @@ func TestNoSecretLeavesItsPlace(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := newCrew(t, fmt.Sprintf(sealed, outside), []member{
+	c := newCityOf(t, fmt.Sprintf(sealed, outside), []member{
 		{name: "crashes", flags: "--exit-after 500ms --exit-code 1 --stderr gone", toml: "provider = \"claude\"\nupstream = \"one\""},
 	})
 	c.env = []string{"CANARY_KEY=" + canary + "one-env"}
@@ -103,7 +102,7 @@ func (c *city) addSealed(t *testing.T) map[string]string {
 	return where
 }
 
-// everything asks the API for all that it returns.
+// everything reads all resources of the API.
 func (c *city) everything(t *testing.T) string {
 	t.Helper()
 	ctx := t.Context()

@@ -12,15 +12,14 @@ import (
 	"gascity/client"
 )
 
-// TestPlacesReconcile is [TestPromptsReconcile] in small for a city whose agents run on pty, tmux,
-// subprocess and a session script over GNU screen. The controller is killed while a prompt is being
-// handed to the agent in screen, and to the one in tmux; afterwards every receipt is compared with
-// what the agents wrote down.
+// TestPlacesReconcile is a short [TestPromptsReconcile] for a city whose agents run on pty, tmux, subprocess
+// and a session script over GNU screen. The controller is killed while a prompt is delivered to the agent in
+// screen, and to the one in tmux. Afterwards every receipt is compared with the ledgers of the agents.
 func TestPlacesReconcile(t *testing.T) {
 	t.Parallel()
 	const each = 4
-	c := newCrew(t, "", nil)
-	var crew []soaker
+	c := newCityOf(t, "", nil)
+	var agents []soakAgent
 	where := map[string]string{}
 	for _, place := range c.places(t) {
 		if !slices.Contains([]string{"pty", "tmux", "subprocess", "exec:./session-screen"}, place) {
@@ -29,16 +28,16 @@ func TestPlacesReconcile(t *testing.T) {
 		name := strings.TrimPrefix(place, "exec:./session-")
 		c.addFor(name, place)
 		where[name] = place
-		crew = append(crew, soaker{member: member{name: name}, place: place, mute: name == "subprocess" || name == "screen"})
+		agents = append(agents, soakAgent{member: member{name: name}, place: place, mute: name == "subprocess" || name == "screen"})
 	}
 	c.start()
 	before := c.waitPlaced(where)
 
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	prompts := make([][]sent, len(crew))
+	prompts := make([][]sent, len(agents))
 	var senders sync.WaitGroup
-	for i, m := range crew {
+	for i, m := range agents {
 		senders.Go(func() {
 			for n := range each {
 				p := sent{sender: i, n: n, agent: m.name, text: placeText(m.name, n), key: fmt.Sprintf("s%d-%d", i, n)}
@@ -57,10 +56,10 @@ func TestPlacesReconcile(t *testing.T) {
 	<-sending
 	c.waitQueueEmpty(ctx, t)
 	all := c.receipts(ctx, t, slices.Concat(prompts...))
-	if len(all) != each*len(crew) {
-		t.Errorf("%d prompts were accepted, want %d", len(all), each*len(crew))
+	if len(all) != each*len(agents) {
+		t.Errorf("%d prompts were accepted, want %d", len(all), each*len(agents))
 	}
-	c.reconcile(t, crew, all, nil)
+	c.reconcile(t, agents, all, nil)
 	for name, pid := range c.waitPlaced(where) {
 		if before[name] != pid {
 			t.Errorf("%s was process %d, and is %d after the controller's deaths", name, before[name], pid)
@@ -83,8 +82,7 @@ func placeText(agent string, n int) string {
 	return text
 }
 
-// killDuring kills the controller while a prompt is being handed to the agent, or once all are sent
-// and none of its is left.
+// killDuring kills the controller while a prompt is delivered to the agent, or when all its prompts are sent.
 func (c *city) killDuring(ctx context.Context, agent string, sending <-chan struct{}) {
 	c.t.Helper()
 	for last := false; ctx.Err() == nil; pause(5 * time.Millisecond) {

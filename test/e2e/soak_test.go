@@ -22,7 +22,7 @@ import (
 	"gascity/internal/fakeagent/ledger"
 )
 
-// setting reads a number that enlarges a test.
+// setting reads a number from the environment that enlarges a test.
 func setting(t *testing.T, variable string, otherwise int) int {
 	t.Helper()
 	if text := os.Getenv(variable); text != "" {
@@ -42,16 +42,15 @@ type sent struct {
 	receipt   client.Receipt
 }
 
-// TestPromptsReconcile is the proof of receipts: eight senders, agents with every
-// misbehaviour, a controller that is killed again and again, agents that are
-// killed, and a person who types. Afterwards every receipt is compared with what
-// the agents wrote down. GC_E2E_PROMPTS and GC_E2E_SOAK_KILLS enlarge it,
-// GC_E2E_PROVIDERS has the agents run on several providers, see [soakCrew].
+// TestPromptsReconcile has eight senders, agents with every fault, controllers and agents that are killed,
+// and a person who types. Afterwards every receipt is compared with the ledgers of the agents. GC_E2E_PROMPTS
+// and GC_E2E_SOAK_KILLS enlarge it,
+// GC_E2E_PROVIDERS has the agents run on several providers, see [soakAgents].
 func TestPromptsReconcile(t *testing.T) {
 	const senders = 8
 	total, deaths := setting(t, "GC_E2E_PROMPTS", 200), setting(t, "GC_E2E_SOAK_KILLS", 20)
-	crew := soakCrew()
-	c := newCrew(t, "max_restarts = 1000\n", members(crew))
+	agents := soakAgents()
+	c := newCityOf(t, "max_restarts = 1000\n", membersOf(agents))
 	c.start()
 	c.await("running", running)
 
@@ -61,7 +60,7 @@ func TestPromptsReconcile(t *testing.T) {
 	working, enough := context.WithCancel(ctx)
 	helpers.Go(func() { c.answerQuestions(working) })
 	typists := map[string]*typist{}
-	for _, s := range crew {
+	for _, s := range agents {
 		if s.sat {
 			p := c.sitDown(t, s.name)
 			typists[s.name] = p
@@ -72,11 +71,11 @@ func TestPromptsReconcile(t *testing.T) {
 	prompts := make([][]sent, senders)
 	var group sync.WaitGroup
 	for i := range senders {
-		group.Go(func() { prompts[i] = c.sendMany(ctx, t, crew, i, total/senders) })
+		group.Go(func() { prompts[i] = c.sendMany(ctx, t, agents, i, total/senders) })
 	}
 	done := make(chan struct{})
 	go func() { group.Wait(); close(done) }()
-	c.disturb(t, crew, done, deaths)
+	c.disturb(t, agents, done, deaths)
 	all := slices.Concat(prompts...)
 	c.waitQueueEmpty(ctx, t)
 	enough()
@@ -84,7 +83,7 @@ func TestPromptsReconcile(t *testing.T) {
 	for _, p := range typists {
 		p.leave()
 	}
-	c.reconcile(t, crew, c.receipts(ctx, t, all), typists)
+	c.reconcile(t, agents, c.receipts(ctx, t, all), typists)
 	c.stop()
 }
 
@@ -101,16 +100,15 @@ func (c *city) receipts(ctx context.Context, t *testing.T, all []sent) []sent {
 	return all
 }
 
-// disturb kills the controller and, now and then, an agent, until the senders
-// are done and it has happened often enough.
-func (c *city) disturb(t *testing.T, crew []soaker, done <-chan struct{}, deaths int) {
+// disturb kills the controller, and sometimes an agent, until the senders are done and enough were killed.
+func (c *city) disturb(t *testing.T, agents []soakAgent, done <-chan struct{}, deaths int) {
 	t.Helper()
 	for n := range deaths {
 		pause(time.Duration(50+rand.IntN(400)) * time.Millisecond)
 		c.kill()
 		c.start()
 		if n%max(1, deaths/3) == 1 {
-			for _, m := range crew {
+			for _, m := range agents {
 				if s, err := c.client.Session(t.Context(), m.name); m.is("dies") && err == nil && s.PID > 0 {
 					_ = exec.Command("kill", "-9", fmt.Sprint(s.PID)).Run() // it may have ended meanwhile
 				}
@@ -140,10 +138,10 @@ func soakText(sender, n int) string {
 }
 
 // sendMany sends one sender's prompts, each until it is accepted.
-func (c *city) sendMany(ctx context.Context, t *testing.T, crew []soaker, sender, n int) []sent {
+func (c *city) sendMany(ctx context.Context, t *testing.T, agents []soakAgent, sender, n int) []sent {
 	var out []sent
 	for i := range n {
-		m := crew[rand.IntN(len(crew))]
+		m := agents[rand.IntN(len(agents))]
 		p := sent{sender: sender, n: i, agent: m.name, text: soakText(sender, i), key: fmt.Sprintf("s%d-%d", sender, i)}
 		if m.is("asks") && rand.IntN(3) == 0 {
 			p.text = fmt.Sprintf("s%d-%d [[ask:May I go on?|Yes|No]]", sender, i)
@@ -184,7 +182,7 @@ func (c *city) answerQuestions(ctx context.Context) {
 	}
 }
 
-// waitQueueEmpty waits until no prompt is on its way any more.
+// waitQueueEmpty waits until no prompt is queued or being delivered.
 func (c *city) waitQueueEmpty(ctx context.Context, t *testing.T) {
 	t.Helper()
 	for {
@@ -201,13 +199,13 @@ func (c *city) waitQueueEmpty(ctx context.Context, t *testing.T) {
 }
 
 // reconcile compares every receipt with the ledgers.
-func (c *city) reconcile(t *testing.T, crew []soaker, all []sent, typists map[string]*typist) {
+func (c *city) reconcile(t *testing.T, agents []soakAgent, all []sent, typists map[string]*typist) {
 	t.Helper()
 	taken := map[string]map[string]int{} // agent, hash: how often
 	order := map[string][]string{}       // agent: hashes as they were taken
 	tallies := map[string]*tally{}       // by the provider
 	at := map[string]*tally{}            // by the agent
-	for _, m := range crew {
+	for _, m := range agents {
 		if tallies[m.place] == nil {
 			tallies[m.place] = &tally{states: map[string]int{}, mute: m.mute}
 		}
@@ -288,7 +286,7 @@ func (y *tally) count(state string, taken int) {
 	y.taken += taken
 }
 
-// report fails if too little came through for the soak to prove anything.
+// report fails if too few prompts were delivered for a meaningful test.
 func (y *tally) report(t *testing.T, place string) {
 	t.Helper()
 	t.Logf("%s: %d prompts, %d taken; receipts: %s", place, y.sent, y.taken, table(y.states))
@@ -322,8 +320,7 @@ func (c *city) textOf(agent, hash string) string {
 	return "?"
 }
 
-// checkOrder fails if an agent took two prompts of one sender in another order
-// than they were sent.
+// checkOrder fails if an agent accepted two prompts of one sender in another order than they were sent.
 func (c *city) checkOrder(t *testing.T, all []sent, order map[string][]string) {
 	t.Helper()
 	type line struct {
@@ -366,7 +363,7 @@ func (c *city) sitDown(t *testing.T, agent string) *typist {
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() { // a person looks; ends with the terminal
+	go func() { // the output that a person sees; ends with the terminal
 		buf := make([]byte, 4096)
 		for {
 			if _, err := tty.Read(buf); err != nil {
@@ -374,7 +371,7 @@ func (c *city) sitDown(t *testing.T, agent string) *typist {
 			}
 		}
 	}()
-	c.await("with a person at "+agent, func(s client.Status) bool { // or the keys have no sender
+	c.await("with a person at "+agent, func(s client.Status) bool { // before that the keys do not count as a person's
 		return slices.ContainsFunc(s.Agents, func(a client.Agent) bool { return a.Name == agent && a.Attached > 0 })
 	})
 	return &typist{t: t, cmd: cmd, tty: tty}

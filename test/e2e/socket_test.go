@@ -7,10 +7,9 @@ import (
 	"testing"
 )
 
-// TestAStartAfterTheSocketWasRemoved removes the folder of the controller's socket. What gc status then
-// advises works at once: gc start waits for the end of that controller, and the next one takes
-// over the same agents.
-func TestAStartAfterTheSocketWasRemoved(t *testing.T) {
+// TestStartAfterTheSocketWasRemoved removes the directory of the controller's socket. The fix that gc status then
+// prints works: gc start waits for the exit of that controller, and the next one takes over the same agents.
+func TestStartAfterTheSocketWasRemoved(t *testing.T) {
 	t.Parallel()
 	c := newCity(t, 2)
 	c.start()

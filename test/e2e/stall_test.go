@@ -10,12 +10,11 @@ import (
 	"gascity/client"
 )
 
-// TestAStalledAgentIsSeen runs real processes that say that they work: one turns a spinner and a
-// clock only, one prints new words, one hangs like the first and is to be restarted. The first is
-// shown as stalled, the second never is, the third runs again as another process.
-func TestAStalledAgentIsSeen(t *testing.T) {
+// TestStalledAgentIsShown runs real agents that report that they are busy. The first shows only a spinner and a
+// clock and is stalled. The second prints new words and is not. The third hangs like the first and is restarted.
+func TestStalledAgentIsShown(t *testing.T) {
 	t.Parallel()
-	c := newCrew(t, "", nil)
+	c := newCityOf(t, "", nil)
 	write := func(name, text string) {
 		if err := os.WriteFile(filepath.Join(c.root, name), []byte(text), 0o700); err != nil { //nolint:gosec // agents run it
 			t.Fatal(err)

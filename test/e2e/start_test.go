@@ -12,11 +12,10 @@ import (
 	"gascity/internal/fakeagent/ledger"
 )
 
-// TestAnUnknownDialogAtTheStart starts an agent that shows an unknown dialog:
-// no key is pressed, the start is complete with a warning that names the dialog
-// in status and explanation, and a person is asked (R9).
-func TestAnUnknownDialogAtTheStart(t *testing.T) {
-	c := newCrew(t, "", []member{{name: "asks", flags: "--dialog unknown"}})
+// TestUnknownDialogAtTheStart starts an agent with an unknown dialog. No key is pressed, the start completes with a
+// warning about the dialog in status and explanation, and a person is asked.
+func TestUnknownDialogAtTheStart(t *testing.T) {
+	c := newCityOf(t, "", []member{{name: "asks", flags: "--dialog unknown"}})
 	c.start()
 	defer c.stop()
 	found := c.awaitAgent("asks", client.StateRunning)

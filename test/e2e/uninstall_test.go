@@ -18,20 +18,20 @@ import (
 	"gascity/internal/proc"
 )
 
-// leavers are agents that leave as much as they can: children in sessions of their own, one
-// without a parent, all deaf to SIGTERM.
-func leavers(t *testing.T) []member {
+// leavingAgents are agents that leave processes behind: children in other process sessions, one without a
+// parent, all ignoring SIGTERM.
+func leavingAgents(t *testing.T) []member {
 	t.Helper()
 	flags := "--spawn-setsid 1 --spawn-daemon"
-	crew := []member{{name: "here", flags: flags}, {name: "lost", flags: flags}}
+	members := []member{{name: "here", flags: flags}, {name: "lost", flags: flags}}
 	if _, err := exec.LookPath("tmux"); err == nil {
-		crew = append(crew, member{name: "pane", flags: flags, toml: "session = \"tmux\""})
+		members = append(members, member{name: "pane", flags: flags, toml: "session = \"tmux\""})
 	}
-	return crew
+	return members
 }
 
-// TestUninstall takes a city away whose agents have left processes everywhere, in every
-// state that a city can be in: nothing of it is left, and nothing of anybody else is gone.
+// TestUninstall destroys a city whose agents have left processes, in every state of a city. Nothing of the city
+// is left, and nothing else is removed.
 func TestUninstall(t *testing.T) {
 	for name, harm := range map[string]func(*city){
 		"a living city":             func(*city) {},
@@ -42,7 +42,7 @@ func TestUninstall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := newCrew(t, "", leavers(t))
+			c := newCityOf(t, "", leavingAgents(t))
 			c.start()
 			c.await("running", running)
 			sockets := c.sockets()
@@ -68,10 +68,10 @@ func TestUninstall(t *testing.T) {
 	}
 }
 
-// TestUninstallTwiceAtOnce has several take the same city away: each says the truth at its end.
+// TestUninstallTwiceAtOnce has several processes destroy the same city. Each reports the real result.
 func TestUninstallTwiceAtOnce(t *testing.T) {
 	t.Parallel()
-	c := newCrew(t, "", leavers(t))
+	c := newCityOf(t, "", leavingAgents(t))
 	c.start()
 	c.await("running", running)
 	sockets := c.sockets()
@@ -89,10 +89,10 @@ func TestUninstallTwiceAtOnce(t *testing.T) {
 	c.isGone(sockets)
 }
 
-// TestUninstallIsRefused leaves everything as it is, and says who is in the way.
+// TestUninstallIsRefused changes nothing and names the process that prevents it.
 func TestUninstallIsRefused(t *testing.T) {
 	t.Parallel()
-	c := newCrew(t, "", []member{{name: "here"}})
+	c := newCityOf(t, "", []member{{name: "here"}})
 	c.start()
 	before := pids(c.await("running", running))
 	if err := c.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
@@ -121,7 +121,7 @@ func TestUninstallIsRefused(t *testing.T) {
 	}
 }
 
-// calls runs a command as a person elsewhere would.
+// calls runs a command from another directory.
 func (c *city) calls(args ...string) (out []byte, code int) {
 	cmd := exec.CommandContext(c.t.Context(), c.gc, append([]string{"--city", c.root}, args...)...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.root}
@@ -152,7 +152,7 @@ func (c *city) sockets() string {
 	return strings.TrimSpace(string(text))
 }
 
-// belongings are files that are not gc's, at the worst places.
+// belongings are files of the user in directories of gc.
 func (c *city) belongings() map[string]string {
 	c.t.Helper()
 	mine := map[string]string{}
@@ -196,7 +196,7 @@ func (c *city) killShimOf(agent string) {
 	c.t.Fatalf("the shim of %s was not found among %v", agent, marked)
 }
 
-// spoil breaks what a broken disk or a clumsy hand would.
+// spoil damages files of the city.
 func (c *city) spoil() {
 	c.t.Helper()
 	for _, name := range []string{"city.db-wal", "provider", "runtime-dir", "controller.lock", "log"} {
@@ -223,7 +223,7 @@ func (c *city) removeFolder(name string) {
 	}
 }
 
-// waitControllerExit takes leave of a controller that has ended.
+// waitControllerExit waits for a controller that has exited.
 func (c *city) waitControllerExit() {
 	if c.cmd != nil {
 		if err := <-c.ended; err != nil {
@@ -233,8 +233,8 @@ func (c *city) waitControllerExit() {
 	}
 }
 
-// isGone fails if a process or a file of the city is left.
-func (c *city) isGone(sockets string) {
+// isStopped fails the test if a process of the city is left, and kills it.
+func (c *city) isStopped() {
 	c.t.Helper()
 	left, err := proc.FindByEnv("GC_CITY_PATH", c.root)
 	if unreadable := (*proc.UnreadableError)(nil); err != nil && !errors.As(err, &unreadable) {
@@ -244,6 +244,12 @@ func (c *city) isGone(sockets string) {
 		c.t.Errorf("process %d (%s) is left", p.PID, p.Comm)
 		_ = syscall.Kill(p.PID, syscall.SIGKILL) // nothing is left behind by a test
 	}
+}
+
+// isGone fails if a process or a file of the city is left.
+func (c *city) isGone(sockets string) {
+	c.t.Helper()
+	c.isStopped()
 	for _, path := range []string{sockets, filepath.Join(c.root, ".runtime"), filepath.Join(c.root, ".gc")} {
 		entries, err := os.ReadDir(path)
 		if len(entries) == 1 && entries[0].Name() == "notes" {

@@ -7,16 +7,17 @@ import (
 
 	"gascity/client"
 	"gascity/internal/fakeagent/ledger"
+	"gascity/test/fakeagent/ledgertest"
 )
 
-// TestAnUrgentPromptInterruptsTheTurnBeforeIt sends an urgent prompt the moment
-// that another one was taken, when the beginning of its turn was not seen yet.
-func TestAnUrgentPromptInterruptsTheTurnBeforeIt(t *testing.T) {
+// TestUrgentPromptInterruptsTheTurnBeforeIt sends an urgent prompt right after
+// another one was accepted, before the start of its turn was observed.
+func TestUrgentPromptInterruptsTheTurnBeforeIt(t *testing.T) {
 	t.Parallel()
 	for name, flags := range map[string]string{"silent": "", "status": "--osc7501"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := newCrew(t, "", []member{{name: "a", flags: flags}})
+			c := newCityOf(t, "", []member{{name: "a", flags: flags}})
 			c.start()
 			c.await("running", running)
 			ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
@@ -29,7 +30,7 @@ func TestAnUrgentPromptInterruptsTheTurnBeforeIt(t *testing.T) {
 			if err != nil || !second.Reached(client.ReceiptSubmitted) {
 				t.Errorf("the urgent prompt is %+v, %v", second, err)
 			}
-			records, err := ledger.Wait(ctx, c.ledgerOf("a"), func(records []ledger.Record) bool {
+			records, err := ledgertest.Wait(ctx, c.ledgerOf("a"), func(records []ledger.Record) bool {
 				return slices.ContainsFunc(records, func(r ledger.Record) bool { return r.Kind == ledger.Prompt && r.Is("stop that") })
 			})
 			var kinds []string

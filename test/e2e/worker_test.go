@@ -42,10 +42,10 @@ func workers(t *testing.T, root string) map[string]string {
 	return commands
 }
 
-// newWorkers makes a city of the sample workers; more stands in its city.toml.
+// newWorkers makes a city of the sample workers. more is added to its city.toml.
 func newWorkers(t *testing.T, more string) (c *city, names []string) {
 	t.Helper()
-	c = newCrew(t, more, nil)
+	c = newCityOf(t, more, nil)
 	path := filepath.Join(c.root, client.CityFile)
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -61,7 +61,7 @@ func newWorkers(t *testing.T, more string) (c *city, names []string) {
 	return c, names
 }
 
-// idleByWorker reports whether every agent says itself that it is idle.
+// idleByWorker reports whether every worker reports that it is idle.
 func idleByWorker(status client.Status) bool {
 	for _, a := range status.Agents {
 		if a.Activity.State != string(runtime.ActivityIdle) || a.Activity.Source != string(runtime.SourceWorker) {
@@ -71,8 +71,8 @@ func idleByWorker(status client.Status) bool {
 	return running(status)
 }
 
-// TestWorkersInACity: agents that speak the worker API are known by what they say,
-// and take each prompt once although the controller is killed again and again.
+// TestWorkersInACity: the state of agents with a worker follows from its reports, and
+// each prompt arrives once although controllers are killed.
 func TestWorkersInACity(t *testing.T) {
 	t.Parallel()
 	const prompts, kills = 20, 4
@@ -136,8 +136,7 @@ func TestWorkersInACity(t *testing.T) {
 	}
 }
 
-// promptAndWait gives a prompt to an agent and waits until it was worked on, whatever becomes
-// of the controllers.
+// promptAndWait sends a prompt to an agent and waits until it was processed, also if controllers are killed.
 func (c *city) promptAndWait(agent, text string) error {
 	ctx, cancel := context.WithTimeout(c.t.Context(), waitLimit)
 	defer cancel()
@@ -157,8 +156,8 @@ func (c *city) promptAndWait(agent, text string) error {
 	}
 }
 
-// TestWorkersAreGuarded: a worker that asks before it uses a tool is denied what the
-// rules forbid, and gets a person's answer where they say so.
+// TestWorkersAreGuarded: a worker that asks before it uses a tool is denied what the rules
+// forbid, and gets a person's answer if they require one.
 func TestWorkersAreGuarded(t *testing.T) {
 	t.Parallel()
 	c, names := newWorkers(t, "[guard]\nsets = [\"dangerous-command\"]\n")
@@ -186,7 +185,7 @@ func TestWorkersAreGuarded(t *testing.T) {
 	}
 }
 
-// shows waits until an agent has printed a text, whatever the case of its letters.
+// shows waits until an agent has printed a text, ignoring case.
 func (c *city) shows(agent, text string) {
 	c.t.Helper()
 	c.await("showing "+text, func(client.Status) bool {
@@ -195,7 +194,7 @@ func (c *city) shows(agent, text string) {
 	})
 }
 
-// waitQuestion waits until an agent asks something, and returns the name of the question.
+// waitQuestion waits until an agent asks a question, and returns its id.
 func (c *city) waitQuestion(agent string) (id string) {
 	c.t.Helper()
 	c.await("asking", func(client.Status) bool {

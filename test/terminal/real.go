@@ -16,6 +16,7 @@ import (
 	"gascity/internal/terminal/screen"
 	"gascity/internal/terminal/vt"
 	"gascity/test/fakeagent/build"
+	"gascity/test/fakeagent/ledgertest"
 )
 
 // Real is the fake agent on a real pseudo terminal.
@@ -89,7 +90,7 @@ func (a *Real) WaitPrompts(t *testing.T, n int) []ledger.Record {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	records, err := ledger.Wait(ctx, a.File, ledger.Has(ledger.Prompt, n))
+	records, err := ledgertest.Wait(ctx, a.File, ledgertest.Has(ledger.Prompt, n))
 	if err != nil {
 		t.Fatal(err)
 	}

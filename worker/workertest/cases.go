@@ -11,28 +11,28 @@ import (
 // tests returns the rules for a worker.
 func tests() []test {
 	return []test{
-		{id: "started", sentence: "It reports started, then ready, and opens its stream.", do: func(r *run) error { return r.awaitAll("/lifecycle started", "/lifecycle ready", streamPath) }},
-		{id: "speaks", sentence: "All that it says is JSON, of its own run, with its token, and to paths that there are.", do: reportsTurn},
-		{id: "states", sentence: "It is busy and idle in turns, and nothing before it is ready.", do: states},
-		{id: "prompts", sentence: "It takes prompts in order, each once: busy, submitted, idle, consumed.", do: prompts},
-		{id: "repeated", sentence: "A message that comes twice is acted on once, and its last word is repeated.", do: repeated},
-		{id: "reconnects", sentence: "It comes again after its stream broke, and nothing is lost or done twice.", do: reconnects},
-		{id: "gap", sentence: "It takes a gap in its stream for no message, and comes again when it was cut off as too slow.", do: gap},
-		{id: "restarted", sentence: "It waits for a city that is gone for a while.", do: restarted},
-		{id: "unknown", sentence: "A message of a kind that it does not know is refused, and it goes on.", do: unknown},
-		{id: "newer", sentence: "Members, words and lines that it does not know do not hold it up.", do: newer},
-		{id: "canary", sentence: "It proves that it asks: the canary, before its first turn.", do: canary},
-		{id: "asks", tools: true, sentence: "It asks before it uses a tool, and between busy and idle.", do: asks},
-		{id: "denied", tools: true, sentence: "A tool that was denied is not used, and the turn ends.", do: denied},
-		{id: "allowed", tools: true, sentence: "A tool that was allowed is used.", do: allowed},
-		{id: "fails-closed", tools: true, sentence: "While the city does not answer, or nonsense, no tool is used, and the turn ends.", do: failsClosed},
-		{id: "interrupt", offer: worker.OfferInterrupt, sentence: "An interrupt ends the turn, is confirmed when that is so, and the next prompt is worked on.", do: interrupt},
-		{id: "context", offer: worker.OfferContext, sentence: "Sections of context are taken once, and their nonces given back.", do: sections},
-		{id: "rotation", offer: worker.OfferIdentity, sentence: "From its acknowledgement on it uses the new token, and nothing is lost by the change.", do: rotation},
-		{id: "health", offer: worker.OfferHealth, sentence: "It answers a question about its health.", do: health},
-		{id: "compact", offer: worker.OfferCompact, sentence: "It makes its context smaller when asked, and says when that is done.", do: compact},
-		{id: "fenced", sentence: "It ends when the city will not have it any more.", do: fenced},
-		{id: "ends", sentence: "It ends with its run, without an error.", do: ends},
+		{id: "started", sentence: "The worker reports started, then ready, and opens its stream.", do: func(r *run) error { return r.awaitAll("/lifecycle started", "/lifecycle ready", streamPath) }},
+		{id: "speaks", sentence: "Every request is JSON, names the worker's own run, has its token and goes to a path that exists.", do: reportsTurn},
+		{id: "states", sentence: "The worker reports busy and idle alternately, and neither of them before ready.", do: states},
+		{id: "prompts", sentence: "The worker works on prompts in order, each once, and reports busy, submitted, idle, consumed.", do: prompts},
+		{id: "repeated", sentence: "The worker acts once on a message that arrives twice, and repeats its last acknowledgment.", do: repeated},
+		{id: "reconnects", sentence: "The worker reconnects when its stream breaks; no message is lost or handled twice.", do: reconnects},
+		{id: "gap", sentence: "A gap event is not a message; the worker reconnects when the city closed its stream as too slow.", do: gap},
+		{id: "restarted", sentence: "The worker waits while the city is down for a short time.", do: restarted},
+		{id: "unknown", sentence: "The worker refuses a message of an unknown kind, and continues.", do: unknown},
+		{id: "newer", sentence: "Unknown members, values and stream lines do not stop the worker.", do: newer},
+		{id: "canary", sentence: "The worker asks for the canary tool before its first turn, which proves that it asks.", do: canary},
+		{id: "asks", tools: true, sentence: "The worker asks before it uses a tool, between busy and idle.", do: asks},
+		{id: "denied", tools: true, sentence: "The worker does not use a denied tool, and the turn ends.", do: denied},
+		{id: "allowed", tools: true, sentence: "The worker uses an allowed tool.", do: allowed},
+		{id: "fails-closed", tools: true, sentence: "If the city does not answer or sends garbage, the worker uses no tool, and the turn ends.", do: failsClosed},
+		{id: "interrupt", offer: worker.OfferInterrupt, sentence: "An interrupt ends the turn; the worker confirms it afterwards and works on the next prompt.", do: interrupt},
+		{id: "context", offer: worker.OfferContext, sentence: "The worker adds context sections once, and returns their nonces.", do: sections},
+		{id: "rotation", offer: worker.OfferIdentity, sentence: "The worker uses a new token as soon as it has acknowledged it; no message is lost by the change.", do: rotation},
+		{id: "health", offer: worker.OfferHealth, sentence: "The worker answers a health request.", do: health},
+		{id: "compact", offer: worker.OfferCompact, sentence: "The worker compacts its context when asked, and reports when that is done.", do: compact},
+		{id: "fenced", sentence: "The worker exits when the city answers that another instance has replaced it.", do: fenced},
+		{id: "ends", sentence: "The worker exits with status 0 when its run ends.", do: ends},
 	}
 }
 
@@ -55,12 +55,14 @@ func (r *run) once(ids ...string) error {
 			}
 		}
 		if n != 1 {
-			return fmt.Errorf("it was busy with prompt %s %d times, must be once; it said: %v", id, n, r.Words())
+			return fmt.Errorf("the worker was busy with prompt %s %d times, want once; its requests: %v", id, n, r.Words())
 		}
 	}
 	return nil
 }
 
+// prompts tests the rule "prompts": the worker works on prompts in order, each once, and reports busy,
+// submitted, idle, consumed.
 func prompts(r *run) error {
 	for _, id := range []string{"p1", "p2", "p3"} { // sent together: the worker must process one after the other
 		if err := r.Prompt(id, "say \"hi\"\n — ünïcode "+id); err != nil {
@@ -73,6 +75,8 @@ func prompts(r *run) error {
 	return r.once("p1", "p2", "p3")
 }
 
+// repeated tests the rule "repeated": the worker acts once on a message that arrives twice, and
+// repeats its last acknowledgment.
 func repeated(r *run) error {
 	if err := r.turn("p1", "one"); err != nil {
 		return err
@@ -82,7 +86,7 @@ func repeated(r *run) error {
 		return err
 	}
 	if err := r.Await(r.ctx, func(words []Word) bool { return countWords(words, "/ack p1 consumed") > was }); err != nil {
-		return fmt.Errorf("its last word is not repeated: %w", err)
+		return fmt.Errorf("the worker does not repeat its last acknowledgment: %w", err)
 	}
 	if err := r.turn("p2", "two"); err != nil {
 		return err
@@ -90,6 +94,8 @@ func repeated(r *run) error {
 	return r.once("p1", "p2")
 }
 
+// reconnects tests the rule "reconnects": the worker reconnects when its stream breaks; no message is
+// lost or handled twice.
 func reconnects(r *run) error {
 	var ids []string
 	for i := range 3 {
@@ -101,7 +107,7 @@ func reconnects(r *run) error {
 		}
 		r.Cut()
 		if err := r.Await(r.ctx, func(words []Word) bool { return countWords(words, "/stream") > streams }); err != nil {
-			return fmt.Errorf("it does not come again: %w", err)
+			return fmt.Errorf("the worker does not reconnect: %w", err)
 		}
 	}
 	return r.once(ids...)
@@ -110,6 +116,7 @@ func reconnects(r *run) error {
 // cityDowntime is how long the city does not answer.
 const cityDowntime = 300 * time.Millisecond
 
+// restarted tests the rule "restarted": the worker waits while the city is down for a short time.
 func restarted(r *run) error {
 	if err := r.turn("p1", "one"); err != nil {
 		return err
@@ -126,7 +133,7 @@ func restarted(r *run) error {
 	case <-timer.C:
 	case err := <-r.ended:
 		r.ended <- err
-		return fmt.Errorf("it ended when the city was gone: %w", err)
+		return fmt.Errorf("the worker exited while the city was down: %w", err)
 	}
 	if err := r.Up(r.ctx); err != nil {
 		return err
@@ -137,8 +144,9 @@ func restarted(r *run) error {
 	return r.once("p1", "p2")
 }
 
+// unknown tests the rule "unknown": the worker refuses a message of an unknown kind, and continues.
 func unknown(r *run) error {
-	if err := r.Send("m1", "from the future", map[string]any{"x": 1}); err != nil {
+	if err := r.Send("m1", "unknown kind", map[string]any{"x": 1}); err != nil {
 		return err
 	}
 	if err := r.awaitAll("/ack m1 refused"); err != nil {
@@ -147,6 +155,7 @@ func unknown(r *run) error {
 	return r.turn("p1", "one")
 }
 
+// ends tests the rule "ends": the worker exits with status 0 when its run ends.
 func ends(r *run) error {
 	if err := r.turn("p1", "one"); err != nil {
 		return err
@@ -156,11 +165,11 @@ func ends(r *run) error {
 	case err := <-r.ended:
 		r.ended <- err
 		if err != nil {
-			return fmt.Errorf("it ended with %w", err)
+			return fmt.Errorf("the worker exited with an error: %w", err)
 		}
 		return nil
 	case <-r.ctx.Done():
-		return fmt.Errorf("it goes on: %w", context.Cause(r.ctx))
+		return fmt.Errorf("the worker does not exit: %w", context.Cause(r.ctx))
 	}
 }
 
@@ -175,7 +184,7 @@ func fenced(r *run) error {
 		r.ended <- err
 		return nil
 	case <-r.ctx.Done():
-		return fmt.Errorf("it goes on: %w", context.Cause(r.ctx))
+		return fmt.Errorf("the worker does not exit: %w", context.Cause(r.ctx))
 	}
 }
 
@@ -187,21 +196,23 @@ func reportsTurn(r *run) error {
 	for _, w := range r.Words() {
 		switch id := w.text("run_id"); {
 		case countWords([]Word{w}, "invalid") > 0, countWords([]Word{w}, "wrong") > 0:
-			return fmt.Errorf("it said %v", w)
+			return fmt.Errorf("invalid request: %v", w)
 		case w.Path != streamPath && id != "" && id != r.City.run:
-			return fmt.Errorf("it speaks for run %q, and is %q: %v", id, r.City.run, w)
+			return fmt.Errorf("a request names run %q, want %q: %v", id, r.City.run, w)
 		}
 	}
 	return nil
 }
 
+// states tests the rule "states": the worker reports busy and idle alternately, and neither of them
+// before ready.
 func states(r *run) error {
 	for _, id := range []string{"p1", "p2"} {
 		if err := r.turn(id, id); err != nil {
 			return err
 		}
 	}
-	was := worker.Transition("nothing")
+	was := worker.Transition("no report")
 	for _, w := range r.Words() {
 		if w.Path != "/lifecycle" {
 			continue
@@ -210,26 +221,28 @@ func states(r *run) error {
 		good := true
 		switch now {
 		case worker.Started:
-			good = was == "nothing"
+			good = was == "no report"
 		case worker.Ready:
 			good = was == worker.Started
 		case worker.Busy:
 			good = was == worker.Ready || was == worker.Idle
 		case worker.Idle:
-			good = was != "nothing" && was != worker.Started
+			good = was != "no report" && was != worker.Started
 		default:
 		}
 		if !good {
-			return fmt.Errorf("it is %s after %s: %v", now, was, r.Words())
+			return fmt.Errorf("the worker reports %s after %s: %v", now, was, r.Words())
 		}
 		was = now
 	}
 	if was != worker.Idle {
-		return fmt.Errorf("it is %s after its turns, must be idle", was)
+		return fmt.Errorf("the worker reports %s after its turns, want idle", was)
 	}
 	return nil
 }
 
+// gap tests the rule "gap": a gap event is not a message; the worker reconnects when the city closed
+// its stream as too slow.
 func gap(r *run) error {
 	if err := r.turn("p1", "one"); err != nil {
 		return err
@@ -240,13 +253,13 @@ func gap(r *run) error {
 	}
 	for _, w := range r.Words() {
 		if w.Path == "/ack" && w.text("id") == "" {
-			return fmt.Errorf("it acknowledges what is no message: %v", w.Body)
+			return fmt.Errorf("the worker acknowledges something that is not a message: %v", w.Body)
 		}
 	}
 	streams := countWords(r.Words(), streamPath)
 	r.Lag()
 	if err := r.Await(r.ctx, func(words []Word) bool { return countWords(words, streamPath) > streams }); err != nil {
-		return fmt.Errorf("it does not come again: %w", err)
+		return fmt.Errorf("the worker does not reconnect: %w", err)
 	}
 	if err := r.turn("p3", "three"); err != nil {
 		return err
@@ -254,11 +267,12 @@ func gap(r *run) error {
 	return r.once("p1", "p2", "p3")
 }
 
+// newer tests the rule "newer": unknown members, values and stream lines do not stop the worker.
 func newer(r *run) error {
 	r.Age()
 	for _, id := range []string{"p1", "p2"} {
 		prompt := map[string]any{
-			"run_id": r.City.run, "content": id, "priority": "cosmic", "source": "telepathy", "ttl_seconds": 60, "later": []any{map[string]any{"a": nil}},
+			"run_id": r.City.run, "content": id, "priority": "unknown", "source": "unknown", "ttl_seconds": 60, "later": []any{map[string]any{"a": nil}},
 		}
 		if err := r.Send(id, worker.PromptMessage, prompt); err != nil {
 			return err

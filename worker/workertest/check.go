@@ -66,17 +66,17 @@ func Check(ctx context.Context, o Options) ([]Result, error) {
 	cases := tests()
 	for _, id := range o.Only {
 		if !slices.ContainsFunc(cases, func(c test) bool { return c.id == id }) {
-			return nil, fmt.Errorf("there is no promise %q", id)
+			return nil, fmt.Errorf("unknown rule %q", id)
 		}
 	}
 	cases = slices.DeleteFunc(cases, func(c test) bool { return len(o.Only) > 0 && !slices.Contains(o.Only, c.id) })
 	results := make([]Result, len(cases))
 	var all sync.WaitGroup
-	places := make(chan struct{}, maxParallel)
+	slots := make(chan struct{}, maxParallel)
 	for i, c := range cases {
 		all.Go(func() {
-			places <- struct{}{}
-			defer func() { <-places }()
+			slots <- struct{}{}
+			defer func() { <-slots }()
 			results[i] = result(ctx, o, c)
 		})
 	}
@@ -96,10 +96,11 @@ func Promises() []string {
 // maxParallel is the maximum number of cases that run at the same time.
 const maxParallel = 4
 
+// result runs a case, or skips it, and returns the result.
 func result(ctx context.Context, o Options, c test) Result {
 	r := Result{ID: c.id, Sentence: c.sentence}
 	began := time.Now()
-	err := error(skip("it needs a prompt upon which the worker wants to use a tool"))
+	err := error(skip("this rule needs a prompt that makes the worker use a tool"))
 	if !c.tools || o.ToolPrompt != "" {
 		err = one(ctx, o, c)
 	}
@@ -141,19 +142,19 @@ func one(ctx context.Context, o Options, c test) (err error) {
 	}
 	r := &run{City: city, ctx: ctx, options: o, file: filepath.Join(city.dir, "used"), ended: make(chan error, 1)}
 	done := make(chan struct{})
-	starting, tooSoon := context.WithCancelCause(ctx)
+	starting, exitedEarly := context.WithCancelCause(ctx)
 	go func() { // the function waits for it below
 		defer close(done)
 		err := cmd.Wait()
 		r.ended <- err
-		tooSoon(fmt.Errorf("it ended before it opened its stream (%v)", cmd.ProcessState))
+		exitedEarly(fmt.Errorf("the worker exited before it opened its stream (%v)", cmd.ProcessState))
 	}()
 	defer func() { cancel(); <-done; end(cmd) }()
 	if err := r.Await(starting, func(words []Word) bool { return countWords(words, streamPath) > 0 }); err != nil {
 		return err
 	}
 	if c.offer != "" && !r.offers(c.offer) {
-		return skip(fmt.Sprintf("it does not offer %q with started", c.offer))
+		return skip(fmt.Sprintf("the worker does not list %q among its offers when it reports started", c.offer))
 	}
 	return c.do(r)
 }

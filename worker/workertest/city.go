@@ -172,7 +172,7 @@ func (c *City) Await(ctx context.Context, is func([]Word) bool) error {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return fmt.Errorf("%w; the worker said: %v", context.Cause(ctx), words)
+			return fmt.Errorf("%w; requests of the worker: %v", context.Cause(ctx), words)
 		}
 	}
 }
@@ -182,6 +182,8 @@ func (c *City) changeLocked() {
 	c.changed = make(chan struct{})
 }
 
+// recordWord appends a request of the worker to the record. An acknowledgment removes its message from
+// the queue.
 func (c *City) recordWord(w Word) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -200,6 +202,7 @@ func (c *City) recordWord(w Word) {
 	c.changeLocked()
 }
 
+// mux returns the handler of the simulated city.
 func (c *City) mux() http.Handler {
 	mux := http.NewServeMux()
 	answers := map[string]any{
@@ -217,11 +220,11 @@ func (c *City) mux() http.Handler {
 		c.mu.Unlock()
 		switch {
 		case err == nil && call.Tool == worker.Canary:
-			return worker.Decision{Effect: worker.Deny, Rule: worker.Canary, Reason: "the guard is live"}
+			return worker.Decision{Effect: worker.Deny, Rule: worker.Canary, Reason: "the guard works"}
 		case err == nil && allows:
 			return worker.Decision{Allowed: true, Effect: worker.Allow}
 		case err != nil, c.Decide == nil:
-			return worker.Decision{Effect: worker.Deny, Reason: "nothing is allowed here"}
+			return worker.Decision{Effect: worker.Deny, Reason: "the simulated city allows nothing"}
 		}
 		return c.Decide(call)
 	}))
@@ -261,13 +264,15 @@ func problem(w http.ResponseWriter, err error) {
 	_ = json.NewEncoder(w).Encode(p) // the worker may have closed the connection
 }
 
-// What a request that is not as it must be is noted as, before its path.
+// Prefixes of the path in the record of a request that breaks a rule.
 const (
 	wrongToken = "wrong token "
 	invalid    = "invalid "
 	streamPath = "/stream"
 )
 
+// report returns the handler of a POST request. It checks and records the request; then it applies a
+// fault or sends the answer.
 func (c *City) report(answer func(http.ResponseWriter, []byte) any) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if c.refused(w, r) {

@@ -7,7 +7,7 @@ import (
 	"gascity/worker"
 )
 
-// Fault is what a city does instead of an answer.
+// Fault replaces the answer to a request.
 type Fault func(http.ResponseWriter)
 
 // Broken breaks the connection.
@@ -16,7 +16,7 @@ func Broken(http.ResponseWriter) { panic(http.ErrAbortHandler) }
 // Failing answers with an internal error of the city.
 func Failing(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusInternalServerError)
-	_, _ = io.WriteString(w, "a stack of a defect") // the reader may be gone
+	_, _ = io.WriteString(w, "internal error") // the worker may have closed the connection
 }
 
 // Garbled sends an answer that cannot be decoded.
@@ -25,7 +25,7 @@ func Garbled(w http.ResponseWriter) {
 	_, _ = io.WriteString(w, `<html>{"allowed": tru`) // as above
 }
 
-// Fail makes requests to a path meet a fault. A nil fault removes it.
+// Fail applies a fault to each request to a path. A nil fault removes it.
 func (c *City) Fail(path string, f Fault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

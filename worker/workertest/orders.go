@@ -19,11 +19,13 @@ func (r *run) done(id string) (Word, error) {
 		return last.Path != ""
 	})
 	if err == nil && last.text("state") != string(worker.Consumed) {
-		err = fmt.Errorf("it offers to do it, and says %v", last.Body)
+		err = fmt.Errorf("the worker offers this, but answers %v", last.Body)
 	}
 	return last, err
 }
 
+// interrupt tests the rule "interrupt": an interrupt ends the turn; the worker confirms it afterwards
+// and works on the next prompt.
 func interrupt(r *run) error {
 	if r.options.LongPrompt != "" {
 		if err := r.Prompt("p1", r.options.LongPrompt); err != nil {
@@ -41,16 +43,17 @@ func interrupt(r *run) error {
 	}
 	if r.options.LongPrompt != "" {
 		if err := r.awaitAll("/lifecycle busy", "/lifecycle idle"); err != nil {
-			return fmt.Errorf("the turn goes on: %w", err)
+			return fmt.Errorf("the turn does not end: %w", err)
 		}
 	}
 	return r.turn("p2", "two")
 }
 
+// sections tests the rule "context": the worker adds context sections once, and returns their nonces.
 func sections(r *run) error {
 	want := []string{"nonce-71", "nonce-72"}
 	c := worker.Context{RunID: r.City.run, Mode: worker.FullContext, Sections: []worker.Section{
-		{Type: "role", Content: "You are a test. [nonce-71]", Nonce: want[0]}, {Type: "of tomorrow", Content: "It will be late. [nonce-72]", Nonce: want[1]},
+		{Type: "role", Content: "You are a test. [nonce-71]", Nonce: want[0]}, {Type: "unknown type", Content: "Some text. [nonce-72]", Nonce: want[1]},
 	}}
 	for range 2 { // send it twice, as if the city had lost the acknowledgment
 		was := countWords(r.Words(), "/ack c1 consumed")
@@ -72,12 +75,14 @@ func sections(r *run) error {
 			got = append(got, fmt.Sprint(n))
 		}
 		if slices.Sort(got); !slices.Equal(got, want) {
-			return fmt.Errorf("it has seen the nonces %v, must be %v", got, want)
+			return fmt.Errorf("the worker returns the nonces %v, want %v", got, want)
 		}
 	}
 	return r.turn("p1", "one")
 }
 
+// rotation tests the rule "rotation": the worker uses a new token as soon as it has acknowledged it;
+// no message is lost by the change.
 func rotation(r *run) error {
 	for _, id := range []string{"1", "2"} {
 		if err := r.turn("p"+id, id); err != nil {
@@ -96,12 +101,13 @@ func rotation(r *run) error {
 	}
 	for _, w := range r.Words() {
 		if countWords([]Word{w}, "wrong") > 0 {
-			return fmt.Errorf("it comes with a token that is dead: %v", w)
+			return fmt.Errorf("the worker uses a token that is no longer valid: %v", w)
 		}
 	}
 	return r.once("p1", "p2", "p3")
 }
 
+// health tests the rule "health": the worker answers the health request h1 with a call of /health that names h1.
 func health(r *run) error {
 	if err := r.Send("h1", worker.HealthMessage, struct{}{}); err != nil {
 		return err
@@ -109,6 +115,8 @@ func health(r *run) error {
 	return r.awaitAll("/health h1")
 }
 
+// compact tests the rule "compact": the worker compacts its context when asked, and reports when that
+// is done.
 func compact(r *run) error {
 	if err := r.turn("p1", "one"); err != nil {
 		return err

@@ -35,8 +35,7 @@ func (c *City) Lag() {
 	c.changeLocked()
 }
 
-// Age makes the city behave like a later version: it sends unknown members, and lines in the stream
-// without a meaning.
+// Age makes the city behave like a later version: it sends unknown members and unknown stream lines.
 func (c *City) Age() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -48,7 +47,7 @@ func withMembers(object []byte) []byte {
 	if len(object) < 2 || object[0] != '{' {
 		return object
 	}
-	more := []byte(`{"from_the_future":{"a":[1,null,"x"]}`)
+	more := []byte(`{"unknown_member":{"a":[1,null,"x"]}`)
 	if object[1] != '}' {
 		more = append(more, ',')
 	}
@@ -73,7 +72,7 @@ func (c *City) stream(w http.ResponseWriter, r *http.Request) {
 	c.mu.Unlock()
 	c.recordWord(Word{Path: streamPath, Body: map[string]any{"after": strconv.FormatUint(after, 10)}})
 	w.Header().Set("Content-Type", "text/event-stream")
-	fmt.Fprint(w, ": a made up city\n\n")
+	fmt.Fprint(w, ": a simulated city\n\n")
 	for last, more := uint64(0), true; more; {
 		c.mu.Lock()
 		changed, over := c.changed, c.over
@@ -117,7 +116,7 @@ func (c *City) unwrittenLocked(last *uint64) (out []byte, end bool) {
 		text, _ := json.Marshal(l.Message) // every value came from JSON
 		if c.newer {
 			text = withMembers(text)
-			out = append(out, ": a comment\nretry: 20\nwhatever: it means\n"...)
+			out = append(out, ": a comment\nretry: 20\nunknown: field\n"...)
 		}
 		out = fmt.Appendf(out, "id: %d\nevent: %s\ndata: %s\n\n", l.Seq, l.Kind, text)
 	}

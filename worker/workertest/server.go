@@ -60,6 +60,7 @@ type serverTest struct {
 	do           func(*peer) error
 }
 
+// one runs one case as the worker of a new run.
 func (s Server) one(ctx context.Context, c serverTest) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.Patience, fmt.Errorf("not within %s", s.Patience))
 	defer cancel()
@@ -72,7 +73,7 @@ func (s Server) one(ctx context.Context, c serverTest) error {
 	defer p.Close()
 	defer p.hangUp()
 	if err := errors.Join(p.Report(ctx, worker.Started, worker.Detail{Agent: "check", Offers: []string{worker.OfferContext, worker.OfferInterrupt, worker.OfferHealth, worker.OfferIdentity}}), p.Report(ctx, worker.Ready, worker.Detail{})); err != nil {
-		return fmt.Errorf("the first reports: %w", err)
+		return fmt.Errorf("cannot send the first reports: %w", err)
 	}
 	err = c.do(p)
 	if ctx.Err() != nil && err != nil {

@@ -16,7 +16,7 @@ func serverTests() []serverTest {
 		{"token", "A request without the token of a running run is unauthorized, and a token is valid only for its run.", tokens},
 		{"wire", "A body that is not JSON, is not an object of its type, or is too large, and an unknown path, are answered with a problem and its code.", wire},
 		{"newer", "Unknown members and events are accepted.", newerWorker},
-		{"canary", "The canary is denied by its own rule.", provesCanary},
+		{"canary", "The city denies a call of the tool gc.canary, which tests the guard, by a rule of that name.", provesCanary},
 		{"prompt", "The stream delivers a prompt with its content, an id and a number.", prompted},
 		{"again", "Each new reader gets exactly the messages that are not acknowledged, with their ids.", again},
 		{"order", "Messages arrive in the order of their numbers.", ordered},
@@ -36,6 +36,8 @@ func withReason(err error, format string, args ...any) error {
 	return errors.Join(fmt.Errorf(format, args...), err)
 }
 
+// tokens tests the rule "token": a request without the token of a running run is unauthorized, and a
+// token is valid only for its run.
 func tokens(p *peer) error {
 	other, err := p.server.Begin(p.ctx, p.name+"-other")
 	if err != nil {
@@ -51,6 +53,8 @@ func tokens(p *peer) error {
 	)
 }
 
+// wire tests the rule "wire": a body that is not JSON, is not an object of its type, or is too large,
+// and an unknown path, are answered with a problem and its code.
 func wire(p *peer) error {
 	token := p.run.Token
 	return errors.Join(
@@ -59,24 +63,27 @@ func wire(p *peer) error {
 		p.refuses("invalid", "/lifecycle", jsonKind, token, `{"event":7}`),
 		p.refuses("invalid", "/lifecycle", jsonKind, token, `{}`),
 		p.refuses("invalid", "/lifecycle", "text/plain", token, `{"event":"idle"}`),
-		p.refuses("invalid", "/ack", jsonKind, token, `{"id":"x","state":"cosmic"}`),
+		p.refuses("invalid", "/ack", jsonKind, token, `{"id":"x","state":"unknown"}`),
 		p.refuses("invalid", "/authorize", jsonKind, token, `{"input":{}}`),
 		p.refuses("too_large", "/lifecycle", jsonKind, token, `{"event":"idle","x":"`+strings.Repeat("x", 1<<20)+`"}`),
 		p.refuses("not_found", "/nowhere", jsonKind, token, `{}`),
 	)
 }
 
+// newerWorker tests the rule "newer": unknown members and events are accepted.
 func newerWorker(p *peer) error {
 	for path, body := range map[string]string{
-		"/lifecycle": `{"event":"levitating","later":{"a":[1]}}`, "/telemetry": `{"events":[{"type":"dreamt","timestamp":"2026-01-01T00:00:00Z","later":1}]}`,
+		"/lifecycle": `{"event":"unknown","later":{"a":[1]}}`, "/telemetry": `{"events":[{"type":"unknown","timestamp":"2026-01-01T00:00:00Z","later":1}]}`,
 	} {
 		if a, err := p.post(path, jsonKind, p.run.Token, body); err != nil || a.status != 200 {
-			return withReason(err, "POST %s %s is answered %d %s", path, body, a.status, a.body)
+			return withReason(err, "POST %s %s: the answer is %d %s", path, body, a.status, a.body)
 		}
 	}
 	return nil
 }
 
+// provesCanary tests the rule "canary": the city denies a call of the tool gc.canary, which tests the guard, by a rule of that
+// name.
 func provesCanary(p *peer) error { return p.Prove(p.ctx) }
 
 // sent sends the run a prompt, and waits until it arrives.
@@ -90,17 +97,20 @@ func (p *peer) sent(content string) (worker.Message, error) {
 	}
 	var prompt worker.Prompt
 	if err := json.Unmarshal(m.Data, &prompt); err != nil || prompt.Content != content || m.ID == "" || m.Seq == 0 {
-		return m, withReason(err, "the prompt %q came as %+v with %s", content, m, m.Data)
+		return m, withReason(err, "the prompt %q arrived as %+v with data %s", content, m, m.Data)
 	}
 	return m, nil
 }
 
+// prompted tests the rule "prompt": the stream delivers a prompt with its content, an id and a number.
 func prompted(p *peer) error {
 	p.connect()
 	m, err := p.sent("say \"hi\"\n — ünïcode")
 	return errors.Join(err, p.ack(m, worker.Submitted), p.ack(m, worker.Consumed))
 }
 
+// again tests the rule "again": each new reader gets exactly the messages that are not acknowledged,
+// with their ids.
 func again(p *peer) error {
 	p.connect()
 	first, err := p.sent("one")
@@ -111,10 +121,10 @@ func again(p *peer) error {
 		p.connect()
 		m, err := p.next(worker.PromptMessage)
 		if err != nil {
-			return fmt.Errorf("to a new reader: %w", err)
+			return fmt.Errorf("a new reader gets no prompt: %w", err)
 		}
 		if m.ID != first.ID {
-			return fmt.Errorf("it comes again as %s, was %s", m.ID, first.ID)
+			return fmt.Errorf("the prompt arrives again with id %s, want %s", m.ID, first.ID)
 		}
 	}
 	if err := errors.Join(p.ack(first, worker.Submitted), p.ack(first, worker.Consumed)); err != nil {
@@ -125,6 +135,7 @@ func again(p *peer) error {
 	return errors.Join(err, p.ack(second, worker.Consumed))
 }
 
+// ordered tests the rule "order": messages arrive in the order of their numbers.
 func ordered(p *peer) error {
 	p.connect()
 	last := uint64(0)
@@ -134,7 +145,7 @@ func ordered(p *peer) error {
 			return err
 		}
 		if m.Seq <= last {
-			return fmt.Errorf("message %d comes behind %d", m.Seq, last)
+			return fmt.Errorf("message %d arrives after message %d", m.Seq, last)
 		}
 		last = m.Seq
 		if err := errors.Join(p.ack(m, worker.Submitted), p.ack(m, worker.Consumed)); err != nil {
@@ -144,6 +155,8 @@ func ordered(p *peer) error {
 	return nil
 }
 
+// contextDelivered tests the rule "context": sections have nonces, which are in their text, and arrive
+// once.
 func contextDelivered(p *peer) error {
 	p.connect()
 	if _, err := p.sent("one"); err != nil { // after this the stream is open
@@ -151,7 +164,7 @@ func contextDelivered(p *peer) error {
 	}
 	c := worker.Context{RunID: p.run.ID, Mode: worker.FullContext, Sections: []worker.Section{{Type: "role", Content: "a test"}, {Type: "work", Content: "to test"}}}
 	if a, err := p.Context(p.ctx, c); err != nil || !a.Accepted {
-		return withReason(err, "context is answered %+v", a)
+		return withReason(err, "the answer to a context is %+v", a)
 	}
 	m, err := p.next(worker.ContextMessage)
 	if err != nil {
@@ -159,12 +172,12 @@ func contextDelivered(p *peer) error {
 	}
 	var got worker.Context
 	if err := json.Unmarshal(m.Data, &got); err != nil || len(got.Sections) != 2 {
-		return withReason(err, "the sections came as %s", m.Data)
+		return withReason(err, "the sections arrived as %s", m.Data)
 	}
 	var nonces []string
 	for _, s := range got.Sections {
 		if s.Nonce == "" || !strings.Contains(s.Content, s.Nonce) {
-			return fmt.Errorf("the nonce %q does not stand in %q", s.Nonce, s.Content)
+			return fmt.Errorf("the nonce %q is missing in the section %q", s.Nonce, s.Content)
 		}
 		nonces = append(nonces, s.Nonce)
 	}
@@ -173,11 +186,12 @@ func contextDelivered(p *peer) error {
 	}
 	a, err := p.Context(p.ctx, c)
 	if slices.Sort(a.Skipped); err != nil || !slices.Equal(a.Skipped, []string{"role", "work"}) {
-		return withReason(err, "sent again, the answer is %+v", a)
+		return withReason(err, "the answer to the same context sent again is %+v", a)
 	}
 	return nil
 }
 
+// interrupts tests the rule "interrupt": an interrupt is confirmed when the worker has confirmed it.
 func interrupts(p *peer) error {
 	p.connect()
 	if _, err := p.sent("one"); err != nil { // after this the stream is open
@@ -187,7 +201,7 @@ func interrupts(p *peer) error {
 	go func() { // one waits for it below
 		a, err := p.Interrupt(p.ctx, worker.Interrupt{RunID: p.run.ID, Reason: "a test"})
 		if err == nil && !a.Confirmed {
-			err = fmt.Errorf("it is not confirmed: %+v", a)
+			err = fmt.Errorf("the interrupt is not confirmed: %+v", a)
 		}
 		done <- err
 	}()
@@ -198,13 +212,14 @@ func interrupts(p *peer) error {
 	return errors.Join(err, <-done)
 }
 
+// identifies tests the rule "identity": the stream delivers an identity.
 func identifies(p *peer) error {
 	p.connect()
 	if _, err := p.sent("one"); err != nil { // after this the stream is open
 		return err
 	}
 	if a, err := p.Identity(p.ctx, worker.Identity{RunID: p.run.ID, Env: map[string]string{"CHECK": "1"}}); err != nil || !a.Accepted {
-		return withReason(err, "an identity is answered %+v", a)
+		return withReason(err, "the answer to an identity is %+v", a)
 	}
 	m, err := p.next(worker.IdentityMessage)
 	if err != nil {
@@ -212,11 +227,12 @@ func identifies(p *peer) error {
 	}
 	var id worker.Identity
 	if err := json.Unmarshal(m.Data, &id); err != nil || id.Env["CHECK"] != "1" {
-		return withReason(err, "the identity came as %s", m.Data)
+		return withReason(err, "the identity arrived as %s", m.Data)
 	}
 	return p.ack(m, worker.Consumed)
 }
 
+// asksHealth tests the rule "health": a question about health is answered by the worker.
 func asksHealth(p *peer) error {
 	p.connect()
 	if _, err := p.sent("one"); err != nil { // after this the stream is open
@@ -227,11 +243,12 @@ func asksHealth(p *peer) error {
 		return err
 	}
 	if !r.Asked || r.Status != worker.Healthy || r.ContextUsage == nil || *r.ContextUsage != contextUsage {
-		return fmt.Errorf("the health is reported as %+v", r)
+		return fmt.Errorf("the answer to a health request is %+v", r)
 	}
 	return nil
 }
 
+// recorded tests the rule "events": all reports can be read again, in order, each once, page by page.
 func recorded(p *peer) error {
 	const reports = 30
 	var want []string
@@ -262,7 +279,7 @@ func (p *peer) recorded() (found []string, err error) {
 		}
 		for _, e := range page {
 			if e.Seq <= after || e.RunID != p.run.ID {
-				return nil, fmt.Errorf("event %d of run %q comes behind %d", e.Seq, e.RunID, after)
+				return nil, fmt.Errorf("event %d of run %q follows event %d", e.Seq, e.RunID, after)
 			}
 			after = e.Seq
 			var l worker.Lifecycle
@@ -273,6 +290,7 @@ func (p *peer) recorded() (found []string, err error) {
 	}
 }
 
+// over tests the rule "end": the stream of a run reports its end, and after that the token is invalid.
 func over(p *peer) error {
 	p.connect()
 	if m, err := p.sent("one"); err != nil {
@@ -289,11 +307,11 @@ func over(p *peer) error {
 			return err
 		}
 	case <-p.ctx.Done():
-		return errors.New("the stream goes on")
+		return errors.New("the stream does not end")
 	}
 	a, err := p.post("/lifecycle", jsonKind, p.run.Token, `{"event":"idle"}`)
 	if err != nil || a.status != 401 && a.status != 410 {
-		return withReason(err, "a dead token is answered %d %s", a.status, a.body)
+		return withReason(err, "the answer to the token of an ended run is %d %s", a.status, a.body)
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func (r *run) showsUse() bool { return strings.Contains(r.options.ToolPrompt, Fi
 func (r *run) unused() error {
 	switch _, err := os.Stat(r.file); {
 	case err == nil:
-		return errors.New("the tool was used: its file is there")
+		return errors.New("the worker used the tool: its file exists")
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
@@ -35,7 +35,7 @@ func (r *run) unused() error {
 			calls, _ := event["tools_called"].([]any) // as above
 			for _, c := range calls {
 				if call, _ := c.(map[string]any); call["success"] == true { // as above
-					return fmt.Errorf("it reports that the tool was used: %v", call)
+					return fmt.Errorf("the worker reports that it used the tool: %v", call)
 				}
 			}
 		}
@@ -43,6 +43,8 @@ func (r *run) unused() error {
 	return nil
 }
 
+// canary tests the rule "canary": the worker asks for the canary tool before its first turn, which
+// proves that it asks.
 func canary(r *run) error {
 	if err := r.turn("p1", "one"); err != nil {
 		return err
@@ -52,12 +54,13 @@ func canary(r *run) error {
 		case countWords([]Word{w}, "/authorize "+worker.Canary) > 0:
 			return nil
 		case countWords([]Word{w}, "/lifecycle busy") > 0:
-			return fmt.Errorf("it works before it has asked for the tool %s: a city with a guard gives it no prompts", worker.Canary)
+			return fmt.Errorf("the worker begins a turn before it has asked for the tool %s: a city with a guard sends it no prompts", worker.Canary)
 		}
 	}
-	return errors.New("it was never busy")
+	return errors.New("the worker never reported busy")
 }
 
+// asks tests the rule "asks": the worker asks before it uses a tool, between busy and idle.
 func asks(r *run) error {
 	if err := r.turn("p1", r.toolPrompt("")); err != nil {
 		return err
@@ -69,19 +72,20 @@ func asks(r *run) error {
 			busy = w.text("event") == string(worker.Busy)
 		case w.Path != "/authorize" || w.text("tool") == worker.Canary:
 		case w.text("tool") == "" || w.Body["input"] == nil:
-			return fmt.Errorf("it does not say which tool, or with which input: %v", w.Body)
+			return fmt.Errorf("the request lacks the tool or its input: %v", w.Body)
 		case !busy:
-			return fmt.Errorf("it asks outside of a turn: %v", w)
+			return fmt.Errorf("the worker asks outside of a turn: %v", w)
 		default:
 			asked = true
 		}
 	}
 	if !asked {
-		return fmt.Errorf("it does not ask; it said: %v", r.Words())
+		return fmt.Errorf("the worker does not ask before it uses a tool; its requests: %v", r.Words())
 	}
 	return nil
 }
 
+// denied tests the rule "denied": the worker does not use a denied tool, and the turn ends.
 func denied(r *run) error {
 	for _, id := range []string{"p1", "p2"} {
 		if err := r.turn(id, r.toolPrompt("")); err != nil {
@@ -91,20 +95,23 @@ func denied(r *run) error {
 	return r.unused()
 }
 
+// allowed tests the rule "allowed": the worker uses an allowed tool.
 func allowed(r *run) error {
 	if !r.showsUse() {
-		return skip("nothing shows whether the tool was used: " + FileMark + " does not stand in the prompt")
+		return skip("the tool prompt must contain " + FileMark + ", which shows whether the tool was used")
 	}
 	r.Allow()
 	if err := r.turn("p1", r.toolPrompt("")); err != nil {
 		return err
 	}
 	if _, err := os.Stat(r.file); err != nil {
-		return fmt.Errorf("the tool was allowed and not used: %w", err)
+		return fmt.Errorf("the worker did not use an allowed tool: %w", err)
 	}
 	return nil
 }
 
+// failsClosed tests the rule "fails-closed": if the city does not answer or sends garbage, the worker
+// uses no tool, and the turn ends.
 func failsClosed(r *run) error {
 	if err := r.awaitAll("/lifecycle ready"); err != nil {
 		return err
@@ -113,7 +120,7 @@ func failsClosed(r *run) error {
 	for i, fault := range []Fault{Broken, Failing, Garbled} {
 		r.Fail("/authorize", fault)
 		if err := r.turn(fmt.Sprint("p", i), r.toolPrompt("")); err != nil {
-			return fmt.Errorf("%s: %w", [...]string{"the connection breaks", "the city has a defect", "the answer is garbage"}[i], err)
+			return fmt.Errorf("%s: %w", [...]string{"after a broken connection", "after an internal error of the city", "after an answer of garbage"}[i], err)
 		}
 		if err := r.unused(); err != nil {
 			return err

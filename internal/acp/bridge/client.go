@@ -85,12 +85,6 @@ func (c Client) Respond(ctx context.Context, answer runtime.InteractionResponse)
 	return err
 }
 
-// SetMode changes the mode of the agent.
-func (c Client) SetMode(ctx context.Context, mode string) error {
-	_, err := c.ask(ctx, request{Op: opMode, Mode: mode})
-	return err
-}
-
 // State returns the state of the host. If after is not zero, it waits until the state's Seq is greater than after.
 func (c Client) State(ctx context.Context, after uint64) (State, error) {
 	r, err := c.ask(ctx, request{Op: opState, After: after})

@@ -150,11 +150,6 @@ func TestTheDraft(t *testing.T) {
 	if s.Name != "drafter 9" || s.Mode != "ask" || strings.Join(s.Modes, " ") != "ask code" {
 		t.Errorf("it is %q in the mode %q of %v", s.Name, s.Mode, s.Modes)
 	}
-	if err := b.SetMode(t.Context(), "code"); err != nil {
-		t.Error(err)
-	}
-	b.until("its mode is code", func(s bridge.State) bool { return s.Mode == "code" })
-
 	for i, text := range []string{"plain", "snapshots", "work"} {
 		out, err := b.deliver(text, text, time.Second)
 		if err != nil || out.State != runtime.OutcomeSubmitted {

@@ -214,26 +214,6 @@ func (h *host) becomeReady(about acp.InitializeResult, opened acp.SessionResult)
 	h.next()
 }
 
-// setMode changes the mode of the running session.
-func (h *host) setMode(ctx context.Context, mode string) error {
-	h.mu.Lock()
-	ready, id, offered := h.ready, h.conversation, h.modes
-	h.mu.Unlock()
-	if !ready {
-		return errors.New("the handshake is in progress")
-	}
-	if err := checkMode(mode, offered); err != nil {
-		return err
-	}
-	if err := h.askMode(ctx, id, mode); err != nil {
-		return err
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.recordMode(mode)
-	return nil
-}
-
 // servers converts configured MCP servers to the protocol, sorted by name. stdio is the type for servers that the agent starts.
 func servers(configured []runtime.MCPServerConfig, stdio string) []acp.MCPServer {
 	all := make([]acp.MCPServer, 0, len(configured))

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"gascity/internal/acp"
-	"gascity/internal/domain/workerrun"
+	"gascity/internal/domain/session"
 	"gascity/runtime"
 	"gascity/worker"
 )
@@ -30,6 +30,7 @@ type host struct {
 	token      string
 	nonce      string // part of the IDs of questions
 	transcript *transcript
+	record     *recorder
 	report     *reporter
 	city       *worker.Client // nil if the agent belongs to no city
 	child      *child
@@ -59,8 +60,8 @@ type host struct {
 	usageFile    *usageFile      // nil if the agent itself reports its token usage
 	uses         map[string]*use // tool calls of the current turn, by ID
 	progress     runtime.Progress
-	previousUses map[string]*use  // tool calls of the previous turn, by ID
-	refused      workerrun.Recent // IDs of tool calls that were denied and have not ended
+	previousUses map[string]*use     // tool calls of the previous turn, by ID
+	refused      session.RecentNames // IDs of tool calls that were denied and have not ended
 
 	turn       *turn
 	turns      int
@@ -97,7 +98,7 @@ func Run(ctx context.Context, opts Options) int {
 		return 1
 	}
 	h := &host{
-		spec: spec, token: token, dir: dir, env: opts.Environ, nonce: strings.ToLower(rand.Text()[:10]), transcript: p,
+		spec: spec, token: token, dir: dir, env: opts.Environ, nonce: strings.ToLower(rand.Text()[:10]), transcript: p, record: newRecorder(spec.Record),
 		changed: make(chan struct{}), since: time.Now(), deliveries: map[string]*entry{}, uses: map[string]*use{}, report: newReporter(lookup(opts.Environ)),
 	}
 	h.city = h.report.client
@@ -133,7 +134,7 @@ func specOf(environ []string) (spec Spec, token string, err error) {
 		}
 	}
 	if raw == "" {
-		return spec, "", errors.New("this program is started by gc itself: it has no " + SpecVariable)
+		return spec, "", errors.New("only gc starts this program: the environment variable " + SpecVariable + " is not set")
 	}
 	if err := json.Unmarshal([]byte(raw), &spec); err != nil {
 		return spec, "", fmt.Errorf("%s cannot be read: %w", SpecVariable, err)
@@ -188,6 +189,7 @@ func (h *host) run(ctx context.Context, version string) int {
 	h.child.drain(served)
 	h.markEnded()
 	h.tools.close()
+	defer h.record.close()
 	_ = server.close() // this process exits
 	// All waiting callers get their answer before cancel stops them.
 	select {

@@ -258,27 +258,6 @@ func TestACancelEndsTheTurnAlone(t *testing.T) {
 	}
 }
 
-func TestAModeIsChanged(t *testing.T) {
-	t.Parallel()
-	b := begin(t, "")
-	if err := b.SetMode(t.Context(), "careful"); err != nil {
-		t.Fatal(err)
-	}
-	if s, err := b.State(t.Context(), 0); err != nil || s.Mode != "careful" || len(s.Modes) != 2 {
-		t.Errorf("the state is %+v, %v", s, err)
-	}
-	if err := b.SetMode(t.Context(), "reckless"); err == nil || !strings.Contains(err.Error(), `no mode "reckless"; it has: default, careful`) {
-		t.Errorf("a mode that the agent does not have: %v", err)
-	}
-	if s, err := b.State(t.Context(), 0); err != nil || s.Mode != "careful" {
-		t.Errorf("after a refusal the state is %+v, %v", s, err)
-	}
-	stranger := bridge.Client{Socket: b.Socket, Instance: "another"}
-	if err := stranger.SetMode(t.Context(), "default"); !errors.Is(err, runtime.ErrStaleInstance) {
-		t.Errorf("another instance: %v", err)
-	}
-}
-
 // The death of the agent settles what was with it, and is the host's own.
 func TestADeathInATurn(t *testing.T) {
 	t.Parallel()

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 
 	"gascity/internal/acp"
-	"gascity/internal/agentcli/hooks"
+	"gascity/internal/agentcli"
 	"gascity/worker"
 )
 
@@ -69,7 +69,7 @@ func denial(d worker.Decision) error {
 func (h *host) explains() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return hooks.ReportsErrorsToModel(h.agent)
+	return agentcli.ReportsErrorsToModel(h.agent)
 }
 
 // serveAuthorized runs a method for the agent if the city allows the call.

@@ -356,6 +356,11 @@ func TestWhatTheHostDoesForAGuardedAgent(t *testing.T) {
 	mu.Unlock()
 	b.plays(script, "qterminal/create", `"message":"denied: not this one (rule r7)"`)
 	b.until("it is over", func(s bridge.State) bool { return s.Turns == 1 })
+	for end := time.Now().Add(30 * time.Second); strings.Count(b.output.String(), "answer ") < 5; <-time.After(10 * time.Millisecond) {
+		if time.Now().After(end) { // the agent's output is not part of the state that until waits for
+			t.Fatalf("the agent did not get five answers:\n%s", b.output.String())
+		}
+	}
 	if n := strings.Count(b.output.String(), `"code":-32001`); n != 4 {
 		t.Errorf("%d were denied, want 4:\n%s", n, b.output.String())
 	}

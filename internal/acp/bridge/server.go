@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"gascity/internal/retry"
 	"gascity/runtime"
 )
 
@@ -59,10 +60,7 @@ func (s *server) serve(ctx context.Context) {
 		case ctx.Err() != nil, errors.Is(err, net.ErrClosed):
 			return
 		default: // no free file descriptors; retry
-			select {
-			case <-time.After(50 * time.Millisecond):
-			case <-ctx.Done():
-			}
+			retry.Sleep(ctx, 50*time.Millisecond)
 		}
 	}
 }
@@ -141,11 +139,6 @@ func (h *host) do(ctx context.Context, r request) reply {
 		return reply{}
 	case opRespond:
 		return h.responded(r)
-	case opMode:
-		if err := h.setMode(ctx, r.Mode); err != nil {
-			return reply{Failure: err.Error()}
-		}
-		return reply{}
 	case opState:
 		state := h.await(ctx, r.After)
 		return reply{State: &state}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"gascity/client"
 	"gascity/internal/acp"
 	"gascity/runtime"
 	"gascity/worker"
@@ -31,6 +32,7 @@ func (h *host) begin(e *entry) {
 	params := acp.PromptParams{SessionID: h.conversation, Prompt: []acp.Block{acp.TextBlock(text)}}
 	go func() { // stops when the agent has answered or the connection has ended
 		h.transcript.line(quoted(text))
+		h.record.entry(client.EntryPrompt, text)
 		p, err := h.conn.Start(acp.MethodPrompt, params)
 		close(t.written)
 		var result acp.PromptResult
@@ -102,6 +104,7 @@ func (h *host) finish(t *turn, result acp.PromptResult, err error) {
 		q.answer(acp.Cancelled())
 	}
 	h.asked = nil
+	h.record.turnEnded(err != nil, h.last)
 	if h.last != "" {
 		h.transcript.line("acp: " + h.last)
 	} else {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"gascity/client"
 	"gascity/internal/acp"
 	"gascity/runtime"
 )
@@ -29,10 +30,12 @@ func (h *host) Notification(method string, params json.RawMessage) {
 	case acp.UpdateAgentMessage, acp.UpdateAgentThought:
 		h.streamed = u.Message
 		h.transcript.chunk(u.Kind, u.Content.Text)
+		h.inTurn(func() { h.record.chunk(recordKinds[u.Kind], u.Content.Text) })
 	case acp.UpdateAgentWhole, acp.UpdateThoughtWhole:
 		if u.Message != h.streamed { // else its chunks were already shown
 			h.transcript.chunk(u.Kind, u.Content.Text)
 			h.transcript.endLine()
+			h.inTurn(func() { h.record.entry(recordKinds[u.Kind], u.Content.Text) })
 		}
 	case acp.UpdateUserMessage, acp.UpdateUserWhole:
 		h.inserted()
@@ -40,6 +43,7 @@ func (h *host) Notification(method string, params json.RawMessage) {
 		h.handleState(u.State)
 	case acp.UpdateToolCall, acp.UpdateToolChange, acp.UpdateToolContent:
 		h.showTool(u.Tool)
+		h.inTurn(func() { h.record.tool(u.Tool) })
 		h.used(u.Tool)
 	case acp.UpdatePlan, acp.UpdateNamedPlan:
 		var b strings.Builder
@@ -94,6 +98,12 @@ func (h *host) recordMode(mode string) {
 	h.mode = mode
 	h.report.mode(mode)
 	h.broadcastLocked()
+}
+
+// recordKinds maps the kinds of updates with text to the kinds of entries of the record.
+var recordKinds = map[string]string{
+	acp.UpdateAgentMessage: client.EntryAnswer, acp.UpdateAgentThought: client.EntryThinking,
+	acp.UpdateAgentWhole: client.EntryAnswer, acp.UpdateThoughtWhole: client.EntryThinking,
 }
 
 // turnUpdates maps the kinds of updates that occur only during work on a prompt to their descriptions.

@@ -6,7 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"gascity/internal/agentcli/hooks"
+	"gascity/internal/agentcli"
+	"gascity/internal/retry"
 	"gascity/worker"
 )
 
@@ -14,13 +15,13 @@ import (
 // only by the reporter's goroutine.
 type usageFile struct {
 	pattern string
-	base    hooks.Totals
+	base    agentcli.UsageTotals
 }
 
 // newUsageFile returns the usage file of the named agent; nil if the agent has none. Only tokens that are added from now on
 // count.
 func newUsageFile(agent, conversation string, getenv func(string) string) *usageFile {
-	pattern, ok := hooks.UsageFileOf(agent, conversation, getenv)
+	pattern, ok := agentcli.UsageFileOf(agent, conversation, getenv)
 	if !ok {
 		return nil
 	}
@@ -30,16 +31,16 @@ func newUsageFile(agent, conversation string, getenv func(string) string) *usage
 }
 
 // read returns the totals in the file; ok is false if it cannot be read.
-func (l *usageFile) read() (hooks.Totals, bool) {
+func (l *usageFile) read() (agentcli.UsageTotals, bool) {
 	paths, err := filepath.Glob(l.pattern)
 	if err != nil || len(paths) == 0 {
-		return hooks.Totals{}, false
+		return agentcli.UsageTotals{}, false
 	}
 	text, err := os.ReadFile(paths[len(paths)-1])
 	if err != nil {
-		return hooks.Totals{}, false
+		return agentcli.UsageTotals{}, false
 	}
-	return hooks.LastTotals(text)
+	return agentcli.LastUsageTotals(text)
 }
 
 const (
@@ -54,16 +55,12 @@ const (
 func (l *usageFile) spent(ctx context.Context, last int64) *worker.Usage {
 	ctx, cancel := context.WithTimeout(ctx, writtenWithin)
 	defer cancel()
-	poll := time.NewTicker(pollInterval)
-	defer poll.Stop()
 	for {
 		now, ok := l.read()
 		if ok && now.Last == last && now.Sum != l.base.Sum {
 			return l.since(now)
 		}
-		select {
-		case <-poll.C:
-		case <-ctx.Done():
+		if !retry.Sleep(ctx, pollInterval) {
 			if !ok || now.Sum == l.base.Sum {
 				return nil
 			}
@@ -72,7 +69,7 @@ func (l *usageFile) spent(ctx context.Context, last int64) *worker.Usage {
 	}
 }
 
-func (l *usageFile) since(now hooks.Totals) *worker.Usage {
+func (l *usageFile) since(now agentcli.UsageTotals) *worker.Usage {
 	u := now.Since(l.base)
 	l.base = now
 	return &u

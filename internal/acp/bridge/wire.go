@@ -25,6 +25,7 @@ type Spec struct {
 	Conversation string                    `json:"conversation,omitempty"` // conversation to resume; empty means a new one
 	Mode         string                    `json:"mode,omitempty"`         // mode to set; empty means the agent's default
 	Auth         string                    `json:"auth,omitempty"`         // sign-in method, if the agent requires a sign-in
+	Record       string                    `json:"record,omitempty"`       // path of the record of the conversation; empty means none
 	Draft        bool                      `json:"draft,omitempty"`        // use the draft of version 2 if the agent supports it
 }
 
@@ -37,7 +38,6 @@ const (
 	opSettle  = "settle"
 	opCancel  = "cancel"
 	opRespond = "respond"
-	opMode    = "mode"
 	opState   = "state"
 )
 
@@ -48,7 +48,6 @@ type request struct {
 	ID       string                       `json:"id,omitempty"`
 	Once     bool                         `json:"once,omitempty"` // for deliver: a prompt that was sent with this ID is not sent again
 	Answer   *runtime.InteractionResponse `json:"answer,omitempty"`
-	Mode     string                       `json:"mode,omitempty"`
 	After    uint64                       `json:"after,omitempty"` // for state: wait for a greater Seq
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/acp"
+	"gascity/internal/retry"
 )
 
 const (
@@ -119,16 +120,7 @@ func (t *turn) isTemporary(err error) bool {
 }
 
 // pause waits for pollInterval. It returns false if the editor has disconnected.
-func (t *turn) pause() bool {
-	timer := time.NewTimer(pollInterval)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-t.ctx.Done():
-		return false
-	}
-}
+func (t *turn) pause() bool { return retry.Sleep(t.ctx, pollInterval) }
 
 // follow waits until the turn has ended and returns the reason.
 func (t *turn) follow() (reason string, err error) {

@@ -20,6 +20,7 @@ type reporter struct {
 	family  string
 	version string
 	reports chan func(context.Context)
+	passing chan struct{} // has a value while a prompt is being passed to the server
 
 	// guarded by the server's mu
 	sent         map[string]bool   // prompts that are being passed to the server
@@ -39,7 +40,7 @@ func newReporter(getenv func(string) string, family, version string) *reporter {
 	if c.Socket+c.URL == "" || c.Token == "" || c.RunID == "" {
 		return nil
 	}
-	return &reporter{client: c, family: family, version: version, reports: make(chan func(context.Context), maxReports), sent: map[string]bool{}, promptOfTurn: map[string]string{}}
+	return &reporter{client: c, family: family, version: version, reports: make(chan func(context.Context), maxReports), passing: make(chan struct{}, 1), sent: map[string]bool{}, promptOfTurn: map[string]string{}}
 }
 
 // report queues one report. It never blocks.
@@ -155,12 +156,18 @@ func (r *reporter) sendReports(ctx context.Context) {
 	}
 }
 
-// finish waits until the queued reports are sent, at most [flushTimeout].
+// finish waits until the result of the current prompt is known and the queued reports are sent, at
+// most [flushTimeout]. No further prompt is passed to the server.
 func (r *reporter) finish() {
-	sent := make(chan struct{})
-	r.report(func(context.Context) { close(sent) })
 	wait := time.NewTimer(flushTimeout)
 	defer wait.Stop()
+	select {
+	case r.passing <- struct{}{}:
+	case <-wait.C:
+		return
+	}
+	sent := make(chan struct{})
+	r.report(func(context.Context) { close(sent) })
 	select {
 	case <-sent:
 	case <-wait.C:
@@ -199,6 +206,12 @@ func (r *reporter) listen(ctx context.Context) {
 // prompt passes one prompt of the city to the server. [reporter.reportChange] reports when the
 // conversation contains it and when its turn ends.
 func (r *reporter) prompt(ctx context.Context, m worker.Message) {
+	select {
+	case r.passing <- struct{}{}:
+		defer func() { <-r.passing }()
+	case <-ctx.Done():
+		return
+	}
 	var p worker.Prompt
 	if err := json.Unmarshal(m.Data, &p); err != nil {
 		r.ack(m.ID, worker.Refused, "the prompt cannot be read: "+err.Error())

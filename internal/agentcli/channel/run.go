@@ -39,7 +39,7 @@ const (
 	serverGrace = 3 * time.Second
 	clientGrace = 3 * time.Second
 	// flushTimeout is how long the program waits at its exit for unsent reports.
-	flushTimeout = 500 * time.Millisecond
+	flushTimeout = 2 * time.Second
 
 	exitFailed = 1
 	exitUsage  = 2
@@ -170,7 +170,7 @@ func (h *host) runClient(s *server, args []string) (status int, err error) {
 		case <-s.done:
 			h.end(client, ended)
 			why := "its server exited"
-			if text := s.tail.String(); text != "" {
+			if text := strings.ToValidUTF8(s.tail.String(), "?"); text != "" {
 				why += ": " + text
 			}
 			if !s.used() {

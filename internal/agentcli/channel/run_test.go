@@ -1,9 +1,7 @@
 package channel_test
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,9 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorilla/websocket"
-
 	"gascity/internal/agentcli/channel"
+	"gascity/test/fakecodex"
 	"gascity/worker"
 )
 
@@ -30,140 +27,12 @@ const patience = 30 * time.Second
 // family is an agent CLI with a channel.
 const family = "codex"
 
-// TestMain makes the test program also the agent CLI: its server, its terminal client, or the
-// program alone.
+// TestMain makes the test program also the agent CLI.
 func TestMain(m *testing.M) {
-	log := os.Getenv("FAKE_LOG")
-	if log == "" {
-		os.Exit(m.Run())
+	if fakecodex.Called() {
+		fakecodex.Main()
 	}
-	switch {
-	case slices.Contains(os.Args, "app-server"):
-		fakeServer(log)
-	case slices.Contains(os.Args, "--remote"):
-		fakeClient(log)
-	default:
-		appendLine(log, "alone "+strings.Join(os.Args[1:], " "))
-		os.Exit(4)
-	}
-}
-
-// appendLine writes one line into the log of the fakes.
-func appendLine(log, line string) {
-	f, err := os.OpenFile(log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err == nil {
-		_, _ = f.WriteString(line + "\n")
-		_ = f.Close()
-	}
-}
-
-type object map[string]any
-
-// fakeServer is a server of one thread. A turn ends at once, one with "hold" when it is
-// interrupted; "crash" ends the process, and "fail" the turn with an error.
-func fakeServer(log string) {
-	out := json.NewEncoder(os.Stdout)
-	in := bufio.NewScanner(os.Stdin)
-	in.Buffer(nil, 4<<20)
-	turns := 0
-	for in.Scan() {
-		var m struct {
-			ID     any
-			Method string
-			Params struct {
-				ClientUserMessageID string
-				TurnID              string
-				Input               []struct{ Text string }
-			}
-		}
-		_ = json.Unmarshal(in.Bytes(), &m)
-		answer := func(result any) { _ = out.Encode(object{"id": m.ID, "result": result}) }
-		tell := func(method string, params object) {
-			params["threadId"] = "t1"
-			_ = out.Encode(object{"method": method, "params": params})
-		}
-		end := func(id, status string) {
-			tell("turn/completed", object{"turn": object{"id": id, "status": status, "error": object{"message": "the model is away"}}})
-		}
-		switch m.Method {
-		case "hooks/list":
-			answer(object{"data": []object{{"hooks": []object{{"source": "sessionFlags", "trustStatus": "untrusted"}, {"source": "user", "trustStatus": "untrusted"}}}}})
-		case "thread/start":
-			answer(object{"thread": object{"id": "t1"}})
-		case "turn/start":
-			turns++
-			id, text := fmt.Sprintf("turn%d", turns), m.Params.Input[0].Text
-			raw, _ := json.Marshal(text)
-			appendLine(log, "text "+string(raw))
-			if text == "refuse" {
-				_ = out.Encode(object{"id": m.ID, "error": object{"code": -1, "message": "not now"}})
-				continue
-			}
-			answer(object{"turn": object{"id": id, "status": "inProgress"}})
-			if text == "crash" {
-				fmt.Fprintln(os.Stderr, "it fell over")
-				os.Exit(3)
-			}
-			tell("turn/started", object{"turn": object{"id": id}})
-			tell("item/started", object{"turnId": id, "item": object{"type": "userMessage", "clientId": m.Params.ClientUserMessageID}})
-			switch {
-			case strings.Contains(text, "hold"):
-			case strings.Contains(text, "fail"):
-				end(id, "failed")
-			default:
-				end(id, "completed")
-			}
-		case "turn/interrupt":
-			answer(object{})
-			end(m.Params.TurnID, "interrupted")
-		default:
-			answer(object{})
-		}
-	}
-	appendLine(log, "server ends")
-}
-
-// fakeClient opens a thread, and a turn of its user's if FAKE_USER says so, and exits when a
-// turn has failed.
-func fakeClient(log string) {
-	path := strings.TrimPrefix(os.Args[slices.Index(os.Args, "--remote")+1], "unix://")
-	d := websocket.Dialer{NetDialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", path)
-	}}
-	conn, res, err := d.Dial("ws://localhost/", nil)
-	if err != nil {
-		appendLine(log, "client: "+err.Error())
-		os.Exit(9)
-	}
-	_ = res.Body.Close()
-	for i, method := range []string{"initialize", "hooks/list", "thread/start"} {
-		_ = conn.WriteJSON(object{"id": i, "method": method, "params": object{}})
-	}
-	if text := os.Getenv("FAKE_USER"); text != "" {
-		for {
-			_, line, err := conn.ReadMessage()
-			if err != nil || bytes.Contains(line, []byte(`"t1"`)) {
-				break
-			}
-		}
-		_ = conn.WriteJSON(object{"id": 9, "method": "turn/start", "params": object{"threadId": "t1", "input": []object{{"type": "text", "text": text}}}})
-		time.AfterFunc(500*time.Millisecond, func() {
-			_ = conn.WriteJSON(object{"id": 10, "method": "turn/interrupt", "params": object{"threadId": "t1", "turnId": "turn1"}})
-		})
-	}
-	for {
-		_, line, err := conn.ReadMessage()
-		if err != nil {
-			appendLine(log, "client is cut off")
-			select {} // as a program that does not notice: it has to be ended
-		}
-		if bytes.Contains(line, []byte("trustStatus")) {
-			appendLine(log, "hooks "+string(line))
-		}
-		if bytes.Contains(line, []byte(`"failed"`)) {
-			os.Exit(7)
-		}
-	}
+	os.Exit(m.Run())
 }
 
 // city is the worker API as far as a channel needs it.
@@ -265,7 +134,7 @@ func begin(t *testing.T, args []string, env ...string) *agent {
 	if err != nil {
 		t.Fatal(err)
 	}
-	environ := append(os.Environ(), "FAKE_LOG="+a.log, "GC_WORKER_SOCKET="+filepath.Join(dir, "city"), "GC_WORKER_TOKEN=t", "GC_RUN_ID=r", "GC_HOOK_DIR="+dir)
+	environ := append(os.Environ(), fakecodex.LogVariable+"="+a.log, "GC_WORKER_SOCKET="+filepath.Join(dir, "city"), "GC_WORKER_TOKEN=t", "GC_RUN_ID=r", "GC_HOOK_DIR="+dir)
 	go func() {
 		a.status <- channel.Run(t.Context(), channel.Options{
 			Args: append([]string{family, self}, args...), Environ: append(environ, env...), Stdin: strings.NewReader(""), Stdout: &a.output, Stderr: &a.output,
@@ -324,7 +193,7 @@ func TestPromptIsSentExactly(t *testing.T) {
 // an interrupt of the city ends one.
 func TestPromptWaitsForTheTurnOfAPerson(t *testing.T) {
 	t.Parallel()
-	a := begin(t, nil, "FAKE_USER=hold the person's")
+	a := begin(t, nil, fakecodex.UserVariable+"=hold the person's")
 	a.await(t, "ready")
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()

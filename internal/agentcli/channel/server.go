@@ -8,14 +8,13 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"strings"
 	"sync"
 	"time"
+
+	"gascity/internal/proc"
 )
 
 const (
-	// errorsKept is the number of bytes that are kept from the end of the server's standard error.
-	errorsKept = 4096
 	// callWithin is the time limit of one request of gc.
 	callWithin = 20 * time.Second
 )
@@ -27,7 +26,7 @@ type server struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
 	out  io.ReadCloser
-	tail *tail
+	tail *proc.Tail    // the end of its standard error
 	done chan struct{} // closed when the process has exited
 
 	writing sync.Mutex // held while a line is written
@@ -50,7 +49,7 @@ type sender func(line []byte) error
 // show it, because the client uses the terminal.
 func startServer(program string, args, env []string, notify func(change)) (*server, error) {
 	s := &server{
-		cmd: exec.Command(program, args...), tail: &tail{}, done: make(chan struct{}), changed: make(chan struct{}), //nolint:noctx // it runs as long as this program
+		cmd: exec.Command(program, args...), tail: &proc.Tail{}, done: make(chan struct{}), changed: make(chan struct{}), //nolint:noctx // it runs as long as this program
 		conversation: newConversation(), calls: map[string]chan message{}, notify: notify,
 	}
 	s.cmd.Env, s.cmd.Stderr = env, s.tail
@@ -252,26 +251,4 @@ func (s *server) stop(grace time.Duration) {
 		_ = s.cmd.Process.Kill() // gone is what we want
 		<-s.done
 	}
-}
-
-// tail is a writer that keeps the last [errorsKept] bytes.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-// Write implements io.Writer.
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, p...)
-	t.text = t.text[max(0, len(t.text)-errorsKept):]
-	return len(p), nil
-}
-
-// String returns the kept bytes as text.
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return strings.TrimSpace(strings.ToValidUTF8(string(t.text), "?"))
 }

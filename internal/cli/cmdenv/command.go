@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"gascity/internal/config"
 	"gascity/internal/textfmt"
 )
 
@@ -57,7 +56,7 @@ func UnknownCommand(cmd *cobra.Command, name string) error {
 
 // NearestCommand returns the subcommand of cmd that is most similar to a word; empty if none is.
 func NearestCommand(cmd *cobra.Command, name string) string {
-	return config.Nearest(name, suggestions(cmd, name))
+	return textfmt.Nearest(name, suggestions(cmd, name))
 }
 
 // suggestions returns the subcommands of cmd that may be suggested for a word.

@@ -49,6 +49,7 @@ var exits = []struct {
 	{runtime.ErrSessionNotFound, NotFound},
 	{client.ErrRefused, Refused},
 	{client.ErrForbidden, Refused},
+	{client.ErrUnauthorized, Refused},
 	{client.ErrTimeout, TimedOut},
 	{context.DeadlineExceeded, TimedOut},
 	{client.ErrInvalid, BadUsage},
@@ -85,6 +86,12 @@ func (e *exitError) Unwrap() error { return e.err }
 
 // SilentExit returns an error that ends the command with an exit status and prints nothing.
 func SilentExit(status int) error { return &exitError{status: status} }
+
+// IsSilent reports whether an error is one of [SilentExit]: what happened was printed already.
+func IsSilent(err error) bool {
+	exit, ok := errors.AsType[*exitError](err)
+	return ok && exit.err == nil
+}
 
 // Fail prints the error and returns its exit status.
 func (d *Base) Fail(ctx context.Context, err error) int {

@@ -2,7 +2,6 @@ package cmdenv
 
 import (
 	"context"
-	"io"
 	"time"
 
 	"gascity/client"
@@ -39,42 +38,4 @@ func PauseFor(ctx context.Context, d time.Duration, early <-chan struct{}) bool 
 	case <-timer.C:
 	}
 	return true
-}
-
-// watchEvery is the shortest time between two redraws. ageEvery is the longest additional time:
-// ages are redrawn without an event too.
-const (
-	watchEvery = 200 * time.Millisecond
-	ageEvery   = 2 * time.Second
-)
-
-// Watch calls show at once, after events, and regularly to update ages. It returns the first
-// error of show, or nil when parent ends.
-func (d *Base) Watch(parent context.Context, c *client.Client, show func(context.Context) error) error {
-	ctx, cancel := context.WithCancel(parent)
-	changed, stopped := Changes(ctx, c)
-	defer func() { cancel(); <-stopped }()
-	if d.IsTerminal(d.Stdout) && !d.JSON {
-		if err := d.clear(); err != nil {
-			return err
-		}
-	}
-	for {
-		err := show(ctx)
-		if parent.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if !PauseFor(ctx, watchEvery, nil) || !PauseFor(ctx, ageEvery, changed) {
-			return nil
-		}
-	}
-}
-
-// clear clears the terminal on standard output.
-func (d *Base) clear() error {
-	_, err := io.WriteString(Raw(d.Stdout), "\x1b[2J")
-	return err
 }

@@ -3,10 +3,8 @@ package cmdenv
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"gascity/internal/textfmt"
@@ -84,13 +82,12 @@ func (d *Base) Columns() int {
 	return d.Width()
 }
 
-// Rows returns the number of rows that a frame of [Base.PrintFrame] may have: the height of the
-// terminal without the row of the cursor. It is zero if standard output is no terminal.
+// Rows returns the number of rows of the terminal on standard output; zero if standard output is no terminal.
 func (d *Base) Rows() int {
 	if d.Height == nil || !d.IsTerminal(d.Stdout) {
 		return 0
 	}
-	return max(0, d.Height()-1)
+	return d.Height()
 }
 
 // PrintText prints the text of an agent without control sequences, with a newline at its end. It
@@ -124,27 +121,4 @@ func (d *Base) PrintScreen(s string, indent int) {
 // must be a terminal.
 func (d *Base) Progress(line string) {
 	fmt.Fprint(Raw(d.Stderr), "\r"+textfmt.OneLine(line)+"\x1b[K")
-}
-
-// PrintFrame prints one frame of a watched page. On a terminal it overwrites the previous frame
-// without flicker, and leaves out the last rows if there is no room; a last row counts them. In
-// a pipe it prints the frame and an empty line. Closed standard output is no error.
-func (d *Base) PrintFrame(frame string) error {
-	out := d.Stdout
-	if d.IsTerminal(d.Stdout) {
-		printable := textfmt.Block
-		if d.On {
-			printable = textfmt.Colored
-		}
-		frame = textfmt.Fit(printable(frame), d.Rows(), d.Columns())
-		frame = "\x1b[H" + strings.ReplaceAll(frame, "\n", "\x1b[K\n") + "\x1b[J"
-		out = Raw(out)
-	} else {
-		frame += "\n"
-	}
-	_, err := fmt.Fprint(out, frame)
-	if errors.Is(err, os.ErrClosed) {
-		return nil
-	}
-	return err
 }

@@ -57,6 +57,8 @@ type List[T any] struct {
 	Format func(render.Formatter, []T) string
 	// Empty is the message for people if there are no entries.
 	Empty string
+	// Note returns a message for people that follows the list; empty: none. Nil: none.
+	Note func(context.Context) string
 	// Name is the key of the list in JSON.
 	Name string
 }
@@ -64,7 +66,16 @@ type List[T any] struct {
 // Show prints the list once, or with --watch each time it may have changed.
 func (l List[T]) Show(ctx context.Context, v *Renderer, c *client.Client, flags Flags) error {
 	if flags.watch {
-		return v.Watch(ctx, c, func(ctx context.Context) error { return l.printFrame(ctx, v) })
+		return Live[[]T]{
+			Follow: FollowEvents(c, l.Ask),
+			Page: func(f render.Formatter, list []T) string {
+				if len(list) == 0 {
+					return l.Empty + "\n"
+				}
+				return l.Format(f, list)
+			},
+			Print: l.printLine(v),
+		}.Run(ctx, v)
 	}
 	list, err := l.Ask(ctx)
 	switch {
@@ -74,23 +85,25 @@ func (l List[T]) Show(ctx context.Context, v *Renderer, c *client.Client, flags 
 		return v.PrintJSON(Rows(l.Name, list))
 	case len(list) == 0:
 		v.Messagef("%s", l.Empty)
-		return nil
+	default:
+		if _, err = fmt.Fprint(v.Stdout, l.Format(v.Formatter(), list)); err != nil {
+			return err
+		}
 	}
-	_, err = fmt.Fprint(v.Stdout, l.Format(v.Formatter(), list))
-	return err
+	if l.Note != nil {
+		if words := l.Note(ctx); words != "" {
+			v.Messagef("%s", words)
+		}
+	}
+	return nil
 }
 
-func (l List[T]) printFrame(ctx context.Context, v *Renderer) error {
-	list, err := l.Ask(ctx)
-	switch {
-	case err != nil:
-		return err
-	case v.JSON:
-		return v.PrintJSONLine(Rows(l.Name, list))
-	case len(list) == 0:
-		return v.PrintFrame(l.Empty + "\n")
+// printLine returns the function that prints each list as a line of JSON; nil without --json.
+func (l List[T]) printLine(v *Renderer) func([]T) error {
+	if !v.JSON {
+		return nil
 	}
-	return v.PrintFrame(l.Format(v.Formatter(), list))
+	return func(list []T) error { return v.PrintJSONLine(Rows(l.Name, list)) }
 }
 
 // Outcome is the result of a command on one agent, as JSON.
@@ -101,8 +114,8 @@ type Outcome struct {
 	Detail  string `json:"detail,omitempty"`
 }
 
-// PrintOutcome prints the result of a command on one agent: as JSON with --json, else words as a
-// message.
+// PrintOutcome prints the result of a command on one agent: out as JSON with --json, otherwise the
+// message words.
 func (v *Renderer) PrintOutcome(out Outcome, words string) error {
 	if v.JSON {
 		return v.PrintJSON(out)

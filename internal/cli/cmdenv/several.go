@@ -39,6 +39,11 @@ func (s *Selection) Agents(ctx context.Context, c *client.Client) ([]client.Agen
 	if err != nil {
 		return nil, err
 	}
+	return s.Of(ctx, c, status)
+}
+
+// Of is like [Selection.Agents] for the agents of a status.
+func (s *Selection) Of(ctx context.Context, c *client.Client, status client.Status) ([]client.Agent, error) {
 	var selected []client.Agent
 	add := func(agent client.Agent) {
 		if !slices.ContainsFunc(selected, func(has client.Agent) bool { return has.Session == agent.Session }) {

@@ -2,6 +2,8 @@ package cmdenv
 
 import (
 	"os"
+	"os/signal"
+	"syscall"
 
 	"golang.org/x/term"
 )
@@ -32,4 +34,24 @@ func terminalSize() (columns, rows int) {
 		return 0, 0
 	}
 	return columns, rows
+}
+
+// TerminalSignals returns a channel of the signals that concern the page on the terminal, SIGWINCH and SIGTSTP, and the function
+// that ends it.
+func TerminalSignals() (signals <-chan os.Signal, stop func()) {
+	c := make(chan os.Signal, 4)
+	signal.Notify(c, syscall.SIGWINCH, syscall.SIGTSTP)
+	return c, func() { signal.Stop(c) }
+}
+
+// SuspendProcess stops this process, as Ctrl-Z does, until it is continued.
+func SuspendProcess() error {
+	continued := make(chan os.Signal, 1)
+	signal.Notify(continued, syscall.SIGCONT)
+	defer signal.Stop(continued)
+	if err := syscall.Kill(syscall.Getpid(), syscall.SIGSTOP); err != nil {
+		return err
+	}
+	<-continued // this thread may run on for a moment before it is stopped
+	return nil
 }

@@ -14,6 +14,11 @@ const (
 	nameWidth   = 16
 	eventIndent = 10  // indentation of a text below its event
 	wideEvents  = 120 // narrower terminals get a shorter time, and long texts below the event
+
+	// In a terminal below narrowEvents columns, the columns for kind and name are smaller, so that most events fit on a line.
+	narrowEvents = 100
+	narrowKind   = 18
+	narrowName   = 8
 )
 
 // Event returns one event as a line. In a narrow terminal the time is the time of the day, or the date for
@@ -31,19 +36,23 @@ func (s Formatter) Event(e client.Event) string {
 }
 
 func (s Formatter) narrowEvent(e client.Event, who, kind string) string {
+	kinds, names := kindWidth, nameWidth
+	if s.Columns < narrowEvents {
+		kinds, names = narrowKind, narrowName
+	}
 	at := e.Time.Local()
 	row := at.Format("15:04:05")
 	if y, m, d := s.Now.Local().Date(); at.Year() != y || at.Month() != m || at.Day() != d {
 		row = at.Format("01-02   ")
 	}
-	row = s.Paint(textfmt.Faint, row) + "  " + s.Paint(eventColor(e.Kind), kind) + strings.Repeat(" ", max(0, kindWidth-textfmt.Width(kind))) + "  " + s.Paint(textfmt.Bold, who)
+	row = s.Paint(textfmt.Faint, row) + "  " + s.Paint(eventColor(e.Kind), kind) + strings.Repeat(" ", max(0, kinds-textfmt.Width(kind))) + "  " + s.Paint(textfmt.Bold, who)
 	text := Reason(e.Text)
-	used := eventIndent + max(kindWidth, textfmt.Width(kind)) + 2 + max(nameWidth, textfmt.Width(who)) + 2
+	used := eventIndent + max(kinds, textfmt.Width(kind)) + 2 + max(names, textfmt.Width(who)) + 2
 	switch {
 	case text == "":
 		return strings.TrimRight(row, " ") + "\n"
 	case used+textfmt.Width(text) <= s.Columns:
-		return row + strings.Repeat(" ", max(0, nameWidth-textfmt.Width(who))) + "  " + text + "\n"
+		return row + strings.Repeat(" ", max(0, names-textfmt.Width(who))) + "  " + text + "\n"
 	}
 	return strings.TrimRight(row, " ") + "\n" + s.lines(text, eventIndent)
 }

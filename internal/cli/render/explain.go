@@ -11,6 +11,7 @@ import (
 
 const (
 	recentShown = 8   // the largest number of events
+	recentBrief = 4   // the same for an agent that runs as it should, unless the page is verbose
 	linesShown  = 12  // the largest number of output lines of a running agent
 	factWidth   = 200 // the largest width of a fact's value, in columns
 	fewLines    = 4   // a warning with fewer lines is printed unchanged
@@ -19,6 +20,9 @@ const (
 // Explanation returns the page of gc explain: first the state and the next action, then the
 // facts and signals on which they are based.
 func (s Formatter) Explanation(e client.Explanation) string {
+	if problem, ok := problemOf(e); ok && !s.Verbose {
+		return s.briefExplanation(e, problem)
+	}
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s  %s\n\n", s.Paint(textfmt.Bold, textfmt.OneLine(e.Agent.Name)), s.headline(e.Agent))
 	out.WriteString(s.summary(e).render(s))
@@ -35,9 +39,24 @@ func (s Formatter) Explanation(e client.Explanation) string {
 		out.WriteString(s.Queue(e.Queue))
 	}
 	out.WriteString(s.lastExit(e))
+	brief := !s.Verbose && runsWell(e)
 	out.WriteString(s.signals(e))
-	out.WriteString(s.recent(e.Recent))
+	if !brief {
+		out.WriteString(s.facts(e.Facts))
+	}
+	most := recentShown
+	if brief {
+		most = recentBrief
+	}
+	out.WriteString(s.recent(e.Recent, most))
 	return out.String()
+}
+
+// runsWell reports whether an agent runs as configured and the controller has nothing to do.
+func runsWell(e client.Explanation) bool {
+	a := &e.Agent
+	return a.State == client.StateRunning && a.Reason == client.RunsAsConfigured && (e.Decision == "none" || e.Decision == "") &&
+		a.InputBlocked == "" && a.StalledSince.IsZero() && a.Obstacle == nil && a.Held == ""
 }
 
 // withoutColor returns the formatter without colors, for text that is indented as a block.
@@ -121,7 +140,7 @@ func channel(c client.Channel) string {
 	case client.ChannelACP:
 		return "by ACP"
 	}
-	return strings.Join(nonEmpty("typed into the terminal", textfmt.OneLine(c.Reason)), ": ")
+	return strings.Join(nonEmpty("written to the agent's input", textfmt.OneLine(c.Reason)), ": ")
 }
 
 // noteText returns a note with fewer than [fewLines] lines unchanged, because each line is a
@@ -248,7 +267,7 @@ func (s Formatter) quotation(title, words string, most int) string {
 	return s.head(title) + textfmt.Indent(strings.Join(lines, "\n"), indent) + "\n"
 }
 
-// signals returns the tables of activity signals and facts. The signal that gc uses has a star.
+// signals returns the table of activity signals. The signal that gc uses has a star.
 func (s Formatter) signals(e client.Explanation) string {
 	var out strings.Builder
 	if len(e.Evidence) > 0 {
@@ -264,24 +283,29 @@ func (s Formatter) signals(e client.Explanation) string {
 		}
 		out.WriteString(s.head("ACTIVITY SIGNALS (* = used)") + s.Table(t))
 	}
-	if len(e.Facts) > 0 {
-		t := &textfmt.Table{Heads: []string{"FACT", "VALUE", "READ"}}
-		for _, v := range e.Facts {
-			t.Add(textfmt.Cell{Text: v.What}, textfmt.Cell{Text: textfmt.Bound(Reason(v.Value), factWidth)}, textfmt.Cell{Text: textfmt.Ago(s.Now, v.ReadAt)})
-		}
-		out.WriteString(s.head("STATE") + s.Table(t))
-	}
 	return out.String()
 }
 
-// recent returns the latest events.
-func (s Formatter) recent(events []client.Event) string {
+// facts returns the table of facts about the session, the agent's process, the store and the provider.
+func (s Formatter) facts(all []client.Fact) string {
+	if len(all) == 0 {
+		return ""
+	}
+	t := &textfmt.Table{Heads: []string{"FACT", "VALUE", "READ"}}
+	for _, v := range all {
+		t.Add(textfmt.Cell{Text: v.What}, textfmt.Cell{Text: textfmt.Bound(Reason(v.Value), factWidth)}, textfmt.Cell{Text: textfmt.Ago(s.Now, v.ReadAt)})
+	}
+	return s.head("STATE") + s.Table(t)
+}
+
+// recent returns the latest events, at most the given number.
+func (s Formatter) recent(events []client.Event, most int) string {
 	if len(events) == 0 {
 		return ""
 	}
 	var out strings.Builder
 	out.WriteString(s.head("RECENT EVENTS"))
-	for _, e := range events[max(0, len(events)-recentShown):] {
+	for _, e := range events[max(0, len(events)-most):] {
 		row := s.Paint(textfmt.Faint, e.Time.Local().Format("15:04:05")) + "  " + s.Pad(eventColor(e.Kind), textfmt.OneLine(e.Kind), kindWidth) + "  "
 		out.WriteString(s.hanging(row, e.Text))
 	}

@@ -61,6 +61,20 @@ func filled[T any]() T {
 	return v
 }
 
+// hostileConversation returns a conversation with an entry of each kind.
+func hostileConversation(s Formatter) string {
+	var entries []client.ConversationEntry
+	for _, kind := range []string{
+		client.EntryPrompt, client.EntryAnswer, client.EntryThinking, client.EntryTool, client.EntryError, client.EntryCompaction, client.EntryNotice,
+	} {
+		e := filled[client.ConversationEntry]()
+		e.Kind, e.From = kind, client.PromptByReceipt
+		entries = append(entries, e)
+	}
+	c := Conversation{Formatter: s}
+	return c.Entries(entries)
+}
+
 // TestNothingReachesTheTerminal writes pages full of control sequences.
 func TestNothingReachesTheTerminal(t *testing.T) {
 	s := Formatter{Now: noon, Columns: 80}
@@ -76,7 +90,7 @@ func TestNothingReachesTheTerminal(t *testing.T) {
 	running := explained
 	running.Agent = agent
 	for name, page := range map[string]string{
-		"status":     s.Status(status, nil),
+		"status":     s.Status(status, nil, nil),
 		"sessions":   s.Sessions(status.Agents),
 		"session":    s.Session(filled[client.Session]()),
 		"event":      s.Event(filled[client.Event]()),
@@ -86,10 +100,13 @@ func TestNothingReachesTheTerminal(t *testing.T) {
 		"pending":    s.Pending(pending),
 		"waits":      s.Waits(filled[[]client.Wait]()),
 		"explain":    s.Explanation(explained),
+		"talk":       hostileConversation(s),
 		"explain up": s.Explanation(running),
 		"census":     s.Census(filled[client.Census]()),
 		"remains":    s.Remains(filled[client.Remains]()),
 		"providers":  s.Providers(filled[[]client.Provider]()),
+		"notify":     s.Notifications(filled[client.Notifications]()),
+		"notifytest": s.NotifyResults(filled[[]client.NotifyResult]()),
 		"usage":      s.Usage(filled[client.Usage]()),
 		"tools":      s.Usage(client.Usage{By: "tool", Groups: filled[[]client.UsageSum]()}),
 		"budgets":    s.Budgets(filled[[]client.Budget]()),
@@ -105,7 +122,7 @@ func TestNothingReachesTheTerminal(t *testing.T) {
 }
 
 func TestAnExplanationAnswersFirst(t *testing.T) {
-	s := Formatter{Now: noon}
+	s := Formatter{Now: noon, Verbose: true}
 	got := s.Explanation(client.Explanation{
 		Agent: client.Agent{
 			Name: "worker", Session: "gc-town-worker", Provider: "pty", Desired: "running", State: "quarantined",
@@ -124,7 +141,7 @@ reason      5 failures within 1h
 desired     running
 controller  waits: quarantined until 12:10
 next        one more start (in 10m, at TIME)
-prompts     typed into the terminal: no channel is known
+prompts     written to the agent's input: no channel is known
 session     gc-town-worker, pty, run 7
 
 LAST EXIT

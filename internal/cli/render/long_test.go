@@ -25,7 +25,7 @@ func TestALongFailureStandsInFullOnce(t *testing.T) {
 	reason := "session died during startup: agent exit code 2; it printed:\n" + usage()
 	const cause = "agent exit code 2, saying: error: unknown flag --frobnicate"
 	agent := client.Agent{Name: "a", Desired: "running", State: "failed", Reason: reason, Exit: "exit code 2", NextAt: noon.Add(time.Minute)}
-	status := s.Status(client.Status{City: "x", Agents: []client.Agent{agent}}, nil)
+	status := s.Status(client.Status{City: "x", Agents: []client.Agent{agent}}, nil, nil)
 	if !strings.Contains(unwrapped(status), cause) || strings.Count(status, "\n") > 6 {
 		t.Errorf("the status is\n%s", status)
 	}
@@ -34,6 +34,11 @@ func TestALongFailureStandsInFullOnce(t *testing.T) {
 		Facts:  []client.Fact{{What: "last failure", Value: reason}, {What: "conversation", Value: strings.Repeat("long ", 999)}},
 		Recent: []client.Event{{Kind: "session.start_failed", Text: "the start failed: " + reason}},
 	}
+	brief := s.Explanation(explained)
+	if n := strings.Count(brief, "\n"); n > 10 || !strings.Contains(unwrapped(brief), "problem "+"session died during startup: "+cause) || !strings.Contains(brief, "gc restart a\n") {
+		t.Errorf("the brief explanation has %d lines:\n%s", n, brief)
+	}
+	s.Verbose = true
 	got := s.Explanation(explained)
 	if n := strings.Count(got, "--flag  does this"); n != 62 || !strings.Contains(unwrapped(got), "waits (back-off): session died during startup: "+cause) {
 		t.Errorf("the explanation has %d of 62 lines of the output:\n%s", n, got)
@@ -90,7 +95,7 @@ func TestAWatchedStatusKeepsItsHeadAndItsAlerts(t *testing.T) {
 		status.Agents = append(status.Agents, client.Agent{Name: fmt.Sprintf("agent-%02d", i), Desired: "running", State: "failed", Reason: strings.Repeat("why ", 15), Pending: 1})
 	}
 	for _, rows := range []int{12, 23, 24} {
-		got := Formatter{Now: noon, Columns: 80, Rows: rows}.Status(status, nil)
+		got := Formatter{Now: noon, Columns: 80, Rows: rows}.Status(status, nil, nil)
 		if n := textfmt.Rows(got, 80); n > rows || n < rows-3 {
 			t.Errorf("the picture has %d rows, may have %d", n, rows)
 		}
@@ -99,7 +104,7 @@ func TestAWatchedStatusKeepsItsHeadAndItsAlerts(t *testing.T) {
 			t.Errorf("in %d rows the picture is\n%s", rows, got)
 		}
 	}
-	if got := (Formatter{Now: noon, Columns: 80, Rows: 200}).Status(status, nil); strings.Contains(got, "… ") {
+	if got := (Formatter{Now: noon, Columns: 80, Rows: 200}).Status(status, nil, nil); strings.Contains(got, "… ") {
 		t.Errorf("a large window leaves something out:\n%s", got)
 	}
 }

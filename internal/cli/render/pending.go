@@ -32,10 +32,32 @@ func (s Formatter) question(p client.Pending) string {
 	if p.Prompt != "" {
 		out.WriteString(s.lines(p.Prompt, indent))
 	}
+	if p.Guard != nil && (s.Verbose || p.Guard.Rule != "" || p.Guard.Action != "allow") { // otherwise no rule matches
+		out.WriteString(s.guardReading(*p.Guard))
+	}
 	for n, option := range p.Options {
 		fmt.Fprintf(&out, "    %s  %s\n", s.Paint(textfmt.Bold, fmt.Sprint(n+1)), textfmt.OneLine(option))
 	}
 	out.WriteString(s.lines(s.outcome(p), indent))
+	return out.String()
+}
+
+// guardReading returns what the call of a question would do, and what the rules of the city say.
+func (s Formatter) guardReading(g client.GuardReading) string {
+	var out strings.Builder
+	if s.Verbose {
+		t := &textfmt.Table{Heads: make([]string, 3)}
+		for _, part := range g.Parts {
+			t.Add(textfmt.Cell{Text: "    " + textfmt.FirstOf(part.Action, "-")}, textfmt.Cell{Text: textfmt.OneLine(part.Text)}, textfmt.Painted(part.Rule, textfmt.Faint))
+		}
+		out.WriteString(s.Table(t))
+	} else {
+		out.WriteString(s.lines("the call "+strings.Join(g.Does, "; "), indent))
+	}
+	out.WriteString(s.lines(g.Reason, indent))
+	if s.Verbose && g.NoAlways != "" {
+		out.WriteString(s.lines("no rule can allow it always: "+g.NoAlways, indent))
+	}
 	return out.String()
 }
 
@@ -87,7 +109,11 @@ func (s Formatter) outcome(p client.Pending) string {
 		}
 		return result + ", " + textfmt.Ago(s.Now, p.EndedAt)
 	}
-	return textfmt.Join("answer with: "+HowToAnswer(p), Reason(p.Why), s.policy(p))
+	always := ""
+	if p.Guard != nil && p.Guard.Always != nil {
+		always = "allow always with: gc respond " + p.ID + " --always"
+	}
+	return textfmt.Join("answer with: "+HowToAnswer(p), always, Reason(p.Why), s.policy(p))
 }
 
 // HowToAnswer returns a command that answers an open question.

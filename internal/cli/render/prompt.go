@@ -17,7 +17,7 @@ func (s Formatter) Queue(receipts []client.Receipt) string {
 	t := &textfmt.Table{Heads: []string{"ID", "AGENT", "STATE", "POS", "PRIORITY", "FROM", "AGE", "REASON", "TEXT"}}
 	for _, r := range receipts {
 		priority := r.Priority
-		if priority == "normal" {
+		if priority == client.PriorityNormal {
 			priority = ""
 		}
 		t.Add(textfmt.Painted(r.ID, textfmt.Bold), textfmt.Cell{Text: r.Agent}, textfmt.Painted(r.State, receiptColor(r.State)), number(r.Position), textfmt.Cell{Text: priority},

@@ -87,7 +87,7 @@ func TestPictureOfTheStatusIsCurrent(t *testing.T) {
 	}
 	const columns = 96
 	sheet := Formatter{Now: noon, Columns: columns, Painter: textfmt.Painter{On: true}}
-	output := strings.TrimRight("\x1b[2m$\x1b[0m gc status\n"+sheet.Status(status, []client.Pending{question}), "\n")
+	output := strings.TrimRight("\x1b[2m$\x1b[0m gc status\n"+sheet.Status(status, []client.Pending{question}, nil), "\n")
 	want := svg(output, columns, strings.Count(output, "\n")+1)
 	path := filepath.Join("..", "..", "..", "docs", "images", "status.svg")
 	if *update {

@@ -13,8 +13,8 @@ import (
 
 // Status returns the page of gc status: first problems of the controller and the open questions, then
 // agents that are blocked or stalled, then a table of all agents, then warnings. questions are all open
-// questions of the city.
-func (s Formatter) Status(status client.Status, questions []client.Pending) string {
+// questions of the city, and prompts are those that wait.
+func (s Formatter) Status(status client.Status, questions []client.Pending, prompts []client.Receipt) string {
 	var out strings.Builder
 	out.WriteString(s.wrap(fmt.Sprintf("%s  %s  %s", s.Paint(textfmt.Bold, textfmt.OneLine(status.City)), s.Paint(textfmt.Faint, textfmt.OneLine(status.Root)), summary(status))))
 	if words := burn(status.Burn, " tokens"); words != "" {
@@ -38,7 +38,7 @@ func (s Formatter) Status(status client.Status, questions []client.Pending) stri
 	out.WriteString(s.blocked(withoutAsked(status.Agents, questions)))
 	out.WriteByte('\n')
 	alerts := s.alerts(status)
-	out.WriteString(s.fitted(s.agents(byUrgency(oneRow(status.Agents))), out.String(), alerts))
+	out.WriteString(s.fitted(s.agents(byUrgency(oneRow(status.Agents)), prompts), out.String(), alerts))
 	out.WriteString(alerts)
 	return out.String()
 }
@@ -158,8 +158,8 @@ func (s Formatter) Controller(c client.Controller) string {
 // wideStatus is the smallest width of a terminal, in columns, for the columns that are rarely needed.
 const wideStatus = 100
 
-// agents returns the table of the agents.
-func (s Formatter) agents(agents []client.Agent) string {
+// agents returns the table of the agents. prompts are those that wait.
+func (s Formatter) agents(agents []client.Agent, prompts []client.Receipt) string {
 	t := &textfmt.Table{Heads: []string{"AGENT", "STATE", "ACTIVITY", "UP", "OUTPUT", "PENDING", "QUEUED", "SPENDS", "BACKEND", "PID", "ATTACHED", "NOTE"}}
 	mixed := slices.ContainsFunc(agents, func(a client.Agent) bool { return a.Provider != agents[0].Provider })
 	for _, agent := range agents {
@@ -182,7 +182,7 @@ func (s Formatter) agents(agents []client.Agent) string {
 		t.Add(
 			textfmt.Cell{Text: agent.Name}, textfmt.Painted(agent.State, StateColor(agent.State)), s.activity(agent), textfmt.Cell{Text: up},
 			textfmt.Cell{Text: output}, pending, number(agent.Queued),
-			textfmt.Cell{Text: burn(agent.Burn, "")}, textfmt.Cell{Text: backend}, pid, attached, textfmt.Painted(s.statusNote(agent), statusNoteColor(agent)),
+			textfmt.Cell{Text: burn(agent.Burn, "")}, textfmt.Cell{Text: backend}, pid, attached, textfmt.Painted(textfmt.Join(s.statusNote(agent), waitingPrompt(agent, prompts)), statusNoteColor(agent)),
 		)
 	}
 	return s.Table(t)
@@ -340,6 +340,20 @@ func (s Formatter) statusNote(agent client.Agent) string {
 		parts = append(parts, "last seen "+textfmt.Ago(s.Now, agent.ReadAt))
 	}
 	return textfmt.Join(parts...)
+}
+
+// waitingPrompt returns why the next prompt of an agent waits, if the other columns do not show it.
+func waitingPrompt(agent client.Agent, prompts []client.Receipt) string {
+	if agent.State != client.StateRunning || agent.InputBlocked != "" || agent.Obstacle != nil {
+		return ""
+	}
+	at := slices.IndexFunc(prompts, func(r client.Receipt) bool {
+		return r.Agent == agent.Name && r.State == client.ReceiptQueued && r.Position == 1
+	})
+	if at < 0 || prompts[at].Reason == "" || strings.HasPrefix(prompts[at].Reason, "the agent is busy") || strings.HasPrefix(prompts[at].Reason, "the agent waits") {
+		return ""
+	}
+	return "its prompt waits: " + Reason(prompts[at].Reason)
 }
 
 // Values of [client.Agent.Guard].

@@ -13,11 +13,11 @@ import (
 // The status shows the provider of an agent where it differs.
 func TestStatusTellsPlaces(t *testing.T) {
 	agents := []client.Agent{{Name: "a", State: client.StateRunning, Provider: "pty"}, {Name: "b", State: client.StateRunning, Provider: "pty"}}
-	if out := (Formatter{Now: noon}).Status(client.Status{Agents: agents}, nil); strings.Contains(out, "pty") || strings.Contains(out, "BACKEND") {
+	if out := (Formatter{Now: noon}).Status(client.Status{Agents: agents}, nil, nil); strings.Contains(out, "pty") || strings.Contains(out, "BACKEND") {
 		t.Errorf("a city of one place shows it:\n%s", out)
 	}
 	agents[1].Provider = "exec:./box"
-	out := (Formatter{Now: noon}).Status(client.Status{Agents: agents}, nil)
+	out := (Formatter{Now: noon}).Status(client.Status{Agents: agents}, nil, nil)
 	for _, want := range []string{"BACKEND", "pty", "exec:./box"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("a city of two places does not show %q:\n%s", want, out)
@@ -32,7 +32,7 @@ func TestAnAgentThatMovesIsOneRow(t *testing.T) {
 		{Name: "a", State: client.StateRunning, Provider: "pty", PID: 7, Reason: "it moves to tmux; deferred while the agent is busy"},
 		{Name: "b", State: client.StateStopped, Provider: "pty", Reason: "b is suspended"},
 	}
-	out := (Formatter{Now: noon}).Status(client.Status{Agents: agents}, nil)
+	out := (Formatter{Now: noon}).Status(client.Status{Agents: agents}, nil, nil)
 	if strings.Contains(out, "must end first") || !strings.Contains(out, "it moves to tmux") || !strings.Contains(out, "b is suspended") {
 		t.Errorf("the status is\n%s", out)
 	}
@@ -47,7 +47,7 @@ func TestStatusShowsWhoWaitsFirst(t *testing.T) {
 	}
 	agents[26].Pending, agents[26].Activity.State = 1, "waiting"
 	agents[24].State = client.StateFailed
-	out := Formatter{Now: noon, Columns: 80, Rows: 24}.Status(client.Status{Agents: agents}, nil)
+	out := Formatter{Now: noon, Columns: 80, Rows: 24}.Status(client.Status{Agents: agents}, nil, nil)
 	var names []string
 	for line := range strings.Lines(out) {
 		if name, _, _ := strings.Cut(line, " "); strings.HasPrefix(name, "w-") {
@@ -66,7 +66,7 @@ func TestStatusShowsABlockedInputBoxFirst(t *testing.T) {
 		{Name: "a", State: client.StateRunning, Activity: client.Activity{State: "idle"}},
 		{Name: "b", State: client.StateRunning, Activity: client.Activity{State: "idle"}, Queued: 21, InputBlocked: "the box holds [pasted 3]", InputBlockedSince: noon.Add(-2 * 60e9)},
 	}
-	out := Formatter{Now: noon}.Status(client.Status{Agents: agents}, nil)
+	out := Formatter{Now: noon}.Status(client.Status{Agents: agents}, nil, nil)
 	before, _, _ := strings.Cut(out, "AGENT")
 	for _, want := range []string{"b is input blocked", "21 prompts waiting", "[pasted 3]", "gc keys b --clear-input", "gc restart b"} {
 		if !strings.Contains(before, want) {
@@ -93,7 +93,7 @@ func TestStatusSaysWhyAnAgentMakesNoProgress(t *testing.T) {
 		running("login", &client.AgentObstacle{Kind: "login", Detail: "Please run /login", ProbeAt: noon.Add(2 * time.Minute)}),
 		{Name: "asks", State: client.StateRunning, Pending: 1, Activity: client.Activity{State: "waiting"}},
 	}
-	out := (Formatter{Now: noon}).Status(client.Status{Agents: agents}, nil)
+	out := (Formatter{Now: noon}).Status(client.Status{Agents: agents}, nil, nil)
 	for _, want := range []string{
 		"retrying (attempt 5 of 10), next try in 6s: 429 slow down", "no network (attempt 2): ECONNREFUSED",
 		"usage limit reached, no reset time known: 5-hour limit; next prompt is tried in 1m, or at once after: gc resume limited",
@@ -114,7 +114,7 @@ func TestStatusSaysWhatHoldsItBack(t *testing.T) {
 	out := (Formatter{Now: noon}).Status(client.Status{
 		Controller: client.Controller{Degraded: "the disk is full"},
 		Agents:     []client.Agent{{Name: "guess", State: client.StateRunning, Warning: "a hook is missing"}},
-	}, nil)
+	}, nil, nil)
 	for _, want := range []string{"\ndegraded: gc stops and restarts nothing until this is fixed: the disk is full\n", "\nwarning: guess: a hook is missing\n"} {
 		if !strings.Contains("\n"+out, want) {
 			t.Errorf("the status does not have the line %q:\n%s", want, out)

@@ -35,6 +35,9 @@ func (s Formatter) Usage(u client.Usage) string {
 	grid := [][]textfmt.Cell{}
 	most := mostCost(u.Groups)
 	for i, g := range groups {
+		if at, err := time.Parse(time.RFC3339, g.Group); err == nil && u.By == "hour" {
+			g.Group = at.Format("2006-01-02 15:04")
+		}
 		row := usageRow(g)
 		if i == len(u.Groups) {
 			for at := range row {

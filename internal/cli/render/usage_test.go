@@ -79,7 +79,7 @@ ever    gc-x      2h00m          ████████████  1h00m    
 func TestStatusTellsWhatIsSpent(t *testing.T) {
 	agent := client.Agent{Name: "a", State: client.StateRunning, Desired: client.StateRunning}
 	quiet := client.Status{City: "c", Agents: []client.Agent{agent}}
-	if got := (Formatter{Now: noon}).Status(quiet, nil); strings.Contains(strings.ToLower(got), "spends") {
+	if got := (Formatter{Now: noon}).Status(quiet, nil, nil); strings.Contains(strings.ToLower(got), "spends") {
 		t.Errorf("a city that spends nothing has a column for it:\n%s", got)
 	}
 	busy := quiet
@@ -87,7 +87,7 @@ func TestStatusTellsWhatIsSpent(t *testing.T) {
 	busy.Agents = []client.Agent{agent}
 	busy.Burn = &client.Burn{TokensPerMinute: new(20_000.0), Partial: true}
 	busy.Budgets = []client.Budget{{Name: "day", Who: "a", Act: "hold", Over: true, Text: "budget day: 1,100 tokens of 1,000 tokens in 1h", Until: noon.Add(time.Minute)}}
-	got := (Formatter{Now: noon}).Status(busy, nil)
+	got := (Formatter{Now: noon}).Status(busy, nil, nil)
 	for _, want := range []string{"spending: ≥20.0k tokens/min\n", "12.3k/min ≥$4.10/h", "held by a budget", "budget: a, budget day: 1,100 tokens of 1,000 tokens in 1h; new prompts wait, again in 1m, or now: gc usage lift day"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)

@@ -77,6 +77,14 @@ func LastScreen(r *session.Record) string {
 	return r.Screen
 }
 
+// EndedAt returns the time at which the last instance ended; zero if that is not known.
+func EndedAt(r *session.Record) time.Time {
+	if r.Former != nil && r.Former.Epoch == r.Epoch {
+		return r.Former.At
+	}
+	return r.StateSince
+}
+
 // Starting returns the data of a session.starting event.
 func Starting(reason string, c *session.Conversation) map[string]string {
 	data := map[string]string{"reason": reason}
@@ -112,7 +120,7 @@ func (c *Case) next() string {
 	a := &c.Action
 	switch {
 	case a.Verb.Acts() && !c.Durable:
-		return fmt.Sprintf("%s, after the store has saved the session record", a.Verb)
+		return fmt.Sprintf("%s, as soon as the store has saved the session record", a.Verb)
 	case a.Verb.Acts():
 		return string(a.Verb)
 	case !a.After.IsZero():

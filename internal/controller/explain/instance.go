@@ -7,7 +7,6 @@ import (
 
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/session"
-	"gascity/internal/domain/workerrun"
 )
 
 // InstanceData returns the data of an event, extended by the instance that the event is about: its
@@ -19,7 +18,7 @@ func InstanceData(kind event.Kind, r *session.Record, data map[string]string) ma
 	if r.Token == "" || !over && !begins && (!r.Running || kind == event.SessionStarting) {
 		return data
 	}
-	out := map[string]string{"run": workerrun.ID(r.Token)}
+	out := map[string]string{"run": session.RunID(r.Token)}
 	if over && !r.StartedAt.IsZero() {
 		out["since"] = r.StartedAt.Format(time.RFC3339Nano)
 	}

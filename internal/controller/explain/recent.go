@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -15,12 +16,12 @@ const (
 )
 
 // Recent returns the newest events of a session from the last seven days, oldest first.
-func Recent(log event.Log, now time.Time, name string) ([]client.Event, error) {
-	id, err := log.Since(now.Add(-recentSince))
+func Recent(ctx context.Context, log event.Log, now time.Time, name string) ([]client.Event, error) {
+	id, err := log.Since(ctx, now.Add(-recentSince))
 	if err != nil {
 		return nil, err
 	}
-	events, _, err := log.After(id)
+	events, _, err := log.After(ctx, id)
 	return last(events, name, RecentEvents), err
 }
 

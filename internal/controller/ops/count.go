@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"gascity/internal/domain/plan"
-	"gascity/internal/driver/startup"
+	"gascity/internal/driver"
 )
 
 // Counts are the results of the pools' checks, by the pool's agent. The zero value is empty. Not
@@ -41,7 +41,7 @@ func (c *Counts) End(p *plan.Pool, n int, err error) (fresh bool) {
 			faults = map[string]string{}
 		}
 		if delete(faults, p.Agent); err != nil {
-			faults[p.Agent] = startup.Brief(err)
+			faults[p.Agent] = driver.BriefError(err)
 		}
 		c.Faults = faults
 	}

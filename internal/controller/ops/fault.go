@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"gascity/internal/driver/startup"
+	"gascity/internal/driver"
 	"gascity/runtime"
 )
 
@@ -32,10 +32,10 @@ func (a *Attempt) Class(err error) string {
 		}
 		return classExit
 	}
-	if _, ok := errors.AsType[*startup.BlockedError](err); ok {
+	if _, ok := errors.AsType[*driver.BlockedError](err); ok {
 		return classDialog
 	}
-	if _, ok := errors.AsType[*startup.CommandError](err); ok {
+	if _, ok := errors.AsType[*driver.CommandError](err); ok {
 		return classSetup
 	}
 	switch {
@@ -48,12 +48,12 @@ func (a *Attempt) Class(err error) string {
 }
 
 // Fault returns an error as one line, without the operation and the session, which are always shown
-// next to it. [startup.FailureOutput] returns what the program printed.
+// next to it. [driver.FailureOutput] returns what the program printed.
 func Fault(err error) string {
 	if outer, ok := errors.AsType[*runtime.Error](err); ok {
 		err = outer.Err
 	}
-	text := startup.Brief(err)
+	text := driver.BriefError(err)
 	for _, end := range []error{context.DeadlineExceeded, context.Canceled} {
 		text = strings.TrimSuffix(text, ": "+end.Error())
 	}

@@ -3,9 +3,11 @@ package ops
 import (
 	"context"
 	"errors"
+	"time"
 
-	"gascity/internal/driver/startup"
+	"gascity/internal/driver"
 	"gascity/internal/proc"
+	"gascity/internal/retry"
 	"gascity/runtime"
 )
 
@@ -33,9 +35,29 @@ func (a *Attempt) Start(ctx context.Context, p runtime.Provider, l *Launch) (r S
 		return r
 	}
 	r.MetadataErr = l.metadata().Write(p, name)
-	r.Warning = ReadMeta(p, name, startup.MetaWarning)
+	r.Warning = ReadMeta(p, name, driver.MetaWarning)
 	r.Finding, r.Unseen = Observe(ctx, p, name), l.Missing
+	if r.Unseen != nil {
+		r.Finding = awaitExit(ctx, p, name, r.Finding)
+	}
 	return r
+}
+
+// missingGrace is how long a start waits for the exit of an agent whose program was not found: the
+// shell that cannot run it exits at once, but the start may be complete before that.
+const missingGrace = 2 * time.Second
+
+// awaitExit observes the agent until it has exited, for at most missingGrace, and returns the last
+// observation.
+func awaitExit(ctx context.Context, p runtime.Provider, name string, f Finding) Finding {
+	ctx, cancel := context.WithTimeout(ctx, missingGrace)
+	defer cancel()
+	for delay := retry.New(20*time.Millisecond, 200*time.Millisecond); f.Err == nil && f.Seen.Agent == runtime.Alive && delay.Wait(ctx); {
+		if now := Observe(ctx, p, name); now.Err == nil {
+			f = now
+		}
+	}
+	return f
 }
 
 // Changed is the result of a change of a running session. If Applied is true, Err is only a
@@ -85,11 +107,15 @@ type Ended struct {
 	Uncounted bool // the provider does not report processes
 	Survivors []int
 	Err       error
+	Screen    string // what the terminal showed before the stop; empty: not known
 	Finding   Finding
 }
 
 // Uncounted reports whether the provider did not report the session's processes.
 func Uncounted(seen *runtime.Observation) bool { return seen.PID <= 0 }
+
+// stopPeekLimit is how long a stop waits for the last screen.
+const stopPeekLimit = 500 * time.Millisecond
 
 // StopTarget is the instance to stop.
 type StopTarget struct {
@@ -104,6 +130,9 @@ func (v *StopTarget) End(ctx context.Context, p runtime.Provider) (r Ended) {
 		v.Tree = Tree(&v.Seen)
 	}
 	r.Processes, r.Uncounted = len(v.Tree), Uncounted(&v.Seen)
+	if v.Seen.Agent != runtime.Dead {
+		r.Screen = peekWithin(p, v.Name, stopPeekLimit)
+	}
 	r.Err = Stop(ctx, p, v.Name, v.Token)
 	r.Survivors = Survivors(v.Tree)
 	r.Finding = Observe(ctx, p, v.Name)

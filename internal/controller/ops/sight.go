@@ -26,7 +26,7 @@ func Unopened() ListingHealth { return ListingHealth{unknown: "its provider is b
 // NotOpened records that the provider cannot be opened.
 func (s *ListingHealth) NotOpened(err error) { s.MarkUnknown(fmt.Sprint(cannotOpen, err)) }
 
-// MarkUnknown records why nothing is known about any session.
+// MarkUnknown records a failed listing: from now on nothing is known about any session, for the reason why.
 func (s *ListingHealth) MarkUnknown(why string) {
 	*s = ListingHealth{Failures: s.Failures + 1, unknown: why}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"gascity/internal/retry"
 	"gascity/runtime"
 )
 
@@ -18,7 +19,7 @@ type Listener struct {
 // Watch subscribes to the provider's events until ctx ends, and subscribes again after each
 // failure. If the provider cannot push events, it calls Broken and returns.
 func Watch(ctx context.Context, p runtime.Provider, to Listener) {
-	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
+	for delay := retry.New(time.Second, time.Minute); ; {
 		events, err := runtime.Watch(ctx, p)
 		if errors.Is(err, errors.ErrUnsupported) {
 			to.Broken()
@@ -27,7 +28,7 @@ func Watch(ctx context.Context, p runtime.Provider, to Listener) {
 		if err == nil {
 			to.Begun()
 			for ev := range events {
-				pause = time.Second
+				delay.Reset()
 				to.Event(ev)
 			}
 		}
@@ -35,9 +36,7 @@ func Watch(ctx context.Context, p runtime.Provider, to Listener) {
 			return
 		}
 		to.Broken()
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		if !delay.Wait(ctx) {
 			return
 		}
 	}

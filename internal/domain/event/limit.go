@@ -80,13 +80,13 @@ func Limit(l Log, rate Rate, now func() time.Time) *Limited {
 }
 
 // Append implements [Log]. An event that is deferred or left out is returned without an id.
-func (l *Limited) Append(e client.Event) (client.Event, error) {
+func (l *Limited) Append(ctx context.Context, e client.Event) (client.Event, error) {
 	owner := e.Session
 	if owner == "" && e.Agent != "" {
 		owner = "agent:" + e.Agent
 	}
 	if owner == "" {
-		return l.Log.Append(e)
+		return l.Log.Append(ctx, e)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -101,7 +101,7 @@ func (l *Limited) Append(e client.Event) (client.Event, error) {
 	l.refill(b, now)
 	if l.ended || b.deferred == nil && b.tokens >= 1 {
 		b.tokens--
-		return l.Log.Append(e)
+		return l.Log.Append(ctx, e)
 	}
 	if b.deferred != nil {
 		l.dropLocked(owner, b.deferred, now)
@@ -151,14 +151,14 @@ func (l *Limited) Run(ctx context.Context) error {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
-		if next := l.release(false); next > 0 {
+		if next := l.release(ctx, false); next > 0 {
 			timer.Reset(next)
 		}
 		select {
 		case <-l.kick:
 		case <-timer.C:
 		case <-ctx.Done():
-			l.release(true)
+			l.release(context.WithoutCancel(ctx), true)
 			return nil
 		}
 	}
@@ -166,7 +166,7 @@ func (l *Limited) Run(ctx context.Context) error {
 
 // release appends the deferred events that the rate allows now, or all of them if end is true. It
 // returns the time until the next one is due; zero if none is deferred.
-func (l *Limited) release(end bool) (next time.Duration) {
+func (l *Limited) release(ctx context.Context, end bool) (next time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
@@ -185,7 +185,7 @@ func (l *Limited) release(end bool) (next time.Duration) {
 			continue
 		}
 		b.tokens = max(0, b.tokens-1)
-		_, _ = l.Log.Append(*b.deferred) // fails only when the log is closed: then it has no readers
+		_, _ = l.Log.Append(ctx, *b.deferred) // fails only when the log is closed: then it has no readers
 		b.deferred = nil
 	}
 	for owner, d := range l.dropped {
@@ -193,7 +193,7 @@ func (l *Limited) release(end bool) (next time.Duration) {
 			wait(due.Sub(now))
 			continue
 		}
-		_, _ = l.Log.Append(d.event(l.rate)) // see above
+		_, _ = l.Log.Append(ctx, d.event(l.rate)) // see above
 		delete(l.dropped, owner)
 	}
 	return next

@@ -1,4 +1,4 @@
-package event
+package event_test
 
 import (
 	"context"
@@ -11,12 +11,14 @@ import (
 	"pgregory.net/rapid"
 
 	"gascity/client"
+	"gascity/internal/domain/event"
+	"gascity/internal/store/storetest"
 )
 
 // limited starts a limited log inside of a bubble.
-func limited(t testing.TB, inner Log, rate Rate) (l *Limited, stop func()) {
+func limited(t testing.TB, inner event.Log, rate event.Rate) (l *event.Limited, stop func()) {
 	t.Helper()
-	l = Limit(inner, rate, time.Now)
+	l = event.Limit(inner, rate, time.Now)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)
 	go func() { done <- l.Run(ctx) }()
@@ -34,28 +36,28 @@ func limited(t testing.TB, inner Log, rate Rate) (l *Limited, stop func()) {
 // decisions and the city are not touched.
 func TestOneAgentFloodsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		inner := NewMemory(1<<20, 0, time.Now)
-		l, stop := limited(t, inner, Rate{})
+		inner := storetest.NewEvents(1<<20, 0, time.Now)
+		l, stop := limited(t, inner, event.Rate{})
 		sent := 0
 		for range 60 {
 			for range 3400 {
 				sent++
-				mustAppend(t, l, client.Event{Kind: string(SessionStatus), Session: "noisy", Agent: "n", Text: strconv.Itoa(sent)})
+				mustAppend(t, l, client.Event{Kind: string(event.SessionStatus), Session: "noisy", Agent: "n", Text: strconv.Itoa(sent)})
 				time.Sleep(time.Second / 3400)
 			}
-			mustAppend(t, l, client.Event{Kind: string(SessionStatus), Session: "quiet"})
-			mustAppend(t, l, client.Event{Kind: string(PendingRaised), Session: "noisy"})
-			mustAppend(t, l, client.Event{Kind: string(StoreDegraded)})
+			mustAppend(t, l, client.Event{Kind: string(event.SessionStatus), Session: "quiet"})
+			mustAppend(t, l, client.Event{Kind: string(event.PendingRaised), Session: "noisy"})
+			mustAppend(t, l, client.Event{Kind: string(event.StoreDegraded)})
 		}
 		stop()
 		got, dropped, last := map[string]int{}, 0, ""
-		events, _, _ := inner.After(0)
+		events, _, _ := inner.After(t.Context(), 0)
 		for _, e := range events {
 			got[e.Session+" "+e.Kind]++
-			if e.Kind == string(SessionStatus) && e.Session == "noisy" {
+			if e.Kind == string(event.SessionStatus) && e.Session == "noisy" {
 				last = e.Text
 			}
-			if e.Kind == string(EventsDropped) {
+			if e.Kind == string(event.EventsDropped) {
 				n, err := strconv.Atoi(e.Data["count"])
 				if err != nil || e.Session != "noisy" || e.Agent != "n" {
 					t.Errorf("the report is %+v", e)
@@ -85,23 +87,23 @@ func TestOneAgentFloodsNobody(t *testing.T) {
 // by itself, although nothing follows it.
 func TestWhatIsHeldBackComesSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		inner := NewMemory(100, 0, time.Now)
-		l, stop := limited(t, inner, Rate{Burst: 1})
+		inner := storetest.NewEvents(100, 0, time.Now)
+		l, stop := limited(t, inner, event.Rate{Burst: 1})
 		defer stop()
 		for _, word := range []string{"busy", "idle", "busy", "waiting"} {
-			mustAppend(t, l, client.Event{Kind: string(SessionActivity), Session: "a", Text: word})
+			mustAppend(t, l, client.Event{Kind: string(event.SessionActivity), Session: "a", Text: word})
 		}
-		mustAppend(t, l, client.Event{Kind: string(WorkerAuthorize), Session: "a", Data: map[string]string{"action": "allow"}})
-		mustAppend(t, l, client.Event{Kind: string(WorkerAuthorize), Session: "a", Data: map[string]string{"action": "deny"}})
+		mustAppend(t, l, client.Event{Kind: string(event.WorkerAuthorize), Session: "a", Data: map[string]string{"action": "allow"}})
+		mustAppend(t, l, client.Event{Kind: string(event.WorkerAuthorize), Session: "a", Data: map[string]string{"action": "deny"}})
 		time.Sleep(200*time.Millisecond + time.Millisecond)
 		synctest.Wait()
-		if got, want := texts(inner), "[busy   waiting]"; got != want {
+		if got, want := texts(t, inner), "[busy   waiting]"; got != want {
 			t.Errorf("after one pause the log holds %s, want %s", got, want)
 		}
 		time.Sleep(11 * time.Second)
 		synctest.Wait()
-		events, _, _ := inner.After(0)
-		if e := events[len(events)-1]; e.Kind != string(EventsDropped) || e.Data["count"] != "2" || e.Data["kinds"] != "session.activity 2" {
+		events, _, _ := inner.After(t.Context(), 0)
+		if e := events[len(events)-1]; e.Kind != string(event.EventsDropped) || e.Data["count"] != "2" || e.Data["kinds"] != "session.activity 2" {
 			t.Errorf("the last event is %+v, want that two were left out", e)
 		}
 	})
@@ -111,30 +113,30 @@ func TestWhatIsHeldBackComesSoon(t *testing.T) {
 // event is in the log or counted in a report, in order, and that none exceeds its rate.
 func TestEveryEventIsAppendedOrCounted(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		rate := Rate{
+		rate := event.Rate{
 			Burst: rapid.IntRange(1, 5).Draw(rt, "burst"), Every: time.Duration(rapid.IntRange(1, 300).Draw(rt, "every")) * time.Millisecond,
 			Report: time.Duration(rapid.IntRange(1, 2000).Draw(rt, "report")) * time.Millisecond,
 		}
 		now := time.UnixMilli(1_800_000_000_000)
 		clock := func() time.Time { return now }
-		inner := NewMemory(1<<20, 0, clock)
-		l := Limit(inner, rate, clock)
+		inner := storetest.NewEvents(1<<20, 0, clock)
+		l := event.Limit(inner, rate, clock)
 		sent, begun := map[string]int{}, now
 		for i := range rapid.IntRange(1, 200).Draw(rt, "events") {
 			s := fmt.Sprint("s", rapid.IntRange(0, 2).Draw(rt, "session"))
 			sent[s]++
-			mustAppend(t, l, client.Event{Kind: string(SessionStatus), Session: s, Data: map[string]string{"n": strconv.Itoa(i)}})
+			mustAppend(t, l, client.Event{Kind: string(event.SessionStatus), Session: s, Data: map[string]string{"n": strconv.Itoa(i)}})
 			now = now.Add(time.Duration(rapid.IntRange(-5, 50).Draw(rt, "pause")) * time.Millisecond)
 			if rapid.Bool().Draw(rt, "release") {
-				l.release(false)
+				l.Release(t.Context(), false)
 			}
 		}
 		took := now.Sub(begun)
-		l.release(true)
+		l.Release(t.Context(), true)
 		got, dropped, last := map[string]int{}, map[string]int{}, map[string]int{}
-		events, _, _ := inner.After(0)
+		events, _, _ := inner.After(t.Context(), 0)
 		for _, e := range events {
-			if e.Kind == string(EventsDropped) {
+			if e.Kind == string(event.EventsDropped) {
 				count, _ := strconv.Atoi(e.Data["count"])
 				dropped[e.Session] += count
 				continue
@@ -158,16 +160,16 @@ func TestEveryEventIsAppendedOrCounted(t *testing.T) {
 	})
 }
 
-func mustAppend(t testing.TB, l Log, e client.Event) {
+func mustAppend(t testing.TB, l event.Log, e client.Event) {
 	t.Helper()
-	if _, err := l.Append(e); err != nil {
+	if _, err := l.Append(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func texts(l Log) string {
+func texts(t *testing.T, l event.Log) string {
 	var out []string
-	events, _, _ := l.After(0)
+	events, _, _ := l.After(t.Context(), 0)
 	for _, e := range events {
 		out = append(out, e.Text)
 	}

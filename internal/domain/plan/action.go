@@ -29,14 +29,6 @@ func (v Verb) Ends() bool { return v == VerbStop || v == VerbRestart || v == Ver
 // Acts reports whether the verb requires an action now.
 func (v Verb) Acts() bool { return v != VerbNone && v != VerbWait }
 
-// The desired states of a session: the values of client.Agent.Desired.
-const (
-	DesiredRunning   = "running"
-	DesiredSuspended = "suspended"
-	DesiredStopped   = "stopped" // the city stops, or the session's work is done
-	DesiredAbsent    = "absent"  // not configured any more
-)
-
 // Action is the decision about one session: what to do, why, and the state to show meanwhile.
 // There is exactly one for each desired session and for each other session of this city.
 type Action struct {
@@ -45,7 +37,7 @@ type Action struct {
 	Session  string
 	Provider string
 
-	Desired string    // one of the Desired constants
+	Desired string    // one of the client.Desired constants
 	State   string    // the session's lifecycle: one of the client.State constants
 	Reason  string    // text for people
 	Fields  []string  // the changed configuration fields, sorted

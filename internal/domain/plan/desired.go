@@ -3,6 +3,10 @@
 // [Resolve] turns a city's configuration into desired sessions. [Diff] compares them with the
 // observed sessions and returns a list of actions with their reasons. The controller carries out
 // the actions. This package changes nothing itself.
+//
+// A session's start belongs to its plan: the sections of context that the city sends to the agent
+// ([ContextParts]), and the conversation that the start resumes ([ChooseConversation]). The same
+// parts and mode give the same bytes for "gc prime" and for context that gc sends.
 package plan
 
 import (
@@ -10,7 +14,6 @@ import (
 	"time"
 
 	"gascity/internal/config"
-	"gascity/internal/domain/agentcontext"
 	"gascity/runtime"
 )
 
@@ -51,7 +54,7 @@ type StallPolicy struct {
 // Session is one desired session with everything that is needed to start it.
 type Session struct {
 	Agent     string         // the agent's qualified name: "worker" or "dir/worker"
-	Name      string         // the session's name, see agent.SessionNameFor
+	Name      string         // the session's name, see agent.SessionName
 	Provider  string         // the runtime provider's selection: its name, or "kind:argument"
 	Config    runtime.Config // for Provider.Start, except for the environment of an instance
 	Section   string         // a hash of the agent's section without its name; empty for a pool member
@@ -60,6 +63,9 @@ type Session struct {
 
 	// ByWorker is true if the agent itself uses the worker API; prompts reach it only that way.
 	ByWorker bool
+	// Family is the family of the profile of its agent CLI; empty: unknown. It is not part of any
+	// fingerprint.
+	Family string
 	// Protocol is true if the agent speaks the Agent Client Protocol.
 	Protocol bool
 	// Typed is the reason why gc types prompts into the agent's terminal; empty: gc uses the
@@ -97,7 +103,7 @@ type Session struct {
 	Context ContextPolicy
 	// Primer is the description of the agent in its first context. It is not part of any
 	// fingerprint, because every change of it also changes Config.
-	Primer agentcontext.Parts
+	Primer ContextParts
 	Resume Resume
 }
 

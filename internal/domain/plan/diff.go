@@ -104,7 +104,7 @@ func (d *planner) configured(s *Session) Action {
 		return d.shrink(a, o, d.pools[s.Pool])
 	case w.surplus && d.quarantine(o).After(d.now):
 		return d.quarantined(a, o)
-	case w.desired != DesiredRunning:
+	case w.desired != client.DesiredRunning:
 		return d.ending(a, o, w)
 	case o.orphaned() && o.Order == OrderNone:
 		return a.with(VerbWait, client.StateLost, "the session is gone, but its agent still runs; gc restart ends it")
@@ -181,7 +181,7 @@ func (d *planner) undesiredSessions() []*Observed {
 
 // undesiredAction returns the action for a session that the configuration does not contain.
 func (d *planner) undesiredAction(o *Observed) Action {
-	w := target{desired: DesiredAbsent, state: client.StateStopped, reason: "it is not configured any more"}
+	w := target{desired: client.DesiredAbsent, state: client.StateStopped, reason: "it is not configured any more"}
 	if d.policy.Stopping {
 		w = targetCityStops
 	}

@@ -22,7 +22,7 @@ func (d *planner) absent(a Action, s *Session, o *Observed) Action {
 	}
 	switch {
 	case oneShot && o.finished() && o.Order == OrderNone && !changedSince(s, o):
-		a.Desired = DesiredStopped
+		a.Desired = client.DesiredStopped
 		return a.with(VerbNone, client.StateStopped, "it has finished")
 	case o.Order != OrderRestart && o.Obstacle.Kind == runtime.ObstacleLimit && d.limited(s, o).After(d.now):
 		return a.until(d.limited(s, o), client.StateStopped, limitReason(o))

@@ -22,7 +22,7 @@ type target struct {
 }
 
 // cityEnds is the target of every session while the city stops.
-var targetCityStops = target{desired: DesiredStopped, state: client.StateStopped, reason: "the city is being stopped"}
+var targetCityStops = target{desired: client.DesiredStopped, state: client.StateStopped, reason: "the city is being stopped"}
 
 // targetFor returns the desired state of a session. o may be nil.
 func (d *planner) targetFor(s *Session, o *Observed) target {
@@ -30,7 +30,7 @@ func (d *planner) targetFor(s *Session, o *Observed) target {
 	case d.policy.Stopping:
 		return targetCityStops
 	case s.Suspended:
-		return target{desired: DesiredSuspended, state: client.StateSuspended, reason: "it is suspended"}
+		return target{desired: client.DesiredSuspended, state: client.StateSuspended, reason: "it is suspended"}
 	}
 	held, woken := session.Hold{}, false
 	if o != nil {
@@ -40,16 +40,16 @@ func (d *planner) targetFor(s *Session, o *Observed) target {
 	switch {
 	case held.Kind == "" || woken:
 	case held.Kind == session.HoldSleep:
-		return target{desired: DesiredStopped, state: client.StateAsleep, reason: appendReason("it sleeps", held.Reason)}
+		return target{desired: client.DesiredStopped, state: client.StateAsleep, reason: appendReason("it sleeps", held.Reason)}
 	case held.Kind == session.HoldBudget:
-		return target{desired: DesiredSuspended, state: client.StateSuspended, reason: appendReason("it is out of its budget", held.Reason), until: held.Until}
+		return target{desired: client.DesiredSuspended, state: client.StateSuspended, reason: appendReason("it is out of its budget", held.Reason), until: held.Until}
 	default: // an unknown kind of hold is treated as suspend
-		return target{desired: DesiredSuspended, state: client.StateSuspended, reason: appendReason("it is suspended", held.Reason)}
+		return target{desired: client.DesiredSuspended, state: client.StateSuspended, reason: appendReason("it is suspended", held.Reason)}
 	}
 	if p := d.pools[s.Pool]; p != nil && !p.wanted[s.Agent] {
-		return target{desired: DesiredStopped, state: client.StateStopped, reason: p.reason(), surplus: true, woken: woken}
+		return target{desired: client.DesiredStopped, state: client.StateStopped, reason: p.reason(), surplus: true, woken: woken}
 	}
-	return target{desired: DesiredRunning, woken: woken}
+	return target{desired: client.DesiredRunning, woken: woken}
 }
 
 // appendReason returns "what: why", or what if why is empty.
@@ -112,7 +112,7 @@ func (d *planner) needsStart(s *Session) bool {
 	if o == nil || o.exists() || o.unknown() != "" || s.Config.Lifecycle == runtime.LifecycleOneShot && o.finished() {
 		return false
 	}
-	return d.targetFor(s, o).desired == DesiredRunning
+	return d.targetFor(s, o).desired == client.DesiredRunning
 }
 
 // effectiveHold returns the stored hold, or the hold that follows a drain whose instance has

@@ -12,14 +12,14 @@ import (
 func (d *planner) limitDisruptions(actions []Action) {
 	left := max(1, d.policy.Disruptions)
 	for _, o := range d.observed {
-		if o.Disrupted || o.Working == VerbRelaunch {
+		if o.isDisrupted() {
 			left--
 		}
 	}
 	for i := range actions {
 		a := &actions[i]
-		if !a.Drifted || !a.Verb.Ends() {
-			continue
+		if !a.Drifted || !a.Verb.Ends() || d.observed[sessionKey{a.Provider, a.Session}].isDisrupted() {
+			continue // a disrupted one is counted already
 		}
 		if left--; left < 0 {
 			a.Unrequested, a.Postponed = false, false
@@ -27,6 +27,9 @@ func (d *planner) limitDisruptions(actions []Action) {
 		}
 	}
 }
+
+// isDisrupted reports whether the session is down for a changed configuration. It returns false if o is nil.
+func (o *Observed) isDisrupted() bool { return o != nil && (o.Disrupted || o.Working == VerbRelaunch) }
 
 // limitCounts changes starts to waits if they would exceed the maximum number of sessions of a
 // pool or of the city. Every session that may be alive counts.

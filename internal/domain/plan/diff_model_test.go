@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"gascity/client"
 	"gascity/internal/domain/session"
 	"gascity/runtime"
 )
@@ -190,7 +191,7 @@ func TestWhatIsNotConfiguredIsOnlyTakenOverAndEnded(t *testing.T) {
 			default:
 				t.Fatalf("%s of what is not configured", a.Verb)
 			}
-			if a.Rebaseline || a.Drifted || a.ReleaseHold || a.Hold != (session.Hold{}) || a.Desired == DesiredRunning {
+			if a.Rebaseline || a.Drifted || a.ReleaseHold || a.Hold != (session.Hold{}) || a.Desired == client.DesiredRunning {
 				t.Fatalf("a decision that needs a configuration: %+v", a)
 			}
 		}
@@ -294,14 +295,14 @@ func TestAppliedActionsConverge(t *testing.T) {
 		}
 		for _, a := range Diff(desired, w.observed(), noon, policy) {
 			o, s := w[sessionKey{a.Provider, a.Session}], agents[sessionKey{a.Provider, a.Session}]
-			if a.Verb == VerbNone && a.Desired == DesiredRunning && o.running() && o.unknown() == "" && s != nil &&
+			if a.Verb == VerbNone && a.Desired == client.DesiredRunning && o.running() && o.unknown() == "" && s != nil &&
 				o.Owner != OwnerOther && s.Config.Lifecycle == "" && (o.Stored.Core != s.Core || o.Stored.Live != s.Live) {
 				t.Fatalf("at rest, but %s runs with another configuration", a.Session)
 			}
 			if s != nil && s.Config.Lifecycle == runtime.LifecycleOneShot && o.finished() && !policy.Stopping && !s.Suspended {
 				continue // the dead session of finished work may be looked at
 			}
-			if a.Desired != DesiredRunning && o.exists() && o.unknown() == "" && o.Owner != OwnerOther {
+			if a.Desired != client.DesiredRunning && o.exists() && o.unknown() == "" && o.Owner != OwnerOther {
 				t.Fatalf("at rest, but %s (%s) is still there", a.Session, a.Desired)
 			}
 		}

@@ -25,7 +25,7 @@ func (d *planner) moveBlockedReason(s *Session, o *Observed) string {
 	if why == "" || s.Provider == o.Provider {
 		return ""
 	}
-	return fmt.Sprintf("the new place cannot be opened: %s; it stays at %s", why, o.Provider)
+	return fmt.Sprintf("the new provider cannot be opened: %s; it stays at %s", why, o.Provider)
 }
 
 // planMove returns the action for a session whose agent is configured for another runtime provider
@@ -42,7 +42,7 @@ func (d *planner) planMove(a Action, s *Session, o *Observed) (_ Action, ok bool
 	switch {
 	case why != "" && w.surplus:
 		return d.shrink(a, o, d.pools[s.Pool]), true
-	case w.desired != DesiredRunning, o.Order == OrderKill:
+	case w.desired != client.DesiredRunning, o.Order == OrderKill:
 		a.MovePending = false
 		return d.ending(a, o, target{reason: cmp.Or(w.reason, "a stop was requested")}), why != ""
 	case !o.Managed:
@@ -62,6 +62,6 @@ func (d *planner) planMove(a Action, s *Session, o *Observed) (_ Action, ok bool
 	if wait, waits := d.postponed(a, o); waits && o.Order != OrderRestart {
 		return wait, true
 	}
-	a.Desired, a.MovePending, a.Unrequested = DesiredAbsent, false, o.Order == OrderNone && !o.Apply
+	a.Desired, a.MovePending, a.Unrequested = client.DesiredAbsent, false, o.Order == OrderNone && !o.Apply
 	return d.stop(a, o, a.Reason), true
 }

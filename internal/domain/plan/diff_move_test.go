@@ -32,7 +32,7 @@ func TestAnAgentMovesWhenItMay(t *testing.T) {
 		{"open, busy, restart", open, func(_ *Session, o *Observed) { o.Activity.State, o.Order = runtime.ActivityBusy, OrderRestart }, VerbStop, false, "moves"},
 		{"open, busy, suspended", open, func(s *Session, o *Observed) { s.Suspended, o.Activity.State = true, runtime.ActivityBusy }, VerbStop, false, ""},
 		{"open, not known", open, func(_ *Session, o *Observed) { o.Managed = false }, VerbAdopt, true, ""},
-		{"closed", closed, func(*Session, *Observed) {}, VerbNone, true, "the new place cannot be opened: there is no such tool; it stays at previous"},
+		{"closed", closed, func(*Session, *Observed) {}, VerbNone, true, "the new provider cannot be opened: there is no such tool; it stays at previous"},
 		{"closed, not known", closed, func(_ *Session, o *Observed) { o.Managed = false }, VerbAdopt, true, "no such tool"},
 		{"closed, cut", closed, func(_ *Session, o *Observed) { o.Managed, o.StartInterrupted = false, true }, VerbAdopt, true, "no such tool"},
 		{"closed, drifted", closed, func(_ *Session, o *Observed) { o.Stored.Core = "v1:other" }, VerbNone, true, "no such tool"},
@@ -56,7 +56,7 @@ func TestAnAgentMovesWhenItMay(t *testing.T) {
 				if a.Provider == "previous" {
 					got = a
 				} else if a.Verb == VerbStart && o.Owner == OwnerThisCity && o.running() {
-					t.Errorf("it is started at the new place although it runs: %+v", a)
+					t.Errorf("it is started at the new provider although it runs: %+v", a)
 				}
 			}
 			if got.Verb != row.verb || got.MovePending != row.stays || !strings.Contains(got.Reason, row.words) {

@@ -108,7 +108,7 @@ func TestPoolWithoutACheckRunsItsMinimum(t *testing.T) {
 	if actions[0].Verb != VerbStart || actions[1].Verb != VerbStart || actions[2].Verb != VerbNone {
 		t.Errorf("got %+v, want two starts", actions)
 	}
-	if a := actions[2]; a.Desired != DesiredStopped || a.State != client.StateStopped || a.Reason != "the pool worker wants 2" {
+	if a := actions[2]; a.Desired != client.DesiredStopped || a.State != client.StateStopped || a.Reason != "the pool worker wants 2" {
 		t.Errorf("a member that is not wanted is %s (%s): %s", a.State, a.Desired, a.Reason)
 	}
 }

@@ -167,7 +167,7 @@ func TestDecisions(t *testing.T) {
 			if a.Verb != row.verb || a.State != row.state || !strings.Contains(a.Reason, row.words) || !a.After.Equal(row.after) {
 				t.Errorf("got %s (%s: %q, after %v), want %s (%s: ...%s..., after %v)", a.Verb, a.State, a.Reason, a.After, row.verb, row.state, row.words, row.after)
 			}
-			if done := strings.HasPrefix(row.name, "one shot, done"); done != (a.Desired == DesiredStopped && !row.policy.Stopping) {
+			if done := strings.HasPrefix(row.name, "one shot, done"); done != (a.Desired == client.DesiredStopped && !row.policy.Stopping) {
 				t.Errorf("it is wanted %s; only work that is done is not to run any more", a.Desired)
 			}
 			if a.Rebaseline != (row.name == "other version" || row.name == "never stored") {

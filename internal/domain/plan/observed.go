@@ -68,7 +68,7 @@ type Observed struct {
 	DriftedAt      time.Time     // when the configuration began to differ
 	PostponedSince time.Time     // when a stop for a changed configuration began to wait; zero: none waits
 	Apply          bool          // a person requested to apply the configuration now, even if the agent is busy
-	Disrupted      bool          // stopped because of a changed configuration, and not running again yet
+	Disrupted      bool          // stopped or relaunched because of a changed configuration, and not running again yet
 }
 
 // Stored contains the fingerprints that an instance was started with. An empty fingerprint is

@@ -10,7 +10,6 @@ import (
 	"gascity/internal/agent"
 	"gascity/internal/agentcli"
 	"gascity/internal/config"
-	"gascity/internal/domain/agentcontext"
 	"gascity/runtime"
 )
 
@@ -124,7 +123,7 @@ type resolver struct {
 	acpMode string   // the session mode to set in the Agent Client Protocol; empty: none
 	program string   // the shell command without its arguments
 	args    []string // each one quoted
-	parts   agentcontext.Parts
+	parts   ContextParts
 
 	vars     map[string]string // the variables of templates
 	errs     []*config.Error
@@ -199,6 +198,7 @@ func (r *resolver) session() Session {
 	}
 	session.Primer = r.parts
 	mode, _ := r.promptMode()
+	session.Family = r.profile.Family
 	session.ByWorker = mode == config.PromptWorker
 	session.Protocol, session.Typed = protocol, r.typedReason()
 	for _, name := range a.DependsOn {

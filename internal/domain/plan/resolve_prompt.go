@@ -7,9 +7,7 @@ import (
 	"strings"
 
 	"gascity/internal/agentcli"
-	"gascity/internal/agentcli/hooks"
 	"gascity/internal/config"
-	"gascity/internal/domain/agentcontext"
 	"gascity/runtime"
 )
 
@@ -17,7 +15,7 @@ import (
 func (r *resolver) prompt(cfg *runtime.Config) {
 	a := r.agent
 	cfg.Nudge = a.Nudge
-	r.parts = agentcontext.Parts{Agent: a.QualifiedName(), Task: a.Nudge}
+	r.parts = ContextParts{Agent: a.QualifiedName(), Task: a.Nudge}
 	text := r.promptText()
 	mode, flag := r.promptMode()
 	if mode == config.PromptWorker { // the worker receives r.parts as sections of context
@@ -86,7 +84,7 @@ func (r *resolver) isPrimedByHooks() bool {
 	if installed := r.agent.HooksInstalled; installed != nil {
 		return *installed
 	}
-	if cli, ok := hooks.Lookup(r.hooksFamily()); ok && cli.InjectsContext(hooks.SourceStartup) {
+	if cli, ok := agentcli.LookupHooks(r.hooksFamily()); ok && cli.InjectsContext(agentcli.HookSourceStartup) {
 		return true
 	}
 	names := r.installedHooks()
@@ -99,7 +97,7 @@ func (r *resolver) isPrimedByHooks() bool {
 // support the arguments.
 func (r *resolver) hooksFamily() string {
 	p := r.profile
-	if _, known := hooks.Lookup(p.Family); !known || !p.SupportsHooks {
+	if _, known := agentcli.LookupHooks(p.Family); !known || !p.SupportsHooks {
 		return ""
 	}
 	if r.agent.Has("install_agent_hooks") || r.city.Workspace.Has("install_agent_hooks") {

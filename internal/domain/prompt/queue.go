@@ -7,9 +7,9 @@ import (
 )
 
 // Compare orders the receipts of one session for delivery: the one in delivery first, then by
-// priority, then by order of acceptance.
+// priority, then by place: the order of acceptance, unless a person has moved one.
 func Compare(a, b *Receipt) int {
-	return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Seq, b.Seq))
+	return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.place(), b.place()), cmp.Compare(a.Seq, b.Seq))
 }
 
 // rank returns 0 for a prompt in delivery and 1 for any other.
@@ -18,6 +18,53 @@ func (r *Receipt) rank() int {
 		return 0
 	}
 	return 1
+}
+
+// place returns the place of the prompt among those of its priority.
+func (r *Receipt) place() float64 {
+	if r.Place != 0 {
+		return r.Place
+	}
+	return float64(r.Seq)
+}
+
+// PlaceBefore returns the place that moves the queued prompt id before the prompt next of the same queue and priority; an empty
+// next means behind all of its priority. Only this one receipt changes, so a move is one save. It returns false if next is not
+// queued with that priority, or if there is no number between its neighbors, after some thirty moves to the same place.
+func PlaceBefore(receipts []*Receipt, id, next string) (float64, bool) {
+	i := slices.IndexFunc(receipts, func(r *Receipt) bool { return r.ID == id })
+	if i < 0 {
+		return 0, false
+	}
+	var row []*Receipt // the others of its priority, in order
+	newest := receipts[i].Seq
+	for _, r := range Queue(receipts) {
+		newest = max(newest, r.Seq)
+		if r.ID != id && r.IsQueued() && r.Priority == receipts[i].Priority {
+			row = append(row, r)
+		}
+	}
+	at := len(row)
+	if next != "" {
+		if at = slices.IndexFunc(row, func(r *Receipt) bool { return r.ID == next }); at < 0 {
+			return 0, false
+		}
+	}
+	if len(row) == 0 {
+		return receipts[i].place(), true
+	}
+	low, high := row[0].place()-2, float64(newest)+1 // a prompt that is accepted later has a greater Seq
+	if at > 0 {
+		low = row[at-1].place()
+	}
+	if at < len(row) {
+		high = row[at].place()
+	}
+	between := low + (high-low)/2
+	if between == 0 {
+		between = low / 2 // zero means that the prompt was not moved
+	}
+	return between, low < between && between < high
 }
 
 // IsQueued reports whether the prompt is in the queue, so that it can still be changed or

@@ -1,9 +1,12 @@
 package prompt
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 )
 
 func TestQueueOrder(t *testing.T) {
@@ -42,5 +45,57 @@ func TestBackoffIsBounded(t *testing.T) {
 	}
 	if last != maxBackoff {
 		t.Errorf("it ends with %s, want %s", last, maxBackoff)
+	}
+}
+
+// TestMovesAreThoseOfAList: after any moves, priorities and new prompts the queue has the order of a list with the same moves, and a
+// move changes one receipt.
+func TestMovesAreThoseOfAList(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var receipts []*Receipt
+		var list []string // of one priority
+		seq := uint64(rapid.IntRange(0, 3).Draw(t, "first"))
+		add := func() {
+			seq++
+			r := &Receipt{ID: fmt.Sprint("p", seq), Seq: seq, State: Queued, Priority: Normal}
+			receipts, list = append(receipts, r), append(list, r.ID)
+		}
+		add()
+		receipts = append(receipts, &Receipt{ID: "other", Seq: 1000, State: Queued, Priority: System}, &Receipt{ID: "on its way", Seq: 1001, State: Injected, Priority: Normal})
+		moved := 0
+		for range rapid.IntRange(1, 40).Draw(t, "steps") {
+			if rapid.Bool().Draw(t, "add") && len(list) < 8 {
+				add()
+				receipts[len(receipts)-1].Seq = max(seq, 1001+seq)
+				continue
+			}
+			id := rapid.SampledFrom(list).Draw(t, "id")
+			next := rapid.SampledFrom(append(slices.Clone(list), "")).Draw(t, "next")
+			if id == next || moved > 25 {
+				continue
+			}
+			place, ok := PlaceBefore(receipts, id, next)
+			if !ok {
+				t.Fatalf("no place for %s before %q", id, next)
+			}
+			moved++
+			receipts[slices.IndexFunc(receipts, func(r *Receipt) bool { return r.ID == id })].Place = place
+			list = slices.DeleteFunc(list, func(x string) bool { return x == id })
+			at := len(list)
+			if next != "" {
+				at = slices.Index(list, next)
+			}
+			list = slices.Insert(list, at, id)
+		}
+		var got []string
+		for _, r := range Queue(receipts) {
+			got = append(got, r.ID)
+		}
+		if want := append([]string{"on its way", "other"}, list...); !slices.Equal(got, want) {
+			t.Fatalf("the queue is %v, want %v", got, want)
+		}
+	})
+	if _, ok := PlaceBefore([]*Receipt{{ID: "a", Seq: 1, State: Queued}, {ID: "b", Seq: 2, State: Injected}}, "a", "b"); ok {
+		t.Error("a prompt is moved before one that is on its way")
 	}
 }

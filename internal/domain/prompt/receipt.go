@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"gascity/client"
 	"gascity/runtime"
 )
 
@@ -17,15 +18,15 @@ type State string
 
 // The states.
 const (
-	Accepted    State = "accepted"
-	Queued      State = "queued"
-	Injected    State = "injected"
-	Submitted   State = "submitted"
-	Consumed    State = "consumed"
-	Expired     State = "expired"
-	Dead        State = "dead"
-	Cancelled   State = "cancelled"
-	Unconfirmed State = "unconfirmed"
+	Accepted    State = client.ReceiptAccepted
+	Queued      State = client.ReceiptQueued
+	Injected    State = client.ReceiptInjected
+	Submitted   State = client.ReceiptSubmitted
+	Consumed    State = client.ReceiptConsumed
+	Expired     State = client.ReceiptExpired
+	Dead        State = client.ReceiptDead
+	Cancelled   State = client.ReceiptCancelled
+	Unconfirmed State = client.ReceiptUnconfirmed
 )
 
 // Final reports whether the state can never change again.
@@ -58,8 +59,10 @@ const (
 
 // Receipt is the stored record of one prompt.
 type Receipt struct {
-	ID      string                 `json:"id"`
-	Seq     uint64                 `json:"seq"` // the order of acceptance in the city, assigned by the store
+	ID  string `json:"id"`
+	Seq uint64 `json:"seq"` // the order of acceptance in the city, assigned by the store
+	// Place orders the prompts of one priority in place of Seq if a person has moved the prompt; zero: it was not moved.
+	Place   float64                `json:"place,omitempty"`
 	Session string                 `json:"session"`
 	Agent   string                 `json:"agent"`
 	Content []runtime.ContentBlock `json:"-"` // stored separately, deleted when the prompt is consumed

@@ -19,6 +19,8 @@ type Pending struct {
 	Why      string   `json:"why,omitempty"`
 	NoText   bool     `json:"no_text,omitempty"`   // it cannot be answered with a text
 	Suggest  string   `json:"suggested,omitempty"` // the label of a harmless option
+	Guard    bool     `json:"guard,omitempty"`     // the guard asks, before a tool call
+	Dir      string   `json:"dir,omitempty"`       // the directory of the tool call; empty: unknown
 
 	Since     time.Time `json:"since"`
 	Until     time.Time `json:"until,omitzero"` // when the agent stops waiting; zero: unknown
@@ -34,6 +36,12 @@ type Pending struct {
 	Sent       time.Time `json:"sent,omitzero"`         // when the answer was delivered; zero: not delivered, or unknown
 	EndedAt    time.Time `json:"ended_at,omitzero"`
 }
+
+// Keys of the metadata of a question that gc's guard asks.
+const (
+	MetaGuard = "guard" // "yes"
+	MetaDir   = "dir"   // the directory of the tool call
+)
 
 // Wait is a registered condition. When it ends, a prompt notifies its owner.
 type Wait struct {

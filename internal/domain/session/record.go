@@ -4,6 +4,12 @@
 // The key of a record is the session's name, which depends on the agent's name and not on the
 // instance: failures accumulate in it however often the agent is started. A record never proves
 // that a session runs; only a fresh observation does.
+//
+// # Runs
+//
+// A run is an instance as the worker API sees it. It has an ID and a token ([RunID], [WorkerToken]),
+// access rights of callers ([RunCaller]), the reports of its worker ([RunHistory]) and the messages
+// for its worker ([Mailbox]).
 package session
 
 import (
@@ -37,6 +43,9 @@ type Record struct {
 	Exit    *runtime.Exit `json:"exit,omitempty"`        // how it exited; nil while it runs, or if unknown
 	Screen  string        `json:"last_screen,omitempty"` // its last screen
 	Warning string        `json:"warning,omitempty"`     // what its start did not complete
+	// ProgramMissing is the error if the agent's program was not found before a start that succeeded. It explains an
+	// immediate exit.
+	ProgramMissing string `json:"program_missing,omitempty"`
 
 	// Conversation is the agent's current or last conversation with its model provider.
 	Conversation Conversation `json:"conversation,omitzero"`

@@ -3,8 +3,6 @@ package session
 import (
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestFailuresAccrueWithinTheWindowOnly(t *testing.T) {
@@ -19,30 +17,5 @@ func TestFailuresAccrueWithinTheWindowOnly(t *testing.T) {
 	r.ResetFailures()
 	if len(r.Failures) != 0 || r.Streak != 0 || r.Fault != "" {
 		t.Errorf("a forgiven record still holds %+v", r)
-	}
-}
-
-func TestMemoryKeepsACopy(t *testing.T) {
-	var m Memory
-	r := Record{Session: "gc-town-a", Provider: "p", Failures: []time.Time{{}}}
-	for _, each := range []Record{r, {Session: "gc-town-a", Provider: "q"}} {
-		if err := m.Save(t.Context(), each); err != nil {
-			t.Fatal(err)
-		}
-	}
-	r.Failures[0] = time.Unix(9, 0)
-	got, err := m.Load(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []Record{{Session: "gc-town-a", Provider: "p", Failures: []time.Time{{}}}, {Session: "gc-town-a", Provider: "q"}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("loaded records differ (-want +got):\n%s", diff)
-	}
-	if err := m.Remove(t.Context(), r.Key()); err != nil {
-		t.Fatal(err)
-	}
-	if got, _ := m.Load(t.Context()); len(got) != 1 || got[0].Provider != "q" {
-		t.Errorf("after the removal of one key %+v are left, want the other provider's", got)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"gascity/internal/config"
 )
 
 // Measure is what a budget limits.
@@ -15,10 +17,10 @@ type Measure string
 
 // The measures.
 const (
-	MeasureTokens Measure = "tokens"
-	MeasureUSD    Measure = "usd"
-	MeasureTurns  Measure = "turns"
-	MeasureTime   Measure = "time" // seconds in which an agent was busy
+	MeasureTokens = Measure(config.MeasureTokens)
+	MeasureUSD    = Measure(config.MeasureUSD)
+	MeasureTurns  = Measure(config.MeasureTurns)
+	MeasureTime   = Measure(config.MeasureTime) // seconds in which an agent was busy
 )
 
 // Act is the action when a budget is used up.
@@ -26,10 +28,10 @@ type Act string
 
 // The acts, the mildest first.
 const (
-	ActWarn      Act = "warn"
-	ActHold      Act = "hold"      // new prompts wait
-	ActInterrupt Act = "interrupt" // the turn is interrupted, and new prompts wait
-	ActStop      Act = "stop"      // the session is stopped and held
+	ActWarn      = Act(config.ActWarn)
+	ActHold      = Act(config.ActHold)      // new prompts wait
+	ActInterrupt = Act(config.ActInterrupt) // the turn is interrupted, and new prompts wait
+	ActStop      = Act(config.ActStop)      // the session is stopped and held
 )
 
 // Severity returns the rank of the act, 1 for the mildest; zero for an unknown act.
@@ -67,9 +69,9 @@ type Scope string
 
 // The scopes.
 const (
-	ScopeSession Scope = "session"
-	ScopeAgent   Scope = "agent"
-	ScopeCity    Scope = "city"
+	ScopeSession = Scope(config.ScopeSession)
+	ScopeAgent   = Scope(config.ScopeAgent)
+	ScopeCity    = Scope(config.ScopeCity)
 )
 
 // Busy states since when a session of the city has been busy.
@@ -138,11 +140,6 @@ func span(d time.Duration) string {
 		return fmt.Sprintf("%dm", d/time.Minute)
 	}
 	return d.String()
-}
-
-// Breaches returns the uses of budgets that are used up, see [Uses].
-func Breaches(budgets []Budget, entries []Entry, busy []Busy, prices Prices, now time.Time) []Use {
-	return slices.DeleteFunc(Uses(budgets, entries, busy, prices, now), func(u Use) bool { return !u.Over })
 }
 
 // Uses compares usage with budgets. It returns one element for each budget and each session, agent

@@ -1,11 +1,8 @@
 package usage
 
 import (
-	"cmp"
 	"context"
 	"reflect"
-	"slices"
-	"sync"
 	"time"
 )
 
@@ -32,47 +29,3 @@ type StoreResult struct {
 
 // Changed reports whether the entry changed what is stored.
 func (k StoreResult) Changed() bool { return k.Before == nil || !reflect.DeepEqual(*k.Before, k.After) }
-
-// Memory is a [Store] in memory: its contents are lost when the process exits. The zero value is
-// empty.
-type Memory struct {
-	mu      sync.Mutex
-	entries map[Key]Entry
-}
-
-var _ Store = (*Memory)(nil)
-
-// PutUsage implements [Store].
-func (m *Memory) PutUsage(_ context.Context, entries []Entry) ([]StoreResult, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.entries == nil {
-		m.entries = map[Key]Entry{}
-	}
-	out := make([]StoreResult, 0, len(entries))
-	for _, e := range entries {
-		k := StoreResult{After: e}
-		if was, known := m.entries[e.Key()]; known {
-			k = StoreResult{&was, Merge(was, e)}
-		}
-		m.entries[e.Key()] = k.After
-		out = append(out, k)
-	}
-	return out, nil
-}
-
-// Usage implements [Store].
-func (m *Memory) Usage(_ context.Context, since time.Time) ([]Entry, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	out := []Entry{}
-	for _, e := range m.entries {
-		if !e.At.Before(since) {
-			out = append(out, e)
-		}
-	}
-	slices.SortFunc(out, func(a, b Entry) int {
-		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Run, b.Run), cmp.Compare(a.Message, b.Message))
-	})
-	return out, nil
-}

@@ -13,7 +13,8 @@ type By string
 const (
 	ByAgent By = "agent"
 	ByModel By = "model"
-	ByDay   By = "day" // in the location that is passed to [Add]
+	ByHour  By = "hour" // the group is the beginning of the hour as RFC 3339, in the location that is passed to [Add]
+	ByDay   By = "day"  // in the same location
 	ByTool  By = "tool"
 	ByAll   By = ""
 )
@@ -58,8 +59,8 @@ func (s *TokenSum) add(t Tokens) {
 	}
 }
 
-// Add returns the sums of the entries by group, the greatest cost first; by day, the earliest
-// first. where is the location that determines the day.
+// Add returns the sums of the entries by group, the greatest cost first; by hour or day, the earliest
+// first. where is the location that determines the hour and the day.
 func Add(entries []Entry, prices Prices, by By, where *time.Location) []Sum {
 	groups := map[string]*Sum{}
 	group := func(name string) *Sum {
@@ -86,8 +87,8 @@ func Add(entries []Entry, prices Prices, by By, where *time.Location) []Sum {
 		sums = append(sums, *s)
 	}
 	slices.SortFunc(sums, func(a, b Sum) int {
-		if by == ByDay {
-			return cmp.Compare(a.Group, b.Group)
+		if by == ByHour || by == ByDay {
+			return a.First.Compare(*b.First)
 		}
 		return cmp.Or(cmp.Compare(b.CostUSD, a.CostUSD), cmp.Compare(b.Calls, a.Calls), cmp.Compare(value(b.Tokens.Output), value(a.Tokens.Output)), cmp.Compare(a.Group, b.Group))
 	})
@@ -109,6 +110,10 @@ func groupName(e Entry, by By, where *time.Location) string {
 		return e.Agent
 	case ByModel:
 		return cmp.Or(e.Model, "unknown")
+	case ByHour:
+		at := e.At.In(where)
+		into := time.Duration(at.Minute())*time.Minute + time.Duration(at.Second())*time.Second + time.Duration(at.Nanosecond())
+		return at.Add(-into).Format(time.RFC3339)
 	case ByDay:
 		return e.At.In(where).Format(time.DateOnly)
 	case ByTool, ByAll:

@@ -2,6 +2,7 @@ package usage_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -195,6 +196,17 @@ func TestSums(t *testing.T) {
 	if len(days) != 2 || days[0].Group != "2026-03-01" || *days[1].Tokens.Output != 4 {
 		t.Errorf("days: %+v", days)
 	}
+	// Hours begin at the full hour of the location, also where its offset is not a number of hours.
+	hours := usage.Add(entries, usage.Prices{}, usage.ByHour, time.FixedZone("IST", 5*3600+1800))
+	for i, h := range hours {
+		begin, err := time.Parse(time.RFC3339, h.Group)
+		if into := h.First.Sub(begin); err != nil || into < 0 || into >= time.Hour || begin.Minute() != 0 || i == 1 && !begin.After(*hours[0].First) {
+			t.Errorf("the hour %q has the first entry %v (%v)", h.Group, h.First, err)
+		}
+	}
+	if len(hours) != 2 {
+		t.Errorf("hours: %+v", hours)
+	}
 	tools := usage.Add(entries, usage.Prices{}, usage.ByTool, time.UTC)
 	if len(tools) != 1 || tools[0].Calls != 2 || tools[0].Failed != 1 || tools[0].TookNS != int64(12*time.Millisecond) {
 		t.Errorf("tools: %+v", tools)
@@ -211,7 +223,7 @@ func TestBudgets(t *testing.T) {
 		response("b", 50*time.Minute, worker.Usage{Model: "m", InputTokens: n(500), OutputTokens: n(0)}),
 	})
 	budget := usage.Budget{Name: "day", Scope: usage.ScopeAgent, Measure: usage.MeasureTokens, Limit: 1000, Window: 2 * time.Hour, Act: usage.ActHold}
-	got := usage.Breaches([]usage.Budget{budget}, entries, nil, usage.Prices{}, now)
+	got := breaches([]usage.Budget{budget}, entries, nil, usage.Prices{}, now)
 	if len(got) != 1 || got[0].Who != "a" || got[0].Used != 1100 || !got[0].Until.Equal(start.Add(2*time.Hour)) {
 		t.Fatalf("got %+v, want a breach of 1100 until the first response leaves the window", got)
 	}
@@ -221,7 +233,7 @@ func TestBudgets(t *testing.T) {
 	if act, _ := usage.Worst(got, "s2", "b"); act != "" {
 		t.Errorf("another agent's act: %q", act)
 	}
-	if got := usage.Breaches([]usage.Budget{budget}, entries, nil, usage.Prices{}, now.Add(70*time.Minute)); len(got) != 0 {
+	if got := breaches([]usage.Budget{budget}, entries, nil, usage.Prices{}, now.Add(70*time.Minute)); len(got) != 0 {
 		t.Errorf("what has left the window counts: %+v", got)
 	}
 }
@@ -230,13 +242,13 @@ func TestBudgets(t *testing.T) {
 // stopped.
 func TestSilenceOfABusyAgentUsesABudgetUp(t *testing.T) {
 	budget := usage.Budget{Name: "b", Scope: usage.ScopeSession, Measure: usage.MeasureTokens, Limit: 1e9, Act: usage.ActInterrupt, Silence: time.Minute}
-	breaches := func(b usage.Busy) int {
-		return len(usage.Breaches([]usage.Budget{budget}, nil, []usage.Busy{b}, usage.Prices{}, start.Add(time.Hour)))
+	count := func(b usage.Busy) int {
+		return len(breaches([]usage.Budget{budget}, nil, []usage.Busy{b}, usage.Prices{}, start.Add(time.Hour)))
 	}
-	if got := breaches(usage.Busy{Session: "s", Since: start.Add(58 * time.Minute)}); got != 1 {
+	if got := count(usage.Busy{Session: "s", Since: start.Add(58 * time.Minute)}); got != 1 {
 		t.Errorf("two silent minutes: %d breaches", got)
 	}
-	if got := breaches(usage.Busy{Session: "s"}); got != 0 {
+	if got := count(usage.Busy{Session: "s"}); got != 0 {
 		t.Errorf("idle: %d breaches", got)
 	}
 }
@@ -267,7 +279,7 @@ func TestSilenceLastsUntilItTellsAgain(t *testing.T) {
 		{"the window has passed", []usage.Entry{noted}, 61 * time.Minute, false},
 		{"it was lifted", []usage.Entry{noted, lift}, 10 * time.Minute, false},
 	} {
-		got := usage.Breaches([]usage.Budget{budget}, c.entries, idle, usage.Prices{}, start.Add(c.after))
+		got := breaches([]usage.Budget{budget}, c.entries, idle, usage.Prices{}, start.Add(c.after))
 		if (len(got) == 1) != c.want {
 			t.Errorf("%s: %+v", c.name, got)
 		}
@@ -276,7 +288,7 @@ func TestSilenceLastsUntilItTellsAgain(t *testing.T) {
 		}
 	}
 	budget.Window = 0
-	if got := usage.Breaches([]usage.Budget{budget}, []usage.Entry{noted}, idle, usage.Prices{}, start.Add(1000*time.Hour)); len(got) != 1 || !got[0].Until.IsZero() {
+	if got := breaches([]usage.Budget{budget}, []usage.Entry{noted}, idle, usage.Prices{}, start.Add(1000*time.Hour)); len(got) != 1 || !got[0].Until.IsZero() {
 		t.Errorf("without a window: %+v", got)
 	}
 }
@@ -288,7 +300,7 @@ func TestBudgetOfTimeCountsWhatTheCityNotes(t *testing.T) {
 		{Run: "r", Message: "busy 2", Agent: "a1", Session: "s", At: start.Add(time.Hour), Busy: 20 * time.Minute},
 		{Run: "r", Message: "busy 3", Agent: "other", Session: "o", At: start.Add(time.Hour), Busy: 200 * time.Minute},
 	}
-	got := usage.Breaches([]usage.Budget{budget}, entries, nil, usage.Prices{}, start.Add(time.Hour))
+	got := breaches([]usage.Budget{budget}, entries, nil, usage.Prices{}, start.Add(time.Hour))
 	if len(got) != 1 || got[0].Used != 3600 || !got[0].Until.Equal(start.Add(2*time.Hour)) {
 		t.Fatalf("got %+v, want a breach of an hour until the first stretch leaves the window", got)
 	}
@@ -311,4 +323,9 @@ func TestTheMostSevereActBinds(t *testing.T) {
 	if act, u := usage.Worst(uses, "s", "a"); act != usage.ActHold || u.Budget.Name != "long" {
 		t.Errorf("got %s by %s, want the hold that lasts longest", act, u.Budget.Name)
 	}
+}
+
+// breaches returns the uses of budgets that are used up.
+func breaches(budgets []usage.Budget, entries []usage.Entry, busy []usage.Busy, prices usage.Prices, now time.Time) []usage.Use {
+	return slices.DeleteFunc(usage.Uses(budgets, entries, busy, prices, now), func(u usage.Use) bool { return !u.Over })
 }

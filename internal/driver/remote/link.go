@@ -25,8 +25,8 @@ type Options struct {
 	Dial func(ctx context.Context) (io.ReadWriteCloser, error)
 	// Connect bounds the time of Dial and the hello request together. Zero means 2 minutes.
 	Connect time.Duration
-	// Worker connects to the city's worker API on this machine. If it is nil, remote agents have no worker API. Socket is the
-	// path of the socket that agents of this machine use.
+	// Socket is the path of the socket of the city's worker API on this machine. Worker connects to it; nil means by Socket.
+	// Without both, remote agents have no worker API.
 	Worker func(ctx context.Context) (net.Conn, error)
 	Socket string
 	// Attach connects the caller's terminal to a session. Nil means that attaching is not supported.
@@ -72,6 +72,11 @@ const (
 func newLink(opts Options) *link {
 	if opts.Connect <= 0 {
 		opts.Connect = defaultConnect
+	}
+	if opts.Worker == nil && opts.Socket != "" {
+		opts.Worker = func(ctx context.Context) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", opts.Socket)
+		}
 	}
 	life, end := context.WithCancel(context.Background()) //nolint:forbidigo // ends with close
 	return &link{opts: opts, ctx: life, cancel: end, uploadSlots: make(chan struct{}, maxUploads)}
@@ -149,7 +154,8 @@ func (l *link) dial() (*yamux.Session, helloReply, error) {
 	return session, far, nil
 }
 
-// sendHello checks that the remote end is an outpost with the same protocol version.
+// sendHello sends the hello request and returns the reply. An outpost (the gc on the remote host) with another protocol version
+// refuses it. takesWorkers says that the outpost may forward connections of workers to this side.
 func sendHello(ctx context.Context, session *yamux.Session, takesWorkers bool) (helloReply, error) {
 	stream, err := session.OpenStream()
 	if err != nil {

@@ -26,8 +26,12 @@ const (
 type Outpost struct {
 	Folder  string // absolute; a later outpost finds the sessions in it again
 	Version string // version of this program
+	Program string // path of this program
 	Open    func() (runtime.Provider, error)
 	Close   func(p runtime.Provider) error
+	// Wrap extends the provider for the calls of the local end. It installs the hooks of agent CLIs, whose files and program
+	// must be on the machine of the agents.
+	Wrap func(p runtime.Provider) runtime.Provider
 }
 
 // Serve serves the provider on standard input and output until the local end closes the connection.
@@ -44,8 +48,8 @@ func (o Outpost) Serve(ctx context.Context, stdin io.Reader, stdout io.WriteClos
 	if err := Announce(stdout); err != nil {
 		return errors.Join(err, o.Close(p))
 	}
-	err = Serve(ctx, p, stdio{stdin, stdout}, ServeOptions{
-		Dir: filepath.Join(o.Folder, citydir.StateFolder, uploadFolder), Socket: filepath.Join(sockets, outpostSocket), Version: o.Version,
+	err = Serve(ctx, o.Wrap(p), stdio{stdin, stdout}, ServeOptions{
+		Dir: filepath.Join(o.Folder, citydir.StateFolder, uploadFolder), Socket: filepath.Join(sockets, outpostSocket), Version: o.Version, Program: o.Program,
 		Remove: func() error { return cleanup.ClearOutpost(o.Folder) },
 	})
 	return errors.Join(err, o.Close(p))

@@ -85,26 +85,30 @@ func (p *Provider) launch(ctx context.Context, op, name string, cfg runtime.Conf
 	return err
 }
 
-// environ replaces this machine's socket of the worker API by the remote socket in env, and removes it if the remote end has
-// none.
+// variableProgram is the environment variable of an agent that contains the path of gc.
+const variableProgram = "GC_BIN"
+
+// environ replaces this machine's paths in env by those of the remote machine: the socket of the worker API and gc's program.
+// It removes a path that the remote end does not have.
 func (p *Provider) environ(ctx context.Context, env map[string]string) (map[string]string, error) {
-	if p.link.opts.Socket == "" {
-		return env, nil
-	}
 	if _, err := p.link.connected(ctx); err != nil {
 		return nil, err
 	}
 	p.link.mu.Lock()
-	far := p.link.reply.Worker
+	far := p.link.reply
 	p.link.mu.Unlock()
 	env = maps.Clone(env)
 	for name, value := range env {
 		switch {
-		case value != p.link.opts.Socket:
-		case far == "":
-			delete(env, name)
+		case name == variableProgram:
+			value = far.Program
+		case value == p.link.opts.Socket && value != "":
+			value = far.Worker
 		default:
-			env[name] = far
+			continue
+		}
+		if env[name] = value; value == "" {
+			delete(env, name)
 		}
 	}
 	return env, nil

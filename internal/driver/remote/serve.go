@@ -28,6 +28,8 @@ type ServeOptions struct {
 	Socket string
 	// Version is sent to the local end.
 	Version string
+	// Program is the path of gc on this machine, for the environment of its agents. Empty means that it is not known.
+	Program string
 	// Remove removes all files of the outpost; no session exists when it is called. Nil means that removing is not supported.
 	Remove func() error
 }
@@ -108,6 +110,9 @@ func (s *server) answer(ctx context.Context, stream *yamux.Stream) {
 	case opFetch:
 		s.fetch(ctx, stream, in, r)
 		return
+	case opTerminal:
+		s.terminal(ctx, stream, in, r)
+		return
 	}
 	op, ok := operations()[r.Op]
 	if !ok {
@@ -184,7 +189,7 @@ func (s *server) watch(ctx context.Context, stream *yamux.Stream) {
 // handleHello checks the protocol version of the local end and creates the socket of the worker API if the local end offers
 // one.
 func (s *server) handleHello(ctx context.Context, h hello) (helloReply, error) {
-	g := helloReply{Protocol: Protocol, Version: s.opts.Version}
+	g := helloReply{Protocol: Protocol, Version: s.opts.Version, Program: s.opts.Program}
 	if h.Protocol != Protocol {
 		return g, fmt.Errorf("the outpost uses protocol version %d, the caller version %d: let gc install its own program there", Protocol, h.Protocol)
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/hashicorp/yamux"
 
-	"gascity/internal/fsutil/archive"
+	"gascity/internal/fsutil"
 	"gascity/runtime"
 )
 
@@ -141,7 +141,7 @@ func (l *link) send(ctx context.Context, stream *yamux.Stream, path string) (a a
 		_ = stream.SetWriteDeadline(time.Unix(1, 0)) // never fails
 	})
 	out := &sink{Writer: stream}
-	err = errors.Join(writeLine(out, request{Op: opUpload}), archive.Pack(out, path))
+	err = errors.Join(writeLine(out, request{Op: opUpload}), fsutil.PackArchive(out, path))
 	if err == nil {
 		err = writeLine(out, request{Op: opUpload}) // marks the archive as complete
 	}

@@ -6,38 +6,34 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
-
+	"gascity/internal/driver"
+	"gascity/internal/retry"
 	"gascity/runtime"
 )
-
-// eventsKept is the number of unread events that a watcher may have.
-const eventsKept = 256
 
 // Watch implements runtime.Watcher. The channel stays open when the connection is lost: Watch connects again with growing
 // delays and then sends a resync.
 func (p *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
-	w := &watcher{link: p.link, out: make(chan runtime.Event, eventsKept), attempted: make(chan struct{})}
+	w := &watcher{link: p.link, feed: driver.NewFeed(), attempted: make(chan struct{})}
 	if p.link.ctx.Err() != nil {
-		close(w.out)
-		return w.out, nil //nolint:nilerr // a closed channel reports the end
+		w.feed.Close()
+		return w.feed.Events(), nil //nolint:nilerr // a closed channel reports the end
 	}
 	p.link.work.Go(func() {
-		defer close(w.out)
+		defer w.feed.Close()
 		w.run(ctx)
 	})
 	select {
 	case <-w.attempted: // all later events are reported
 	case <-ctx.Done():
 	}
-	return w.out, nil
+	return w.feed.Events(), nil
 }
 
 // watcher sends the remote events to one channel.
 type watcher struct {
-	link      *link
-	out       chan runtime.Event
-	resyncDue bool // an event was lost: the next event must be a resync
+	link *link
+	feed *driver.Feed
 
 	attempted chan struct{} // closed when the remote end watches, or could not be reached
 	once      sync.Once
@@ -48,27 +44,22 @@ func (w *watcher) run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(w.link.ctx, cancel)()
-	pause := backoff.NewExponentialBackOff()
-	pause.InitialInterval, pause.MaxInterval = 100*time.Millisecond, 10*time.Second
-	for ctx.Err() == nil {
+	var repair sync.WaitGroup
+	defer repair.Wait()
+	repair.Go(func() { w.feed.Repair(ctx) })
+	for delay := retry.New(100*time.Millisecond, 10*time.Second); ctx.Err() == nil; delay.Wait(ctx) {
 		if w.follow(ctx) {
-			pause.Reset()
+			delay.Reset()
 		}
-		w.resyncDue = true // events may have been lost in between
 		w.once.Do(func() {
-			w.deliver(runtime.Event{Time: time.Now()})
+			w.feed.SendResync()
 			close(w.attempted)
 		})
-		timer := time.NewTimer(pause.NextBackOff())
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-		}
 	}
 }
 
-// follow reads events until the connection is lost. It reports whether it received any.
+// follow reads events until the connection is lost. It reports whether it received any. The first is a resync, because events
+// may have been lost since the last connection.
 func (w *watcher) follow(ctx context.Context) bool {
 	stream, err := w.link.open(ctx)
 	if err != nil {
@@ -90,20 +81,7 @@ func (w *watcher) follow(ctx context.Context) bool {
 		if err != nil {
 			return received
 		}
-		w.deliver(e)
+		w.feed.Send(e)
 		w.once.Do(func() { close(w.attempted) })
-	}
-}
-
-// deliver sends an event without blocking. If the channel is full, the event is lost and the next one is a resync.
-func (w *watcher) deliver(e runtime.Event) {
-	if w.resyncDue {
-		e = runtime.Event{Kind: runtime.EventResync, Time: e.Time}
-	}
-	select {
-	case w.out <- e:
-		w.resyncDue = false
-	default:
-		w.resyncDue = true
 	}
 }

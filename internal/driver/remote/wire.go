@@ -38,17 +38,19 @@ type answer struct {
 
 // The operations that are not calls of the contract.
 const (
-	opWatch  = "watch"  // answers are events, until one end closes
-	opUpload = "upload" // after the request comes a tar archive, then the same request again as its end
-	opFetch  = "fetch"  // after the answer comes a tar archive, then another answer
-	opWorker = "worker" // opened by the remote end: a connection of an agent to the worker API
+	opWatch    = "watch"    // answers are events, until one end closes
+	opUpload   = "upload"   // after the request comes a tar archive, then the same request again as its end
+	opFetch    = "fetch"    // after the answer comes a tar archive, then another answer
+	opTerminal = "terminal" // after the answer come messages in both directions
+	opWorker   = "worker"   // opened by the remote end: a connection of an agent to the worker API
 )
 
 // helloReply is the first answer on a connection.
 type helloReply struct {
 	Protocol int    `json:"protocol"`
 	Version  string `json:"version"`
-	Worker   string `json:"worker,omitempty"` // path of the remote socket of the worker API
+	Worker   string `json:"worker,omitempty"`  // path of the remote socket of the worker API
+	Program  string `json:"program,omitempty"` // path of gc on the remote machine
 }
 
 // hello is the first request on a connection.

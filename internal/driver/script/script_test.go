@@ -310,13 +310,13 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A delivery document reads back as what it was made of, except what is only for workers.
+// A delivery document reads back as what it was made of, except what is only for workers and for shims.
 func TestDeliveryRoundTrip(t *testing.T) {
 	t.Parallel()
 	want := runtime.Delivery{
 		ID: "p-1", Instance: "one", Content: runtime.TextContent("/status \u200b"), Confirm: 3 * time.Second, AllowChanges: true, Literal: true,
 	}
-	local := map[string]bool{"Priority": true, "Source": true, "Metadata": true}
+	local := map[string]bool{"Attempt": true, "Priority": true, "Source": true, "Metadata": true}
 	for i := range reflect.TypeFor[runtime.Delivery]().NumField() {
 		field := reflect.TypeFor[runtime.Delivery]().Field(i).Name
 		if reflect.ValueOf(want).Field(i).IsZero() != local[field] {

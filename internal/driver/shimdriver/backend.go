@@ -8,14 +8,14 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/driver/startup"
-	"gascity/internal/proc/envscan"
+	"gascity/internal/driver"
+	"gascity/internal/proc"
 	"gascity/internal/shim"
 	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
 
-// backend implements [startup.Backend] for one session.
+// backend implements [driver.Backend] for one session.
 type backend struct {
 	sessions *Sessions
 	name     string
@@ -24,10 +24,10 @@ type backend struct {
 	client   *shim.Client
 }
 
-var _ startup.Backend = (*backend)(nil)
+var _ driver.Backend = (*backend)(nil)
 
-// Claim implements startup.Backend. A session must never run twice: if there are no files of the session, Claim searches for
-// processes of the session by the variables in their environment.
+// Claim implements driver.Backend. It fails with ErrSessionExists if the session runs already. If the session has no files
+// (fresh), an agent may still run without them: Claim searches for processes with the session's variables in their environment.
 func (b *backend) Claim(ctx context.Context) error {
 	claim, fresh, err := b.sessions.fleet.Claim(ctx, b.name)
 	if err == nil && fresh {
@@ -37,22 +37,22 @@ func (b *backend) Claim(ctx context.Context) error {
 	}
 	b.claim = claim
 	if _, ok := errors.AsType[*shim.UnreachableError](err); ok {
-		return &translated{sentinel: runtime.ErrSessionExists, err: err}
+		return driver.Failure(runtime.ErrSessionExists, err)
 	}
 	return translate(err)
 }
 
 // checkNoOrphan returns an error if an agent of the session runs although the session has no files.
 func (b *backend) checkNoOrphan() error {
-	live, err := b.sessions.searcher.Agents(b.cfg.Env[envscan.CityKey], b.name)
+	live, err := b.sessions.scanner.Agents(b.cfg.Env[proc.CityKey], b.name)
 	if err != nil || len(live) == 0 {
 		return err
 	}
-	return &translated{sentinel: runtime.ErrSessionExists, err: &envscan.OrphanError{Session: b.name, PIDs: envscan.PIDs(live)}}
+	return driver.Failure(runtime.ErrSessionExists, &proc.OrphanError{Session: b.name, PIDs: proc.AgentPIDs(live)})
 }
 
-// Create implements startup.Backend.
-func (b *backend) Create(ctx context.Context, spec startup.Spec) error {
+// Create implements driver.Backend.
+func (b *backend) Create(ctx context.Context, spec driver.StartSpec) error {
 	argv := shellCommand(spec.Command, b.sessions.opts.Env)
 	if b.claim == nil { // a relaunch: the session exists
 		return b.succeed(ctx, argv, spec)
@@ -78,7 +78,7 @@ func (b *backend) Create(ctx context.Context, spec startup.Spec) error {
 }
 
 // succeed replaces the session's agent by the agent of another instance.
-func (b *backend) succeed(ctx context.Context, argv []string, spec startup.Spec) error {
+func (b *backend) succeed(ctx context.Context, argv []string, spec driver.StartSpec) error {
 	next := shim.Successor{Instance: spec.Instance, Env: b.environ(spec), ProcessNames: b.cfg.ProcessNames, Labels: labels(b.cfg)}
 	if err := b.client.StartSuccessor(ctx, argv, b.sessions.opts.StopGrace, next); err != nil {
 		return translate(err)
@@ -93,7 +93,7 @@ func (b *backend) succeed(ctx context.Context, argv []string, spec startup.Spec)
 
 // environ returns the agent's environment: the base, the session's own variables, and the variables that describe the shim's
 // terminal.
-func (b *backend) environ(spec startup.Spec) []string {
+func (b *backend) environ(spec driver.StartSpec) []string {
 	env := spec.Environ(b.sessions.opts.Env)
 	if !b.sessions.terminal {
 		return env
@@ -138,28 +138,28 @@ func (b *backend) Terminal() screen.Terminal {
 	return terminal{b.client}
 }
 
-// Life implements startup.Backend.
-func (b *backend) Life(ctx context.Context, wait time.Duration) (startup.Life, error) {
+// Life implements driver.Backend.
+func (b *backend) Life(ctx context.Context, wait time.Duration) (driver.AgentLife, error) {
 	if wait > 0 {
 		if err := awaitExit(ctx, b.client, wait); err != nil {
-			return startup.Life{}, err
+			return driver.AgentLife{}, err
 		}
 	}
 	observed, err := b.sessions.fleet.Observe(ctx, b.name)
 	switch {
 	case err != nil:
-		return startup.Life{}, err
+		return driver.AgentLife{}, err
 	case observed.Token != b.client.Token():
-		return startup.Life{}, runtime.ErrStaleInstance
+		return driver.AgentLife{}, runtime.ErrStaleInstance
 	case observed.Client != nil && observed.State.Exit == nil:
-		return startup.Life{Alive: true}, nil
+		return driver.AgentLife{Alive: true}, nil
 	case observed.Client != nil:
 		text, err := observed.Client.Text(ctx, lastLines)
-		return startup.Life{Exit: exitOf(*observed.State.Exit), Output: text}, err
+		return driver.AgentLife{Exit: exitOf(*observed.State.Exit), Output: text}, err
 	case observed.ExitRecord != nil:
-		return startup.Life{Exit: exitOf(observed.ExitRecord.Exit), Output: tail(observed.ExitRecord.Text, lastLines)}, nil
+		return driver.AgentLife{Exit: exitOf(observed.ExitRecord.Exit), Output: tail(observed.ExitRecord.Text, lastLines)}, nil
 	default:
-		return startup.Life{}, runtime.ErrSessionNotFound
+		return driver.AgentLife{}, runtime.ErrSessionNotFound
 	}
 }
 
@@ -184,7 +184,7 @@ func awaitExit(ctx context.Context, client *shim.Client, wait time.Duration) err
 	return err
 }
 
-// Destroy implements startup.Backend.
+// Destroy implements driver.Backend.
 func (b *backend) Destroy(ctx context.Context) error {
 	if b.claim == nil {
 		return nil // a relaunch: the session stays

@@ -39,7 +39,7 @@ func openTest(t *testing.T) (s *Sessions, dir string) {
 	}
 	s, err = OpenTerminals(Options{
 		Dir: filepath.Join(dir, "s"), WorkDir: dir, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}, Shim: []string{"/usr/bin/env", "GORACE=atexit_sleep_ms=0", os.Args[0], "shim"}, // its default is a second
-	}, nil, nil)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestShellAroundAKilledAgentIsNotTheAgent(t *testing.T) {
 	s, dir := openTest(t)
 	agent := program(t, dir, "myagent")
 	cfg := runtime.Config{
-		Command: agent + " 1000; echo again; " + agent + " 1001; echo left; cat", WorkDir: dir, ProcessNames: []string{"myagent"},
+		Command: agent + " 1000; echo again; until [ -e go ]; do sleep 0.01; done; " + agent + " 1001; echo left; cat", WorkDir: dir, ProcessNames: []string{"myagent"},
 	}
 	if err := s.Start(t.Context(), "a", cfg); err != nil {
 		t.Fatal(err)
@@ -122,7 +122,15 @@ func TestShellAroundAKilledAgentIsNotTheAgent(t *testing.T) {
 		t.Fatalf("the agent is said to be %v, %v", info, err)
 	}
 	kill(t, proc.ID{PID: first.PID, Start: first.StartTime})
-	await(t, events, s, "a", "again", runtime.Alive)
+	await(t, events, s, "a", "again", runtime.Dead)
+	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(20 * time.Second); observe(t, s, "a").Agent != runtime.Alive; <-time.After(10 * time.Millisecond) {
+		if time.Now().After(end) { // an agent that starts without output causes no event
+			t.Fatal("the second agent is not alive")
+		}
+	}
 	tree, err := proc.List()
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"gascity/internal/driver"
 	"gascity/internal/proc"
 	"gascity/internal/shim"
 	"gascity/internal/terminal/screen"
@@ -14,15 +15,26 @@ import (
 
 // IsRunning implements runtime.Inspector. It returns false if the state is unknown.
 func (s *Sessions) IsRunning(name string) bool {
-	ctx, cancel := callContext()
+	if _, _, ok := s.recorded(name); ok {
+		return true
+	}
+	ctx, cancel := driver.CallContext()
 	defer cancel()
 	_, err := s.live(ctx, "look at", name)
 	return err == nil
 }
 
+// recorded returns the record of a session and a client for it, if its agent certainly runs. It sends no request.
+func (s *Sessions) recorded(name string) (shim.Record, *shim.Client, bool) {
+	if runtime.ValidateName(name) != nil {
+		return shim.Record{}, nil, false
+	}
+	return s.fleet.Recorded(name)
+}
+
 // IsAttached implements runtime.Inspector. It returns false if the state is unknown.
 func (s *Sessions) IsAttached(name string) bool {
-	ctx, cancel := callContext()
+	ctx, cancel := driver.CallContext()
 	defer cancel()
 	observed, err := s.live(ctx, "look at", name)
 	return err == nil && observed.State.Attached > 0
@@ -30,7 +42,7 @@ func (s *Sessions) IsAttached(name string) bool {
 
 // GetLastActivity implements runtime.Inspector.
 func (s *Sessions) GetLastActivity(name string) (time.Time, error) {
-	ctx, cancel := callContext()
+	ctx, cancel := driver.CallContext()
 	defer cancel()
 	observed, err := s.inspect(ctx, "look at", name)
 	switch {
@@ -46,7 +58,7 @@ func (s *Sessions) GetLastActivity(name string) (time.Time, error) {
 
 // ListRunning implements runtime.Inspector.
 func (s *Sessions) ListRunning(prefix string) ([]string, error) {
-	ctx, cancel := callContext()
+	ctx, cancel := driver.CallContext()
 	defer cancel()
 	all, err := s.fleet.Names(ctx)
 	names := make([]string, 0, len(all))
@@ -70,25 +82,23 @@ func (s *Sessions) ProcessAlive(name string, processNames []string) bool {
 	if len(processNames) == 0 {
 		return true
 	}
-	ctx, cancel := callContext()
-	defer cancel()
-	observed, err := s.live(ctx, "look at", name)
-	if err != nil {
-		return false
+	r, _, ok := s.recorded(name)
+	if !ok {
+		ctx, cancel := driver.CallContext()
+		defer cancel()
+		observed, err := s.live(ctx, "look at", name)
+		if err != nil {
+			return false
+		}
+		r = *observed.Record
 	}
-	tree, err := agentTree(observed)
-	if err != nil {
-		return false
+	if root, err := proc.Stat(r.Root.PID); err == nil && root.ID == r.Root && !root.Ended() {
+		if fits, _ := proc.Named(root, processNames); fits { // an error is found again below
+			return true
+		}
 	}
-	fits, _ := proc.AnyNamed(tree, processNames) // an error counts as no match
+	fits, _ := proc.AnyNamedInTree(r.Shim.PID, processNames, r.Shim.PID) // an error counts as no match
 	return fits
-}
-
-// agentTree returns the live processes of a session, parents before children. The shim is the ancestor of all of them, also of
-// those whose parents have exited.
-func agentTree(observed shim.Observation) ([]proc.Info, error) {
-	tree, err := proc.Tree(observed.Record.Shim.PID)
-	return proc.Live(tree, observed.Record.Shim.PID), err
 }
 
 // Observe implements runtime.Observer. If the agent's process has exited but its shim has not recorded that yet, Observe waits
@@ -122,7 +132,7 @@ func (s *Sessions) observe(ctx context.Context, name string) (obs runtime.Observ
 		obs.PID, obs.StartTime, obs.StartedAt = r.Root.PID, r.Root.Start, r.StartedAt
 	}
 	switch {
-	case observed.Busy:
+	case observed.Busy && observed.ExitRecord == nil:
 		obs.Session, obs.Agent = runtime.Alive, runtime.Unknown
 	case observed.Client != nil:
 		exiting = s.observeLive(ctx, &obs, observed)

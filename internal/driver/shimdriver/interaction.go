@@ -3,14 +3,14 @@ package shimdriver
 import (
 	"context"
 
+	"gascity/internal/driver"
 	"gascity/internal/terminal/inject"
-	"gascity/internal/terminal/inputlog"
 	"gascity/runtime"
 )
 
 // Asked implements runtime.InteractionProvider.Pending for drivers with a terminal.
 func (s *Sessions) Asked(name string) (*runtime.PendingInteraction, error) {
-	ctx, cancel := callContext()
+	ctx, cancel := driver.CallContext()
 	defer cancel()
 	reading, err := s.Sense(ctx, name)
 	return reading.Pending, ErrorOf("read pending question of", name, err)
@@ -19,13 +19,13 @@ func (s *Sessions) Asked(name string) (*runtime.PendingInteraction, error) {
 // Answer implements runtime.InteractionProvider.Respond for drivers with a terminal. It locks the session's input. It answers a
 // question only in the instance that asked it.
 func (s *Sessions) Answer(name string, response runtime.InteractionResponse) error {
-	ctx, cancel := callContext()
+	ctx, cancel := driver.CallContext()
 	defer cancel()
 	return s.Drive(ctx, "respond to", name, nil, func(l Live) error {
 		asked, err := inject.Respond(ctx, l.Terminal, l.Rules, inject.Answer{
 			InteractionResponse: response, InstanceID: l.life,
 			Deliver: func(ctx context.Context, p inject.Prompt) (runtime.Outcome, error) {
-				l.Delivery = inputlog.ID("", p.Text)
+				l.Delivery = inject.DeliveryID("", p.Text)
 				return s.deliver(ctx, l, p)
 			},
 		})

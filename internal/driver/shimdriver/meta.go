@@ -1,35 +1,45 @@
 package shimdriver
 
+import (
+	"context"
+	"errors"
+
+	"gascity/internal/driver"
+	"gascity/internal/shim"
+)
+
 // SetMeta implements runtime.MetaStore.
 func (s *Sessions) SetMeta(name, key, value string) error {
-	ctx, cancel := callContext()
-	defer cancel()
-	observed, err := s.live(ctx, "set metadata of", name)
-	if err != nil {
-		return err
-	}
-	return ErrorOf("set metadata of", name, observed.Client.SetMeta(ctx, key, value))
+	return s.meta("set metadata of", name, func(ctx context.Context, c *shim.Client) error { return c.SetMeta(ctx, key, value) })
 }
 
 // GetMeta implements runtime.MetaStore.
-func (s *Sessions) GetMeta(name, key string) (string, error) {
-	ctx, cancel := callContext()
-	defer cancel()
-	observed, err := s.live(ctx, "read metadata of", name)
-	if err != nil {
-		return "", err
-	}
-	value, _, err := observed.Client.Meta(ctx, key)
-	return value, ErrorOf("read metadata of", name, err)
+func (s *Sessions) GetMeta(name, key string) (value string, err error) {
+	err = s.meta("read metadata of", name, func(ctx context.Context, c *shim.Client) (err error) {
+		value, _, err = c.Meta(ctx, key)
+		return err
+	})
+	return value, err
 }
 
 // RemoveMeta implements runtime.MetaStore.
 func (s *Sessions) RemoveMeta(name, key string) error {
-	ctx, cancel := callContext()
+	return s.meta("remove metadata of", name, func(ctx context.Context, c *shim.Client) error { return c.RemoveMeta(ctx, key) })
+}
+
+// meta calls do with a client of the session, if its agent runs.
+func (s *Sessions) meta(op, name string, do func(context.Context, *shim.Client) error) error {
+	ctx, cancel := driver.CallContext()
 	defer cancel()
-	observed, err := s.live(ctx, "remove metadata of", name)
+	if _, client, ok := s.recorded(name); ok {
+		err := do(ctx, client)
+		if !errors.Is(err, shim.ErrNoShim) && !errors.Is(err, shim.ErrStale) {
+			return ErrorOf(op, name, err)
+		}
+	}
+	observed, err := s.live(ctx, op, name)
 	if err != nil {
 		return err
 	}
-	return ErrorOf("remove metadata of", name, observed.Client.RemoveMeta(ctx, key))
+	return ErrorOf(op, name, do(ctx, observed.Client))
 }

@@ -3,13 +3,14 @@ package shimdriver
 import (
 	"errors"
 
+	"gascity/internal/driver"
 	"gascity/internal/shim"
 	"gascity/runtime"
 )
 
 // Peek implements runtime.Output.
 func (s *Sessions) Peek(name string, lines int) (string, error) {
-	ctx, cancel := callContext()
+	ctx, cancel := driver.CallContext()
 	defer cancel()
 	observed, err := s.inspect(ctx, "peek at", name)
 	if err != nil {
@@ -32,7 +33,7 @@ func (s *Sessions) Peek(name string, lines int) (string, error) {
 
 // ClearScrollback implements runtime.Output.
 func (s *Sessions) ClearScrollback(name string) error {
-	ctx, cancel := callContext()
+	ctx, cancel := driver.CallContext()
 	defer cancel()
 	observed, err := s.inspect(ctx, "clear", name)
 	if err != nil || observed.Client == nil {

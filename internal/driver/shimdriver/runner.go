@@ -3,10 +3,8 @@ package shimdriver
 import (
 	"context"
 	"errors"
-	"strings"
 
-	"gascity/internal/driver/startup"
-	"gascity/internal/terminal/inject"
+	"gascity/internal/driver"
 	"gascity/runtime"
 )
 
@@ -49,7 +47,7 @@ func (s *Sessions) LaunchAgain(ctx context.Context, name string, cfg runtime.Con
 
 // RunLive implements runtime.Stager.
 func (s *Sessions) RunLive(name string, cfg runtime.Config) error {
-	ctx, cancel := callContext()
+	ctx, cancel := driver.CallContext()
 	defer cancel()
 	observed, err := s.live(ctx, "run live commands of", name)
 	if err != nil {
@@ -59,28 +57,20 @@ func (s *Sessions) RunLive(name string, cfg runtime.Config) error {
 	return ErrorOf("run live commands of", name, s.sequence(b).Live(ctx, name, cfg))
 }
 
-// sequence returns the start sequence for one session. Warnings of the start are logged and stored in the session's metadata.
-func (s *Sessions) sequence(b *backend) startup.Sequence {
-	var warnings []string
-	return startup.Sequence{
+// sequence returns the start sequence for one session.
+func (s *Sessions) sequence(b *backend) driver.StartSequence {
+	return driver.StartSequence{
 		Backend: b, Profiles: s.opts.Profiles, Environ: s.opts.Env, PrivateDir: s.fleet.Dir(b.name),
-		Stage: s.stageFiles, Deliver: func(ctx context.Context, text string) (runtime.Outcome, error) {
+		Stage: driver.StageFiles(s.opts.Logger), Deliver: func(ctx context.Context, text string) (runtime.Outcome, error) {
 			return s.Deliver(ctx, b.name, runtime.Delivery{Content: runtime.TextContent(text), AllowChanges: true})
 		},
-		SetupTimeout: s.opts.SetupTimeout,
-		Warn: func(err error) {
-			s.opts.Logger.Warn("start continued after a failure", "session", b.name, "error", err)
-			warnings = append(warnings, startup.Brief(err))
-			if err := s.SetMeta(b.name, startup.MetaWarning, strings.Join(warnings, "\n")); err != nil {
-				s.opts.Logger.Warn("cannot store the warnings of the start", "session", b.name, "error", err)
-			}
-		},
+		SetupTimeout: s.opts.SetupTimeout, Warn: driver.StoreWarnings(s.opts.Logger, b.name, s),
 	}
 }
 
 // Stop implements runtime.Runner.
 func (s *Sessions) Stop(name string) error {
-	ctx, cancel := callContext()
+	ctx, cancel := driver.CallContext()
 	defer cancel()
 	return s.stop(ctx, name, nil)
 }
@@ -104,7 +94,7 @@ func (s *Sessions) ClearLost(ctx context.Context) error { return translate(s.fle
 
 // Interrupt implements runtime.Runner.
 func (s *Sessions) Interrupt(name string) error {
-	ctx, cancel := callContext()
+	ctx, cancel := driver.CallContext()
 	defer cancel()
 	err := s.interrupt(ctx, name, nil)
 	if errors.Is(err, runtime.ErrSessionNotFound) {
@@ -127,12 +117,7 @@ func (s *Sessions) interrupt(ctx context.Context, name string, token *string) er
 		case l.Terminal == nil:
 			return l.Client.Interrupt(ctx)
 		}
-		t, err := l.Lease(ctx)
-		if err != nil {
-			return err
-		}
-		defer t.Close()
-		return inject.Interrupt(ctx, t, l.Rules)
+		return l.interruptTurn(ctx)
 	})
 }
 

@@ -5,13 +5,13 @@ package shimdriver
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"os"
 	"time"
 
 	"gascity/internal/agentcli"
-	"gascity/internal/proc/envscan"
+	"gascity/internal/driver"
+	"gascity/internal/proc"
 	"gascity/internal/shim"
 	"gascity/internal/terminal/inject"
 	"gascity/internal/terminal/screen"
@@ -36,7 +36,7 @@ type Options struct {
 	Shim []string
 	// Profiles describe the known agent CLIs; nil means the built-in set.
 	Profiles *agentcli.Set
-	// SetupTimeout bounds each pre_start and setup command; zero means startup.DefaultSetupTimeout.
+	// SetupTimeout bounds each pre_start and setup command; zero means driver.DefaultSetupTimeout.
 	SetupTimeout time.Duration
 	// StopGrace is the time between SIGTERM and SIGKILL for an agent; zero means shim.DefaultGrace.
 	StopGrace time.Duration
@@ -59,7 +59,7 @@ type Sessions struct {
 	settle   Settle
 	host     Host // nil if the driver has no host program
 	memory   screen.Memory
-	searcher envscan.Searcher
+	scanner  proc.AgentScanner
 }
 
 // Deliver delivers one prompt to a session. The caller has locked the session's input.
@@ -69,8 +69,8 @@ type Deliver func(ctx context.Context, l Live, p inject.Prompt) (runtime.Outcome
 type Settle func(ctx context.Context, l Live) (runtime.Outcome, error)
 
 // OpenTerminals opens the sessions of a driver whose agents have a terminal.
-func OpenTerminals(opts Options, deliver Deliver, settle Settle) (*Sessions, error) {
-	s, err := open(opts, deliver, settle)
+func OpenTerminals(opts Options) (*Sessions, error) {
+	s, err := open(opts, deliverPrompt, resolvePrompt)
 	if err == nil {
 		s.terminal = true
 	}
@@ -78,8 +78,8 @@ func OpenTerminals(opts Options, deliver Deliver, settle Settle) (*Sessions, err
 }
 
 // OpenPipes opens the sessions of a driver whose agents have pipes.
-func OpenPipes(opts Options, deliver Deliver, settle Settle) (*Sessions, error) {
-	return open(opts, deliver, settle)
+func OpenPipes(opts Options, deliver Deliver) (*Sessions, error) {
+	return open(opts, deliver, resolvePrompt)
 }
 
 // open opens the fleet and sets the defaults of opts.
@@ -101,56 +101,21 @@ func open(opts Options, deliver Deliver, settle Settle) (*Sessions, error) {
 // Close stops what this process does for the sessions. The sessions continue.
 func (s *Sessions) Close() error { return s.fleet.Close() }
 
-// callTimeout bounds the operations of the contract that have no context.
-const callTimeout = 30 * time.Second
-
-// callContext returns the context of an operation whose signature has none.
-func callContext() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), callTimeout) //nolint:forbidigo // the contract's method has no ctx
-}
-
 // ErrorOf adds the operation and the session's name to err, and replaces the shim's sentinels by those of the contract. It
 // returns nil for nil.
-func ErrorOf(op, name string, err error) error {
-	if err == nil {
-		return nil
-	}
-	if _, already := errors.AsType[*runtime.Error](err); already {
-		return err
-	}
-	return &runtime.Error{Op: op, Session: name, Err: translate(err)}
-}
+func ErrorOf(op, name string, err error) error { return driver.SessionError(op, name, err, translate) }
 
 // translate wraps an error of the shim with the matching sentinel of the contract. Other errors are returned unchanged.
 func translate(err error) error {
-	for _, pair := range []struct{ from, to error }{
-		{shim.ErrNameInUse, runtime.ErrSessionExists},
-		{shim.ErrOrphanProcesses, runtime.ErrSessionExists},
-		{shim.ErrNoShim, runtime.ErrSessionNotFound},
-		{shim.ErrExited, runtime.ErrSessionNotFound},
-		{screen.ErrExited, runtime.ErrSessionNotFound},
-		{shim.ErrStale, runtime.ErrStaleInstance},
-	} {
-		if errors.Is(err, pair.from) {
-			return &translated{sentinel: pair.to, err: err}
-		}
-	}
-	return err
+	return driver.TranslateError(err, []driver.ErrorTranslation{
+		{From: shim.ErrNameInUse, To: runtime.ErrSessionExists, Busy: true},
+		{From: shim.ErrOrphanProcesses, To: runtime.ErrSessionExists},
+		{From: shim.ErrNoShim, To: runtime.ErrSessionNotFound},
+		{From: shim.ErrExited, To: runtime.ErrSessionNotFound},
+		{From: screen.ErrExited, To: runtime.ErrSessionNotFound},
+		{From: shim.ErrStale, To: runtime.ErrStaleInstance},
+	})
 }
-
-// translated is a shim's error that also matches a sentinel of the contract.
-type translated struct{ sentinel, err error }
-
-func (t *translated) Error() string {
-	switch {
-	case errors.Is(t.err, shim.ErrNameInUse):
-		return t.sentinel.Error() + ": its agent runs or is being started; stop it first"
-	case errors.Is(t.sentinel, runtime.ErrSessionExists):
-		return t.err.Error() // the shim's text names what runs and how to stop it
-	}
-	return t.sentinel.Error()
-}
-func (t *translated) Unwrap() []error { return []error{t.sentinel, t.err} }
 
 // live returns the observation of a session with a live shim and agent. It returns [runtime.ErrSessionNotFound] if the session
 // has no live shim or its agent has exited.
@@ -179,11 +144,13 @@ type Live struct {
 	Client   *shim.Client
 	Labels   map[string]string
 	Delivery string // the ID of the delivery in the journal
+	Attempt  int    // the number of the attempt to deliver it; zero: not counted
 	Once     bool   // the caller chose that ID: no other delivery has it
 	Folder   string // the session's private folder
 	Instance string // the instance token
 
-	life screen.Life
+	life     screen.Life
+	delivers bool // see shim.State
 }
 
 // Drive calls drive with the session's input locked, so that no other delivery, also of another process, can come in between.
@@ -221,7 +188,7 @@ func (s *Sessions) liveOf(observed shim.Observation) Live {
 		Name: observed.Record.Name, WorkDir: observed.Record.WorkDir, Client: observed.Client,
 		Labels: observed.Record.Labels, Rules: s.rules(*observed.Record),
 		Folder: s.fleet.Dir(observed.Record.Name), Instance: observed.Token,
-		life: lifeOf(observed),
+		life: lifeOf(observed), delivers: observed.State.Delivers,
 	}
 	if observed.Record.Terminal {
 		live.Terminal = terminal{observed.Client}

@@ -7,8 +7,6 @@ import (
 
 	"gascity/internal/shim"
 	screenreader "gascity/internal/terminal/screen"
-	"gascity/internal/terminal/tty"
-	"gascity/internal/terminal/vt"
 )
 
 // terminal implements [screenreader.Terminal] for a shim's terminal.
@@ -28,19 +26,8 @@ func (t terminal) Frame(ctx context.Context, after uint64) (screenreader.Frame, 
 	if err != nil {
 		return screenreader.Frame{}, err
 	}
-	if f.Cols == 0 {
-		return screenreader.Frame{Seq: f.Seq, Rows: f.Lines, LastOutput: f.LastOutput, Exited: f.Exited}, nil
-	}
-	screen := vt.New(f.Cols, f.Rows, &vt.Options{Scrollback: -1})
-	screen.Write(f.Redraw)
-	return screenreader.Frame{
-		Seq: f.Seq, Rows: screen.Rows(), Cursor: screen.Cursor(), Modes: screen.Modes(), Title: f.Title,
-		Status: signOf(f.Signs.Status), Progress: signOf(f.Signs.Progress), Mark: signOf(f.Signs.Mark),
-		Cells: screen.Row, Line: lineMode(f.Line), Input: inputOf(f.Input), Lines: f.Cooked, Silent: f.Silent, LastOutput: f.LastOutput, LastHuman: f.LastHuman, Attached: f.Attached, Exited: f.Exited,
-	}, nil
+	return f.Screen(), nil
 }
-
-func signOf(s shim.Sign) screenreader.Sign { return screenreader.Sign{Text: s.Text, Since: s.Since} }
 
 // Hold delays what people type in attached terminals.
 func (t terminal) Hold(ctx context.Context) (release func(), err error) {
@@ -49,30 +36,6 @@ func (t terminal) Hold(ctx context.Context) (release func(), err error) {
 		return nil, screenreader.ErrExited
 	}
 	return release, err
-}
-
-// lineMode converts a line mode of the shim.
-func lineMode(m shim.LineMode) screenreader.LineMode {
-	switch m {
-	case shim.LineRaw:
-		return screenreader.LineRaw
-	case shim.LineCooked:
-		return screenreader.LineCooked
-	default:
-		return screenreader.LineUnknown
-	}
-}
-
-// inputOf converts an input state of the terminal.
-func inputOf(i tty.Input) screenreader.InputState {
-	switch i {
-	case tty.InputRead:
-		return screenreader.InputRead
-	case tty.InputWaiting:
-		return screenreader.InputWaiting
-	default:
-		return screenreader.InputUnknown
-	}
 }
 
 // outputOnly presents the output of an agent without a terminal as a screen. Its content can be awaited, but nothing can be

@@ -3,26 +3,23 @@ package shimdriver
 import (
 	"context"
 	"sync"
-	"time"
 
+	"gascity/internal/driver"
 	"gascity/internal/shim"
 	"gascity/runtime"
 )
 
-// eventBuffer is the number of unread events that a consumer may have before it loses events and gets a resync.
-const eventBuffer = 512
-
 // Watch implements runtime.Watcher.
 func (s *Sessions) Watch(ctx context.Context) (<-chan runtime.Event, error) {
-	f := newFeed()
+	f := driver.NewFeed()
 	go func() { // stops when ctx ends, and closes the channel
-		defer close(f.events)
+		defer f.Close()
 		watching, cancel := context.WithCancel(ctx)
 		var wg sync.WaitGroup
-		wg.Go(func() { f.repair(watching) })
+		wg.Go(func() { f.Repair(watching) })
 		err := s.fleet.Watch(ctx, func(event shim.SessionEvent) {
 			if e, ok := eventOf(event); ok {
-				f.send(e)
+				f.Send(e)
 			}
 		})
 		cancel()
@@ -31,47 +28,7 @@ func (s *Sessions) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 			s.opts.Logger.Error("watching sessions failed", "error", err)
 		}
 	}()
-	return f.events, nil
-}
-
-// feed sends events to one consumer without blocking. Events for which the channel has no space are lost. The consumer then
-// gets a resync as soon as there is space.
-type feed struct {
-	events chan runtime.Event
-	lost   chan struct{} // full if an event was lost since the last resync
-}
-
-func newFeed() *feed {
-	return &feed{events: make(chan runtime.Event, eventBuffer), lost: make(chan struct{}, 1)}
-}
-
-// send sends an event without blocking. If the channel is full, it records the loss.
-func (f *feed) send(e runtime.Event) {
-	select {
-	case f.events <- e:
-	default:
-		select {
-		case f.lost <- struct{}{}:
-		default:
-		}
-	}
-}
-
-// repair sends a resync after each loss until ctx ends.
-func (f *feed) repair(ctx context.Context) {
-	for {
-		select {
-		case <-f.lost:
-		case <-ctx.Done():
-			return
-		}
-		// An event that is lost from here on causes another resync.
-		select {
-		case f.events <- runtime.Event{Kind: runtime.EventResync, Time: time.Now()}:
-		case <-ctx.Done():
-			return
-		}
-	}
+	return f.Events(), nil
 }
 
 // eventOf converts an event of a shim. It returns false for an event that the contract does not have.

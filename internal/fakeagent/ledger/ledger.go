@@ -7,15 +7,12 @@ package ledger
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"strings"
 	"time"
 )
 
@@ -95,15 +92,15 @@ func Read(file string) ([]Record, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read ledger: %w", err)
 	}
-	records, _, err := parse(data)
+	records, _, err := Parse(data)
 	if err != nil {
 		return nil, fmt.Errorf("read ledger %s: %w", file, err)
 	}
 	return records, nil
 }
 
-// parse returns the records of all complete lines and the number of bytes in them.
-func parse(data []byte) (records []Record, used int, err error) {
+// Parse returns the records of all complete lines and the number of bytes in them.
+func Parse(data []byte) (records []Record, used int, err error) {
 	for {
 		end := bytes.IndexByte(data[used:], '\n')
 		if end < 0 {
@@ -116,67 +113,6 @@ func parse(data []byte) (records []Record, used int, err error) {
 		records = append(records, record)
 		used += end + 1
 	}
-}
-
-// Wait reads the ledger until pred returns true for its records, and returns them. If ctx ends first, it returns the records so
-// far and an error that names the last ones. A ledger that does not exist counts as empty.
-func Wait(ctx context.Context, file string, pred func([]Record) bool) ([]Record, error) {
-	ticker := time.NewTicker(3 * time.Millisecond)
-	defer ticker.Stop()
-	var records []Record
-	var used int64
-	size := int64(-1) // size of the file at the last read
-	for {
-		info, err := os.Stat(file)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return records, fmt.Errorf("wait for ledger: %w", err)
-		}
-		if (err == nil && info.Size() != size) || size < 0 {
-			more, n, err := readFrom(file, used)
-			if err != nil {
-				return records, fmt.Errorf("wait for ledger %s: %w", file, err)
-			}
-			records, used = append(records, more...), used+n
-			size = 0
-			if info != nil {
-				size = info.Size()
-			}
-			if pred(records) {
-				return records, nil
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return records, fmt.Errorf("wait for ledger %s: %w; it ends with %s", file, context.Cause(ctx), tail(records))
-		case <-ticker.C:
-		}
-	}
-}
-
-// readFrom returns the complete records after offset and the number of bytes in them.
-func readFrom(file string, offset int64) ([]Record, int64, error) {
-	data, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, 0, nil
-	}
-	if err != nil {
-		return nil, 0, err
-	}
-	if offset > int64(len(data)) {
-		return nil, 0, errors.New("the file became shorter")
-	}
-	records, n, err := parse(data[offset:])
-	return records, int64(n), err
-}
-
-// tail describes the last five records, for an error message.
-func tail(records []Record) string {
-	var text strings.Builder
-	fmt.Fprintf(&text, "%d records:", len(records))
-	for _, r := range records[max(0, len(records)-5):] {
-		fmt.Fprintf(&text, " %d/%d %s %s%s%s", r.Run, r.Seq, r.Kind, r.Dialog, r.Choice, r.Reason)
-	}
-	return text.String()
 }
 
 // Of returns the records of the given kind.
@@ -192,11 +128,6 @@ func Of(records []Record, kind string) []Record {
 
 // Prompts returns the records of started prompts.
 func Prompts(records []Record) []Record { return Of(records, Prompt) }
-
-// Has returns a predicate for [Wait]: there are at least n records of the kind.
-func Has(kind string, n int) func([]Record) bool {
-	return func(records []Record) bool { return len(Of(records, kind)) >= n }
-}
 
 // Verify checks that each run begins with [Start], that its records are numbered from 1 without gaps or repetitions, and that
 // none follows its [Exit]. It returns all violations joined.

@@ -1,13 +1,11 @@
 package ledger
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 )
 
 func write(t *testing.T, file, text string) {
@@ -35,25 +33,6 @@ func TestReadLeavesOutAnUnfinishedLine(t *testing.T) {
 	write(t, file, `nonsense`+"\n")
 	if _, err := Read(file); err == nil {
 		t.Error("a broken line is accepted")
-	}
-}
-
-func TestWaitSeesRecordsAsTheyCome(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "l")
-	time.AfterFunc(10*time.Millisecond, func() {
-		write(t, file, `{"seq":1,"kind":"start","run":7}`+"\n"+`{"seq":2,`)
-		time.AfterFunc(20*time.Millisecond, func() { write(t, file, `"kind":"prompt","run":7}`+"\n") })
-	})
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	records, err := Wait(ctx, file, Has(Prompt, 1))
-	if err != nil || len(records) != 2 {
-		t.Errorf("Wait = %+v, %v", records, err)
-	}
-	ctx, cancel = context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	if records, err = Wait(ctx, file, Has(Exit, 1)); !errors.Is(err, context.DeadlineExceeded) || len(records) != 2 {
-		t.Errorf("Wait = %+v, %v", records, err)
 	}
 }
 

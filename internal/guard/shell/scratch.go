@@ -22,7 +22,7 @@ func NewScratch() *Scratch {
 // Clear empties the memory. Do not use earlier results after it.
 func (r *Scratch) Clear() {
 	clear(r.found[:cap(r.found)])
-	clear(r.words[:cap(r.words)])
+	clear(r.words)
 	r.found, r.words = r.found[:0], r.words[:0]
 }
 

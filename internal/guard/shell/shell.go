@@ -208,7 +208,7 @@ func fit(text string) error {
 		keywords += strings.Count(text, word)
 	}
 	if keywords > maxKeywords {
-		return errors.New("the script is nested too deep, or has too many keywords")
+		return fmt.Errorf("the script may be nested too deep: it has %d occurrences of words such as if, for and while, and of backticks; the limit is %d", keywords, maxKeywords)
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 
 	"gascity/client"
 	"gascity/internal/agentcli"
-	"gascity/internal/agentcli/hooks"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
 )
@@ -37,7 +36,7 @@ func (e *Engines) Typed(v session.Snapshot) (why string, forGood bool) {
 // connected; this overrides the configuration, because a changed configuration takes effect only at
 // the next start.
 func channelOf(s plan.Session, listens bool) *client.Channel {
-	family := s.Config.Env[hooks.Variable]
+	family := s.Config.Env[agentcli.HooksVariable]
 	native := agentcli.NativeChannel(family)
 	switch {
 	case s.Protocol:

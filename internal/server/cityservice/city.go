@@ -5,32 +5,18 @@ import (
 	"slices"
 
 	"gascity/client"
-	"gascity/internal/controller"
 	"gascity/internal/domain/session"
-	"gascity/internal/server/controlapi"
 	"gascity/runtime"
 )
 
-// baseCity implements controlapi.City with the controller and the engines. Its results may contain
-// secrets; the server masks them when it encodes them.
-type baseCity struct {
-	*controller.Controller
-	controlapi.Prompts
-	controlapi.Questions
-	controlapi.Conditions
-	engines *Engines
-}
-
-var _ controlapi.City = baseCity{}
-
 // Status implements controlapi.City. It adds the state of the engines to the controller's status.
-func (c baseCity) Status(ctx context.Context) (client.Status, error) {
-	status, err := c.Controller.Status(ctx)
+func (f Service) Status(ctx context.Context) (client.Status, error) {
+	status, err := f.Controller.Status(ctx)
 	if err != nil {
 		return status, err
 	}
-	queued := c.engines.Prompts.Queued()
-	open, err := c.Pending(ctx, "", client.OnlyOpen)
+	queued := f.opts.Engines.Prompts.Queued()
+	open, err := f.opts.Engines.Questions.Pending(ctx, "", client.OnlyOpen)
 	if err != nil {
 		return status, err
 	}
@@ -43,48 +29,48 @@ func (c baseCity) Status(ctx context.Context) (client.Status, error) {
 		a := &status.Agents[i]
 		a.Queued, a.Pending = queued[a.Session], asked[a.Session]
 	}
-	c.engines.Budgets.Status(&status)
+	f.opts.Engines.Budgets.Status(&status)
 	for i := range status.Agents {
-		c.engines.addGuard(&status.Agents[i], c.Snapshot)
-		status.Agents[i].Worker = c.engines.Workers.CachedHealth(status.Agents[i].Session, status.Agents[i].Instance)
-		c.engines.addInputBlocked(&status.Agents[i])
+		f.opts.Engines.addGuard(&status.Agents[i], f.Snapshot)
+		status.Agents[i].Worker = f.opts.Engines.Workers.CachedHealth(status.Agents[i].Session, status.Agents[i].Instance)
+		f.opts.Engines.addInputBlocked(&status.Agents[i])
 	}
 	return status, nil
 }
 
 // Explain implements controlapi.City. It adds the state of the engines to the controller's
 // explanation.
-func (c baseCity) Explain(ctx context.Context, target string) (client.Explanation, error) {
-	e, err := c.Controller.Explain(ctx, target)
+func (f Service) Explain(ctx context.Context, target string) (client.Explanation, error) {
+	e, err := f.Controller.Explain(ctx, target)
 	if err != nil {
 		return e, err
 	}
-	if e.Pending, err = c.Pending(ctx, e.Agent.Session, client.OnlyOpen); err != nil {
+	if e.Pending, err = f.Pending(ctx, e.Agent.Session, client.OnlyOpen); err != nil {
 		return e, err
 	}
-	if e.Queue, err = c.Queue(ctx, e.Agent.Session, client.OnlyOpen); err != nil {
+	if e.Queue, err = f.Queue(ctx, e.Agent.Session, client.OnlyOpen); err != nil {
 		return e, err
 	}
-	c.engines.Budgets.Explain(&e)
-	c.engines.addGuard(&e.Agent, c.Snapshot)
-	e.Agent.Worker = c.engines.Workers.CachedHealth(e.Agent.Session, e.Agent.Instance)
-	c.engines.addInputBlocked(&e.Agent)
-	e.Channel = c.engines.channel(e.Agent)
+	f.opts.Engines.Budgets.Explain(&e)
+	f.opts.Engines.addGuard(&e.Agent, f.Snapshot)
+	e.Agent.Worker = f.opts.Engines.Workers.CachedHealth(e.Agent.Session, e.Agent.Instance)
+	f.opts.Engines.addInputBlocked(&e.Agent)
+	e.Channel = f.opts.Engines.channel(e.Agent)
 	e.Agent.Pending, e.Agent.Queued = len(e.Pending), len(e.Queue)
 	return e, nil
 }
 
 // Interrupt implements controlapi.Agents. The prompt of the interrupted turn stays submitted and
 // does not become consumed.
-func (c baseCity) Interrupt(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
-	before, unknown := c.Snapshot(target)
-	begins := unknown == nil && c.engines.Prompts.MayBegin(before.Session)
+func (f Service) Interrupt(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
+	before, unknown := f.Snapshot(target)
+	begins := unknown == nil && f.opts.Engines.Prompts.MayBegin(before.Session)
 	if req.InTurn && unknown == nil && !begins && (req.Instance == "" || req.Instance == before.Instance) && isBetweenTurns(before) {
 		return client.Done{Session: before.Session, Detail: string(before.Activity.State) + ": " + client.NoTurn}, nil
 	}
-	done, err := c.Controller.Interrupt(ctx, target, req)
+	done, err := f.Controller.Interrupt(ctx, target, req)
 	if err == nil && done.Changed && unknown == nil && (begins || before.Activity.State == runtime.ActivityBusy) {
-		c.engines.Prompts.TurnAborted(ctx, before.Session, before.Instance)
+		f.opts.Engines.Prompts.TurnAborted(ctx, before.Session, before.Instance)
 	}
 	return done, err
 }
@@ -98,19 +84,19 @@ func isBetweenTurns(v session.Snapshot) bool {
 
 // Keys implements controlapi.Agents. It makes the prompt engine check the input box again, because
 // the keys may have emptied it.
-func (c baseCity) Keys(ctx context.Context, target string, req client.KeysRequest) (client.Done, error) {
-	done, err := c.Controller.Keys(ctx, target, req)
+func (f Service) Keys(ctx context.Context, target string, req client.KeysRequest) (client.Done, error) {
+	done, err := f.Controller.Keys(ctx, target, req)
 	if err == nil {
-		c.engines.Prompts.RecheckInput(done.Session)
+		f.opts.Engines.Prompts.RecheckInput(ctx, done.Session)
 	}
 	return done, err
 }
 
 // ClearInput implements controlapi.Agents.
-func (c baseCity) ClearInput(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
-	done, err := c.Controller.ClearInput(ctx, target, req)
+func (f Service) ClearInput(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
+	done, err := f.Controller.ClearInput(ctx, target, req)
 	if err == nil {
-		c.engines.Prompts.InputCleared(done.Session)
+		f.opts.Engines.Prompts.InputCleared(ctx, done.Session)
 	}
 	return done, err
 }

@@ -5,14 +5,14 @@ import (
 	"time"
 
 	"gascity/internal/service/workers"
-	"gascity/internal/telemetry/metric"
+	"gascity/internal/telemetry"
 	"gascity/worker"
 )
 
 // NewDecisions returns a histogram for the duration of decisions about tool calls. Decisions that a
 // person makes are not included.
-func NewDecisions() *metric.Histogram {
-	return metric.NewHistogram(
+func NewDecisions() *telemetry.Histogram {
+	return telemetry.NewHistogram(
 		100*time.Microsecond, 250*time.Microsecond, 500*time.Microsecond, time.Millisecond, 2500*time.Microsecond, 5*time.Millisecond,
 		10*time.Millisecond, 25*time.Millisecond, 100*time.Millisecond, 250*time.Millisecond, time.Second,
 	)
@@ -22,7 +22,7 @@ func NewDecisions() *metric.Histogram {
 type TimedWorkers struct {
 	*workers.Engine
 
-	Decisions *metric.Histogram
+	Decisions *telemetry.Histogram
 }
 
 // Authorize implements workerapi.Guard.

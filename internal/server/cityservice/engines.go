@@ -10,6 +10,7 @@ import (
 	"gascity/internal/domain/plan"
 	"gascity/internal/service/budgets"
 	"gascity/internal/service/credentials"
+	"gascity/internal/service/notify"
 	"gascity/internal/service/prompts"
 	"gascity/internal/service/questions"
 	"gascity/internal/service/waits"
@@ -25,6 +26,7 @@ type Engines struct {
 	Workers     *workers.Engine
 	Budgets     *budgets.Engine
 	Credentials *credentials.Broker
+	Notify      *notify.Engine
 	Events      *event.Limited
 	// Desired returns the session of an agent in the current configuration, or the zero value if
 	// there is none.
@@ -50,6 +52,7 @@ func (e *Engines) Run(ctx context.Context) error {
 	group.Go(func() error { return e.Workers.Run(ctx) })
 	group.Go(func() error { return e.Budgets.Run(ctx) })
 	group.Go(func() error { return e.Credentials.Run(ctx) })
+	group.Go(func() error { return e.Notify.Run(ctx) })
 	group.Go(func() error { return e.Events.Run(ctx) })
 	return group.Wait()
 }

@@ -6,7 +6,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/server/controlapi"
-	"gascity/internal/telemetry/metric"
+	"gascity/internal/telemetry"
 )
 
 var (
@@ -35,11 +35,11 @@ func (f Service) Metrics(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return metric.Write(w, families)
+	return telemetry.WriteMetrics(w, families)
 }
 
 // Families returns the metrics of the city.
-func (f Service) Families(ctx context.Context) ([]metric.Family, error) {
+func (f Service) Families(ctx context.Context) ([]telemetry.MetricFamily, error) {
 	status, err := f.Status(ctx)
 	if err != nil {
 		return nil, err
@@ -58,15 +58,15 @@ func (f Service) Families(ctx context.Context) ([]metric.Family, error) {
 	for _, r := range queue {
 		prompts[r.State]++
 	}
-	families := []metric.Family{
-		metric.GaugeByLabel("gc_sessions", "Sessions by lifecycle state.", "state", sessions),
-		metric.GaugeByLabel("gc_session_activities", "Running sessions by activity.", "activity", activities),
-		metric.GaugeByLabel("gc_prompts", "Queued and injected prompts, by state.", "state", prompts),
+	families := []telemetry.MetricFamily{
+		telemetry.GaugeByLabel("gc_sessions", "Sessions by lifecycle state.", "state", sessions),
+		telemetry.GaugeByLabel("gc_session_activities", "Running sessions by activity.", "activity", activities),
+		telemetry.GaugeByLabel("gc_prompts", "Queued and injected prompts, by state.", "state", prompts),
 		f.opts.Decisions.Family("gc_authorize_seconds", "Duration of decisions about tool calls, without those of a person."),
-		metric.NewFamily(metric.Gauge, "gc_controller_start_seconds", "When the controller started, in seconds since 1970.", float64(status.Controller.StartedAt.Unix())),
-		metric.NewFamily(metric.Gauge, "gc_controller_degraded", "Whether the controller stops no sessions because it is degraded.", truth(status.Controller.Degraded != "")),
+		telemetry.NewMetricFamily(telemetry.Gauge, "gc_controller_start_seconds", "When the controller started, in seconds since 1970.", float64(status.Controller.StartedAt.Unix())),
+		telemetry.NewMetricFamily(telemetry.Gauge, "gc_controller_degraded", "Whether the controller stops no sessions because it is degraded.", truth(status.Controller.Degraded != "")),
 	}
-	families = append(append(families, metric.ProcessMetrics("gc_controller_cpu_seconds_total")...), f.opts.Engines.Credentials.Metrics()...)
+	families = append(append(families, telemetry.ProcessMetrics("gc_controller_cpu_seconds_total")...), f.opts.Engines.Credentials.Metrics()...)
 	return append(families, f.opts.Engines.Budgets.Metrics()...), nil
 }
 

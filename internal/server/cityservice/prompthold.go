@@ -4,7 +4,7 @@ import (
 	"cmp"
 
 	"gascity/client"
-	"gascity/internal/agentcli/hooks"
+	"gascity/internal/agentcli"
 	"gascity/internal/domain/session"
 )
 
@@ -41,8 +41,8 @@ func (e *Engines) Opens(v session.Snapshot) bool {
 
 // hooksOf returns the hooks of the agent CLI of a session. It returns false if the CLI has no known
 // hooks.
-func (e *Engines) hooksOf(v session.Snapshot) (hooks.CLI, bool) {
-	return hooks.Lookup(e.Desired(v.Agent).Config.Env[hooks.Variable])
+func (e *Engines) hooksOf(v session.Snapshot) (agentcli.Hooks, bool) {
+	return agentcli.LookupHooks(e.Desired(v.Agent).Config.Env[agentcli.HooksVariable])
 }
 
 // addGuard sets the guard state of a running agent, and why it gets no prompts.

@@ -9,8 +9,7 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/agentcli/hooks"
-	"gascity/internal/domain/event"
+	"gascity/internal/agentcli"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/prompt"
 	"gascity/internal/domain/session"
@@ -18,6 +17,7 @@ import (
 	"gascity/internal/hookrunner"
 	"gascity/internal/service/prompts"
 	"gascity/internal/service/workers"
+	"gascity/internal/store/storetest"
 	"gascity/runtime"
 )
 
@@ -50,11 +50,11 @@ func (h *hookTestCity) Deliver(_ context.Context, _ string, d runtime.Delivery) 
 // without one, the first goes, also across controllers, and in every other case none (R20).
 func TestWhoCannotProveTheGuardWithoutAPromptGetsOne(t *testing.T) {
 	cli := func(late bool) string {
-		at := slices.IndexFunc(hooks.Names(), func(name string) bool { known, _ := hooks.Lookup(name); return known.Late == late })
+		at := slices.IndexFunc(agentcli.HookNames(), func(name string) bool { known, _ := agentcli.LookupHooks(name); return known.Late == late })
 		if at < 0 {
 			t.Fatalf("no agent CLI is late: %v", late)
 		}
-		return hooks.Names()[at]
+		return agentcli.HookNames()[at]
 	}
 	const first = "'first prompt'"
 	for _, c := range []struct {
@@ -74,7 +74,7 @@ func TestWhoCannotProveTheGuardWithoutAPromptGetsOne(t *testing.T) {
 					Agent: "a", Session: "s", State: client.StateRunning, Running: true, Ready: true, Token: "token", Instance: session.PublicInstance("token"),
 					Conversation: session.Conversation{Rung: c.rung}, Activity: session.Activity{State: runtime.ActivityReady},
 				}}
-				store := &prompt.Memory{}
+				store := &storetest.Receipts{}
 				desired := plan.Session{Config: runtime.Config{PromptSuffix: c.argument, Env: map[string]string{hookrunner.VariableHooks: c.hooks}}}
 				for range 2 { // two controllers
 					h.life(t, store, desired)
@@ -95,7 +95,7 @@ func TestWhoCannotProveTheGuardWithoutAPromptGetsOne(t *testing.T) {
 // reason.
 func (h *hookTestCity) life(t *testing.T, store prompt.Store, desired plan.Session) {
 	t.Helper()
-	events := event.NewMemory(1000, 0, time.Now)
+	events := storetest.NewEvents(1000, 0, time.Now)
 	e := &Engines{Desired: func(string) plan.Session { return desired }}
 	e.Workers = workers.New(workers.Options{City: h, Events: events, Regime: func() guard.Regime { return guard.Regime{On: true} }})
 	e.Prompts = prompts.New(prompts.Options{Store: store, City: h, Events: events, PromptHold: e.guardHold})

@@ -101,7 +101,7 @@ func (e *Engines) clearInput(ctx context.Context, v session.Snapshot) error {
 	defer cancel()
 	err := runtime.ClearInput(ctx, v.Provider, v.Session, v.Token)
 	if err == nil {
-		e.Prompts.InputCleared(v.Session)
+		e.Prompts.InputCleared(ctx, v.Session)
 	}
 	return err
 }

@@ -13,13 +13,16 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/cityconfig"
 	"gascity/internal/citydir"
 	"gascity/internal/controller"
 	"gascity/internal/domain/plan"
-	"gascity/internal/fsutil/rawlog"
+	"gascity/internal/fsutil"
+	"gascity/internal/guard"
 	"gascity/internal/server/controlapi"
-	"gascity/internal/store"
-	"gascity/internal/telemetry/metric"
+	"gascity/internal/service/changes"
+	"gascity/internal/service/terminals"
+	"gascity/internal/telemetry"
 )
 
 // Options are the dependencies of a [Service]. All fields are required.
@@ -27,34 +30,69 @@ type Options struct {
 	Root       string
 	Controller *controller.Controller
 	Engines    *Engines
-	Store      *store.DB
-	Decisions  *metric.Histogram // duration of decisions about tool calls
+	Decisions  *telemetry.Histogram // duration of decisions about tool calls
+	Terminals  *terminals.Service
+	Web        controlapi.WebConsole
+	Changes    *changes.Service
+	// IsHere reports whether all sessions of a runtime provider are on this machine.
+	IsHere func(selection string) bool
+	// Transcripts reads the conversations of agents.
+	Transcripts *Transcripts
+	Editor      *cityconfig.Editor
+	Guard       *guard.Evaluator
+	GuardLog    string // path of the log of the guard's decisions
+	// Doctor makes all checks of the city and its machine, and reports each finding.
+	Doctor func(ctx context.Context, report func(client.Finding)) error
+	// Bundle writes a support bundle without credentials.
+	Bundle func(ctx context.Context, w io.Writer) error
+	// AddRule adds a rule of the guard, as TOML, to the configuration, and makes it active.
+	AddRule func(ctx context.Context, text string) error
+	// Conceal removes secrets from a text.
+	Conceal func(string) string
 	// Preview resolves another configuration in place of the city's own. It also returns, by name,
 	// why runtime providers of that configuration cannot be opened.
 	Preview func(ctx context.Context, req client.PreviewRequest) (plan.Desired, map[string]string, error)
 }
 
-// Service implements controlapi.City with all its extensions.
+// Service implements controlapi.City with all its extensions: with the controller, the engines, and
+// the methods of this package, which combine them. Its results may contain secrets; the server masks
+// them when it encodes them.
 type Service struct {
-	controlapi.City
+	*controller.Controller
+	controlapi.Prompts
+	controlapi.Queueing
+	controlapi.Questions
+	controlapi.Conditions
+	controlapi.WebConsole
+	controlapi.Notifier
 
-	opts Options
+	opts    Options
+	doctors chan struct{} // one element while an examination runs
+	copies  chan struct{} // one element for each file that is sent
 }
 
 // New returns the service of a city.
 func New(opts Options) Service {
 	e := opts.Engines
-	return Service{baseCity{Controller: opts.Controller, Prompts: e.Prompts, Questions: e.Questions, Conditions: e.Waits, engines: e}, opts}
+	return Service{
+		Controller: opts.Controller, Prompts: e.Prompts, Queueing: e.Prompts, Conditions: e.Waits, WebConsole: opts.Web, Notifier: e.Notify, opts: opts,
+		doctors: make(chan struct{}, 1), copies: make(chan struct{}, maxCopies),
+	}
 }
 
 var (
+	_ controlapi.City        = Service{}
 	_ controlapi.Recorder    = Service{}
 	_ controlapi.EventFinder = Service{}
 	_ controlapi.Previewer   = Service{}
+	_ controlapi.WebConsole  = Service{}
+	_ controlapi.Notifier    = Service{}
 )
 
 // Since implements controlapi.EventFinder.
-func (f Service) Since(_ context.Context, t time.Time) (uint64, error) { return f.opts.Store.Since(t) }
+func (f Service) Since(ctx context.Context, t time.Time) (uint64, error) {
+	return f.opts.Engines.Events.Since(ctx, t)
+}
 
 // Preview implements controlapi.Previewer.
 func (f Service) Preview(ctx context.Context, req client.PreviewRequest) (client.Plan, error) {
@@ -73,7 +111,7 @@ func (f Service) Logs(ctx context.Context, target string, q client.LogQuery, w i
 		return err
 	}
 	path := filepath.Join(f.opts.Root, citydir.StateFolder, citydir.LogFolder, session.Session+".log")
-	err = rawlog.Copy(ctx, w, path, rawlog.Query(q))
+	err = fsutil.CopyRawLog(ctx, w, path, fsutil.RawLogQuery(q))
 	if errors.Is(err, fs.ErrNotExist) {
 		return f.screenAsLog(ctx, target, q, w)
 	}

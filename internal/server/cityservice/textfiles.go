@@ -5,12 +5,12 @@ import (
 	"fmt"
 
 	"gascity/internal/domain/session"
-	"gascity/internal/service/promptfile"
+	"gascity/internal/service/prompts"
 )
 
 // TextFiles implements prompts.TextFiles.
 type TextFiles struct {
-	promptfile.Store
+	prompts.FileStore
 
 	Engines *Engines
 }
@@ -23,8 +23,8 @@ func (t TextFiles) Write(v session.Snapshot, id, text string) (string, error) {
 	if cli, known := t.Engines.hooksOf(v); !known || !cli.ReadsFiles {
 		return "", errAsksToRead
 	}
-	path, err := t.Store.Write(v.Session, id, text)
-	if errors.Is(err, promptfile.ErrNoFolder) {
+	path, err := t.FileStore.Write(v.Session, id, text)
+	if errors.Is(err, prompts.ErrNoFolder) {
 		return "", fmt.Errorf("%w, or it does not run on this machine; to start it again: gc restart %s", err, v.Agent)
 	}
 	return path, err

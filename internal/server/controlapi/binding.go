@@ -1,18 +1,22 @@
 package controlapi
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"reflect"
 	"strings"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"gascity/client"
+	"gascity/internal/httpwire"
 	"gascity/internal/redact"
-	"gascity/internal/server/unixhttp"
+	"gascity/internal/server/httpkit"
 )
 
 // binding registers the handler of a route with the server and adds the route to the API
@@ -30,8 +34,8 @@ type streamer func(ctx context.Context, s *Server, w http.ResponseWriter, r *htt
 // bind returns the binding of a JSON route.
 func bind[I, O any](h handler[I, O]) binding {
 	return func(s *Server, op huma.Operation, row route) {
-		huma.Register(s.api, op, func(parent context.Context, in *I) (*O, error) {
-			ctx, cancel := s.bound(parent, row)
+		huma.Register(s.huma, op, func(parent context.Context, in *I) (*O, error) {
+			ctx, cancel := bound(parent, row)
 			defer cancel()
 			out, err := h(ctx, s.city, in)
 			if err != nil {
@@ -42,48 +46,44 @@ func bind[I, O any](h handler[I, O]) binding {
 	}
 }
 
+// ask returns the handler of a request without parameters: a method of [City].
+func ask[T any](of func(City, context.Context) (T, error)) handler[none, reply[T]] {
+	return func(ctx context.Context, city City, _ *none) (*reply[T], error) { return answer(of(city, ctx)) }
+}
+
+// askOf returns the handler of a request about one target: a method of [City].
+func askOf[T any](of func(City, context.Context, string) (T, error)) handler[Named, reply[T]] {
+	return func(ctx context.Context, city City, in *Named) (*reply[T], error) {
+		return answer(of(city, ctx, in.Target))
+	}
+}
+
 // waiter answers when a condition holds, after any time. Its ctx ends when the caller disconnects
 // or the server stops.
 type waiter[I, O any] func(ctx context.Context, s *Server, in *I) (*O, error)
 
-// errEnding is the error of a wait that ends because the controller stops.
-var errEnding = fmt.Errorf("%w: the controller is stopping; ask the next controller again", client.ErrUnavailable)
-
 // bindWait returns the binding of a JSON route whose answer waits for a condition.
 func bindWait[I, O any](h waiter[I, O]) binding {
 	return func(s *Server, op huma.Operation, _ route) {
-		huma.Register(s.api, op, func(parent context.Context, in *I) (*O, error) {
-			ctx, cancel := context.WithCancelCause(parent)
-			defer cancel(nil)
-			defer unixhttp.LifetimeOf(parent).OnClosing(func() { cancel(errEnding) })()
+		huma.Register(s.huma, op, func(parent context.Context, in *I) (*O, error) {
+			ctx, cancel := s.Bound(parent, always)
+			defer cancel()
 			out, err := h(ctx, s, in)
-			if ended := errors.Is(err, context.Canceled) || errors.Is(err, client.ErrTimeout); ended && errors.Is(context.Cause(ctx), errEnding) {
-				err = errEnding
-			}
 			if err != nil {
-				return nil, &problem{client.ProblemOf(err)}
+				return nil, &problem{client.ProblemOf(s.ErrorOf(ctx, err))}
 			}
 			return out, nil
 		})
 	}
 }
 
-// bound returns the context of a handler. The context of a route that only reads ends with the
-// connection. The context of a route that changes something ends with the server. Both have the
-// route's time limit.
-func (s *Server) bound(parent context.Context, row route) (context.Context, context.CancelFunc) {
+// bound returns the context of a handler, with the route's time limit. The context of a route that
+// only reads ends with the connection. That of a route that changes something ends with the server.
+func bound(parent context.Context, row route) (context.Context, context.CancelFunc) {
 	if row.access == reads {
 		return context.WithTimeout(parent, row.limit)
 	}
-	return s.detached(parent, row.limit)
-}
-
-// detached returns a context that does not end with the connection. It ends after limit or with the
-// server.
-func (s *Server) detached(parent context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(parent), limit)
-	unhook := unixhttp.LifetimeOf(parent).OnEnd(cancel)
-	return ctx, func() { unhook(); cancel() }
+	return httpkit.Detached(parent, row.limit)
 }
 
 // stream returns the binding of a route that answers with a stream.
@@ -94,12 +94,11 @@ func stream(contentType string, h streamer) binding {
 			Content:     map[string]*huma.MediaType{contentType: {Schema: &huma.Schema{Type: huma.TypeString}}},
 		}
 		op.Parameters = streamParameters(row)
-		s.api.OpenAPI().AddOperation(&op)
+		s.huma.OpenAPI().AddOperation(&op)
 		s.routes.HandleFunc(row.method+" "+row.path, func(w http.ResponseWriter, r *http.Request) {
-			ctx, cancel := context.WithCancel(r.Context())
+			ctx, cancel := s.Bound(r.Context(), always)
 			defer cancel()
-			defer unixhttp.LifetimeOf(ctx).OnClosing(cancel)()
-			counted := &countingWriter{ResponseWriter: w, masked: redact.Stream{Redactor: s.secrets, To: w}}
+			counted := &countingWriter{ResponseWriter: w, masked: redact.Stream{Redactor: s.Secrets, To: w}}
 			counted.Header().Set("Content-Type", contentType)
 			err := h(ctx, s, counted, r)
 			if flushed := counted.masked.Flush(); err == nil {
@@ -112,14 +111,86 @@ func stream(contentType string, h streamer) binding {
 	}
 }
 
+// downloader answers a request with a file. An error before the first byte becomes a problem document;
+// a later error closes the connection.
+type downloader[T any] func(ctx context.Context, city City, target string, in T, w io.Writer) error
+
+// download returns the binding of a route that answers with a file. Secrets in the file are not
+// masked, because that would damage it; the handler is responsible for its content. The context ends
+// when the caller disconnects.
+func download[T any](contentType string, h downloader[T]) binding {
+	return func(s *Server, op huma.Operation, row route) {
+		op.Responses["200"] = &huma.Response{
+			Description: "The file",
+			Content:     map[string]*huma.MediaType{contentType: {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}},
+		}
+		if strings.Contains(row.path, "{target}") {
+			op.Parameters = []*huma.Param{{Name: "target", In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}, Description: "an agent's name or a session's name"}}
+		}
+		if row.body > 0 {
+			schema := s.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
+			op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}
+		}
+		s.huma.OpenAPI().AddOperation(&op)
+		s.routes.HandleFunc(row.method+" "+row.path, func(w http.ResponseWriter, r *http.Request) {
+			ctx, cancel := s.Bound(r.Context(), always)
+			defer cancel()
+			file := &countingWriter{ResponseWriter: w, masked: redact.Stream{To: w}}
+			in, err := readBody[T](w, r, row.body)
+			if err == nil {
+				w.Header().Set("Content-Type", contentType)
+				out := &fileWriter{begun: &file.begun, to: httpwire.NewStreamWriter(w, s.Stall)}
+				err = h(ctx, s.city, r.PathValue("target"), in, out)
+			}
+			if err != nil && r.Context().Err() == nil { // else the reader is gone
+				s.endStream(file, r, s.ErrorOf(ctx, err))
+			}
+		})
+	}
+}
+
+// fileWriter writes a file to its reader, and records whether it has begun.
+type fileWriter struct {
+	begun *bool
+	to    io.Writer
+}
+
+// Write implements io.Writer.
+func (f *fileWriter) Write(p []byte) (int, error) {
+	*f.begun = true
+	return f.to.Write(p)
+}
+
+// readBody decodes the body of a request of up to limit bytes; zero means that there is none. It
+// refuses unknown fields.
+func readBody[T any](w http.ResponseWriter, r *http.Request, limit int64) (T, error) {
+	var in T
+	if limit == 0 {
+		return in, nil
+	}
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	if err == nil && len(text) > 0 {
+		err = httpkit.CheckUnicode(text)
+	}
+	if err == nil && len(text) > 0 {
+		decoder := json.NewDecoder(bytes.NewReader(text))
+		decoder.DisallowUnknownFields()
+		err = decoder.Decode(&in)
+	}
+	if err != nil {
+		return in, fmt.Errorf("%w: the body is not valid: %w", client.ErrInvalid, err)
+	}
+	return in, nil
+}
+
 // endStream reports an error of a stream: as a problem document if nothing was sent, otherwise by
 // closing the connection.
 func (s *Server) endStream(w *countingWriter, r *http.Request, err error) {
 	if !w.begun {
-		s.writeProblem(w, client.ProblemOf(err))
+		s.WriteProblem(w, err)
 		return
 	}
-	s.log.Warn("a stream ended", "path", r.URL.Path, "error", err)
+	s.Log.Warn("a stream ended", "path", r.URL.Path, "error", err)
 	panic(http.ErrAbortHandler) // net/http then closes the connection, so the reader sees that the stream is incomplete
 }
 
@@ -129,6 +200,24 @@ func streamParameters(row route) []*huma.Param {
 	text := &huma.Schema{Type: huma.TypeString}
 	if row.limit > 0 {
 		return nil // such a stream has no parameters
+	}
+	if strings.HasSuffix(row.path, "/status/stream") {
+		return nil
+	}
+	if strings.HasSuffix(row.path, "/screen/stream") {
+		return []*huma.Param{{Name: "target", In: "path", Required: true, Schema: text, Description: "an agent's name or a session's name"}}
+	}
+	if row.id == "screens" {
+		return []*huma.Param{
+			{Name: "target", In: "query", Required: true, Schema: &huma.Schema{Type: huma.TypeArray, Items: text}, Description: "agents or sessions, at most 64; the parameter is repeated"},
+		}
+	}
+	if strings.HasSuffix(row.path, "/conversation/stream") {
+		return []*huma.Param{
+			{Name: "target", In: "path", Required: true, Schema: text, Description: "an agent's name or a session's name"},
+			{Name: "limit", In: "query", Schema: &huma.Schema{Type: huma.TypeInteger}, Description: "how many entries at first, at most; 0: 100"},
+			{Name: "since", In: "query", Schema: &huma.Schema{Type: huma.TypeString, Format: "date-time"}, Description: "at first only entries from then on"},
+		}
 	}
 	if strings.Contains(row.path, "{target}") {
 		return []*huma.Param{
@@ -163,33 +252,6 @@ func (w *countingWriter) Write(p []byte) (int, error) {
 // Unwrap returns the wrapped writer, for http.ResponseController.
 func (w *countingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// streamWriter sends each write at once. A write fails if the reader does not receive it in time.
-type streamWriter struct {
-	w     http.ResponseWriter
-	stall time.Duration
-}
-
-// maxStall is how long one write may wait for its reader.
-const maxStall = 10 * time.Second
-
-// stream returns a streamWriter for an answer.
-func (s *Server) stream(w http.ResponseWriter) *streamWriter {
-	return &streamWriter{w: w, stall: s.stall}
-}
-
-// Write implements io.Writer.
-func (s *streamWriter) Write(p []byte) (int, error) {
-	control := http.NewResponseController(s.w)
-	if err := control.SetWriteDeadline(time.Now().Add(s.stall)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return 0, err
-	}
-	n, err := s.w.Write(p)
-	if err != nil {
-		return n, err
-	}
-	return n, control.Flush()
-}
-
 // problem is a problem document in the form that huma can write.
 type problem struct{ *client.Problem }
 
@@ -197,9 +259,7 @@ type problem struct{ *client.Problem }
 func (p *problem) GetStatus() int { return p.Status }
 
 // ContentType implements huma.ContentTypeFilter: it returns the content type of problem documents.
-func (p *problem) ContentType(string) string { return problemType }
-
-const problemType = "application/problem+json"
+func (p *problem) ContentType(string) string { return httpwire.ProblemType }
 
 // translate returns a problem document for an error document of huma, such as a validation error.
 func translate(_ huma.Context, _ string, v any) (any, error) {
@@ -215,16 +275,4 @@ func translate(_ huma.Context, _ string, v any) (any, error) {
 	p.Detail = p.Title + ": " + strings.Join(text, "; ")
 	p.Status = model.Status
 	return &problem{p}, nil
-}
-
-// writeProblem writes a problem document, with secrets masked.
-func (s *Server) writeProblem(w http.ResponseWriter, p *client.Problem) {
-	text, err := s.secrets.Encode(p)
-	if err != nil {
-		http.Error(w, s.secrets.Text(p.Detail), p.Status)
-		return
-	}
-	w.Header().Set("Content-Type", problemType)
-	w.WriteHeader(p.Status)
-	_, _ = w.Write(text) // an error means that the reader is gone
 }

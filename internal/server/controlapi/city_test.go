@@ -7,9 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	pathpkg "path"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -78,11 +82,20 @@ func bounded(t *testing.T) context.Context {
 	return ctx
 }
 
+// first reads the first value of a stream and returns its error.
+func first[T any](stream iter.Seq2[T, error]) error {
+	for _, err := range stream {
+		return err
+	}
+	return io.ErrUnexpectedEOF
+}
+
 // TestEveryRouteAnswersAsDescribed calls each method of the client over a real
 // socket and checks the raw answer against the description of its route.
 func TestEveryRouteAnswersAsDescribed(t *testing.T) {
 	city := newCity(t)
 	check := &describedTransport{t: t, server: controlapi.NewServer(nil, controlapi.Options{}), seen: map[string]bool{}}
+	walkDoctor(t, check)
 	c := &client.Client{Root: city.Root, Version: "test", Dial: check.dial(client.SocketPath(city.Root))}
 	defer c.Close()
 	ctx := bounded(t)
@@ -94,10 +107,34 @@ func TestEveryRouteAnswersAsDescribed(t *testing.T) {
 		"providers": func() error { _, err := c.Providers(ctx); return err },
 		"session":   func() error { _, err := c.Session(ctx, "worker"); return err },
 		"peek":      func() error { _, err := c.Peek(ctx, "worker", 5); return err },
-		"nudge":     func() error { _, err := c.Nudge(ctx, "worker", client.NudgeRequest{Text: "hi"}); return err },
-		"interrupt": func() error { _, err := c.Interrupt(ctx, "worker", client.LifecycleRequest{}); return err },
-		"keys":      func() error { _, err := c.Keys(ctx, "worker", client.KeysRequest{Keys: []string{"Enter"}}); return err },
-		"clear":     func() error { _, err := c.ClearInput(ctx, "worker", client.LifecycleRequest{}); return err },
+		"screen": func() error {
+			s, err := c.Screen(ctx, "worker")
+			if err == nil && (s.Cols < 2 || s.Rows < 2 || !strings.Contains(s.Output, "fake agent")) {
+				t.Errorf("the screen is %+v", s)
+			}
+			return err
+		},
+		"watch-status": func() error { return first(c.WatchStatus(ctx)) },
+		"watch-screen": func() error { return first(c.WatchScreen(ctx, "worker")) },
+		"nudge":        func() error { _, err := c.Nudge(ctx, "worker", client.NudgeRequest{Text: "hi"}); return err },
+		"interrupt":    func() error { _, err := c.Interrupt(ctx, "worker", client.LifecycleRequest{}); return err },
+		"keys":         func() error { _, err := c.Keys(ctx, "worker", client.KeysRequest{Keys: []string{"Enter"}}); return err },
+		"clear":        func() error { _, err := c.ClearInput(ctx, "worker", client.LifecycleRequest{}); return err },
+		"lines": func() error {
+			s, err := c.ScreenLines(ctx, "worker")
+			if err == nil && (s.Cols < 2 || s.Rows < 2 || s.Output != "" || !strings.Contains(textOf(s.Lines), "fake agent")) {
+				t.Errorf("the lines of the screen are %+v", s)
+			}
+			return err
+		},
+		"screens": func() error { return readScreens(ctx, c) },
+		"changes": func() error { // this city finds no git; the script diff of cmd/gc has one
+			_, err := c.Changes(ctx, "worker", client.ChangesQuery{Path: "a b", Since: client.SinceBranch, Diff: true, Bytes: 1})
+			if !errors.Is(err, client.ErrUnavailable) || !strings.Contains(err.Error(), "git is not found in PATH of the controller") {
+				return fmt.Errorf("without git the error is %w", err)
+			}
+			return nil
+		},
 		"copy": func() error {
 			_, err := c.Copy(ctx, "worker", client.CopyRequest{Src: city.Root + "/city.toml", RelDst: "copied"})
 			return err
@@ -118,12 +155,37 @@ func TestEveryRouteAnswersAsDescribed(t *testing.T) {
 		"usage":      func() error { _, err := c.Usage(ctx, client.UsageRequest{}); return err },
 		"budgets":    func() error { _, err := c.Budgets(ctx); return err },
 		"lift":       func() error { _, err := c.LiftBudget(ctx, "day", client.LiftRequest{}); return err },
+		"web":        func() error { return walkWeb(ctx, c) },
 		"metrics":    func() error { _, err := c.Metrics(ctx); return err },
+		"checkTool":  func() error { _, err := c.CheckTool(ctx, client.GuardCheckRequest{Command: "ls"}); return err },
+		"decisions":  func() error { _, err := c.GuardDecisions(ctx, client.GuardQuery{}); return err },
+		"copyOut": func() error {
+			return readFile(c.CopyOut(ctx, "worker", client.CopyOutRequest{Path: "city.toml", Plain: true}))
+		},
+		"notify": func() error {
+			_, err := c.Notifications(ctx)
+			_, tested := c.TestNotify(ctx, client.NotifyTestRequest{}) // the city has no sink
+			_, retried := c.RetryNotification(ctx, "n-none")
+			if errors.Is(tested, client.ErrRefused) && errors.Is(retried, client.ErrNotFound) {
+				return err
+			}
+			return errors.Join(err, tested, retried)
+		},
 	}
+	calls["configFile"] = func() error { return walkConfig(ctx, c) }
 	for name, call := range calls {
 		city.AwaitRunning("worker")
 		if err := call(); err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, row := range controlapi.Routes() { // a route that reads needs no line above
+		path := strings.ReplaceAll(row.Path, "{target}", "worker")
+		if row.Method != http.MethodGet || strings.Contains(path, "{") || check.saw(row.ID) {
+			continue
+		}
+		if err := check.get(ctx, path); err != nil {
+			t.Errorf("GET %s: %v", path, err)
 		}
 	}
 	if err := walkLife(ctx, city, c); err != nil {
@@ -145,6 +207,40 @@ func TestEveryRouteAnswersAsDescribed(t *testing.T) {
 	}
 }
 
+// textOf returns the text of lines.
+func textOf(lines []client.ScreenLine) string {
+	var b strings.Builder
+	for _, line := range lines {
+		for _, span := range line.Spans {
+			b.WriteString(span.Text)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// readScreens reads a stream of two targets: the one that exists shows its screen and then a change, the other one has none.
+func readScreens(ctx context.Context, c *client.Client) error {
+	ended, prompted := "", false
+	for u, err := range c.Screens(ctx, []string{"worker", "nobody"}) {
+		switch {
+		case err != nil:
+			return err
+		case u.Target == "nobody":
+			ended = u.Ended
+		case u.All && !prompted && strings.Contains(textOf(u.Lines), "fake agent"):
+			prompted = true
+			if _, err := c.Nudge(ctx, "worker", client.NudgeRequest{Text: "the marker"}); err != nil {
+				return err
+			}
+		}
+		if prompted && strings.Contains(textOf(u.Lines), "the marker") && ended != "" {
+			return nil
+		}
+	}
+	return fmt.Errorf("the stream ended: prompted %t, the missing target: %q", prompted, ended)
+}
+
 func walkPrompts(ctx context.Context, c *client.Client) error {
 	r, err := c.Nudge(ctx, "deep", client.NudgeRequest{Text: "later", Key: "k", TTL: time.Hour, Source: "me"})
 	if err != nil {
@@ -152,6 +248,12 @@ func walkPrompts(ctx context.Context, c *client.Client) error {
 	}
 	text := "even later"
 	_, editErr := c.EditPrompt(ctx, r.ID, client.EditRequest{Text: &text})
+	whole, textErr := c.PromptText(ctx, r.ID)
+	if whole.Text != text {
+		textErr = errors.Join(textErr, fmt.Errorf("the whole text is %q", whole.Text))
+	}
+	_, moveErr := c.MovePrompt(ctx, r.ID, client.MoveRequest{First: true, By: "me"})
+	editErr = errors.Join(editErr, textErr, moveErr)
 	list, listErr := c.Queue(ctx, "deep", client.WithEnded)
 	if len(list) == 0 {
 		listErr = errors.New("the queue is empty")
@@ -173,6 +275,9 @@ func walkQuestions(ctx context.Context, c *client.Client) error {
 	open, err := c.Pending(ctx, "", client.OnlyOpen)
 	if err != nil || len(open) != 1 {
 		return fmt.Errorf("pending are %v, %w", open, err)
+	}
+	if _, err := c.AllowAlways(ctx, open[0].ID, client.AlwaysRequest{Rule: "x"}); !errors.Is(err, client.ErrRefused) { // it is about no tool call
+		return fmt.Errorf("a rule without a tool call: %w", err)
 	}
 	_, err = c.Respond(ctx, open[0].ID, client.RespondRequest{Option: "2", By: "me"})
 	return err
@@ -199,7 +304,9 @@ func walkLife(ctx context.Context, city *citytest.City, c *client.Client) error 
 	}
 	running := func() { req.Instance = city.AwaitRunning("worker").Instance }
 	running()
-	sleep := errors.Join(verb(c.Sleep), verb(c.Wake))
+	sleep := verb(c.Sleep)
+	req.Instance = "" // that instance may have stopped already
+	sleep = errors.Join(sleep, verb(c.Wake))
 	running()
 	req.Instance = ""
 	suspend := errors.Join(verb(c.Suspend), verb(c.Resume), verb(c.Reset))
@@ -213,8 +320,55 @@ func walkLife(ctx context.Context, city *citytest.City, c *client.Client) error 
 	return errors.Join(sleep, suspend, drain, stateErr, ack, wake, verb(c.RequestRestart))
 }
 
+func walkWeb(ctx context.Context, c *client.Client) error {
+	_, startErr := c.StartWeb(ctx, client.WebRequest{})
+	_, codeErr := c.NewWebCode(ctx, client.WebCodeRequest{})
+	_, revokeErr := c.RevokeWebDevice(ctx, "d-none")
+	if errors.Is(revokeErr, client.ErrNotFound) {
+		revokeErr = nil
+	}
+	_, stopErr := c.StopWeb(ctx)
+	return errors.Join(startErr, codeErr, revokeErr, stopErr)
+}
+
+func walkConfig(ctx context.Context, c *client.Client) error {
+	file, err := c.ConfigFile(ctx)
+	if err != nil {
+		return err
+	}
+	edit := client.ConfigEdit{Text: file.Text, Hash: file.Hash}
+	_, previewErr := c.PreviewConfig(ctx, edit)
+	_, applyErr := c.ApplyConfig(ctx, edit)
+	return errors.Join(previewErr, applyErr)
+}
+
 func readLogs(ctx context.Context, c *client.Client) error {
 	body, err := c.Logs(ctx, "worker", client.LogQuery{})
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	_, err = io.ReadAll(body)
+	return err
+}
+
+// walkDoctor examines a city without agents: the models of agents do not answer the doctor's prompt.
+func walkDoctor(t *testing.T, check *describedTransport) {
+	t.Helper()
+	city := citytest.New(t, "[workspace]\n")
+	c := &client.Client{Root: city.Root, Version: "test", Dial: check.dial(client.SocketPath(city.Root))}
+	defer c.Close()
+	out, err := c.Doctor(bounded(t))
+	if err != nil || !slices.ContainsFunc(out.Findings, func(f client.Finding) bool { return f.Check == "config" && f.Level == client.LevelOK }) {
+		t.Errorf("doctor: %+v, %v", out, err)
+	}
+	if err := readFile(c.Bundle(bounded(t))); err != nil {
+		t.Errorf("bundle: %v", err)
+	}
+	city.Leave()
+}
+
+func readFile(body io.ReadCloser, err error) error {
 	if err != nil {
 		return err
 	}
@@ -235,8 +389,27 @@ func readEvents(ctx context.Context, c *client.Client) error {
 type describedTransport struct {
 	t      *testing.T
 	server *controlapi.Server
+	proxy  string // URL of the proxy that validates; set by dial
 	mu     sync.Mutex
 	seen   map[string]bool
+}
+
+// get requests a path through the proxy.
+func (d *describedTransport) get(ctx context.Context, path string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.proxy+path, nil)
+	if err != nil {
+		return err
+	}
+	req.Host = client.APIHost
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return errors.New(res.Status)
+	}
+	return nil
 }
 
 // dial connects through a proxy that validates what passes.
@@ -247,6 +420,7 @@ func (d *describedTransport) dial(socket string) func(context.Context) (net.Conn
 	d.t.Cleanup(target.CloseIdleConnections)
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { d.forward(target, w, r) }))
 	d.t.Cleanup(func() { proxy.CloseClientConnections(); proxy.Close() })
+	d.proxy = proxy.URL
 	return func(ctx context.Context) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "tcp", proxy.Listener.Addr().String())
 	}
@@ -284,37 +458,24 @@ func (d *describedTransport) forward(target *http.Transport, w http.ResponseWrit
 	}
 }
 
+// operation returns the description of the route of a request.
 func (d *describedTransport) operation(r *http.Request) *huma.Operation {
-	pattern := r.URL.Path
-	if rest, ok := strings.CutPrefix(pattern, "/v1/sessions/"); ok {
-		_, verb, has := strings.Cut(rest, "/")
-		pattern = "/v1/sessions/{target}"
-		if has {
-			pattern += "/" + verb
+	for path, item := range d.server.OpenAPI().Paths {
+		if matched, err := pathpkg.Match(parameter.ReplaceAllString(path, "*"), r.URL.EscapedPath()); err != nil || !matched {
+			continue
+		}
+		if op := map[string]*huma.Operation{
+			http.MethodGet: item.Get, http.MethodPost: item.Post, http.MethodPut: item.Put, http.MethodPatch: item.Patch, http.MethodDelete: item.Delete,
+		}[r.Method]; op != nil {
+			return op
 		}
 	}
-	for _, list := range []string{"/v1/receipts/", "/v1/pending/", "/v1/waits/"} {
-		if rest, ok := strings.CutPrefix(pattern, list); ok {
-			_, verb, has := strings.Cut(rest, "/")
-			pattern = list + "{id}"
-			if has {
-				pattern += "/" + verb
-			}
-		}
-	}
-	if rest, ok := strings.CutPrefix(pattern, "/v1/budgets/"); ok {
-		_, verb, _ := strings.Cut(rest, "/")
-		pattern = "/v1/budgets/{name}/" + verb
-	}
-	item := d.server.OpenAPI().Paths[pattern]
-	if item == nil {
-		d.t.Errorf("%s %s is not described", r.Method, r.URL.Path)
-		return nil
-	}
-	return map[string]*huma.Operation{
-		http.MethodGet: item.Get, http.MethodPost: item.Post, http.MethodPatch: item.Patch, http.MethodDelete: item.Delete,
-	}[r.Method]
+	d.t.Errorf("%s %s is not described", r.Method, r.URL.Path)
+	return nil
 }
+
+// parameter matches a parameter in the path of a route.
+var parameter = regexp.MustCompile(`\{\w+\}`)
 
 func (d *describedTransport) validate(op *huma.Operation, res *http.Response, body []byte) {
 	if op == nil {

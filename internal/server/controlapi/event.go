@@ -10,17 +10,12 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/redact"
+	"gascity/internal/httpwire"
 )
 
-const (
-	// heartbeat is how often a comment is sent on a stream without events.
-	heartbeat = 15 * time.Second
-
-	// maxLag is how many events may wait for a reader before it is disconnected. The reader then
-	// resumes, and receives a gap if events were deleted meanwhile.
-	maxLag = 1024
-)
+// maxLag is how many events may wait for a reader before it is disconnected. The reader then
+// resumes, and receives a gap if events were deleted meanwhile.
+const maxLag = 1024
 
 // pastInput selects the events of a page.
 type pastInput struct {
@@ -101,8 +96,8 @@ func events(parent context.Context, s *Server, w http.ResponseWriter, r *http.Re
 	if err != nil {
 		return err
 	}
-	out := sse{w: s.stream(w), secrets: s.secrets}
-	out.open()
+	out := eventWriter{StreamWriter: httpwire.NewStreamWriter(w, s.Stall), server: s}
+	out.Comment("the event stream")
 	if gap {
 		lost := client.GapError{After: after}
 		if len(past) > 0 {
@@ -114,12 +109,15 @@ func events(parent context.Context, s *Server, w http.ResponseWriter, r *http.Re
 		out.event(e)
 	}
 	kept := queue(ctx, next)
-	out.follow(ctx, kept, client.EventQuery{Target: q.Target}, s.heartbeat)
-	if len(kept) == maxLag || errors.Is(out.err, os.ErrDeadlineExceeded) {
-		s.log.Warn("a slow reader of the event stream was cut off")
-	}
-	cancel()
-	for range kept { // wait for its goroutine
+	lagged := false
+	live := client.EventQuery{Target: q.Target}
+	httpwire.Follow(out.StreamWriter, kept, func(e client.Event) {
+		if matches(e, live) {
+			out.event(e)
+		}
+	}, func() { lagged = len(kept) == maxLag; cancel() }, s.Heartbeat)
+	if lagged || errors.Is(out.Err(), os.ErrDeadlineExceeded) {
+		s.Log.Warn("a slow reader of the event stream was cut off")
 	}
 	return nil
 }
@@ -163,59 +161,20 @@ func lastEventID(r *http.Request) (uint64, error) {
 	return id, nil
 }
 
-// sse writes server-sent events. After a failed write it writes nothing more.
-type sse struct {
-	w       *streamWriter
-	secrets *redact.Redactor
-	err     error
+// eventWriter writes events with secrets masked.
+type eventWriter struct {
+	*httpwire.StreamWriter
+	server *Server
 }
 
-// open writes the headers and a first comment.
-func (s *sse) open() {
-	s.w.w.Header().Set("Content-Type", "text/event-stream")
-	s.w.w.Header().Set("Cache-Control", "no-store")
-	s.print(": %s\n\n", "the event stream")
-}
+func (w eventWriter) event(e client.Event) { w.data("event", e.ID, e) }
 
-func (s *sse) print(format string, args ...any) {
-	if s.err == nil {
-		_, s.err = fmt.Fprintf(s.w, format, args...)
-	}
-}
-
-func (s *sse) event(e client.Event) { s.data("event", e.ID, e) }
-
-// data writes one event. An ID of zero is left out, so that the reader keeps its last ID.
-func (s *sse) data(kind string, id uint64, value any) {
-	text, err := s.secrets.Encode(value) // one line: JSON escapes line ends
+// data writes one value. An ID of zero is left out, so that the reader keeps its last ID.
+func (w eventWriter) data(kind string, id uint64, value any) {
+	text, err := w.server.Secrets.Encode(value)
 	if err != nil {
-		s.err = err
+		w.server.Log.Warn("an event cannot be sent", "id", id, "error", err)
 		return
 	}
-	if id != 0 {
-		s.print("id: %d\nevent: %s\ndata: %s\n\n", id, kind, text)
-		return
-	}
-	s.print("event: %s\ndata: %s\n\n", kind, text)
-}
-
-// follow writes matching events until ctx ends, next is closed or a write fails.
-func (s *sse) follow(ctx context.Context, next <-chan client.Event, q client.EventQuery, pulse time.Duration) {
-	beat := time.NewTicker(pulse)
-	defer beat.Stop()
-	for s.err == nil {
-		select {
-		case <-ctx.Done():
-			return
-		case <-beat.C:
-			s.print(": heartbeat\n\n")
-		case e, open := <-next:
-			if !open {
-				return
-			}
-			if matches(e, q) {
-				s.event(e)
-			}
-		}
-	}
+	w.Event(id, kind, text)
 }

@@ -117,8 +117,7 @@ func TestASilentStreamHasAHeartbeat(t *testing.T) {
 func TestASlowReaderIsCutOff(t *testing.T) {
 	cut := make(cutOff, 1)
 	city := &stubCity{Root: shortDir(t)}
-	server := NewServer(city, Options{Log: slog.New(cut)})
-	server.stall = 50 * time.Millisecond
+	server := NewServer(city, Options{Log: slog.New(cut), Stall: 50 * time.Millisecond})
 	c, _ := start(t, server, city.Root)
 	conn, err := new(net.Dialer).DialContext(bounded(t), "unix", client.SocketPath(city.Root))
 	if err != nil {

@@ -15,4 +15,4 @@ func Routes() []Route {
 }
 
 // OpenAPI returns the description of the routes.
-func (s *Server) OpenAPI() *huma.OpenAPI { return s.api.OpenAPI() }
+func (s *Server) OpenAPI() *huma.OpenAPI { return s.huma.OpenAPI() }

@@ -8,8 +8,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"gascity/client"
-	"gascity/internal/jsontext"
+	"gascity/internal/httpwire"
 	"gascity/internal/redact"
+	"gascity/internal/server/httpkit"
 )
 
 // apiVersion is the version of the API, not of the program. It changes with the prefix of the
@@ -40,7 +41,7 @@ func masked(secrets *redact.Redactor) huma.Format {
 // unmarshalExactly decodes a body. It refuses a body with strings that encoding/json would change,
 // so that a prompt is never altered.
 func unmarshalExactly(text []byte, into any) error {
-	if err := jsontext.CheckUnicode(text); err != nil {
+	if err := httpkit.CheckUnicode(text); err != nil {
 		return err
 	}
 	return json.Unmarshal(text, into)
@@ -69,7 +70,7 @@ func problems(api huma.API) map[string]*huma.Response {
 	schema := api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[client.Problem](), true, "Problem")
 	return map[string]*huma.Response{"default": {
 		Description: "A problem, see its code",
-		Content:     map[string]*huma.MediaType{problemType: {Schema: schema}},
+		Content:     map[string]*huma.MediaType{httpwire.ProblemType: {Schema: schema}},
 	}}
 }
 
@@ -79,14 +80,4 @@ func removeHumaErrors(api huma.API) {
 	schemas := api.OpenAPI().Components.Schemas.Map()
 	delete(schemas, "ErrorModel")
 	delete(schemas, "ErrorDetail")
-}
-
-// Description returns the OpenAPI 3.1 document of the control API, indented.
-func Description() ([]byte, error) {
-	s := NewServer(nil, Options{})
-	text, err := json.MarshalIndent(s.api.OpenAPI(), "", "  ")
-	if err != nil {
-		return nil, err
-	}
-	return append(text, '\n'), nil
 }

@@ -22,8 +22,25 @@ func respond(ctx context.Context, city City, in *respondInput) (*reply[client.Pe
 	if (in.Body.Option == "") == (in.Body.Text == "") {
 		return nil, fmt.Errorf("%w: an answer is either an option or a text", client.ErrInvalid)
 	}
-	if len(in.Body.By) > maxWords {
-		return nil, fmt.Errorf("%w: the name in \"by\" has at most %d bytes", client.ErrInvalid, maxWords)
+	if len(in.Body.By) > client.MaxName {
+		return nil, fmt.Errorf("%w: the name in \"by\" has at most %d bytes", client.ErrInvalid, client.MaxName)
 	}
 	return answer(city.Respond(ctx, in.ID, in.Body))
+}
+
+// alwaysInput confirms the rule of a pending question.
+type alwaysInput struct {
+	Identified
+	Body client.AlwaysRequest
+}
+
+// allowAlways adds the rule of a pending question and answers the question.
+func allowAlways(ctx context.Context, city City, in *alwaysInput) (*reply[client.Pending], error) {
+	if in.Body.Rule == "" {
+		return nil, fmt.Errorf("%w: the rule is missing; confirm the id of the rule that the question shows", client.ErrInvalid)
+	}
+	if len(in.Body.By) > client.MaxName {
+		return nil, fmt.Errorf("%w: the name in \"by\" has at most %d bytes", client.ErrInvalid, client.MaxName)
+	}
+	return answer(city.AllowAlways(ctx, in.ID, in.Body))
 }

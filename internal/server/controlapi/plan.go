@@ -7,10 +7,6 @@ import (
 	"gascity/client"
 )
 
-func plan(ctx context.Context, city City, _ *none) (*reply[client.Plan], error) {
-	return answer(city.Plan(ctx))
-}
-
 // previewInput is the configuration to compare.
 type previewInput struct{ Body client.PreviewRequest }
 

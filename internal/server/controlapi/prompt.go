@@ -2,20 +2,9 @@ package controlapi
 
 import (
 	"context"
-	"fmt"
-	"path/filepath"
-	"time"
-	"unicode/utf8"
 
 	"gascity/client"
-)
-
-// The limits of a prompt.
-const (
-	maxText  = 1 << 20
-	maxFiles = 64
-	maxWords = 256 // bytes of a key and of a source
-	maxTime  = 8760 * time.Hour
+	"gascity/internal/server/httpkit"
 )
 
 // nudgeInput is a prompt for a target.
@@ -27,59 +16,18 @@ type nudgeInput struct {
 // nudge accepts a prompt and then waits for its receipt. If the caller disconnects, accepting
 // continues and waiting ends.
 func nudge(ctx context.Context, s *Server, in *nudgeInput) (*reply[client.Receipt], error) {
-	if err := checkPrompt(in.Body); err != nil {
+	if err := in.Body.Check(); err != nil {
 		return nil, err
 	}
 	req := in.Body
 	req.Wait = ""
-	accepting, cancel := s.detached(ctx, slow)
+	accepting, cancel := httpkit.Detached(ctx, slow)
 	defer cancel()
 	accepted, err := s.city.Nudge(accepting, in.Target, req)
 	if err != nil || in.Body.Wait == "" || accepted.Reached(in.Body.Wait) {
 		return answer(accepted, err)
 	}
 	return answer(s.city.Receipt(ctx, accepted.ID, in.Body.Wait))
-}
-
-// checkPrompt returns client.ErrInvalid if a prompt exceeds a limit or is not valid.
-func checkPrompt(req client.NudgeRequest) error {
-	if req.Text == "" && len(req.Files) == 0 {
-		return fmt.Errorf("%w: the prompt is empty", client.ErrInvalid)
-	}
-	if len(req.Files) > maxFiles {
-		return fmt.Errorf("%w: %d files, at most %d are allowed with one prompt", client.ErrInvalid, len(req.Files), maxFiles)
-	}
-	for _, file := range req.Files {
-		if !filepath.IsAbs(file) {
-			return fmt.Errorf("%w: the file %q has no absolute path", client.ErrInvalid, file)
-		}
-	}
-	if len(req.Key) > maxWords || len(req.Source) > maxWords {
-		return fmt.Errorf("%w: a key and a source have at most %d bytes", client.ErrInvalid, maxWords)
-	}
-	if err := checkTime("ttl_ns", req.TTL); err != nil {
-		return err
-	}
-	return checkText(req.Text)
-}
-
-// checkText returns client.ErrInvalid if the text of a prompt is too long or not UTF-8.
-func checkText(text string) error {
-	switch {
-	case len(text) > maxText:
-		return fmt.Errorf("%w: the prompt has %d bytes, the limit is %d; put the text into a file and send that", client.ErrInvalid, len(text), maxText)
-	case !utf8.ValidString(text):
-		return fmt.Errorf("%w: the prompt is not valid UTF-8", client.ErrInvalid)
-	}
-	return nil
-}
-
-// checkTime returns client.ErrInvalid if a duration is negative or longer than maxTime.
-func checkTime(field string, d time.Duration) error {
-	if d < 0 || d > maxTime {
-		return fmt.Errorf("%w: %s is %v, want 0 to %v", client.ErrInvalid, field, d, maxTime)
-	}
-	return nil
 }
 
 // List selects the entries of a listing. It is exported for the same reason as [Named].
@@ -122,26 +70,29 @@ type editInput struct {
 
 // editPrompt changes a queued prompt.
 func editPrompt(ctx context.Context, city City, in *editInput) (*reply[client.Receipt], error) {
-	if in.Body == (client.EditRequest{}) {
-		return nil, fmt.Errorf("%w: the request changes nothing", client.ErrInvalid)
-	}
-	if text := in.Body.Text; text != nil {
-		if *text == "" {
-			return nil, fmt.Errorf("%w: the prompt is empty; to cancel it: gc queue cancel %s", client.ErrInvalid, in.ID)
-		}
-		if err := checkText(*text); err != nil {
-			return nil, err
-		}
-	}
-	if ttl := in.Body.TTL; ttl != nil {
-		if *ttl == 0 {
-			return nil, fmt.Errorf("%w: ttl_ns is 0; to cancel the prompt: gc queue cancel %s", client.ErrInvalid, in.ID)
-		}
-		if err := checkTime("ttl_ns", *ttl); err != nil {
-			return nil, err
-		}
+	if err := in.Body.Check(in.ID); err != nil {
+		return nil, err
 	}
 	return answer(city.EditPrompt(ctx, in.ID, in.Body))
+}
+
+// moveInput is a new place of a queued prompt.
+type moveInput struct {
+	Identified
+	Body client.MoveRequest
+}
+
+// movePrompt moves a queued prompt.
+func movePrompt(ctx context.Context, city City, in *moveInput) (*reply[client.Receipt], error) {
+	if err := in.Body.Check(in.ID); err != nil {
+		return nil, err
+	}
+	return answer(city.MovePrompt(ctx, in.ID, in.Body))
+}
+
+// promptText returns the whole text of a queued prompt.
+func promptText(ctx context.Context, city City, in *Identified) (*reply[client.PromptText], error) {
+	return answer(city.PromptText(ctx, in.ID))
 }
 
 // cancelPrompt cancels a prompt that the agent has not accepted.
@@ -161,8 +112,8 @@ func retryPrompt(ctx context.Context, city City, in *retryInput) (*reply[client.
 	if in.Body != nil {
 		req = *in.Body
 	}
-	if len(req.Key) > maxWords || len(req.Source) > maxWords {
-		return nil, fmt.Errorf("%w: a key and a source have at most %d bytes", client.ErrInvalid, maxWords)
+	if err := req.Check(); err != nil {
+		return nil, err
 	}
 	return answer(city.RetryPrompt(ctx, in.ID, req))
 }

@@ -1,6 +1,7 @@
 package controlapi
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -17,11 +18,11 @@ import (
 var update = flag.Bool("update", false, "write the generated references")
 
 func TestReferenceIsCurrent(t *testing.T) {
-	described, err := Description()
+	described, err := json.MarshalIndent(NewServer(nil, Options{}).huma.OpenAPI(), "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"api.md": reference(), "openapi.json": string(described)} {
+	for name, want := range map[string]string{"api.md": reference(), "openapi.json": string(described) + "\n"} {
 		path := filepath.Join("..", "..", "..", "docs", "reference", name)
 		if *update {
 			if err := os.WriteFile(path, []byte(want), 0o600); err != nil {
@@ -60,8 +61,10 @@ changes something continues when its caller disconnects. In a path an agent's na
 
 ## Routes
 
-| route | what it does | limit |
-|---|---|---|
+The web console serves the routes with a scope, below ` + "`/api`" + `, to devices with that scope ([how](../how-to/web-console.md)).
+
+| route | what it does | scope | limit |
+|---|---|---|---|
 `
 
 const referenceEvents = `
@@ -93,7 +96,7 @@ func reference() string {
 		if row.limit == quick {
 			limit = row.limit.String()
 		}
-		fmt.Fprintf(&out, "| `%s %s` | %s | %s |\n", row.method, row.path, row.summary, limit)
+		fmt.Fprintf(&out, "| `%s %s` | %s | %s | %s |\n", row.method, row.path, row.summary, row.scope, limit)
 	}
 	out.WriteString(referenceEvents)
 	for _, row := range []struct {
@@ -105,6 +108,8 @@ func reference() string {
 		{client.ErrNotFound, "ErrNotFound", 3},
 		{client.ErrRefused, "ErrRefused", 4},
 		{client.ErrForbidden, "ErrForbidden", 4},
+		{client.ErrUnauthorized, "ErrUnauthorized, on the web only", 4},
+		{client.ErrTooMany, "ErrTooMany, on the web only", 1},
 		{client.ErrTimeout, "ErrTimeout", 5},
 		{client.ErrUnsupported, "ErrUnsupported, also errors.ErrUnsupported", 1},
 		{client.ErrUnavailable, "ErrUnavailable", 1},

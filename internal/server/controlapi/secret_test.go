@@ -170,12 +170,24 @@ func (c leakyCity) EditPrompt(context.Context, string, client.EditRequest) (clie
 	return answerOf[client.Receipt](c)
 }
 
+func (c leakyCity) MovePrompt(context.Context, string, client.MoveRequest) (client.Receipt, error) {
+	return answerOf[client.Receipt](c)
+}
+
+func (c leakyCity) PromptText(context.Context, string) (client.PromptText, error) {
+	return answerOf[client.PromptText](c)
+}
+
 func (c leakyCity) CancelPrompt(context.Context, string) (client.Receipt, error) {
 	return answerOf[client.Receipt](c)
 }
 
 func (c leakyCity) Pending(context.Context, string, client.Which) ([]client.Pending, error) {
 	return answerOf[[]client.Pending](c)
+}
+
+func (c leakyCity) AllowAlways(context.Context, string, client.AlwaysRequest) (client.Pending, error) {
+	return answerOf[client.Pending](c)
 }
 
 func (c leakyCity) Respond(context.Context, string, client.RespondRequest) (client.Pending, error) {
@@ -218,6 +230,18 @@ func (c leakyCity) Preview(context.Context, client.PreviewRequest) (client.Plan,
 	return answerOf[client.Plan](c)
 }
 
+func (c leakyCity) Conversation(context.Context, string, client.ConversationQuery) (client.Conversation, error) {
+	return answerOf[client.Conversation](c)
+}
+
+func (c leakyCity) FollowConversation(_ context.Context, _ string, _ client.ConversationQuery, send func(client.Conversation) error) error {
+	v, err := answerOf[client.Conversation](c)
+	if err != nil {
+		return err
+	}
+	return send(v)
+}
+
 func (c leakyCity) Usage(context.Context, client.UsageRequest) (client.Usage, error) {
 	return answerOf[client.Usage](c)
 }
@@ -236,6 +260,100 @@ func (c leakyCity) Events(context.Context, uint64) ([]client.Event, bool, <-chan
 	next <- leak[client.Event]()
 	close(next)
 	return past, true, next, err
+}
+
+func (c leakyCity) Notifications(context.Context) (client.Notifications, error) {
+	return answerOf[client.Notifications](c)
+}
+
+func (c leakyCity) TestNotify(context.Context, client.NotifyTestRequest) ([]client.NotifyResult, error) {
+	return answerOf[[]client.NotifyResult](c)
+}
+
+func (c leakyCity) RetryNotification(context.Context, string) (client.Notification, error) {
+	return answerOf[client.Notification](c)
+}
+
+func (c leakyCity) Web(context.Context) (client.Web, error) { return answerOf[client.Web](c) }
+
+func (c leakyCity) StartWeb(context.Context, client.WebRequest) (client.Web, error) {
+	return answerOf[client.Web](c)
+}
+
+func (c leakyCity) StopWeb(context.Context) (client.Web, error) { return answerOf[client.Web](c) }
+
+func (c leakyCity) NewWebCode(context.Context, client.WebCodeRequest) (client.WebCode, error) {
+	return answerOf[client.WebCode](c)
+}
+
+func (c leakyCity) WebDevices(context.Context) ([]client.WebDevice, error) {
+	return answerOf[[]client.WebDevice](c)
+}
+
+func (c leakyCity) RevokeWebDevice(context.Context, string) (client.WebDevice, error) {
+	return answerOf[client.WebDevice](c)
+}
+
+func (c leakyCity) CheckTool(context.Context, client.GuardCheckRequest) (client.GuardCheck, error) {
+	return answerOf[client.GuardCheck](c)
+}
+
+func (c leakyCity) GuardDecisions(context.Context, client.GuardQuery) (client.GuardDecisions, error) {
+	return answerOf[client.GuardDecisions](c)
+}
+
+func (c leakyCity) Doctor(context.Context) (client.Findings, error) {
+	return answerOf[client.Findings](c)
+}
+
+func (c leakyCity) Bundle(context.Context, io.Writer) error {
+	_, err := answerOf[string](c)
+	return err
+}
+
+func (c leakyCity) CopyOut(context.Context, string, client.CopyOutRequest, io.Writer) error {
+	_, err := answerOf[string](c)
+	return err
+}
+
+func (c leakyCity) ConfigFile(context.Context) (client.ConfigFile, error) {
+	return answerOf[client.ConfigFile](c)
+}
+
+func (c leakyCity) PreviewConfig(context.Context, client.ConfigEdit) (client.ConfigPreview, error) {
+	return answerOf[client.ConfigPreview](c)
+}
+
+func (c leakyCity) ApplyConfig(context.Context, client.ConfigEdit) (client.Done, error) {
+	return answerOf[client.Done](c)
+}
+
+func (c leakyCity) Screen(context.Context, string) (client.Screen, error) {
+	return answerOf[client.Screen](c)
+}
+
+func (c leakyCity) ScreenLines(context.Context, string) (client.Screen, error) {
+	return answerOf[client.Screen](c)
+}
+
+func (c leakyCity) WatchScreen(_ context.Context, _ string, show func(client.Screen) error) error {
+	s, err := answerOf[client.Screen](c)
+	if err != nil {
+		return err
+	}
+	return show(s)
+}
+
+func (c leakyCity) Screens(_ context.Context, _ []string, send func(client.ScreenUpdate) error) error {
+	u, err := answerOf[client.ScreenUpdate](c)
+	if err == nil {
+		err = send(u)
+	}
+	return err
+}
+
+func (c leakyCity) Changes(context.Context, string, client.ChangesQuery) (client.Changes, error) {
+	return answerOf[client.Changes](c)
 }
 
 // Logs writes a secret in pieces, as programs print.
@@ -264,8 +382,8 @@ func TestNoRouteAnswersWithASecret(t *testing.T) {
 	secrets := &redact.Redactor{}
 	secrets.Hide(plantedSecret)
 	bodies := map[string]string{
-		"nudge": `{"text":"x"}`, "keys": `{"keys":["x"]}`, "copy": `{"src":"/x","rel_dst":"x"}`, "respond": `{"option":"x"}`, "edit-prompt": `{"text":"x"}`,
-		"await": `{"target":"x","for":"idle"}`, "add-wait": `{"target":"x","for":"idle","owner":"x"}`, "preview": `{"config":"x"}`, "restart": `{"targets":[]}`, "apply": `{"targets":[]}`, "lift-budget": `{"who":"x"}`,
+		"nudge": `{"text":"x"}`, "keys": `{"keys":["x"]}`, "copy": `{"src":"/x","rel_dst":"x"}`, "respond": `{"option":"x"}`, "allow-always": `{"rule":"x"}`, "edit-prompt": `{"text":"x"}`, "move-prompt": `{"last":true}`,
+		"await": `{"target":"x","for":"idle"}`, "add-wait": `{"target":"x","for":"idle","owner":"x"}`, "preview": `{"config":"x"}`, "restart": `{"targets":[]}`, "apply": `{"targets":[]}`, "lift-budget": `{"who":"x"}`, "check-tool": `{"command":"x"}`, "preview-config": `{"text":"x"}`, "apply-config": `{"text":"x","hash":"x"}`,
 	}
 	for _, failing := range []bool{false, true} {
 		root := shortDir(t)
@@ -276,6 +394,9 @@ func TestNoRouteAnswersWithASecret(t *testing.T) {
 		defer web.CloseIdleConnections()
 		for _, r := range routes() {
 			path := strings.NewReplacer("{target}", "x", "{id}", "x", "{name}", "x").Replace(r.path)
+			if r.id == "screens" {
+				path += "?target=x"
+			}
 			var body io.Reader
 			if r.body > 0 {
 				text := bodies[r.id]
@@ -302,6 +423,9 @@ func TestNoRouteAnswersWithASecret(t *testing.T) {
 			want := http.StatusOK
 			if failing {
 				want = http.StatusConflict
+			}
+			if isFile := r.id == "bundle" || r.id == "copy-out"; isFile && !failing { // not masked: package doctor tests the bundle, and a copy is unchanged
+				continue
 			}
 			if res.StatusCode != want || !strings.Contains(string(text), configuration.Masked) {
 				t.Errorf("%s %s answers %s without anything masked: %.300s", r.method, path, res.Status, text)

@@ -3,134 +3,61 @@ package controlapi
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"maps"
 	"net"
 	"net/http"
-	"os"
-	"path"
-	"runtime/debug"
-	"time"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"gascity/client"
-	"gascity/internal/proc"
-	"gascity/internal/redact"
-	"gascity/internal/server/unixhttp"
+	"gascity/internal/httpwire"
+	"gascity/internal/server/httpkit"
 )
 
 // Options are the options of a server. The zero value is valid.
-type Options struct {
-	// Version is sent with each answer. Empty means "unknown".
-	Version string
-	// Log receives refused requests and errors. Nil discards them.
-	Log *slog.Logger
-	// Heartbeat is how often a comment is sent on an event stream without events. Zero means 15 s.
-	Heartbeat time.Duration
-	// PeerUID returns the user and the process at the other end of a connection. Nil means the
-	// kernel's answer.
-	PeerUID func(*net.UnixConn) (uid, pid int, err error)
-	// Secrets masks secrets in every answer. Nil masks only the tokens of gc.
-	Secrets *redact.Redactor
-}
+type Options = httpkit.Options
+
+// errEnding is the error of a wait that ends because the controller stops.
+var errEnding = fmt.Errorf("%w: the controller is stopping; ask the next controller again", client.ErrUnavailable)
 
 // Server serves the control API of one city.
 type Server struct {
 	// The fields do not change after NewServer.
-	city      City
-	version   string
-	log       *slog.Logger
-	heartbeat time.Duration
-	stall     time.Duration // how long one write of a stream may wait for its reader
-	peerUID   func(*net.UnixConn) (uid, pid int, err error)
-	owner     int
-	secrets   *redact.Redactor
-	api       huma.API
-	mux       *http.ServeMux
-	routes    *guardedMux
+	*httpkit.API
+	city   City
+	huma   huma.API
+	mux    *http.ServeMux
+	routes *guardedMux
+	mounts []Mounted
 }
 
 // NewServer returns a server. It serves nothing until [Server.Run] is called.
 func NewServer(city City, opts Options) *Server {
-	s := &Server{
-		city: city, version: opts.Version, log: opts.Log, heartbeat: opts.Heartbeat, stall: maxStall,
-		peerUID: opts.PeerUID, owner: os.Getuid(), secrets: opts.Secrets, mux: http.NewServeMux(),
-	}
-	if s.version == "" {
-		s.version = "unknown"
-	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
-	if s.heartbeat <= 0 {
-		s.heartbeat = heartbeat
-	}
-	if s.peerUID == nil {
-		s.peerUID = proc.PeerUID
-	}
+	s := &Server{city: city, mux: http.NewServeMux(), API: httpkit.New(httpkit.API{
+		Options: opts, Name: "control socket", Service: "controller",
+		Problem:   func(err error) httpwire.Problem { return httpwire.Problem(*client.ProblemOf(err)) },
+		Forbidden: client.ErrForbidden, NotFound: client.ErrNotFound, Ending: errEnding,
+	})}
 	s.routes = &guardedMux{server: s, rows: map[string]route{}}
-	s.api = humago.New(s.routes, describe(s.secrets))
+	s.huma = humago.New(s.routes, describe(s.Secrets))
 	for _, row := range routes() {
 		s.add(row)
 	}
-	removeHumaErrors(s.api)
-	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.refuse(w, r, noSuchPath(r))
-	})
+	removeHumaErrors(s.huma)
+	s.mux.HandleFunc("/", s.RefusePath)
 	return s
 }
 
 // Run serves on l until ctx ends, then waits up to 5 s for handlers, and returns nil when all have
 // finished. It closes l.
 func (s *Server) Run(ctx context.Context, l net.Listener) error {
-	return unixhttp.Service{Name: "control socket", Handler: s.Handler(), Log: s.log, Connect: s.connContext}.Run(ctx, l)
-}
-
-// Handler returns the routes with their checks. It refuses requests whose connection was not
-// accepted by [Server.Run].
-func (s *Server) Handler() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set(client.VersionHeader, s.version)
-		w.Header().Set("Cache-Control", "no-store")
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		defer s.recover(w, r)
-		if err := s.admit(r); err != nil {
-			s.refuse(w, r, err)
-			return
-		}
-		if r.URL.Path != path.Clean(r.URL.Path) { // the mux would answer with a redirect
-			s.refuse(w, r, noSuchPath(r))
-			return
-		}
-		s.mux.ServeHTTP(w, r)
-	})
-}
-
-// noSuchPath returns the error for an unknown path.
-func noSuchPath(r *http.Request) error {
-	return fmt.Errorf("%w: there is no path %s %.200q, see /openapi.json", client.ErrNotFound, r.Method, r.URL.Path)
-}
-
-// recover answers a request whose handler panicked with a problem document, so that one bad request
-// does not stop the controller.
-func (s *Server) recover(w http.ResponseWriter, r *http.Request) {
-	cause := recover()
-	if cause == nil {
-		return
-	}
-	if cause == http.ErrAbortHandler { //nolint:errorlint // net/http compares it the same way
-		panic(cause)
-	}
-	s.log.Error("a handler panicked", "path", r.URL.Path, "panic", cause, "stack", string(debug.Stack()))
-	s.writeProblem(w, client.ProblemOf(fmt.Errorf("the controller has a defect in %s %s, its log has the details: %v", r.Method, r.URL.Path, cause)))
-}
-
-// refuse answers with the problem document of err and logs it.
-func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	s.log.Warn("a request was refused", "method", r.Method, "path", r.URL.Path, "error", err)
-	s.writeProblem(w, client.ProblemOf(err))
+	checked := s.Handler(s.mux, s.FromOwner, s.NotFromPage, s.ForHost(client.APIHost, "localhost"))
+	return s.API.Run(ctx, l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(client.VersionHeader, s.Version)
+		checked.ServeHTTP(w, r)
+	}))
 }
 
 // add registers one route.
@@ -142,7 +69,58 @@ func (s *Server) add(row route) {
 		Path:         row.path,
 		Summary:      row.summary,
 		MaxBodyBytes: row.body,
-		Responses:    maps.Clone(problems(s.api)),
+		Responses:    maps.Clone(problems(s.huma)),
 	}
 	row.serve(s, op, row)
 }
+
+// guardedMux is an http.ServeMux that checks the access of each route.
+type guardedMux struct {
+	server *Server
+	rows   map[string]route // by pattern
+}
+
+// HandleFunc registers a handler. A pattern that is not in the route table belongs to the API
+// description and needs no version header.
+func (m *guardedMux) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Request)) {
+	row := m.rows[pattern]
+	bounded := func(w http.ResponseWriter, r *http.Request) {
+		if row.limit > 0 { // a stream sets a deadline for each write
+			if err := httpkit.SetDeadline(w, row.limit+httpwire.MaxStall); err != nil {
+				m.server.Refuse(w, r, fmt.Errorf("cannot bound the answer: %w", err))
+				return
+			}
+		}
+		h(w, r)
+	}
+	m.server.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		if row.access == writes && r.Header.Get(client.VersionHeader) == "" {
+			m.server.Refuse(w, r, fmt.Errorf("%w: the header %s is missing", client.ErrForbidden, client.VersionHeader))
+			return
+		}
+		bounded(w, r)
+	})
+	if row.scope != socketOnly {
+		m.server.mounts = append(m.server.mounts, Mounted{
+			ID: row.id, Method: row.method, Path: row.path, Scope: row.scope, MaxBody: row.body,
+			Changes: row.access == writes && row.scope != client.ScopeSee, Handler: http.HandlerFunc(bounded),
+		})
+	}
+}
+
+// Mounted is a route for another listener, with the handler of the control socket.
+type Mounted struct {
+	ID, Method, Path string
+	Scope            client.Scope // a caller needs it
+	MaxBody          int64        // limit of the request body in bytes; zero: the route has none
+	Changes          bool         // the route changes something
+	Handler          http.Handler // it checks nothing about the caller
+}
+
+// Mount returns the routes that a listener with its own checks may serve. The listener must check
+// the caller of each request, its scope and the size of its body, and must serve by
+// [httpkit.Service]. Path values have the names of the pattern.
+func (s *Server) Mount() []Mounted { return slices.Clone(s.mounts) }
+
+// ServeHTTP implements http.Handler.
+func (m *guardedMux) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.server.mux.ServeHTTP(w, r) }

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gascity/client"
-	"gascity/internal/server/unixhttp"
+	"gascity/internal/server/httpkit"
 )
 
 // deadline is far beyond what any test needs.
@@ -35,7 +35,7 @@ func serveCity(t *testing.T, city City, root string, opts Options) *client.Clien
 // start runs the server until the test ends or stop is called.
 func start(t *testing.T, s *Server, root string) (c *client.Client, stop func()) {
 	t.Helper()
-	l, err := unixhttp.Listen(t.Context(), client.SocketPath(root))
+	l, err := httpkit.Listen(t.Context(), client.SocketPath(root))
 	if err != nil {
 		t.Fatal(err)
 	}

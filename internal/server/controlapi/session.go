@@ -5,23 +5,17 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"gascity/client"
+	"gascity/internal/httpwire"
 )
 
 // Named names an agent or a session. It is exported because huma reads only exported fields, also
 // of embedded types.
 type Named struct {
 	Target string `path:"target" minLength:"1" maxLength:"1024" doc:"an agent's name or a session's name"`
-}
-
-func explain(ctx context.Context, city City, in *Named) (*reply[client.Explanation], error) {
-	return answer(city.Explain(ctx, in.Target))
-}
-
-func session(ctx context.Context, city City, in *Named) (*reply[client.Session], error) {
-	return answer(city.Session(ctx, in.Target))
 }
 
 // peekInput selects lines of output.
@@ -32,6 +26,72 @@ type peekInput struct {
 
 func peek(ctx context.Context, city City, in *peekInput) (*reply[client.Output], error) {
 	return answer(city.Peek(ctx, in.Target, in.Lines))
+}
+
+// errNoScreens is the error of a city without a [Screener].
+var errNoScreens = fmt.Errorf("%w: this city shows no screens; see the text with: gc peek", client.ErrUnsupported)
+
+// screenInput selects the form of a screen.
+type screenInput struct {
+	Named
+	Style string `query:"style" enum:"output,lines" doc:"output: for a terminal emulator (the default); lines: styled text"`
+}
+
+func screen(ctx context.Context, city City, in *screenInput) (*reply[client.Screen], error) {
+	s, ok := city.(Screener)
+	if !ok {
+		return nil, errNoScreens
+	}
+	if in.Style == "lines" {
+		return answer(s.ScreenLines(ctx, in.Target))
+	}
+	return answer(s.Screen(ctx, in.Target))
+}
+
+// screens streams the screens of several targets as server-sent events. It holds no update while the reader is slow: the next one
+// has all changes until then.
+func screens(parent context.Context, s *Server, w http.ResponseWriter, r *http.Request) error {
+	screener, ok := s.city.(Screener)
+	if !ok {
+		return errNoScreens
+	}
+	targets := r.URL.Query()["target"]
+	if len(targets) == 0 || len(targets) > client.MaxScreens {
+		return fmt.Errorf("%w: name 1 to %d targets: ?target=NAME&target=NAME", client.ErrInvalid, client.MaxScreens)
+	}
+	ctx, cancel := context.WithCancel(parent)
+	defer cancel()
+	out := eventWriter{StreamWriter: httpwire.NewStreamWriter(w, s.Stall), server: s}
+	var writing sync.Mutex
+	var beat sync.WaitGroup
+	beat.Go(func() { // ends with ctx
+		ticker := time.NewTicker(s.Heartbeat)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				writing.Lock()
+				if out.Comment("heartbeat"); out.Err() != nil {
+					cancel()
+				}
+				writing.Unlock()
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	err := screener.Screens(ctx, targets, func(u client.ScreenUpdate) error {
+		writing.Lock()
+		defer writing.Unlock()
+		out.data("screen", 0, u)
+		return out.Err()
+	})
+	cancel()
+	beat.Wait()
+	if out.Err() != nil {
+		return nil // the reader is gone or too slow
+	}
+	return err
 }
 
 // instanceInput is the input of an operation on one instance. Its body may be missing.
@@ -48,8 +108,11 @@ func (in *instanceInput) request() client.LifecycleRequest {
 	return *in.Body
 }
 
-func interrupt(ctx context.Context, city City, in *instanceInput) (*reply[client.Done], error) {
-	return answer(city.Interrupt(ctx, in.Target, in.request()))
+// act returns the handler of an operation on one instance.
+func act[T any](verb func(City, context.Context, string, client.LifecycleRequest) (T, error)) handler[instanceInput, reply[T]] {
+	return func(ctx context.Context, city City, in *instanceInput) (*reply[T], error) {
+		return answer(verb(city, ctx, in.Target, in.request()))
+	}
 }
 
 // keysInput are key events for a target.
@@ -66,10 +129,6 @@ func keys(ctx context.Context, city City, in *keysInput) (*reply[client.Done], e
 	return answer(city.Keys(ctx, in.Target, in.Body))
 }
 
-func clearInput(ctx context.Context, city City, in *instanceInput) (*reply[client.Done], error) {
-	return answer(city.ClearInput(ctx, in.Target, in.request()))
-}
-
 // copyInput is a copy into a target's working directory.
 type copyInput struct {
 	Named
@@ -78,10 +137,6 @@ type copyInput struct {
 
 func copyInto(ctx context.Context, city City, in *copyInput) (*reply[client.Done], error) {
 	return answer(city.Copy(ctx, in.Target, in.Body))
-}
-
-func kill(ctx context.Context, city City, in *instanceInput) (*reply[client.StopResult], error) {
-	return answer(city.Kill(ctx, in.Target, in.request()))
 }
 
 // logs streams recorded output. An error before the first byte is a problem document; a later error
@@ -95,7 +150,7 @@ func logs(ctx context.Context, s *Server, w http.ResponseWriter, r *http.Request
 	if err != nil {
 		return err
 	}
-	return recorder.Logs(ctx, r.PathValue("target"), q, s.stream(w))
+	return recorder.Logs(ctx, r.PathValue("target"), q, httpwire.NewStreamWriter(w, s.Stall))
 }
 
 // logQuery parses the parameters of the logs route.

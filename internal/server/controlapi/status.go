@@ -26,10 +26,6 @@ func rows[T any](list []T, err error) (*reply[[]T], error) {
 	return answer(append([]T{}, list...), err)
 }
 
-func status(ctx context.Context, city City, _ *none) (*reply[client.Status], error) {
-	return answer(city.Status(ctx))
-}
-
 // restartInput names the agents to restart.
 type restartInput struct{ Body client.RestartRequest }
 
@@ -46,12 +42,4 @@ type applyInput struct{ Body client.ApplyRequest }
 
 func apply(ctx context.Context, city City, in *applyInput) (*reply[client.Done], error) {
 	return answer(city.Apply(ctx, in.Body))
-}
-
-func stopCity(ctx context.Context, city City, _ *none) (*reply[client.Census], error) {
-	return answer(city.StopCity(ctx))
-}
-
-func stopController(ctx context.Context, city City, _ *none) (*reply[client.Done], error) {
-	return answer(city.StopController(ctx))
 }

@@ -31,8 +31,9 @@ type MetricsSource interface {
 var errNoUsage = fmt.Errorf("%w: this city does not record usage", client.ErrUnsupported)
 
 type usageInput struct {
-	By    string    `query:"by" enum:"agent,model,day,tool" doc:"how usage is grouped; default: agent"`
-	Since time.Time `query:"since" doc:"only usage from then on"`
+	By     string    `query:"by" enum:"agent,model,hour,day,tool" doc:"how usage is grouped; default: agent"`
+	Since  time.Time `query:"since" doc:"only usage from then on"`
+	Target string    `query:"target" maxLength:"1024" doc:"only usage of the agent or session of this name"`
 }
 
 // spent returns the usage, in groups.
@@ -41,7 +42,7 @@ func spent(ctx context.Context, city City, in *usageInput) (*reply[client.Usage]
 	if !ok {
 		return nil, errNoUsage
 	}
-	return answer(s.Usage(ctx, client.UsageRequest{By: in.By, Since: in.Since}))
+	return answer(s.Usage(ctx, client.UsageRequest{By: in.By, Since: in.Since, Target: in.Target}))
 }
 
 // budgets returns how much of each budget is used.

@@ -3,6 +3,7 @@ package workerapi
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,14 +15,14 @@ import (
 	"strconv"
 	"time"
 
-	"gascity/internal/domain/workerrun"
-	"gascity/internal/jsontext"
+	"gascity/internal/domain/session"
+	"gascity/internal/server/httpkit"
 	"gascity/worker"
 )
 
 // binding is the handler of a route, with the types of its request and answer.
 type binding struct {
-	serve           func(s *Server, row route, who workerrun.Caller, w http.ResponseWriter, r *http.Request) error
+	serve           func(s *Server, row route, who session.RunCaller, w http.ResponseWriter, r *http.Request) error
 	request, answer reflect.Type // nil: none
 }
 
@@ -33,7 +34,7 @@ func (s *Server) guarded(row route) http.HandlerFunc {
 			err = row.serve.serve(s, row, who, w, r)
 		}
 		if err != nil {
-			s.refuse(w, r, err)
+			s.Refuse(w, r, err)
 		}
 	}
 }
@@ -43,7 +44,7 @@ func (s *Server) guarded(row route) http.HandlerFunc {
 func body[I, O any](of func(*I) *string, do func(ctx context.Context, c City, id string, in I, q url.Values) (O, error)) binding {
 	return binding{
 		request: reflect.TypeFor[I](), answer: reflect.TypeFor[O](),
-		serve: func(s *Server, row route, who workerrun.Caller, w http.ResponseWriter, r *http.Request) error {
+		serve: func(s *Server, row route, who session.RunCaller, w http.ResponseWriter, r *http.Request) error {
 			var in I
 			if err := decode(w, r, row, &in); err != nil {
 				return err
@@ -55,7 +56,7 @@ func body[I, O any](of func(*I) *string, do func(ctx context.Context, c City, id
 			if err := row.may(who, *id); err != nil {
 				return err
 			}
-			ctx, cancel := s.bound(r, row)
+			ctx, cancel := s.Bound(r.Context(), row.limit)
 			defer cancel()
 			var q url.Values // nil is none
 			if r.URL.RawQuery != "" {
@@ -63,7 +64,7 @@ func body[I, O any](of func(*I) *string, do func(ctx context.Context, c City, id
 			}
 			out, err := do(ctx, s.city, *id, in, q)
 			if err != nil {
-				return timeoutError(ctx, err)
+				return s.errorOf(ctx, err)
 			}
 			return write(s, row, w, out)
 		},
@@ -74,7 +75,7 @@ func body[I, O any](of func(*I) *string, do func(ctx context.Context, c City, id
 func query[O any](do func(ctx context.Context, c City, id string, q url.Values) (O, error)) binding {
 	return binding{
 		answer: reflect.TypeFor[O](),
-		serve: func(s *Server, row route, who workerrun.Caller, w http.ResponseWriter, r *http.Request) error {
+		serve: func(s *Server, row route, who session.RunCaller, w http.ResponseWriter, r *http.Request) error {
 			q := r.URL.Query()
 			id := q.Get("run_id")
 			if id == "" && !row.all {
@@ -86,11 +87,11 @@ func query[O any](do func(ctx context.Context, c City, id string, q url.Values) 
 			if err := row.may(who, id); err != nil {
 				return err
 			}
-			ctx, cancel := s.bound(r, row)
+			ctx, cancel := s.Bound(r.Context(), row.limit)
 			defer cancel()
 			out, err := do(ctx, s.city, id, q)
 			if err != nil {
-				return timeoutError(ctx, err)
+				return s.errorOf(ctx, err)
 			}
 			return write(s, row, w, out)
 		},
@@ -129,16 +130,10 @@ func number(text string) (uint64, error) {
 	return n, nil
 }
 
-// errEnding is the error of a wait that ends because the controller stops.
-var errEnding = fmt.Errorf("%w: the city's controller is stopping; ask the next controller again", worker.ErrUnavailable)
-
-// timeoutError returns the API's error if ctx has ended, otherwise err.
-func timeoutError(ctx context.Context, err error) error {
-	switch cause := context.Cause(ctx); {
-	case cause == nil:
-	case errors.Is(cause, errEnding):
-		return errEnding
-	case errors.Is(err, context.DeadlineExceeded):
+// errorOf returns the error of a handler whose context may have ended.
+func (s *Server) errorOf(ctx context.Context, err error) error {
+	err = s.ErrorOf(ctx, err)
+	if ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("%w: the city took too long", worker.ErrTimeout)
 	}
 	return err
@@ -153,7 +148,7 @@ func decode(w http.ResponseWriter, r *http.Request, row route, into any) error {
 	if err := control.SetReadDeadline(time.Now().Add(slow)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
-	text, err := readAll(http.MaxBytesReader(w, r.Body, row.body), min(r.ContentLength, row.body))
+	text, err := readBody(w, r, row.body)
 	if _, over := errors.AsType[*http.MaxBytesError](err); over {
 		return fmt.Errorf("%w: the body has more than %d bytes", worker.ErrTooLarge, row.body)
 	}
@@ -167,17 +162,20 @@ func decode(w http.ResponseWriter, r *http.Request, row route, into any) error {
 		return fmt.Errorf("%w: the body is empty", worker.ErrInvalid)
 	}
 	if _, exact := into.(*worker.Prompt); exact {
-		if err := jsontext.CheckUnicode(text); err != nil {
+		if err := httpkit.CheckUnicode(text); err != nil {
 			return fmt.Errorf("%w: %w", worker.ErrInvalid, err)
 		}
 	}
-	if err := parse(text, into); err != nil {
+	if err := json.Unmarshal(text, into); err != nil {
 		return fmt.Errorf("%w: %w", worker.ErrInvalid, err)
 	}
 	return nil
 }
 
 const jsonType = "application/json"
+
+// isOfJSON is the value of the header Content-Type. It must not be changed.
+var isOfJSON = []string{jsonType}
 
 // isJSON reports whether a content type is JSON.
 func isJSON(kind string) bool {
@@ -191,60 +189,34 @@ func isJSON(kind string) bool {
 // maxAhead is how much memory is reserved at most for a body before it arrives, in bytes.
 const maxAhead = 64 << 10
 
-// readAll reads a body of the declared length. A negative length means unknown.
-func readAll(body io.Reader, length int64) ([]byte, error) {
-	if length < 0 || length > maxAhead {
-		return io.ReadAll(body)
+// readBody reads the body of a request, which may have up to limit bytes.
+func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	if r.ContentLength < 0 || r.ContentLength > min(limit, maxAhead) {
+		return io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	}
-	text := bytes.NewBuffer(make([]byte, 0, length+bytes.MinRead))
-	_, err := text.ReadFrom(body)
-	return text.Bytes(), err
+	text := make([]byte, r.ContentLength) // net/http does not read more
+	_, err := io.ReadFull(r.Body, text)
+	return text, err
 }
 
 // write answers with a value as JSON. Secrets are masked unless row.exact is set. A value of type
 // none is answered with status 204.
 func write[O any](s *Server, row route, w http.ResponseWriter, out O) error {
-	if err := deadline(w); err != nil {
+	if err := httpkit.SetDeadline(w, slow); err != nil {
 		return err
 	}
 	if _, empty := any(out).(none); empty {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	text, err := workerrun.Text(out)
+	text, err := json.Marshal(out)
 	if err != nil {
 		return err
 	}
 	if !row.exact {
-		text = s.secrets.JSON(text)
+		text = s.Secrets.JSON(text)
 	}
 	w.Header()["Content-Type"] = isOfJSON
 	_, _ = w.Write(text) // an error means that the reader is gone
 	return nil
-}
-
-// deadline sets the time within which the reader must receive the answer.
-func deadline(w http.ResponseWriter) error {
-	err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(slow))
-	if errors.Is(err, http.ErrNotSupported) {
-		return nil
-	}
-	return err
-}
-
-const problemType = "application/problem+json"
-
-// writeProblem writes a problem document, with secrets masked.
-func (s *Server) writeProblem(w http.ResponseWriter, p *worker.Problem) {
-	text, err := s.secrets.Encode(p)
-	if err != nil {
-		http.Error(w, s.secrets.Text(p.Detail), p.Status)
-		return
-	}
-	w.Header().Set("Content-Type", problemType)
-	if p.Status == http.StatusUnauthorized {
-		w.Header().Set("WWW-Authenticate", "Bearer")
-	}
-	w.WriteHeader(p.Status)
-	_, _ = w.Write(text) // as above
 }

@@ -3,7 +3,7 @@ package workerapi
 import (
 	"context"
 
-	"gascity/internal/domain/workerrun"
+	"gascity/internal/domain/session"
 	"gascity/worker"
 )
 
@@ -23,7 +23,7 @@ type Tokens interface {
 	// Authenticate returns the caller that a token identifies. It returns [worker.ErrUnauthorized]
 	// for an unknown or expired token, and [worker.ErrFenced] for the token of an instance that has
 	// been replaced. It takes the same time for every wrong token.
-	Authenticate(token string) (workerrun.Caller, error)
+	Authenticate(token string) (session.RunCaller, error)
 }
 
 // Reports accepts the reports of the worker of a run.
@@ -63,7 +63,7 @@ type Streams interface {
 	// (after an item with Lagged). The city never waits for a reader. The channel holds at least
 	// one message that is ready, if there is one. The server opens only one stream of a run at a
 	// time.
-	Stream(ctx context.Context, id string, after uint64) (<-chan workerrun.Item, error)
+	Stream(ctx context.Context, id string, after uint64) (<-chan session.StreamItem, error)
 	// Events returns the events after the cursor: at most limit events, or one page if limit is 0
 	// or too large. An empty id means all runs.
 	Events(ctx context.Context, id string, after uint64, limit int) ([]worker.Event, error)

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"gascity/internal/domain/workerrun"
+	"gascity/internal/domain/session"
 	"gascity/worker"
 )
 
@@ -18,7 +18,7 @@ type fakeCity struct {
 	calls []string
 	left  int // streams that have ended
 	fail  error
-	items chan workerrun.Item // of each stream; nil: it ends at once
+	items chan session.StreamItem // of each stream; nil: it ends at once
 }
 
 // The tokens of the fake city.
@@ -60,18 +60,18 @@ func (c *fakeCity) failWith(err error) {
 	c.fail = err
 }
 
-func (c *fakeCity) Authenticate(token string) (workerrun.Caller, error) {
+func (c *fakeCity) Authenticate(token string) (session.RunCaller, error) {
 	switch token {
 	case tokenOne:
-		return workerrun.Caller{Run: "one"}, nil
+		return session.RunCaller{Run: "one"}, nil
 	case tokenTwo:
-		return workerrun.Caller{Run: "two"}, nil
+		return session.RunCaller{Run: "two"}, nil
 	case tokenOwner:
-		return workerrun.Caller{Owner: true}, nil
+		return session.RunCaller{Owner: true}, nil
 	case tokenDead:
-		return workerrun.Caller{}, fmt.Errorf("%w: it has ended", worker.ErrFenced)
+		return session.RunCaller{}, fmt.Errorf("%w: it has ended", worker.ErrFenced)
 	}
-	return workerrun.Caller{}, fmt.Errorf("%w: this token is unknown", worker.ErrUnauthorized)
+	return session.RunCaller{}, fmt.Errorf("%w: this token is unknown", worker.ErrUnauthorized)
 }
 
 func (c *fakeCity) Lifecycle(_ context.Context, id string, _ worker.Lifecycle) (worker.LifecycleAnswer, error) {
@@ -121,11 +121,11 @@ func (c *fakeCity) Authorize(_ context.Context, id string, _ worker.Call) (worke
 	return worker.Decision{Allowed: true, Effect: worker.Allow, Rule: "r", Reason: "w", Interaction: "q"}, c.called("authorize", id)
 }
 
-func (c *fakeCity) Stream(ctx context.Context, id string, _ uint64) (<-chan workerrun.Item, error) {
+func (c *fakeCity) Stream(ctx context.Context, id string, _ uint64) (<-chan session.StreamItem, error) {
 	if err := c.called("stream", id); err != nil {
 		return nil, err
 	}
-	out := make(chan workerrun.Item)
+	out := make(chan session.StreamItem)
 	go func() { // ends with ctx
 		defer close(out)
 		defer func() { _ = c.called("left", id) }()

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"gascity/internal/fsutil"
 )
 
 // ListenLoopback listens on a port of 127.0.0.1, for workers that cannot use a Unix socket. It uses
@@ -44,16 +46,8 @@ func WritePort(dir, session string, l net.Listener) error {
 	if !ok {
 		return fmt.Errorf("%s is not a port", l.Addr())
 	}
-	file, err := os.CreateTemp(dir, ".worker-*.port") // mode 0600
-	if err != nil {
+	if err := fsutil.ReplaceFile(PortFile(dir, session), []byte(strconv.Itoa(addr.Port)+"\n")); err != nil {
 		return fmt.Errorf("cannot write a port file: %w", err)
-	}
-	_, err = file.WriteString(strconv.Itoa(addr.Port) + "\n")
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(file.Name(), PortFile(dir, session))
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("cannot write a port file: %w", err), os.Remove(file.Name()))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"gascity/internal/httpwire"
 	"gascity/worker"
 )
 
@@ -33,12 +34,12 @@ func Description() ([]byte, error) {
 func (s *Server) describe(w http.ResponseWriter, r *http.Request) {
 	text, err := Description()
 	if err != nil {
-		s.refuse(w, r, err)
+		s.Refuse(w, r, err)
 		return
 	}
-	w.Header()["Content-Type"] = isOfJSON
+	w.Header().Set("Content-Type", jsonType)
 	if _, err := w.Write(text); err != nil {
-		s.log.Debug("cannot send the whole description of the worker API", "error", err)
+		s.Log.Debug("cannot send the whole description of the worker API", "error", err)
 	}
 }
 
@@ -89,7 +90,7 @@ func (row route) operation(schemas huma.Registry, responses map[string]*huma.Res
 	ok := &huma.Response{Description: "The answer"}
 	switch answer := row.serve.answer; {
 	case answer == nil:
-		ok.Content = map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}}
+		ok.Content = map[string]*huma.MediaType{httpwire.EventStream: {Schema: &huma.Schema{Type: huma.TypeString}}}
 		op.Responses["200"] = ok
 	case answer == reflect.TypeFor[none]():
 		op.Responses["204"] = &huma.Response{Description: "Accepted"}

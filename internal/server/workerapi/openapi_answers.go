@@ -10,6 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"gascity/internal/httpwire"
 	"gascity/worker"
 )
 
@@ -17,7 +18,7 @@ import (
 var codeDescriptions = map[string]string{
 	"unauthorized": "no token, or an unknown one",
 	"forbidden":    "the token is another run's or may not do this, or the request comes from another user or a web page",
-	"fenced":       "another instance has replaced the run: the worker must exit",
+	"fenced":       "a newer run of the agent has replaced this run: the worker must exit",
 	"not_found":    "no such path, run, message or question",
 	"too_large":    "the body is larger than the limit of the path",
 	"invalid":      "the request is not valid; repeating it does not help",
@@ -32,7 +33,7 @@ func problems(schemas huma.Registry) map[string]*huma.Response {
 	all := map[string]*huma.Response{}
 	schema := schemas.Schema(reflect.TypeFor[worker.Problem](), true, "Problem")
 	for _, c := range append(worker.Codes(), worker.Code{Code: "internal", Status: http.StatusInternalServerError, Title: "Internal error"}) {
-		all[c.Code] = &huma.Response{Description: c.Code + ": " + codeDescriptions[c.Code], Content: map[string]*huma.MediaType{problemType: {
+		all[c.Code] = &huma.Response{Description: c.Code + ": " + codeDescriptions[c.Code], Content: map[string]*huma.MediaType{httpwire.ProblemType: {
 			Schema:  schema,
 			Example: worker.Problem{Type: "urn:gascity:worker:" + c.Code, Title: c.Title, Status: c.Status, Detail: codeDescriptions[c.Code], Code: c.Code},
 		}}}

@@ -13,14 +13,14 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/domain/workerrun"
+	"gascity/internal/domain/session"
 	"gascity/worker"
 )
 
 // TestASlowReaderIsCutOff checks that a slow reader is sent the reason if possible, and that the
 // handler returns although the reader reads nothing.
 func TestASlowReaderIsCutOff(t *testing.T) {
-	city := &fakeCity{items: make(chan workerrun.Item)}
+	city := &fakeCity{items: make(chan session.StreamItem)}
 	path := serve(t, city)
 	conn, err := new(net.Dialer).DialContext(t.Context(), "unix", path)
 	if err != nil {
@@ -40,7 +40,7 @@ func TestASlowReaderIsCutOff(t *testing.T) {
 			return
 		}
 		select {
-		case city.items <- workerrun.Item{Message: &worker.Message{Seq: i, ID: "m", Kind: worker.PromptMessage, Data: big}}:
+		case city.items <- session.StreamItem{Message: &worker.Message{Seq: i, ID: "m", Kind: worker.PromptMessage, Data: big}}:
 		case <-time.After(50 * time.Millisecond):
 		case <-end:
 			t.Fatal("a reader that takes nothing is never cut off")
@@ -63,7 +63,7 @@ func TestASlowReaderThatGoesOnIsServed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			city := &fakeCity{items: make(chan workerrun.Item, 2)}
+			city := &fakeCity{items: make(chan session.StreamItem, 2)}
 			serveOn(t, l, city, stall)
 			if network != "unix" {
 				host = l.Addr().String()
@@ -73,8 +73,8 @@ func TestASlowReaderThatGoesOnIsServed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			city.items <- workerrun.Item{Message: &worker.Message{Seq: 7, ID: "m", Kind: worker.PromptMessage, Data: data}}
-			city.items <- workerrun.Item{End: true}
+			city.items <- session.StreamItem{Message: &worker.Message{Seq: 7, ID: "m", Kind: worker.PromptMessage, Data: data}}
+			city.items <- session.StreamItem{End: true}
 			close(city.items)
 			conn, err := new(net.Dialer).DialContext(t.Context(), network, l.Addr().String())
 			if err != nil {
@@ -109,9 +109,9 @@ func TestASlowReaderThatGoesOnIsServed(t *testing.T) {
 
 func TestLaggedIsTheLastEvent(t *testing.T) {
 	d := newTestServer(t, false)
-	d.city.items = make(chan workerrun.Item, 3)
-	d.city.items <- workerrun.Item{Gap: &worker.Gap{From: 4, Next: 9}}
-	d.city.items <- workerrun.Item{Lagged: true}
+	d.city.items = make(chan session.StreamItem, 3)
+	d.city.items <- session.StreamItem{Gap: &worker.Gap{From: 4, Next: 9}}
+	d.city.items <- session.StreamItem{Lagged: true}
 	close(d.city.items)
 	body := d.request(endpoint{method: "GET", path: "/stream?run_id=one"}, tokenOne, nil).body
 	if !strings.HasSuffix(body, "event: gap\ndata: {\"from\":4,\"next\":9}\n\nevent: lagged\ndata: {}\n\n") {

@@ -43,7 +43,7 @@ func TestReferenceIsCurrent(t *testing.T) {
 
 const referenceHead = `# Worker API
 
-Made from the table of routes by ` + "`make gen`" + `; do not edit. A worker is a program that speaks this API for an agent. The full description with all types
+Made from the table of routes by ` + "`make gen`" + `; do not edit. A worker is a program that calls this API on behalf of an agent. The full description with all types
 is [worker-openapi.json](worker-openapi.json). A controller serves it at ` + "`GET /openapi.json`" + ` of the socket, without a token, and ` + "`gc worker openapi`" + `
 prints it. In Go use package [worker](../../worker), which has the types, the errors and a client. Complete workers in Go, Python and shell are in
 [examples/worker](../../examples/worker).

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/domain/workerrun"
+	"gascity/internal/domain/session"
 	"gascity/internal/proc"
 	"gascity/internal/server/workerapi"
 	"gascity/worker"
@@ -78,7 +78,7 @@ func newTestServer(t *testing.T, tcp bool) *testServer {
 	t.Helper()
 	d := &testServer{t: t, city: &fakeCity{}, base: "http://city"}
 	d.uid.Store(int64(os.Getuid()))
-	closed := make(chan workerrun.Item)
+	closed := make(chan session.StreamItem)
 	close(closed)
 	d.city.items = closed
 	var l net.Listener
@@ -140,8 +140,7 @@ func serveOn(t *testing.T, l net.Listener, city workerapi.City, stall time.Durat
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
-	server := workerapi.NewServer(city, workerapi.Options{})
-	server.Stall(stall)
+	server := workerapi.NewServer(city, workerapi.Options{Stall: stall})
 	go func() { ended <- server.Run(ctx, l) }()
 	t.Cleanup(func() {
 		cancel()

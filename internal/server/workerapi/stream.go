@@ -2,13 +2,10 @@ package workerapi
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"net/http"
-	"slices"
-	"time"
 
-	"gascity/internal/domain/workerrun"
+	"gascity/internal/domain/session"
+	"gascity/internal/httpwire"
 	"gascity/worker"
 )
 
@@ -16,7 +13,7 @@ import (
 func stream() binding { return binding{serve: serveStream} }
 
 // serveStream writes a run's messages until the stream ends. A run has one stream at a time.
-func serveStream(s *Server, row route, who workerrun.Caller, w http.ResponseWriter, r *http.Request) error {
+func serveStream(s *Server, row route, who session.RunCaller, w http.ResponseWriter, r *http.Request) error {
 	id := r.URL.Query().Get("run_id")
 	if id == "" {
 		id = who.Run
@@ -32,123 +29,53 @@ func serveStream(s *Server, row route, who workerrun.Caller, w http.ResponseWrit
 	if err != nil {
 		return err
 	}
-	ctx, cancel := s.bound(r, row)
+	ctx, cancel := s.Bound(r.Context(), row.limit)
 	defer cancel()
 	leave, err := s.streams.acquire(ctx, id)
 	if err != nil {
-		return timeoutError(ctx, err)
+		return s.errorOf(ctx, err)
 	}
 	defer leave()
 	items, err := s.city.Stream(ctx, id, after)
 	if err != nil {
-		return timeoutError(ctx, err)
+		return s.errorOf(ctx, err)
 	}
-	out := &sse{w: w, control: http.NewResponseController(w), stall: s.stall}
-	out.follow(items, cancel, s.heartbeat)
+	w.Header().Set("Content-Type", httpwire.EventStream)
+	out := httpwire.NewStreamWriter(w, s.Stall)
+	out.Comment("the stream of a run")
+	httpwire.Follow(out, items, func(i session.StreamItem) { s.send(out, i) }, cancel, s.Heartbeat)
 	return nil
 }
 
-// sse writes server-sent events. After a failed write it writes nothing more.
-type sse struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-	stall   time.Duration // how long one write may wait for the reader
-	err     error
-}
-
-// follow writes items until the city closes the stream. If a write fails, because the reader is
-// gone or too slow, it calls stop, which makes the city close the stream.
-func (out *sse) follow(items <-chan workerrun.Item, stop func(), pulse time.Duration) {
-	out.w.Header().Set("Content-Type", "text/event-stream")
-	out.print(": the stream of a run\n\n")
-	beat := time.NewTicker(pulse)
-	defer beat.Stop()
-	for out.err == nil {
-		select {
-		case i, open := <-items:
-			if !open {
-				return
-			}
-			out.item(i)
-		case <-beat.C:
-			out.print(": heartbeat\n\n")
-		}
-	}
-	stop()
-	for range items { // wait until the city closes the channel
-	}
-}
-
-// item writes one item.
-func (out *sse) item(i workerrun.Item) {
+// send writes one item. Only a message has a number.
+func (s *Server) send(out *httpwire.StreamWriter, i session.StreamItem) {
+	var text []byte
+	var err error
 	switch {
 	case i.Message != nil:
-		out.message(*i.Message)
-	case i.Gap != nil:
-		out.data(worker.GapEvent, i.Gap)
-	case i.End:
-		out.data(worker.EndEvent, struct{}{})
-	case i.Lagged:
-		out.data(worker.LaggedEvent, struct{}{})
-	}
-}
-
-// data writes an event without a number, so that the reader keeps its last number.
-func (out *sse) data(kind string, value any) {
-	text, err := json.Marshal(value) // one line: JSON escapes line ends
-	if err != nil {
-		out.err = err
-		return
-	}
-	out.print("event: %s\ndata: %s\n\n", kind, text)
-}
-
-// message writes a message in the form of encoding/json. It does not copy the message's data, which
-// may be large and slow to send.
-func (out *sse) message(m worker.Message) {
-	data := m.Data
-	m.Data = nil
-	text, err := json.Marshal(m)
-	if err != nil {
-		out.err = err
-		return
-	}
-	head := fmt.Appendf(nil, "id: %d\nevent: %s\ndata: %s", m.Seq, m.Kind, text[:len(text)-1])
-	if len(data) > 0 {
-		head = append(head, `,"data":`...)
-	}
-	out.send(head, data, []byte("}\n\n"))
-}
-
-// print formats and writes a text.
-func (out *sse) print(format string, args ...any) { out.send(fmt.Appendf(nil, format, args...)) }
-
-// maxPiece is the size of one write in bytes. The reader must receive each piece within the time
-// limit.
-const maxPiece = 8 << 10
-
-// send writes texts in pieces. It fails if the reader does not receive a piece in time.
-func (out *sse) send(texts ...[]byte) {
-	for _, text := range texts {
-		for piece := range slices.Chunk(text, maxPiece) {
-			out.setWriteDeadline()
-			if out.err == nil {
-				_, out.err = out.w.Write(piece)
-			}
+		m := *i.Message
+		m.Data = nil // it may be large and slow to send, so it is not copied
+		if text, err = json.Marshal(m); err == nil {
+			out.Event(m.Seq, string(m.Kind), withData(text, i.Message.Data)...)
 		}
+	case i.Gap != nil:
+		if text, err = json.Marshal(i.Gap); err == nil {
+			out.Event(0, worker.GapEvent, text)
+		}
+	case i.End:
+		out.Event(0, worker.EndEvent, []byte("{}"))
+	case i.Lagged:
+		out.Event(0, worker.LaggedEvent, []byte("{}"))
 	}
-	out.setWriteDeadline()
-	if out.err == nil {
-		out.err = out.control.Flush()
+	if err != nil {
+		s.Log.Warn("a message cannot be sent", "error", err)
 	}
 }
 
-// setWriteDeadline sets the time limit of the next write.
-func (out *sse) setWriteDeadline() {
-	if out.err != nil {
-		return
+// withData returns the parts of the JSON text of a message with its data.
+func withData(message, data []byte) [][]byte {
+	if len(data) == 0 {
+		return [][]byte{message}
 	}
-	if err := out.control.SetWriteDeadline(time.Now().Add(out.stall)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		out.err = err
-	}
+	return [][]byte{message[:len(message)-1], []byte(`,"data":`), data, []byte("}")}
 }

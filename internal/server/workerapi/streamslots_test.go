@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/domain/workerrun"
+	"gascity/internal/domain/session"
 	"gascity/worker"
 )
 
@@ -14,7 +14,7 @@ import (
 // reads; the first loses nothing; the second gets the stream when the first has disconnected.
 func TestOneWorkerReadsAStream(t *testing.T) {
 	d := newTestServer(t, false)
-	d.city.items = make(chan workerrun.Item)
+	d.city.items = make(chan session.StreamItem)
 	reads := func(ctx context.Context) (<-chan worker.Message, *worker.Client) {
 		c := &worker.Client{Socket: d.addr.String(), Token: tokenOne, RunID: "one"}
 		t.Cleanup(c.Close)
@@ -35,7 +35,7 @@ func TestOneWorkerReadsAStream(t *testing.T) {
 	}
 	send := func(seq uint64, to <-chan worker.Message) {
 		t.Helper()
-		d.city.items <- workerrun.Item{Message: &worker.Message{Seq: seq, ID: "m", Kind: worker.HealthMessage}}
+		d.city.items <- session.StreamItem{Message: &worker.Message{Seq: seq, ID: "m", Kind: worker.HealthMessage}}
 		select {
 		case m := <-to:
 			if m.Seq != seq {
@@ -48,7 +48,7 @@ func TestOneWorkerReadsAStream(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	first, _ := reads(ctx)
-	d.city.items <- workerrun.Item{Message: &worker.Message{Seq: 1, ID: "first", Kind: worker.HealthMessage}}
+	d.city.items <- session.StreamItem{Message: &worker.Message{Seq: 1, ID: "first", Kind: worker.HealthMessage}}
 	<-first
 	d.refusesSecondReader()
 	send(2, first)
@@ -83,7 +83,7 @@ func (d *testServer) refusesSecondReader() {
 // at once.
 func TestAWorkerComesAgainAtOnce(t *testing.T) {
 	d := newTestServer(t, false)
-	d.city.items = make(chan workerrun.Item)
+	d.city.items = make(chan session.StreamItem)
 	c := &worker.Client{Socket: d.addr.String(), Token: tokenOne, RunID: "one"}
 	defer c.Close()
 	for i := range uint64(50) {
@@ -91,7 +91,7 @@ func TestAWorkerComesAgainAtOnce(t *testing.T) {
 		go func() {
 			for n := i << 32; ctx.Err() == nil; n++ { // the stream before may still take one
 				select {
-				case d.city.items <- workerrun.Item{Message: &worker.Message{Seq: n + 1, Kind: worker.HealthMessage}}:
+				case d.city.items <- session.StreamItem{Message: &worker.Message{Seq: n + 1, Kind: worker.HealthMessage}}:
 				case <-ctx.Done():
 				}
 			}

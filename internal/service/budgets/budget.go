@@ -10,6 +10,7 @@
 package budgets
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -22,6 +23,7 @@ import (
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/session"
 	"gascity/internal/domain/usage"
+	"gascity/internal/service/engine"
 )
 
 // City is the controller, as the engine uses it. Its methods may be called concurrently.
@@ -66,7 +68,7 @@ type Options struct {
 // use.
 type Engine struct {
 	opts Options
-	wake chan struct{} // buffer of 1: the loop must run
+	wake engine.Signal // the loop must run
 
 	mu          sync.Mutex
 	rules       Rules
@@ -85,28 +87,18 @@ type Engine struct {
 
 // New returns an engine that does nothing until [Engine.Run] is called.
 func New(opts Options) *Engine {
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
 	return &Engine{
-		opts: opts, wake: make(chan struct{}, 1), rules: opts.Rules(), missing: "it has not been read yet", held: map[string]string{}, waiting: map[string]bool{},
+		opts: opts, wake: engine.NewSignal(), rules: opts.Rules(), missing: "it has not been read yet", held: map[string]string{}, waiting: map[string]bool{},
 		counted: map[spender]total{}, tripped: map[string]int{},
 	}
 }
 
 // SessionChanged makes the loop check the sessions. It never blocks.
-func (e *Engine) SessionChanged(string) { e.wakeLoop() }
-
-// wakeLoop makes the loop run. It never blocks.
-func (e *Engine) wakeLoop() {
-	select {
-	case e.wake <- struct{}{}:
-	default: // it is already woken
-	}
-}
+func (e *Engine) SessionChanged(string) { e.wake.Wake() }
 
 // Spend stores usage entries and returns how many of them were new or changed. A budget that they
 // use up is active when Spend returns. If the evaluation is postponed to save processor time, every
@@ -122,7 +114,7 @@ func (e *Engine) Spend(ctx context.Context, entries []usage.Entry) (int, error) 
 	if due && changed > 0 {
 		e.evaluate(e.opts.City.Snapshots())
 	}
-	e.wakeLoop()
+	e.wake.Wake()
 	return changed, err
 }
 
@@ -229,15 +221,15 @@ func (e *Engine) promptHoldLocked(v session.Snapshot) string {
 func (e *Engine) holdReason(u usage.Use) string {
 	switch {
 	case u.Until.IsZero() && u.Used < u.Budget.Limit:
-		return fmt.Sprintf("%s; until city.toml allows a longer silence, or: gc usage lift %s", u.Text(), u.Budget.Name)
+		return fmt.Sprintf("%s; held until city.toml allows a longer silence; to end it now: gc usage lift %s", u.Text(), u.Budget.Name)
 	case u.Until.IsZero():
-		return fmt.Sprintf("%s; until the limit is raised in city.toml, or: gc usage lift %s", u.Text(), u.Budget.Name)
+		return fmt.Sprintf("%s; held until the limit is raised in city.toml; to end it now: gc usage lift %s", u.Text(), u.Budget.Name)
 	}
 	form := "15:04:05"
 	if until, now := u.Until.Local(), e.opts.Now().Local(); until.YearDay() != now.YearDay() || until.Year() != now.Year() {
 		form = "2006-01-02 15:04"
 	}
-	return fmt.Sprintf("%s; until %s, or: gc usage lift %s", u.Text(), u.Until.Local().Format(form), u.Budget.Name)
+	return fmt.Sprintf("%s; held until %s; to end it now: gc usage lift %s", u.Text(), u.Until.Local().Format(form), u.Budget.Name)
 }
 
 // updateHeldLocked records which sessions are held, and returns the sessions for which that has

@@ -16,15 +16,14 @@ import (
 	"gascity/runtime"
 )
 
-func TestWarningHoldsNobody(t *testing.T) {
+func TestWarningHoldsNoPrompts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, newFakeCity("a"), tokens(usage.ActWarn, 100, time.Hour))
-		defer func() { r.stop() }()
+		r := start(t, newCity(t, "a"), tokens(usage.ActWarn, 100, time.Hour))
 		r.must(r.spend("a", "1", 100))
 		if why := r.promptHold("a"); why != "" {
 			t.Errorf("a warning holds: %s", why)
 		}
-		r.acts()
+		r.wantRequests()
 		r.wantEvents(event.BudgetExceeded)
 		time.Sleep(time.Hour + time.Second)
 		r.wantEvents(event.BudgetExceeded, event.BudgetReleased)
@@ -35,14 +34,13 @@ func TestWarningHoldsNobody(t *testing.T) {
 // its effect.
 func TestHoldIsInForceWhenTheReportIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, newFakeCity("a", "bb"), tokens(usage.ActHold, 100, time.Hour))
-		defer func() { r.stop() }()
+		r := start(t, newCity(t, "a", "bb"), tokens(usage.ActHold, 100, time.Hour))
 		r.must(r.spend("a", "1", 60))
 		if why := r.promptHold("a"); why != "" {
 			t.Errorf("held below the limit: %s", why)
 		}
 		r.must(r.spend("a", "2", 40))
-		if why := r.promptHold("a"); !strings.Contains(why, "budget b: 100 of 100 tokens in 1h; until ") || !strings.HasSuffix(why, ", or: gc usage lift b") {
+		if why := r.promptHold("a"); !strings.Contains(why, "budget b: 100 of 100 tokens in 1h; held until ") || !strings.HasSuffix(why, "; to end it now: gc usage lift b") {
 			t.Errorf("held because of %q, want what is used up and until when", why)
 		}
 		if why := r.promptHold("bb"); why != "" {
@@ -58,8 +56,8 @@ func TestHoldIsInForceWhenTheReportIsAnswered(t *testing.T) {
 		if why := r.promptHold("a"); why != "" {
 			t.Errorf("held beyond the window: %s", why)
 		}
-		r.acts()
-		if got := strings.Join(r.city.changedSessions(), " "); got != "s-a s-a" {
+		r.wantRequests()
+		if got := r.changedSessions(); got != "s-a s-a" {
 			t.Errorf("those who wait received %q, want the begin and the end", got)
 		}
 	})
@@ -67,41 +65,37 @@ func TestHoldIsInForceWhenTheReportIsAnswered(t *testing.T) {
 
 func TestInterruptIsOnceInAnEpisodeForEachInstance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, newFakeCity("a"), tokens(usage.ActInterrupt, 100, time.Hour))
-		defer func() { r.stop() }()
-		r.sees("a", runtime.ActivityBusy)
+		r := start(t, newCity(t, "a"), tokens(usage.ActInterrupt, 100, time.Hour))
+		r.city.SetActivity("a", runtime.ActivityBusy)
 		r.must(r.spend("a", "1", 100))
-		r.acts("interrupt s-a i-a")
+		r.wantRequests("interrupt s-a a-1")
 		r.must(r.spend("a", "2", 100))
-		r.sees("a", runtime.ActivityBusy)
-		r.acts("interrupt s-a i-a")
+		r.city.SetActivity("a", runtime.ActivityBusy)
+		r.wantRequests("interrupt s-a a-1")
 		if r.promptHold("a") == "" {
 			t.Error("an interrupted agent gets new prompts")
 		}
-		r.city.mu.Lock()
-		r.city.at("a").Instance = "i-2"
-		r.city.mu.Unlock()
-		r.sees("a", runtime.ActivityBusy)
-		r.acts("interrupt s-a i-a", "interrupt s-a i-2")
-		r.sees("a", runtime.ActivityIdle)
+		r.city.Edit("a", func(v *session.Snapshot) { v.Instance = "a-2" })
+		r.city.SetActivity("a", runtime.ActivityBusy)
+		r.wantRequests("interrupt s-a a-1", "interrupt s-a a-2")
+		r.city.SetActivity("a", runtime.ActivityIdle)
 		time.Sleep(2 * time.Hour)
-		r.sees("a", runtime.ActivityBusy)
+		r.city.SetActivity("a", runtime.ActivityBusy)
 		r.must(r.spend("a", "3", 100))
-		r.acts("interrupt s-a i-a", "interrupt s-a i-2", "interrupt s-a i-2")
+		r.wantRequests("interrupt s-a a-1", "interrupt s-a a-2", "interrupt s-a a-2")
 	})
 }
 
 func TestInterruptThatFailsIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, newFakeCity("a"), tokens(usage.ActInterrupt, 100, 0))
-		defer func() { r.stop() }()
-		r.city.refuse(errors.New("no"))
-		r.sees("a", runtime.ActivityBusy)
+		r := start(t, newCity(t, "a"), tokens(usage.ActInterrupt, 100, 0))
+		r.city.Refuse(errors.New("no"))
+		r.city.SetActivity("a", runtime.ActivityBusy)
 		r.must(r.spend("a", "1", 100))
 		time.Sleep(time.Second)
-		r.city.refuse(nil)
+		r.city.Refuse(nil)
 		time.Sleep(10 * time.Second)
-		r.acts("interrupt s-a i-a")
+		r.wantRequests("interrupt s-a a-1")
 	})
 }
 
@@ -109,65 +103,61 @@ func TestInterruptThatFailsIsTriedAgain(t *testing.T) {
 // Another controller comes to the same result.
 func TestStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, newFakeCity("a", "bb"), tokens(usage.ActStop, 100, time.Hour))
-		defer func() { r.stop() }()
-		r.sees("a", runtime.ActivityBusy)
+		r := start(t, newCity(t, "a", "bb"), tokens(usage.ActStop, 100, time.Hour))
+		r.city.SetActivity("a", runtime.ActivityBusy)
 		r.must(r.spend("a", "1", 100))
-		r.acts("withhold s-a")
+		r.wantRequests("withhold s-a")
 		r.restart()
-		r.acts("withhold s-a")
+		r.wantRequests("withhold s-a")
 		if r.promptHold("a") == "" {
 			t.Error("another controller does not know that the budget is used up")
 		}
-		if until := r.city.until("a"); time.Until(until) > time.Hour || time.Until(until) < 59*time.Minute {
+		if until := r.snapshot("a").Hold.Until; time.Until(until) > time.Hour || time.Until(until) < 59*time.Minute {
 			t.Errorf("it is held until %s", until)
 		}
 		time.Sleep(time.Hour + time.Second)
-		r.acts("withhold s-a", "allow s-a")
+		r.wantRequests("withhold s-a", "allow s-a")
 	})
 }
 
-// TestStopWithoutAMemory checks that the turn is interrupted if a stop cannot be saved, and that
+// TestStopThatCannotBeSaved checks that the turn is interrupted if a stop cannot be saved, and that
 // the stop is tried again until it succeeds.
-func TestStopWithoutAMemory(t *testing.T) {
+func TestStopThatCannotBeSaved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, newFakeCity("a"), tokens(usage.ActStop, 100, time.Hour))
-		defer func() { r.stop() }()
-		r.sees("a", runtime.ActivityBusy)
-		r.city.refuse(client.ErrUnavailable)
+		r := start(t, newCity(t, "a"), tokens(usage.ActStop, 100, time.Hour))
+		r.city.SetActivity("a", runtime.ActivityBusy)
+		r.city.Refuse(client.ErrUnavailable)
 		r.must(r.spend("a", "1", 100))
 		time.Sleep(time.Minute)
-		r.acts()
-		r.city.refuse(nil)
+		r.wantRequests()
+		r.city.Refuse(nil)
 		time.Sleep(time.Minute)
-		r.acts("withhold s-a")
+		r.wantRequests("withhold s-a")
 	})
 }
 
-// TestPersonsSuspensionIsLeftAlone checks that a budget changes nothing for a session that a person
+// TestSuspensionByAPersonIsKept checks that a budget changes nothing for a session that a person
 // suspended.
-func TestPersonsSuspensionIsLeftAlone(t *testing.T) {
+func TestSuspensionByAPersonIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity("a")
-		w.at("a").Hold = session.Hold{Kind: session.HoldSuspend}
+		w := newCity(t, "a")
+		w.Edit("a", func(v *session.Snapshot) { v.Hold = session.Hold{Kind: session.HoldSuspend} })
 		r := start(t, w, tokens(usage.ActStop, 100, time.Hour))
-		defer func() { r.stop() }()
 		r.must(r.spend("a", "1", 100))
 		time.Sleep(2 * time.Hour)
-		r.acts()
+		r.wantRequests()
 	})
 }
 
-func TestLimitOfTheCityIsEverybodys(t *testing.T) {
+func TestLimitOfTheCityStopsAllAgents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := tokens(usage.ActStop, 100, time.Hour)
 		b.Scope = usage.ScopeCity
-		r := start(t, newFakeCity("a", "bb"), b)
-		defer func() { r.stop() }()
+		r := start(t, newCity(t, "a", "bb"), b)
 		r.must(r.spend("a", "1", 50))
 		r.must(r.spend("bb", "1", 50))
 		synctest.Wait()
-		if got := len(r.city.recordedActs()); got != 2 {
+		if got := len(r.city.Requests()); got != 2 {
 			t.Errorf("%d sessions were stopped, want both", got)
 		}
 	})
@@ -176,26 +166,24 @@ func TestLimitOfTheCityIsEverybodys(t *testing.T) {
 // TestRaisedLimitReleases checks that a changed configuration is applied at once.
 func TestRaisedLimitReleases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, newFakeCity("a"), tokens(usage.ActStop, 100, 0))
-		defer func() { r.stop() }()
+		r := start(t, newCity(t, "a"), tokens(usage.ActStop, 100, 0))
 		r.must(r.spend("a", "1", 100))
-		r.acts("withhold s-a")
+		r.wantRequests("withhold s-a")
 		r.set(tokens(usage.ActStop, 200, 0))
-		r.acts("withhold s-a", "allow s-a")
+		r.wantRequests("withhold s-a", "allow s-a")
 		r.set(tokens(usage.ActStop, 50, 0))
-		r.acts("withhold s-a", "allow s-a", "withhold s-a")
+		r.wantRequests("withhold s-a", "allow s-a", "withhold s-a")
 		r.set()
-		r.acts("withhold s-a", "allow s-a", "withhold s-a", "allow s-a")
+		r.wantRequests("withhold s-a", "allow s-a", "withhold s-a", "allow s-a")
 		r.wantEvents(event.BudgetExceeded, event.BudgetReleased, event.BudgetExceeded, event.BudgetReleased)
 	})
 }
 
-func TestLiftedBudgetBeginsAnew(t *testing.T) {
+func TestLiftedBudgetStartsAtZero(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, newFakeCity("a"), tokens(usage.ActStop, 100, 0))
-		defer func() { r.stop() }()
+		r := start(t, newCity(t, "a"), tokens(usage.ActStop, 100, 0))
 		r.must(r.spend("a", "1", 150))
-		r.acts("withhold s-a")
+		r.wantRequests("withhold s-a")
 		if _, err := r.LiftBudget(t.Context(), "none", client.LiftRequest{}); !errors.Is(err, client.ErrNotFound) {
 			t.Errorf("a budget that is not there was lifted: %v", err)
 		}
@@ -204,41 +192,40 @@ func TestLiftedBudgetBeginsAnew(t *testing.T) {
 		if err != nil || !done.Changed {
 			t.Errorf("not lifted: %+v, %v", done, err)
 		}
-		r.acts("withhold s-a", "allow s-a")
+		r.wantRequests("withhold s-a", "allow s-a")
 		r.restart()
 		if why := r.promptHold("a"); why != "" {
 			t.Errorf("another controller does not know of it: %s", why)
 		}
 		time.Sleep(time.Second)
 		r.must(r.spend("a", "2", 99))
-		r.acts("withhold s-a", "allow s-a")
+		r.wantRequests("withhold s-a", "allow s-a")
 		r.must(r.spend("a", "3", 1))
-		r.acts("withhold s-a", "allow s-a", "withhold s-a")
+		r.wantRequests("withhold s-a", "allow s-a", "withhold s-a")
 	})
 }
 
-// TestSilenceTripsTheBreaker stops the reports while the agent works. The session is stopped, stays
+// TestSilenceStopsTheSession stops the reports while the agent works. The session is stopped, stays
 // so when it is idle and under another controller, and is released when it reports again.
-func TestSilenceTripsTheBreaker(t *testing.T) {
+func TestSilenceStopsTheSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := tokens(usage.ActInterrupt, 1e9, 0)
 		b.Silence = time.Minute
-		r := start(t, newFakeCity("a"), b)
-		defer func() { r.stop() }()
-		r.sees("a", runtime.ActivityBusy)
+		r := start(t, newCity(t, "a"), b)
+		r.city.SetActivity("a", runtime.ActivityBusy)
 		for i := range 10 { // it reports for five minutes
 			time.Sleep(30 * time.Second)
 			r.must(r.spend("a", fmt.Sprint(i), 1))
 		}
-		r.acts()
+		r.wantRequests()
 		time.Sleep(59 * time.Second)
-		r.acts()
+		r.wantRequests()
 		time.Sleep(16 * time.Second)
-		r.acts("interrupt s-a i-a")
+		r.wantRequests("interrupt s-a a-1")
 		r.wantEvents(event.BudgetExceeded)
-		r.sees("a", runtime.ActivityIdle)
+		r.city.SetActivity("a", runtime.ActivityIdle)
 		time.Sleep(time.Hour)
-		if why := r.promptHold("a"); !strings.Contains(why, "without a usage report; until city.toml allows a longer silence, or: gc usage lift b") {
+		if why := r.promptHold("a"); !strings.Contains(why, "without a usage report; held until city.toml allows a longer silence; to end it now: gc usage lift b") {
 			t.Errorf("a silent agent that rests gets prompts: %q", why)
 		}
 		r.restart()
@@ -258,15 +245,14 @@ func TestTimeIsCountedWhileItRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := tokens(usage.ActHold, time.Hour.Seconds(), 0)
 		b.Measure = usage.MeasureTime
-		r := start(t, newFakeCity("a"), b)
-		defer func() { r.stop() }()
-		r.sees("a", runtime.ActivityBusy)
+		r := start(t, newCity(t, "a"), b)
+		r.city.SetActivity("a", runtime.ActivityBusy)
 		time.Sleep(40 * time.Minute)
-		r.sees("a", runtime.ActivityIdle)
+		r.city.SetActivity("a", runtime.ActivityIdle)
 		time.Sleep(10 * time.Hour)
-		r.sees("a", runtime.ActivityBusy)
+		r.city.SetActivity("a", runtime.ActivityBusy)
 		time.Sleep(10 * time.Minute)
-		r.restart() // in the midst of it
+		r.restart() // while the agent works
 		time.Sleep(9*time.Minute + 55*time.Second)
 		synctest.Wait()
 		if why := r.promptHold("a"); why != "" {
@@ -284,14 +270,13 @@ func TestTimeIsCountedWhileItRuns(t *testing.T) {
 // TestUnknownSpendingHolds checks that prompts are held while the usage is not known.
 func TestUnknownSpendingHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, newFakeCity("a"), tokens(usage.ActHold, 100, time.Hour))
-		defer func() { r.stop() }()
-		r.store.Set(storetest.Fails)
+		r := start(t, newCity(t, "a"), tokens(usage.ActHold, 100, time.Hour))
+		r.city.Store.Set(storetest.Fails)
 		r.restart()
 		if why := r.promptHold("a"); !strings.Contains(why, "not known") {
 			t.Errorf("with a store that cannot be read: %q", why)
 		}
-		r.store.Set(storetest.Works)
+		r.city.Store.Set(storetest.Works)
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		if why := r.promptHold("a"); why != "" {
@@ -304,8 +289,7 @@ func TestUnknownSpendingHolds(t *testing.T) {
 // that was written although the answer was lost counts once.
 func TestBrokenStoreLosesNoAnsweredReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, newFakeCity("a"), tokens(usage.ActHold, 100, time.Hour))
-		defer func() { r.stop() }()
+		r := start(t, newCity(t, "a"), tokens(usage.ActHold, 100, time.Hour))
 		answered := int64(0)
 		send := func(message string) {
 			for range 3 { // as a worker does
@@ -318,9 +302,9 @@ func TestBrokenStoreLosesNoAnsweredReport(t *testing.T) {
 			}
 		}
 		for i, mode := range []storetest.Mode{storetest.Works, storetest.Fails, storetest.FailsWrites, storetest.LosesAnswers, storetest.Works, storetest.LosesAnswers} {
-			r.store.Set(mode)
+			r.city.Store.Set(mode)
 			send(fmt.Sprint("during ", i))
-			r.store.Set(storetest.Works)
+			r.city.Store.Set(storetest.Works)
 			send(fmt.Sprint("during ", i)) // the same again
 			send(fmt.Sprint("after ", i))
 		}
@@ -334,7 +318,7 @@ func TestBrokenStoreLosesNoAnsweredReport(t *testing.T) {
 		uses, err := r.Budgets(t.Context())
 		r.must(err)
 		if len(uses) != 1 || uses[0].Used != 120 || !uses[0].Over {
-			t.Errorf("the book has %+v, want 120 tokens", uses)
+			t.Errorf("the budgets are %+v, want 120 tokens", uses)
 		}
 		if answered < 120 {
 			t.Errorf("%d tokens were answered for", answered)

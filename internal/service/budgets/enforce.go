@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"gascity/client"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/session"
 	"gascity/internal/domain/usage"
+	"gascity/internal/service/engine"
 )
 
 // account identifies one session, agent or the city (who) within a budget.
@@ -34,35 +36,29 @@ func (r *runner) act(ctx context.Context, views []session.Snapshot) bool {
 	r.mu.Lock()
 	uses := r.uses
 	r.mu.Unlock()
-	r.updateOverruns(uses)
-	var jobs sync.WaitGroup
-	var mu sync.Mutex
-	failed := false
-	room := make(chan struct{}, acts)
+	r.updateOverruns(ctx, uses)
+	var jobs errgroup.Group
+	jobs.SetLimit(acts)
 	for i := range views {
 		do := r.actionFor(&views[i], uses)
 		if do == nil {
 			continue
 		}
-		room <- struct{}{}
-		jobs.Go(func() {
-			defer func() { <-room }()
+		jobs.Go(func() error {
 			ctx, cancel := context.WithTimeout(ctx, actTime)
 			defer cancel()
-			if err := do(ctx); err != nil {
+			err := do(ctx)
+			if err != nil {
 				r.opts.Logger.Warn("cannot enforce a budget", "session", views[i].Session, "error", err)
-				mu.Lock()
-				failed = true
-				mu.Unlock()
 			}
+			return err
 		})
 	}
-	jobs.Wait()
-	return !failed
+	return jobs.Wait() == nil
 }
 
 // updateOverruns records which budgets are used up now, and emits an event for each change.
-func (r *runner) updateOverruns(uses []usage.Use) {
+func (r *runner) updateOverruns(ctx context.Context, uses []usage.Use) {
 	over := map[account]bool{}
 	for _, u := range uses {
 		key := account{u.Budget.Name, u.Who}
@@ -78,12 +74,12 @@ func (r *runner) updateOverruns(uses []usage.Use) {
 		r.mu.Lock()
 		r.tripped[u.Budget.Name]++
 		r.mu.Unlock()
-		r.record(event.BudgetExceeded, u, "the budget is used up: "+u.Text(), exceeded(u))
+		r.record(ctx, event.BudgetExceeded, u, "the budget is used up: "+u.Text(), exceeded(u))
 	}
 	for key, ep := range r.overruns {
 		if !over[key] {
 			delete(r.overruns, key)
-			r.record(event.BudgetReleased, ep.use, "the budget "+key.budget+" is not used up any more", nil)
+			r.record(ctx, event.BudgetReleased, ep.use, "the budget "+key.budget+" is not used up any more", nil)
 		}
 	}
 }
@@ -104,7 +100,7 @@ func exceeded(u usage.Use) map[string]string {
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // record appends an event about a budget and logs it.
-func (e *Engine) record(kind event.Kind, u usage.Use, text string, data map[string]string) {
+func (e *Engine) record(ctx context.Context, kind event.Kind, u usage.Use, text string, data map[string]string) {
 	ev := client.Event{Kind: string(kind), Text: text, Data: map[string]string{"budget": u.Budget.Name}}
 	for key, value := range data {
 		if value != "" {
@@ -121,9 +117,7 @@ func (e *Engine) record(kind event.Kind, u usage.Use, text string, data map[stri
 		ev.Agent = u.Who
 	case usage.ScopeCity:
 	}
-	if _, err := e.opts.Events.Append(ev); err != nil {
-		e.opts.Logger.Error("cannot save an event", "kind", kind, "budget", u.Budget.Name, "error", err)
-	}
+	engine.Record(ctx, e.opts.Events, e.opts.Logger, ev, "budget", u.Budget.Name)
 	e.opts.Logger.Info(text, "budget", u.Budget.Name, "who", u.Who)
 }
 
@@ -134,7 +128,7 @@ func (r *runner) actionFor(v *session.Snapshot, uses []usage.Use) func(context.C
 	switch {
 	case act == usage.ActStop && (held || v.Hold.Kind == session.HoldSuspend):
 		return nil // it does not run, or it is being stopped
-	case act == usage.ActStop && (v.Unknown != "" || !v.Running && v.Desired != desiredRunning):
+	case act == usage.ActStop && (v.Unknown != "" || !v.Running && v.Desired != client.DesiredRunning):
 		return nil
 	case act == usage.ActStop:
 		return r.stop(*v, use)
@@ -147,9 +141,6 @@ func (r *runner) actionFor(v *session.Snapshot, uses []usage.Use) func(context.C
 	}
 	return nil
 }
-
-// desiredRunning is a value of the desired state, see client.Agent.
-const desiredRunning = "running"
 
 // stop returns the action that stops a session and keeps it stopped. If that cannot be saved, the
 // action interrupts the turn instead.

@@ -11,7 +11,6 @@ import (
 	"gascity/client"
 	"gascity/internal/domain/session"
 	"gascity/internal/domain/usage"
-	"gascity/internal/domain/workerrun"
 	"gascity/runtime"
 	"gascity/worker"
 )
@@ -269,5 +268,5 @@ func runOf(v *session.Snapshot) string {
 	if v.Token == "" {
 		return cmp.Or(v.Instance, v.Session)
 	}
-	return workerrun.ID(v.Token)
+	return session.RunID(v.Token)
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"gascity/internal/domain/usage"
-	"gascity/internal/telemetry/metric"
+	"gascity/internal/telemetry"
 )
 
 // spender is the agent and the model of a usage counter.
@@ -69,13 +69,13 @@ func grow(sum **int64, was, now *int64) {
 
 // Metrics returns the usage counters since the start of the engine, and the states of budgets. The
 // counters start at zero with each controller.
-func (e *Engine) Metrics() []metric.Family {
+func (e *Engine) Metrics() []telemetry.MetricFamily {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	tokens := metric.Family{Name: "gc_usage_tokens_total", Help: "Tokens reported, by disjoint kinds.", Type: metric.Counter}
-	responses := metric.Family{Name: "gc_usage_responses_total", Help: "Responses of models.", Type: metric.Counter}
-	turns := metric.Family{Name: "gc_usage_turns_total", Help: "Turns that ended.", Type: metric.Counter}
-	cost := metric.Family{Name: "gc_usage_cost_usd_total", Help: "The known part of the cost, in US dollars.", Type: metric.Counter}
+	tokens := telemetry.MetricFamily{Name: "gc_usage_tokens_total", Help: "Tokens reported, by disjoint kinds.", Type: telemetry.Counter}
+	responses := telemetry.MetricFamily{Name: "gc_usage_responses_total", Help: "Responses of models.", Type: telemetry.Counter}
+	turns := telemetry.MetricFamily{Name: "gc_usage_turns_total", Help: "Turns that ended.", Type: telemetry.Counter}
+	cost := telemetry.MetricFamily{Name: "gc_usage_cost_usd_total", Help: "The known part of the cost, in US dollars.", Type: telemetry.Counter}
 	for _, key := range slices.SortedFunc(maps.Keys(e.counted), compare) {
 		t, model := e.counted[key], cmp.Or(key.model, "unknown")
 		for _, row := range []struct {
@@ -98,18 +98,18 @@ func (e *Engine) Metrics() []metric.Family {
 			cost.Add(t.usd, "agent", key.agent, "model", model)
 		}
 	}
-	used := metric.Family{Name: "gc_budget_used_ratio", Help: "How much of a budget is used, 1 being all.", Type: metric.Gauge}
-	over := metric.Family{Name: "gc_budget_over", Help: "Whether a budget is used up.", Type: metric.Gauge}
+	used := telemetry.MetricFamily{Name: "gc_budget_used_ratio", Help: "How much of a budget is used, 1 being all.", Type: telemetry.Gauge}
+	over := telemetry.MetricFamily{Name: "gc_budget_over", Help: "Whether a budget is used up.", Type: telemetry.Gauge}
 	for _, u := range e.uses {
 		labels := []string{"budget", u.Budget.Name, "scope", string(u.Budget.Scope), "who", u.Who}
 		used.Add(u.Used/u.Budget.Limit, labels...)
 		over.Add(truth(u.Over), labels...)
 	}
-	breaches := metric.Family{Name: "gc_budget_breaches_total", Help: "How often a budget was used up.", Type: metric.Counter}
+	breaches := telemetry.MetricFamily{Name: "gc_budget_breaches_total", Help: "How often a budget was used up.", Type: telemetry.Counter}
 	for _, b := range e.rules.Budgets {
 		breaches.Add(float64(e.tripped[b.Name]), "budget", b.Name)
 	}
-	return []metric.Family{tokens, responses, turns, cost, used, over, breaches}
+	return []telemetry.MetricFamily{tokens, responses, turns, cost, used, over, breaches}
 }
 
 // compare orders spenders by agent and model.

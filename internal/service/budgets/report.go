@@ -12,15 +12,15 @@ import (
 	"gascity/internal/domain/usage"
 )
 
-// Usage returns the usage since req.Since, in groups. Days are days of this machine's time zone.
+// Usage returns the usage since req.Since, in groups. Hours and days are those of this machine's time zone.
 func (e *Engine) Usage(ctx context.Context, req client.UsageRequest) (client.Usage, error) {
 	by := usage.By(req.By)
 	switch by {
 	case "":
 		by = usage.ByAgent
-	case usage.ByAgent, usage.ByModel, usage.ByDay, usage.ByTool:
+	case usage.ByAgent, usage.ByModel, usage.ByHour, usage.ByDay, usage.ByTool:
 	default:
-		return client.Usage{}, fmt.Errorf("%w: by is %q, none of agent, model, day, tool", client.ErrInvalid, req.By)
+		return client.Usage{}, fmt.Errorf("%w: by is %q, none of agent, model, hour, day, tool", client.ErrInvalid, req.By)
 	}
 	entries, err := e.opts.Store.Usage(ctx, req.Since)
 	if unreadable(err) {
@@ -29,8 +29,14 @@ func (e *Engine) Usage(ctx context.Context, req client.UsageRequest) (client.Usa
 	if err != nil {
 		e.opts.Logger.Error("cannot read some usage entries; they are left out", "error", err)
 	}
+	if req.Target != "" {
+		entries = slices.DeleteFunc(slices.Clone(entries), func(u usage.Entry) bool { return u.Agent != req.Target && u.Session != req.Target })
+		if len(entries) == 0 && !slices.ContainsFunc(e.opts.City.Snapshots(), func(v session.Snapshot) bool { return v.Agent == req.Target || v.Session == req.Target }) {
+			return client.Usage{}, fmt.Errorf("%w: no agent or session is called %q; gc status lists them", client.ErrNotFound, req.Target)
+		}
+	}
 	prices := e.opts.Rules().Prices
-	out := client.Usage{By: string(by), Since: req.Since, At: e.opts.Now(), Prices: prices.Version, Groups: []client.UsageSum{}}
+	out := client.Usage{By: string(by), Target: req.Target, Since: req.Since, At: e.opts.Now(), Prices: prices.Version, Groups: []client.UsageSum{}}
 	for _, s := range usage.Add(entries, prices, by, time.Local) {
 		out.Groups = append(out.Groups, sum(s))
 	}
@@ -133,7 +139,7 @@ func (e *Engine) LiftBudget(ctx context.Context, name string, req client.LiftReq
 		return client.Done{}, fmt.Errorf("the budget is not lifted: %w", err)
 	}
 	for _, u := range lifted {
-		e.record(event.BudgetLifted, u, "the budget "+name+" was reset", nil)
+		e.record(ctx, event.BudgetLifted, u, "the budget "+name+" was reset", nil)
 	}
 	return client.Done{Changed: true, Detail: fmt.Sprintf("lifted for %d", len(lifted))}, nil
 }

@@ -7,13 +7,11 @@ import (
 
 	"gascity/internal/domain/session"
 	"gascity/internal/domain/usage"
+	"gascity/internal/retry"
+	"gascity/internal/service/engine"
 )
 
 const (
-	// retryFirst and retryMax are the shortest and the longest pause before a failed operation is
-	// tried again.
-	retryFirst = 100 * time.Millisecond
-	retryMax   = 5 * time.Second
 	// storeTime is the time limit of one operation of the store.
 	storeTime = 30 * time.Second
 	// slept is how late the loop must wake for gc to conclude that the host was asleep.
@@ -22,51 +20,19 @@ const (
 
 // Run works until ctx ends. It must be called once.
 func (e *Engine) Run(ctx context.Context) error {
-	r := &runner{Engine: e, overruns: map[account]*overrun{}, retry: retryFirst}
-	for {
-		began := e.opts.Now()
-		next := r.work(ctx, began)
-		timer := newTimer(next, e.opts.Now())
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return nil
-		case <-e.wake:
-		case <-timer.C:
-		}
-		timer.Stop()
-		if now := e.opts.Now(); !next.IsZero() && now.Round(0).Sub(later(next, began).Round(0)) > slept {
+	r := &runner{Engine: e, overruns: map[account]*overrun{}, retry: retry.New(engine.RetryFirst, engine.RetryLongest)}
+	var began, next time.Time // the last run, and when the next one was due
+	engine.Loop(ctx, e.opts.Now, e.wake, func(bool) time.Time {
+		now := e.opts.Now()
+		if !next.IsZero() && now.Round(0).Sub(engine.Later(next, began).Round(0)) > slept {
 			e.mu.Lock()
 			e.cache.endBusyOnSleep(began, now, timed(e.rules.Budgets))
 			e.mu.Unlock()
 		}
-	}
-}
-
-// newTimer returns a timer that fires at next, or never if next is zero.
-func newTimer(next, now time.Time) *time.Timer {
-	if next.IsZero() {
-		timer := time.NewTimer(time.Hour)
-		timer.Stop()
-		return timer
-	}
-	return time.NewTimer(max(0, next.Sub(now)))
-}
-
-// later returns the later of two times.
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
-
-// earlier returns the earlier of two times. Zero means never.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
+		began, next = now, r.work(ctx, now)
+		return next
+	})
+	return nil
 }
 
 // runner has the state that only the goroutine of Run uses.
@@ -74,7 +40,7 @@ type runner struct {
 	*Engine
 	overruns map[account]*overrun
 	again    time.Time // when to try failed operations again; zero: none has failed
-	retry    time.Duration
+	retry    *retry.Backoff
 }
 
 // work does what is due now. It returns when to run again, or zero if only a change matters.
@@ -105,7 +71,7 @@ func (r *runner) work(ctx context.Context, now time.Time) time.Time {
 	}
 	failed = !r.save(ctx) || failed
 	failed = !r.act(ctx, views) || failed
-	return earlier(r.retryAt(failed), r.nextEvaluation(views, now))
+	return engine.Earlier(r.retryAt(failed), r.nextEvaluation(views, now))
 }
 
 // refreshIn calls refresh with the time limit storeTime.
@@ -118,14 +84,15 @@ func (r *runner) refreshIn(ctx context.Context) error {
 // retryAt returns when to try again after a failure, or zero if nothing failed.
 func (r *runner) retryAt(failed bool) time.Time {
 	if !failed {
-		r.again, r.retry = time.Time{}, retryFirst
+		r.again = time.Time{}
+		r.retry.Reset()
 		return time.Time{}
 	}
 	now := r.opts.Now()
 	if r.again.After(now) {
 		return r.again
 	}
-	r.again, r.retry = now.Add(r.retry), min(2*r.retry, retryMax)
+	r.again = now.Add(r.retry.Next())
 	return r.again
 }
 
@@ -180,7 +147,7 @@ func (r *runner) nextEvaluation(views []session.Snapshot, now time.Time) time.Ti
 	var next time.Time
 	for _, u := range r.uses {
 		if u.Over && !u.Until.IsZero() {
-			next = earlier(next, later(u.Until, now).Add(time.Millisecond))
+			next = engine.Earlier(next, engine.Later(u.Until, now).Add(time.Millisecond))
 		}
 	}
 	for _, s := range r.cache.busy(views) {
@@ -189,7 +156,7 @@ func (r *runner) nextEvaluation(views []session.Snapshot, now time.Time) time.Ti
 		}
 		for _, b := range r.rules.Budgets {
 			if b.AppliesTo(s.Session, s.Agent) {
-				next = earlier(next, r.dueFor(b, s, now))
+				next = engine.Earlier(next, r.dueFor(b, s, now))
 			}
 		}
 	}
@@ -204,10 +171,10 @@ func (r *runner) dueFor(b usage.Budget, s usage.Busy, now time.Time) time.Time {
 		next = now.Add(min(tick, max(b.Silence/4, 10*time.Millisecond)))
 	}
 	if b.Measure == usage.MeasureTime {
-		next = earlier(next, now.Add(tick))
+		next = engine.Earlier(next, now.Add(tick))
 		for _, u := range r.uses {
 			if left := b.Limit - u.Used; u.Budget == b && u.AppliesTo(s.Session, s.Agent) && left > 0 {
-				next = earlier(next, now.Add(time.Duration(left*float64(time.Second))+time.Millisecond))
+				next = engine.Earlier(next, now.Add(time.Duration(left*float64(time.Second))+time.Millisecond))
 			}
 		}
 	}

@@ -29,7 +29,7 @@ const patience = 30 * time.Second
 
 // wiredCity is a city of one session, with every engine between a worker and its prompts.
 type wiredCity struct {
-	place    *fake.Provider
+	agents   *fake.Provider
 	provider runtime.Provider
 	prompts  *prompts.Engine
 	workers  *workers.Engine
@@ -42,7 +42,7 @@ type wiredCity struct {
 
 func (h *wiredCity) Snapshot(name string) (session.Snapshot, error) {
 	ctx := context.Background() //nolint:forbidigo // the method has no ctx
-	seen, err := runtime.Observe(ctx, h.place, name)
+	seen, err := runtime.Observe(ctx, h.agents, name)
 	if err != nil {
 		return session.Snapshot{}, err
 	}
@@ -52,7 +52,7 @@ func (h *wiredCity) Snapshot(name string) (session.Snapshot, error) {
 	}
 	reading, err := runtime.Sense(ctx, h.provider, name)
 	if err != nil {
-		return v, nil // nothing is known of its activity
+		return v, nil // its activity is unknown
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -106,14 +106,14 @@ func open(t *testing.T, rules budgets.Rules) (*wiredCity, *worker.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &wiredCity{place: fake.New()}
+	h := &wiredCity{agents: fake.New()}
 	kept := storetest.Memory(time.Now)
 	h.spending = budgets.New(budgets.Options{
 		City: h, Store: kept.Usage, Events: kept.Events, Rules: func() budgets.Rules { return rules }, Changed: func(name string) { h.prompts.SessionChanged(name) },
 	})
 	h.prompts = prompts.New(prompts.Options{Store: kept.Receipts, City: h, Events: kept.Events, PromptHold: h.spending.PromptHold})
 	h.workers = workers.New(workers.Options{City: h, Events: kept.Events, Socket: path, Spend: h.spending.Spend, Owner: "owner"})
-	h.provider = h.workers.WrapProvider(h.place)
+	h.provider = h.workers.WrapProvider(h.agents)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var ended sync.WaitGroup
 	for _, run := range []func(context.Context) error{
@@ -140,7 +140,7 @@ func open(t *testing.T, rules budgets.Rules) (*wiredCity, *worker.Client) {
 		t.Fatal(err)
 	}
 	h.workers.SessionChanged("a")
-	for _, call := range h.place.Calls("Start") {
+	for _, call := range h.agents.Calls("Start") {
 		if cfg, ok := call.Args[0].(runtime.Config); ok {
 			c := &worker.Client{Socket: cfg.Env["GC_WORKER_SOCKET"], Token: cfg.Env["GC_WORKER_TOKEN"], RunID: cfg.Env["GC_RUN_ID"]}
 			t.Cleanup(c.Close)
@@ -234,9 +234,9 @@ func (h *wiredCity) queue(t *testing.T, n int) {
 	}
 }
 
-// TestBreakerOfAFastSpender has a worker that uses tokens quickly, prompt after prompt (R17). After
+// TestBudgetOfAFastWorker has a worker that uses tokens quickly, prompt after prompt . After
 // the report that uses up the budget no prompt follows.
-func TestBreakerOfAFastSpender(t *testing.T) {
+func TestBudgetOfAFastWorker(t *testing.T) {
 	const each, limit = 100, 1000
 	h, c := open(t, budgets.Rules{Budgets: []usage.Budget{{
 		Name: "hour", Scope: usage.ScopeAgent, Measure: usage.MeasureTokens, Limit: limit, Window: time.Hour, Act: usage.ActHold,
@@ -268,9 +268,9 @@ func TestBreakerOfAFastSpender(t *testing.T) {
 	}
 }
 
-// TestBreakerOfASilentWorker stops the reports while the worker is busy. The turn is interrupted by
+// TestBudgetOfASilentWorker stops the reports while the worker is busy. The turn is interrupted by
 // the worker's stream, and no prompt follows when the worker is idle.
-func TestBreakerOfASilentWorker(t *testing.T) {
+func TestBudgetOfASilentWorker(t *testing.T) {
 	h, c := open(t, budgets.Rules{Budgets: []usage.Budget{{
 		Name: "hour", Scope: usage.ScopeAgent, Measure: usage.MeasureTokens, Limit: 1e9, Window: time.Hour, Act: usage.ActInterrupt, Silence: 300 * time.Millisecond,
 	}}})
@@ -286,7 +286,7 @@ func TestBreakerOfASilentWorker(t *testing.T) {
 		queue, err := h.prompts.Queue(t.Context(), "a", client.OnlyOpen)
 		return err == nil && len(queue) == 4 && strings.Contains(queue[0].Reason, "without a usage report")
 	})
-	quiet := time.After(time.Second) // longer than the silence that is allowed
+	quiet := time.After(time.Second) // longer than the allowed silence
 	<-quiet
 	if prompts, interrupts := did.count(); prompts != 1 || interrupts != 1 {
 		t.Errorf("the worker got %d prompts and %d interrupts, want one of each", prompts, interrupts)

@@ -1,6 +1,7 @@
 package credentials
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"gascity/internal/retry"
+	"gascity/internal/service/engine"
 	"gascity/worker"
 )
 
@@ -38,14 +41,14 @@ type Options struct {
 	Hide func(value string)
 	// OnState is called when the phase of an account has changed. Calls do not overlap. It may be
 	// nil.
-	OnState func(State)
+	OnState func(context.Context, State)
 	Logger  *slog.Logger
 }
 
 // Broker holds and renews the credentials of a city. Its methods are safe for concurrent use.
 type Broker struct {
 	opts    Options
-	wakeups chan struct{} // buffer of 1: the loop must run
+	wakeups engine.Signal // the loop must run
 
 	mu        sync.Mutex
 	accounts  map[string]*account
@@ -70,10 +73,10 @@ type account struct {
 	serial  int // number of the value; zero: there is no value
 	since   time.Time
 	renewal *renewal
-	err     error     // error of the last renewal; nil: it succeeded
-	failed  int       // number of failed renewals in a row
-	again   time.Time // when to renew, if set: after a failure, or to read a file again
-	phase   Phase     // the last phase that was reported to OnState
+	err     error          // error of the last renewal; nil: it succeeded
+	delays  *retry.Backoff // of renewals after a failure
+	again   time.Time      // when to renew, if set: after a failure, or to read a file again
+	phase   Phase          // the last phase that was reported to OnState
 }
 
 // renewal is a running renewal.
@@ -84,14 +87,12 @@ type renewal struct {
 
 // New returns a broker without accounts.
 func New(opts Options) *Broker {
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	if opts.Hide == nil {
 		opts.Hide = func(string) {}
 	}
 	return &Broker{
-		opts: opts, wakeups: make(chan struct{}, 1), accounts: map[string]*account{}, leases: map[string][]string{},
+		opts: opts, wakeups: engine.NewSignal(), accounts: map[string]*account{}, leases: map[string][]string{},
 		pending: map[string]bool{}, delivered: map[string]map[string]delivered{},
 	}
 }
@@ -105,7 +106,7 @@ func (b *Broker) Use(accounts []Account, leases []Lease) {
 	for _, a := range accounts {
 		was := b.accounts[a.Name]
 		if was == nil || was.Source != a.Source {
-			was = &account{}
+			was = &account{delays: retry.New(firstPause, longPause)}
 			for _, of := range b.delivered {
 				delete(of, a.Name)
 			}
@@ -127,7 +128,7 @@ func (b *Broker) Use(accounts []Account, leases []Lease) {
 			delete(b.delivered, session)
 		}
 	}
-	b.wake()
+	b.wakeups.Wake()
 }
 
 // SessionChanged queues a session, because its worker may accept credentials now. It never blocks.
@@ -136,15 +137,7 @@ func (b *Broker) SessionChanged(session string) {
 	defer b.mu.Unlock()
 	if len(b.leases[session]) > 0 {
 		b.pending[session] = true
-		b.wake()
-	}
-}
-
-// wake makes the loop run. It never blocks.
-func (b *Broker) wake() {
-	select {
-	case b.wakeups <- struct{}{}:
-	default: // it is already woken
+		b.wakeups.Wake()
 	}
 }
 
@@ -167,7 +160,7 @@ func (b *Broker) Get(ctx context.Context, name string) (Value, error) {
 			b.mu.Unlock()
 			return v, nil
 		}
-		if a.failed > 0 && now.Before(a.again) && a.renewal == nil { // do not retry for each caller
+		if a.err != nil && now.Before(a.again) && a.renewal == nil { // do not retry for each caller
 			err := a.err
 			b.mu.Unlock()
 			return Value{}, fmt.Errorf("cannot get the credential %s: %w", name, err)
@@ -242,10 +235,10 @@ func (b *Broker) finishRenewal(a *account, f *renewal, v Value, err error) {
 	now := b.opts.Environment.Now()
 	a.renewal, a.err = nil, err
 	if err != nil {
-		a.again = now.Add(min(longPause, firstPause<<min(a.failed, 10)))
-		a.failed++
+		a.again = now.Add(a.delays.Next())
 	} else {
-		a.again, a.failed, a.since = time.Time{}, 0, now
+		a.again, a.since = time.Time{}, now
+		a.delays.Reset()
 		if a.serial == 0 || a.value != v {
 			a.value = v
 			a.serial++
@@ -257,7 +250,7 @@ func (b *Broker) finishRenewal(a *account, f *renewal, v Value, err error) {
 		}
 	}
 	close(f.done)
-	b.wake()
+	b.wakeups.Wake()
 }
 
 // soonest is how long after a renewal a worker's report of an expiry is ignored: it may be about
@@ -280,7 +273,7 @@ func (b *Broker) Expiring(session string, until time.Time) {
 	}
 	if a.value.Expires.IsZero() || until.Before(a.value.Expires) {
 		a.value.Expires = until
-		b.wake()
+		b.wakeups.Wake()
 	}
 }
 
@@ -288,17 +281,8 @@ func (b *Broker) Expiring(session string, until time.Time) {
 // that are still running then; they stop by themselves. It must be called once.
 func (b *Broker) Run(ctx context.Context) error {
 	defer b.stop()
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	for {
-		timer.Reset(b.step(ctx))
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-b.wakeups:
-		case <-timer.C:
-		}
-	}
+	engine.Loop(ctx, b.opts.Environment.Now, b.wakeups, func(bool) time.Time { return b.step(ctx) })
+	return nil
 }
 
 // stop cancels the running renewals and waits for their goroutines.
@@ -317,8 +301,8 @@ func (b *Broker) stop() {
 // longest is the longest pause between two checks, because clocks can be set.
 const longest = time.Minute
 
-// step does what is due and returns the pause until the next check.
-func (b *Broker) step(ctx context.Context) time.Duration {
+// step does what is due and returns the time of the next check.
+func (b *Broker) step(ctx context.Context) time.Time {
 	var changed []State
 	b.mu.Lock()
 	now := b.opts.Environment.Now()
@@ -350,13 +334,13 @@ func (b *Broker) step(ctx context.Context) time.Duration {
 	b.mu.Unlock()
 	for _, s := range changed {
 		if b.opts.OnState != nil {
-			b.opts.OnState(s)
+			b.opts.OnState(ctx, s)
 		}
 	}
 	for _, g := range pushes {
 		b.push(g)
 	}
-	return max(time.Millisecond, next.Sub(now))
+	return next
 }
 
 // duePush is a value that is to be sent to a session.
@@ -377,7 +361,7 @@ func (b *Broker) duePushesLocked(ctx context.Context, now time.Time) []duePush {
 			switch {
 			case a == nil:
 			case !a.valid(now):
-				if a.failed == 0 {
+				if a.err == nil {
 					b.renewLocked(ctx, a)
 				}
 			default:

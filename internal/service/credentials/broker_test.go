@@ -1,6 +1,7 @@
 package credentials_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -63,7 +64,7 @@ func print(v any) int {
 	return 0
 }
 
-// vendor is a login service: a refresh token is valid once, and a used one logs everyone out.
+// vendor is a login service. A refresh token is valid once. A second use ends all logins.
 type vendor struct {
 	clock *clock
 	life  time.Duration
@@ -90,7 +91,7 @@ func (v *vendor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	v.grants++
 	v.refresh = fmt.Sprint("refresh-", v.grants)
-	_ = json.NewEncoder(w).Encode(map[string]any{ // the reader may be gone
+	_ = json.NewEncoder(w).Encode(map[string]any{ // the client may have disconnected
 		"Access": fmt.Sprint("access-", v.grants), "Refresh": v.refresh, "Expires": v.clock.Now().Add(v.life),
 	})
 }
@@ -137,10 +138,9 @@ func shared(t *testing.T, c *clock) (*vendor, credentials.Source, credentials.En
 	return v, credentials.Source{Command: "'" + self + "' '" + path + "'"}, credentials.Environment{Environ: environ, Dir: t.TempDir(), Now: c.Now}
 }
 
-// TestAgentsShareALogin: 24 agents over 50 expiries, in two cities, whose controllers are
-// replaced meanwhile: each renewal takes place once for all agents of a city, and no agent
-// is logged out (R23).
-func TestAgentsShareALogin(t *testing.T) {
+// TestAgentsShareOneLogin: 24 agents in two cities use one login during 50 expiries, while the controllers are
+// replaced. Each renewal happens once for all agents of a city, and no agent is logged out.
+func TestAgentsShareOneLogin(t *testing.T) {
 	c := &clock{now: time.Now()}
 	v, source, world := shared(t, c)
 	world.Locks = credentials.Locks{Dir: filepath.Join(t.TempDir(), "locks")}
@@ -154,7 +154,7 @@ func TestAgentsShareALogin(t *testing.T) {
 	for round := range rounds {
 		for which := range cities {
 			if round%4 == which {
-				cities[which] = begin() // it knows nothing of what the one before it has had
+				cities[which] = begin() // without the state of the previous one
 			}
 			b := cities[which]
 			before, _ := v.counts()
@@ -176,7 +176,7 @@ func TestAgentsShareALogin(t *testing.T) {
 		}
 		c.pass(2 * time.Hour)
 	}
-	both := sync.WaitGroup{} // at the same time: one after the other, by the lock
+	both := sync.WaitGroup{} // at the same time; the lock makes them sequential
 	for _, b := range cities {
 		for range agents {
 			both.Go(func() {
@@ -218,7 +218,7 @@ func (b *pushRecorder) push(session string, c worker.Credentials) (string, error
 	return "run-" + session, nil
 }
 
-func (b *pushRecorder) recordState(s credentials.State) {
+func (b *pushRecorder) recordState(_ context.Context, s credentials.State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.states = append(b.states, s)
@@ -267,50 +267,50 @@ func run(t *testing.T, b *credentials.Broker) {
 func TestRenewalsReachEveryHolderBeforeTheEnd(t *testing.T) {
 	c := &clock{now: time.Now()}
 	v, source, world := shared(t, c)
-	desk := newPushRecorder()
-	desk.absent["late"] = true
-	b := credentials.New(credentials.Options{Environment: world, Push: desk.push, OnState: desk.recordState})
+	workers := newPushRecorder()
+	workers.absent["late"] = true
+	b := credentials.New(credentials.Options{Environment: world, Push: workers.push, OnState: workers.recordState})
 	leases := []credentials.Lease{{Session: "late", Accounts: []string{"shared"}}}
 	for i := range 24 {
 		leases = append(leases, credentials.Lease{Session: fmt.Sprint("s", i), Accounts: []string{"shared"}})
 	}
 	b.Use([]credentials.Account{{Name: "shared", Type: "oauth", Source: source, Before: 10 * time.Minute}}, leases)
 	run(t, b)
-	everybody := func(value string) func() bool {
+	allHave := func(value string) func() bool {
 		return func() bool {
 			for i := range 24 {
-				if had := desk.had[fmt.Sprint("s", i)]; len(had) == 0 || had[len(had)-1] != value {
+				if had := workers.had[fmt.Sprint("s", i)]; len(had) == 0 || had[len(had)-1] != value {
 					return false
 				}
 			}
 			return true
 		}
 	}
-	desk.await(t, "everybody has the first", everybody("access-1"))
-	desk.mu.Lock()
-	desk.absent["late"] = false
-	desk.mu.Unlock()
+	workers.await(t, "all agents have the first", allHave("access-1"))
+	workers.mu.Lock()
+	workers.absent["late"] = false
+	workers.mu.Unlock()
 	b.SessionChanged("late")
-	desk.await(t, "who came late has it", func() bool { return len(desk.had["late"]) == 1 })
+	workers.await(t, "who came late has it", func() bool { return len(workers.had["late"]) == 1 })
 
-	c.pass(51 * time.Minute) // 9 before its end
+	c.pass(51 * time.Minute) // 9 minutes before the expiry
 	b.SessionChanged("s0")
-	desk.await(t, "everybody has the second", everybody("access-2"))
+	workers.await(t, "all agents have the second", allHave("access-2"))
 
 	v.mu.Lock()
 	v.down = true
 	v.mu.Unlock()
 	c.pass(51 * time.Minute)
 	b.SessionChanged("s0")
-	desk.await(t, "the outage is reported", func() bool { return desk.phases() == "good failing" })
+	workers.await(t, "the outage is reported", func() bool { return workers.phases() == "good failing" })
 	if got, err := b.Get(t.Context(), "shared"); err != nil || got.Secret != "access-2" {
 		t.Errorf("a failed renewal took away what is good still: %v", err)
 	}
-	for range 3 { // it fails again and again
+	for range 3 { // each renewal fails
 		c.pass(4 * time.Minute)
 		b.SessionChanged("s0")
 	}
-	desk.await(t, "the end is reported", func() bool { return desk.phases() == "good failing expired" })
+	workers.await(t, "the end is reported", func() bool { return workers.phases() == "good failing expired" })
 	if why := b.PromptHold("s3"); !strings.Contains(why, "shared") || !strings.Contains(why, "log in again") {
 		t.Errorf("held for %q", why)
 	}
@@ -322,8 +322,8 @@ func TestRenewalsReachEveryHolderBeforeTheEnd(t *testing.T) {
 	v.mu.Unlock()
 	c.pass(5 * time.Minute)
 	b.SessionChanged("s0")
-	desk.await(t, "everybody has the third", everybody("access-3"))
-	desk.await(t, "the end of the outage is reported", func() bool { return desk.phases() == "good failing expired good" })
+	workers.await(t, "all agents have the third", allHave("access-3"))
+	workers.await(t, "the end of the outage is reported", func() bool { return workers.phases() == "good failing expired good" })
 	if why := b.PromptHold("s3"); why != "" {
 		t.Errorf("still held: %s", why)
 	}
@@ -332,29 +332,29 @@ func TestRenewalsReachEveryHolderBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// TestAWorkersWordCounts covers a worker that knows an expiry time that the source did not report.
-func TestAWorkersWordCounts(t *testing.T) {
+// TestExpiryReportedByAWorkerCounts covers a worker that knows an expiry time that the source did not report.
+func TestExpiryReportedByAWorkerCounts(t *testing.T) {
 	c := &clock{now: time.Now()}
 	v, source, world := shared(t, c)
 	v.life = 1000 * time.Hour
-	desk := newPushRecorder()
-	b := credentials.New(credentials.Options{Environment: world, Push: desk.push})
+	workers := newPushRecorder()
+	b := credentials.New(credentials.Options{Environment: world, Push: workers.push})
 	b.Use([]credentials.Account{{Name: "shared", Source: source, Before: 5 * time.Minute}}, []credentials.Lease{{Session: "a", Accounts: []string{"shared"}}})
 	run(t, b)
-	desk.await(t, "the first is there", func() bool { return len(desk.had["a"]) == 1 })
+	workers.await(t, "the first is there", func() bool { return len(workers.had["a"]) == 1 })
 	b.SessionChanged("a")
 	c.pass(time.Minute)
 	deadline := time.Now().Add(30 * time.Second)
-	for b.States()[0].Expires.Sub(c.Now()) > time.Hour && time.Now().Before(deadline) { // until the giving is noted
+	for b.States()[0].Expires.Sub(c.Now()) > time.Hour && time.Now().Before(deadline) { // until the broker has recorded the report
 		b.Expiring("a", c.Now().Add(2*time.Minute))
 		b.SessionChanged("a")
 	}
 	c.pass(time.Minute + 30*time.Second)
 	b.SessionChanged("a")
-	desk.await(t, "it is renewed", func() bool { return len(desk.had["a"]) == 2 })
+	workers.await(t, "it is renewed", func() bool { return len(workers.had["a"]) == 2 })
 }
 
-func TestWhatHelpersDo(t *testing.T) {
+func TestHelperCommands(t *testing.T) {
 	const secret = "hunter2-4711"
 	dir := t.TempDir()
 	file := filepath.Join(dir, "cred")
@@ -366,7 +366,7 @@ func TestWhatHelpersDo(t *testing.T) {
 	}}
 	for name, row := range map[string]struct {
 		source credentials.Source
-		wrong  string // empty: it gives the secret
+		wrong  string // empty: it prints the secret
 	}{
 		"a variable":           {credentials.Source{Env: "THERE"}, ""},
 		"a file":               {credentials.Source{File: file}, ""},
@@ -402,22 +402,22 @@ func TestWhatHelpersDo(t *testing.T) {
 	}
 }
 
-// TestAHangingHelperHoldsUpNobodyElse checks that other accounts are renewed meanwhile, and that
+// TestHangingHelperDelaysNoOtherAccount checks that other accounts are renewed meanwhile, and that
 // the broker does not wait for the command when it stops.
-func TestAHangingHelperHoldsUpNobodyElse(t *testing.T) {
-	desk := newPushRecorder()
+func TestHangingHelperDelaysNoOtherAccount(t *testing.T) {
+	workers := newPushRecorder()
 	world := credentials.Environment{Environ: []string{"PATH=" + os.Getenv("PATH")}, Dir: t.TempDir(), Now: time.Now}
-	b := credentials.New(credentials.Options{Environment: world, Push: desk.push})
+	b := credentials.New(credentials.Options{Environment: world, Push: workers.push})
 	b.Use([]credentials.Account{
 		{Name: "hangs", Source: credentials.Source{Command: "sleep 1000", Timeout: time.Second}}, {Name: "works", Source: credentials.Source{Command: "echo fine"}},
 	}, []credentials.Lease{{Session: "a", Accounts: []string{"hangs", "works"}}})
 	run(t, b)
-	desk.await(t, "the other one is there", func() bool { return len(desk.had["a"]) == 1 && desk.had["a"][0] == "fine" })
+	workers.await(t, "the other one is there", func() bool { return len(workers.had["a"]) == 1 && workers.had["a"][0] == "fine" })
 }
 
-// TestAChangedFileIsReadAgain as soon as the configuration is.
-func TestAChangedFileIsReadAgain(t *testing.T) {
-	desk := newPushRecorder()
+// TestChangedFileIsReadAgain as soon as the configuration is.
+func TestChangedFileIsReadAgain(t *testing.T) {
+	workers := newPushRecorder()
 	file := filepath.Join(t.TempDir(), "cred")
 	write := func(text string) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -425,14 +425,14 @@ func TestAChangedFileIsReadAgain(t *testing.T) {
 		}
 	}
 	write("one")
-	b := credentials.New(credentials.Options{Environment: credentials.Environment{Now: time.Now}, Push: desk.push})
+	b := credentials.New(credentials.Options{Environment: credentials.Environment{Now: time.Now}, Push: workers.push})
 	use := func() {
 		b.Use([]credentials.Account{{Name: "x", Source: credentials.Source{File: file}}}, []credentials.Lease{{Session: "a", Accounts: []string{"x"}}})
 	}
 	use()
 	run(t, b)
-	desk.await(t, "the first", func() bool { return len(desk.had["a"]) == 1 })
+	workers.await(t, "the first", func() bool { return len(workers.had["a"]) == 1 })
 	write("two")
 	use()
-	desk.await(t, "the second", func() bool { return len(desk.had["a"]) == 2 && desk.had["a"][1] == "two" })
+	workers.await(t, "the second", func() bool { return len(workers.had["a"]) == 2 && workers.had["a"][1] == "two" })
 }

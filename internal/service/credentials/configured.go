@@ -1,6 +1,7 @@
 package credentials
 
 import (
+	"context"
 	"log/slog"
 	"slices"
 	"time"
@@ -9,7 +10,8 @@ import (
 	"gascity/internal/config"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/plan"
-	"gascity/internal/telemetry/metric"
+	"gascity/internal/service/engine"
+	"gascity/internal/telemetry"
 )
 
 // Configure applies the credentials of a city's configuration.
@@ -39,8 +41,8 @@ func (b *Broker) Configure(city *config.City, desired *plan.Desired) {
 
 // NewStateReporter returns a function that appends an event for each change of a credential's
 // phase. Use it for Options.OnState.
-func NewStateReporter(events event.Log, logger *slog.Logger) func(State) {
-	return func(s State) {
+func NewStateReporter(events event.Log, logger *slog.Logger) func(context.Context, State) {
+	return func(ctx context.Context, s State) {
 		kinds := map[Phase]event.Kind{Good: event.CredentialGood, Failing: event.CredentialFailing, Expired: event.CredentialExpired}
 		kind, known := kinds[s.Phase]
 		if !known {
@@ -54,16 +56,14 @@ func NewStateReporter(events event.Log, logger *slog.Logger) func(State) {
 			data["error"] = s.Err.Error()
 			logger.Warn("cannot renew a credential", "credential", s.Name, "state", s.Phase, "error", s.Err)
 		}
-		if _, err := events.Append(client.Event{Kind: string(kind), Data: data}); err != nil {
-			logger.Warn("cannot record the state of a credential", "credential", s.Name, "error", err)
-		}
+		engine.Record(ctx, events, logger, client.Event{Kind: string(kind), Data: data}, "credential", s.Name)
 	}
 }
 
 // Metrics returns when each credential expires, and whether it is good.
-func (b *Broker) Metrics() []metric.Family {
-	ends := metric.Family{Name: "gc_credential_expires_seconds", Help: "When a credential expires, in seconds since 1970.", Type: metric.Gauge}
-	good := metric.Family{Name: "gc_credential_good", Help: "Whether a credential is valid and its last renewal succeeded.", Type: metric.Gauge}
+func (b *Broker) Metrics() []telemetry.MetricFamily {
+	ends := telemetry.MetricFamily{Name: "gc_credential_expires_seconds", Help: "When a credential expires, in seconds since 1970.", Type: telemetry.Gauge}
+	good := telemetry.MetricFamily{Name: "gc_credential_good", Help: "Whether a credential is valid and its last renewal succeeded.", Type: telemetry.Gauge}
 	for _, s := range b.States() {
 		if s.Phase == "" {
 			continue
@@ -80,5 +80,5 @@ func (b *Broker) Metrics() []metric.Family {
 	if len(good.Samples) == 0 {
 		return nil
 	}
-	return []metric.Family{good, ends}
+	return []telemetry.MetricFamily{good, ends}
 }

@@ -10,15 +10,13 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"gascity/internal/fsutil"
 )
 
 // Locks is a directory with a lock file for each shared login. A renewal holds the lock, so that
 // two cities of one user do not renew a login at the same time. An empty Dir means no locks.
 type Locks struct{ Dir string }
-
-// lockRetry is the pause between two attempts to get a lock that another process holds, because the
-// system reports no event for that.
-const lockRetry = 50 * time.Millisecond
 
 // acquire waits for the lock of a command, for at most within. The lock is held until every process
 // that has the file has closed it. If Dir is empty, it returns nil without an error.
@@ -37,20 +35,12 @@ func (l Locks) acquire(ctx context.Context, command string, within time.Duration
 	if err != nil {
 		return nil, fmt.Errorf("cannot lock the login: %w", err)
 	}
-	for {
-		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			return file, nil
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			return nil, errors.Join(fmt.Errorf("cannot lock the login: %w", err), file.Close())
-		}
-		timer := time.NewTimer(lockRetry)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return nil, errors.Join(fmt.Errorf("another city, or a helper of an earlier controller, renews the login (%s): %w", path, context.Cause(ctx)), file.Close())
-		}
+	switch err := fsutil.Lock(ctx, file); {
+	case err == nil:
+		return file, nil
+	case ctx.Err() != nil:
+		return nil, errors.Join(fmt.Errorf("another city, or a helper of an earlier controller, renews the login (%s): %w", path, err), file.Close())
+	default:
+		return nil, errors.Join(fmt.Errorf("cannot lock the login: %w", err), file.Close())
 	}
 }

@@ -30,11 +30,11 @@ type State struct {
 func (a *account) state(now time.Time) State {
 	s := State{Name: a.Name, Expires: a.value.Expires, Err: a.err, Again: a.again}
 	switch {
-	case a.valid(now) && a.failed == 0:
+	case a.valid(now) && a.err == nil:
 		s.Phase = Good
 	case a.valid(now):
 		s.Phase = Failing
-	case a.failed > 0:
+	case a.err != nil:
 		s.Phase = Expired
 	case a.serial > 0: // the value has expired, and the first renewal is running
 		s.Phase = a.phase

@@ -9,6 +9,8 @@ import (
 
 	"gascity/internal/domain/prompt"
 	"gascity/internal/domain/session"
+	"gascity/internal/retry"
+	"gascity/internal/service/engine"
 	"gascity/runtime"
 )
 
@@ -42,6 +44,7 @@ const (
 const (
 	withdrawTime  = 20 * time.Second
 	interruptTime = 5 * time.Second
+	stopTime      = 2 * time.Second
 	wakeTime      = 30 * time.Second
 	// typing is how long after a person's last key press gc does not interrupt a turn.
 	typing = 3 * time.Second
@@ -71,6 +74,7 @@ func (o *owner) startOp(ctx context.Context, kind opKind, id string, limit time.
 		l := do(cut)
 		l.cut = cut.Err() != nil && fctx.Err() == nil
 		o.results <- l
+		o.queue.wakeup.Wake()
 	}()
 }
 
@@ -150,7 +154,7 @@ func (o *owner) send(ctx context.Context, v session.Snapshot, d runtime.Delivery
 // newDelivery returns the delivery of a receipt to the instance in a snapshot.
 func newDelivery(r *prompt.Receipt, v session.Snapshot) runtime.Delivery {
 	return runtime.Delivery{
-		ID: r.ID, Instance: v.Token, Content: r.Content, Priority: priorityWord(r.Priority), Source: r.Source, Metadata: r.Metadata, Literal: r.Literal,
+		ID: r.ID, Attempt: r.Attempts, Instance: v.Token, Content: r.Content, Priority: priorityWord(r.Priority), Source: r.Source, Metadata: r.Metadata, Literal: r.Literal,
 		AllowChanges: r.AllowChanges,
 	}
 }
@@ -204,13 +208,26 @@ func (o *owner) resolve(ctx context.Context, id string, v session.Snapshot) (at 
 		return o.resolveAt, true
 	}
 	o.saveHash(r)
+	cancelled := !r.CancelAt.IsZero()
 	o.startOp(ctx, opResolve, id, withdrawTime, func(ctx context.Context) opResult {
 		cut := prompt.Attempt{Err: errors.New("the delivery was cut off before its result was known")}
 		l := opResult{id: id, bound: r.Instance, went: r.Instance, kind: opResolve, attempt: cut}
-		l.resolve(ctx, v, newDelivery(r, v))
+		d := newDelivery(r, v)
+		if cancelled {
+			stopDelivery(ctx, v, d)
+		}
+		l.resolve(ctx, v, d)
 		return l
 	})
 	return time.Time{}, false
+}
+
+// stopDelivery stops a delivery that an earlier controller began, if it still runs: Settle only waits for it. It ignores whether
+// the text was withdrawn, because only Settle also knows the prompts that were sent to a worker.
+func stopDelivery(ctx context.Context, v session.Snapshot, d runtime.Delivery) {
+	ctx, cancel := context.WithTimeout(ctx, stopTime)
+	defer cancel()
+	_, _ = runtime.Withdraw(ctx, v.Provider, v.Session, d)
 }
 
 // interrupt asks a busy agent to end its turn for an urgent prompt, once for each prompt. done is
@@ -296,7 +313,7 @@ func (o *owner) wake(ctx context.Context, v session.Snapshot) (at time.Time, wai
 	if now.Before(o.wakeAt) {
 		return o.wakeAt, true
 	}
-	o.wakeAt, o.wakeWait = now.Add(o.wakeWait), min(2*o.wakeWait, wakeMax)
+	o.wakeAt = now.Add(o.wakeDelay.Next())
 	o.startOp(ctx, opWake, noReceipt, wakeTime, func(ctx context.Context) opResult {
 		return opResult{kind: opWake, wakeErr: o.opts.City.WakeFor(ctx, v.Session, "a prompt waits for it")}
 	})
@@ -333,7 +350,7 @@ func (o *owner) finishOp(ctx context.Context, l opResult) {
 	}
 	at := o.opts.Now()
 	o.saveOutcome(ctx, l, at)
-	o.updateInputState(l.went, l.attempt)
+	o.updateInputState(ctx, l.went, l.attempt)
 }
 
 // recordUndecided records in the receipt why the outcome of an attempt is not known yet, once for
@@ -423,13 +440,13 @@ func (o *owner) saveUntilDone(ctx context.Context, id string, edit func(prompt.R
 // changeWithRetry changes a receipt and retries while the store fails. It returns false if ctx ends
 // first.
 func (o *owner) changeWithRetry(ctx context.Context, id string, edit func(prompt.Receipt) (prompt.Receipt, error)) bool {
-	for wait := retryFirst; ; wait = min(2*wait, retryMax) {
+	for delay := retry.New(engine.RetryFirst, engine.RetryLongest); ; {
 		_, err := o.change(ctx, o.queue, id, edit)
 		if err == nil || errors.Is(err, errEnded) {
 			return true
 		}
 		o.opts.Logger.Warn("cannot save the result of a prompt", "receipt", id, "error", err)
-		if !pause(ctx, wait) {
+		if !delay.Wait(ctx) {
 			return false
 		}
 	}

@@ -1,6 +1,7 @@
 package prompts
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"time"
@@ -38,7 +39,7 @@ func (e *Engine) InputBlocked(session, instance string) (why string, changed tim
 // RecheckInput reports to the engine that the content of an agent's input box may have changed, for
 // example by key presses. The next prompt is tried at once. If no prompt waits, the box counts as
 // not blocked until the next prompt finds it blocked.
-func (e *Engine) RecheckInput(session string) {
+func (e *Engine) RecheckInput(ctx context.Context, session string) {
 	found, ok := e.bySession.Load(session)
 	if !ok {
 		return
@@ -49,22 +50,22 @@ func (e *Engine) RecheckInput(session string) {
 	waits := slices.ContainsFunc(b.listLocked(), (*prompt.Receipt).IsQueued)
 	e.mu.Unlock()
 	if !waits {
-		e.setInputFree(b)
+		e.setInputFree(ctx, b)
 	}
-	b.wakeOwner()
+	b.wakeup.Wake()
 }
 
 // InputCleared reports to the engine that an agent's input box was proved empty.
-func (e *Engine) InputCleared(session string) {
+func (e *Engine) InputCleared(ctx context.Context, session string) {
 	if found, ok := e.bySession.Load(session); ok {
-		e.setInputFree(found.(*sessionQueue))
+		e.setInputFree(ctx, found.(*sessionQueue))
 	}
-	e.RecheckInput(session)
+	e.RecheckInput(ctx, session)
 }
 
 // setInputBlocked records that the input box of an instance is blocked and emits an event if that
 // is new.
-func (e *Engine) setInputBlocked(b *sessionQueue, instance, why string) {
+func (e *Engine) setInputBlocked(ctx context.Context, b *sessionQueue, instance, why string) {
 	now := e.opts.Now()
 	e.mu.Lock()
 	news := b.input.why == "" || b.input.instance != instance
@@ -75,12 +76,12 @@ func (e *Engine) setInputBlocked(b *sessionQueue, instance, why string) {
 	agent := b.agent
 	e.mu.Unlock()
 	if news {
-		e.report(b.session, agent, event.InputBlocked, agent+" is input blocked: "+why, map[string]string{"reason": why, "instance": instance})
+		e.report(ctx, b.session, agent, event.InputBlocked, agent+" is input blocked: "+why, map[string]string{"reason": why, "instance": instance})
 	}
 }
 
 // setInputFree records that the input box is not known to be blocked, and emits an event if it was.
-func (e *Engine) setInputFree(b *sessionQueue) {
+func (e *Engine) setInputFree(ctx context.Context, b *sessionQueue) {
 	e.mu.Lock()
 	was := b.input
 	if was.why != "" {
@@ -89,19 +90,19 @@ func (e *Engine) setInputFree(b *sessionQueue) {
 	agent := b.agent
 	e.mu.Unlock()
 	if was.why != "" {
-		e.report(b.session, agent, event.InputUnblocked, "the input box of "+agent+" is free again", map[string]string{"instance": was.instance})
+		e.report(ctx, b.session, agent, event.InputUnblocked, "the input box of "+agent+" is free again", map[string]string{"instance": was.instance})
 	}
 }
 
 // updateInputState updates the state of the input box from the result of an attempt.
-func (o *owner) updateInputState(instance string, a prompt.Attempt) {
+func (o *owner) updateInputState(ctx context.Context, instance string, a prompt.Attempt) {
 	switch out := a.Outcome; {
 	case out.Reason == runtime.RefusedInputBlocked:
-		o.setInputBlocked(o.queue, instance, out.Detail)
+		o.setInputBlocked(ctx, o.queue, instance, out.Detail)
 	case a.Unsent, out.Unsent:
 	case out.State == runtime.OutcomeRefused && out.Reason != runtime.RefusedDraft && out.Reason != runtime.RefusedWithdrawn:
 	default: // the driver found the box empty, or the instance is gone
-		o.setInputFree(o.queue)
+		o.setInputFree(ctx, o.queue)
 	}
 }
 

@@ -8,14 +8,15 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/service/servicetest"
 	"gascity/runtime"
 )
 
-// While an agent's input box is blocked its prompts wait with that reason, the driver is
-// asked again ever more rarely, and the session counts as input blocked, also for the next
-// controller. It ends when the box is found empty.
+// While an agent's input box is blocked, its prompts wait with that reason, the driver is asked again at
+// growing intervals, and the session counts as input blocked, also for the next controller. The state ends
+// when the box is empty.
 func TestInputBlocked(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inVirtualTime(t, func(r *engineTest) {
 		tries := 0
 		r.edit("a", func(a *agent) {
 			a.deliver = func(context.Context, *agent, string) (runtime.Outcome, error) {
@@ -24,7 +25,7 @@ func TestInputBlocked(t *testing.T) {
 			}
 		})
 		first, second := r.send("a", "first"), r.send("a", "second")
-		r.pass(10 * time.Minute)
+		servicetest.Advance(10 * time.Minute)
 		for _, id := range []string{first.ID, second.ID} {
 			if got := r.want(id, client.ReceiptQueued); !strings.Contains(got.Reason, "input_blocked: the box holds [pasted 3]") {
 				t.Errorf("%s waits because of %q", id, got.Reason)
@@ -47,12 +48,12 @@ func TestInputBlocked(t *testing.T) {
 			t.Errorf("another instance is input blocked: %q", why)
 		}
 		r.edit("a", func(a *agent) { a.deliver = nil })
-		r.engine.InputCleared("s-a")
-		r.pass(time.Second)
+		r.engine.InputCleared(t.Context(), "s-a")
+		servicetest.Advance(time.Second)
 		blocked("after the box was emptied", "")
 		r.want(first.ID, client.ReceiptConsumed)
 		r.want(second.ID, client.ReceiptConsumed)
-		events, _, _ := r.events.After(0)
+		events, _, _ := r.city.Log.After(t.Context(), 0)
 		var kinds []string
 		for _, e := range events {
 			if strings.HasPrefix(e.Kind, "input.") {
@@ -65,10 +66,10 @@ func TestInputBlocked(t *testing.T) {
 	}, newAgent("a"))
 }
 
-// A delivery that ends unconfirmed because its own text cannot be removed marks the agent
-// too, although no prompt waits.
+// A delivery that ends unconfirmed because its own text cannot be removed also marks the session as blocked,
+// although no prompt waits.
 func TestInputBlockedByItsOwnText(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inVirtualTime(t, func(r *engineTest) {
 		r.edit("a", func(a *agent) {
 			a.deliver = func(context.Context, *agent, string) (runtime.Outcome, error) {
 				return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Reason: runtime.RefusedInputBlocked, Detail: "the box holds [pasted 3]"}, nil
@@ -76,13 +77,13 @@ func TestInputBlockedByItsOwnText(t *testing.T) {
 			a.settled = &runtime.Outcome{State: runtime.OutcomeUnconfirmed, Reason: runtime.RefusedInputBlocked, Detail: "the box holds [pasted 3]"}
 		})
 		first := r.send("a", "first")
-		r.pass(time.Second)
+		servicetest.Advance(time.Second)
 		r.want(first.ID, client.ReceiptUnconfirmed)
 		r.crash()
 		if why, _ := r.engine.InputBlocked("s-a", r.find("a").view.Instance); why == "" {
 			t.Error("the session is not input blocked")
 		}
-		r.engine.RecheckInput("s-a")
+		r.engine.RecheckInput(t.Context(), "s-a")
 		if why, _ := r.engine.InputBlocked("s-a", r.find("a").view.Instance); why != "" {
 			t.Errorf("after keys, and no prompt waits, it is input blocked: %q", why)
 		}

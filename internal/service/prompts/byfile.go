@@ -11,6 +11,7 @@ import (
 
 	"gascity/internal/domain/prompt"
 	"gascity/internal/domain/session"
+	"gascity/internal/service/engine"
 	"gascity/runtime"
 	"gascity/worker"
 )
@@ -131,18 +132,10 @@ func (f textFile) removable(v session.Snapshot, now time.Time) (ok bool, again t
 	if a.State != runtime.ActivityIdle && a.State != runtime.ActivityReady || !v.ReadAt.After(f.finalAt) {
 		return false, now.Add(fileCheckInterval)
 	}
-	if until := later(f.finalAt, a.Since).Add(fileRest); now.Before(until) {
+	if until := engine.Later(f.finalAt, a.Since).Add(fileRest); now.Before(until) {
 		return false, until
 	}
 	return true, time.Time{}
-}
-
-// later returns the later of two times.
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // removeFiles removes the files that the agent no longer needs. It returns when to check again;
@@ -161,12 +154,12 @@ func (o *owner) removeFiles(now time.Time) (next time.Time) {
 	for id, f := range files {
 		ok, again := f.removable(v, now)
 		if !ok {
-			next = earlier(next, again)
+			next = engine.Earlier(next, again)
 			continue
 		}
 		if err := o.opts.Texts.Remove(o.queue.session, id); err != nil {
 			o.opts.Logger.Warn("cannot remove the file with the text of a prompt", "receipt", id, "error", err)
-			next = earlier(next, now.Add(fileCheckInterval))
+			next = engine.Earlier(next, now.Add(fileCheckInterval))
 			continue
 		}
 		o.mu.Lock()
@@ -194,11 +187,9 @@ func (e *Engine) restoreFilesLocked(receipts []prompt.Receipt) {
 	}
 }
 
-// needOwnerLocked requests an owner for a queue that has receipts or files and no owner.
+// needOwnerLocked requests an owner for a queue that has receipts or files.
 func (e *Engine) needOwnerLocked(b *sessionQueue) {
-	if !b.owned && len(b.receipts)+len(b.files) > 0 {
-		b.owned = true
-		e.ownerless = append(e.ownerless, b)
-		e.wakeLoop()
+	if len(b.receipts)+len(b.files) > 0 {
+		e.owners.Add(b.session)
 	}
 }

@@ -17,17 +17,18 @@ import (
 	"gascity/client"
 	"gascity/internal/domain/prompt"
 	"gascity/internal/domain/session"
-	"gascity/internal/service/promptfile"
+	"gascity/internal/service/prompts"
+	"gascity/internal/service/servicetest"
 	"gascity/runtime"
 )
 
-// files are the texts of prompts in a real folder. none says why no agent gets one.
+// files stores the texts of prompts in a real directory. none is the error of writes.
 type files struct {
-	promptfile.Store
+	prompts.FileStore
 
 	mu    sync.Mutex
 	none  error
-	stuck error // why no file can be removed
+	stuck error // the error of removals
 }
 
 func (f *files) fail(none, stuck error) {
@@ -46,17 +47,17 @@ func (f *files) Remove(session, id string) error {
 	if _, stuck := f.failures(); stuck != nil {
 		return stuck
 	}
-	return f.Store.Remove(session, id)
+	return f.FileStore.Remove(session, id)
 }
 
 func (f *files) Write(v session.Snapshot, id, text string) (string, error) {
 	if none, _ := f.failures(); none != nil {
 		return "", none
 	}
-	return f.Store.Write(v.Session, id, text)
+	return f.FileStore.Write(v.Session, id, text)
 }
 
-// left returns the files that exist.
+// left returns the existing files.
 func (f *files) left(t *testing.T) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(f.Dir, "*", "*"))
@@ -71,8 +72,8 @@ const (
 	odd     = "characters are removed: U+200B"
 )
 
-// changing returns an agent whose input box would change texts with U+200B. allowed says whether
-// the delivery under way allows that.
+// changing returns a delivery to an agent whose input box changes texts with U+200B. allowed reports whether
+// the current delivery allows that.
 func changing(allowed *bool) func(context.Context, *agent, string) (runtime.Outcome, error) {
 	return func(_ context.Context, a *agent, text string) (runtime.Outcome, error) {
 		out := runtime.Outcome{}
@@ -90,30 +91,30 @@ func changing(allowed *bool) func(context.Context, *agent, string) (runtime.Outc
 	}
 }
 
-// byFileRig runs a test with an agent whose input box changes texts, and with files.
-func byFileRig(t *testing.T, do func(r *rig, f *files)) {
+// testWithFiles runs a test with an agent whose input box changes texts, and with files.
+func testWithFiles(t *testing.T, do func(r *engineTest, f *files)) {
 	t.Helper()
-	f := &files{Store: promptfile.Store{Dir: filepath.Join(t.TempDir(), "prompts")}}
+	f := &files{FileStore: prompts.FileStore{Dir: filepath.Join(t.TempDir(), "prompts")}}
 	if _, err := f.Open("s-a"); err != nil {
 		t.Fatal(err)
 	}
-	inBubble(t, func(r *rig) {
+	inVirtualTime(t, func(r *engineTest) {
 		r.texts = f
-		r.crash() // the next life has the files
+		r.crash() // the next process has the files
 		allowed := false
-		r.fakeCity.watch = func(d runtime.Delivery) { allowed = d.AllowChanges }
+		r.watch = func(d runtime.Delivery) { allowed = d.AllowChanges }
 		r.edit("a", func(a *agent) { a.deliver = changing(&allowed) })
 		do(r, f)
 	}, newAgent("a"))
 }
 
-// TestAChangedTextGoesByFile: a text that the input box would change is given to the agent in a
-// file that only its user can read, the receipt says so, and the file is removed when the agent
-// rests after its turn, not before.
-func TestAChangedTextGoesByFile(t *testing.T) {
-	byFileRig(t, func(r *rig, f *files) {
+// TestChangedTextIsSentInAFile: a text that the input box would change is written to a file
+// that only the user of the agent can read. The receipt names the file. It is removed when the agent is idle
+// after its turn, not before.
+func TestChangedTextIsSentInAFile(t *testing.T) {
+	testWithFiles(t, func(r *engineTest, f *files) {
 		sent := r.send("a", oddText)
-		r.pass(time.Second)
+		servicetest.Advance(time.Second)
 		got := r.want(sent.ID, client.ReceiptConsumed)
 		left := f.left(t)
 		if len(left) != 1 || got.ByFile != left[0] {
@@ -135,7 +136,7 @@ func TestAChangedTextGoesByFile(t *testing.T) {
 			a.view.Activity = session.Activity{State: runtime.ActivityBusy, Since: time.Now()}
 			a.view.ReadAt = time.Now()
 		})
-		r.pass(10 * time.Minute)
+		servicetest.Advance(10 * time.Minute)
 		if len(f.left(t)) != 1 {
 			t.Error("the file was removed during the turn")
 		}
@@ -143,48 +144,47 @@ func TestAChangedTextGoesByFile(t *testing.T) {
 			a.view.Activity = session.Activity{State: runtime.ActivityIdle, Since: time.Now()}
 			a.view.ReadAt = time.Now()
 		})
-		r.pass(time.Minute)
+		servicetest.Advance(time.Minute)
 		if left := f.left(t); len(left) != 0 {
 			t.Errorf("after the turn there is %q", left)
 		}
 	})
 }
 
-// TestAFileGoesWithItsAgentOrController: the file of an agent that is replaced during its turn is
-// removed, and so is one without a receipt in a later controller; one whose agent is still busy
-// stays.
-func TestAFileGoesWithItsAgentOrController(t *testing.T) {
-	byFileRig(t, func(r *rig, f *files) {
+// TestUnusedFilesAreRemoved: a file is removed if its agent is replaced during the turn, and if the next controller has no
+// receipt for it. The file of a busy agent stays.
+func TestUnusedFilesAreRemoved(t *testing.T) {
+	testWithFiles(t, func(r *engineTest, f *files) {
 		sent := r.send("a", oddText)
-		r.pass(time.Second)
+		servicetest.Advance(time.Second)
 		r.edit("a", func(a *agent) {
 			a.view.Activity, a.view.ReadAt = session.Activity{State: runtime.ActivityBusy, Since: time.Now()}, time.Now()
 		})
-		if _, err := f.Store.Write("s-a", "of-nobody", "x"); err != nil {
+		if _, err := f.FileStore.Write("s-a", "of-nobody", "x"); err != nil {
 			t.Fatal(err)
 		}
 		r.crash()
-		r.pass(time.Minute)
+		servicetest.Advance(time.Minute)
 		if left := f.left(t); len(left) != 1 || !strings.Contains(left[0], sent.ID) {
 			t.Errorf("under the next controller there is %q, want the file of %s", left, sent.ID)
 		}
 		r.edit("a", func(a *agent) { a.start() })
-		r.pass(time.Minute)
+		servicetest.Advance(time.Minute)
 		if left := f.left(t); len(left) != 0 {
 			t.Errorf("after the agent was replaced there is %q", left)
 		}
 	})
 }
 
-// TestAChangedTextIsRefusedWithARemedy: where the agent cannot be given a file, the prompt is
-// dead before its first byte, with the reason and a command that sends it; that command works,
-// and its receipt lists the changes. A file without a waiting prompt is not left.
-func TestAChangedTextIsRefusedWithARemedy(t *testing.T) {
-	byFileRig(t, func(r *rig, f *files) {
+// TestChangedTextIsRefusedWithACommand: if the agent cannot read a file, the prompt is dead
+// before its first byte. The reason has a command that sends it anyway. The receipt of that lists the changes,
+// and no file remains.
+func TestChangedTextIsRefusedWithACommand(t *testing.T) {
+	testWithFiles(t, func(r *engineTest, f *files) {
 		f.none = errors.New("its agent CLI asks before it reads")
 		sent := r.send("a", oddText)
 		command := r.send("a", "/"+oddText)
-		r.pass(time.Second)
+		servicetest.Advance(time.Second)
 		r.want(command.ID, client.ReceiptDead)
 		got := r.want(sent.ID, client.ReceiptDead)
 		for _, part := range []string{odd, f.none.Error(), "gc queue retry " + sent.ID + " --allow-changes"} {
@@ -196,7 +196,7 @@ func TestAChangedTextIsRefusedWithARemedy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.pass(time.Second)
+		servicetest.Advance(time.Second)
 		if got := r.want(again.ID, client.ReceiptConsumed); !slices.Equal(got.Changes, []string{odd}) || got.ByFile != "" {
 			t.Errorf("the receipt lists %q, by file %q", got.Changes, got.ByFile)
 		}
@@ -206,35 +206,35 @@ func TestAChangedTextIsRefusedWithARemedy(t *testing.T) {
 	})
 }
 
-// TestAByteOrderMarkIsNotGivenByFile: a program that reads a file removes U+FEFF at its beginning.
-func TestAByteOrderMarkIsNotGivenByFile(t *testing.T) {
-	byFileRig(t, func(r *rig, f *files) {
+// TestByteOrderMarkIsNotSentInAFile: a program that reads a file removes U+FEFF at its beginning.
+func TestByteOrderMarkIsNotSentInAFile(t *testing.T) {
+	testWithFiles(t, func(r *engineTest, f *files) {
 		sent := r.send("a", "\ufeff"+oddText)
-		r.pass(time.Second)
+		servicetest.Advance(time.Second)
 		if got := r.want(sent.ID, client.ReceiptDead); !strings.Contains(got.Reason, "U+FEFF") || len(f.left(t)) != 0 {
 			t.Errorf("the reason is %q, the files %q", got.Reason, f.left(t))
 		}
 	})
 }
 
-// TestAFullDiskDelaysAPromptByFile: a text that cannot be written now stays in the queue with
-// the reason, and goes by file once there is space. A file that cannot be removed is not forgotten.
-func TestAFullDiskDelaysAPromptByFile(t *testing.T) {
-	byFileRig(t, func(r *rig, f *files) {
+// TestFullDiskDelaysAPromptInAFile: a text that cannot be written stays in the queue with the
+// reason, and is sent when there is space. A file that cannot be removed is removed later.
+func TestFullDiskDelaysAPromptInAFile(t *testing.T) {
+	testWithFiles(t, func(r *engineTest, f *files) {
 		f.fail(fmt.Errorf("cannot write: %w", &fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}), nil)
 		sent := r.send("a", oddText)
-		r.pass(time.Minute)
+		servicetest.Advance(time.Minute)
 		if got := r.want(sent.ID, client.ReceiptQueued); !strings.Contains(got.Reason, "no space left") {
 			t.Errorf("it waits because of %q", got.Reason)
 		}
 		f.fail(nil, syscall.EIO)
-		r.pass(2 * time.Minute)
+		servicetest.Advance(2 * time.Minute)
 		r.want(sent.ID, client.ReceiptConsumed)
 		rests := func() {
 			r.edit("a", func(a *agent) {
 				a.view.Activity, a.view.ReadAt = session.Activity{State: runtime.ActivityIdle, Since: time.Now()}, time.Now()
 			})
-			r.pass(2 * time.Minute)
+			servicetest.Advance(2 * time.Minute)
 		}
 		rests()
 		if len(f.left(t)) != 1 {

@@ -28,7 +28,7 @@ func (e *Engine) CancelPrompt(ctx context.Context, id string) (client.Receipt, e
 		case r.Final(), r.State == prompt.Submitted:
 			return client.Receipt{}, notCancelled(r)
 		case r.IsQueued():
-			done, err := e.amend(ctx, id, func(r prompt.Receipt) (prompt.Receipt, error) {
+			done, err := e.amend(ctx, id, func(_ *sessionQueue, r prompt.Receipt) (prompt.Receipt, error) {
 				return r.Move(prompt.Cancelled, e.opts.Now(), "cancelled by its sender; not a byte of it is with the agent")
 			})
 			if errors.Is(err, client.ErrRefused) {
@@ -51,7 +51,7 @@ func (e *Engine) CancelPrompt(ctx context.Context, id string) (client.Receipt, e
 		case <-changed:
 		case <-ctx.Done():
 			return client.Receipt{}, fmt.Errorf("%w: the delivery of the prompt %s is being stopped; show its delivery status with: gc receipt %s", client.ErrTimeout, id, id)
-		case <-e.done:
+		case <-e.life.Ended():
 			return client.Receipt{}, fmt.Errorf("%w: the controller is stopping; the next controller cancels the prompt %s", client.ErrUnavailable, id)
 		}
 	}

@@ -15,22 +15,30 @@
 // stops with the last open receipt. It is woken by [Engine.SessionChanged], by calls of senders, by
 // the end of an attempt, and at times that the rules return. It never polls, and an engine without
 // open receipts does no work.
+//
+// # Files
+//
+// [FileStore] stores the texts of prompts that the input box of the agent CLI would change in files
+// that agents read. Each session has its own directory with mode 0700, outside of every repository.
+// Each file has mode 0600. The directory of a session is created when its agent is started, because
+// the agent CLI gets the permission to read it at its start. Without the directory nothing is
+// written.
 package prompts
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"gascity/client"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/prompt"
 	"gascity/internal/domain/session"
+	"gascity/internal/service/engine"
 )
 
 // City is the controller, as the engine uses it. Its methods may be called concurrently.
@@ -89,19 +97,17 @@ type Options struct {
 // wait until [Engine.Run] has read them.
 type Engine struct {
 	opts   Options
-	loaded chan struct{} // closed when the receipts are read
-	done   chan struct{} // closed when Run returns
-	wakeup chan struct{} // buffer of 1: a queue needs an owner, or old receipts may be deleted
-	began  time.Time     // when the engine was created: this controller did not start instances that ran before
+	life   engine.Lifecycle
+	owners *engine.Workers // by session name, see own
+	began  time.Time       // when the engine was created: this controller did not start instances that ran before
 
 	bySession      sync.Map      // queues by session name, for callers that must not wait for mu
 	calls          atomic.Int64  // number of calls that wait for a receipt
-	uncertainAdded chan struct{} // buffer of 1: uncertain has entries
+	uncertainAdded engine.Signal // uncertain has entries
 
 	mu            sync.Mutex // guards the fields below, and the fields of queues
 	queues        map[string]*sessionQueue
 	index         map[string]*sessionQueue // queues by the ID of an open receipt
-	ownerless     []*sessionQueue          // queues that need an owner
 	uncertain     []uncertainReceipt
 	hookReporters map[string]hookReporter // by session name
 	prompted      map[string]string       // the instance that was given a prompt, by session name
@@ -111,9 +117,7 @@ type Engine struct {
 
 // New returns an engine that does nothing until [Engine.Run].
 func New(opts Options) *Engine {
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
@@ -138,11 +142,12 @@ func New(opts Options) *Engine {
 	if opts.NewID == nil {
 		opts.NewID = rand.Text
 	}
-	return &Engine{
-		opts: opts, loaded: make(chan struct{}), done: make(chan struct{}), wakeup: make(chan struct{}, 1),
-		uncertainAdded: make(chan struct{}, 1), queues: map[string]*sessionQueue{}, index: map[string]*sessionQueue{},
+	e := &Engine{
+		opts: opts, life: engine.NewLifecycle(), uncertainAdded: engine.NewSignal(), queues: map[string]*sessionQueue{}, index: map[string]*sessionQueue{},
 		hookReporters: map[string]hookReporter{}, prompted: map[string]string{}, began: opts.Now(),
 	}
+	e.owners = engine.NewWorkers(0, e.own)
+	return e
 }
 
 const (
@@ -150,10 +155,6 @@ const (
 	// deletions of old receipts.
 	retention   = 7 * 24 * time.Hour
 	forgetEvery = 6 * time.Hour
-	// retryFirst and retryMax are the shortest and the longest pause before a failed operation of
-	// the store is tried again.
-	retryFirst = 100 * time.Millisecond
-	retryMax   = 5 * time.Second
 	// saveTime is the time limit of one write to the store, and readTime of the read that may
 	// follow it.
 	saveTime = 30 * time.Second
@@ -164,73 +165,48 @@ const (
 // has returned. A running attempt may finish; an attempt that is cancelled is resolved by the next
 // controller. Run must be called once.
 func (e *Engine) Run(ctx context.Context) error {
-	defer close(e.done)
+	defer e.life.SetEnded()
 	if !e.load(ctx) {
 		return nil
 	}
-	close(e.loaded)
-	var owners sync.WaitGroup
-	defer owners.Wait()
-	owners.Go(func() { e.resolveUncertain(ctx) })
-	for {
-		for _, b := range e.popOwnerless() {
-			owners.Go(func() { e.own(ctx, b) })
-		}
-		e.deleteOld(ctx)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-e.wakeup:
-		}
-	}
+	e.life.SetLoaded()
+	var jobs sync.WaitGroup
+	defer jobs.Wait()
+	jobs.Go(func() { e.resolveUncertain(ctx) })
+	jobs.Go(func() { e.deleteOld(ctx) })
+	e.owners.Run(ctx)
+	return nil
 }
 
 // load reads the open receipts and retries while the store does not answer. It returns false if ctx
 // ends first. Receipts that cannot be read are logged and skipped.
 func (e *Engine) load(ctx context.Context) bool {
-	for wait := retryFirst; ; wait = min(2*wait, retryMax) {
-		open, err := e.opts.Store.OpenReceipts(ctx)
-		if ctx.Err() == nil && !errors.Is(err, client.ErrUnavailable) {
-			if err != nil {
-				e.opts.Logger.Error("cannot read some receipts", "error", err)
-			}
-			ended, err := e.opts.Store.EndedReceipts(ctx, "", recentlyEnded)
-			if err != nil && ctx.Err() == nil {
-				e.opts.Logger.Warn("cannot read ended receipts", "error", err)
-			}
-			e.mu.Lock()
-			for _, r := range open {
-				b := e.queueLocked(r.Session, r.Agent)
-				e.putLocked(b, r)
-				if at := r.SubmittedAt(); at.After(b.accepted.at) {
-					b.accepted = acceptance{r.Instance, at}
-				}
-			}
-			e.restoreReportersLocked(slices.Concat(ended, open))
-			e.restorePromptedLocked(slices.Concat(open, ended))
-			e.restoreBlockedLocked(slices.Concat(open, ended))
-			e.restoreFilesLocked(slices.Concat(open, ended))
-			e.storeError = ""
-			e.mu.Unlock()
-			return true
-		}
-		e.setStoreError("read receipts", err)
-		if !pause(ctx, wait) {
-			return false
-		}
-	}
-}
-
-// pause waits for d. It returns false if ctx ends first.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
+	open, err := engine.Load(ctx, e.opts.Store.OpenReceipts, func(err error) { e.setStoreError("read receipts", err) })
+	if ctx.Err() != nil {
 		return false
 	}
+	if err != nil {
+		e.opts.Logger.Error("cannot read some receipts", "error", err)
+	}
+	ended, err := e.opts.Store.EndedReceipts(ctx, "", recentlyEnded)
+	if err != nil && ctx.Err() == nil {
+		e.opts.Logger.Warn("cannot read ended receipts", "error", err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, r := range open {
+		b := e.queueLocked(r.Session, r.Agent)
+		e.putLocked(b, r)
+		if at := r.SubmittedAt(); at.After(b.accepted.at) {
+			b.accepted = acceptance{r.Instance, at}
+		}
+	}
+	e.restoreReportersLocked(slices.Concat(ended, open))
+	e.restorePromptedLocked(slices.Concat(open, ended))
+	e.restoreBlockedLocked(slices.Concat(open, ended))
+	e.restoreFilesLocked(slices.Concat(open, ended))
+	e.storeError = ""
+	return true
 }
 
 // deleteOld deletes old receipts from the store, at most every forgetEvery.
@@ -250,11 +226,18 @@ func (e *Engine) deleteOld(ctx context.Context) {
 	}
 }
 
-// SessionChanged wakes the owner of a session because its snapshot has changed. It does not block,
-// and does nothing if the session has no open receipts.
+// SessionChanged wakes the owner of a session because its snapshot has changed. An empty name wakes
+// all owners, because the rules that hold prompts back may have changed. SessionChanged does not
+// block, and does nothing for a session without open receipts.
 func (e *Engine) SessionChanged(name string) {
+	if name == "" {
+		e.bySession.Range(func(_, b any) bool {
+			b.(*sessionQueue).wakeup.Wake()
+			return true
+		})
+	}
 	if b, ok := e.bySession.Load(name); ok {
-		b.(*sessionQueue).wakeOwner()
+		b.(*sessionQueue).wakeup.Wake()
 	}
 }
 

@@ -13,13 +13,14 @@ import (
 	"gascity/internal/domain/session"
 	"gascity/internal/server/controlapi"
 	"gascity/internal/service/prompts"
+	"gascity/internal/service/servicetest"
 	"gascity/runtime"
 )
 
 var _ controlapi.Prompts = (*prompts.Engine)(nil)
 
 func TestPromptIsDeliveredOnceAndConsumed(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inVirtualTime(t, func(r *engineTest) {
 		sent := r.send("a", "hello", func(q *client.NudgeRequest) { q.Source = "tester" })
 		synctest.Wait()
 		got := r.want(sent.ID, client.ReceiptConsumed)
@@ -43,7 +44,7 @@ func TestPromptIsDeliveredOnceAndConsumed(t *testing.T) {
 }
 
 func TestSameKeyIsOnePrompt(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inVirtualTime(t, func(r *engineTest) {
 		key := func(q *client.NudgeRequest) { q.Key = "k" }
 		first := r.send("a", "one", key)
 		if again := r.send("a", "one", key); again.ID != first.ID {
@@ -62,7 +63,7 @@ func TestSameKeyIsOnePrompt(t *testing.T) {
 }
 
 func TestOrderAndPosition(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inVirtualTime(t, func(r *engineTest) {
 		r.edit("a", func(a *agent) { a.view.Ready = false })
 		for _, p := range []string{"n1", "n2", "u1:urgent", "s1:system", "n3", "u2:urgent", "s2:system"} {
 			text, priority, _ := strings.Cut(p, ":")
@@ -81,7 +82,7 @@ func TestOrderAndPosition(t *testing.T) {
 		if err != nil || !slices.Equal(texts, want) || queue[0].Reason != "the agent is starting" {
 			r.Errorf("the queue is %v (%q), %v; want %v", texts, queue[0].Reason, err, want)
 		}
-		r.pass(time.Hour)
+		servicetest.Advance(time.Hour)
 		r.edit("a", func(a *agent) { a.view.Ready = true })
 		synctest.Wait()
 		if l := r.agents["a"].ledger; !slices.Equal(l, want) {
@@ -91,7 +92,7 @@ func TestOrderAndPosition(t *testing.T) {
 }
 
 func TestEditAndCancelWhileItWaits(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inVirtualTime(t, func(r *engineTest) {
 		r.edit("a", func(a *agent) { a.view.Activity.State = runtime.ActivityWaiting })
 		first, second, third := r.send("a", "first"), r.send("a", "second"), r.send("a", "third")
 		text, priority := "changed", "system"
@@ -125,7 +126,7 @@ func TestEditAndCancelWhileItWaits(t *testing.T) {
 	}, newAgent("a"))
 }
 
-func TestTargetsThatTakeNoPrompts(t *testing.T) {
+func TestTargetsThatRefusePrompts(t *testing.T) {
 	for name, edit := range map[string]func(*agent){
 		"draining":    func(a *agent) { a.view.Draining = true },
 		"suspended":   func(a *agent) { a.view.Desired = "suspended" },
@@ -134,7 +135,7 @@ func TestTargetsThatTakeNoPrompts(t *testing.T) {
 		"failed":      func(a *agent) { a.end(client.StateFailed) },
 		"absent":      func(a *agent) { a.view.Desired = "absent" },
 	} {
-		inBubble(t, func(r *rig) {
+		inVirtualTime(t, func(r *engineTest) {
 			r.edit("a", edit)
 			if _, err := r.engine.Nudge(r.Context(), "a", client.NudgeRequest{Text: "x"}); !errors.Is(err, client.ErrRefused) {
 				r.Errorf("%s: %v, want refused", name, err)
@@ -144,7 +145,7 @@ func TestTargetsThatTakeNoPrompts(t *testing.T) {
 			}
 		}, newAgent("a"))
 	}
-	inBubble(t, func(r *rig) {
+	inVirtualTime(t, func(r *engineTest) {
 		_, err := r.engine.Nudge(r.Context(), "nobody", client.NudgeRequest{Text: "x"})
 		if !errors.Is(err, client.ErrNotFound) {
 			r.Errorf("unknown agent: %v, want not found", err)
@@ -170,8 +171,8 @@ func TestTargetsThatTakeNoPrompts(t *testing.T) {
 	}, newAgent("a"))
 }
 
-func TestSleeperIsWoken(t *testing.T) {
-	inBubble(t, func(r *rig) {
+func TestSleepingAgentIsWoken(t *testing.T) {
+	inVirtualTime(t, func(r *engineTest) {
 		r.edit("a", func(a *agent) { a.end(client.StateAsleep) })
 		sent := r.send("a", "wake up")
 		synctest.Wait()
@@ -182,16 +183,16 @@ func TestSleeperIsWoken(t *testing.T) {
 	}, newAgent("a"))
 }
 
-// A member that its pool does not want is started by a prompt as a sleeper is, also
-// one that is just on its way out; what has finished is not.
-func TestSpareMemberIsStarted(t *testing.T) {
-	inBubble(t, func(r *rig) {
+// A prompt starts a member that its pool does not need, like a sleeping agent, also while it is stopping. It
+// does not start a one-shot agent that has finished.
+func TestUnneededPoolMemberIsStarted(t *testing.T) {
+	inVirtualTime(t, func(r *engineTest) {
 		r.edit("a", func(a *agent) {
 			a.end(client.StateStopping)
 			a.view.Desired, a.view.Surplus = "stopped", true
 		})
 		sent := r.send("a", "come")
-		r.pass(time.Minute)
+		servicetest.Advance(time.Minute)
 		r.want(sent.ID, client.ReceiptQueued)
 		r.edit("a", func(a *agent) { a.view.State = client.StateStopped })
 		synctest.Wait()
@@ -210,16 +211,16 @@ func TestSpareMemberIsStarted(t *testing.T) {
 	}, newAgent("a"))
 }
 
-// What is not known gets nothing, and nothing dies of it but its time.
-func TestUnknownSendsNothing(t *testing.T) {
-	inBubble(t, func(r *rig) {
+// Nothing is sent to a session of unknown state. Its prompts end only when they expire.
+func TestNothingIsSentInAnUnknownState(t *testing.T) {
+	inVirtualTime(t, func(r *engineTest) {
 		bound := r.send("a", "before")
 		synctest.Wait()
 		r.want(bound.ID, client.ReceiptConsumed)
 		r.edit("a", func(a *agent) { a.view.Unknown = "the shim does not answer"; a.view.Running = false })
 		held := r.send("a", "held")
 		short := r.send("a", "short", func(q *client.NudgeRequest) { q.TTL = time.Minute })
-		r.pass(time.Hour)
+		servicetest.Advance(time.Hour)
 		if got := r.want(held.ID, client.ReceiptQueued); !strings.Contains(got.Reason, "the shim does not answer") || got.Attempts != 0 {
 			r.Errorf("it waits because of %q after %d attempts", got.Reason, got.Attempts)
 		}
@@ -230,10 +231,10 @@ func TestUnknownSendsNothing(t *testing.T) {
 	}, newAgent("a"))
 }
 
-// A prompt is for the instance that ran, for who resumes its conversation,
-// or, if its sender says so, for any.
-func TestSuccessors(t *testing.T) {
-	inBubble(t, func(r *rig) {
+// A prompt is for the instance that ran, for one that resumes its conversation, or, if the sender allows it,
+// for any instance.
+func TestPromptsAndOtherInstances(t *testing.T) {
+	inVirtualTime(t, func(r *engineTest) {
 		r.edit("a", func(a *agent) { a.view.Ready = false })
 		plain := r.send("a", "plain")
 		successor := r.send("a", "successor", func(q *client.NudgeRequest) { q.Successor = true })
@@ -259,7 +260,7 @@ func TestSuccessors(t *testing.T) {
 			r.Errorf("the sender received %v", kinds)
 		}
 	}, newAgent("a"))
-	inBubble(t, func(r *rig) {
+	inVirtualTime(t, func(r *engineTest) {
 		r.edit("a", func(a *agent) { a.view.Ready, a.view.Conversation.ID = false, "talk" })
 		talk := r.send("a", "talk")
 		r.edit("a", func(a *agent) { a.view.Conversation.ID = "another"; a.start() })
@@ -271,10 +272,10 @@ func TestSuccessors(t *testing.T) {
 	}, newAgent("a"))
 }
 
-// The view is a moment old: the driver refuses the other instance.
-func TestStaleViewReachesNoSuccessor(t *testing.T) {
+// The snapshot is old: the driver refuses the other instance.
+func TestStaleSnapshotReachesNoOtherInstance(t *testing.T) {
 	a := newAgent("a")
-	inBubble(t, func(r *rig) {
+	inVirtualTime(t, func(r *engineTest) {
 		a.deliver = func(_ context.Context, a *agent, _ string) (runtime.Outcome, error) {
 			a.mu.Lock()
 			defer a.mu.Unlock()
@@ -292,22 +293,22 @@ func TestStaleViewReachesNoSuccessor(t *testing.T) {
 }
 
 func TestRemovedAgent(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inVirtualTime(t, func(r *engineTest) {
 		r.edit("a", func(a *agent) { a.view.Ready = false })
 		sent := r.send("a", "x", func(q *client.NudgeRequest) { q.Successor = true })
 		synctest.Wait()
 		gone := r.agents["a"]
 		delete(r.agents, "a")
 		r.engine.SessionChanged("s-a")
-		r.pass(5 * time.Second) // a controller that has just begun may not know it yet
+		servicetest.Advance(5 * time.Second) // a controller that just started may not know it yet
 		r.want(sent.ID, client.ReceiptQueued)
 		r.agents["a"] = gone
 		r.engine.SessionChanged("s-a")
-		r.pass(time.Hour)
+		servicetest.Advance(time.Hour)
 		r.want(sent.ID, client.ReceiptQueued)
 		delete(r.agents, "a")
 		r.engine.SessionChanged("s-a")
-		r.pass(11 * time.Second)
+		servicetest.Advance(11 * time.Second)
 		r.want(sent.ID, client.ReceiptDead)
 		if kinds := r.kinds(sent.ID); !slices.Contains(kinds, "prompt.dead") {
 			r.Errorf("the sender received %v", kinds)
@@ -315,11 +316,11 @@ func TestRemovedAgent(t *testing.T) {
 	}, newAgent("a"))
 }
 
-// A busy agent gets attempts at its turn boundary and in between, however long it
-// is busy; a refusal is free.
+// Prompts for a busy agent are tried at the end of its turn and in between, without a limit. A refusal does
+// not count.
 func TestBusyAgentGetsAttempts(t *testing.T) {
 	a := newAgent("a")
-	inBubble(t, func(r *rig) {
+	inVirtualTime(t, func(r *engineTest) {
 		a.view.Activity.State = runtime.ActivityBusy
 		a.deliver = func(_ context.Context, a *agent, text string) (runtime.Outcome, error) {
 			a.mu.Lock()
@@ -330,7 +331,7 @@ func TestBusyAgentGetsAttempts(t *testing.T) {
 			return a.accept(text), nil
 		}
 		sent := r.send("a", "x")
-		r.pass(10 * time.Minute)
+		servicetest.Advance(10 * time.Minute)
 		got := r.want(sent.ID, client.ReceiptQueued)
 		if got.Attempts < 10 || got.Attempts > 100 || !strings.Contains(got.Reason, "busy") || len(got.Steps) > 4 {
 			r.Errorf("after 10 busy minutes there are %d attempts, %q, steps %v", got.Attempts, got.Reason, got.Steps)
@@ -344,17 +345,17 @@ func TestBusyAgentGetsAttempts(t *testing.T) {
 	}, a)
 }
 
-// A normal prompt waits for the end of a turn that the agent reports, a system prompt
-// does not. One that never ends gets attempts all the same.
+// A normal prompt waits for the reported end of the turn, a system prompt does not. During a turn that never
+// ends the prompt is tried, too.
 func TestNormalWaitsForTheEndOfATurn(t *testing.T) {
 	a, endless := newAgent("a"), newAgent("endless")
-	inBubble(t, func(r *rig) {
+	inVirtualTime(t, func(r *engineTest) {
 		for _, a := range []*agent{a, endless} {
 			a.view.Activity = session.Activity{State: runtime.ActivityBusy, Confidence: session.ConfidenceCertain, Since: time.Now()}
 		}
 		last, lost := r.send("a", "normal"), r.send("endless", "normal")
 		first := r.send("a", "system", func(q *client.NudgeRequest) { q.Priority = "system" })
-		r.pass(20 * time.Minute)
+		servicetest.Advance(20 * time.Minute)
 		r.want(first.ID, client.ReceiptConsumed)
 		got := r.want(last.ID, client.ReceiptQueued)
 		if got.Attempts != 0 || a.interrupted != 0 || !slices.Equal(a.ledger, []string{"system"}) {
@@ -366,15 +367,15 @@ func TestNormalWaitsForTheEndOfATurn(t *testing.T) {
 		if err != nil || done.State != client.ReceiptConsumed || time.Since(began) > time.Second {
 			r.Errorf("%s after the turn it is %s, %v", time.Since(began), done.State, err)
 		}
-		r.pass(10 * time.Minute)
+		servicetest.Advance(10 * time.Minute)
 		r.want(lost.ID, client.ReceiptConsumed)
 	}, a, endless)
 }
 
-// A person's draft holds prompts up, and they come soon after it.
-func TestDraftIsWaitedFor(t *testing.T) {
+// Prompts wait for a person's draft, and are sent soon after it.
+func TestPromptWaitsForADraft(t *testing.T) {
 	a := newAgent("a")
-	inBubble(t, func(r *rig) {
+	inVirtualTime(t, func(r *engineTest) {
 		a.view.Attached, a.line = 1, "a person's draft"
 		a.deliver = func(_ context.Context, a *agent, text string) (runtime.Outcome, error) {
 			a.mu.Lock()
@@ -385,25 +386,25 @@ func TestDraftIsWaitedFor(t *testing.T) {
 			return a.accept(text), nil
 		}
 		sent := r.send("a", "x")
-		r.pass(time.Hour)
+		servicetest.Advance(time.Hour)
 		r.want(sent.ID, client.ReceiptQueued)
 		a.mu.Lock()
 		a.line = ""
 		a.mu.Unlock()
-		r.pass(2 * time.Second)
+		servicetest.Advance(2 * time.Second)
 		r.want(sent.ID, client.ReceiptConsumed)
 	}, a)
 }
 
 func TestUrgentInterrupts(t *testing.T) {
 	a := newAgent("a")
-	inBubble(t, func(r *rig) {
+	inVirtualTime(t, func(r *engineTest) {
 		a.view.Activity.State = runtime.ActivityBusy
 		sent := r.send("a", "stop that", func(q *client.NudgeRequest) { q.Priority = "urgent" })
 		synctest.Wait()
 		got := r.want(sent.ID, client.ReceiptConsumed)
-		told := slices.ContainsFunc(got.Steps, func(s client.ReceiptStep) bool { return strings.Contains(s.Detail, "its turn has ended") })
-		if a.interrupted != 1 || !told {
+		reported := slices.ContainsFunc(got.Steps, func(s client.ReceiptStep) bool { return strings.Contains(s.Detail, "its turn has ended") })
+		if a.interrupted != 1 || !reported {
 			r.Errorf("it was interrupted %d times, steps %v", a.interrupted, got.Steps)
 		}
 		a.view.Activity.State = runtime.ActivityBusy
@@ -416,28 +417,32 @@ func TestUrgentInterrupts(t *testing.T) {
 	}, a)
 }
 
-// An urgent prompt that comes when the agent has just taken another one waits for
-// the edge: what is known of the agent is from before.
-func TestUrgentWaitsForTheEdge(t *testing.T) {
+// An urgent prompt right after an accepted one waits until the start of the turn is observed: the known
+// activity is older than the first prompt.
+func TestUrgentPromptWaitsForTheTurn(t *testing.T) {
 	urgent := func(q *client.NudgeRequest) { q.Priority = "urgent" }
-	read := func(r *rig, activity runtime.Activity) {
+	read := func(r *engineTest, activity runtime.Activity) {
 		r.edit("a", func(a *agent) {
 			a.view.Activity.State, a.view.Activity.Since, a.view.ReadAt = activity, time.Now(), time.Now()
 		})
 	}
 	for name, test := range map[string]struct {
-		then        func(r *rig) // after the first prompt was taken and the urgent one accepted
+		then        func(r *engineTest) // after the agent accepted the first prompt and the queue the urgent one
 		interrupted int
 	}{
-		"the turn begins":    {func(r *rig) { r.pass(200 * time.Millisecond); read(r, runtime.ActivityBusy) }, 1},
-		"no turn begins":     {func(r *rig) { r.pass(200 * time.Millisecond); read(r, runtime.ActivityIdle); r.pass(time.Second) }, 0},
-		"no look":            {func(r *rig) { r.pass(5 * time.Second) }, 0},
-		"it is seen at once": {func(r *rig) { read(r, runtime.ActivityBusy) }, 1},
+		"the turn begins": {func(r *engineTest) { servicetest.Advance(200 * time.Millisecond); read(r, runtime.ActivityBusy) }, 1},
+		"no turn begins": {func(r *engineTest) {
+			servicetest.Advance(200 * time.Millisecond)
+			read(r, runtime.ActivityIdle)
+			servicetest.Advance(time.Second)
+		}, 0},
+		"no look":            {func(*engineTest) { servicetest.Advance(5 * time.Second) }, 0},
+		"it is seen at once": {func(r *engineTest) { read(r, runtime.ActivityBusy) }, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(r *rig) {
+			inVirtualTime(t, func(r *engineTest) {
 				read(r, runtime.ActivityIdle)
-				r.pass(time.Minute)
+				servicetest.Advance(time.Minute)
 				first := r.send("a", "work")
 				synctest.Wait()
 				r.want(first.ID, client.ReceiptConsumed)
@@ -457,10 +462,10 @@ func TestUrgentWaitsForTheEdge(t *testing.T) {
 	}
 }
 
-// Without a sign of its own a turn boundary proves that a prompt was worked on.
+// Without another signal, the end of a turn proves that the agent has processed the prompt.
 func TestConsumedByTurnBoundary(t *testing.T) {
 	a := newAgent("a")
-	inBubble(t, func(r *rig) {
+	inVirtualTime(t, func(r *engineTest) {
 		a.deliver = func(_ context.Context, a *agent, text string) (runtime.Outcome, error) {
 			out := a.accept(text)
 			out.Evidence = "composer_emptied"
@@ -468,12 +473,12 @@ func TestConsumedByTurnBoundary(t *testing.T) {
 		}
 		a.view.Activity.State = runtime.ActivityBusy
 		sent := r.send("a", "x")
-		r.pass(time.Hour)
+		servicetest.Advance(time.Hour)
 		r.want(sent.ID, client.ReceiptSubmitted)
 		r.edit("a", func(a *agent) {
 			a.view.Activity.State, a.view.Activity.Since, a.view.ReadAt = runtime.ActivityIdle, time.Now(), time.Now()
 		})
-		r.pass(time.Second)
+		servicetest.Advance(time.Second)
 		r.want(sent.ID, client.ReceiptConsumed)
 		second := r.send("a", "y")
 		synctest.Wait()
@@ -486,11 +491,10 @@ func TestConsumedByTurnBoundary(t *testing.T) {
 	}, a)
 }
 
-// If the turn of an agent was over before the submission was reported, nothing
-// more is seen: the agent is read again.
-func TestConsumedThoughNothingChanges(t *testing.T) {
+// If the turn ended before the submission was reported, no change follows: the engine requests a reading.
+func TestConsumedWithoutAnObservedTurn(t *testing.T) {
 	a := newAgent("a")
-	inBubble(t, func(r *rig) {
+	inVirtualTime(t, func(r *engineTest) {
 		a.deliver = func(_ context.Context, a *agent, text string) (runtime.Outcome, error) {
 			out := a.accept(text)
 			out.Evidence = "composer_emptied"
@@ -498,13 +502,13 @@ func TestConsumedThoughNothingChanges(t *testing.T) {
 		}
 		a.view.Activity.State, a.view.ReadAt = runtime.ActivityIdle, time.Now()
 		sent := r.send("a", "x")
-		r.pass(2 * time.Second)
+		servicetest.Advance(2 * time.Second)
 		r.want(sent.ID, client.ReceiptConsumed)
 	}, a)
 }
 
 func TestWaitEndsWithItsContext(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inVirtualTime(t, func(r *engineTest) {
 		r.edit("a", func(a *agent) { a.view.Ready = false })
 		ctx, cancel := context.WithTimeout(r.Context(), time.Minute)
 		defer cancel()

@@ -11,6 +11,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/prompt"
+	"gascity/internal/service/servicetest"
 	"gascity/internal/store/storetest"
 	"gascity/runtime"
 )
@@ -31,7 +32,7 @@ func TestCutOffDelivery(t *testing.T) {
 		{"the agent died", func(a *agent, text string) { a.line = text; a.start() }, client.ReceiptUnconfirmed, 0},
 	} {
 		a := newAgent("a")
-		inBubble(t, func(r *rig) {
+		inVirtualTime(t, func(r *engineTest) {
 			a.deliver = func(ctx context.Context, a *agent, text string) (runtime.Outcome, error) {
 				a.mu.Lock()
 				c.cut(a, text)
@@ -44,7 +45,7 @@ func TestCutOffDelivery(t *testing.T) {
 			synctest.Wait()
 			r.want(sent.ID, client.ReceiptInjected)
 			r.crash()
-			r.pass(5 * time.Second)
+			servicetest.Advance(5 * time.Second)
 			r.Log(c.name)
 			r.want(sent.ID, c.after)
 			if len(a.ledger) != c.took {
@@ -54,10 +55,10 @@ func TestCutOffDelivery(t *testing.T) {
 	}
 }
 
-// An unknown outcome is asked for again, and nothing else is sent meanwhile.
-func TestWhatCannotBeToldYetIsAskedAgain(t *testing.T) {
+// The engine requests an unknown outcome again, and sends nothing else until it is known.
+func TestUnknownOutcomeIsRequestedAgain(t *testing.T) {
 	a := newAgent("a")
-	inBubble(t, func(r *rig) {
+	inVirtualTime(t, func(r *engineTest) {
 		a.deliver = func(ctx context.Context, a *agent, text string) (runtime.Outcome, error) {
 			a.mu.Lock()
 			a.line, a.undecided, a.deliver = text, 3, nil
@@ -68,10 +69,10 @@ func TestWhatCannotBeToldYetIsAskedAgain(t *testing.T) {
 		first, second := r.send("a", "x"), r.send("a", "y")
 		synctest.Wait()
 		r.crash()
-		r.pass(3 * time.Second)
+		servicetest.Advance(3 * time.Second)
 		r.want(first.ID, client.ReceiptInjected)
 		r.want(second.ID, client.ReceiptQueued)
-		r.pass(10 * time.Second)
+		servicetest.Advance(10 * time.Second)
 		r.want(first.ID, client.ReceiptConsumed)
 		r.want(second.ID, client.ReceiptConsumed)
 		if len(a.ledger) != 2 || a.ledger[0] != "x" {
@@ -80,20 +81,17 @@ func TestWhatCannotBeToldYetIsAskedAgain(t *testing.T) {
 	}, a)
 }
 
-// While the store cannot save, nothing is sent. If the store does not report a result, it is asked.
+// While the store cannot save, nothing is sent. If a write has no result, the engine reads it back.
 func TestBrokenStoreSendsNothing(t *testing.T) {
 	a := newAgent("a")
-	inBubble(t, func(r *rig) {
-		memory := &prompt.Memory{}
-		faulty := storetest.NewFaulty(storetest.Stores{Receipts: memory})
-		r.store = faulty
-		r.crash()
+	inVirtualTime(t, func(r *engineTest) {
+		faulty := r.city.Store
 		a.view.Ready = false
 		sent := r.send("a", "x")
 		for _, mode := range []storetest.Mode{storetest.Fails, storetest.FailsWrites, storetest.Hangs} {
 			faulty.Set(mode)
 			r.edit("a", func(a *agent) { a.view.Ready = true })
-			r.pass(time.Minute)
+			servicetest.Advance(time.Minute)
 			queue, err := r.engine.Queue(r.Context(), "a", client.OnlyOpen)
 			if err != nil || len(a.ledger) > 0 || len(queue) != 1 || !strings.HasPrefix(queue[0].Reason, "nothing is sent: cannot save") {
 				r.Fatalf("mode %d: the agent took %q, the queue is %+v, %v", mode, a.ledger, queue, err)
@@ -106,16 +104,16 @@ func TestBrokenStoreSendsNothing(t *testing.T) {
 			}
 		}
 		faulty.Set(storetest.Works)
-		r.pass(time.Minute)
+		servicetest.Advance(time.Minute)
 		r.want(sent.ID, client.ReceiptConsumed)
 		faulty.Set(storetest.LosesAnswers)
 		lost, err := r.engine.Nudge(r.Context(), "a", client.NudgeRequest{Text: "y"})
 		if err != nil {
 			r.Errorf("a prompt that is kept is answered with %v", err)
 		}
-		r.pass(time.Minute)
+		servicetest.Advance(time.Minute)
 		faulty.Set(storetest.Works)
-		r.pass(time.Minute)
+		servicetest.Advance(time.Minute)
 		r.want(lost.ID, client.ReceiptConsumed)
 		if !slices.Equal(a.ledger, []string{"x", "y"}) {
 			r.Errorf("the agent took %q, want x and y once", a.ledger)
@@ -123,23 +121,20 @@ func TestBrokenStoreSendsNothing(t *testing.T) {
 	}, a)
 }
 
-// The outcome of an attempt is saved however long it takes, and the text is not
-// sent again meanwhile.
+// The outcome of an attempt is saved when the store works again. Until then the text is not sent again.
 func TestOutcomeIsSavedLater(t *testing.T) {
 	a := newAgent("a")
-	inBubble(t, func(r *rig) {
-		faulty := storetest.NewFaulty(storetest.Stores{Receipts: &prompt.Memory{}})
-		r.store = faulty
-		r.crash()
+	inVirtualTime(t, func(r *engineTest) {
+		faulty := r.city.Store
 		a.deliver = func(_ context.Context, a *agent, text string) (runtime.Outcome, error) {
 			faulty.Set(storetest.FailsWrites)
 			return a.accept(text), nil
 		}
 		sent := r.send("a", "x")
-		r.pass(time.Hour)
+		servicetest.Advance(time.Hour)
 		r.want(sent.ID, client.ReceiptInjected)
 		faulty.Set(storetest.Works)
-		r.pass(time.Minute)
+		servicetest.Advance(time.Minute)
 		r.want(sent.ID, client.ReceiptConsumed)
 		if !slices.Equal(a.ledger, []string{"x"}) {
 			r.Errorf("the agent took %q", a.ledger)
@@ -148,17 +143,15 @@ func TestOutcomeIsSavedLater(t *testing.T) {
 }
 
 // An engine without work does not call the store.
-func TestIdleEngineRests(t *testing.T) {
-	inBubble(t, func(r *rig) {
-		faulty := storetest.NewFaulty(storetest.Stores{Receipts: &prompt.Memory{}})
-		r.store = faulty
-		r.crash()
+func TestIdleEngineDoesNotUseTheStore(t *testing.T) {
+	inVirtualTime(t, func(r *engineTest) {
+		faulty := r.city.Store
 		r.send("a", "x")
 		synctest.Wait()
 		before := faulty.Writes()
 		for range 1000 {
 			r.engine.SessionChanged("s-a")
-			r.pass(time.Minute)
+			servicetest.Advance(time.Minute)
 		}
 		if n := faulty.Writes() - before; n > 0 {
 			r.Errorf("an idle engine made %d writes", n)
@@ -166,32 +159,29 @@ func TestIdleEngineRests(t *testing.T) {
 	}, newAgent("a"))
 }
 
-// The outcome of an attempt is known, and the store fails until after the engine
-// is stopped: the outcome is saved all the same, and not asked for again.
+// The outcome of an attempt is known, and the store still fails while the engine stops. The outcome is saved,
+// and the next engine does not request it.
 func TestOutcomeIsSavedAtTheEnd(t *testing.T) {
-	for _, heals := range []time.Duration{time.Second, 6 * time.Second} { // before and after the grace of a flight
+	for _, heals := range []time.Duration{time.Second, 6 * time.Second} { // before and after the end of grace
 		a := newAgent("a")
-		inBubble(t, func(r *rig) {
-			faulty := storetest.NewFaulty(storetest.Stores{Receipts: &prompt.Memory{}})
-			r.store = faulty
-			r.crash()
+		inVirtualTime(t, func(r *engineTest) {
+			faulty := r.city.Store
 			a.deliver = func(_ context.Context, a *agent, text string) (runtime.Outcome, error) {
 				faulty.Set(storetest.FailsWrites)
-				if heals > grace { // it is under way when the end comes
+				if heals > grace { // it runs while the engine stops
 					<-time.After(3 * time.Second)
 				}
 				return a.accept(text), nil
 			}
 			sent := r.send("a", "x")
 			synctest.Wait()
-			r.stop()
 			time.AfterFunc(heals, func() { faulty.Set(storetest.Works) })
-			<-r.ended
+			r.city.Stop()
 			if kept, err := faulty.Receipt(r.Context(), sent.ID); err != nil || kept.State != prompt.Submitted {
 				r.Errorf("healed after %s the receipt is kept as %s, %v", heals, kept.State, err)
 			}
 			a.deliver = nil
-			r.run()
+			r.startProcess()
 			r.want(sent.ID, client.ReceiptConsumed)
 			if len(a.ledger) != 1 {
 				r.Errorf("the agent took %q", a.ledger)
@@ -203,8 +193,8 @@ func TestOutcomeIsSavedAtTheEnd(t *testing.T) {
 // grace is the engine's time limit for a running operation when it stops.
 const grace = 5 * time.Second
 
-// The time of a prompt passes while an attempt is under way: it has expired only
-// with proof that the agent did not take it.
+// The TTL of a prompt ends during an attempt. The prompt expires only with proof that the agent did not accept
+// it.
 func TestTimePassesDuringAnAttempt(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -228,7 +218,7 @@ func TestTimePassesDuringAnAttempt(t *testing.T) {
 		}, client.ReceiptUnconfirmed, 0},
 	} {
 		a := newAgent("a")
-		inBubble(t, func(r *rig) {
+		inVirtualTime(t, func(r *engineTest) {
 			a.deliver = func(_ context.Context, a *agent, text string) (runtime.Outcome, error) {
 				<-time.After(time.Minute)
 				a.mu.Lock()
@@ -236,9 +226,9 @@ func TestTimePassesDuringAnAttempt(t *testing.T) {
 				return c.end(a, text)
 			}
 			sent := r.send("a", "x", func(q *client.NudgeRequest) { q.TTL = 10 * time.Second })
-			r.pass(30 * time.Second)
+			servicetest.Advance(30 * time.Second)
 			r.want(sent.ID, client.ReceiptInjected)
-			r.pass(time.Minute)
+			servicetest.Advance(time.Minute)
 			got := r.want(sent.ID, c.want)
 			injected := slices.ContainsFunc(got.Steps, func(s client.ReceiptStep) bool { return s.State == client.ReceiptInjected })
 			if len(a.ledger) != c.took || got.Attempts != 1 || !injected {
@@ -250,14 +240,14 @@ func TestTimePassesDuringAnAttempt(t *testing.T) {
 
 // A person types, and the snapshot does not show that yet: no turn is interrupted until the typing
 // has stopped for a while.
-func TestUrgentWaitsForWhoTypes(t *testing.T) {
+func TestUrgentPromptWaitsForAPersonWhoTypes(t *testing.T) {
 	a := newAgent("a")
 	interrupted := func() int {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		return a.interrupted
 	}
-	inBubble(t, func(r *rig) {
+	inVirtualTime(t, func(r *engineTest) {
 		r.edit("a", func(a *agent) {
 			a.view.Activity.State, a.view.Attached, a.typed = runtime.ActivityBusy, 1, time.Now()
 		})
@@ -271,14 +261,14 @@ func TestUrgentWaitsForWhoTypes(t *testing.T) {
 		}
 		sent := r.send("a", "stop that", func(q *client.NudgeRequest) { q.Priority = "urgent" })
 		for range 10 {
-			r.pass(2 * time.Second)
+			servicetest.Advance(2 * time.Second)
 			r.edit("a", func(a *agent) { a.typed = time.Now() })
 			r.want(sent.ID, client.ReceiptQueued)
 			if interrupted() > 0 {
 				r.Fatal("the turn was interrupted while a person typed")
 			}
 		}
-		r.pass(10 * time.Second)
+		servicetest.Advance(10 * time.Second)
 		r.want(sent.ID, client.ReceiptConsumed)
 		if n := interrupted(); n != 1 {
 			r.Errorf("it was interrupted %d times", n)

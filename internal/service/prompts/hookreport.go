@@ -39,7 +39,7 @@ func (e *Engine) RecordHookReport(ctx context.Context, w prompt.HookReport) erro
 	} else if id := e.findTurnReceipt(b, w); id != "" {
 		failed = append(failed, e.recordTurnStart(ctx, b, id, w))
 	} else {
-		b.wakeOwner() // a prompt of the command line or of a person: prompts that waited for it may go on
+		b.wakeup.Wake() // a prompt of the command line or of a person: prompts that waited for it may go on
 	}
 	return errors.Join(failed...)
 }
@@ -111,7 +111,7 @@ func (e *Engine) recordTurnStart(ctx context.Context, b *sessionQueue, id string
 		if r.State == prompt.Submitted {
 			return r.WithHookReport(e.opts.Now()), nil
 		}
-		b.wakeOwner()
+		b.wakeup.Wake()
 		return r, errEnded
 	})
 	return ignoreEnded(err)
@@ -136,7 +136,7 @@ func (e *Engine) turnEnded(ctx context.Context, b *sessionQueue, id string, w pr
 			e.mu.Lock()
 			b.worked[id] = !b.aborted[id]
 			e.mu.Unlock()
-			b.wakeOwner()
+			b.wakeup.Wake()
 		}
 		return r, errEnded
 	})

@@ -16,8 +16,7 @@ import (
 	"gascity/worker"
 )
 
-// seen makes the agent one whose place ends each attempt, when the returned function is
-// called, with what it has seen.
+// seen makes each attempt of the agent end with the given outcome when the returned function is called.
 func seen(a *agent, out runtime.Outcome) (land func()) {
 	ends := make(chan struct{}, 100)
 	a.deliver = func(ctx context.Context, a *agent, text string) (runtime.Outcome, error) {
@@ -43,7 +42,7 @@ var (
 
 // hook reports by a hook that a prompt has started a turn; an empty text reports the end of the
 // turn.
-func (r *rig) hook(text string) {
+func (r *engineTest) hook(text string) {
 	r.Helper()
 	w := prompt.HookReport{Session: "s-a", Instance: r.agents["a"].view.Instance, Hash: worker.PromptHash(text), At: time.Now()}
 	if err := r.engine.RecordHookReport(r.Context(), w); err != nil {
@@ -53,19 +52,19 @@ func (r *rig) hook(text string) {
 	synctest.Wait()
 }
 
-// TestAHookNamesThePromptThatBeganATurn: its word makes a receipt submitted, and the end
-// of the turn makes it consumed, whatever the attempt has seen (R1).
-func TestAHookNamesThePromptThatBeganATurn(t *testing.T) {
-	for name, out := range map[string]runtime.Outcome{"the place has seen it too": busySeen, "the place has seen nothing": unseen} {
+// TestHookReportIdentifiesThePrompt: the report makes a receipt submitted, and the end of the turn makes it
+// consumed, for any outcome of the attempt.
+func TestHookReportIdentifiesThePrompt(t *testing.T) {
+	for name, out := range map[string]runtime.Outcome{"the driver has observed it too": busySeen, "the driver has observed nothing": unseen} {
 		for _, order := range []string{"land hook end", "hook land end", "hook end land"} {
 			if out.State == runtime.OutcomeUnconfirmed && strings.HasPrefix(order, "land") {
-				continue // the outcome was not known in time: it is unconfirmed for good
+				continue // the outcome was not known in time: it stays unconfirmed
 			}
 			t.Run(name+": "+order, func(t *testing.T) {
-				inBubble(t, func(r *rig) {
+				inVirtualTime(t, func(r *engineTest) {
 					land := seen(r.agents["a"], out)
 					r.hook("the first one, which it was started with")
-					r.hook("") // its turn is over
+					r.hook("") // the end of its turn
 					sent := r.send("a", "do\tit\n now")
 					synctest.Wait()
 					for word := range strings.FieldsSeq(order) {
@@ -93,10 +92,9 @@ func TestAHookNamesThePromptThatBeganATurn(t *testing.T) {
 	}
 }
 
-// TestAPlaceThatRefusedIsNotOverruled: a person typed the same words while not a byte of
-// the prompt was sent.
-func TestAPlaceThatRefusedIsNotOverruled(t *testing.T) {
-	inBubble(t, func(r *rig) {
+// TestHookReportDoesNotOverrideARefusal: a person typed the same text, and no byte of the prompt was sent.
+func TestHookReportDoesNotOverrideARefusal(t *testing.T) {
+	inVirtualTime(t, func(r *engineTest) {
 		land := seen(r.agents["a"], runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready})
 		sent := r.send("a", "hello")
 		synctest.Wait()
@@ -109,9 +107,9 @@ func TestAPlaceThatRefusedIsNotOverruled(t *testing.T) {
 	}, newAgent("a"))
 }
 
-// TestAHookThatSaysNothingLosesNothing: what was seen counts alone after a while.
-func TestAHookThatSaysNothingLosesNothing(t *testing.T) {
-	inBubble(t, func(r *rig) {
+// TestPromptIsConsumedWithoutAHookReport: after some seconds the outcome of the attempt is enough.
+func TestPromptIsConsumedWithoutAHookReport(t *testing.T) {
+	inVirtualTime(t, func(r *engineTest) {
 		land := seen(r.agents["a"], busySeen)
 		r.hook("something else")
 		r.hook("")
@@ -127,14 +125,13 @@ func TestAHookThatSaysNothingLosesNothing(t *testing.T) {
 	}, newAgent("a"))
 }
 
-// TestAPromptWaitsForTheCommandLine: an agent that was started with a prompt rests before it
-// begins with it. What comes then is typed when its hook has reported that turn, or never
-// will.
-func TestAPromptWaitsForTheCommandLine(t *testing.T) {
-	for name, told := range map[string]bool{"its hook reports": true, "its hook is silent": false} {
+// TestPromptWaitsForThePromptOfTheCommandLine: an agent that was started with a prompt is idle for a moment before
+// that turn. Another prompt waits until the hook has reported the turn, or a minute has passed.
+func TestPromptWaitsForThePromptOfTheCommandLine(t *testing.T) {
+	for name, reports := range map[string]bool{"its hook reports": true, "its hook is silent": false} {
 		t.Run(name, func(t *testing.T) {
 			a := newAgent("a")
-			inBubble(t, func(r *rig) {
+			inVirtualTime(t, func(r *engineTest) {
 				a.mu.Lock()
 				a.opens, a.view.StartedAt = true, time.Now()
 				a.mu.Unlock()
@@ -143,7 +140,7 @@ func TestAPromptWaitsForTheCommandLine(t *testing.T) {
 				if got, err := r.engine.Receipt(r.Context(), sent.ID, ""); err != nil || got.State != client.ReceiptQueued {
 					r.Errorf("before its first turn the receipt is %+v, %v", got, err)
 				}
-				if told {
+				if reports {
 					r.hook("the prompt of its command line")
 					if got := r.agents["a"].ledger; len(got) > 0 {
 						r.Errorf("during the turn that its hook has reported it has taken %q", got)
@@ -162,16 +159,15 @@ func TestAPromptWaitsForTheCommandLine(t *testing.T) {
 	}
 }
 
-// TestHooksInAnyOrder: words that come late, twice, from another instance or about
-// what a person typed turn no receipt back and advance none; the prompts that the agent
-// took are submitted in the end, each by its own word.
-func TestHooksInAnyOrder(t *testing.T) {
+// TestHookReportsInAnyOrder: reports that are late, repeated, from another instance or about a
+// text that a person typed change no receipt. At the end, the prompts that the agent accepted are submitted.
+func TestHookReportsInAnyOrder(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		words := rapid.SliceOfN(rapid.SampledFrom([]string{"one", "two", "", "typed by a person", "foreign one", "late one", "land"}), 0, 25).Draw(rt, "words")
 		out := rapid.SampledFrom([]runtime.Outcome{busySeen, unseen}).Draw(rt, "seen")
 		failed := ""
 		t.Run("", func(t *testing.T) {
-			inBubble(t, func(r *rig) {
+			inVirtualTime(t, func(r *engineTest) {
 				failed = anyOrder(r, words, out)
 			}, newAgent("a"))
 		})
@@ -182,7 +178,7 @@ func TestHooksInAnyOrder(t *testing.T) {
 }
 
 // anyOrder sends reports in any order and returns the errors that it found.
-func anyOrder(r *rig, words []string, out runtime.Outcome) (failed string) {
+func anyOrder(r *engineTest, words []string, out runtime.Outcome) (failed string) {
 	began := time.Now()
 	time.Sleep(time.Second) // of the bubble
 	land := seen(r.agents["a"], out)
@@ -219,12 +215,12 @@ func anyOrder(r *rig, words []string, out runtime.Outcome) (failed string) {
 			case err != nil || rank < was[id]:
 				return "a receipt went back to " + got.State
 			case strings.Contains(got.Evidence, prompt.SignHook) && !said[id]:
-				return "a receipt is " + got.State + " by a word that was not about it"
+				return "a receipt is " + got.State + " by a report that was not about it"
 			}
 			was[id] = rank
 		}
 	}
-	time.Sleep(8 * time.Second) // of the bubble: the second waits for what the hook says of the first and its turn
+	time.Sleep(8 * time.Second) // of the bubble: the second prompt waits for the hook report of the first
 	synctest.Wait()
 	if got := strings.Join(r.agents["a"].ledger, " "); got != "one two" {
 		return "the agent took " + got

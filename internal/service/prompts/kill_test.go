@@ -19,21 +19,21 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/domain/prompt"
 	"gascity/internal/fakeagent/ledger"
 	"gascity/internal/store"
+	"gascity/internal/store/storetest"
 )
 
-// soak multiplies the prompts and kills of TestKilledControllersReconcile; 20 is
-// the size of the promise: 2,000 prompts and 200 kills.
+// soak multiplies the prompts and kills of TestKilledControllersReconcile. The documented guarantee has 20:
+// 2,000 prompts and 200 kills.
 var soak = flag.Int("soak", 1, "multiply the prompts of the tests that reconcile, and the kills")
 
-// order is a line for a controller process, and answer its answer.
+// order is a request to a controller process on its standard input, and answer is the response.
 type order struct {
 	N    int
 	Name string
 	Req  client.NudgeRequest
-	Wait string // a receipt: no prompt, but the receipt when it is final
+	Wait string // the id of a receipt: the response is that receipt when it is final, and no prompt is sent
 }
 
 type answer struct {
@@ -42,8 +42,8 @@ type answer struct {
 	Error   string
 }
 
-// engineMain is a controller in all that matters here: it opens the store, takes
-// the sessions over and delivers. Orders come on the standard input.
+// engineMain is a small controller process: it opens the store, takes over the sessions and delivers prompts.
+// It reads requests from standard input.
 func engineMain(dir string, names []string) error {
 	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // this is a main
 	defer cancel()
@@ -84,7 +84,7 @@ func engineMain(dir string, names []string) error {
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			_ = out.Encode(a) // no reader any more
+			_ = out.Encode(a) // the reader may be gone
 		})
 	}
 	serving.Wait()
@@ -92,23 +92,23 @@ func engineMain(dir string, names []string) error {
 	return errors.Join(<-ended, db.Close())
 }
 
-// victim is a controller process that is killed.
-type victim struct {
+// controllerProcess is a controller process that the test kills.
+type controllerProcess struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
-	done chan struct{} // closed when it has ended
+	done chan struct{} // closed after it has exited
 
 	mu   sync.Mutex
 	n    int
 	asks map[int]chan answer
 }
 
-func startVictim(t *testing.T, dir string, names []string) *victim {
+func startControllerProcess(t *testing.T, dir string, names []string) *controllerProcess {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &victim{cmd: exec.Command(self, append([]string{"engine", dir}, names...)...), done: make(chan struct{}), asks: map[int]chan answer{}}
+	v := &controllerProcess{cmd: exec.Command(self, append([]string{"engine", dir}, names...)...), done: make(chan struct{}), asks: map[int]chan answer{}}
 	v.cmd.Stderr = os.Stderr
 	if v.in, err = v.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
@@ -138,8 +138,8 @@ func startVictim(t *testing.T, dir string, names []string) *victim {
 	return v
 }
 
-// ask sends an order; an error says nothing about what happened.
-func (v *victim) ask(o order) (client.Receipt, error) {
+// ask sends a request. After an error the result is unknown.
+func (v *controllerProcess) ask(o order) (client.Receipt, error) {
 	ask := make(chan answer, 1)
 	v.mu.Lock()
 	v.n++
@@ -164,31 +164,31 @@ func (v *victim) ask(o order) (client.Receipt, error) {
 	}
 }
 
-func (v *victim) kill9() {
+func (v *controllerProcess) kill9() {
 	_ = v.cmd.Process.Kill() // it may have ended
 	<-v.done
 }
 
-// Controllers are killed at random while senders send to real sessions: what the
-// last one's receipts say is what the agents' ledgers say.
+// Controllers are killed at random while senders send prompts to real sessions. At the end the receipts agree
+// with the ledgers of the agents.
 func TestKilledControllersReconcile(t *testing.T) {
 	t.Parallel()
 	prompts, kills := 100*(*soak), 10*(*soak)
 	dir := shortDir(t)
-	h, err := newPTYCity(dir, &prompt.Memory{}) // starts and stops the agents, and delivers nothing
+	h, err := newPTYCity(dir, &storetest.Receipts{}) // starts and stops the agents, and sends no prompts
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { h.close(t) })
-	books := map[string]string{
+	ledgers := map[string]string{
 		"plain": h.begin(t, "plain", "--think", "20ms"),
-		"deaf":  h.begin(t, "deaf", "--think", "5ms", "--ignore-first-enter"),
+		"lossy": h.begin(t, "lossy", "--think", "5ms", "--ignore-first-enter"),
 		"osc":   h.begin(t, "osc", "--think", "10ms", "--osc7501"),
 		"slow":  h.begin(t, "slow", "--think", "60ms"),
 	}
-	names := []string{"deaf", "osc", "plain", "slow"}
+	names := []string{"lossy", "osc", "plain", "slow"}
 	w := &killTest{T: t, dir: dir, names: names, peek: h.Peek, receipts: map[string]sentPrompt{}}
-	w.victim = startVictim(t, dir, names)
+	w.current = startControllerProcess(t, dir, names)
 	var killing sync.WaitGroup
 	killing.Go(func() { w.killRepeatedly(kills) })
 	var sending sync.WaitGroup
@@ -197,17 +197,17 @@ func TestKilledControllersReconcile(t *testing.T) {
 	}
 	sending.Wait()
 	killing.Wait()
-	w.checkDelivered(books)
+	w.checkDelivered(ledgers)
 }
 
-// killTest is the test in progress.
+// killTest is the state of the test.
 type killTest struct {
 	*testing.T
 	dir   string
 	names []string
 
 	mu       sync.Mutex
-	victim   *victim
+	current  *controllerProcess
 	kills    int
 	peek     func(name string, lines int) (string, error)
 	receipts map[string]sentPrompt
@@ -218,14 +218,14 @@ func (w *killTest) killRepeatedly(kills int) {
 	for range kills {
 		life := 50 + rand.IntN(500)
 		if rand.IntN(3) == 0 {
-			life += 1000 // long enough for what the previous one left open
+			life += 1000 // long enough to finish deliveries of the previous one
 		}
 		<-time.After(time.Duration(life) * time.Millisecond)
-		w.victim.kill9()
+		w.current.kill9()
 		w.kills++
-		v := startVictim(w.T, w.dir, w.names)
+		v := startControllerProcess(w.T, w.dir, w.names)
 		w.mu.Lock()
-		w.victim = v
+		w.current = v
 		w.mu.Unlock()
 	}
 }
@@ -245,7 +245,7 @@ func (w *killTest) sender(id, prompts int) {
 		req := client.NudgeRequest{Text: text, Key: fmt.Sprintf("%d-%d", id, n)}
 		for end := time.Now().Add(time.Minute); ; {
 			w.mu.Lock()
-			v := w.victim
+			v := w.current
 			w.mu.Unlock()
 			got, err := v.ask(order{Name: name, Req: req})
 			if err == nil {
@@ -264,12 +264,12 @@ func (w *killTest) sender(id, prompts int) {
 	}
 }
 
-// checkDelivered waits until the last controller has delivered everything, and compares.
-func (w *killTest) checkDelivered(books map[string]string) {
+// checkDelivered waits until the last controller has delivered everything, and compares receipts and ledgers.
+func (w *killTest) checkDelivered(ledgers map[string]string) {
 	final := w.drain()
-	taken := map[string]int{} // by sum
-	for name, book := range books {
-		records, err := ledger.Read(book)
+	taken := map[string]int{} // by checksum
+	for name, path := range ledgers {
+		records, err := ledger.Read(path)
 		if err == nil {
 			err = ledger.Verify(records)
 		}
@@ -280,7 +280,7 @@ func (w *killTest) checkDelivered(books map[string]string) {
 		for _, r := range ledger.Prompts(records) {
 			taken[r.SHA256]++
 			if r.Text == "" {
-				continue // too long to be kept
+				continue // too long for the ledger
 			}
 			var sender, n int
 			var agent string
@@ -322,21 +322,20 @@ func (w *killTest) checkDelivered(books map[string]string) {
 	w.Logf("%d prompts, %d kills: %s", len(w.receipts), w.kills, strings.Join(states, ", "))
 }
 
-// drain waits until no receipt is open, ends the last controller, and returns the
-// receipts.
+// drain waits until no receipt is open, stops the last controller, and returns the receipts.
 func (w *killTest) drain() map[string]client.Receipt {
 	final := map[string]client.Receipt{}
 	for id := range w.receipts {
-		got, err := w.victim.ask(order{Wait: id})
+		got, err := w.current.ask(order{Wait: id})
 		if err != nil {
 			screen, _ := w.peek(got.Session, 40) // it may be gone
 			w.Fatalf("the receipt %s: %v: %+v\n%s", id, err, got, screen)
 		}
 		final[id] = got
 	}
-	if err := w.victim.in.Close(); err != nil {
+	if err := w.current.in.Close(); err != nil {
 		w.Error(err)
 	}
-	<-w.victim.done
+	<-w.current.done
 	return final
 }

@@ -106,7 +106,7 @@ func (e *Engine) MayBegin(session string) bool { return e.BeginsBy(session).Afte
 // that state or has ended. If ctx ends first, it returns the present receipt with
 // client.ErrTimeout. At most 4,096 calls may wait; another call gets client.ErrUnavailable.
 func (e *Engine) Receipt(ctx context.Context, id, wait string) (client.Receipt, error) {
-	if err := checkWait(wait); err != nil {
+	if err := client.CheckReceiptWait(wait); err != nil {
 		return client.Receipt{}, err
 	}
 	if err := e.ready(ctx); err != nil {
@@ -161,7 +161,7 @@ func (e *Engine) await(ctx context.Context, id, wait string) (client.Receipt, er
 		case <-changed:
 		case <-ctx.Done():
 			return e.answer(b, r), fmt.Errorf("%w: the prompt %s is %s", client.ErrTimeout, id, r.State)
-		case <-e.done:
+		case <-e.life.Ended():
 			return e.answer(b, r), fmt.Errorf("%w: the controller is stopping; the prompt %s is %s and saved", client.ErrUnavailable, id, r.State)
 		}
 	}

@@ -8,15 +8,15 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/prompt"
+	"gascity/internal/service/servicetest"
 	"gascity/runtime"
 )
 
-// TestLiteralTextIsNeverTyped: a literal text that begins like a command is delivered where
-// prompts are not typed; it waits where the channel is not connected, and is refused with the
-// reason where prompts are typed by configuration. Without --literal, and for a text that cannot
-// be a command, nothing changes.
+// TestLiteralTextIsNeverTyped: a literal text that begins like a command is delivered to an agent whose
+// prompts are not typed. It waits while the channel is not connected. It is refused with the reason if the
+// configuration says that prompts are typed. Other texts, and texts without --literal, are not affected.
 func TestLiteralTextIsNeverTyped(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inVirtualTime(t, func(r *engineTest) {
 		typed := func(why string, forGood bool) {
 			r.edit("a", func(a *agent) { a.byTyping = func() (string, bool) { return why, forGood } })
 		}
@@ -30,7 +30,7 @@ func TestLiteralTextIsNeverTyped(t *testing.T) {
 			if got.Literal != literal {
 				t.Errorf("the receipt says literal: %v", got.Literal)
 			}
-			r.pass(time.Second)
+			servicetest.Advance(time.Second)
 			return got.ID
 		}
 		r.want(send("/status of the build", true), client.ReceiptConsumed)
@@ -41,14 +41,14 @@ func TestLiteralTextIsNeverTyped(t *testing.T) {
 			t.Errorf("it waits because of %q", got.Reason)
 		}
 		typed("", false)
-		r.pass(time.Minute)
+		servicetest.Advance(time.Minute)
 		r.want(waits, client.ReceiptConsumed)
 		typed(why, false)
 		waits = send("/never", true)
 		behind := send("behind it", false)
-		r.pass(time.Minute)
+		servicetest.Advance(time.Minute)
 		r.want(behind, client.ReceiptQueued)
-		r.pass(2 * time.Minute)
+		servicetest.Advance(2 * time.Minute)
 		if got := r.want(waits, client.ReceiptDead); !strings.Contains(got.Reason, why) {
 			t.Errorf("after 2 minutes without a channel it ended because of %q", got.Reason)
 		}
@@ -68,38 +68,38 @@ func TestLiteralTextIsNeverTyped(t *testing.T) {
 	}, newAgent("a"))
 }
 
-// TestATurnThatAHookCallsInterruptedDoesNotConsume: the hook that reports the end of an
+// TestTurnThatAHookReportsAsInterruptedDoesNotConsume: the hook that reports the end of an
 // interrupted turn closes the prompt as submitted, before and after the attempt has ended.
-func TestATurnThatAHookCallsInterruptedDoesNotConsume(t *testing.T) {
-	inBubble(t, func(r *rig) {
+func TestTurnThatAHookReportsAsInterruptedDoesNotConsume(t *testing.T) {
+	inVirtualTime(t, func(r *engineTest) {
 		land := seen(r.agents["a"], busySeen)
 		sent := r.send("a", "do it")
-		r.pass(time.Second)
+		servicetest.Advance(time.Second)
 		r.hook("do it")
 		land()
-		r.pass(time.Second)
+		servicetest.Advance(time.Second)
 		w := prompt.HookReport{Session: "s-a", Instance: r.agents["a"].view.Instance, At: time.Now(), Aborted: true}
 		if err := r.engine.RecordHookReport(r.Context(), w); err != nil {
 			t.Fatal(err)
 		}
-		r.pass(10 * time.Second)
+		servicetest.Advance(10 * time.Second)
 		if got := r.want(sent.ID, client.ReceiptSubmitted); !got.Closed || !strings.Contains(got.Reason, "turn was aborted") {
 			t.Errorf("it is closed: %v, because of %q", got.Closed, got.Reason)
 		}
 	}, newAgent("a"))
 }
 
-// TestATurnThatIsAbortedDuringTheAttemptDoesNotConsume: an abort that is reported before the
+// TestTurnAbortedDuringTheAttemptDoesNotConsume: an abort that is reported before the
 // attempt has ended closes the prompt as submitted when it ends, for every source of the
 // report and every result of the attempt.
-func TestATurnThatIsAbortedDuringTheAttemptDoesNotConsume(t *testing.T) {
+func TestTurnAbortedDuringTheAttemptDoesNotConsume(t *testing.T) {
 	for name, out := range map[string]runtime.Outcome{"seen": busySeen, "not seen": unseen} {
 		for _, by := range []string{"a hook", "gc interrupt"} {
 			t.Run(name+", "+by, func(t *testing.T) {
-				inBubble(t, func(r *rig) {
+				inVirtualTime(t, func(r *engineTest) {
 					land := seen(r.agents["a"], out)
 					sent := r.send("a", "do it")
-					r.pass(time.Second)
+					servicetest.Advance(time.Second)
 					r.hook("do it")
 					instance := r.agents["a"].view.Instance
 					if by == "a hook" {
@@ -109,10 +109,10 @@ func TestATurnThatIsAbortedDuringTheAttemptDoesNotConsume(t *testing.T) {
 					} else {
 						r.engine.TurnAborted(r.Context(), "s-a", instance)
 					}
-					r.pass(time.Second)
-					r.hook("") // the end of the turn, reported once more
+					servicetest.Advance(time.Second)
+					r.hook("") // the end of the turn, reported again
 					land()
-					r.pass(10 * time.Second)
+					servicetest.Advance(10 * time.Second)
 					if got := r.want(sent.ID, client.ReceiptSubmitted); !got.Closed || !strings.Contains(got.Reason, "turn was aborted") {
 						t.Errorf("the receipt is closed: %v, because of %q", got.Closed, got.Reason)
 					}
@@ -122,11 +122,11 @@ func TestATurnThatIsAbortedDuringTheAttemptDoesNotConsume(t *testing.T) {
 	}
 }
 
-// TestAPromptThatAWorkerRefusesEnds: a prompt that the agent's worker refuses each time goes
+// TestPromptThatAWorkerRefusesEnds: a prompt that the agent's worker refuses each time goes
 // back into the queue three times. Then it is dead, the receipt has the worker's reason, and
 // the next prompt is delivered.
-func TestAPromptThatAWorkerRefusesEnds(t *testing.T) {
-	inBubble(t, func(r *rig) {
+func TestPromptThatAWorkerRefusesEnds(t *testing.T) {
+	inVirtualTime(t, func(r *engineTest) {
 		tries := 0
 		r.agents["a"].deliver = func(_ context.Context, a *agent, text string) (runtime.Outcome, error) {
 			if text == "no" {
@@ -139,7 +139,7 @@ func TestAPromptThatAWorkerRefusesEnds(t *testing.T) {
 		}
 		sent := r.send("a", "no")
 		next := r.send("a", "yes")
-		r.pass(10 * time.Minute)
+		servicetest.Advance(10 * time.Minute)
 		got := r.want(sent.ID, client.ReceiptDead)
 		if tries != prompt.MaxSentBack+1 || !strings.Contains(got.Reason, "worker refused it: this text is not allowed") {
 			t.Errorf("sent %d times, the reason is %q", tries, got.Reason)

@@ -13,10 +13,9 @@ import (
 	"gascity/runtime"
 )
 
-// TestWhatGoesAlongWithAPrompt: it is kept with the receipt through a restart, handed
-// over with the text, and bounded.
-func TestWhatGoesAlongWithAPrompt(t *testing.T) {
-	inBubble(t, func(r *rig) {
+// TestPromptMetadata: it is saved with the receipt, delivered with the text after a restart, and its size is limited.
+func TestPromptMetadata(t *testing.T) {
+	inVirtualTime(t, func(r *engineTest) {
 		metadata := map[string]string{"bead_id": "gt-abc12"}
 		r.edit("a", func(a *agent) { a.promptHold = "not yet" })
 		sent := r.send("a", "hello", func(q *client.NudgeRequest) { q.Source, q.Priority, q.Metadata = "sling", "urgent", metadata })

@@ -9,12 +9,12 @@ import (
 )
 
 // TestPromptsOfARenamedAgentStayBoundToItsConversation proves that a prompt that was meant for a
-// conversation is still bound to it after its agent was renamed: the agent gets it when it goes on
-// in that conversation under its new name, and not when it begins another one.
+// conversation is still bound to it after its agent was renamed. The agent gets it if it continues
+// that conversation under its new name, and not in another one.
 func TestPromptsOfARenamedAgentStayBoundToItsConversation(t *testing.T) {
 	for conversation, want := range map[string]string{"talk": client.ReceiptConsumed, "another": client.ReceiptDead} {
 		old, renamed := newAgent("a"), newAgent("b")
-		inBubble(t, func(r *rig) {
+		inVirtualTime(t, func(r *engineTest) {
 			r.edit("b", func(b *agent) { b.end(client.StateStopped) })
 			r.edit("a", func(a *agent) { a.view.Ready, a.view.Conversation.ID = false, "talk" })
 			bound := r.send("a", "bound")

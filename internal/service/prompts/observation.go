@@ -20,7 +20,7 @@ func observationOf(v session.Snapshot, err error) prompt.Observation {
 		return prompt.Observation{ClosedReason: err.Error()}
 	case v.Unknown != "":
 		return prompt.Observation{ClosedReason: "the session is not known: " + v.Unknown}
-	case v.Desired == desiredAbsent:
+	case v.Desired == client.DesiredAbsent:
 		return prompt.Observation{Known: true, RemovedReason: "the agent is not configured any more"}
 	}
 	s := prompt.Observation{
@@ -37,13 +37,6 @@ func observationOf(v session.Snapshot, err error) prompt.Observation {
 	}
 	return s
 }
-
-// Values of the desired state, see client.Agent.
-const (
-	desiredSuspended = "suspended"
-	desiredStopped   = "stopped"
-	desiredAbsent    = "absent"
-)
 
 // isStopped reports whether the session's lifecycle state means that no instance runs.
 func isStopped(v session.Snapshot) bool {
@@ -68,7 +61,7 @@ func blockedReason(v session.Snapshot) string {
 	switch {
 	case !v.Running:
 		return fmt.Sprintf("the agent does not run (%s)", v.State)
-	case v.Draining:
+	case v.Draining, string(v.State) == client.StateStopping: // an interrupt before the stop may have made it idle
 		return "the agent is shutting down"
 	case !v.Ready:
 		return "the agent is starting"
@@ -114,13 +107,13 @@ func retryTriggerOf(v session.Snapshot) retryTrigger {
 func refusal(v session.Snapshot, name string) error {
 	why := ""
 	switch {
-	case v.Desired == desiredAbsent:
+	case v.Desired == client.DesiredAbsent:
 		why = "it is not configured any more"
 	case v.Hold.Kind == session.HoldBudget:
 		return nil // the prompt waits until the budget allows it
 	case v.Hold.Kind == session.HoldSuspend:
 		why = "it is stopped; start it with: gc start " + name
-	case v.Desired == desiredSuspended, string(v.State) == client.StateSuspended:
+	case v.Desired == client.DesiredSuspended, string(v.State) == client.StateSuspended:
 		why = "it is suspended in city.toml; set suspended = false there"
 	case v.Unknown != "":
 		return nil
@@ -130,7 +123,7 @@ func refusal(v session.Snapshot, name string) error {
 		why = "it is quarantined" + because(v.Reason) + "; see: gc explain " + name
 	case string(v.State) == client.StateFailed:
 		why = "it has failed" + because(v.Reason) + "; see: gc explain " + name
-	case v.Desired == desiredStopped && !v.Running && !isAsleep(v):
+	case v.Desired == client.DesiredStopped && !v.Running && !isAsleep(v):
 		why = "it is stopped" + because(v.Reason) + "; see: gc explain " + name
 	default:
 		return nil

@@ -9,6 +9,8 @@ import (
 	"gascity/client"
 	"gascity/internal/domain/prompt"
 	"gascity/internal/domain/session"
+	"gascity/internal/retry"
+	"gascity/internal/service/engine"
 )
 
 // owner acts for one session, in one goroutine. Operations send their results to the channel
@@ -24,10 +26,10 @@ type owner struct {
 
 	noChannel noChannel // used only by the running operation
 
-	hold      time.Time // the store failed: do nothing before this time
-	retry     time.Duration
-	wakeAt    time.Time // no wake request before this time
-	wakeWait  time.Duration
+	hold      time.Time      // the store failed: do nothing before this time
+	retry     *retry.Backoff // delays after failures of the store
+	wakeAt    time.Time      // no wake request before this time
+	wakeDelay *retry.Backoff
 	idleBy    time.Time    // until when an interrupted agent may take to end its turn
 	quietBy   time.Time    // a person is typing: no interrupt before this time
 	watched   time.Time    // since when this controller knows the session; zero: it does not
@@ -58,37 +60,31 @@ const (
 	grace = 5 * time.Second
 )
 
-// own runs the owner of a queue until no receipt is open or ctx ends.
-func (e *Engine) own(ctx context.Context, b *sessionQueue) {
-	o := &owner{Engine: e, queue: b, results: make(chan opResult, 1), retry: retryFirst, wakeWait: wakeFirst}
-	for {
-		next, idle := o.work(ctx)
-		if idle && e.release(b) {
-			return
-		}
-		timer := newTimer(next, e.opts.Now())
+// own runs the owner of a session's queue until no receipt is open or ctx ends.
+func (e *Engine) own(ctx context.Context, session string) {
+	e.mu.Lock()
+	b := e.queues[session]
+	e.mu.Unlock()
+	o := &owner{
+		Engine: e, queue: b, results: make(chan opResult, 1),
+		retry: retry.New(engine.RetryFirst, engine.RetryLongest), wakeDelay: retry.New(wakeFirst, wakeMax),
+	}
+	loop, stop := context.WithCancel(ctx)
+	defer stop()
+	engine.Loop(loop, e.opts.Now, b.wakeup, func(bool) time.Time {
 		select {
-		case <-ctx.Done():
-			timer.Stop()
-			o.finishOnExit(ctx)
-			return
-		case <-b.wakeup:
 		case l := <-o.results:
 			o.finishOp(ctx, l)
-		case <-timer.C:
+		default:
 		}
-		timer.Stop()
-	}
-}
-
-// newTimer returns a timer that fires at next, or never if next is zero.
-func newTimer(next, now time.Time) *time.Timer {
-	if next.IsZero() {
-		timer := time.NewTimer(time.Hour)
-		timer.Stop()
-		return timer
-	}
-	return time.NewTimer(max(0, next.Sub(now)))
+		next, idle := o.work(ctx)
+		if idle && e.release(b) {
+			stop()
+		}
+		return next
+	})
+	o.finishOnExit(ctx)
+	e.deleteOld(ctx)
 }
 
 // finishOnExit waits for a running operation when the engine stops, and cancels it after grace. The
@@ -141,7 +137,7 @@ func (o *owner) work(ctx context.Context) (next time.Time, idle bool) {
 			s.HeldReason = o.opts.PromptHold(v)
 			s.FirstPromptUntil = o.firstTurnDeadline(v)
 		}
-		o.addWatchTimes(&s, v, now)
+		o.addWatchTimes(ctx, &s, v, now)
 		s.AcceptedAt = o.lastAccepted(o.queue, s.Instance)
 		s.ReportsTurns, s.TurnAt = o.hasReports(o.queue.session, s.Instance), o.turnStart(o.queue.session, s.Instance)
 		if o.mustRecheckInput() || !o.triedAt.IsZero() && retryTriggerOf(v) != o.tried {
@@ -151,7 +147,7 @@ func (o *owner) work(ctx context.Context) (next time.Time, idle bool) {
 		a := prompt.Decide(open, s, now, o.currentOp)
 		if at, wait := o.do(ctx, a, v); wait {
 			o.setWaitReason(a.Detail, s.HeldReason)
-			return earlier(earlier(earlier(at, a.At), earlier(sure, reading)), remove), false
+			return engine.Earlier(engine.Earlier(engine.Earlier(at, a.At), engine.Earlier(sure, reading)), remove), false
 		}
 	}
 	return time.Time{}, false
@@ -198,20 +194,12 @@ func (o *owner) do(ctx context.Context, a prompt.Action, v session.Snapshot) (at
 		return o.deliver(ctx, a.ID, v)
 	case prompt.VerbResolve:
 		at, wait = o.resolve(ctx, a.ID, v)
-		return earlier(at, a.At), wait
+		return engine.Earlier(at, a.At), wait
 	case prompt.VerbWake:
 		return o.wake(ctx, v)
 	default:
 		return time.Time{}, true
 	}
-}
-
-// earlier returns the earlier of two times. Zero means never.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // setWaitReason stores why the first prompt waits, for listings.
@@ -225,11 +213,11 @@ func (o *owner) setWaitReason(why, held string) {
 // it returns until when. errEnded is not a failure.
 func (o *owner) saved(err error) (at time.Time, wait bool) {
 	if err == nil || errors.Is(err, errEnded) {
-		o.retry, o.hold = retryFirst, time.Time{}
+		o.hold = time.Time{}
+		o.retry.Reset()
 		return time.Time{}, false
 	}
-	o.hold = o.opts.Now().Add(o.retry)
-	o.retry = min(2*o.retry, retryMax)
+	o.hold = o.opts.Now().Add(o.retry.Next())
 	return o.hold, true
 }
 

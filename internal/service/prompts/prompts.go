@@ -1,14 +1,19 @@
 package prompts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"gascity/client"
+	"gascity/internal/domain/event"
 	"gascity/internal/domain/prompt"
 	"gascity/internal/domain/session"
+	"gascity/internal/service/engine"
+	"gascity/runtime"
 )
 
 // Nudge accepts a prompt for the target and returns its receipt when that is saved. With req.Wait
@@ -48,29 +53,18 @@ func (e *Engine) nudge(ctx context.Context, target string, req client.NudgeReque
 
 // receiptFor returns a new receipt for a request, after all checks that need no target.
 func (e *Engine) receiptFor(req client.NudgeRequest) (prompt.Receipt, error) {
+	if err := req.Check(); err != nil {
+		return prompt.Receipt{}, err
+	}
 	blocks, err := content(req.Text, req.Files)
 	if err != nil {
-		return prompt.Receipt{}, err
-	}
-	priority, err := priorityOf(req.Priority)
-	if err != nil {
-		return prompt.Receipt{}, err
-	}
-	ttl, err := ttlOf(req.TTL)
-	if err != nil {
-		return prompt.Receipt{}, err
-	}
-	if err := checkWait(req.Wait); err != nil {
-		return prompt.Receipt{}, err
-	}
-	if err := checkMetadata(req.Metadata); err != nil {
 		return prompt.Receipt{}, err
 	}
 	now := e.opts.Now()
 	return prompt.Receipt{
 		Metadata: maps.Clone(req.Metadata), Literal: req.Literal, AllowChanges: req.AllowChanges,
-		ID: e.opts.NewID(), Content: blocks, Bytes: len(req.Text), Head: head(req.Text), Priority: priority, Key: req.Key, Source: req.Source, Digest: digest(blocks),
-		State: prompt.Queued, CreatedAt: now, UpdatedAt: now, ExpiresAt: now.Add(ttl),
+		ID: e.opts.NewID(), Content: blocks, Bytes: len(req.Text), Head: head(req.Text), Priority: priorityOf(req.Priority), Key: req.Key, Source: req.Source, Digest: digest(blocks),
+		State: prompt.Queued, CreatedAt: now, UpdatedAt: now, ExpiresAt: now.Add(cmp.Or(req.TTL, defaultTTL)),
 		Steps: []prompt.Step{{State: prompt.Accepted, At: now}, {State: prompt.Queued, At: now}},
 	}, nil
 }
@@ -103,7 +97,7 @@ func (e *Engine) accept(ctx context.Context, r prompt.Receipt, v session.Snapsho
 	} else if err := samePrompt(kept, r); err != nil {
 		return kept, err
 	}
-	e.put(b, kept)
+	e.put(ctx, b, kept)
 	return kept, nil
 }
 
@@ -137,53 +131,134 @@ func (e *Engine) checkCapacity(b *sessionQueue, r prompt.Receipt) error {
 
 // ready waits until the receipts are read.
 func (e *Engine) ready(ctx context.Context) error {
-	select {
-	case <-e.loaded:
-		return nil
-	default:
-	}
-	select {
-	case <-e.loaded:
-		return nil
-	case <-e.done:
-		return fmt.Errorf("%w: the controller is stopping", client.ErrUnavailable)
-	case <-ctx.Done():
+	err := e.life.WaitLoaded(ctx)
+	if err != nil && !errors.Is(err, engine.ErrEnded) {
 		return fmt.Errorf("%w: the controller has not read its prompts yet; try again", client.ErrUnavailable)
 	}
+	return err
 }
 
 // EditPrompt changes a queued prompt. It stays in its position among the prompts of its priority.
 // EditPrompt returns client.ErrRefused if the prompt is being delivered or has ended.
 func (e *Engine) EditPrompt(ctx context.Context, id string, req client.EditRequest) (client.Receipt, error) {
-	return e.amend(ctx, id, func(r prompt.Receipt) (prompt.Receipt, error) {
+	if err := req.Check(id); err != nil {
+		return client.Receipt{}, err
+	}
+	r, err := e.amend(ctx, id, func(_ *sessionQueue, r prompt.Receipt) (prompt.Receipt, error) {
 		now := e.opts.Now()
 		if req.Text != nil {
-			blocks, err := replaceText(r.Content, *req.Text)
+			blocks, err := content(*req.Text, filesOf(r.Content))
 			if err != nil {
 				return r, err
 			}
 			r.Content, r.Bytes, r.Head = blocks, len(*req.Text), head(*req.Text)
 		}
 		if req.Priority != nil {
-			p, err := priorityOf(*req.Priority)
-			if err != nil {
-				return r, err
+			if to := priorityOf(*req.Priority); to != r.Priority {
+				r.Priority, r.Place = to, 0
 			}
-			r.Priority = p
 		}
 		if req.TTL != nil {
-			ttl, err := ttlOf(*req.TTL)
-			if err != nil {
-				return r, err
-			}
-			r.ExpiresAt = now.Add(ttl)
+			r.ExpiresAt = now.Add(*req.TTL)
 		}
-		return r.AddStep(now, "changed by its sender"), nil
+		return r.AddStep(now, "changed by "+cmp.Or(req.By, "its sender")), nil
 	})
+	if err == nil {
+		e.reportChange(ctx, r, event.PromptEdited, "a prompt that waits was changed", map[string]string{"by": req.By})
+	}
+	return r, err
+}
+
+// MovePrompt moves a queued prompt among those of its priority. It returns client.ErrRefused if the prompt, or the one before which
+// it is to go, is being delivered or has ended.
+func (e *Engine) MovePrompt(ctx context.Context, id string, req client.MoveRequest) (client.Receipt, error) {
+	if err := req.Check(id); err != nil {
+		return client.Receipt{}, err
+	}
+	if req.Before != "" {
+		if err := e.ready(ctx); err != nil {
+			return client.Receipt{}, err
+		}
+		before, _, err := e.read(ctx, req.Before)
+		if err != nil {
+			return client.Receipt{}, err
+		}
+		if !before.IsQueued() {
+			return client.Receipt{}, tooLate(req.Before, string(before.State))
+		}
+	}
+	next := req.Before
+	r, err := e.amend(ctx, id, func(b *sessionQueue, r prompt.Receipt) (prompt.Receipt, error) {
+		open := e.open(b)
+		if req.First {
+			next = firstOf(open, &r)
+		}
+		if next != "" {
+			i := slices.IndexFunc(open, func(x *prompt.Receipt) bool { return x.ID == next })
+			switch {
+			case i < 0:
+				return r, fmt.Errorf("%w: the prompt %s is not in the queue of %s any more", client.ErrRefused, next, r.Agent)
+			case !open[i].IsQueued():
+				return r, tooLate(next, string(open[i].State))
+			case open[i].Priority != r.Priority:
+				return r, fmt.Errorf("%w: the priority of %s is %s and that of %s is %s; first: gc queue edit %s --priority %s", client.ErrRefused,
+					r.ID, priorityWord(r.Priority), next, priorityWord(open[i].Priority), r.ID, priorityWord(open[i].Priority))
+			}
+		}
+		place, ok := prompt.PlaceBefore(open, r.ID, next)
+		if !ok {
+			return r, fmt.Errorf("%w: there is no place between these prompts after so many moves; move them to the end in the order that you want: gc queue move ID --last", client.ErrRefused)
+		}
+		r.Place = place
+		return r.AddStep(e.opts.Now(), "moved by "+cmp.Or(req.By, "its sender")), nil
+	})
+	if err == nil {
+		e.reportChange(ctx, r, event.PromptMoved, "a prompt that waits was moved", map[string]string{"by": req.By, "before": next})
+	}
+	return r, err
+}
+
+// firstOf returns the first other prompt with the priority of r that waits; empty if there is none.
+func firstOf(open []*prompt.Receipt, r *prompt.Receipt) string {
+	for _, x := range prompt.Queue(open) {
+		if x.IsQueued() && x.Priority == r.Priority && x.ID != r.ID {
+			return x.ID
+		}
+	}
+	return ""
+}
+
+// reportChange appends an event about a change that a person made to a queued prompt.
+func (e *Engine) reportChange(ctx context.Context, r client.Receipt, kind event.Kind, text string, more map[string]string) {
+	data := map[string]string{"receipt": r.ID, "priority": r.Priority}
+	for key, value := range more {
+		if value != "" {
+			data[key] = value
+		}
+	}
+	if by := more["by"]; by != "" {
+		text += " by " + by
+	}
+	engine.Record(ctx, e.opts.Events, e.opts.Logger, client.Event{Kind: string(kind), Agent: r.Agent, Session: r.Session, Text: text, Data: data}, "receipt", r.ID)
+}
+
+// PromptText returns the whole text of a queued prompt. It returns client.ErrRefused if the prompt is being delivered or has ended.
+func (e *Engine) PromptText(ctx context.Context, id string) (client.PromptText, error) {
+	if err := e.ready(ctx); err != nil {
+		return client.PromptText{}, err
+	}
+	r, _, err := e.read(ctx, id)
+	if err != nil {
+		return client.PromptText{}, err
+	}
+	if !r.IsQueued() {
+		return client.PromptText{}, tooLate(id, string(r.State))
+	}
+	return client.PromptText{ID: id, Text: runtime.FlattenText(textOf(r.Content))}, nil
 }
 
 // amend changes a queued prompt and returns it.
-func (e *Engine) amend(ctx context.Context, id string, edit func(prompt.Receipt) (prompt.Receipt, error)) (client.Receipt, error) {
+func (e *Engine) amend(ctx context.Context, id string, edit func(*sessionQueue, prompt.Receipt) (prompt.Receipt, error)) (client.Receipt, error) {
 	if err := e.ready(ctx); err != nil {
 		return client.Receipt{}, err
 	}
@@ -204,7 +279,7 @@ func (e *Engine) amend(ctx context.Context, id string, edit func(prompt.Receipt)
 		if !r.IsQueued() {
 			return r, tooLate(id, string(r.State))
 		}
-		return edit(r)
+		return edit(b, r)
 	})
 	switch {
 	case err == nil:
@@ -220,5 +295,8 @@ func (e *Engine) amend(ctx context.Context, id string, edit func(prompt.Receipt)
 
 // tooLate returns the error for a prompt that is no longer queued.
 func tooLate(id, state string) error {
+	if state == string(prompt.Injected) {
+		return fmt.Errorf("%w: the prompt %s is on its way to the agent; to stop its delivery: gc queue cancel %s", client.ErrRefused, id, id)
+	}
 	return fmt.Errorf("%w: the prompt %s is no longer waiting: it is %s", client.ErrRefused, id, state)
 }

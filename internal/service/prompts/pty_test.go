@@ -16,19 +16,19 @@ import (
 
 	"gascity/client"
 	"gascity/internal/agentcli"
-	"gascity/internal/domain/event"
 	"gascity/internal/domain/prompt"
 	"gascity/internal/domain/session"
 	"gascity/internal/fakeagent/ledger"
 	"gascity/internal/service/prompts"
 	"gascity/internal/shim"
+	"gascity/internal/store/storetest"
 	"gascity/provider/pty"
 	"gascity/runtime"
 	"gascity/test/fakeagent/build"
 	"gascity/test/tier"
 )
 
-// The test binary is the shim, and a controller that is killed, too.
+// The test binary is also the shim and the controller process that is killed.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "shim" {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM) //nolint:forbidigo // this is a main
@@ -50,8 +50,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// ptyCity is a city of real sessions in embedded terminals: it observes them as
-// the controller does, by their events.
+// ptyCity is a city of real sessions in embedded terminals. It reads a session after each event, as the
+// controller does.
 type ptyCity struct {
 	*pty.Provider
 	dir    string
@@ -77,11 +77,11 @@ func newPTYCity(dir string, store prompt.Store) (*ptyCity, error) {
 		return nil, err
 	}
 	h := &ptyCity{Provider: p, dir: dir, views: map[string]session.Snapshot{}, senses: map[string]*session.EvidenceSet{}}
-	h.engine = prompts.New(prompts.Options{Store: store, City: h, Events: event.NewMemory(10_000, 0, time.Now)})
+	h.engine = prompts.New(prompts.Options{Store: store, City: h, Events: storetest.NewEvents(10_000, 0, time.Now)})
 	return h, nil
 }
 
-// run observes the sessions and delivers until ctx ends.
+// run observes the sessions and delivers prompts until ctx ends.
 func (h *ptyCity) run(ctx context.Context) error {
 	events, err := h.Watch(ctx)
 	if err != nil {
@@ -111,7 +111,7 @@ func (h *ptyCity) affected(e runtime.Event) []string {
 
 func openPTYCity(t *testing.T, dir string) *ptyCity {
 	t.Helper()
-	h, err := newPTYCity(dir, &prompt.Memory{})
+	h, err := newPTYCity(dir, &storetest.Receipts{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func openPTYCity(t *testing.T, dir string) *ptyCity {
 	return h
 }
 
-// close ends every session and leaves nothing behind.
+// close stops every session and removes the files.
 func (h *ptyCity) close(t *testing.T) {
 	for name := range h.views {
 		if err := h.Stop(name); err != nil {
@@ -156,14 +156,14 @@ func shortDir(t *testing.T) string {
 // begin starts a fake agent with the flags, and returns its ledger.
 func (h *ptyCity) begin(t *testing.T, name string, flags ...string) string {
 	t.Helper()
-	book := filepath.Join(h.dir, name+".ledger")
-	words := append([]string{build.Build(t), "--ledger", book}, flags...)
+	path := filepath.Join(h.dir, name+".ledger")
+	words := append([]string{build.Build(t), "--ledger", path}, flags...)
 	cfg := runtime.Config{Command: "exec " + strings.Join(words, " "), ReadyPromptPrefix: "❯", ProviderName: "claude", WorkDir: h.dir}
 	if err := h.Start(t.Context(), name, cfg); err != nil {
 		t.Fatal(err)
 	}
 	h.read(t.Context(), name)
-	return book
+	return path
 }
 
 // read observes a session.
@@ -210,7 +210,7 @@ func (h *ptyCity) Sense(name string) { h.read(context.Background(), name) } //no
 
 func (h *ptyCity) WakeFor(context.Context, string, string) error { return client.ErrUnsupported }
 
-// corpus are texts that have been cut, eaten or taken for keys.
+// corpus returns texts that terminals have cut, dropped or interpreted as keys.
 func corpus() map[string]string {
 	texts := map[string]string{
 		"semicolon": ";", "ends with semicolon": "a;", "option": "-x", "bang": "!ls", "slash": "/clear", "paste end": "a\x1b[201~b", "nul": "a\x00b",
@@ -235,14 +235,13 @@ func sized(n int) string {
 	return b.String()[:n-1] + "."
 }
 
-// What arrives is what was sent, to the byte and behind the guard of its program, or
-// nothing at all.
+// Each text arrives unchanged, apart from the prefix that prevents a command, or is refused.
 func TestCorpusArrivesOrIsRefused(t *testing.T) {
 	t.Parallel()
 	h := openPTYCity(t, shortDir(t))
 	texts := corpus()
 	screen := agentcli.Builtin().Resolve("claude", "").Screen
-	books := []string{h.begin(t, "one", "--think", "1ms"), h.begin(t, "two", "--think", "1ms"), h.begin(t, "three", "--think", "1ms")}
+	ledgers := []string{h.begin(t, "one", "--think", "1ms"), h.begin(t, "two", "--think", "1ms"), h.begin(t, "three", "--think", "1ms")}
 	names := []string{"one", "two", "three"}
 	type sending struct{ what, name, id string }
 	var all []sending
@@ -266,11 +265,11 @@ func TestCorpusArrivesOrIsRefused(t *testing.T) {
 		odd := strings.ContainsAny(texts[s.what], "\x00\x1b\x03\a\r") || strings.Contains(texts[s.what], "\u009b")
 		state := got.State
 		if s.what == "slash" && state == client.ReceiptSubmitted {
-			state = client.ReceiptConsumed // taken, and its turn of 1 ms was not seen: it may have been a command of the program's own
+			state = client.ReceiptConsumed // accepted, and its turn of 1 ms was not observed: it may have been a command of the agent CLI
 		}
 		switch state {
 		case client.ReceiptConsumed:
-			line, _ := screen.Prompt(texts[s.what]) // what its program would run as a command is kept a prompt
+			line, _ := screen.Prompt(texts[s.what]) // a text that the agent CLI would run as a command is sent as a prompt
 			arrived[ledger.Sum(line)]++
 		case client.ReceiptDead:
 			if !odd {
@@ -280,8 +279,8 @@ func TestCorpusArrivesOrIsRefused(t *testing.T) {
 			t.Errorf("%s is %s (%s, %s)", s.what, got.State, got.Reason, got.Evidence)
 		}
 	}
-	for _, book := range books {
-		records, err := ledger.Read(book)
+	for _, path := range ledgers {
+		records, err := ledger.Read(path)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,61 +13,59 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/domain/prompt"
 	"gascity/internal/domain/session"
 	"gascity/internal/store/storetest"
 	"gascity/runtime"
 )
 
-// scriptedOutcome is one scripted course of a delivery. The process may be killed between any two
-// of its steps.
+// scriptedOutcome is one way in which a delivery proceeds. The process may be killed between any two steps.
 type scriptedOutcome struct {
 	weight int
-	do     func(w *fakeCity, a *agent, text string) (runtime.Outcome, error)
+	do     func(w *process, a *agent, text string) (runtime.Outcome, error)
 }
 
 var errPipe = errors.New("broken pipe")
 
-// scriptedOutcomes are the scripted faults. Whatever they claim, the ledger has the truth.
+// scriptedOutcomes are the faults. The ledger has what the agent really accepted, whatever the outcome says.
 var scriptedOutcomes = []scriptedOutcome{
-	{60, func(_ *fakeCity, a *agent, text string) (runtime.Outcome, error) { return a.accept(text), nil }},
-	{10, func(_ *fakeCity, a *agent, text string) (runtime.Outcome, error) { // no sign of a turn
+	{60, func(_ *process, a *agent, text string) (runtime.Outcome, error) { return a.accept(text), nil }},
+	{10, func(_ *process, a *agent, text string) (runtime.Outcome, error) { // without a signal of a turn
 		a.accept(text)
 		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "composer_emptied"}, nil
 	}},
-	{8, func(_ *fakeCity, _ *agent, _ string) (runtime.Outcome, error) {
+	{8, func(_ *process, _ *agent, _ string) (runtime.Outcome, error) {
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedBusy}, nil
 	}},
-	{4, func(_ *fakeCity, a *agent, text string) (runtime.Outcome, error) { // every Enter is lost
+	{4, func(_ *process, a *agent, text string) (runtime.Outcome, error) { // every Enter is lost
 		a.line = text
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "Enter was lost"}, nil
 	}},
-	{4, func(_ *fakeCity, a *agent, text string) (runtime.Outcome, error) { // it took it in silence
+	{4, func(_ *process, a *agent, text string) (runtime.Outcome, error) { // accepted without a signal
 		a.accept(text)
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed}, nil
 	}},
-	{2, func(_ *fakeCity, a *agent, text string) (runtime.Outcome, error) {
+	{2, func(_ *process, a *agent, text string) (runtime.Outcome, error) {
 		a.line = text
 		return runtime.Outcome{}, errPipe
 	}},
-	{2, func(_ *fakeCity, a *agent, text string) (runtime.Outcome, error) {
+	{2, func(_ *process, a *agent, text string) (runtime.Outcome, error) {
 		a.accept(text)
 		return runtime.Outcome{}, errPipe
 	}},
-	{1, func(_ *fakeCity, a *agent, _ string) (runtime.Outcome, error) { // it died before
+	{1, func(_ *process, a *agent, _ string) (runtime.Outcome, error) { // the agent exits before
 		a.end(client.StateStopped)
 		return runtime.Outcome{State: runtime.OutcomeAbsent}, nil
 	}},
-	{1, func(_ *fakeCity, a *agent, text string) (runtime.Outcome, error) { // it died after
+	{1, func(_ *process, a *agent, text string) (runtime.Outcome, error) { // the agent exits after
 		a.accept(text)
 		a.end(client.StateStopped)
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "the agent exited"}, nil
 	}},
-	{1, func(_ *fakeCity, a *agent, _ string) (runtime.Outcome, error) {
+	{1, func(_ *process, a *agent, _ string) (runtime.Outcome, error) {
 		a.start()
 		return runtime.Outcome{State: runtime.OutcomeAbsent}, &runtime.Error{Op: "deliver", Session: a.name, Err: runtime.ErrStaleInstance}
 	}},
-	{1, func(_ *fakeCity, _ *agent, _ string) (runtime.Outcome, error) {
+	{1, func(_ *process, _ *agent, _ string) (runtime.Outcome, error) {
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: "a NUL"}, nil
 	}},
 }
@@ -87,9 +85,9 @@ func draw(random *rand.Rand) scriptedOutcome {
 	return scriptedOutcomes[0]
 }
 
-// stressTest is a reconciliation in progress.
+// stressTest is the state of the test.
 type stressTest struct {
-	*rig
+	*engineTest
 	random *rand.Rand // guarded by mu
 	mu     sync.Mutex
 	sent   map[string]sentPrompt // by receipt
@@ -106,12 +104,12 @@ func (s *stressTest) intN(n int) int {
 	return s.random.IntN(n)
 }
 
-// script makes the agent behave badly at random.
+// script makes the agent use a random scripted outcome for each delivery.
 func (s *stressTest) script(a *agent) {
 	a.deliver = func(ctx context.Context, a *agent, text string) (out runtime.Outcome, err error) {
 		s.mu.Lock()
 		f, wait := draw(s.random), time.Duration(s.random.IntN(60))*time.Millisecond
-		w := s.fakeCity
+		w := s.process
 		s.mu.Unlock()
 		for _, part := range []time.Duration{wait, wait / 2} {
 			select {
@@ -134,7 +132,7 @@ func (s *stressTest) script(a *agent) {
 			return runtime.Outcome{}, dead
 		}
 		w.engine.SessionChanged("s-" + a.name)
-		// The process may die between what the agent did and the report of it.
+		// The process may be killed after the delivery and before its report.
 		select {
 		case <-time.After(wait / 4):
 		case <-ctx.Done():
@@ -143,8 +141,7 @@ func (s *stressTest) script(a *agent) {
 	}
 }
 
-// sender sends prompts of one sender; what is not answered is repeated with its
-// key.
+// sender sends prompts of one sender. It repeats a failed request with the same key.
 func (s *stressTest) sender(id, prompts int, agents []string) {
 	for n := range prompts {
 		name := agents[(id+n)%len(agents)]
@@ -154,7 +151,7 @@ func (s *stressTest) sender(id, prompts int, agents []string) {
 		}
 		for range 200 {
 			s.mu.Lock()
-			w := s.fakeCity
+			w := s.process
 			s.mu.Unlock()
 			ctx, cancel := context.WithTimeout(s.Context(), 10*time.Second)
 			got, err := w.engine.Nudge(ctx, name, req)
@@ -187,7 +184,7 @@ func (s *stressTest) disturb(done <-chan struct{}, faulty *storetest.Faulty) {
 			time.Sleep(time.Duration(s.intN(500)) * time.Millisecond)
 			faulty.Set(storetest.Works)
 		default:
-			s.revive()
+			s.restartAgents()
 		}
 	}
 }
@@ -195,19 +192,18 @@ func (s *stressTest) disturb(done <-chan struct{}, faulty *storetest.Faulty) {
 // restart kills the engine at this point and starts another one.
 func (s *stressTest) restart() {
 	s.kill()
-	s.stop()
-	<-s.ended
-	r := *s.rig
-	r.begin()
+	s.city.Stop()
+	next := s.newProcess()
+	s.city.Start(next.engine)
 	s.mu.Lock()
-	s.fakeCity, s.stop, s.ended = r.fakeCity, r.stop, r.ended
+	s.process = next
 	s.mu.Unlock()
 }
 
-// revive starts stopped agents again and reads all agents.
-func (s *stressTest) revive() {
+// restartAgents starts stopped agents again and reads all agents.
+func (s *stressTest) restartAgents() {
 	s.mu.Lock()
-	w := s.fakeCity
+	w := s.process
 	s.mu.Unlock()
 	for name := range s.agents {
 		w.edit(name, func(a *agent) {
@@ -220,18 +216,16 @@ func (s *stressTest) revive() {
 	}
 }
 
-// Many senders, agents with every fault, a store that breaks and an engine that
-// is killed at random: afterwards receipts and ledgers agree.
+// With many senders, agents with every fault, a store that fails and engines that are killed at random,
+// receipts and ledgers agree at the end.
 func TestReceiptsAndLedgersReconcile(t *testing.T) {
 	t.Parallel()
 	senders, prompts := 8, 200*(*soak)
 	seed := rand.Uint64()
 	agents := []*agent{newAgent("a"), newAgent("b"), newAgent("c"), newAgent("d")}
-	inBubble(t, func(r *rig) {
-		faulty := storetest.NewFaulty(storetest.Stores{Receipts: &prompt.Memory{}})
-		r.store = faulty
-		r.crash()
-		s := &stressTest{rig: r, random: rand.New(rand.NewPCG(seed, 1)), sent: map[string]sentPrompt{}}
+	inVirtualTime(t, func(r *engineTest) {
+		faulty := r.city.Store
+		s := &stressTest{engineTest: r, random: rand.New(rand.NewPCG(seed, 1)), sent: map[string]sentPrompt{}}
 		for _, a := range agents {
 			s.script(a)
 		}
@@ -245,8 +239,8 @@ func TestReceiptsAndLedgersReconcile(t *testing.T) {
 		sending.Wait()
 		close(done)
 		storming.Wait()
-		for range 2000 { // the queues run dry
-			s.revive()
+		for range 2000 { // until the queues are empty
+			s.restartAgents()
 			time.Sleep(2 * time.Second)
 			if open, err := s.store.OpenReceipts(s.Context()); err == nil && len(open) == 0 {
 				break
@@ -289,7 +283,7 @@ func (s *stressTest) reconcile(want int) {
 		count[got.State]++
 		ok := taken[p.text] == 0
 		switch got.State {
-		case client.ReceiptConsumed, client.ReceiptSubmitted: // a submitted one has ended so
+		case client.ReceiptConsumed, client.ReceiptSubmitted: // a submitted receipt is final if it is closed
 			ok = (got.State == client.ReceiptConsumed || got.Closed) && taken[p.text] == 1
 		case client.ReceiptUnconfirmed:
 			ok = taken[p.text] <= 1

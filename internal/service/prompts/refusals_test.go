@@ -7,8 +7,8 @@ import (
 	"gascity/runtime"
 )
 
-// TestRefusalsHaveTheWordsOfTheirDrivers: what a client reads is what a driver says.
-func TestRefusalsHaveTheWordsOfTheirDrivers(t *testing.T) {
+// TestRefusalsEqualThoseOfDrivers: the reasons in package client equal those in package runtime.
+func TestRefusalsEqualThoseOfDrivers(t *testing.T) {
 	for word, reason := range map[string]runtime.RefusalReason{
 		client.RefusalTyping: runtime.RefusedTyping, client.RefusalDraft: runtime.RefusedDraft, client.RefusalDialog: runtime.RefusedDialog,
 		client.RefusalBusy: runtime.RefusedBusy, client.RefusalUnready: runtime.RefusedUnready,

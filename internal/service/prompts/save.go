@@ -9,6 +9,8 @@ import (
 	"gascity/client"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/prompt"
+	"gascity/internal/retry"
+	"gascity/internal/service/engine"
 )
 
 // uncertainReceipt is a receipt that may or may not be in the store. Its sender got an error.
@@ -57,16 +59,13 @@ func (e *Engine) markUncertain(b *sessionQueue, r prompt.Receipt) {
 	e.mu.Lock()
 	e.uncertain = append(e.uncertain, uncertainReceipt{b, r})
 	e.mu.Unlock()
-	select {
-	case e.uncertainAdded <- struct{}{}:
-	default: // it is already woken
-	}
+	e.uncertainAdded.Wake()
 }
 
 // resolveUncertain asks the store about each uncertain receipt until the store answers. It returns
 // when ctx ends.
 func (e *Engine) resolveUncertain(ctx context.Context) {
-	for wait := retryFirst; ; {
+	for delay := retry.New(engine.RetryFirst, engine.RetryLongest); ; {
 		e.mu.Lock()
 		receipts := slices.Clone(e.uncertain)
 		e.mu.Unlock()
@@ -82,13 +81,12 @@ func (e *Engine) resolveUncertain(ctx context.Context) {
 			e.mu.Lock()
 			e.uncertain = slices.Delete(e.uncertain, 0, 1)
 			e.mu.Unlock()
-			wait = retryFirst
+			delay.Reset()
 			continue
 		}
-		if !pause(ctx, wait) {
+		if !delay.Wait(ctx) {
 			return
 		}
-		wait = min(2*wait, retryMax)
 	}
 }
 
@@ -119,7 +117,7 @@ func (e *Engine) resolveUncertainOne(ctx context.Context, g uncertainReceipt) bo
 	case err != nil:
 		return false
 	case r.Final():
-		e.emitState(r)
+		e.emitState(ctx, r)
 		return true
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTime)
@@ -128,7 +126,7 @@ func (e *Engine) resolveUncertainOne(ctx context.Context, g uncertainReceipt) bo
 	if err != nil {
 		return errors.Is(err, prompt.ErrUnknown)
 	}
-	e.put(g.queue, kept)
+	e.put(ctx, g.queue, kept)
 	return true
 }
 
@@ -141,11 +139,11 @@ func (e *Engine) has(id string) bool {
 
 // put adds a receipt from the store to its queue, unless it is there or has ended. The caller must
 // have called b.begin before it read the receipt.
-func (e *Engine) put(b *sessionQueue, kept prompt.Receipt) {
+func (e *Engine) put(ctx context.Context, b *sessionQueue, kept prompt.Receipt) {
 	if kept.Final() || e.has(kept.ID) {
 		return
 	}
-	e.emit(kept, event.PromptAccepted, "a prompt was accepted", nil)
+	e.emit(ctx, kept, event.PromptAccepted, "a prompt was accepted", nil)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.putLocked(b, kept)
@@ -164,7 +162,7 @@ func (e *Engine) putStored(ctx context.Context, r prompt.Receipt) error {
 	if err != nil {
 		return fmt.Errorf("%w: cannot read the receipt %s: %w", client.ErrUnavailable, r.ID, err)
 	}
-	e.put(b, kept)
+	e.put(ctx, b, kept)
 	return nil
 }
 

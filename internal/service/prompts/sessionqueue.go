@@ -11,13 +11,14 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/prompt"
+	"gascity/internal/service/engine"
 )
 
 // sessionQueue contains the open receipts of one session.
 type sessionQueue struct {
 	session string
 	turn    chan struct{} // a lock of capacity 1 for changes of receipts, see begin; held during a save
-	wakeup  chan struct{} // buffer of 1: the owner must run
+	wakeup  engine.Signal // the owner must run
 
 	// Guarded by Engine.mu.
 	agent      string
@@ -25,7 +26,6 @@ type sessionQueue struct {
 	bytes      int                        // total size of their texts
 	why        string                     // why the first prompt waits
 	holdReason string                     // why no prompt is delivered now, see Options.PromptHold
-	owned      bool
 	accepted   acceptance
 	input      inputState
 	// watchedFrom is since when this controller can observe the session.
@@ -69,7 +69,7 @@ func (e *Engine) queueLocked(session, agent string) *sessionQueue {
 	b := e.queues[session]
 	if b == nil {
 		b = &sessionQueue{
-			session: session, turn: make(chan struct{}, 1), wakeup: make(chan struct{}, 1),
+			session: session, turn: make(chan struct{}, 1), wakeup: engine.NewSignal(),
 			receipts: map[string]*prompt.Receipt{}, changed: map[string]chan struct{}{}, worked: map[string]bool{},
 			aborted: map[string]bool{}, reported: map[string]time.Time{}, hashes: map[string]string{}, files: map[string]textFile{},
 		}
@@ -78,14 +78,6 @@ func (e *Engine) queueLocked(session, agent string) *sessionQueue {
 	}
 	b.agent = agent
 	return b
-}
-
-// wakeOwner makes the owner run. It does not block.
-func (b *sessionQueue) wakeOwner() {
-	select {
-	case b.wakeup <- struct{}{}:
-	default: // it is already woken
-	}
 }
 
 // listLocked returns the open receipts in no particular order.
@@ -122,7 +114,7 @@ func (e *Engine) putLocked(b *sessionQueue, r prompt.Receipt) {
 	}
 	b.trackFileLocked(&r)
 	e.needOwnerLocked(b)
-	b.wakeOwner()
+	b.wakeup.Wake()
 }
 
 // dropLocked removes a receipt from the queue and wakes the calls that wait for its change.
@@ -161,32 +153,14 @@ func (b *sessionQueue) changeLocked(id string) <-chan struct{} {
 	return waited
 }
 
-// wakeLoop makes Run check for queues without an owner. It does not block.
-func (e *Engine) wakeLoop() {
-	select {
-	case e.wakeup <- struct{}{}:
-	default: // it is already woken
-	}
-}
-
-// popOwnerless returns the queues that need an owner. The caller must start one for each.
-func (e *Engine) popOwnerless() []*sessionQueue {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	queues := e.ownerless
-	e.ownerless = nil
-	return queues
-}
-
-// release ends the ownership of an empty queue. It returns false if the queue is not empty.
+// release reports whether a queue is empty, and forgets why its prompts waited. The next receipt starts another owner.
 func (e *Engine) release(b *sessionQueue) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(b.receipts)+len(b.files) > 0 {
 		return false
 	}
-	b.owned, b.why, b.holdReason = false, "", ""
-	e.wakeLoop() // old receipts may be due for deletion
+	b.why, b.holdReason = "", ""
 	return true
 }
 
@@ -247,7 +221,7 @@ func (e *Engine) change(ctx context.Context, b *sessionQueue, id string, edit fu
 	e.markPromptedLocked(after)
 	e.mu.Unlock()
 	if after.State != before.State {
-		e.emitState(after)
+		e.emitState(ctx, after)
 		if e.opts.Probed != nil && (after.State == prompt.Submitted || after.State == prompt.Unconfirmed) {
 			e.opts.Probed(after.Session)
 		}

@@ -1,6 +1,7 @@
 package prompts
 
 import (
+	"context"
 	"time"
 
 	"gascity/internal/domain/prompt"
@@ -9,7 +10,7 @@ import (
 
 // addWatchTimes adds to an observation since when this controller knows the session, and whether
 // the instance was started before this controller and has not been seen idle since.
-func (o *owner) addWatchTimes(s *prompt.Observation, v session.Snapshot, now time.Time) {
+func (o *owner) addWatchTimes(ctx context.Context, s *prompt.Observation, v session.Snapshot, now time.Time) {
 	s.Progress = o.opts.Progress()
 	if s.Known && o.watched.IsZero() {
 		o.watched = now
@@ -21,7 +22,7 @@ func (o *owner) addWatchTimes(s *prompt.Observation, v session.Snapshot, now tim
 	o.queue.watchedFrom = s.WatchedFrom
 	o.mu.Unlock()
 	if blocked := o.blockedInstance(); s.Instance != "" && blocked != "" && blocked != s.Instance {
-		o.setInputFree(o.queue)
+		o.setInputFree(ctx, o.queue)
 	}
 	if s.Instance == "" || !v.StartedAt.Before(o.began) || v.StartedAt.IsZero() {
 		return

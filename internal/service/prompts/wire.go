@@ -2,12 +2,14 @@ package prompts
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"time"
 
 	"gascity/client"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/prompt"
+	"gascity/internal/service/engine"
 )
 
 // toClient returns a receipt as the control API returns it.
@@ -88,23 +90,20 @@ var kinds = map[prompt.State]struct {
 }
 
 // emitState appends the event of a receipt's new state, if it has one.
-func (e *Engine) emitState(r prompt.Receipt) {
+func (e *Engine) emitState(ctx context.Context, r prompt.Receipt) {
 	if row, ok := kinds[r.State]; ok {
-		e.emit(r, row.kind, row.text, nil)
+		e.emit(ctx, r, row.kind, row.text, nil)
 	}
 }
 
 // report appends an event of a session and calls Options.Changed.
-func (e *Engine) report(session, agent string, kind event.Kind, text string, data map[string]string) {
-	_, err := e.opts.Events.Append(client.Event{Kind: string(kind), Agent: agent, Session: session, Text: text, Data: data})
-	if err != nil {
-		e.opts.Logger.Warn("cannot record an event", "kind", kind, "session", session, "error", err)
-	}
+func (e *Engine) report(ctx context.Context, session, agent string, kind event.Kind, text string, data map[string]string) {
+	engine.Record(ctx, e.opts.Events, e.opts.Logger, client.Event{Kind: string(kind), Agent: agent, Session: session, Text: text, Data: data})
 	e.opts.Changed(session)
 }
 
 // emit appends an event of a receipt.
-func (e *Engine) emit(r prompt.Receipt, kind event.Kind, text string, more map[string]string) {
+func (e *Engine) emit(ctx context.Context, r prompt.Receipt, kind event.Kind, text string, more map[string]string) {
 	data := map[string]string{"receipt": r.ID, "priority": priorityWord(r.Priority)}
 	for key, value := range map[string]string{"reason": r.Reason, "evidence": r.Evidence, "source": r.Source, "instance": r.Instance} {
 		if value != "" {
@@ -112,8 +111,5 @@ func (e *Engine) emit(r prompt.Receipt, kind event.Kind, text string, more map[s
 		}
 	}
 	maps.Copy(data, more)
-	_, err := e.opts.Events.Append(client.Event{Kind: string(kind), Agent: r.Agent, Session: r.Session, Text: text, Data: data})
-	if err != nil {
-		e.opts.Logger.Warn("cannot record an event", "kind", kind, "receipt", r.ID, "error", err)
-	}
+	engine.Record(ctx, e.opts.Events, e.opts.Logger, client.Event{Kind: string(kind), Agent: r.Agent, Session: r.Session, Text: text, Data: data}, "receipt", r.ID)
 }

@@ -31,7 +31,7 @@ func (e *Engine) Worked(ctx context.Context, id, instance string) error {
 			e.mu.Lock()
 			b.worked[id] = true
 			e.mu.Unlock()
-			b.wakeOwner()
+			b.wakeup.Wake()
 		}
 		return r, errEnded
 	})

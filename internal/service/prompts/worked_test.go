@@ -13,8 +13,7 @@ import (
 	"gascity/runtime"
 )
 
-// reportsManually makes the agent one that reports the outcomes of its prompts: it has accepted
-// one when the returned function is called.
+// reportsManually makes the agent accept its prompt when the returned function is called, and report that.
 func reportsManually(a *agent) (take func()) {
 	taken := make(chan struct{}, 1)
 	a.deliver = func(ctx context.Context, a *agent, text string) (runtime.Outcome, error) {
@@ -31,11 +30,11 @@ func reportsManually(a *agent) (take func()) {
 	return func() { taken <- struct{}{} }
 }
 
-// TestTheAgentsOwnWordConsumes: a prompt is consumed when its agent says so, not
-// because it looks idle, and only by its own report.
-func TestTheAgentsOwnWordConsumes(t *testing.T) {
+// TestWorkerReportConsumes: a prompt is consumed when its worker reports it, and not because the agent
+// looks idle. Reports of another instance do not count.
+func TestWorkerReportConsumes(t *testing.T) {
 	t.Run("after it was taken", func(t *testing.T) {
-		inBubble(t, func(r *rig) {
+		inVirtualTime(t, func(r *engineTest) {
 			take := reportsManually(r.agents["a"])
 			instance := r.agents["a"].view.Instance
 			sent := r.send("a", "hello")
@@ -61,7 +60,7 @@ func TestTheAgentsOwnWordConsumes(t *testing.T) {
 		}, newAgent("a"))
 	})
 	t.Run("before its taking is known", func(t *testing.T) {
-		inBubble(t, func(r *rig) {
+		inVirtualTime(t, func(r *engineTest) {
 			take := reportsManually(r.agents["a"])
 			sent := r.send("a", "hello")
 			synctest.Wait()
@@ -75,7 +74,7 @@ func TestTheAgentsOwnWordConsumes(t *testing.T) {
 		}, newAgent("a"))
 	})
 	t.Run("a store that fails is reported", func(t *testing.T) {
-		inBubble(t, func(r *rig) {
+		inVirtualTime(t, func(r *engineTest) {
 			take := reportsManually(r.agents["a"])
 			sent := r.send("a", "hello")
 			synctest.Wait()
@@ -83,7 +82,7 @@ func TestTheAgentsOwnWordConsumes(t *testing.T) {
 			synctest.Wait()
 			r.kill()
 			if err := r.engine.Worked(r.Context(), sent.ID, r.agents["a"].view.Instance); err == nil {
-				r.Error("a word that cannot be kept was taken")
+				r.Error("a report that cannot be saved was accepted")
 			}
 			r.crash()
 			if err := r.engine.Worked(r.Context(), sent.ID, r.agents["a"].view.Instance); err != nil {
@@ -94,17 +93,17 @@ func TestTheAgentsOwnWordConsumes(t *testing.T) {
 	})
 }
 
-// rankOf orders the states of a receipt on its way.
+// rankOf has the states of a receipt in order.
 var rankOf = []string{client.ReceiptAccepted, client.ReceiptQueued, client.ReceiptInjected, client.ReceiptSubmitted, client.ReceiptConsumed}
 
-// TestWordsInAnyOrderNeverTurnAReceiptBack: whatever is said of prompts, whenever, how
-// often and by whom, each is taken once, receipts only go forward, and end consumed.
-func TestWordsInAnyOrderNeverTurnAReceiptBack(t *testing.T) {
+// TestReportsInAnyOrderNeverSetAReceiptBack: with reports at any time, repeated,
+// and of other instances, each prompt is accepted once, and each receipt only advances and ends consumed.
+func TestReportsInAnyOrderNeverSetAReceiptBack(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		words := rapid.SliceOfN(rapid.IntRange(0, 5), 0, 30).Draw(rt, "words")
 		failed := ""
 		t.Run("", func(t *testing.T) {
-			inBubble(t, func(r *rig) {
+			inVirtualTime(t, func(r *engineTest) {
 				take := reportsManually(r.agents["a"])
 				one, two := r.send("a", "one"), r.send("a", "two")
 				taken := 0

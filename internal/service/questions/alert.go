@@ -9,6 +9,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/event"
+	"gascity/internal/textfmt"
 )
 
 const (
@@ -77,8 +78,8 @@ func (d *Service) notify(ctx context.Context, p client.Pending) {
 	if err = d.opts.Notify(bounded, p); err == nil || ctx.Err() != nil {
 		return
 	}
-	why := bound(err.Error(), maxHeadline)
-	d.append(client.Event{
+	why := textfmt.Truncate(err.Error(), maxHeadline)
+	d.append(ctx, client.Event{
 		Kind: string(event.PendingNotifyFailed), Agent: p.Agent, Session: p.Session,
 		Text: fmt.Sprintf("no notification was sent that %s asks: %s", p.Agent, why), Data: map[string]string{"id": p.ID, "error": why},
 	})

@@ -10,6 +10,8 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/session"
+	"gascity/internal/service/engine"
+	"gascity/internal/textfmt"
 	"gascity/runtime"
 )
 
@@ -24,7 +26,7 @@ const anonymousResponder = "somebody"
 // the answer. In these cases nothing was sent. client.ErrTimeout means that the answer was sent and
 // the question is still open after 5 s.
 func (d *Service) Respond(ctx context.Context, id string, req client.RespondRequest) (client.Pending, error) {
-	by := bound(strings.TrimSpace(req.By), maxWord)
+	by := textfmt.Truncate(strings.TrimSpace(req.By), maxWord)
 	if by == "" || by == byPolicy {
 		by = anonymousResponder
 	}
@@ -33,7 +35,7 @@ func (d *Service) Respond(ctx context.Context, id string, req client.RespondRequ
 
 // answer sends an answer and waits for its effect on the question.
 func (d *Service) answer(ctx context.Context, id string, make func(session.Pending) (reply, error), by string) (client.Pending, error) {
-	if err := d.waitLoaded(ctx); err != nil {
+	if err := d.life.WaitLoaded(ctx); err != nil {
 		return client.Pending{}, err
 	}
 	a, err := d.begin(ctx, id, make, by)
@@ -201,8 +203,8 @@ func (d *Service) waitOutcome(ctx context.Context, a attempt) (client.Pending, e
 		return d.Question(ctx, a.id)
 	case <-ctx.Done():
 		return client.Pending{}, fmt.Errorf("%w: the answer to %s was sent, and %s has not been read since; look with: gc pending --all", client.ErrTimeout, a.id, a.view.Agent)
-	case <-d.ended:
-		return client.Pending{}, errEnded
+	case <-d.life.Ended():
+		return client.Pending{}, engine.ErrEnded
 	case <-timer.C:
 	}
 	var err error

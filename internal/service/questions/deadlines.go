@@ -3,16 +3,12 @@ package questions
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/session"
+	"gascity/internal/service/engine"
 )
-
-// maxPause is the pause when nothing is due. The next wake-up ends it.
-const maxPause = 1000 * time.Hour
 
 // runDueLocked does what is due for an open question: the first notification, and the policy after
 // the deadline.
@@ -62,7 +58,7 @@ func (r *loop) escalateLocked(ctx context.Context, e *entry, reason string) {
 	if reason != "" {
 		data["reason"] = reason
 	}
-	d.emit(event.PendingEscalated, *e.Open, fmt.Sprintf("%s still waits for an answer: %s", e.Open.Agent, headline(*e.Open)), data)
+	d.emit(ctx, event.PendingEscalated, *e.Open, fmt.Sprintf("%s still waits for an answer: %s", e.Open.Agent, headline(*e.Open)), data)
 	r.alert(ctx, *e.Open)
 }
 
@@ -102,28 +98,17 @@ func (r *loop) alert(ctx context.Context, p session.Pending) {
 	}
 }
 
-// saveUnsaved saves the questions that could not be saved before. It returns how long nothing is
-// due.
-func (r *loop) saveUnsaved(ctx context.Context) time.Duration {
+// saveUnsaved saves the questions that could not be saved before. It returns when something is due; zero: never.
+func (r *loop) saveUnsaved(ctx context.Context) time.Time {
 	d := r.service
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	now := d.opts.Now()
-	next := now.Add(maxPause)
-	for _, id := range slices.Sorted(maps.Keys(d.unsaved)) {
-		if now.Before(d.saveAt) {
-			next = earlier(next, d.saveAt)
-			break
-		}
-		d.saveLocked(ctx, d.unsaved[id])
-	}
-	if len(d.unsaved) > 0 {
-		next = earlier(next, d.saveAt)
-	}
+	d.saver.Retry(ctx)
+	next := d.saver.Due()
 	for _, e := range d.entries {
-		next = earlier(next, e.nextCheck())
+		next = engine.Earlier(next, e.nextCheck())
 	}
-	return max(0, next.Sub(now))
+	return next
 }
 
 // nextCheck returns when the entry must be checked if nothing changes; zero: no check is needed.
@@ -144,23 +129,7 @@ func (e *entry) nextCheck() time.Time {
 		return p.Deadline
 	case p.Policy == Escalate:
 	case e.policyTries < maxPolicyTries:
-		return later(p.Deadline, e.policyRetryAt)
+		return engine.Later(p.Deadline, e.policyRetryAt)
 	}
 	return time.Time{}
-}
-
-// earlier returns the earlier of two times. Zero means never.
-func earlier(a, b time.Time) time.Time {
-	if b.IsZero() || a.Before(b) {
-		return a
-	}
-	return b
-}
-
-// later returns the later of two times.
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

@@ -13,14 +13,10 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/session"
+	"gascity/internal/service/engine"
+	"gascity/internal/service/servicetest"
 	"gascity/runtime"
 )
-
-// advance lets time go by.
-func advance(d time.Duration) {
-	time.Sleep(d)
-	synctest.Wait()
-}
 
 func TestPolicyActsAtTheDeadline(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -47,7 +43,7 @@ func TestPolicyActsAtTheDeadline(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newFakeCity(t)
+				w := newServiceTest(t)
 				w.opts.Policy = func(string) Policy { return c.policy }
 				a := w.agent("a")
 				w.run()
@@ -56,18 +52,18 @@ func TestPolicyActsAtTheDeadline(t *testing.T) {
 					c.asked(&asked)
 				}
 				w.raiseQuestion("a", asked)
-				w.readsBack("a")
-				advance(time.Hour - time.Second)
+				w.readAfterAnswers("a")
+				servicetest.Advance(time.Hour - time.Second)
 				if len(a.answers) != 0 || w.only().State != client.PendingOpen || w.alerts() != 1 {
 					t.Fatalf("before the deadline: %+v, answers %v, %d alerts; want it open, untouched and reported once", w.only(), a.answers, w.alerts())
 				}
-				advance(3 * time.Second)
+				servicetest.Advance(3 * time.Second)
 				got := w.only()
 				if got.State != c.state {
 					t.Fatalf("after the deadline it is %s, want %s", got.State, c.state)
 				}
 				if c.sent == nil {
-					advance(24 * time.Hour)
+					servicetest.Advance(24 * time.Hour)
 					if got = w.only(); len(a.answers) != 0 || got.Escalated.IsZero() || w.alerts() != 2 {
 						t.Errorf("escalated at %v with %d alerts and answers %v; want two alerts in all and no answer", got.Escalated, w.alerts(), a.answers)
 					}
@@ -76,7 +72,7 @@ func TestPolicyActsAtTheDeadline(t *testing.T) {
 				if diff := cmp.Diff([]runtime.InteractionResponse{*c.sent}, a.answers); diff != "" || got.AnsweredBy != byPolicy || w.alerts() != 1 {
 					t.Errorf("answered by %s with %d alerts; the driver got (-want +got):\n%s", got.AnsweredBy, w.alerts(), diff)
 				}
-				if kinds := w.kinds(); !slices.Equal(kinds, []string{"pending.raised", "pending.expired"}) {
+				if kinds := w.Kinds(); !slices.Equal(kinds, []string{"pending.raised", "pending.expired"}) {
 					t.Errorf("events are %v", kinds)
 				}
 			})
@@ -86,50 +82,50 @@ func TestPolicyActsAtTheDeadline(t *testing.T) {
 
 func TestPolicyWaitNeverActs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity(t)
+		w := newServiceTest(t)
 		w.opts.Policy = func(string) Policy { return Policy{Mode: Wait} }
 		a := w.agent("a")
 		w.run()
 		w.raiseQuestion("a", permission("r1"))
-		advance(1000 * time.Hour)
+		servicetest.Advance(1000 * time.Hour)
 		if got := w.only(); got.State != client.PendingOpen || !got.Escalated.IsZero() || w.alerts() != 1 || len(a.answers) != 0 {
 			t.Errorf("after weeks: %+v, %d alerts, answers %v; want it open and nothing done", got, w.alerts(), a.answers)
 		}
 	})
 }
 
-func TestPolicyLeavesAttachedPeopleAlone(t *testing.T) {
+func TestPolicyWaitsWhileAPersonIsAttached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity(t)
+		w := newServiceTest(t)
 		w.opts.Policy = func(string) Policy { return Policy{Mode: Deny, After: time.Minute} }
 		a := w.agent("a")
-		w.change("a", func(v *session.Snapshot) { v.Attached = 1 })
+		w.Change("a", func(v *session.Snapshot) { v.Attached = 1 })
 		w.run()
 		w.raiseQuestion("a", permission("r1"))
 		if w.alerts() != 0 {
 			t.Errorf("a person at the terminal got an alert")
 		}
-		advance(time.Hour)
+		servicetest.Advance(time.Hour)
 		if len(a.answers) != 0 || w.alerts() != 1 || w.only().Escalated.IsZero() {
-			t.Errorf("%d alerts and answers %v while somebody is attached; want one alert at the deadline and no answer", w.alerts(), a.answers)
+			t.Errorf("%d alerts and answers %v while a person is attached; want one alert at the deadline and no answer", w.alerts(), a.answers)
 		}
-		w.readsBack("a")
-		w.change("a", func(v *session.Snapshot) { v.Attached = 0 })
-		advance(time.Second)
+		w.readAfterAnswers("a")
+		w.Change("a", func(v *session.Snapshot) { v.Attached = 0 })
+		servicetest.Advance(time.Second)
 		if got := w.only(); got.State != client.PendingExpired || w.alerts() != 1 {
-			t.Errorf("after everybody left: %+v and %d alerts, want it expired and no further alert", got, w.alerts())
+			t.Errorf("after the person detached: %+v and %d alerts, want it expired and no further alert", got, w.alerts())
 		}
 	})
 }
 
-func TestWhoLeavesIsTold(t *testing.T) {
+func TestAlertAfterThePersonDetached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity(t)
+		w := newServiceTest(t)
 		w.agent("a")
-		w.change("a", func(v *session.Snapshot) { v.Attached = 1 })
+		w.Change("a", func(v *session.Snapshot) { v.Attached = 1 })
 		w.run()
 		w.raiseQuestion("a", permission("r1"))
-		w.change("a", func(v *session.Snapshot) { v.Attached = 0 })
+		w.Change("a", func(v *session.Snapshot) { v.Attached = 0 })
 		w.read("a")
 		if w.alerts() != 1 {
 			t.Errorf("%d alerts after the last person left, want 1", w.alerts())
@@ -137,24 +133,24 @@ func TestWhoLeavesIsTold(t *testing.T) {
 	})
 }
 
-func TestPolicyThatFailsIsEscalatedOnceAndTriedAgainAFewTimes(t *testing.T) {
+func TestFailedPolicyIsEscalatedOnceAndRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity(t)
+		w := newServiceTest(t)
 		w.opts.Policy = func(string) Policy { return Policy{Mode: Deny, After: time.Minute} }
 		a := w.agent("a")
-		a.deaf = true
+		a.ignores = true
 		w.run()
 		w.raiseQuestion("a", permission("r1"))
-		advance(24 * time.Hour)
+		servicetest.Advance(24 * time.Hour)
 		if got := w.only(); got.State != client.PendingOpen || w.alerts() != 2 || len(a.answers) != maxPolicyTries {
 			t.Errorf("%+v, %d alerts, %d tries; want it open, reported twice, tried %d times", got, w.alerts(), len(a.answers), maxPolicyTries)
 		}
 	})
 }
 
-func TestRestartKeepsQuestionsAndTellsNobodyTwice(t *testing.T) {
+func TestRestartKeepsQuestionsAndRepeatsNoAlert(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity(t)
+		w := newServiceTest(t)
 		for _, name := range []string{"stands", "settled", "other", "removed"} {
 			w.agent(name)
 		}
@@ -166,33 +162,33 @@ func TestRestartKeepsQuestionsAndTellsNobodyTwice(t *testing.T) {
 		for _, p := range w.list() {
 			before[p.Agent] = p
 		}
-		w.stop()
-		told := w.alerts()
-		for _, name := range []string{"stands", "settled", "other"} { // a new controller knows nothing yet
-			w.views[name] = session.Snapshot{Agent: name, Session: "s-" + name, Provider: w.views[name].Provider, Unknown: "not read yet"}
+		w.Stop()
+		alerts := w.alerts()
+		for _, name := range []string{"stands", "settled", "other"} { // a new controller has read nothing yet
+			w.Views[name] = session.Snapshot{Agent: name, Session: "s-" + name, Provider: w.Views[name].Provider, Unknown: "not read yet"}
 		}
-		delete(w.views, "removed")
+		delete(w.Views, "removed")
 		w.run()
 		all := w.list()
 		if len(all) != 4 || slices.ContainsFunc(all, func(p client.Pending) bool { return p.State != client.PendingOpen }) {
 			t.Fatalf("before the first reading %+v are kept, want all four open", all)
 		}
-		advance(time.Second)
+		servicetest.Advance(time.Second)
 		known := func(instance string, asks *runtime.PendingInteraction) func(*session.Snapshot) {
 			return func(v *session.Snapshot) {
 				v.Unknown, v.Instance, v.Running, v.State, v.Pending, v.ReadAt = "", instance, true, client.StateRunning, asks, time.Now()
 			}
 		}
 		asked := permission("r-stands")
-		w.change("stands", func(v *session.Snapshot) { // read in the middle of a repaint: it waits, and not yet for what
+		w.Change("stands", func(v *session.Snapshot) { // a reading in the middle of a repaint: waiting, without the question
 			known("stands-1", nil)(v)
 			v.Activity.State = runtime.ActivityWaiting
 		})
-		advance(250 * time.Millisecond)
-		w.change("stands", known("stands-1", &asked))
-		w.change("settled", known("settled-1", nil))
-		w.change("other", known("other-2", nil))
-		advance(2 * absentGrace)
+		servicetest.Advance(250 * time.Millisecond)
+		w.Change("stands", known("stands-1", &asked))
+		w.Change("settled", known("settled-1", nil))
+		w.Change("other", known("other-2", nil))
+		servicetest.Advance(2 * absentGrace)
 		got := map[string]string{}
 		for _, p := range w.list() {
 			got[p.Agent] = p.State
@@ -204,29 +200,29 @@ func TestRestartKeepsQuestionsAndTellsNobodyTwice(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("after the restart (-want +got):\n%s", diff)
 		}
-		if w.alerts() != told {
-			t.Errorf("%d alerts after the restart, want none", w.alerts()-told)
+		if w.alerts() != alerts {
+			t.Errorf("%d alerts after the restart, want none", w.alerts()-alerts)
 		}
 	})
 }
 
-// TestAQuestionOfAWorkerStandsUntilTheWorkerIsBack restarts the controller below an open question. The
+// TestQuestionOfAWorkerStaysOpenUntilTheWorkerReturns restarts the controller below an open question. The
 // first reading comes before the worker is connected again: the activity is unknown, and no question is read.
-func TestAQuestionOfAWorkerStandsUntilTheWorkerIsBack(t *testing.T) {
+func TestQuestionOfAWorkerStaysOpenUntilTheWorkerReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity(t)
+		w := newServiceTest(t)
 		w.agent("a")
 		w.run()
 		w.raiseQuestion("a", permission("r-a"))
 		before := w.only()
-		w.stop()
-		w.views["a"] = session.Snapshot{Agent: "a", Session: "s-a", Provider: w.views["a"].Provider, Unknown: "not read yet"}
+		w.Stop()
+		w.Views["a"] = session.Snapshot{Agent: "a", Session: "s-a", Provider: w.Views["a"].Provider, Unknown: "not read yet"}
 		w.run()
-		w.change("a", func(v *session.Snapshot) {
+		w.Change("a", func(v *session.Snapshot) {
 			v.Unknown, v.Instance, v.Running, v.State, v.ReadAt = "", "a-1", true, client.StateRunning, time.Now()
 			v.Activity.State = runtime.ActivityUnknown
 		})
-		advance(time.Second)
+		servicetest.Advance(time.Second)
 		w.raiseQuestion("a", permission("r-a"))
 		if p := w.only(); p.ID != before.ID || p.State != client.PendingOpen {
 			t.Errorf("the question is %s %s, want %s open", p.ID, p.State, before.ID)
@@ -234,25 +230,25 @@ func TestAQuestionOfAWorkerStandsUntilTheWorkerIsBack(t *testing.T) {
 	})
 }
 
-// A question that was answered while no controller ran ends, also if the agent waits for something that
-// is no question when the next controller reads it.
-func TestAQuestionEndsThoughItsAgentWaitsAfterARestart(t *testing.T) {
+// A question that was answered while no controller ran ends, even if the next controller finds the agent
+// waiting for something else.
+func TestAnsweredQuestionEndsAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity(t)
+		w := newServiceTest(t)
 		w.agent("a")
 		w.run()
 		w.raiseQuestion("a", permission("r-a"))
-		w.stop()
-		w.views["a"] = session.Snapshot{Agent: "a", Session: "s-a", Provider: w.views["a"].Provider, Unknown: "not read yet"}
+		w.Stop()
+		w.Views["a"] = session.Snapshot{Agent: "a", Session: "s-a", Provider: w.Views["a"].Provider, Unknown: "not read yet"}
 		w.run()
-		w.change("a", func(v *session.Snapshot) {
+		w.Change("a", func(v *session.Snapshot) {
 			v.Unknown, v.Instance, v.Running, v.State, v.ReadAt = "", "a-1", true, client.StateRunning, time.Now()
 			v.Activity.State = runtime.ActivityWaiting
 		})
 		if p := w.only(); p.State != client.PendingOpen {
 			t.Errorf("right after the first reading the question is %s, want open", p.State)
 		}
-		advance(time.Minute)
+		servicetest.Advance(time.Minute)
 		if p := w.only(); p.State != client.PendingResolved {
 			t.Errorf("a minute later it is %s, want resolved", p.State)
 		}
@@ -272,7 +268,7 @@ func TestRestartInTheMiddleOfAnAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newFakeCity(t)
+				w := newServiceTest(t)
 				a := w.agent("a")
 				p := session.Pending{
 					ID: "q-1", Request: "r1", Session: "s-a", Agent: "a", Instance: "a-1", Kind: runtime.WaitPermission, Options: []string{"Yes"},
@@ -281,7 +277,7 @@ func TestRestartInTheMiddleOfAnAnswer(t *testing.T) {
 				if c.sent > 0 {
 					p.Sent = time.Now().Add(-c.sent)
 				}
-				if err := w.store.SavePending(t.Context(), p); err != nil {
+				if err := w.Store.SavePending(t.Context(), p); err != nil {
 					t.Fatal(err)
 				}
 				if c.stands {
@@ -295,8 +291,8 @@ func TestRestartInTheMiddleOfAnAnswer(t *testing.T) {
 					t.Fatalf("the question is %s, answered by %q; want it %s", got.State, got.AnsweredBy, c.want)
 				}
 				if c.stands {
-					w.readsBack("a")
-					if _, err := w.desk.Respond(t.Context(), "q-1", client.RespondRequest{Option: "1"}); err != nil {
+					w.readAfterAnswers("a")
+					if _, err := w.questions.Respond(t.Context(), "q-1", client.RespondRequest{Option: "1"}); err != nil {
 						t.Errorf("it cannot be answered: %v", err)
 					}
 				}
@@ -305,63 +301,64 @@ func TestRestartInTheMiddleOfAnAnswer(t *testing.T) {
 	}
 }
 
-func TestFailingStoreHidesNothingAndIsCaughtUpWith(t *testing.T) {
+func TestQuestionsAreListedAndSavedLaterIfTheStoreFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity(t)
+		w := newServiceTest(t)
 		w.agent("a")
 		w.run()
-		w.store.setBroken(errors.New("disk full"))
+		w.Store.Break(errors.New("disk full"))
 		w.raiseQuestion("a", permission("r1"))
 		if got := w.only(); got.State != client.PendingOpen || w.alerts() != 1 {
 			t.Errorf("%+v and %d alerts, want the question shown and reported", got, w.alerts())
 		}
-		advance(time.Minute)
-		if saves := w.store.count(); saves > 20 {
+		servicetest.Advance(time.Minute)
+		if saves := w.Store.Tries(); saves > 20 {
 			t.Errorf("a broken store was tried %d times in a minute", saves)
 		}
-		w.store.setBroken(nil)
-		advance(2 * saveRetryDelay)
-		if kept, _ := w.store.LoadPending(t.Context()); len(kept) != 1 || kept[0].ID != w.only().ID {
+		w.Store.Break(nil)
+		servicetest.Advance(2 * engine.SaveRetryDelay)
+		if kept, _ := w.Store.LoadPending(t.Context()); len(kept) != 1 || kept[0].ID != w.only().ID {
 			t.Errorf("the store holds %+v when it works again, want the question", kept)
 		}
 	})
 }
 
-func TestEndedOnesAreForgotten(t *testing.T) {
+func TestOnlyTheLastEndedQuestionsAreKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity(t)
+		w := newServiceTest(t)
 		a := w.agent("a")
 		w.run()
 		for range maxEnded + 50 {
 			w.raiseQuestion("a", permission("r1"))
-			advance(time.Millisecond)
+			servicetest.Advance(time.Millisecond)
 			a.asks = nil
 			w.read("a")
-			advance(time.Millisecond)
+			servicetest.Advance(time.Millisecond)
 		}
-		kept, _ := w.store.LoadPending(t.Context())
+		kept, _ := w.Store.LoadPending(t.Context())
 		if len(w.list()) != maxEnded || len(kept) != maxEnded {
 			t.Errorf("%d are listed and %d stored, want %d", len(w.list()), len(kept), maxEnded)
 		}
-		if open, _ := w.desk.Pending(t.Context(), "", client.OnlyOpen); len(open) != 0 {
+		if open, _ := w.questions.Pending(t.Context(), "", client.OnlyOpen); len(open) != 0 {
 			t.Errorf("%d are open, want none", len(open))
 		}
 	})
 }
 
-func TestSlowNotifierDelaysNobodyElse(t *testing.T) {
+func TestSlowNotifierDelaysNoOtherQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity(t)
-		running, most := 0, 0
-		w.notify = func(ctx context.Context, _ client.Pending) error {
-			w.mu.Lock()
+		w := newServiceTest(t)
+		running, most, record := 0, 0, w.opts.Notify
+		w.opts.Notify = func(ctx context.Context, p client.Pending) error {
+			_ = record(ctx, p) // it never fails
+			w.Mu.Lock()
 			running++
 			most = max(most, running)
-			w.mu.Unlock()
+			w.Mu.Unlock()
 			<-ctx.Done()
-			w.mu.Lock()
+			w.Mu.Lock()
 			running--
-			w.mu.Unlock()
+			w.Mu.Unlock()
 			return errors.New("killed")
 		}
 		names := strings.Split("abcdefghij", "")
@@ -375,12 +372,12 @@ func TestSlowNotifierDelaysNobodyElse(t *testing.T) {
 		if len(w.list()) != 10 {
 			t.Fatalf("%d questions are listed while notifiers hang, want 10", len(w.list()))
 		}
-		advance(5 * time.Minute)
+		servicetest.Advance(5 * time.Minute)
 		if most != notifiers || w.alerts() != 10 {
 			t.Errorf("%d ran at once and %d in all, want %d and 10", most, w.alerts(), notifiers)
 		}
 		failed := 0
-		for _, kind := range w.kinds() {
+		for _, kind := range w.Kinds() {
 			if kind == "pending.notify_failed" {
 				failed++
 			}

@@ -1,6 +1,7 @@
 package questions
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -9,6 +10,8 @@ import (
 	"gascity/client"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/session"
+	"gascity/internal/service/engine"
+	"gascity/internal/textfmt"
 )
 
 // maxHeadline is the largest size of a text in an event, in bytes.
@@ -17,19 +20,19 @@ const maxHeadline = 1000
 // headline returns a short line for people that describes the question.
 func headline(p session.Pending) string {
 	if p.Tool != "" {
-		return bound(strings.TrimSpace(p.Tool+" "+strings.Join(strings.Fields(p.Input), " ")), 200)
+		return textfmt.Truncate(strings.TrimSpace(p.Tool+" "+strings.Join(strings.Fields(p.Input), " ")), 200)
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(p.Prompt), "\n")
-	return bound(orElse(line, "a "+p.Kind), 200)
+	return textfmt.Truncate(orElse(line, "a "+p.Kind), 200)
 }
 
 // raised returns the data of the event pending.raised.
 func raised(p session.Pending) map[string]string {
 	data := map[string]string{
-		"id": p.ID, "kind": p.Kind, "instance": p.Instance, "prompt": bound(p.Prompt, maxHeadline), "policy": p.Policy,
+		"id": p.ID, "kind": p.Kind, "instance": p.Instance, "prompt": textfmt.Truncate(p.Prompt, maxHeadline), "policy": p.Policy,
 	}
 	if p.Tool != "" {
-		data["tool"] = bound(p.Tool, maxHeadline)
+		data["tool"] = textfmt.Truncate(p.Tool, maxHeadline)
 	}
 	if options, err := json.Marshal(p.Options); err == nil && len(p.Options) > 0 {
 		data["options"] = string(options)
@@ -41,7 +44,7 @@ func raised(p session.Pending) map[string]string {
 }
 
 // emitEnd appends the event for the end of an episode.
-func (d *Service) emitEnd(p session.Pending) {
+func (d *Service) emitEnd(ctx context.Context, p session.Pending) {
 	data := map[string]string{"id": p.ID, "kind": p.Kind}
 	answered := func() {
 		data["answer"], data["by"] = p.Answer, p.AnsweredBy
@@ -49,27 +52,25 @@ func (d *Service) emitEnd(p session.Pending) {
 	switch p.State {
 	case client.PendingAnswered:
 		answered()
-		d.emit(event.PendingAnswered, p, fmt.Sprintf("%s answered %s: %s", p.AnsweredBy, p.Agent, p.Answer), data)
+		d.emit(ctx, event.PendingAnswered, p, fmt.Sprintf("%s answered %s: %s", p.AnsweredBy, p.Agent, p.Answer), data)
 	case client.PendingExpired:
 		answered()
-		d.emit(event.PendingExpired, p, fmt.Sprintf("no answer arrived for %s, so the policy decided: %s", p.Agent, p.Answer), data)
+		d.emit(ctx, event.PendingExpired, p, fmt.Sprintf("the question of %s was not answered in time, so the policy decided: %s", p.Agent, p.Answer), data)
 	case client.PendingGone:
 		data["instance"] = p.Instance
-		d.emit(event.PendingGone, p, p.Agent+" stopped before its question was answered", data)
+		d.emit(ctx, event.PendingGone, p, p.Agent+" stopped before its question was answered", data)
 	default:
-		d.emit(event.PendingResolved, p, "the question of "+p.Agent+" was settled without the city", data)
+		d.emit(ctx, event.PendingResolved, p, "the question of "+p.Agent+" was settled without the city", data)
 	}
 }
 
 // emit appends an event about a question.
-func (d *Service) emit(kind event.Kind, p session.Pending, text string, data map[string]string) {
-	d.append(client.Event{Kind: string(kind), Agent: p.Agent, Session: p.Session, Text: text, Data: data})
+func (d *Service) emit(ctx context.Context, kind event.Kind, p session.Pending, text string, data map[string]string) {
+	d.append(ctx, client.Event{Kind: string(kind), Agent: p.Agent, Session: p.Session, Text: text, Data: data})
 }
 
 // append appends an event to the event log and logs it.
-func (d *Service) append(e client.Event) {
-	if _, err := d.opts.Events.Append(e); err != nil {
-		d.opts.Logger.Error("cannot save an event", "kind", e.Kind, "session", e.Session, "error", err)
-	}
+func (d *Service) append(ctx context.Context, e client.Event) {
+	engine.Record(ctx, d.opts.Events, d.opts.Logger, e)
 	d.opts.Logger.Info(e.Text, "kind", e.Kind, "agent", e.Agent, "session", e.Session, "pending", e.Data["id"])
 }

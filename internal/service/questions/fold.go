@@ -2,11 +2,11 @@ package questions
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"gascity/client"
 	"gascity/internal/domain/session"
+	"gascity/internal/textfmt"
 	"gascity/runtime"
 )
 
@@ -125,10 +125,11 @@ func raise(v session.Snapshot, p Policy) *session.Pending {
 	}
 	open := &session.Pending{
 		Request: asked.RequestID, Session: v.Session, Agent: v.Agent, Instance: v.Instance,
-		Kind: bound(asked.Kind, maxWord), Prompt: bound(asked.Prompt, maxPrompt), Options: labels(asked.Options),
-		Tool: bound(asked.Metadata[runtime.MetaTool], maxLabel), Input: bound(asked.Metadata[runtime.MetaInput], maxPrompt),
-		Source: bound(asked.Metadata[runtime.MetaSource], maxWord), Why: bound(asked.Metadata[runtime.MetaWhy], maxLabel),
-		NoText: asked.Metadata[runtime.MetaText] == "no", Suggest: bound(asked.Metadata[runtime.MetaSuggest], maxLabel),
+		Kind: textfmt.Truncate(asked.Kind, maxWord), Prompt: textfmt.Truncate(asked.Prompt, maxPrompt), Options: labels(asked.Options),
+		Tool: textfmt.Truncate(asked.Metadata[runtime.MetaTool], maxLabel), Input: textfmt.Truncate(asked.Metadata[runtime.MetaInput], maxPrompt),
+		Source: textfmt.Truncate(asked.Metadata[runtime.MetaSource], maxWord), Why: textfmt.Truncate(asked.Metadata[runtime.MetaWhy], maxLabel),
+		NoText: asked.Metadata[runtime.MetaText] == "no", Suggest: textfmt.Truncate(asked.Metadata[runtime.MetaSuggest], maxLabel),
+		Guard: asked.Metadata[session.MetaGuard] == "yes", Dir: textfmt.Truncate(asked.Metadata[session.MetaDir], maxLabel),
 		Since: v.ReadAt, State: client.PendingOpen,
 	}
 	if open.Kind == "" {
@@ -145,15 +146,7 @@ func raise(v session.Snapshot, p Policy) *session.Pending {
 func labels(options []string) []string {
 	out := slices.Clone(options[:min(len(options), maxOptions)])
 	for i := range out {
-		out[i] = bound(out[i], maxLabel)
+		out[i] = textfmt.Truncate(out[i], maxLabel)
 	}
 	return out
-}
-
-// bound returns at most limit bytes of s, without a partial character at the end.
-func bound(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	return strings.ToValidUTF8(s[:limit], "")
 }

@@ -19,16 +19,16 @@ func TestFoldProperty(t *testing.T) {
 		var c QuestionState
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.IntRange(1, 5000).Draw(t, "ms")) * time.Millisecond)
-			v := anyView(t, now)
+			v := drawSnapshot(t, now)
 			var before session.Pending
 			if c.Open != nil {
 				before = *c.Open
 			}
 			next, ended := Fold(c, v, Policy{}, now)
 			if c.Open != nil && c.Open.State != client.PendingOpen {
-				t.Fatal("the fold changed what it was given")
+				t.Fatal("Fold changed its argument")
 			}
-			judge(t, c, before, v, next, ended)
+			checkFold(t, c, before, v, next, ended)
 			c = next
 			if c.Open != nil {
 				c.Open.ID = "q-1"
@@ -37,7 +37,7 @@ func TestFoldProperty(t *testing.T) {
 	})
 }
 
-func anyView(t *rapid.T, now time.Time) session.Snapshot {
+func drawSnapshot(t *rapid.T, now time.Time) session.Snapshot {
 	v := session.Snapshot{
 		Agent: "a", Session: "s", Instance: rapid.SampledFrom([]string{"", "i1", "i2"}).Draw(t, "instance"),
 		Running: rapid.Bool().Draw(t, "running"),
@@ -53,9 +53,9 @@ func anyView(t *rapid.T, now time.Time) session.Snapshot {
 	return v
 }
 
-func judge(t *rapid.T, c QuestionState, before session.Pending, v session.Snapshot, next QuestionState, ended []session.Pending) {
+func checkFold(t *rapid.T, c QuestionState, before session.Pending, v session.Snapshot, next QuestionState, ended []session.Pending) {
 	if v.Unknown != "" && (next != c || len(ended) > 0) {
-		t.Fatalf("nothing is known (%q), and the case changed", v.Unknown)
+		t.Fatalf("the session is unknown (%q), and the state changed", v.Unknown)
 	}
 	if next.Read.Before(c.Read) {
 		t.Fatal("an older reading was folded")
@@ -87,7 +87,7 @@ func judge(t *rapid.T, c QuestionState, before session.Pending, v session.Snapsh
 		}
 	}
 	if c.Open != nil && next.Open == nil && len(ended) == 0 {
-		t.Fatal("a question vanished without an end")
+		t.Fatal("a question disappeared without an end")
 	}
 }
 
@@ -108,7 +108,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 	}
 }
 
-func TestOptionsThatLookAlike(t *testing.T) {
+func TestSimilarOptions(t *testing.T) {
 	p := session.Pending{ID: "q-1", Request: "r", Options: []string{"2", "Yes", "yes", "Same", "Same", "No", "No way"}}
 	for meant, want := range map[string]string{
 		"2": "2", "3": "yes", "Yes": "Yes", "yes": "yes", "YES": "", "Same": "", "4": "4", "5": "5", "no": "No", "no w": "No way", "": "", " ": "", "8": "", "-1": "",

@@ -11,27 +11,27 @@ import (
 
 // listingStore lists the questions whenever one is saved, as a person might at that moment.
 type listingStore struct {
-	*flakyStore
+	session.PendingStore
 
-	t    *testing.T
-	desk func() *Service
+	t       *testing.T
+	service func() *Service
 }
 
 func (s *listingStore) SavePending(ctx context.Context, p session.Pending) error {
-	for _, shown := range *s.desk().published.Load() {
+	for _, shown := range *s.service().published.Load() {
 		if shown.ID == "" {
 			s.t.Errorf("while %s (%s) is saved, a question without an id is listed", p.ID, p.State)
 		}
 	}
-	return s.flakyStore.SavePending(ctx, p)
+	return s.PendingStore.SavePending(ctx, p)
 }
 
-// TestEveryListedQuestionHasAnID replaces a question by another one: at no moment is one
-// listed that cannot be answered because it has no id yet.
+// TestEveryListedQuestionHasAnID replaces a question by another one. A question without an id is never
+// listed, because it cannot be answered.
 func TestEveryListedQuestionHasAnID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity(t)
-		w.opts.Store = &listingStore{w.store, t, func() *Service { return w.desk }}
+		w := newServiceTest(t)
+		w.opts.Store = &listingStore{w.Store, t, func() *Service { return w.questions }}
 		w.agent("a")
 		w.run()
 		w.raiseQuestion("a", permission("r1"))

@@ -9,6 +9,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/proc"
+	"gascity/internal/textfmt"
 )
 
 // maxVariable is the largest size of the prompt in the environment variable, in bytes. The JSON
@@ -48,7 +49,7 @@ func (c Command) Notify(ctx context.Context, p client.Pending) error {
 		{"GC_AGENT", p.Agent},
 		{"GC_SESSION_NAME", p.Session},
 		{"GC_PENDING_KIND", p.Kind},
-		{"GC_PENDING_PROMPT", bound(p.Prompt, maxVariable)},
+		{"GC_PENDING_PROMPT", textfmt.Truncate(p.Prompt, maxVariable)},
 		{"GC_PENDING_ESCALATED", escalated},
 		{"GC_CITY_PATH", c.City},
 	} {

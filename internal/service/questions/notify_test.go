@@ -58,13 +58,13 @@ func TestNotifierGetsTheQuestion(t *testing.T) {
 	}
 }
 
-func TestNotifierFailureSaysWhy(t *testing.T) {
+func TestNotifierErrorHasItsOutput(t *testing.T) {
 	tier.Process(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	err := Command{Line: "echo no bell here >&2; exit 3", City: t.TempDir()}.Notify(ctx, client.Pending{ID: "q-1"})
 	if _, ok := errors.AsType[*proc.ShellError](err); !ok || !strings.Contains(err.Error(), "no bell here") || !strings.Contains(err.Error(), "exit status 3") {
-		t.Errorf("got %v, want its status and its words", err)
+		t.Errorf("got %v, want its status and its output", err)
 	}
 	if err = (Command{Line: "true", City: filepath.Join(t.TempDir(), "none")}).Notify(ctx, client.Pending{}); err == nil {
 		t.Error("a city that does not exist is no error")
@@ -93,14 +93,14 @@ func TestHangingNotifierIsKilledWithItsGroup(t *testing.T) {
 		case err := <-done:
 			t.Fatalf("it ended with %v", err)
 		case <-deadline:
-			t.Fatal("it never began")
+			t.Fatal("it did not start")
 		}
 	}
 	cancel(errSlow)
 	select {
 	case err := <-done:
 		if !errors.Is(err, errSlow) {
-			t.Errorf("got %v, want why it was ended", err)
+			t.Errorf("got %v, want the reason", err)
 		}
 	case <-deadline:
 		t.Fatal("it was not killed")

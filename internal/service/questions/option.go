@@ -8,6 +8,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/session"
+	"gascity/internal/textfmt"
 	"gascity/runtime"
 )
 
@@ -31,9 +32,9 @@ func choose(p session.Pending, req client.RespondRequest) (reply, error) {
 	case p.NoText && len(p.Options) == 0:
 		return reply{}, fmt.Errorf("%w: %s can only be answered in the agent's terminal: gc attach %s", client.ErrInvalid, p.ID, p.Agent)
 	case p.NoText && req.Text != "":
-		return reply{}, fmt.Errorf("%w: %s accepts one of its options, not a text: %s", client.ErrInvalid, p.ID, everyOption(p.Options))
+		return reply{}, fmt.Errorf("%w: %s does not accept free text; choose one of its options: %s", client.ErrInvalid, p.ID, everyOption(p.Options))
 	case req.Text != "":
-		r.response.Action, r.response.Text, r.shown = runtime.ActionText, req.Text, bound(req.Text, maxAnswer)
+		r.response.Action, r.response.Text, r.shown = runtime.ActionText, req.Text, textfmt.Truncate(req.Text, maxAnswer)
 		if p.Kind == runtime.WaitLogin {
 			r.shown = "(words)" // the text may be a secret
 		}

@@ -5,16 +5,17 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/config"
 	"gascity/internal/domain/session"
 	"gascity/runtime"
 )
 
 // The modes of a [Policy].
 const (
-	Wait     = "wait"     // the question waits for a person without a deadline
-	Deny     = "deny"     // a permission is denied, any other question is cancelled
-	Answer   = "answer"   // the policy's answer is sent
-	Escalate = "escalate" // people are notified a second time, and the question stays open
+	Wait     = string(config.PendingWait)     // the question waits for a person without a deadline
+	Deny     = string(config.PendingDeny)     // a permission is denied, any other question is cancelled
+	Answer   = string(config.PendingAnswer)   // the policy's answer is sent
+	Escalate = string(config.PendingEscalate) // people are notified a second time, and the question stays open
 )
 
 // byPolicy is the recorded name of the responder if the policy answers.

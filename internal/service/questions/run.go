@@ -5,45 +5,39 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"gascity/client"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/session"
+	"gascity/internal/service/engine"
 )
 
 // Run works until ctx ends, and returns nil when all goroutines that it started have returned. It
 // must be called once.
 func (d *Service) Run(ctx context.Context) error {
-	defer close(d.ended)
+	defer d.life.SetEnded()
 	if !d.load(ctx) {
 		return nil
 	}
-	close(d.loaded)
+	d.life.SetLoaded()
 	var jobs sync.WaitGroup
 	defer jobs.Wait()
 	r := &loop{service: d, jobs: &jobs}
 	for _, v := range d.opts.City.Snapshots() {
 		r.evaluate(ctx, v.Session)
 	}
-	for {
+	engine.Loop(ctx, d.opts.Now, d.due.Woken(), func(due bool) time.Time {
+		if due {
+			d.recheckAll()
+		}
 		for _, name := range d.due.PopAll() {
 			r.evaluate(ctx, name)
 		}
-		next := r.saveUnsaved(ctx)
-		timer := time.NewTimer(next)
-		select {
-		case <-d.due.Woken():
-		case <-timer.C:
-			d.recheckAll()
-		case <-ctx.Done():
-			timer.Stop()
-			return nil
-		}
-		timer.Stop()
-	}
+		return r.saveUnsaved(ctx)
+	})
+	return nil
 }
 
 // loop has the methods that only the goroutine of Run uses, for deadlines and alerts.
@@ -55,7 +49,9 @@ type loop struct {
 // load reads the stored questions. It returns false if ctx ends first. A question that cannot be
 // open is added to the history.
 func (d *Service) load(ctx context.Context) bool {
-	kept, err := d.read(ctx)
+	kept, err := engine.Load(ctx, d.opts.Store.LoadPending, func(err error) {
+		d.opts.Logger.Warn("cannot read the pending questions yet", "error", err)
+	})
 	switch {
 	case ctx.Err() != nil:
 		return false
@@ -79,29 +75,6 @@ func (d *Service) load(ctx context.Context) bool {
 	d.pruneLocked()
 	d.publishLocked()
 	return true
-}
-
-const (
-	// minReadRetry and maxReadRetry are the shortest and the longest pause before a failed read of
-	// the store is tried again.
-	minReadRetry = 100 * time.Millisecond
-	maxReadRetry = 5 * time.Second
-)
-
-// read returns the stored questions. It retries while the store does not answer, until ctx ends.
-func (d *Service) read(ctx context.Context) ([]session.Pending, error) {
-	for gap := minReadRetry; ; gap = min(2*gap, maxReadRetry) {
-		kept, err := d.opts.Store.LoadPending(ctx)
-		if !errors.Is(err, client.ErrUnavailable) {
-			return kept, err
-		}
-		d.opts.Logger.Warn("cannot read the pending questions yet", "error", err)
-		select {
-		case <-time.After(gap):
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
 }
 
 // recheckAll queues every session with an open question.
@@ -173,7 +146,7 @@ func (d *Service) raiseLocked(ctx context.Context, e *entry) {
 	e.done, e.policyRunning, e.policyTries, e.policyRetryAt = make(chan struct{}), false, 0, time.Time{}
 	d.saveLocked(ctx, *e.Open)
 	d.publishLocked()
-	d.emit(event.PendingRaised, *e.Open, fmt.Sprintf("%s asks: %s", e.Open.Agent, headline(*e.Open)), raised(*e.Open))
+	d.emit(ctx, event.PendingRaised, *e.Open, fmt.Sprintf("%s asks: %s", e.Open.Agent, headline(*e.Open)), raised(*e.Open))
 }
 
 // endLocked moves an ended episode to the history, saves it and reports it.
@@ -182,7 +155,7 @@ func (d *Service) endLocked(ctx context.Context, e *entry, p session.Pending) {
 	d.pruneLocked()
 	d.saveLocked(ctx, p)
 	d.publishLocked()
-	d.emitEnd(p)
+	d.emitEnd(ctx, p)
 	if e.done != nil {
 		close(e.done)
 		e.done = nil
@@ -220,12 +193,9 @@ func (d *Service) dropLocked(gone *entry) {
 
 // newID returns a short ID that no stored episode has.
 func (d *Service) newID() string {
-	for {
-		id := "q-" + strings.ToLower(d.opts.Random()[:8])
-		if !slices.ContainsFunc(*d.published.Load(), func(p client.Pending) bool { return p.ID == id }) {
-			return id
-		}
-	}
+	return engine.NewID("q-", d.opts.Random, func(id string) bool {
+		return slices.ContainsFunc(*d.published.Load(), func(p client.Pending) bool { return p.ID == id })
+	})
 }
 
 // pruneLocked removes the oldest ended episodes from the history.
@@ -233,29 +203,26 @@ func (d *Service) pruneLocked() {
 	now := d.opts.Now()
 	for len(d.history) > maxEnded || len(d.history) > 0 && now.Sub(d.history[0].EndedAt) > endedRetention {
 		d.toDelete[d.history[0].ID] = struct{}{}
-		delete(d.unsaved, d.history[0].ID)
+		d.saver.Forget(d.history[0].ID)
 		d.history = slices.Delete(d.history, 0, 1)
 	}
 }
 
 // saveLocked saves an episode. If the store fails, the episode is shown anyway and saved later.
 func (d *Service) saveLocked(ctx context.Context, p session.Pending) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveLimit)
-	defer cancel()
+	d.saver.Save(ctx, p.ID, p)
+	if !d.saver.Due().IsZero() {
+		d.due.Wake()
+	}
+}
+
+// storeLocked writes an episode to the store, after it has deleted the episodes that are still to be deleted.
+func (d *Service) storeLocked(ctx context.Context, p session.Pending) error {
 	for id := range d.toDelete {
 		if err := d.opts.Store.RemovePending(ctx, id); err != nil {
 			break // later
 		}
 		delete(d.toDelete, id)
 	}
-	if err := d.opts.Store.SavePending(ctx, p); err != nil {
-		if len(d.unsaved) == 0 {
-			d.opts.Logger.Error("cannot save a question", "pending", p.ID, "error", err)
-		}
-		d.unsaved[p.ID] = p
-		d.saveAt = d.opts.Now().Add(saveRetryDelay)
-		d.due.Wake()
-		return
-	}
-	delete(d.unsaved, p.ID)
+	return d.opts.Store.SavePending(ctx, p)
 }

@@ -9,11 +9,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"gascity/client"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/session"
-	"gascity/internal/workqueue"
+	"gascity/internal/service/engine"
 )
 
 // City is the controller, as the service uses it. Its methods do not wait and never call the
@@ -48,10 +49,8 @@ type Options struct {
 const (
 	endedRetention   = 24 * time.Hour
 	maxEnded         = 200
-	saveLimit        = 10 * time.Second
-	saveRetryDelay   = 5 * time.Second // between tries to save what could not be saved
-	absentGrace      = time.Minute     // after which a session that the city does not know counts as ended
-	policyRetryDelay = time.Minute     // between tries to carry out a policy
+	absentGrace      = time.Minute // after which a session that the city does not know counts as ended
+	policyRetryDelay = time.Minute // between tries to carry out a policy
 	maxPolicyTries   = 3
 )
 
@@ -61,17 +60,16 @@ type Service struct {
 	opts   Options
 	alerts *alerts
 
-	loaded    chan struct{}    // closed when the store has been read
-	ended     chan struct{}    // closed when Run returns
-	due       *workqueue.Queue // sessions to check
+	life      engine.Lifecycle
+	due       *engine.Queue // sessions to check
 	published atomic.Pointer[[]client.Pending]
+	calls     atomic.Pointer[map[string]ToolCall] // by the ID of their question
 
 	mu       sync.Mutex // held during saves, so SessionChanged and listings do not use it
 	entries  map[string]*entry
-	history  []session.Pending          // ended episodes, the earliest end first
-	unsaved  map[string]session.Pending // by ID; episodes that could not be saved
-	saveAt   time.Time                  // when the next save is tried
-	toDelete map[string]struct{}        // IDs that are still to be deleted from the store
+	history  []session.Pending // ended episodes, the earliest end first
+	saver    *engine.Saver[session.Pending]
+	toDelete map[string]struct{} // IDs that are still to be deleted from the store
 }
 
 // entry is the state of one session. It is guarded by the service's mu.
@@ -91,11 +89,14 @@ func New(opts Options) *Service {
 		opts.Policy = func(string) Policy { return Policy{} }
 	}
 	d := &Service{
-		opts: opts, loaded: make(chan struct{}), ended: make(chan struct{}), due: workqueue.NewQueue(),
-		entries: map[string]*entry{}, unsaved: map[string]session.Pending{}, toDelete: map[string]struct{}{},
+		opts: opts, life: engine.NewLifecycle(), due: engine.NewQueue(), entries: map[string]*entry{}, toDelete: map[string]struct{}{},
 	}
+	d.saver = engine.NewSaver(opts.Now, d.storeLocked, func(id string, err error) {
+		opts.Logger.Error("cannot save a question", "pending", id, "error", err)
+	})
 	d.alerts = &alerts{notify: d.notify}
 	d.published.Store(&[]client.Pending{})
+	d.calls.Store(&map[string]ToolCall{})
 	return d
 }
 
@@ -106,7 +107,7 @@ func (d *Service) SessionChanged(session string) { d.due.Add(session) }
 // of that agent or session. With client.WithEnded it includes questions that ended recently. An
 // unknown target is client.ErrNotFound.
 func (d *Service) Pending(ctx context.Context, target string, which client.Which) ([]client.Pending, error) {
-	if err := d.waitLoaded(ctx); err != nil {
+	if err := d.life.WaitLoaded(ctx); err != nil {
 		return nil, err
 	}
 	known := target == ""
@@ -130,7 +131,7 @@ func (d *Service) Pending(ctx context.Context, target string, which client.Which
 
 // Question returns one question that is open or ended recently, or client.ErrNotFound.
 func (d *Service) Question(ctx context.Context, id string) (client.Pending, error) {
-	if err := d.waitLoaded(ctx); err != nil {
+	if err := d.life.WaitLoaded(ctx); err != nil {
 		return client.Pending{}, err
 	}
 	for _, p := range *d.published.Load() {
@@ -141,44 +142,44 @@ func (d *Service) Question(ctx context.Context, id string) (client.Pending, erro
 	return client.Pending{}, notFound(id)
 }
 
+// ToolCall returns the tool call that an open question is about. ok is false if the question is
+// about none, or if its input was cut.
+func (d *Service) ToolCall(id string) (call ToolCall, ok bool) {
+	call, ok = (*d.calls.Load())[id]
+	return call, ok
+}
+
+// ToolCall is the tool call that a question is about. Dir is empty if it is unknown. Guard is true
+// if gc's guard asks, so that the rules of the city decide about the next such call.
+type ToolCall struct {
+	Tool, Input, Dir string
+	Guard            bool
+}
+
 // notFound returns the error for an unknown question ID.
 func notFound(id string) error {
 	return fmt.Errorf("%w: no pending question is called %q; gc pending lists them", client.ErrNotFound, id)
 }
 
-// waitLoaded waits until the store has been read.
-func (d *Service) waitLoaded(ctx context.Context) error {
-	select {
-	case <-d.loaded:
-		return nil
-	default:
-	}
-	select {
-	case <-d.loaded:
-		return nil
-	case <-d.ended:
-		return errEnded
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-var errEnded = fmt.Errorf("%w: the controller has stopped", client.ErrUnavailable)
-
-// publishLocked replaces the list that Pending and Question read.
+// publishLocked replaces the lists that Pending, Question and ToolCall read.
 func (d *Service) publishLocked() {
 	all := make([]client.Pending, 0, len(d.history)+len(d.entries))
+	calls := map[string]ToolCall{}
 	for _, p := range d.history {
 		all = append(all, toClient(p))
 	}
 	for _, e := range d.entries {
 		if e.Open != nil && e.Open.ID != "" { // a new episode has no ID yet
 			all = append(all, toClient(*e.Open))
+			if p := e.Open; p.Tool != "" && p.Input != "" && len(p.Input) <= maxPrompt-utf8.UTFMax { // not cut
+				calls[p.ID] = ToolCall{p.Tool, p.Input, p.Dir, p.Guard}
+			}
 		}
 	}
 	slices.SortStableFunc(all, func(a, b client.Pending) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID))
 	})
+	d.calls.Store(&calls)
 	d.published.Store(&all)
 }
 

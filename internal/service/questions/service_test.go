@@ -13,13 +13,14 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/session"
+	"gascity/internal/service/servicetest"
 	"gascity/runtime"
 )
 
 func TestQuestionIsVisibleAtOnceByteForByte(t *testing.T) {
 	for _, kind := range []string{runtime.WaitPermission, runtime.WaitQuestion, runtime.WaitMenu, runtime.WaitLogin, runtime.WaitLimit} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newFakeCity(t)
+			w := newServiceTest(t)
 			w.agent("a")
 			w.run()
 			start := time.Now()
@@ -38,11 +39,11 @@ func TestQuestionIsVisibleAtOnceByteForByte(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("the question is not what was asked (-want +got):\n%s", diff)
 			}
-			kept, _ := w.store.LoadPending(t.Context())
+			kept, _ := w.Store.LoadPending(t.Context())
 			if len(kept) != 1 || kept[0].ID != got.ID || kept[0].Notified.IsZero() {
 				t.Errorf("the store holds %+v, want the question, with the alert noted", kept)
 			}
-			events, _, _ := w.log.After(0)
+			events, _, _ := w.Log.After(t.Context(), 0)
 			if len(events) != 1 || events[0].Kind != "pending.raised" || events[0].Data["id"] != got.ID || events[0].Data["prompt"] != asked.Prompt ||
 				events[0].Data["options"] != `["Yes","Yes, and don't ask again","No, and tell it why"]` {
 				t.Errorf("events are %+v, want one pending.raised with the whole question", events)
@@ -54,40 +55,40 @@ func TestQuestionIsVisibleAtOnceByteForByte(t *testing.T) {
 	}
 }
 
-func TestEveryOtherEnd(t *testing.T) {
+func TestEndsWithoutAnAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
-		happens func(w *fakeCity)
+		happens func(w *serviceTest)
 		want    string
 	}{
-		"settled at the terminal": {func(w *fakeCity) { w.provider("a").asks = nil; w.read("a") }, client.PendingResolved},
-		"exit": {func(w *fakeCity) {
-			w.change("a", func(v *session.Snapshot) { v.Running, v.State, v.Instance = false, client.StateFailed, "" })
+		"answered at the terminal": {func(w *serviceTest) { w.provider("a").asks = nil; w.read("a") }, client.PendingResolved},
+		"exit": {func(w *serviceTest) {
+			w.Change("a", func(v *session.Snapshot) { v.Running, v.State, v.Instance = false, client.StateFailed, "" })
 		}, client.PendingGone},
-		"new instance": {func(w *fakeCity) { w.change("a", func(v *session.Snapshot) { v.Instance = "a-2"; v.Pending = nil }) }, client.PendingGone},
-		"no reading": {func(w *fakeCity) {
-			w.change("a", func(v *session.Snapshot) { v.Unknown, v.Pending, v.Running = "the driver is away", nil, false })
+		"new instance": {func(w *serviceTest) { w.Change("a", func(v *session.Snapshot) { v.Instance = "a-2"; v.Pending = nil }) }, client.PendingGone},
+		"no reading": {func(w *serviceTest) {
+			w.Change("a", func(v *session.Snapshot) { v.Unknown, v.Pending, v.Running = "the driver is away", nil, false })
 		}, client.PendingOpen},
-		"older reading": {func(w *fakeCity) {
-			w.change("a", func(v *session.Snapshot) { v.Pending, v.ReadAt = nil, v.ReadAt.Add(-time.Second) })
+		"older reading": {func(w *serviceTest) {
+			w.Change("a", func(v *session.Snapshot) { v.Pending, v.ReadAt = nil, v.ReadAt.Add(-time.Second) })
 		}, client.PendingOpen},
-		"stopping": {func(w *fakeCity) {
-			w.change("a", func(v *session.Snapshot) { v.Running, v.State = false, client.StateStopping })
+		"stopping": {func(w *serviceTest) {
+			w.Change("a", func(v *session.Snapshot) { v.Running, v.State = false, client.StateStopping })
 		}, client.PendingOpen},
-		"removed, just now": {func(w *fakeCity) {
-			w.remove("a")
-			advance(time.Second)
-			w.desk.SessionChanged("s-a")
+		"removed, just now": {func(w *serviceTest) {
+			w.Remove("a")
+			servicetest.Advance(time.Second)
+			w.questions.SessionChanged("s-a")
 			synctest.Wait()
 		}, client.PendingOpen},
-		"removed": {func(w *fakeCity) {
-			w.remove("a")
+		"removed": {func(w *serviceTest) {
+			w.Remove("a")
 			time.Sleep(absentGrace + time.Second)
 			synctest.Wait()
 		}, client.PendingGone},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newFakeCity(t)
+				w := newServiceTest(t)
 				w.agent("a")
 				w.run()
 				w.raiseQuestion("a", permission("r1"))
@@ -100,10 +101,10 @@ func TestEveryOtherEnd(t *testing.T) {
 				if c.want == client.PendingOpen {
 					return
 				}
-				if kinds := w.kinds(); !slices.Equal(kinds, []string{"pending.raised", "pending." + c.want}) {
+				if kinds := w.Kinds(); !slices.Equal(kinds, []string{"pending.raised", "pending." + c.want}) {
 					t.Errorf("events are %v", kinds)
 				}
-				if _, err := w.desk.Respond(t.Context(), got.ID, client.RespondRequest{Option: "1"}); !errors.Is(err, client.ErrRefused) {
+				if _, err := w.questions.Respond(t.Context(), got.ID, client.RespondRequest{Option: "1"}); !errors.Is(err, client.ErrRefused) {
 					t.Errorf("an answer after the end got %v, want a refusal", err)
 				}
 			})
@@ -111,18 +112,9 @@ func TestEveryOtherEnd(t *testing.T) {
 	}
 }
 
-func (w *fakeCity) remove(name string) {
-	w.mu.Lock()
-	v := w.views[name]
-	delete(w.views, name)
-	w.mu.Unlock()
-	w.desk.SessionChanged(v.Session)
-	synctest.Wait()
-}
-
 func TestSameQuestionAgainIsANewEpisode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity(t)
+		w := newServiceTest(t)
 		a := w.agent("a")
 		w.run()
 		for range 3 {
@@ -143,7 +135,7 @@ func TestSameQuestionAgainIsANewEpisode(t *testing.T) {
 
 func TestOneQuestionAfterAnotherEndsTheFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity(t)
+		w := newServiceTest(t)
 		w.agent("a")
 		w.run()
 		w.raiseQuestion("a", permission("r1"))
@@ -153,7 +145,7 @@ func TestOneQuestionAfterAnotherEndsTheFirst(t *testing.T) {
 		if len(all) != 2 || all[0].State != client.PendingResolved || all[1].State != client.PendingOpen {
 			t.Fatalf("the episodes are %+v, want the first resolved and the second open", all)
 		}
-		if _, err := w.desk.Respond(t.Context(), all[0].ID, client.RespondRequest{Option: "1"}); !errors.Is(err, client.ErrRefused) {
+		if _, err := w.questions.Respond(t.Context(), all[0].ID, client.RespondRequest{Option: "1"}); !errors.Is(err, client.ErrRefused) {
 			t.Errorf("an answer to the first got %v, want a refusal", err)
 		}
 	})
@@ -161,26 +153,26 @@ func TestOneQuestionAfterAnotherEndsTheFirst(t *testing.T) {
 
 func TestAnswerForAnotherInstanceIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity(t)
+		w := newServiceTest(t)
 		a := w.agent("a")
 		w.run()
 		w.raiseQuestion("a", permission("r1"))
 		id := w.only().ID
-		w.mu.Lock() // the controller knows, and there was no look yet
-		v := w.views["a"]
+		w.Mu.Lock() // the controller knows, and the service does not yet
+		v := w.Views["a"]
 		v.Instance, v.ReadAt = "a-2", time.Now()
-		w.views["a"] = v
-		w.mu.Unlock()
-		_, err := w.desk.Respond(t.Context(), id, client.RespondRequest{Option: "1"})
+		w.Views["a"] = v
+		w.Mu.Unlock()
+		_, err := w.questions.Respond(t.Context(), id, client.RespondRequest{Option: "1"})
 		if !errors.Is(err, client.ErrRefused) || !strings.Contains(err.Error(), "instance") || len(a.answers) != 0 {
 			t.Errorf("got %v and %d answers sent, want a refusal that names the instance, and none", err, len(a.answers))
 		}
 	})
 }
 
-func TestIdleDeskDoesNothing(t *testing.T) {
+func TestIdleServiceDoesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity(t)
+		w := newServiceTest(t)
 		for name := range strings.SplitSeq("abcdefghij", "") {
 			w.agent(name)
 		}
@@ -189,21 +181,21 @@ func TestIdleDeskDoesNothing(t *testing.T) {
 		w.provider("a").asks = nil
 		time.Sleep(time.Second)
 		w.read("a")
-		saves, events := w.store.count(), len(w.kinds())
+		saves, events := w.Store.Tries(), len(w.Kinds())
 		for range 100 {
 			w.read("b")
 			time.Sleep(time.Minute)
 		}
-		if w.store.count() != saves || len(w.kinds()) != events || w.alerts() != 1 {
-			t.Errorf("an idle desk saved %d times and emitted %d events", w.store.count()-saves, len(w.kinds())-events)
+		if w.Store.Tries() != saves || len(w.Kinds()) != events || w.alerts() != 1 {
+			t.Errorf("an idle service saved %d times and emitted %d events", w.Store.Tries()-saves, len(w.Kinds())-events)
 		}
-		if len(w.desk.entries) != 0 {
-			t.Errorf("the desk keeps %d sessions without a question", len(w.desk.entries))
+		if len(w.questions.entries) != 0 {
+			t.Errorf("the service keeps %d sessions without a question", len(w.questions.entries))
 		}
 	})
 }
 
-func TestLookNeverBlocks(t *testing.T) {
+func TestSessionChangedNeverBlocks(t *testing.T) {
 	d := New(Options{})
 	for range 1000 {
 		d.SessionChanged("s") // it is not received
@@ -211,6 +203,6 @@ func TestLookNeverBlocks(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := d.Pending(ctx, "", client.OnlyOpen); !errors.Is(err, context.Canceled) {
-		t.Errorf("a desk that does not run answered %v, want the end of ctx", err)
+		t.Errorf("a service that does not run answered %v, want the end of ctx", err)
 	}
 }

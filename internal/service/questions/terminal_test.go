@@ -16,13 +16,14 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/domain/event"
 	"gascity/internal/domain/session"
 	"gascity/internal/fakeagent/ledger"
 	"gascity/internal/shim"
+	"gascity/internal/store/storetest"
 	"gascity/provider/pty"
 	"gascity/runtime"
 	"gascity/test/fakeagent/build"
+	"gascity/test/fakeagent/ledgertest"
 	"gascity/test/tier"
 )
 
@@ -41,14 +42,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// terminal is a service with a fake agent in a real terminal, and a controller that reads it all
-// the time.
+// terminal is a service with a fake agent in a real terminal, and a controller that reads it every
+// 20 ms.
 type terminal struct {
-	t    *testing.T
-	p    *pty.Provider
-	file string // the agent's ledger
-	desk *Service
-	told chan client.Pending
+	t         *testing.T
+	p         *pty.Provider
+	file      string // the agent's ledger
+	questions *Service
+	notified  chan client.Pending
 
 	mu   sync.Mutex
 	view session.Snapshot
@@ -74,7 +75,7 @@ func newTerminal(t *testing.T, policy Policy) *terminal {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &terminal{t: t, p: p, file: filepath.Join(dir, "ledger"), told: make(chan client.Pending, 100)}
+	w := &terminal{t: t, p: p, file: filepath.Join(dir, "ledger"), notified: make(chan client.Pending, 100)}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var all sync.WaitGroup
 	t.Cleanup(func() {
@@ -90,23 +91,23 @@ func newTerminal(t *testing.T, policy Policy) *terminal {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.desk = New(Options{
-		City: w, Store: &session.Memory{}, Events: event.NewMemory(100, 0, time.Now), Logger: slog.New(slog.DiscardHandler), Now: time.Now, Random: rand.Text,
+	w.questions = New(Options{
+		City: w, Store: &storetest.Sessions{}, Events: storetest.NewEvents(100, 0, time.Now), Logger: slog.New(slog.DiscardHandler), Now: time.Now, Random: rand.Text,
 		Policy: func(string) Policy { return policy },
-		Notify: func(_ context.Context, p client.Pending) error { w.told <- p; return nil },
+		Notify: func(_ context.Context, p client.Pending) error { w.notified <- p; return nil },
 	})
 	w.read(ctx)
-	all.Go(func() { _ = w.desk.Run(ctx) }) // it only ever returns nil
+	all.Go(func() { _ = w.questions.Run(ctx) }) // it always returns nil
 	all.Go(func() {
 		for tick := time.NewTicker(20 * time.Millisecond); ctx.Err() == nil; <-tick.C {
 			w.read(ctx)
-			w.desk.SessionChanged("s")
+			w.questions.SessionChanged("s")
 		}
 	})
 	return w
 }
 
-// read is the controller's reading of the session.
+// read reads the session, as the controller does.
 func (w *terminal) read(ctx context.Context) {
 	now := time.Now()
 	r, err := runtime.Sense(ctx, w.p, "s")
@@ -132,25 +133,24 @@ func (w *terminal) Snapshot(string) (session.Snapshot, error) {
 
 func (w *terminal) Snapshots() []session.Snapshot { return nil }
 
-// raiseQuestion makes the agent ask, and returns the question that people are notified
-// of.
+// raiseQuestion makes the agent ask, and returns the question of the notification.
 func (w *terminal) raiseQuestion(text string) client.Pending {
 	w.t.Helper()
 	out, err := runtime.Deliver(w.t.Context(), w.p, "s", runtime.Delivery{Content: runtime.TextContent(text)})
-	// The question may stand before anybody has seen that the prompt was taken.
+	// The agent may ask before the driver has seen that the prompt was accepted.
 	if err != nil || out.State != runtime.OutcomeSubmitted && out.State != runtime.OutcomeUnconfirmed {
 		w.t.Fatalf("the agent was not asked to ask: %+v, %v", out, err)
 	}
 	select {
-	case p := <-w.told:
+	case p := <-w.notified:
 		now := time.Now()
-		records, err := ledger.Wait(w.t.Context(), w.file, ledger.Has(ledger.Asked, 1))
+		records, err := ledgertest.Wait(w.t.Context(), w.file, ledgertest.Has(ledger.Asked, 1))
 		if err != nil {
 			w.t.Fatal(err)
 		}
 		took := now.Sub(ledger.Of(records, ledger.Asked)[0].Time)
 		w.t.Logf("an alert came %v after the agent asked", took)
-		if took > 2*time.Second+waitLimit/3 { // 2 s is the promise; a loaded machine is given more
+		if took > 2*time.Second+waitLimit/3 { // 2 s is promised; a loaded machine may take longer
 			w.t.Errorf("an alert came %v after the agent asked", took)
 		}
 		return p
@@ -160,11 +160,11 @@ func (w *terminal) raiseQuestion(text string) client.Pending {
 	return client.Pending{}
 }
 
-// becomes waits until the question has ended.
-func (w *terminal) becomes(id string) client.Pending {
+// awaitEnd waits until the question has ended.
+func (w *terminal) awaitEnd(id string) client.Pending {
 	w.t.Helper()
 	for end := time.Now().Add(waitLimit); ; {
-		p, err := w.desk.Question(w.t.Context(), id)
+		p, err := w.questions.Question(w.t.Context(), id)
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -178,12 +178,12 @@ func (w *terminal) becomes(id string) client.Pending {
 	}
 }
 
-// choices returns what the agent was answered.
+// choices waits until the agent has got n answers, and returns them.
 func (w *terminal) choices(n int) []string {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), waitLimit)
 	defer cancel()
-	records, err := ledger.Wait(ctx, w.file, ledger.Has(ledger.Choice, n))
+	records, err := ledgertest.Wait(ctx, w.file, ledgertest.Has(ledger.Choice, n))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -199,14 +199,14 @@ func TestPermissionInATerminalIsAnsweredOnce(t *testing.T) {
 	w := newTerminal(t, Policy{})
 	got := w.raiseQuestion("[[permit:Bash|rm -rf build]]")
 	if got.Kind != runtime.WaitPermission || got.Prompt != "Bash command\n\n  rm -rf build\n\nDo you want to proceed?" || got.Tool != "Bash" || got.Input != "rm -rf build" || len(got.Options) != 3 {
-		t.Fatalf("reported %+v, want what was drawn", got)
+		t.Fatalf("reported %+v, want what the screen shows", got)
 	}
 	var answers sync.WaitGroup
 	var mu sync.Mutex
 	won := 0
 	for range 8 {
 		answers.Go(func() {
-			p, err := w.desk.Respond(t.Context(), got.ID, client.RespondRequest{Option: "3", By: "anna"})
+			p, err := w.questions.Respond(t.Context(), got.ID, client.RespondRequest{Option: "3", By: "anna"})
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
@@ -221,8 +221,8 @@ func TestPermissionInATerminalIsAnsweredOnce(t *testing.T) {
 	if choices := w.choices(1); won != 1 || !slices.Equal(choices, got.Options[2:]) {
 		t.Errorf("%d answers won and the agent was answered %q, want one and %q", won, choices, got.Options[2:])
 	}
-	if len(w.told) != 0 {
-		t.Errorf("%d more alerts, want none", len(w.told))
+	if len(w.notified) != 0 {
+		t.Errorf("%d more alerts, want none", len(w.notified))
 	}
 }
 
@@ -230,7 +230,7 @@ func TestUnattendedPermissionInATerminalIsDenied(t *testing.T) {
 	t.Parallel()
 	w := newTerminal(t, Policy{Mode: Deny, After: 200 * time.Millisecond})
 	got := w.raiseQuestion("[[permit:Bash|rm -rf build]]")
-	if end := w.becomes(got.ID); end.State != client.PendingExpired || end.AnsweredBy != byPolicy {
+	if end := w.awaitEnd(got.ID); end.State != client.PendingExpired || end.AnsweredBy != byPolicy {
 		t.Errorf("it became %+v, want it denied by the policy", end)
 	}
 	if choices := w.choices(1); !slices.Equal(choices, got.Options[2:]) {
@@ -245,19 +245,19 @@ func TestQuestionOfAnAgentThatEndsIsGone(t *testing.T) {
 	if err := w.p.Stop("s"); err != nil {
 		t.Fatal(err)
 	}
-	if end := w.becomes(got.ID); end.State != client.PendingGone {
+	if end := w.awaitEnd(got.ID); end.State != client.PendingGone {
 		t.Errorf("it became %+v, want it gone", end)
 	}
-	if _, err := w.desk.Respond(t.Context(), got.ID, client.RespondRequest{Option: "A"}); !errors.Is(err, client.ErrRefused) {
+	if _, err := w.questions.Respond(t.Context(), got.ID, client.RespondRequest{Option: "A"}); !errors.Is(err, client.ErrRefused) {
 		t.Errorf("an answer got %v, want a refusal", err)
 	}
 }
 
-func TestQuestionThatGoesByItselfIsResolved(t *testing.T) {
+func TestQuestionThatTheAgentWithdrawsIsResolved(t *testing.T) {
 	t.Parallel()
 	w := newTerminal(t, Policy{})
 	got := w.raiseQuestion("[[askfor:1s|Which?|A|B]]")
-	if end := w.becomes(got.ID); end.State != client.PendingResolved {
+	if end := w.awaitEnd(got.ID); end.State != client.PendingResolved {
 		t.Errorf("it became %+v, want it resolved", end)
 	}
 }

@@ -1,7 +1,6 @@
 package questions
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -9,16 +8,17 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/session"
+	"gascity/internal/store/storetest"
 )
 
-// A dialog that counts is one question for ten minutes: one ID, one deadline, and
-// no more alerts than for any other.
-func TestQuestionThatCountsIsOne(t *testing.T) {
+// A dialog that shows a running time is one question for ten minutes: one ID, one deadline, and no more
+// alerts than any other.
+func TestQuestionWithARunningTimeIsOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity(t)
+		w := newServiceTest(t)
 		w.opts.Policy = func(string) Policy { return Policy{Mode: Deny, After: time.Minute} }
 		a := w.agent("a")
-		a.deaf = true
+		a.ignores = true
 		w.run()
 		var first client.Pending
 		for i := range 600 {
@@ -34,10 +34,10 @@ func TestQuestionThatCountsIsOne(t *testing.T) {
 			time.Sleep(time.Second)
 			synctest.Wait()
 		}
-		if n := w.alerts(); n > 2 || len(a.answers) == 0 || w.store.count() > 40 {
-			t.Errorf("10 minutes of one question: %d alerts, %d answers of the policy, %d saves", n, len(a.answers), w.store.count())
+		if n := w.alerts(); n > 2 || len(a.answers) == 0 || w.Store.Tries() > 40 {
+			t.Errorf("10 minutes of one question: %d alerts, %d answers of the policy, %d saves", n, len(a.answers), w.Store.Tries())
 		}
-		w.stop()
+		w.Stop()
 		w.run()
 		if got := w.only(); got.ID != first.ID {
 			t.Errorf("after a restart it is %s, and was %s", got.ID, first.ID)
@@ -45,19 +45,19 @@ func TestQuestionThatCountsIsOne(t *testing.T) {
 	})
 }
 
-// A dialog that ticks between its reading and the answer is answered.
-func TestAnswerToAQuestionThatCounts(t *testing.T) {
+// A dialog whose time changes between its reading and the answer is answered.
+func TestAnswerToAQuestionWithARunningTime(t *testing.T) {
 	for ticks, want := range map[int]bool{1: true, 3: true, 100: false} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newFakeCity(t)
+			w := newServiceTest(t)
 			a := w.agent("a")
 			w.run()
 			q := permission("r")
 			q.Prompt = "Proceed? (10s)"
 			w.raiseQuestion("a", q)
-			a.hasten = ticks
-			w.readsBack("a")
-			got, err := w.desk.Respond(t.Context(), w.only().ID, client.RespondRequest{Option: "Yes", By: "me"})
+			a.ticks = ticks
+			w.readAfterAnswers("a")
+			got, err := w.questions.Respond(t.Context(), w.only().ID, client.RespondRequest{Option: "Yes", By: "me"})
 			if want != (err == nil && got.State == client.PendingAnswered && len(a.answers) == 1) {
 				t.Errorf("after %d ticks the answer is %s, %v; the agent got %v", ticks, got.State, err, a.answers)
 			}
@@ -65,7 +65,7 @@ func TestAnswerToAQuestionThatCounts(t *testing.T) {
 	}
 }
 
-func TestWhatTicks(t *testing.T) {
+func TestQuestionsThatDifferOnlyInTime(t *testing.T) {
 	ask := func(prompt string) *session.Pending {
 		return &session.Pending{Instance: "i", Kind: "permission", Prompt: prompt, Options: []string{"Yes", "No (9s)"}}
 	}
@@ -98,40 +98,29 @@ func TestWhatTicks(t *testing.T) {
 	other = ask("Proceed? (13s)")
 	other.Options = []string{"Yes", "No (8s)"}
 	if !differsOnlyInTime(ask("Proceed? (12s)"), other) {
-		t.Error("an option that counts is another question")
+		t.Error("an option with another time is another question")
 	}
 }
 
-// Open questions survive a store that does not answer at the start.
+// Open questions survive a store that fails at the start.
 func TestQuestionsSurviveAFailedRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity(t)
+		w := newServiceTest(t)
 		w.agent("a")
 		w.run()
 		w.raiseQuestion("a", permission("r"))
 		before := w.only()
-		w.stop()
-		w.opts.Store = &silentStore{PendingStore: w.store, times: 20}
+		w.Stop()
+		w.Store.Set(storetest.Fails)
 		w.run()
+		time.Sleep(time.Minute)
+		w.Store.Set(storetest.Works)
 		time.Sleep(5 * time.Minute)
 		if got := w.only(); got.ID != before.ID || !got.Deadline.Equal(before.Deadline) || w.alerts() != 1 {
 			t.Errorf("it is %s until %s, and was %s until %s; %d alerts", got.ID, got.Deadline, before.ID, before.Deadline, w.alerts())
 		}
-		w.stop()
-		w.opts.Store = &silentStore{PendingStore: w.store, times: 1 << 30}
-		w.run() // and ends although the store never answers
+		w.Stop()
+		w.Store.Set(storetest.Fails)
+		w.run() // and it exits although no read succeeds
 	})
-}
-
-// silentStore is a store that does not answer the first reads.
-type silentStore struct {
-	session.PendingStore
-	times int
-}
-
-func (m *silentStore) LoadPending(ctx context.Context) ([]session.Pending, error) {
-	if m.times--; m.times >= 0 {
-		return nil, fmt.Errorf("%w: no answer in time", client.ErrUnavailable)
-	}
-	return m.PendingStore.LoadPending(ctx)
 }

@@ -5,12 +5,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"gascity/client"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/session"
+	"gascity/internal/service/engine"
 )
 
 // Await returns when the condition holds or can never hold; the State of the result shows which. It
@@ -28,8 +28,8 @@ func (w *Service) Await(ctx context.Context, req client.WaitRequest) (client.Wai
 	w.due.Wake()
 	select {
 	case <-e.done:
-	case <-w.ended:
-		err = errEnded
+	case <-w.life.Ended():
+		err = engine.ErrEnded
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
@@ -95,8 +95,8 @@ func (w *Service) register(ctx context.Context, e *entry) (client.Wait, error) {
 	if open >= maxOpen {
 		return client.Wait{}, fmt.Errorf("%w: %d waits are open already; cancel some: gc wait list", client.ErrRefused, open)
 	}
-	e.ID = w.newIDLocked()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveLimit)
+	e.ID = engine.NewID("w-", w.opts.Random, func(id string) bool { return w.registered[id] != nil })
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeLimit)
 	defer cancel()
 	if err := w.opts.Store.SaveWait(ctx, e.Wait); err != nil {
 		return client.Wait{}, fmt.Errorf("%w: cannot save the wait: %w", client.ErrUnavailable, err)
@@ -104,7 +104,7 @@ func (w *Service) register(ctx context.Context, e *entry) (client.Wait, error) {
 	w.registered[e.ID] = e
 	w.putLocked(e)
 	w.due.Wake()
-	w.emit(event.WaitAdded, e.Wait, fmt.Sprintf("%s waits until %s", e.Owner, sentence(e.Wait)), map[string]string{
+	w.emit(ctx, event.WaitAdded, e.Wait, fmt.Sprintf("%s waits until %s", e.Owner, sentence(e.Wait)), map[string]string{
 		"id": e.ID, "for": e.For, "deadline": e.Deadline.Format(time.RFC3339),
 	})
 	return toClient(e.Wait), nil
@@ -134,9 +134,9 @@ func (w *Service) begin(ctx context.Context, req client.WaitRequest) (*entry, er
 func (w *Service) completeCondition(ctx context.Context, e *entry) (err error) {
 	now := e.CreatedAt
 	switch {
-	case slices.Contains(aboutSession, e.For):
+	case slices.Contains(client.AgentConditions(), e.For):
 		if e.Target == "" {
-			return fmt.Errorf("%w: name the agent that is to be %s", client.ErrInvalid, e.For)
+			return fmt.Errorf("%w: a wait for %s needs a target: the name of an agent or a session", client.ErrInvalid, e.For)
 		}
 		v, err := w.opts.City.Snapshot(e.Target)
 		if err != nil {
@@ -159,16 +159,6 @@ func (w *Service) completeCondition(ctx context.Context, e *entry) (err error) {
 		err = fmt.Errorf("%w: %q cannot be waited for", client.ErrInvalid, e.For)
 	}
 	return err
-}
-
-// newIDLocked returns an ID that no registered wait has.
-func (w *Service) newIDLocked() string {
-	for {
-		id := "w-" + strings.ToLower(w.opts.Random()[:8])
-		if w.registered[id] == nil {
-			return id
-		}
-	}
 }
 
 // putLocked adds an entry to the waits that are checked. It is checked at once.

@@ -12,6 +12,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/session"
+	"gascity/internal/service/servicetest"
 	"gascity/runtime"
 )
 
@@ -51,17 +52,17 @@ func TestEveryConditionOfASession(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newFakeCity(t)
+				w := newServiceTest(t)
 				w.agent("a")
 				w.run()
-				if c.condition == client.WaitBusy || c.condition == client.WaitRunning { // it holds at first
-					w.change("a", c.not[0])
+				if c.condition == client.WaitBusy || c.condition == client.WaitRunning { // otherwise it is fulfilled at first
+					w.Change("a", c.not[0])
 				}
 				done := w.startWait(t.Context(), client.WaitRequest{Target: "a", For: c.condition})
-				base := w.views["a"]
+				base := w.Views["a"]
 				base.Unknown, base.Pending = "", nil
 				for i, not := range c.not {
-					w.change("a", func(v *session.Snapshot) { *v = base; not(v) })
+					w.Change("a", func(v *session.Snapshot) { *v = base; not(v) })
 					select {
 					case got := <-done:
 						t.Fatalf("step %d fulfilled it: %+v", i, got)
@@ -69,7 +70,7 @@ func TestEveryConditionOfASession(t *testing.T) {
 					}
 				}
 				base.Running, base.Ready, base.State, base.Instance = true, true, session.StateRunning, "a-1"
-				w.change("a", func(v *session.Snapshot) { *v = base; c.then(v) })
+				w.Change("a", func(v *session.Snapshot) { *v = base; c.then(v) })
 				select {
 				case got := <-done:
 					if got.err != nil || got.wait.State != client.WaitFulfilled || got.took != 0 {
@@ -83,9 +84,9 @@ func TestEveryConditionOfASession(t *testing.T) {
 	}
 }
 
-func TestWhatHoldsAlreadyIsAnsweredAtOnce(t *testing.T) {
+func TestFulfilledConditionReturnsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity(t)
+		w := newServiceTest(t)
 		w.agent("a")
 		w.run()
 		got := <-w.startWait(t.Context(), client.WaitRequest{Target: "s-a", For: client.WaitBusy})
@@ -97,14 +98,14 @@ func TestWhatHoldsAlreadyIsAnsweredAtOnce(t *testing.T) {
 
 func TestReceiptAndQuestionAreFollowedByEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity(t)
+		w := newServiceTest(t)
 		w.receipts["r1"] = client.Receipt{ID: "r1", State: client.ReceiptQueued}
 		w.questions["q1"] = client.Pending{ID: "q1", State: client.PendingOpen}
 		w.run()
 		receipt := w.startWait(t.Context(), client.WaitRequest{For: client.WaitReceipt, Arg: "r1"})
 		question := w.startWait(t.Context(), client.WaitRequest{For: client.WaitPending, Arg: "q1"})
 		tell := func(kind, key, id string) {
-			if _, err := w.log.Append(client.Event{Kind: kind, Data: map[string]string{key: id}}); err != nil {
+			if _, err := w.Log.Append(t.Context(), client.Event{Kind: kind, Data: map[string]string{key: id}}); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()
@@ -114,10 +115,10 @@ func TestReceiptAndQuestionAreFollowedByEvents(t *testing.T) {
 		if len(receipt) != 0 || len(question) != 0 {
 			t.Fatal("what is still open was fulfilled")
 		}
-		w.mu.Lock()
+		w.Mu.Lock()
 		w.receipts["r1"] = client.Receipt{ID: "r1", State: client.ReceiptDead, Reason: "the agent is gone"}
 		w.questions["q1"] = client.Pending{ID: "q1", State: client.PendingAnswered, Answer: "Yes", AnsweredBy: "anna"}
-		w.mu.Unlock()
+		w.Mu.Unlock()
 		tell("prompt.dead", "receipt", "r1")
 		tell("pending.answered", "id", "q1")
 		if got := <-receipt; got.wait.State != client.WaitFulfilled || got.wait.Reason != "dead: the agent is gone" || got.took != 0 {
@@ -129,13 +130,13 @@ func TestReceiptAndQuestionAreFollowedByEvents(t *testing.T) {
 	})
 }
 
-// TestIdleIsNoMomentBeforeATurn checks that a caller who has sent a prompt and waits for idle waits
+// TestIdleWaitsForTheTurnOfASentPrompt checks that a caller who has sent a prompt and waits for idle waits
 // for the turn, although the agent still looks idle, and not longer than the deadline for the start
 // of a turn.
-func TestIdleIsNoMomentBeforeATurn(t *testing.T) {
+func TestIdleWaitsForTheTurnOfASentPrompt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity(t)
-		w.views["a"] = session.Snapshot{Session: "a", Agent: "a", Running: true, Ready: true, Activity: session.Activity{State: runtime.ActivityIdle}}
+		w := newServiceTest(t)
+		w.Views["a"] = session.Snapshot{Session: "a", Agent: "a", Running: true, Ready: true, Activity: session.Activity{State: runtime.ActivityIdle}}
 		w.begins = time.Now().Add(5 * time.Second)
 		w.run()
 		idle := w.startWait(t.Context(), client.WaitRequest{For: client.WaitIdle, Target: "a"})
@@ -144,35 +145,35 @@ func TestIdleIsNoMomentBeforeATurn(t *testing.T) {
 		if len(idle) != 0 || len(running) != 1 {
 			t.Fatalf("before the turn: idle %d, running %d", len(idle), len(running))
 		}
-		w.mu.Lock()
+		w.Mu.Lock()
 		w.begins = time.Time{}
-		w.mu.Unlock()
-		if _, err := w.log.Append(client.Event{Kind: "prompt.consumed", Session: "a"}); err != nil {
+		w.Mu.Unlock()
+		if _, err := w.Log.Append(t.Context(), client.Event{Kind: "prompt.consumed", Session: "a"}); err != nil {
 			t.Fatal(err)
 		}
 		if got := <-idle; got.wait.State != client.WaitFulfilled || got.took != 0 {
 			t.Errorf("with the prompt consumed: %+v", got)
 		}
-		w.mu.Lock()
+		w.Mu.Lock()
 		w.begins = time.Now().Add(3 * time.Second)
-		w.mu.Unlock()
+		w.Mu.Unlock()
 		if got := <-w.startWait(t.Context(), client.WaitRequest{For: client.WaitIdle, Target: "a"}); got.wait.State != client.WaitFulfilled || got.took != 3*time.Second {
 			t.Errorf("with a prompt that is not observed any more: %+v", got)
 		}
 	})
 }
 
-func TestLostEventsAreMadeUpFor(t *testing.T) {
+func TestWaitSurvivesLostEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity(t)
+		w := newServiceTest(t)
 		w.receipts["r1"] = client.Receipt{ID: "r1", State: client.ReceiptQueued}
 		w.run()
 		done := w.startWait(t.Context(), client.WaitRequest{For: client.WaitReceipt, Arg: "r1"})
-		w.mu.Lock()
-		delete(w.receipts, "r1") // ended and forgotten without a look
-		w.mu.Unlock()
-		for range 5000 { // more than the log keeps: nothing of it is read
-			if _, err := w.log.Append(client.Event{Kind: "session.status"}); err != nil {
+		w.Mu.Lock()
+		delete(w.receipts, "r1") // it ended and was removed
+		w.Mu.Unlock()
+		for range 5000 { // more events than the log keeps
+			if _, err := w.Log.Append(t.Context(), client.Event{Kind: "session.status"}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -198,7 +199,7 @@ func TestTimes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newFakeCity(t)
+				w := newServiceTest(t)
 				w.run()
 				got := <-w.startWait(t.Context(), client.WaitRequest{For: client.WaitTime, Arg: c.arg(time.Now())})
 				if got.err != nil || got.took != c.want || got.wait.State != client.WaitFulfilled {
@@ -211,7 +212,7 @@ func TestTimes(t *testing.T) {
 
 func TestCommandIsRunAtGrowingIntervals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity(t)
+		w := newServiceTest(t)
 		start := time.Now()
 		var at []int
 		w.shell = func(context.Context) error {
@@ -229,9 +230,9 @@ func TestCommandIsRunAtGrowingIntervals(t *testing.T) {
 	})
 }
 
-func TestHangingCommandIsEndedAndItsWaiterCanLeave(t *testing.T) {
+func TestHangingCommandIsKilledAndItsCallerCanCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity(t)
+		w := newServiceTest(t)
 		var running atomic.Int32
 		w.shell = func(ctx context.Context) error {
 			running.Add(1)
@@ -268,9 +269,9 @@ func TestHangingCommandIsEndedAndItsWaiterCanLeave(t *testing.T) {
 	})
 }
 
-func TestEveryOtherEndOfAnAwait(t *testing.T) {
+func TestOtherResultsOfAnAwait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity(t)
+		w := newServiceTest(t)
 		w.agent("a")
 		w.agent("b")
 		w.agent("c")
@@ -298,11 +299,11 @@ func TestEveryOtherEndOfAnAwait(t *testing.T) {
 		}
 
 		removed, stopped := w.startWait(t.Context(), idle), w.startWait(t.Context(), client.WaitRequest{Target: "a", For: client.WaitStopped})
-		w.remove("a")
+		w.Remove("a")
 		if len(removed) != 0 {
 			t.Error("a target that is just not known failed the wait")
 		}
-		advance(absentGrace)
+		servicetest.Advance(absentGrace)
 		if got := <-removed; got.err != nil || got.wait.State != client.WaitFailed || !strings.Contains(got.wait.Reason, "removed") {
 			t.Errorf("after the removal: %+v, want it failed", got)
 		}
@@ -311,13 +312,13 @@ func TestEveryOtherEndOfAnAwait(t *testing.T) {
 		}
 
 		gone := w.startWait(t.Context(), client.WaitRequest{Target: "b", For: client.WaitIdle})
-		w.change("b", func(v *session.Snapshot) { ended(session.StateStopped)(v); v.Desired = "absent" })
+		w.Change("b", func(v *session.Snapshot) { ended(session.StateStopped)(v); v.Desired = "absent" })
 		if got := <-gone; got.wait.State != client.WaitFailed || !strings.Contains(got.wait.Reason, "not configured") {
 			t.Errorf("after it was taken out of the configuration: %+v, want it failed", got)
 		}
 
 		last := w.startWait(t.Context(), client.WaitRequest{Target: "c", For: client.WaitIdle})
-		w.stop()
+		w.Stop()
 		if got := <-last; !errors.Is(got.err, client.ErrUnavailable) {
 			t.Errorf("when the controller ended: %v, want unavailable", got.err)
 		}

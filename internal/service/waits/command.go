@@ -8,6 +8,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/proc"
+	"gascity/internal/textfmt"
 )
 
 const (
@@ -65,7 +66,7 @@ func (w *Service) recordCommand(ctx context.Context, e *entry, err error) {
 		w.endLocked(ctx, e, fulfilled(""))
 		return
 	}
-	e.lastOutput = truncate("its last run: "+err.Error(), maxLast)
+	e.lastOutput = textfmt.Truncate("its last run: "+err.Error(), maxLast)
 	e.next = w.opts.Now().Add(e.gap)
 	e.gap = min(2*e.gap, lastGap)
 	w.setDueLocked(e.next)

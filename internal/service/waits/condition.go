@@ -25,12 +25,6 @@ func fulfilled(reason string) verdict { return verdict{client.WaitFulfilled, rea
 // failed returns the verdict that the condition can never hold.
 func failed(reason string) verdict { return verdict{client.WaitFailed, reason} }
 
-// aboutSession are the conditions that have a target.
-var aboutSession = []string{client.WaitIdle, client.WaitBusy, client.WaitWaiting, client.WaitRunning, client.WaitStopped}
-
-// absent is the desired state of a session that is not configured any more.
-const absent = "absent"
-
 // judge returns the verdict about a condition on a session.
 func judge(w session.Wait, v session.Snapshot) verdict {
 	if v.Unknown != "" {
@@ -42,7 +36,7 @@ func judge(w session.Wait, v session.Snapshot) verdict {
 	if v.Running && v.Ready && isMet(w.For, v) {
 		return fulfilled(detail(v))
 	}
-	if v.Desired == absent && !v.Running && v.State.IsDown() {
+	if v.Desired == client.DesiredAbsent && !v.Running && v.State.IsDown() {
 		return failed(v.Agent + " is not configured any more and does not run")
 	}
 	return verdict{}
@@ -131,7 +125,7 @@ func parseTime(arg string, now time.Time) (time.Time, error) {
 // sentence describes the condition for people and agents.
 func sentence(w session.Wait) string {
 	switch {
-	case slices.Contains(aboutSession, w.For):
+	case slices.Contains(client.AgentConditions(), w.For):
 		return fmt.Sprintf("%s is %s", w.Target, w.For)
 	case w.For == client.WaitTime:
 		return "it is " + w.Arg

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,45 +17,46 @@ import (
 	"gascity/client"
 	"gascity/internal/domain/session"
 	"gascity/internal/proc"
+	"gascity/internal/service/servicetest"
 	"gascity/runtime"
 	"gascity/test/tier"
 )
 
-func TestOwnerIsToldOnceOfEveryEnd(t *testing.T) {
+func TestOwnerIsNotifiedOnceOfEachEnd(t *testing.T) {
 	for name, c := range map[string]struct {
-		happens func(w *fakeCity)
+		happens func(w *serviceTest)
 		text    string
 		state   string
 		want    []string // in the prompt
 	}{
-		"fulfilled":           {func(w *fakeCity) { w.change("a", activity(runtime.ActivityIdle)) }, "", client.WaitFulfilled, []string{"until a is idle was fulfilled (idle)"}},
-		"fulfilled, in words": {func(w *fakeCity) { w.change("a", activity(runtime.ActivityIdle)) }, "go on with the review", client.WaitFulfilled, []string{"go on with the review"}},
-		"expired":             {func(*fakeCity) { advance(time.Hour) }, "go on", client.WaitExpired, []string{"has expired", "asked for this notification: go on"}},
-		"failed":              {func(w *fakeCity) { w.remove("a"); advance(absentGrace) }, "", client.WaitFailed, []string{"has failed", "removed"}},
+		"fulfilled":           {func(w *serviceTest) { w.Change("a", activity(runtime.ActivityIdle)) }, "", client.WaitFulfilled, []string{"until a is idle was fulfilled (idle)"}},
+		"fulfilled, in words": {func(w *serviceTest) { w.Change("a", activity(runtime.ActivityIdle)) }, "go on with the review", client.WaitFulfilled, []string{"go on with the review"}},
+		"expired":             {func(*serviceTest) { servicetest.Advance(time.Hour) }, "go on", client.WaitExpired, []string{"has expired", "asked for this notification: go on"}},
+		"failed":              {func(w *serviceTest) { w.Remove("a"); servicetest.Advance(absentGrace) }, "", client.WaitFailed, []string{"has failed", "removed"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newFakeCity(t)
+				w := newServiceTest(t)
 				w.agent("a")
 				w.agent("me")
 				w.run()
 				got := w.add(client.WaitRequest{Target: "a", For: client.WaitIdle, Owner: "me", Text: c.text, Timeout: time.Hour})
-				if kept, _ := w.store.LoadWaits(t.Context()); len(kept) != 1 || kept[0].State != client.WaitOpen || kept[0].OwnerInstance != "me-1" {
+				if kept, _ := w.Store.LoadWaits(t.Context()); len(kept) != 1 || kept[0].State != client.WaitOpen || kept[0].OwnerInstance != "me-1" {
 					t.Fatalf("the store holds %+v when it is answered, want the wait", kept)
 				}
 				c.happens(w)
-				advance(time.Minute)
-				told := w.notifications()
-				if len(told) != 1 || told[0].target != "me" {
-					t.Fatalf("notified %+v, want the owner once", told)
+				servicetest.Advance(time.Minute)
+				notified := w.prompts.Accepted()
+				if len(notified) != 1 || notified[0].Target != "me" {
+					t.Fatalf("notified %+v, want the owner once", notified)
 				}
 				for _, want := range c.want {
-					if !strings.Contains(told[0].req.Text, want) {
-						t.Errorf("the owner received %q, want %q in it", told[0].req.Text, want)
+					if !strings.Contains(notified[0].Text, want) {
+						t.Errorf("the owner received %q, want %q in it", notified[0].Text, want)
 					}
 				}
-				want := client.NudgeRequest{Text: told[0].req.Text, Key: got.ID, Source: "wait", Instance: "me-1"}
-				if diff := cmp.Diff(want, told[0].req); diff != "" {
+				want := client.NudgeRequest{Text: notified[0].Text, Key: got.ID, Source: "wait", Instance: "me-1"}
+				if diff := cmp.Diff(want, notified[0].NudgeRequest); diff != "" {
 					t.Errorf("the prompt (-want +got):\n%s", diff)
 				}
 				if now := w.find(got.ID); now.State != c.state || now.Receipt != "r-1" {
@@ -65,50 +67,50 @@ func TestOwnerIsToldOnceOfEveryEnd(t *testing.T) {
 	}
 }
 
-func TestWaitsOutliveTheController(t *testing.T) {
+func TestWaitsContinueUnderTheNextController(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity(t)
+		w := newServiceTest(t)
 		w.agent("a")
 		w.agent("me")
 		w.run()
 		idle := w.add(client.WaitRequest{Target: "a", For: client.WaitIdle, Owner: "me"})
 		clock := w.add(client.WaitRequest{For: client.WaitTime, Arg: "3h", Owner: "me"})
 		limit := w.add(client.WaitRequest{Target: "a", For: client.WaitStopped, Owner: "me", Timeout: time.Hour})
-		w.stop()
-		a := w.views["a"]
-		delete(w.views, "a") // a new controller does not know it yet
+		w.Stop()
+		a := w.Views["a"]
+		delete(w.Views, "a") // a new controller does not know it yet
 		w.run()
-		advance(absentGrace / 2)
-		w.views["a"] = a
-		w.change("a", activity(runtime.ActivityIdle))
+		servicetest.Advance(absentGrace / 2)
+		w.Views["a"] = a
+		w.Change("a", activity(runtime.ActivityIdle))
 		if got := w.find(idle.ID); got.State != client.WaitFulfilled {
 			t.Errorf("after the restart: %+v, want it fulfilled", got)
 		}
-		advance(time.Hour)
+		servicetest.Advance(time.Hour)
 		if got := w.find(limit.ID); got.State != client.WaitExpired {
 			t.Errorf("after its deadline: %+v, want it expired", got)
 		}
-		advance(2 * time.Hour)
+		servicetest.Advance(2 * time.Hour)
 		if got := w.find(clock.ID); got.State != client.WaitFulfilled {
 			t.Errorf("after its time: %+v, want it fulfilled", got)
 		}
-		if n := len(w.notifications()); n != 3 {
+		if n := len(w.prompts.Accepted()); n != 3 {
 			t.Errorf("the owner received %d notifications, want 3", n)
 		}
 	})
 }
 
-func TestCrashBetweenEndAndPromptTellsOnce(t *testing.T) {
+func TestCrashBetweenEndAndPromptNotifiesOnce(t *testing.T) {
 	for name, nudged := range map[string]bool{"before the prompt": false, "after the prompt": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newFakeCity(t)
+				w := newServiceTest(t)
 				w.agent("me")
 				k := session.Wait{
 					ID: "w-1", For: client.WaitTime, Arg: time.Now().Format(time.RFC3339), Owner: "me", OwnerInstance: "me-1",
 					CreatedAt: time.Now(), State: client.WaitFulfilled, EndedAt: time.Now(), Deadline: time.Now().Add(time.Hour),
 				}
-				if err := w.store.SaveWait(t.Context(), k); err != nil {
+				if err := w.Store.SaveWait(t.Context(), k); err != nil {
 					t.Fatal(err)
 				}
 				if nudged {
@@ -117,12 +119,12 @@ func TestCrashBetweenEndAndPromptTellsOnce(t *testing.T) {
 					}
 				}
 				w.run()
-				if got := w.find("w-1"); len(w.notifications()) != 1 || got.Receipt != "r-1" {
-					t.Errorf("notified %d times, %+v; want once, with the receipt", len(w.notifications()), got)
+				if got := w.find("w-1"); len(w.prompts.Accepted()) != 1 || got.Receipt != "r-1" {
+					t.Errorf("notified %d times, %+v; want once, with the receipt", len(w.prompts.Accepted()), got)
 				}
-				w.stop()
+				w.Stop()
 				w.run()
-				if len(w.notifications()) != 1 {
+				if len(w.prompts.Accepted()) != 1 {
 					t.Errorf("notified again after another restart")
 				}
 			})
@@ -145,85 +147,86 @@ func TestOnlyTheInstanceOrItsConversationIsNotified(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newFakeCity(t)
+				w := newServiceTest(t)
 				w.agent("a")
 				w.agent("me")
 				w.run()
-				w.change("me", func(v *session.Snapshot) { v.Conversation.ID = c.conversation })
+				w.Change("me", func(v *session.Snapshot) { v.Conversation.ID = c.conversation })
 				got := w.add(client.WaitRequest{Target: "a", For: client.WaitIdle, Owner: "me"})
-				w.change("me", c.later)
-				w.change("a", activity(runtime.ActivityIdle))
-				told := w.notifications()
+				w.Change("me", c.later)
+				w.Change("a", activity(runtime.ActivityIdle))
+				notified := w.prompts.Accepted()
 				if c.want == "-" {
-					if now := w.find(got.ID); len(told) != 0 || !strings.Contains(now.Reason, "the owner was not notified") {
-						t.Errorf("notified %+v, %+v; want no owner, and why", told, now)
+					if now := w.find(got.ID); len(notified) != 0 || !strings.Contains(now.Reason, "the owner was not notified") {
+						t.Errorf("notified %+v, %+v; want no owner, and why", notified, now)
 					}
 					return
 				}
-				if len(told) != 1 || told[0].req.Instance != c.want {
-					t.Errorf("notified %+v, want the instance %q", told, c.want)
+				if len(notified) != 1 || notified[0].Instance != c.want {
+					t.Errorf("notified %+v, want the instance %q", notified, c.want)
 				}
 			})
 		})
 	}
 }
 
-func TestOwnerThatCannotBeToldNowIsToldLater(t *testing.T) {
+func TestFailedNotificationIsSentLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity(t)
+		w := newServiceTest(t)
 		w.agent("me")
 		w.run()
-		w.refuse = fmt.Errorf("%w: disk full", client.ErrUnavailable)
+		w.prompts.Refuse(fmt.Errorf("%w: disk full", client.ErrUnavailable))
 		got := w.add(client.WaitRequest{For: client.WaitTime, Arg: "1s", Owner: "me"})
-		advance(10 * time.Minute)
+		servicetest.Advance(10 * time.Minute)
 		if now := w.find(got.ID); now.Receipt != "" || now.State != client.WaitFulfilled {
 			t.Fatalf("while the owner cannot be notified: %+v", now)
 		}
-		w.mu.Lock()
-		w.refuse = nil
-		w.mu.Unlock()
-		advance(2 * maxNotifyGap)
-		if now := w.find(got.ID); now.Receipt == "" || len(w.notifications()) != 1 {
-			t.Errorf("%+v, notified %d times; want once", now, len(w.notifications()))
+		w.prompts.Refuse(nil)
+		servicetest.Advance(2 * maxNotifyGap)
+		if now := w.find(got.ID); now.Receipt == "" || len(w.prompts.Accepted()) != 1 {
+			t.Errorf("%+v, notified %d times; want once", now, len(w.prompts.Accepted()))
 		}
-		w.mu.Lock()
-		w.refuse = fmt.Errorf("%w: it is suspended", client.ErrRefused)
-		w.mu.Unlock()
+		w.prompts.Refuse(fmt.Errorf("%w: it is suspended", client.ErrRefused))
 		refused := w.add(client.WaitRequest{For: client.WaitTime, Arg: "1s", Owner: "me"})
-		advance(time.Minute)
+		servicetest.Advance(time.Minute)
 		if now := w.find(refused.ID); !strings.Contains(now.Reason, "it is suspended") {
 			t.Errorf("%+v, want why the owner was not notified", now)
 		}
 	})
 }
 
-func TestSlowPromptIsSentOnceAndHoldsUpNobody(t *testing.T) {
+func TestSlowPromptIsSentOnceAndDelaysNoOtherWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity(t)
+		w := newServiceTest(t)
 		w.agent("a")
 		w.agent("me")
-		w.slow = make(chan struct{})
+		slow, calls, check := make(chan struct{}), atomic.Int32{}, w.prompts.Before
+		w.prompts.Before = func(target string, req client.NudgeRequest) {
+			check(target, req)
+			calls.Add(1)
+			<-slow
+		}
 		w.run()
 		w.add(client.WaitRequest{For: client.WaitTime, Arg: "1s", Owner: "me"})
-		advance(2 * time.Second)
+		servicetest.Advance(2 * time.Second)
 		if got := <-w.startWait(t.Context(), client.WaitRequest{Target: "a", For: client.WaitBusy}); got.err != nil || got.took != 0 {
-			t.Errorf("somebody else waited %+v while a prompt was slow", got)
+			t.Errorf("another caller waited %+v while a prompt was slow", got)
 		}
-		advance(time.Second)
-		if w.calls.Load() != 1 {
-			t.Errorf("the prompt was sent %d times, want once", w.calls.Load())
+		servicetest.Advance(time.Second)
+		if calls.Load() != 1 {
+			t.Errorf("the prompt was sent %d times, want once", calls.Load())
 		}
-		close(w.slow)
+		close(slow)
 		synctest.Wait()
-		if len(w.notifications()) != 1 {
-			t.Errorf("notified %d times, want once", len(w.notifications()))
+		if len(w.prompts.Accepted()) != 1 {
+			t.Errorf("notified %d times, want once", len(w.prompts.Accepted()))
 		}
 	})
 }
 
 func TestRegisteringIsCheckedAndBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity(t)
+		w := newServiceTest(t)
 		w.agent("me")
 		w.run()
 		clock := client.WaitRequest{For: client.WaitTime, Arg: "1h", Owner: "me"}
@@ -239,11 +242,11 @@ func TestRegisteringIsCheckedAndBounded(t *testing.T) {
 				t.Errorf("%s: %v, want %v", name, err, c.want)
 			}
 		}
-		w.store.setBroken(errors.New("disk full"))
+		w.Store.Break(errors.New("disk full"))
 		if _, err := w.waits.AddWait(t.Context(), clock); !errors.Is(err, client.ErrUnavailable) {
 			t.Errorf("a store that fails: %v, want unavailable", err)
 		}
-		w.store.setBroken(nil)
+		w.Store.Break(nil)
 		for range maxOpen {
 			if _, err := w.waits.AddWait(t.Context(), clock); err != nil {
 				t.Fatal(err)
@@ -260,7 +263,7 @@ func TestRegisteringIsCheckedAndBounded(t *testing.T) {
 
 func TestCancelAndForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity(t)
+		w := newServiceTest(t)
 		w.agent("me")
 		w.run()
 		got := w.add(client.WaitRequest{For: client.WaitTime, Arg: "1h", Owner: "me"})
@@ -273,60 +276,60 @@ func TestCancelAndForget(t *testing.T) {
 		if _, err := w.waits.CancelWait(t.Context(), "w-none"); !errors.Is(err, client.ErrNotFound) {
 			t.Errorf("cancelled an unknown one: %v, want not found", err)
 		}
-		advance(2 * time.Hour)
-		kept, _ := w.store.LoadWaits(t.Context())
-		if all, _ := w.waits.Waits(t.Context(), client.WithEnded); len(all) != 0 || len(kept) != 0 || len(w.notifications()) != 0 {
-			t.Errorf("after two hours %+v are listed, %+v stored, %d notified; want nothing", all, kept, len(w.notifications()))
+		servicetest.Advance(2 * time.Hour)
+		kept, _ := w.Store.LoadWaits(t.Context())
+		if all, _ := w.waits.Waits(t.Context(), client.WithEnded); len(all) != 0 || len(kept) != 0 || len(w.prompts.Accepted()) != 0 {
+			t.Errorf("after two hours %+v are listed, %+v stored, %d notified; want nothing", all, kept, len(w.prompts.Accepted()))
 		}
 		for range maxEnded + 20 {
 			w.add(client.WaitRequest{For: client.WaitTime, Arg: "1ms", Owner: "me"})
-			advance(10 * time.Millisecond)
+			servicetest.Advance(10 * time.Millisecond)
 		}
-		if kept, _ = w.store.LoadWaits(t.Context()); len(kept) != maxEnded || len(w.notifications()) != maxEnded+20 {
-			t.Errorf("%d are stored and %d notified, want %d and %d", len(kept), len(w.notifications()), maxEnded, maxEnded+20)
+		if kept, _ = w.Store.LoadWaits(t.Context()); len(kept) != maxEnded || len(w.prompts.Accepted()) != maxEnded+20 {
+			t.Errorf("%d are stored and %d notified, want %d and %d", len(kept), len(w.prompts.Accepted()), maxEnded, maxEnded+20)
 		}
 	})
 }
 
-func TestFailingStoreIsCaughtUpWith(t *testing.T) {
+func TestWaitsAreSavedWhenTheStoreWorksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity(t)
+		w := newServiceTest(t)
 		w.agent("me")
 		w.run()
 		got := w.add(client.WaitRequest{For: client.WaitTime, Arg: "1s", Owner: "me"})
-		w.store.setBroken(errors.New("disk full"))
-		advance(time.Minute)
-		if saves := w.store.count(); saves > 40 {
+		w.Store.Break(errors.New("disk full"))
+		servicetest.Advance(time.Minute)
+		if saves := w.Store.Tries(); saves > 40 {
 			t.Errorf("a broken store was tried %d times in a minute", saves)
 		}
-		w.store.setBroken(nil)
-		advance(time.Minute)
-		kept, _ := w.store.LoadWaits(t.Context())
-		if len(kept) != 1 || kept[0].State != client.WaitFulfilled || kept[0].Receipt == "" || len(w.notifications()) != 1 {
-			t.Errorf("the store holds %+v of %s, notified %d times; want its end and its receipt, once", kept, got.ID, len(w.notifications()))
+		w.Store.Break(nil)
+		servicetest.Advance(time.Minute)
+		kept, _ := w.Store.LoadWaits(t.Context())
+		if len(kept) != 1 || kept[0].State != client.WaitFulfilled || kept[0].Receipt == "" || len(w.prompts.Accepted()) != 1 {
+			t.Errorf("the store holds %+v of %s, notified %d times; want its end and its receipt, once", kept, got.ID, len(w.prompts.Accepted()))
 		}
 	})
 }
 
 func TestIdleWaitsDoNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity(t)
+		w := newServiceTest(t)
 		w.agent("a")
 		w.agent("me")
 		w.run()
 		w.add(client.WaitRequest{Target: "a", For: client.WaitIdle, Owner: "me", Timeout: 1000 * time.Hour})
-		saves := w.store.count()
+		saves := w.Store.Tries()
 		for range 100 {
-			w.change("a", activity(runtime.ActivityBusy))
-			advance(time.Minute)
+			w.Change("a", activity(runtime.ActivityBusy))
+			servicetest.Advance(time.Minute)
 		}
-		if w.store.count() != saves || w.ran() != 0 {
-			t.Errorf("waiting saved %d times and ran %d commands", w.store.count()-saves, w.ran())
+		if w.Store.Tries() != saves || w.ran() != 0 {
+			t.Errorf("waiting saved %d times and ran %d commands", w.Store.Tries()-saves, w.ran())
 		}
 	})
 }
 
-func TestShellRunsInTheCityAndLeavesNothing(t *testing.T) {
+func TestShellRunsInTheCityDirectory(t *testing.T) {
 	tier.Process(t)
 	dir := t.TempDir()
 	shell := ShellIn(dir, []string{"PATH=" + os.Getenv("PATH"), "ONLY=this"})
@@ -341,7 +344,7 @@ func TestShellRunsInTheCityAndLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestShellEndsWhatACommandLeft(t *testing.T) {
+func TestShellKillsProcessesOfACommand(t *testing.T) {
 	tier.Process(t)
 	dir := t.TempDir()
 	shell := ShellIn(dir, []string{"PATH=" + os.Getenv("PATH")})

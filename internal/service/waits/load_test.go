@@ -3,57 +3,49 @@ package waits
 import (
 	"context"
 	"errors"
-	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"gascity/client"
-	"gascity/internal/domain/session"
+	"gascity/internal/domain/event"
+	"gascity/internal/service/servicetest"
+	"gascity/internal/store/storetest"
 	"gascity/runtime"
 )
 
-// silentStore is a store that does not answer the first reads.
-type silentStore struct {
-	session.WaitStore
-	times int
-}
-
-func (m *silentStore) LoadWaits(ctx context.Context) ([]session.Wait, error) {
-	if m.times--; m.times >= 0 {
-		return nil, fmt.Errorf("%w: no answer in time", client.ErrUnavailable)
-	}
-	return m.WaitStore.LoadWaits(ctx)
-}
-
-// Registered waits survive a store that does not answer at the start.
+// Registered waits survive a store that fails at the start.
 func TestWaitsSurviveAFailedRead(t *testing.T) {
-	for _, times := range []int{1, 20} {
+	for _, outage := range []time.Duration{0, time.Minute} { // 0: only the first read fails
 		synctest.Test(t, func(t *testing.T) {
-			w := newFakeCity(t)
+			w := newServiceTest(t)
 			w.agent("a")
 			w.agent("me")
 			w.run()
 			w.add(client.WaitRequest{Target: "a", For: client.WaitIdle, Owner: "me"})
-			w.stop()
-			w.opts.Store = &silentStore{WaitStore: w.store, times: times}
+			w.Stop()
+			w.Store.Set(storetest.Fails)
 			w.run()
-			advance(5 * time.Minute)
-			w.change("a", activity(runtime.ActivityIdle))
-			advance(time.Minute)
-			if n := len(w.notifications()); n != 1 {
-				t.Errorf("after %d failed reads the owner received %d notifications, want 1", times, n)
+			servicetest.Advance(outage)
+			w.Store.Set(storetest.Works)
+			servicetest.Advance(5 * time.Minute)
+			w.Change("a", activity(runtime.ActivityIdle))
+			servicetest.Advance(time.Minute)
+			if n := len(w.prompts.Accepted()); n != 1 {
+				t.Errorf("after an outage of %v the owner received %d notifications, want 1", outage, n)
 			}
-			w.stop()
-			w.opts.Store = &silentStore{WaitStore: w.store, times: 1 << 30}
-			w.run() // and ends although the store never answers
+			w.Stop()
+			w.Store.Set(storetest.Fails)
+			w.run() // and it exits although no read succeeds
 		})
 	}
 }
 
 func TestWaitingCallsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newFakeCity(t)
+		w := newServiceTest(t)
 		w.agent("a")
 		w.run()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -70,7 +62,7 @@ func TestWaitingCallsAreBounded(t *testing.T) {
 		if _, err := w.waits.Await(ctx, idle); !errors.Is(err, client.ErrUnavailable) {
 			t.Errorf("one call more: %v", err)
 		}
-		w.change("a", activity(runtime.ActivityIdle))
+		w.Change("a", activity(runtime.ActivityIdle))
 		for range maxCalls {
 			if err := <-done; err != nil {
 				t.Fatal(err)
@@ -78,6 +70,32 @@ func TestWaitingCallsAreBounded(t *testing.T) {
 		}
 		if _, err := w.waits.Await(ctx, idle); err != nil {
 			t.Errorf("when they have ended: %v", err)
+		}
+	})
+}
+
+// slowLog is an event log whose reads end only with their context.
+type slowLog struct{ event.Log }
+
+// Wait returns at once, as if there were an event.
+func (slowLog) Wait(ctx context.Context, _ uint64) error { return context.Cause(ctx) }
+
+func (slowLog) After(ctx context.Context, _ uint64) ([]client.Event, bool, error) {
+	<-ctx.Done()
+	return nil, false, context.Cause(ctx)
+}
+
+// The end of the service during a read of the event log is not an error.
+func TestStopDuringAReadIsNotLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newServiceTest(t)
+		var logged strings.Builder
+		w.opts.Events, w.opts.Logger = slowLog{w.Log}, slog.New(slog.NewTextHandler(&logged, nil))
+		w.run()
+		synctest.Wait()
+		w.Stop()
+		if logged.Len() > 0 {
+			t.Errorf("the service logged: %s", &logged)
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/session"
+	"gascity/internal/textfmt"
 )
 
 const (
@@ -37,7 +38,8 @@ func (w *Service) notifyOwnersLocked(ctx context.Context, jobs *sync.WaitGroup, 
 		}
 	}
 	if len(ended) == 0 {
-		w.notifyAt, w.notifyGap = time.Time{}, 0
+		w.notifyAt = time.Time{}
+		w.notifyGap.Reset()
 		return
 	}
 	if now.Before(w.notifyAt) {
@@ -70,8 +72,7 @@ func (w *Service) notifyOwners(ctx context.Context, ended []session.Wait) {
 	defer w.mu.Unlock()
 	w.notifying = false
 	if left {
-		w.notifyGap = min(max(2*w.notifyGap, minNotifyGap), maxNotifyGap)
-		w.notifyAt = w.opts.Now().Add(w.notifyGap)
+		w.notifyAt = w.opts.Now().Add(w.notifyGap.Next())
 	}
 	w.due.Wake()
 }
@@ -134,7 +135,7 @@ func (w *Service) recordNotified(ctx context.Context, id, receipt, why string) {
 	}
 	e.Notified, e.Receipt = true, receipt
 	if why != "" {
-		e.Reason = strings.TrimPrefix(e.Reason+"; ", "; ") + "the owner was not notified: " + truncate(why, maxLast)
+		e.Reason = strings.TrimPrefix(e.Reason+"; ", "; ") + "the owner was not notified: " + textfmt.Truncate(why, maxLast)
 		w.opts.Logger.Warn("the owner of a wait was not notified", "wait", id, "agent", e.Owner, "reason", why)
 	}
 	w.saveLocked(ctx, e)
@@ -161,12 +162,4 @@ func text(k session.Wait) string {
 		b += "\nYou asked for this notification: " + k.Text
 	}
 	return b
-}
-
-// truncate returns at most limit bytes of s, without a partial character at the end.
-func truncate(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	return strings.ToValidUTF8(s[:limit], "")
 }

@@ -11,39 +11,34 @@ import (
 	"gascity/client"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/session"
+	"gascity/internal/retry"
+	"gascity/internal/service/engine"
 )
 
 // Run works until ctx ends, and returns nil when all goroutines that it started have returned. It
 // must be called once.
 func (w *Service) Run(ctx context.Context) error {
-	defer close(w.ended)
+	defer w.life.SetEnded()
 	if !w.load(ctx) {
 		return nil
 	}
-	close(w.loaded)
+	w.life.SetLoaded()
 	var jobs sync.WaitGroup
 	defer jobs.Wait()
 	jobs.Go(func() { w.followEvents(ctx) })
-	for {
+	engine.Loop(ctx, w.opts.Now, w.due.Woken(), func(bool) time.Time {
 		for _, key := range w.due.PopAll() {
 			w.evaluate(ctx, key)
 		}
-		timer := time.NewTimer(w.checkTimers(ctx, &jobs))
-		select {
-		case <-w.due.Woken():
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return nil
-		}
-		timer.Stop()
-	}
+		return w.checkTimers(ctx, &jobs)
+	})
+	return nil
 }
 
 // load reads the stored waits. It returns false if ctx ends first. Waits that cannot be read are
 // logged and skipped.
 func (w *Service) load(ctx context.Context) bool {
-	kept, err := w.read(ctx)
+	kept, err := engine.Load(ctx, w.opts.Store.LoadWaits, func(err error) { w.opts.Logger.Warn("cannot read the waits yet", "error", err) })
 	switch {
 	case ctx.Err() != nil:
 		return false
@@ -69,29 +64,6 @@ func (w *Service) load(ctx context.Context) bool {
 	}
 	w.nextAt = w.opts.Now()
 	return true
-}
-
-const (
-	// minReadRetry and maxReadRetry are the shortest and the longest pause before a failed read of
-	// the store is tried again.
-	minReadRetry = 100 * time.Millisecond
-	maxReadRetry = 5 * time.Second
-)
-
-// read returns the stored waits. It retries while the store does not answer, until ctx ends.
-func (w *Service) read(ctx context.Context) ([]session.Wait, error) {
-	for gap := minReadRetry; ; gap = min(2*gap, maxReadRetry) {
-		kept, err := w.opts.Store.LoadWaits(ctx)
-		if !errors.Is(err, client.ErrUnavailable) {
-			return kept, err
-		}
-		w.opts.Logger.Warn("cannot read the waits yet", "error", err)
-		select {
-		case <-time.After(gap):
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
 }
 
 // evaluate checks the waits that depend on a key.
@@ -167,8 +139,8 @@ func (w *Service) turnStartDeadline(e *entry, v verdict) time.Time {
 	return time.Time{}
 }
 
-// checkTimers does what is due at the present time, and returns how long nothing is due.
-func (w *Service) checkTimers(ctx context.Context, jobs *sync.WaitGroup) time.Duration {
+// checkTimers does what is due at the present time, and returns when something is due again. Zero means never.
+func (w *Service) checkTimers(ctx context.Context, jobs *sync.WaitGroup) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := w.opts.Now()
@@ -180,14 +152,12 @@ func (w *Service) checkTimers(ctx context.Context, jobs *sync.WaitGroup) time.Du
 				w.setDueLocked(e.due())
 			}
 		}
-		w.saveAllLocked(ctx)
+		w.saver.Retry(ctx)
+		w.setDueLocked(w.saver.Due())
 		w.pruneLocked(ctx, now)
 	}
 	w.notifyOwnersLocked(ctx, jobs, now)
-	if w.nextAt.IsZero() {
-		return maxPause
-	}
-	return max(0, w.nextAt.Sub(now))
+	return w.nextAt
 }
 
 // checkTimerLocked does what is due for one wait.
@@ -208,28 +178,20 @@ func (w *Service) checkTimerLocked(ctx context.Context, jobs *sync.WaitGroup, e 
 func (e *entry) due() time.Time {
 	at := e.Deadline
 	if e.For == client.WaitTime {
-		at = earlier(at, e.at)
+		at = engine.Earlier(at, e.at)
 	}
 	if e.For == client.WaitCommand && !e.busy {
-		at = earlier(at, e.next)
+		at = engine.Earlier(at, e.next)
 	}
 	if !e.absentSince.IsZero() {
-		at = earlier(at, e.absentSince.Add(absentGrace))
+		at = engine.Earlier(at, e.absentSince.Add(absentGrace))
 	}
-	at = earlier(at, e.recheckAt)
+	at = engine.Earlier(at, e.recheckAt)
 	return at
 }
 
 // setDueLocked makes checkTimers run at the given time at the latest. Zero means never.
-func (w *Service) setDueLocked(at time.Time) { w.nextAt = earlier(w.nextAt, at) }
-
-// earlier returns the earlier of two times. Zero means never.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
-}
+func (w *Service) setDueLocked(at time.Time) { w.nextAt = engine.Earlier(w.nextAt, at) }
 
 // endLocked ends a wait. The end of a registered wait is saved before its owner is notified.
 func (w *Service) endLocked(ctx context.Context, e *entry, v verdict) {
@@ -238,7 +200,7 @@ func (w *Service) endLocked(ctx context.Context, e *entry, v verdict) {
 	if e.durable {
 		e.Notified = e.State == client.WaitCancelled
 		w.saveLocked(ctx, e)
-		w.emit(event.WaitEnded, e.Wait, "the wait of "+e.Owner+" until "+sentence(e.Wait)+" was "+e.State, map[string]string{
+		w.emit(ctx, event.WaitEnded, e.Wait, "the wait of "+e.Owner+" until "+sentence(e.Wait)+" was "+e.State, map[string]string{
 			"id": e.ID, "for": e.For, "state": e.State, "reason": e.Reason,
 		})
 		w.setDueLocked(e.EndedAt) // old waits may be deleted now
@@ -249,31 +211,8 @@ func (w *Service) endLocked(ctx context.Context, e *entry, v verdict) {
 
 // saveLocked saves a registered wait. If the store fails, it is saved later.
 func (w *Service) saveLocked(ctx context.Context, e *entry) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveLimit)
-	defer cancel()
-	if err := w.opts.Store.SaveWait(ctx, e.Wait); err != nil {
-		if len(w.unsaved) == 0 {
-			w.opts.Logger.Error("cannot save a wait", "wait", e.ID, "error", err)
-		}
-		w.unsaved[e.ID] = struct{}{}
-		w.setDueLocked(w.opts.Now().Add(saveRetryDelay))
-		return
-	}
-	delete(w.unsaved, e.ID)
-}
-
-// saveRetryDelay is the pause before a failed operation of the store or the event log is tried
-// again.
-const saveRetryDelay = 5 * time.Second
-
-// saveAllLocked saves the waits that could not be saved before, until the store fails.
-func (w *Service) saveAllLocked(ctx context.Context) {
-	for id := range w.unsaved {
-		w.saveLocked(ctx, w.registered[id])
-		if _, still := w.unsaved[id]; still {
-			return
-		}
-	}
+	w.saver.Save(ctx, e.ID, e.Wait)
+	w.setDueLocked(w.saver.Due())
 }
 
 // pruneLocked deletes registered waits that ended long ago, and the oldest ended waits if there are
@@ -292,17 +231,17 @@ func (w *Service) pruneLocked(ctx context.Context, now time.Time) {
 			continue
 		}
 		if err := w.remove(ctx, e.ID); err != nil {
-			w.setDueLocked(now.Add(saveRetryDelay))
+			w.setDueLocked(now.Add(engine.SaveRetryDelay))
 			return
 		}
 		delete(w.registered, e.ID)
-		delete(w.unsaved, e.ID)
+		w.saver.Forget(e.ID)
 	}
 }
 
 // remove deletes a wait from the store.
 func (w *Service) remove(ctx context.Context, id string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveLimit)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeLimit)
 	defer cancel()
 	return w.opts.Store.RemoveWait(ctx, id)
 }
@@ -311,13 +250,13 @@ func (w *Service) remove(ctx context.Context, id string) error {
 // queues all of them.
 func (w *Service) followEvents(ctx context.Context) {
 	for id := uint64(0); w.opts.Events.Wait(ctx, id) == nil; {
-		events, gap, err := w.opts.Events.After(id)
+		events, gap, err := w.opts.Events.After(ctx, id)
+		if ctx.Err() != nil {
+			return
+		}
 		if err != nil {
 			w.opts.Logger.Error("cannot read the event log", "error", err)
-			select {
-			case <-time.After(saveRetryDelay):
-			case <-ctx.Done():
-			}
+			retry.Sleep(ctx, engine.SaveRetryDelay)
 			continue
 		}
 		if gap {
@@ -360,10 +299,8 @@ func (w *Service) queueRecords() {
 }
 
 // emit appends an event about a wait and logs it.
-func (w *Service) emit(kind event.Kind, k session.Wait, text string, data map[string]string) {
+func (w *Service) emit(ctx context.Context, kind event.Kind, k session.Wait, text string, data map[string]string) {
 	e := client.Event{Kind: string(kind), Agent: k.Owner, Text: text, Data: data}
-	if _, err := w.opts.Events.Append(e); err != nil {
-		w.opts.Logger.Error("cannot save an event", "kind", e.Kind, "error", err)
-	}
+	engine.Record(ctx, w.opts.Events, w.opts.Logger, e, "wait", k.ID)
 	w.opts.Logger.Info(text, "kind", e.Kind, "agent", k.Owner, "wait", k.ID)
 }

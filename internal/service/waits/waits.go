@@ -12,7 +12,8 @@ import (
 	"gascity/client"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/session"
-	"gascity/internal/workqueue"
+	"gascity/internal/retry"
+	"gascity/internal/service/engine"
 )
 
 // City is the controller, as the service uses it. Snapshot does not wait and never calls the
@@ -59,10 +60,9 @@ const (
 	defaultLimit   = 24 * time.Hour
 	endedRetention = time.Hour
 	maxEnded       = 200
-	saveLimit      = 10 * time.Second
+	storeLimit     = 10 * time.Second
 	askLimit       = 5 * time.Second // time limit of a call to another engine
 	absentGrace    = time.Minute     // after which a target that the city does not know counts as removed
-	maxPause       = 1000 * time.Hour
 )
 
 // Service manages the waits of one city. Its methods may be called concurrently. They wait until
@@ -70,9 +70,8 @@ const (
 type Service struct {
 	opts Options
 
-	loaded chan struct{}    // closed when the store has been read
-	ended  chan struct{}    // closed when Run returns
-	due    *workqueue.Queue // keys to check, see [entry.key]
+	life engine.Lifecycle
+	due  *engine.Queue // keys to check, see [entry.key]
 
 	mu         sync.Mutex
 	entries    map[*entry]struct{}            // open waits
@@ -82,9 +81,9 @@ type Service struct {
 	calls      int                            // number of calls that wait
 	notifying  bool                           // owners are being notified
 	notifyAt   time.Time                      // when owners are notified next
-	notifyGap  time.Duration
+	notifyGap  *retry.Backoff
 	nextAt     time.Time // when the next check is due; zero: never
-	unsaved    map[string]struct{}
+	saver      *engine.Saver[session.Wait]
 }
 
 // entry is one wait. It is guarded by the service's mu.
@@ -113,7 +112,7 @@ const (
 // only on time.
 func (e *entry) key() string {
 	switch {
-	case slices.Contains(aboutSession, e.For):
+	case slices.Contains(client.AgentConditions(), e.For):
 		return keySession + e.Session
 	case e.For == client.WaitReceipt, e.For == client.WaitPending:
 		return keyRecord + e.Arg
@@ -124,9 +123,12 @@ func (e *entry) key() string {
 // New returns a service. It does nothing until Run is called.
 func New(opts Options) *Service {
 	return &Service{
-		opts: opts, loaded: make(chan struct{}), ended: make(chan struct{}), due: workqueue.NewQueue(),
+		opts: opts, life: engine.NewLifecycle(), due: engine.NewQueue(),
 		entries: map[*entry]struct{}{}, byKey: map[string]map[*entry]struct{}{},
-		registered: map[string]*entry{}, unsaved: map[string]struct{}{},
+		registered: map[string]*entry{}, notifyGap: retry.New(minNotifyGap, maxNotifyGap),
+		saver: engine.NewSaver(opts.Now, opts.Store.SaveWait, func(id string, err error) {
+			opts.Logger.Error("cannot save a wait", "wait", id, "error", err)
+		}),
 	}
 }
 
@@ -178,24 +180,15 @@ func (w *Service) CancelWait(ctx context.Context, id string) (client.Wait, error
 	return toClient(e.Wait), nil
 }
 
-// waitLoaded waits until the store has been read.
+// waitLoaded waits until the store has been read. It returns an error if Run has ended.
 func (w *Service) waitLoaded(ctx context.Context) error {
 	select {
-	case <-w.ended:
-		return errEnded
+	case <-w.life.Ended():
+		return engine.ErrEnded
 	default:
-	}
-	select {
-	case <-w.loaded:
-		return nil
-	case <-w.ended:
-		return errEnded
-	case <-ctx.Done():
-		return context.Cause(ctx)
+		return w.life.WaitLoaded(ctx)
 	}
 }
-
-var errEnded = fmt.Errorf("%w: the controller has stopped", client.ErrUnavailable)
 
 // toClient returns the wait as the control API returns it.
 func toClient(w session.Wait) client.Wait {

@@ -42,7 +42,7 @@ func (e *Engine) Authorize(ctx context.Context, id string, c worker.Call) (worke
 	if answered || !c.Ask { // a person may have allowed the call in the agent CLI's own dialog
 		a.applyDecision(c, d)
 	}
-	e.recordDecision(a, c, d, verdict, took)
+	e.recordDecision(ctx, a, c, d, verdict, took)
 	if c.Allowance {
 		d.Allowance = e.allowance(a)
 	}
@@ -50,11 +50,11 @@ func (e *Engine) Authorize(ctx context.Context, id string, c worker.Call) (worke
 }
 
 // recordDecision appends the decision about a tool call to the event log.
-func (e *Engine) recordDecision(a *liveRun, c worker.Call, d worker.Decision, verdict guard.Verdict, took time.Duration) {
+func (e *Engine) recordDecision(ctx context.Context, a *liveRun, c worker.Call, d worker.Decision, verdict guard.Verdict, took time.Duration) {
 	sum := sha256.Sum256(c.Input)
 	var input [2 * sha256.Size]byte
 	hex.Encode(input[:], sum[:])
-	e.record(a, event.WorkerAuthorize, d, map[string]string{
+	e.record(ctx, a, event.WorkerAuthorize, d, map[string]string{
 		"tool": c.Tool, "action": string(verdict.Action), "rule": verdict.Rule, "input": string(input[:]),
 		"microseconds": strconv.FormatInt(took.Microseconds(), 10),
 	})
@@ -182,7 +182,7 @@ func (a *liveRun) askPerson(c worker.Call, verdict guard.Verdict, deadline time.
 	}
 	// The request ID is random: it must differ from the request IDs that a previous controller
 	// used.
-	q := &question{guard: true, duplicate: c.Ask, call: c.ID, request: a.requestOf("authorize " + rand.Text()), Interaction: worker.Interaction{
+	q := &question{guard: true, duplicate: c.Ask, call: c.ID, dir: c.Context["cwd"], request: a.requestOf("authorize " + rand.Text()), Interaction: worker.Interaction{
 		RunID: a.id, Event: worker.Raised, Kind: runtime.WaitPermission, Tool: c.Tool, Input: c.Input, Deadline: &deadline,
 		Text:    fmt.Sprintf("May the agent use %s? %s", about, verdict.Reason),
 		Options: []worker.Option{{ID: optionAllow, Label: "Allow once", Kind: "allow_once"}, {ID: optionDeny, Label: "Deny", Kind: "deny"}},

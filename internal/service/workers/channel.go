@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"gascity/internal/service/workers/recovery"
 	"gascity/runtime"
 	"gascity/worker"
 )
@@ -72,7 +71,7 @@ func (a *liveRun) addEvidenceLocked(r *runtime.Reading) {
 		a.addObstacleLocked(&e, r)
 	}
 	if a.lock.IsActive() && !a.lock.Leaves { // during a hand-over the agent is not busy: it is stopped between two turns
-		e, ok = recovery.Compacting(a.lock.Since, r.At), true
+		e, ok = newCompactingEvidence(a.lock.Since, r.At), true
 	}
 	if open := a.openQuestionsLocked(); len(open) > 0 {
 		r.Pending, ok = open[0].interaction(), true
@@ -225,6 +224,6 @@ func (c *channel) Respond(name string, r runtime.InteractionResponse) error {
 
 var (
 	errNoBoundary  = errors.New("the worker has not confirmed the end of its turn")
-	errNotAccepted = errors.New("the answer was sent, and the worker has not accepted it yet")
+	errNotAccepted = errors.New("the answer was sent, but the worker has not confirmed it yet")
 	errNoAnswer    = errors.New("the worker could not give the answer")
 )

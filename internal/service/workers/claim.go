@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"gascity/internal/service/workers/contextlog"
 	"gascity/worker"
 )
 
@@ -16,7 +15,7 @@ func (e *Engine) ClaimContext(_ context.Context, id string, c worker.ContextClai
 	if err != nil {
 		return worker.Context{}, err
 	}
-	if err := contextlog.CheckClaim(c.ID); err != nil {
+	if err := checkClaim(c.ID); err != nil {
 		return worker.Context{}, err
 	}
 	answer := worker.Context{RunID: a.id, Sections: []worker.Section{}}

@@ -15,7 +15,7 @@ import (
 // context into the conversation.
 type hook struct {
 	*worker.Client
-	rig     *rig
+	test    *engineTest
 	injects bool
 	n       int
 	claims  []string // that are not acknowledged
@@ -23,23 +23,23 @@ type hook struct {
 	count   map[string]int
 }
 
-func (r *rig) hooked(env map[string]string, injects bool) *hook {
-	h := &hook{Client: clientOf(env), rig: r, injects: injects, count: map[string]int{}}
+func (r *engineTest) hooked(env map[string]string, injects bool) *hook {
+	h := &hook{Client: clientOf(env), test: r, injects: injects, count: map[string]int{}}
 	r.Cleanup(h.Close)
 	return h
 }
 
-// begin runs the hook at the start of a conversation and returns its output.
+// begin runs the hook at the start of a conversation and returns the output.
 func (h *hook) begin(source worker.Beginning, talk string, limit int) worker.Context {
-	h.rig.Helper()
+	h.test.Helper()
 	h.n++
 	claim := worker.ContextClaim{ID: fmt.Sprintf("claim-%04d", h.n), Source: source, ConversationID: talk, Limit: limit}
 	h.claims = append(h.claims, claim.ID)
 	var c worker.Context
-	for range 2 { // its first answer was lost
+	for range 2 { // the first response was lost
 		var err error
-		if c, err = h.ClaimContext(h.rig.within(), claim); err != nil {
-			h.rig.Fatal(err)
+		if c, err = h.ClaimContext(h.test.within(), claim); err != nil {
+			h.test.Fatal(err)
 		}
 	}
 	for _, s := range c.Sections {
@@ -49,25 +49,25 @@ func (h *hook) begin(source worker.Beginning, talk string, limit int) worker.Con
 		h.count[fmt.Sprintf("%d %s %s", c.Epoch, c.Mode, s.Type)]++
 	}
 	if source != worker.BeganCompacted {
-		h.rig.must(h.Report(h.rig.within(), worker.Ready, worker.Detail{Via: worker.ViaHook, ConversationID: talk}))
+		h.test.must(h.Report(h.test.within(), worker.Ready, worker.Detail{Via: worker.ViaHook, ConversationID: talk}))
 	}
 	return c
 }
 
 // turn runs a turn. At its end the hook reports which nonces it has seen.
 func (h *hook) turn() {
-	h.rig.Helper()
-	h.rig.must(h.Report(h.rig.within(), worker.Busy, worker.Detail{Via: worker.ViaHook}))
-	h.rig.must(h.Report(h.rig.within(), worker.Idle, worker.Detail{Via: worker.ViaHook, Reason: worker.TurnDone}))
+	h.test.Helper()
+	h.test.must(h.Report(h.test.within(), worker.Busy, worker.Detail{Via: worker.ViaHook}))
+	h.test.must(h.Report(h.test.within(), worker.Idle, worker.Detail{Via: worker.ViaHook, Reason: worker.TurnDone}))
 	for _, id := range h.claims {
-		h.rig.must(h.Ack(h.rig.within(), worker.Ack{ID: id, State: worker.Consumed, Nonces: h.shown}))
+		h.test.must(h.Ack(h.test.within(), worker.Ack{ID: id, State: worker.Consumed, Nonces: h.shown}))
 	}
 	h.claims = nil
 }
 
 // primes returns the prompts that contain context sections.
-func (r *rig) primes() (texts []string) {
-	for _, p := range r.prompted() {
+func (r *engineTest) primes() (texts []string) {
+	for _, p := range r.Accepted() {
 		if p.Source == "prime" {
 			texts = append(texts, p.Text)
 		}
@@ -75,11 +75,11 @@ func (r *rig) primes() (texts []string) {
 	return texts
 }
 
-// TestAHookFetchesWhatItsAgentIsToldOnce checks a start, compactions, new and resumed
+// TestHookFetchesEachSectionOnce checks a start, compactions, new and resumed
 // conversations, and two controllers: each section is fetched once in its epoch and mode, and no
 // section is sent as a prompt.
-func TestAHookFetchesWhatItsAgentIsToldOnce(t *testing.T) {
-	r := newRig(t, func(o *workers.Options) { o.Sections = testSections })
+func TestHookFetchesEachSectionOnce(t *testing.T) {
+	r := newEngineTest(t, func(o *workers.Options) { o.Sections = testSections })
 	h := r.hooked(r.start("a", "one"), true)
 	h.begin(worker.BeganFresh, "t0", 0)
 	h.turn()
@@ -108,13 +108,13 @@ func TestAHookFetchesWhatItsAgentIsToldOnce(t *testing.T) {
 	}
 }
 
-// TestAHookThatDoesNotTellIsNoticed covers a hook that succeeds while its agent CLI drops the
+// TestHookWhoseOutputIsDroppedIsDetected covers a hook that succeeds while its agent CLI drops the
 // output. The missing nonces show that. The sections are sent as one prompt, once, although the
-// controller is killed (R24).
-func TestAHookThatDoesNotTellIsNoticed(t *testing.T) {
+// controller is killed.
+func TestHookWhoseOutputIsDroppedIsDetected(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		t.Run(fmt.Sprint("killed ", killed), func(t *testing.T) {
-			r := newRig(t, func(o *workers.Options) { o.Sections = testSections })
+			r := newEngineTest(t, func(o *workers.Options) { o.Sections = testSections })
 			h := r.hooked(r.start("a", "one"), false)
 			for epoch, source := range []worker.Beginning{worker.BeganFresh, worker.BeganCompacted, worker.BeganCompacted} {
 				c := h.begin(source, "t", 0)
@@ -135,10 +135,10 @@ func TestAHookThatDoesNotTellIsNoticed(t *testing.T) {
 	}
 }
 
-// TestWhatAHookCannotCarryComesAsAPrompt checks that a section beyond the hook's limit, and every
+// TestSectionsBeyondTheHookLimitArePrompts checks that a section beyond the hook's limit, and every
 // section if no claim arrives, is sent as a prompt, once.
-func TestWhatAHookCannotCarryComesAsAPrompt(t *testing.T) {
-	r := newRig(t, func(o *workers.Options) { o.Sections = testSections })
+func TestSectionsBeyondTheHookLimitArePrompts(t *testing.T) {
+	r := newEngineTest(t, func(o *workers.Options) { o.Sections = testSections })
 	h := r.hooked(r.start("a", "one"), true)
 	c := h.begin(worker.BeganFresh, "t", 40)
 	h.turn()
@@ -160,16 +160,16 @@ func TestWhatAHookCannotCarryComesAsAPrompt(t *testing.T) {
 	}
 }
 
-// TestAStartBringsItsOwn checks that sections in the first prompt of a start are not sent again,
+// TestSectionsOfAStartAreNotSentAgain checks that sections in the first prompt of a start are not sent again,
 // unless that prompt provably did not arrive.
-func TestAStartBringsItsOwn(t *testing.T) {
+func TestSectionsOfAStartAreNotSentAgain(t *testing.T) {
 	for note, want := range map[string]int{"": 0, "cannot prompt: the first prompt is unsupported: no terminal": 1, "cannot prompt: the first prompt is unconfirmed": 0} {
-		r := newRig(t, func(o *workers.Options) {
+		r := newEngineTest(t, func(o *workers.Options) {
 			o.Sections = testSections
 			o.Carried = func(string) ([]string, []string) { return []string{"role"}, []string{"history"} }
 		})
 		env := r.start("a", "one")
-		r.must(r.place.SetMeta("a", "GC_START_WARNING", note))
+		r.must(r.agents.SetMeta("a", "GC_START_WARNING", note))
 		h := r.hooked(env, true)
 		r.must(h.Report(r.within(), worker.Started, worker.Detail{Via: worker.ViaHook}))
 		h.turn()
@@ -181,7 +181,7 @@ func TestAStartBringsItsOwn(t *testing.T) {
 }
 
 func TestClaimsAreNamed(t *testing.T) {
-	r := newRig(t, func(o *workers.Options) { o.Sections = testSections })
+	r := newEngineTest(t, func(o *workers.Options) { o.Sections = testSections })
 	h := r.hooked(r.start("a", "one"), true)
 	for _, id := range []string{"", "claim-", "context-0-0-x", "claim-\n1234", "claim-" + strings.Repeat("x", 100)} {
 		if _, err := h.ClaimContext(r.within(), worker.ContextClaim{ID: id}); !errors.Is(err, worker.ErrInvalid) {

@@ -12,15 +12,14 @@ import (
 	"gascity/worker"
 )
 
-// TestTheClockOfAWorkerIsNotBelieved lets workers report with clocks that are an hour, and
-// months, behind, with equal times, and an hour ahead. It proves that uptime and state
-// follow the order of arrival, that the event says which time was not used, and that a right
-// clock is used as before.
-func TestTheClockOfAWorkerIsNotBelieved(t *testing.T) {
+// TestWrongClockOfAWorker has workers whose clocks are an hour or months behind, stand still, or are an hour
+// ahead. Uptime and state follow the order of arrival, the event has the time that was not used, and the times
+// of a right clock are used.
+func TestWrongClockOfAWorker(t *testing.T) {
 	for name, behind := range map[string]time.Duration{"an hour behind": time.Hour, "months behind": 267 * 24 * time.Hour, "an hour ahead": -time.Hour, "right": 0} {
 		t.Run(name, func(t *testing.T) {
 			var spent []usage.Entry
-			r := newRig(t, func(o *workers.Options) {
+			r := newEngineTest(t, func(o *workers.Options) {
 				o.Spend = func(_ context.Context, entries []usage.Entry) (int, error) {
 					spent = append(spent, entries...)
 					return len(entries), nil
@@ -53,7 +52,7 @@ func TestTheClockOfAWorkerIsNotBelieved(t *testing.T) {
 				t.Errorf("what was spent is %+v, want it within the life of the instance", spent)
 			}
 			said := 0
-			events, _, _ := r.opts.Events.After(0)
+			events, _, _ := r.opts.Events.After(t.Context(), 0)
 			for _, e := range events {
 				if e.Kind == string(event.WorkerLifecycle) && strings.Contains(e.Data["clock"], "the time of arrival counts") {
 					said++

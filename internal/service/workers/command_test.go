@@ -10,13 +10,13 @@ import (
 	"gascity/worker"
 )
 
-// TestAPromptWaitsForATypedCommand: behind a command that was typed, no byte of a prompt goes to the
-// worker before its report that it takes prompts again, or before the terminal has been at rest
-// for a while; also under a later controller.
-func TestAPromptWaitsForATypedCommand(t *testing.T) {
-	r := newRig(t, nil)
+// TestPromptWaitsForATypedCommand: after a typed command, no prompt is sent to the worker before the
+// worker reports that it accepts prompts again, or before the terminal had no output for some time. A later
+// controller waits, too.
+func TestPromptWaitsForATypedCommand(t *testing.T) {
+	r := newEngineTest(t, nil)
 	var mu sync.Mutex
-	now := time.Now() // it stands: a terminal does not come to rest by a slow machine
+	now := time.Now() // a fixed time: a slow machine must not end the wait
 	r.opts.Now = func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
 	pass := func(d time.Duration) time.Time {
 		mu.Lock()
@@ -41,7 +41,7 @@ func TestAPromptWaitsForATypedCommand(t *testing.T) {
 			t.Fatalf("behind the command: %+v; the worker has %v", out, a.texts())
 		}
 		r.restart()
-		r.eventually("the worker is back", func() bool { // the city answers once it knows all its sessions
+		r.eventually("the worker is back", func() bool { // the server answers when the city has synced
 			h, err := r.owner().Health(r.Context(), a.RunID)
 			return err == nil && h.Status == worker.Healthy
 		})
@@ -58,7 +58,7 @@ func TestAPromptWaitsForATypedCommand(t *testing.T) {
 	if out := give("p2", "second", patience); out.State != runtime.OutcomeSubmitted {
 		t.Errorf("after the terminal was at rest: %+v", out)
 	}
-	if got := a.texts(); len(got) != 2 || got["first"] != 1 || got["second"] != 1 || len(r.place.Calls("Deliver")) != 2 {
-		t.Errorf("the worker has %v, and %d commands were typed", got, len(r.place.Calls("Deliver")))
+	if got := a.texts(); len(got) != 2 || got["first"] != 1 || got["second"] != 1 || len(r.agents.Calls("Deliver")) != 2 {
+		t.Errorf("the worker has %v, and %d commands were typed", got, len(r.agents.Calls("Deliver")))
 	}
 }

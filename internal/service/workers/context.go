@@ -10,7 +10,6 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/session"
-	"gascity/internal/service/workers/contextlog"
 	"gascity/worker"
 )
 
@@ -18,22 +17,22 @@ import (
 // already had with the same content. A worker that accepts context gets it by its stream; any other
 // agent gets it as a prompt, before all other prompts.
 func (e *Engine) Context(ctx context.Context, c worker.Context) (worker.ContextAnswer, error) {
-	return e.send(ctx, c, contextlog.Record.Send)
+	return e.send(ctx, c, contextLog.Send)
 }
 
 // sendOwnSections sends the city's own sections. Each type is sent once in an epoch, even if its
 // content changes.
 func (e *Engine) sendOwnSections(ctx context.Context, c worker.Context) error {
-	_, err := e.send(ctx, c, func(r contextlog.Record, instance string, c worker.Context, at time.Time, alive func(string) bool) (contextlog.Record, []contextlog.Order, map[string]string, error) {
+	_, err := e.send(ctx, c, func(r contextLog, instance string, c worker.Context, at time.Time, alive func(string) bool) (contextLog, []contextMessage, map[string]string, error) {
 		next, orders, err := r.AddCitySections(instance, c, at, alive)
 		return next, orders, nil, err
 	})
 	return err
 }
 
-// addSectionsFunc records sections as sent: [contextlog.Record.Send] or
-// [contextlog.Record.AddCitySections].
-type addSectionsFunc func(r contextlog.Record, instance string, c worker.Context, at time.Time, alive func(string) bool) (contextlog.Record, []contextlog.Order, map[string]string, error)
+// addSectionsFunc records sections as sent: [contextLog.Send] or
+// [contextLog.AddCitySections].
+type addSectionsFunc func(r contextLog, instance string, c worker.Context, at time.Time, alive func(string) bool) (contextLog, []contextMessage, map[string]string, error)
 
 // send records the sections with add, saves that, and sends the recorded messages. If a message
 // cannot be sent, its sections and those after it count as not sent.
@@ -42,7 +41,7 @@ func (e *Engine) send(ctx context.Context, c worker.Context, add addSectionsFunc
 	if err != nil {
 		return worker.ContextAnswer{}, err
 	}
-	if err := contextlog.CheckContext(c); err != nil {
+	if err := checkContext(c); err != nil {
 		return worker.ContextAnswer{}, err
 	}
 	v, err := e.opts.City.Snapshot(a.session)
@@ -68,7 +67,7 @@ func (e *Engine) send(ctx context.Context, c worker.Context, add addSectionsFunc
 }
 
 // sendSections sends sections by the worker's stream, or as a prompt if no worker accepts context.
-func (e *Engine) sendSections(ctx context.Context, a *liveRun, o contextlog.Order) (id string, err error) {
+func (e *Engine) sendSections(ctx context.Context, a *liveRun, o contextMessage) (id string, err error) {
 	if a.offers(worker.OfferContext) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -88,7 +87,7 @@ func (e *Engine) sendSections(ctx context.Context, a *liveRun, o contextlog.Orde
 // newOrders records sections as sent, with a nonce each, and leaves out the sections that need not
 // be sent. Sections of a lost message are sent again under that message's ID. Accepted is false if
 // nothing is sent.
-func (a *liveRun) newOrders(c worker.Context, add addSectionsFunc) ([]contextlog.Order, worker.ContextAnswer, error) {
+func (a *liveRun) newOrders(c worker.Context, add addSectionsFunc) ([]contextMessage, worker.ContextAnswer, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	c.RunID = a.id
@@ -110,7 +109,7 @@ func (a *liveRun) newOrders(c worker.Context, add addSectionsFunc) ([]contextlog
 }
 
 // retract records that the sections of orders were not sent.
-func (a *liveRun) retract(orders []contextlog.Order) {
+func (a *liveRun) retract(orders []contextMessage) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.contextLog = a.contextLog.Retract(a.instance, orders)
@@ -118,7 +117,7 @@ func (a *liveRun) retract(orders []contextlog.Order) {
 
 // compactedLocked starts a new epoch for a reported compaction and reports whether it did. In a new
 // epoch every section is sent again. A report of an earlier compaction changes nothing.
-func (a *liveRun) compactedLocked(c contextlog.Compaction, now time.Time) bool {
+func (a *liveRun) compactedLocked(c compactionReport, now time.Time) bool {
 	next, dropped, ok := a.contextLog.Compact(c, now)
 	next.Pending = next.Pending || ok && a.engine.opts.Sections != nil
 	a.replaceContextLogLocked(next, dropped)
@@ -127,7 +126,7 @@ func (a *liveRun) compactedLocked(c contextlog.Compaction, now time.Time) bool {
 
 // replaceContextLogLocked replaces the context record and removes the messages that belong to the
 // previous epoch.
-func (a *liveRun) replaceContextLogLocked(next contextlog.Record, dropped []string) {
+func (a *liveRun) replaceContextLogLocked(next contextLog, dropped []string) {
 	for _, id := range dropped {
 		a.mailbox.Remove(id)
 	}

@@ -7,10 +7,10 @@ import (
 )
 
 // TestChangedContextIsSentAgain proves over the wire that POST /context sends a section again whose
-// content changed, and in mode compact, and that an answer for which nothing is sent is not
-// accepted and says why for each section.
+// content changed, and in mode compact. If nothing is sent, the response is not accepted and has the
+// reason for each section.
 func TestChangedContextIsSentAgain(t *testing.T) {
-	r := newRig(t, nil)
+	r := newEngineTest(t, nil)
 	run := r.work(r.start("a", "one"), nil)
 	post := func(mode worker.ContextMode, mail string) worker.ContextAnswer {
 		t.Helper()

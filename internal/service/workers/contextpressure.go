@@ -7,14 +7,13 @@ import (
 
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/session"
-	"gascity/internal/service/workers/compaction"
 	"gascity/worker"
 )
 
 // checkPressure checks whether the context of a run is too full, and starts a compaction or a
 // hand-over if so. The state is saved with the session before the action starts, so that a later
 // controller continues it.
-func (e *Engine) checkPressure(a *liveRun) {
+func (e *Engine) checkPressure(ctx context.Context, a *liveRun) {
 	if e.opts.Pressure == nil || e.isStarting(a) {
 		return
 	}
@@ -27,17 +26,17 @@ func (e *Engine) checkPressure(a *liveRun) {
 	seen.Ends = ends
 	was := a.lock
 	next, act, again := was.Next(rules, seen, now)
-	if act == compaction.Compact {
+	if act == actCompact {
 		a.compaction = compactionMessageID(next)
 	}
-	if act == compaction.Freed || act == compaction.Overdue {
+	if act == actFinished || act == actOverdue {
 		a.mailbox.Remove(a.compaction) // the worker must not compact later
 		a.usage = nil                  // earlier reports of the usage are out of date
 	}
 	a.lock = next
 	a.changeLocked()
 	a.mu.Unlock()
-	if act == compaction.Nothing && next == was {
+	if act == actNothing && next == was {
 		return
 	}
 	if err := a.saveMemoryTo(v.Provider); err != nil && next.IsActive() && !was.IsActive() {
@@ -46,18 +45,18 @@ func (e *Engine) checkPressure(a *liveRun) {
 		a.mu.Unlock()
 		return
 	}
-	if act != compaction.Nothing {
-		e.record(a, event.WorkerContext, nil, map[string]string{"step": string(act), "usage": percent(seen.Usage)})
+	if act != actNothing {
+		e.record(ctx, a, event.WorkerContext, nil, map[string]string{"step": string(act), "usage": percent(seen.Usage)})
 	}
 	e.opts.City.Sense(a.session)
 	e.execute(a, act)
 	if next.IsActive() {
-		time.AfterFunc(again.Sub(now), func() { e.checkPressure(a) })
+		time.AfterFunc(again.Sub(now), func() { e.checkPressure(ctx, a) })
 	}
 }
 
 // compactionMessageID returns the ID of the message that asks the worker for a compaction.
-func compactionMessageID(l compaction.State) string {
+func compactionMessageID(l compactionState) string {
 	return "compact-" + strconv.FormatInt(l.Since.UnixNano(), 36)
 }
 
@@ -75,7 +74,7 @@ func (e *Engine) requestHandoff(ctx context.Context, a *liveRun) {
 	goes := !a.ended && a.lock.Leaves
 	a.mu.Unlock()
 	if goes {
-		time.AfterFunc(handoffRetry, func() { e.execute(a, compaction.Handoff) })
+		time.AfterFunc(handoffRetry, func() { e.execute(a, actHandOff) })
 	}
 }
 
@@ -84,16 +83,16 @@ const handoffRetry = 5 * time.Second
 
 // execute carries out an action. It may be called again for the same action: a worker acts on a
 // message ID once, and a conversation is handed over once.
-func (e *Engine) execute(a *liveRun, act compaction.Act) {
+func (e *Engine) execute(a *liveRun, act compactionAct) {
 	switch act {
-	case compaction.Compact:
+	case actCompact:
 		a.mu.Lock()
 		_, err := a.putLocked(worker.CompactMessage, a.compaction, worker.Compact{RunID: a.id, Reason: "its context is " + percent(a.usage) + " full"})
 		a.mu.Unlock()
 		if err != nil { // no compaction starts; the lock is released at its time limit
 			e.opts.Logger.Warn("a worker did not accept a request to compact its context", "session", a.session, "error", err)
 		}
-	case compaction.Handoff:
+	case actHandOff:
 		if e.opts.Handoff == nil {
 			return
 		}
@@ -102,36 +101,36 @@ func (e *Engine) execute(a *liveRun, act compaction.Act) {
 		default: // too many hand-overs are queued: try again later
 			time.AfterFunc(loadMemoryRetry, func() { e.execute(a, act) })
 		}
-	case compaction.Nothing, compaction.Warn, compaction.Freed, compaction.Overdue:
+	case actNothing, actWarn, actFinished, actOverdue:
 	}
 }
 
 // resumeCompaction continues a compaction or a hand-over that an earlier controller started.
-func (e *Engine) resumeCompaction(a *liveRun) {
+func (e *Engine) resumeCompaction(ctx context.Context, a *liveRun) {
 	a.mu.Lock()
 	lock := a.lock
 	a.mu.Unlock()
 	if !lock.IsActive() {
 		return
 	}
-	act := compaction.Compact
+	act := actCompact
 	if lock.Leaves {
-		act = compaction.Handoff
+		act = actHandOff
 	}
 	e.execute(a, act)
-	time.AfterFunc(max(0, lock.Until.Sub(e.opts.Now())), func() { e.checkPressure(a) })
+	time.AfterFunc(max(0, lock.Until.Sub(e.opts.Now())), func() { e.checkPressure(ctx, a) })
 }
 
 // pressureLocked returns what is known about the context of a run. The field Ends is not set.
-func (a *liveRun) pressureLocked() compaction.Observation {
+func (a *liveRun) pressureLocked() compactionInput {
 	state := a.life.State()
 	l := a.mailbox.Find(a.compaction)
-	s := compaction.Observation{
+	s := compactionInput{
 		Usage: a.usage, Offers: a.reader != nil && a.life.HasOffer(worker.OfferCompact),
 		Idle: (state == worker.Ready || state == worker.Idle) && len(a.openQuestionsLocked()) == 0 && !a.mailbox.HasOpen(worker.PromptMessage),
 		Done: a.ended || a.lock.IsActive() && !a.lock.Leaves && (l.IsDone() || a.contextLog.Epoch > a.lock.Epoch), Epoch: a.contextLog.Epoch,
 	}
-	if s.Usage == nil && a.lock == (compaction.State{}) {
+	if s.Usage == nil && a.lock == (compactionState{}) {
 		s.Usage = a.life.ContextUsage()
 	}
 	return s

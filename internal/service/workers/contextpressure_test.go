@@ -9,19 +9,18 @@ import (
 
 	"gascity/internal/domain/session"
 	"gascity/internal/service/workers"
-	"gascity/internal/service/workers/compaction"
 	"gascity/runtime"
 	"gascity/worker"
 )
 
-// full reports that so much of the context is used.
+// full reports the used share of the context.
 func (a *agent) full(usage float64) {
-	a.rig.Helper()
-	_, err := a.Telemetry(a.rig.within(), worker.TelemetryEvent{Type: worker.ContextPressure, Timestamp: time.Now(), ContextUsage: &usage})
-	a.rig.must(err)
+	a.test.Helper()
+	_, err := a.Telemetry(a.test.within(), worker.TelemetryEvent{Type: worker.ContextPressure, Timestamp: time.Now(), ContextUsage: &usage})
+	a.test.must(err)
 }
 
-func (r *rig) doing() runtime.Evidence {
+func (r *engineTest) doing() runtime.Evidence {
 	r.Helper()
 	reading, err := runtime.Sense(r.within(), r.now().provider, "a")
 	r.must(err)
@@ -33,16 +32,16 @@ func (r *rig) doing() runtime.Evidence {
 	return runtime.Evidence{}
 }
 
-// TestAFullContextIsCompacted: between two turns, once, under a lock that keeps prompts
-// away and shows as work, until the worker says that it is done, or its time is over.
-func TestAFullContextIsCompacted(t *testing.T) {
+// TestFullContextIsCompacted: it is compacted once, between two turns. A lock holds prompts and counts as
+// busy until the worker reports the end, or the limit passes.
+func TestFullContextIsCompacted(t *testing.T) {
 	for name, answers := range map[string]bool{"done": true, "no answer": false} {
 		t.Run(name, func(t *testing.T) {
-			rules := compaction.Rules{WarnAt: 0.7, CompactAt: 0.9, Within: 30 * time.Second}
+			rules := workers.CompactionRules{WarnAt: 0.7, CompactAt: 0.9, Within: 30 * time.Second}
 			if !answers {
 				rules.Within = time.Second
 			}
-			r := newRig(t, func(o *workers.Options) { o.Pressure = func(string) compaction.Rules { return rules } })
+			r := newEngineTest(t, func(o *workers.Options) { o.Pressure = func(string) workers.CompactionRules { return rules } })
 			act := func(a *agent, m worker.Message) {
 				if m.Kind == worker.PromptMessage {
 					_ = a.Ack(r.within(), worker.Ack{ID: m.ID, State: worker.Consumed}) // ends with the test
@@ -87,12 +86,13 @@ func TestAFullContextIsCompacted(t *testing.T) {
 	}
 }
 
-// TestTheLockOutlivesItsController: a controller that is killed while a context is
-// compacted, or a conversation handed over, is followed by one that still keeps prompts
-// away, asks once, and sees the end of it.
-func TestTheLockOutlivesItsController(t *testing.T) {
-	r := newRig(t, func(o *workers.Options) {
-		o.Pressure = func(string) compaction.Rules { return compaction.Rules{CompactAt: 0.9, Within: time.Minute} }
+// TestCompactionLockIsKeptAcrossControllers: a controller is killed during a compaction or a replacement of
+// the conversation. The next one still holds prompts, requests it once, and handles its end.
+func TestCompactionLockIsKeptAcrossControllers(t *testing.T) {
+	r := newEngineTest(t, func(o *workers.Options) {
+		o.Pressure = func(string) workers.CompactionRules {
+			return workers.CompactionRules{CompactAt: 0.9, Within: time.Minute}
+		}
 	})
 	a := r.work(r.start("a", "one"), func(*agent, worker.Message) {}, worker.OfferCompact)
 	r.must(a.Report(r.within(), worker.Idle, worker.Detail{}))
@@ -114,13 +114,13 @@ func TestTheLockOutlivesItsController(t *testing.T) {
 	}
 }
 
-// TestAFullConversationIsHandedOver: between two turns, and again by the next controller
-// if the first was killed before the city knew of it; meanwhile it gets no prompts.
-func TestAFullConversationIsHandedOver(t *testing.T) {
+// TestFullConversationIsReplaced: it is replaced between two turns. The next controller repeats that if the
+// first was killed before it was saved. Prompts are held until then.
+func TestFullConversationIsReplaced(t *testing.T) {
 	var mu sync.Mutex
 	asked, fails := 0, true
-	r := newRig(t, func(o *workers.Options) {
-		o.Pressure = func(string) compaction.Rules { return compaction.Rules{CompactAt: 0.8, HandoffAt: 0.9} }
+	r := newEngineTest(t, func(o *workers.Options) {
+		o.Pressure = func(string) workers.CompactionRules { return workers.CompactionRules{CompactAt: 0.8, HandoffAt: 0.9} }
 		o.Handoff = func(_ context.Context, name, instance string) error {
 			mu.Lock()
 			defer mu.Unlock()

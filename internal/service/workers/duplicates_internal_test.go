@@ -4,18 +4,18 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/domain/event"
-	"gascity/internal/domain/workerrun"
+	"gascity/internal/domain/session"
+	"gascity/internal/store/storetest"
 	"gascity/runtime"
 	"gascity/worker"
 )
 
-// TestAQuestionOnTheScreenWaitsForTheHook: a permission that the screen of an agent with hooks asks
-// for is not listed for a second, in which its hook may ask for the same. Then it is listed, also when
-// it is drawn again all the time. An agent that has reported nothing has no hook to wait for.
-func TestAQuestionOnTheScreenWaitsForTheHook(t *testing.T) {
+// TestQuestionOnTheScreenWaitsForTheHook: a permission question on the screen of an agent with hooks is
+// listed after one second, because its hook may ask the same. It is listed even if the screen changes all the
+// time. An agent without any report has no hook, and its question is listed at once.
+func TestQuestionOnTheScreenWaitsForTheHook(t *testing.T) {
 	now := time.Now()
-	e := New(Options{Events: event.NewMemory(10, 0, time.Now), Now: func() time.Time { return now }})
+	e := New(Options{Events: storetest.NewEvents(10, 0, time.Now), Now: func() time.Time { return now }})
 	listed := func(a *liveRun, id string) bool {
 		r := runtime.Reading{
 			At: now, Pending: &runtime.PendingInteraction{RequestID: id, Kind: runtime.WaitPermission},
@@ -34,7 +34,7 @@ func TestAQuestionOnTheScreenWaitsForTheHook(t *testing.T) {
 		return r.Pending != nil
 	}
 	silent, reports := newLiveRun(e, "s", "silent", "one"), newLiveRun(e, "s", "reports", "two")
-	reports.life, _ = workerrun.History{}.Apply(worker.Lifecycle{Event: worker.Busy, Timestamp: now}, now)
+	reports.life, _ = session.RunHistory{}.Apply(worker.Lifecycle{Event: worker.Busy, Timestamp: now}, now)
 	if !listed(silent, "q") {
 		t.Error("the question of an agent without hooks waits")
 	}

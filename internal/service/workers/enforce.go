@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"gascity/internal/domain/session"
-	"gascity/internal/domain/workerrun"
 	"gascity/internal/guard"
 	"gascity/worker"
 )
@@ -58,7 +57,7 @@ func (a *liveRun) unguardedReasonLocked() string {
 }
 
 const (
-	detailUnguarded = "unguarded: its worker has not shown yet that it asks before it uses a tool"
+	detailUnguarded = "unguarded: it has not shown yet that it asks gc before it uses a tool; a program without hooks, such as a shell, never asks"
 	detailPartly    = "unguarded: only what the agent asks for by its protocol is judged, and it may use tools that it does not ask for"
 	remedyUnguarded = "; if it never will, unguarded = \"report\" in [guard] gives it prompts anyway"
 )
@@ -96,7 +95,7 @@ func (e *Engine) allowance(a *liveRun) *worker.Allowance {
 	}
 	_, told := a.generations()
 	until := e.opts.Now().Add(worker.AllowanceLife).UTC().Truncate(time.Second)
-	s := worker.Allowance{RunID: a.id, Until: until, Tools: tools, Except: except}.Sign(workerrun.Token(a.instance, told))
+	s := worker.Allowance{RunID: a.id, Until: until, Tools: tools, Except: except}.Sign(session.WorkerToken(a.instance, told))
 	return &s
 }
 

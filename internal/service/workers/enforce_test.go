@@ -16,9 +16,9 @@ import (
 )
 
 // guarded returns a city with a guard that denies the tool for force pushes.
-func guarded(t *testing.T, edit func(*workers.Options)) *rig {
+func guarded(t *testing.T, edit func(*workers.Options)) *engineTest {
 	t.Helper()
-	return newRig(t, func(o *workers.Options) {
+	return newEngineTest(t, func(o *workers.Options) {
 		o.Regime = func() guard.Regime { return guard.Regime{On: true} }
 		o.Judge = func(_ session.Snapshot, c worker.Call) guard.Verdict {
 			if c.Tool == "Bash" {
@@ -33,18 +33,18 @@ func guarded(t *testing.T, edit func(*workers.Options)) *rig {
 }
 
 // promptHold returns why the guard holds back the prompts of a session.
-func (r *rig) promptHold(name string) string {
+func (r *engineTest) promptHold(name string) string {
 	v, err := r.now().Snapshot(name)
 	r.must(err)
 	return r.now().engine.PromptHold(v)
 }
 
-// TestASessionThatHasNotShownThatItAsksGetsNoWork checks that a canary call ends the hold, that
+// TestUnprovedSessionGetsNoPrompts checks that a canary call ends the hold, that
 // this survives the controller, and that another instance needs its own canary call.
-func TestASessionThatHasNotShownThatItAsksGetsNoWork(t *testing.T) {
+func TestUnprovedSessionGetsNoPrompts(t *testing.T) {
 	t.Parallel()
-	told := make(chan string, 8)
-	r := guarded(t, func(o *workers.Options) { o.Ready = func(name string) { told <- name } })
+	ready := make(chan string, 8)
+	r := guarded(t, func(o *workers.Options) { o.Ready = func(name string) { ready <- name } })
 	env := r.start("s", "one")
 	if why := r.promptHold("s"); why == "" {
 		t.Error("a session whose worker has not spoken may have prompts")
@@ -60,7 +60,7 @@ func TestASessionThatHasNotShownThatItAsksGetsNoWork(t *testing.T) {
 		t.Errorf("after the canary it is %q and held: %q", word, r.promptHold("s"))
 	}
 	select {
-	case name := <-told:
+	case name := <-ready:
 		if name != "s" {
 			t.Errorf("reported %q", name)
 		}
@@ -79,12 +79,12 @@ func TestASessionThatHasNotShownThatItAsksGetsNoWork(t *testing.T) {
 	}
 }
 
-// TestAWorkerThatHearsOfSomeToolsProvesNothing covers a worker that asks only about some tools:
+// TestWorkerThatAsksAboutSomeToolsIsUnproved covers a worker that asks only about some tools:
 // these calls are judged, and the session is held until another call proves the guard.
-func TestAWorkerThatHearsOfSomeToolsProvesNothing(t *testing.T) {
+func TestWorkerThatAsksAboutSomeToolsIsUnproved(t *testing.T) {
 	t.Parallel()
-	told := make(chan string, 8)
-	r := guarded(t, func(o *workers.Options) { o.Ready = func(name string) { told <- name } })
+	ready := make(chan string, 8)
+	r := guarded(t, func(o *workers.Options) { o.Ready = func(name string) { ready <- name } })
 	w := clientOf(r.start("s", "one"))
 	for _, tool := range []string{worker.Canary, "Bash"} {
 		if _, err := w.Authorize(r.within(), worker.Call{Tool: tool, Partial: true}); err != nil {
@@ -94,18 +94,18 @@ func TestAWorkerThatHearsOfSomeToolsProvesNothing(t *testing.T) {
 	if word, why := r.now().engine.GuardOf("s"); word != workers.Unguarded || !strings.Contains(why, "only what the agent asks for") || !strings.Contains(r.promptHold("s"), why) {
 		t.Errorf("it is %q, %q and held: %q", word, why, r.promptHold("s"))
 	}
-	if len(told) > 0 {
+	if len(ready) > 0 {
 		t.Error("it was said to be free")
 	}
 	r.must(w.Prove(r.within()))
-	if word, why := r.now().engine.GuardOf("s"); word != workers.Guarded || why != "" || r.promptHold("s") != "" || len(told) != 1 {
+	if word, why := r.now().engine.GuardOf("s"); word != workers.Guarded || why != "" || r.promptHold("s") != "" || len(ready) != 1 {
 		t.Errorf("after the canary it is %q, %q and held: %q", word, why, r.promptHold("s"))
 	}
 }
 
-// TestACityMayLetTheUnguardedWork checks that no session is held if the settings allow that or if
+// TestUnprovedSessionsMayWorkIfConfigured checks that no session is held if the settings allow that or if
 // there is no guard. The guard state is still shown.
-func TestACityMayLetTheUnguardedWork(t *testing.T) {
+func TestUnprovedSessionsMayWorkIfConfigured(t *testing.T) {
 	t.Parallel()
 	regime := guard.Regime{On: true, Lenient: true}
 	r := guarded(t, func(o *workers.Options) { o.Regime = func() guard.Regime { return regime } })
@@ -119,9 +119,9 @@ func TestACityMayLetTheUnguardedWork(t *testing.T) {
 	}
 }
 
-// TestABypassIsPunishedAtOnce has a worker that asks, is denied, and reports that the tool ran.
+// TestBypassIsEnforcedAtOnce has a worker that asks, is denied, and reports that the tool ran.
 // Within a second the city is asked to carry out the configured action.
-func TestABypassIsPunishedAtOnce(t *testing.T) {
+func TestBypassIsEnforcedAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, act := range []guard.Bypass{guard.BypassStop, guard.BypassInterrupt, guard.BypassReport} {
 		t.Run(string(act), func(t *testing.T) {
@@ -149,11 +149,11 @@ func TestABypassIsPunishedAtOnce(t *testing.T) {
 				t.Fatal("it was allowed")
 			}
 			began := time.Now()
-			for range 2 { // a report that comes twice is one bypass
+			for range 2 { // a repeated report is one bypass
 				_, err = w.Telemetry(r.within(), worker.TelemetryEvent{Type: worker.ToolUsed, Timestamp: began, ToolsCalled: []worker.ToolCall{{Name: "Bash", CallID: "call-1"}, {Name: "Read", CallID: "call-2"}}})
 				r.must(err)
 			}
-			events, _, err := r.opts.Events.After(0)
+			events, _, err := r.opts.Events.After(t.Context(), 0)
 			r.must(err)
 			n := 0
 			for _, e := range events {
@@ -184,12 +184,12 @@ func TestABypassIsPunishedAtOnce(t *testing.T) {
 	}
 }
 
-// TestAToolThatRanWhileItsQuestionWasOpenIsABypass has a worker whose hook was killed while a
+// TestToolThatRanDuringItsQuestionIsABypass has a worker whose hook was killed while a
 // person was asked: the agent CLI ran the tool. Its report is a bypass, once, and the question
 // is withdrawn: an answer to it is refused.
-func TestAToolThatRanWhileItsQuestionWasOpenIsABypass(t *testing.T) {
+func TestToolThatRanDuringItsQuestionIsABypass(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(o *workers.Options) {
+	r := newEngineTest(t, func(o *workers.Options) {
 		judged(guard.Ask, patience)(o)
 		o.Regime = func() guard.Regime { return guard.Regime{On: true} }
 	})
@@ -201,7 +201,7 @@ func TestAToolThatRanWhileItsQuestionWasOpenIsABypass(t *testing.T) {
 	}()
 	r.eventually("the question is open", func() bool { return r.pending() != nil })
 	asked := r.pending()
-	for range 2 { // a report that comes twice is one bypass
+	for range 2 { // a repeated report is one bypass
 		_, err := w.Telemetry(r.within(), worker.TelemetryEvent{Type: worker.ToolUsed, Timestamp: time.Now(), ToolsCalled: []worker.ToolCall{{Name: "Bash", CallID: "call-1"}}})
 		r.must(err)
 	}
@@ -214,7 +214,7 @@ func TestAToolThatRanWhileItsQuestionWasOpenIsABypass(t *testing.T) {
 	}
 	_, err := w.Telemetry(r.within(), worker.TelemetryEvent{Type: worker.ToolUsed, Timestamp: time.Now(), ToolsCalled: []worker.ToolCall{{Name: "Bash", CallID: "call-1"}}})
 	r.must(err)
-	events, _, err := r.opts.Events.After(0)
+	events, _, err := r.opts.Events.After(t.Context(), 0)
 	r.must(err)
 	n := 0
 	for _, e := range events {

@@ -9,9 +9,30 @@
 // Messages are not stored. Each message follows from durable data, such as a receipt, carries its
 // ID, and is sent again until the worker acknowledges it. The way by which a prompt is sent is
 // saved with the session before its first byte is sent.
+//
+// # Compaction
+//
+// When the context of a conversation becomes full, the engine warns people, compacts the
+// conversation, or hands it over to a new conversation. During a compaction or a hand-over the
+// session is locked: it gets no prompts, and gc does not restart it without a request. So a
+// compaction, a hand-over and a restart never run at the same time.
+//
+// # Context log
+//
+// The context log of an instance records which context sections it has received, and which of them
+// were not yet seen in its conversation. A section is sent once in each epoch of the conversation,
+// by stream, prompt or hook. A new epoch starts with the instance, with each compaction and with
+// each new conversation.
+//
+// # Run memory
+//
+// The memory of a run is what a later controller needs: which messages the worker received and what
+// it reported. Sessions whose memory is not read yet, and sessions without a connected worker, have
+// providers of their own.
 package workers
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"log/slog"
@@ -23,9 +44,8 @@ import (
 	"gascity/internal/domain/prompt"
 	"gascity/internal/domain/session"
 	"gascity/internal/domain/usage"
-	"gascity/internal/domain/workerrun"
 	"gascity/internal/guard"
-	"gascity/internal/service/workers/compaction"
+	"gascity/internal/service/engine"
 	"gascity/worker"
 )
 
@@ -99,7 +119,7 @@ type Options struct {
 	// Native reports whether an agent gets prompts only by its worker. Nil: no agent does.
 	Native func(agent string) bool
 	// Pressure returns the compaction rules of an agent. Nil: contexts are not checked.
-	Pressure func(agent string) compaction.Rules
+	Pressure func(agent string) CompactionRules
 	// Handoff restarts an instance, given by its public name, in a new conversation that receives a
 	// note about the previous one. The request is durable when Handoff returns, and Handoff may be
 	// called again for the same instance. Nil: no hand-overs.
@@ -117,21 +137,19 @@ type Options struct {
 type Engine struct {
 	opts       Options
 	owner      [sha256.Size]byte // hash of the owner's token
-	wakeup     chan struct{}     // buffer of 1: pending has entries
+	checks     *engine.Workers   // sessions whose runs must be checked
 	violations chan violation
 	// leaving are the runs whose conversations are to be handed over.
 	leaving chan *liveRun
 
-	mu         sync.Mutex
-	runs       map[string]*liveRun              // by session name
-	byID       map[string]*liveRun              // by run ID; includes runs that are being started
-	tokens     map[[sha256.Size]byte]tokenGrant // tokens of active runs, by hash
-	fenced     map[[sha256.Size]byte]bool       // hashes of the tokens of ended runs
-	order      [][sha256.Size]byte              // the keys of fenced, oldest first
-	past       map[string]bool                  // IDs of runs that other runs have replaced
-	pasts      []string                         // the keys of past, oldest first
-	pending    map[string]bool                  // sessions to check
-	inProgress map[string]bool                  // sessions that are being checked
+	mu     sync.Mutex
+	runs   map[string]*liveRun              // by session name
+	byID   map[string]*liveRun              // by run ID; includes runs that are being started
+	tokens map[[sha256.Size]byte]tokenGrant // tokens of active runs, by hash
+	fenced map[[sha256.Size]byte]bool       // hashes of the tokens of ended runs
+	order  [][sha256.Size]byte              // the keys of fenced, oldest first
+	past   map[string]bool                  // IDs of runs that other runs have replaced
+	pasts  []string                         // the keys of past, oldest first
 }
 
 // tokenGrant is the run that a token authenticates.
@@ -142,37 +160,23 @@ type tokenGrant struct {
 
 // New returns an engine without runs.
 func New(opts Options) *Engine {
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
 	if opts.AskTimeout == 0 {
 		opts.AskTimeout = time.Minute
 	}
-	return &Engine{
-		opts: opts, owner: workerrun.HashToken(opts.Owner), wakeup: make(chan struct{}, 1), violations: make(chan violation, maxViolations), leaving: make(chan *liveRun, maxViolations), runs: map[string]*liveRun{}, byID: map[string]*liveRun{},
+	e := &Engine{
+		opts: opts, owner: session.HashToken(opts.Owner), violations: make(chan violation, maxViolations), leaving: make(chan *liveRun, maxViolations), runs: map[string]*liveRun{}, byID: map[string]*liveRun{},
 		tokens: map[[sha256.Size]byte]tokenGrant{}, fenced: map[[sha256.Size]byte]bool{}, past: map[string]bool{},
-		pending: map[string]bool{}, inProgress: map[string]bool{},
 	}
+	e.checks = engine.NewWorkers(maxParallel, e.syncRun)
+	return e
 }
 
 // SessionChanged queues a session to be checked. It never blocks.
-func (e *Engine) SessionChanged(name string) {
-	e.mu.Lock()
-	e.pending[name] = true
-	e.mu.Unlock()
-	e.wake()
-}
-
-// wake makes Run check the pending sessions. It never blocks.
-func (e *Engine) wake() {
-	select {
-	case e.wakeup <- struct{}{}:
-	default: // a wake-up is already queued
-	}
-}
+func (e *Engine) SessionChanged(name string) { e.checks.Add(name) }
 
 // maxParallel is how many sessions are checked at the same time, so that a backend that does not
 // answer for one session does not delay the others.
@@ -184,57 +188,16 @@ func (e *Engine) Run(ctx context.Context) error {
 	var work sync.WaitGroup
 	defer work.Wait()
 	defer e.closeAll()
-	room := make(chan struct{}, maxParallel)
+	work.Go(func() { e.checks.Run(ctx) })
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case c := <-e.violations:
 			work.Go(func() { e.enforce(ctx, c) })
-			continue
 		case a := <-e.leaving:
 			work.Go(func() { e.requestHandoff(ctx, a) })
-			continue
-		case <-e.wakeup:
 		}
-		for _, name := range e.popPending() {
-			work.Go(func() {
-				select {
-				case room <- struct{}{}:
-					e.syncRun(name)
-					<-room
-				case <-ctx.Done():
-				}
-				e.finishCheck(name)
-			})
-		}
-	}
-}
-
-// popPending returns the sessions to check and marks them as in progress. A session that is being
-// checked stays pending.
-func (e *Engine) popPending() []string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	var names []string
-	for name := range e.pending {
-		if !e.inProgress[name] {
-			delete(e.pending, name)
-			e.inProgress[name] = true
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// finishCheck records that the check of a session is done.
-func (e *Engine) finishCheck(name string) {
-	e.mu.Lock()
-	delete(e.inProgress, name)
-	again := e.pending[name]
-	e.mu.Unlock()
-	if again {
-		e.wake()
 	}
 }
 
@@ -243,9 +206,7 @@ func (e *Engine) hasSynced() bool {
 	if !e.opts.City.HasSynced() { // checked first: after this every session is pending, in progress, or known
 		return false
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return len(e.pending)+len(e.inProgress) == 0
+	return e.checks.IsIdle()
 }
 
 // closeAll closes the stream of every run.
@@ -253,6 +214,6 @@ func (e *Engine) closeAll() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, a := range e.runs {
-		a.close(workerrun.Item{})
+		a.close(session.StreamItem{})
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"gascity/client"
-	"gascity/internal/domain/workerrun"
+	"gascity/internal/domain/session"
 	"gascity/worker"
 )
 
@@ -19,7 +19,7 @@ var (
 
 // mailboxError returns worker.ErrRefused for a full mailbox, and any other error unchanged.
 func mailboxError(err error) error {
-	if errors.Is(err, workerrun.ErrFull) {
+	if errors.Is(err, session.ErrMailboxFull) {
 		return fmt.Errorf("%w: %w", worker.ErrRefused, err)
 	}
 	return err

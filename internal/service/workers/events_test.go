@@ -8,39 +8,39 @@ import (
 	"gascity/client"
 	"gascity/internal/domain/event"
 	"gascity/internal/service/workers"
+	"gascity/internal/store/storetest"
 	"gascity/worker"
 )
 
-// measured is a time line that notes how much of it is read at a time.
+// measured is an event log that records how much each call reads.
 type measured struct {
 	event.Log
 	most, whole int
 }
 
-func (m *measured) After(id uint64) ([]client.Event, bool, error) {
+func (m *measured) After(ctx context.Context, id uint64) ([]client.Event, bool, error) {
 	m.whole++
-	return m.Log.After(id)
+	return m.Log.After(ctx, id)
 }
 
-func (m *measured) Page(id uint64, limit int) ([]client.Event, error) {
-	page, err := m.Log.Page(id, limit)
+func (m *measured) Page(ctx context.Context, id uint64, limit int) ([]client.Event, error) {
+	page, err := m.Log.Page(ctx, id, limit)
 	m.most = max(m.most, len(page))
 	return page, err
 }
 
-// TestTheEventsOfARunAreReadByPages: a reader that follows the cursor gets each event
-// of the run once, in order, between as many others as there are; no answer reads the
-// whole time line.
-func TestTheEventsOfARunAreReadByPages(t *testing.T) {
-	log := &measured{Log: event.NewMemory(100_000, 0, time.Now)}
-	r := newRig(t, func(o *workers.Options) { o.Events = log })
+// TestEventsOfARunAreReadInPages: a reader that follows the cursor gets each event of the run once, in
+// order, among events of other runs. No response reads the whole log.
+func TestEventsOfARunAreReadInPages(t *testing.T) {
+	log := &measured{Log: storetest.NewEvents(100_000, 0, time.Now)}
+	r := newEngineTest(t, func(o *workers.Options) { o.Events = log })
 	env := r.start("a", "one")
 	a := r.work(env, nil)
 	const turns = 40
 	for range turns {
 		r.must(a.Report(r.within(), worker.Busy, worker.Detail{}))
 		for range 300 {
-			_, err := log.Append(client.Event{Kind: string(event.SessionStatus), Session: "b"})
+			_, err := log.Append(t.Context(), client.Event{Kind: string(event.SessionStatus), Session: "b"})
 			r.must(err)
 		}
 	}

@@ -33,12 +33,12 @@ func FuzzReports(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, at uint8, body []byte) {
-		r := newRig(t, func(o *workers.Options) { o.Sections = testSections })
+		r := newEngineTest(t, func(o *workers.Options) { o.Sections = testSections })
 		env := r.start("a", "one")
 		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", r.path)
 		}}}
-		for range 2 { // what is said twice is harmless, too
+		for range 2 { // a repeated report is also harmless
 			req, err := http.NewRequestWithContext(r.within(), http.MethodPost, "http://city"+paths[int(at)%len(paths)], bytes.NewReader(body))
 			if err != nil {
 				t.Fatal(err)

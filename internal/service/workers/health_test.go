@@ -8,36 +8,36 @@ import (
 	"gascity/worker"
 )
 
-// TestAWorkersHealthIsKnown: its last report stands, its silence is reported and
-// changes nothing else, and an agent without a worker has no health.
-func TestAWorkersHealthIsKnown(t *testing.T) {
-	r := newRig(t, nil)
+// TestHealthOfAWorker: the last report counts, silence is reported and changes nothing else, and an agent without
+// a worker has no health.
+func TestHealthOfAWorker(t *testing.T) {
+	r := newEngineTest(t, nil)
 	env := r.start("a", "one")
-	told := func() *client.Worker { return r.now().engine.CachedHealth("a", session.PublicInstance("one")) }
-	if h := told(); h != nil {
+	health := func() *client.Worker { return r.now().engine.CachedHealth("a", session.PublicInstance("one")) }
+	if h := health(); h != nil {
 		t.Errorf("no report came, and its state is %+v", h)
 	}
 	a := r.work(env, nil)
 	usage, why := 0.73, "the disk is full"
 	r.must(a.ReportHealth(r.within(), worker.Health{Status: worker.Unhealthy, ContextUsage: &usage, Error: &why}))
-	h := told()
+	h := health()
 	if h == nil || h.Status != string(worker.Unhealthy) || h.Detail != why || h.ContextUsage == nil || *h.ContextUsage != usage || h.State != "ready" || h.RunID != env["GC_RUN_ID"] || h.HeardAt.IsZero() {
 		t.Errorf("it is known %+v", h)
 	}
 	a.cancel()
 	r.eventually("its silence is reported", func() bool {
-		h = told()
+		h = health()
 		return h != nil && h.Status == string(worker.Degraded) && h.State == "ready"
 	})
-	if calls := r.place.Calls("Stop", "StopInstance", "Interrupt"); len(calls) > 0 {
+	if calls := r.agents.Calls("Stop", "StopInstance", "Interrupt"); len(calls) > 0 {
 		t.Errorf("it was ended or interrupted for its silence: %v", calls)
 	}
 }
 
-// TestHooksNeedNoConnection: an agent with hooks is not unhealthy because none of them keeps a
-// stream; one whose extension did is, without it.
+// TestHooksNeedNoConnection: an agent with hooks is healthy without a stream. An agent whose extension
+// had a stream is unhealthy without it.
 func TestHooksNeedNoConnection(t *testing.T) {
-	r := newRig(t, nil)
+	r := newEngineTest(t, nil)
 	env := r.start("a", "one")
 	c := clientOf(env)
 	defer c.Close()

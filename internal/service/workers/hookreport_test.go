@@ -9,16 +9,15 @@ import (
 	"gascity/worker"
 )
 
-// TestHooksTellOfPrompts: what a hook says of the prompt that began a turn, and of its
-// end, is handed on once, with its time; a report that comes late, and one that is no
-// hook's, say nothing of prompts.
-func TestHooksTellOfPrompts(t *testing.T) {
-	r := newRig(t, nil)
+// TestHooksReportPrompts: a hook's report of the prompt that started a turn, and of the end of the turn, is
+// forwarded once, with its time. Late reports, and reports of other sources, are not forwarded.
+func TestHooksReportPrompts(t *testing.T) {
+	r := newEngineTest(t, nil)
 	a := r.work(r.start("a", "one"), nil)
 	hash := worker.PromptHash("do it")
 	began := time.Now()
 	r.must(a.Report(r.within(), worker.Busy, worker.Detail{Via: worker.ViaHook, PromptHash: hash}))
-	r.must(a.Report(r.within(), worker.Idle, worker.Detail{Via: worker.ViaHook})) // its user is waited for: no turn has ended
+	r.must(a.Report(r.within(), worker.Idle, worker.Detail{Via: worker.ViaHook})) // the agent waits for its user: no turn has ended
 	r.must(a.Report(r.within(), worker.Busy, worker.Detail{PromptHash: hash}))
 	r.must(a.Report(r.within(), worker.Idle, worker.Detail{Via: worker.ViaHook, Reason: worker.TurnDone}))
 	r.mu.Lock()

@@ -8,9 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"gascity/internal/domain/workerrun"
-	"gascity/internal/service/workers/compaction"
-	"gascity/internal/service/workers/contextlog"
+	"gascity/internal/domain/session"
 	"gascity/worker"
 )
 
@@ -32,8 +30,8 @@ type liveRun struct {
 	changed         chan struct{} // closed and replaced by each change
 	ended           bool
 	memoryLoaded    bool // the memory of an earlier controller was read
-	life            workerrun.History
-	mailbox         workerrun.Mailbox
+	life            session.RunHistory
+	mailbox         session.Mailbox
 	reader          *reader
 	streamed        bool      // the worker has opened a stream at least once
 	leftAt          time.Time // when the last stream ended
@@ -42,22 +40,22 @@ type liveRun struct {
 	answered        []string // the worker's IDs of closed questions, newest last
 	health          worker.Health
 	usage           *float64 // used fraction of the context, as last reported
-	lock            compaction.State
-	compaction      string           // ID of the last compact message
-	limited         time.Time        // when the last reported rate limit ends
-	failure         failure          // the last failure that the worker reported in the current or last turn
-	screenAsksSince time.Time        // when the screen began to ask for a permission; zero: it does not ask
-	answeredUntil   time.Time        // until when the terminal may still show an answered question
-	denied          workerrun.Recent // the agent CLI's IDs of denied calls
-	ran             workerrun.Recent // the agent CLI's IDs of calls that ran while their question was open
-	proved          bool             // the worker has asked the guard
-	partly          bool             // the worker has asked, but only about some tools
-	bypass          string           // description of the last guard bypass; empty: none
-	lastReport      time.Time        // when the worker last reported anything
-	progress        progress         // progress in the turn, as the worker reports it
-	sent            []string         // message IDs of the prompts sent by the stream, newest last
-	command         typedCommand     // typed command whose effect was not seen yet
-	contextLog      contextlog.Record
+	lock            compactionState
+	compaction      string              // ID of the last compact message
+	limited         time.Time           // when the last reported rate limit ends
+	failure         failure             // the last failure that the worker reported in the current or last turn
+	screenAsksSince time.Time           // when the screen began to ask for a permission; zero: it does not ask
+	answeredUntil   time.Time           // until when the terminal may still show an answered question
+	denied          session.RecentNames // the agent CLI's IDs of denied calls
+	ran             session.RecentNames // the agent CLI's IDs of calls that ran while their question was open
+	proved          bool                // the worker has asked the guard
+	partly          bool                // the worker has asked, but only about some tools
+	bypass          string              // description of the last guard bypass; empty: none
+	lastReport      time.Time           // when the worker last reported anything
+	progress        progress            // progress in the turn, as the worker reports it
+	sent            []string            // message IDs of the prompts sent by the stream, newest last
+	command         typedCommand        // typed command whose effect was not seen yet
+	contextLog      contextLog
 	identity        string            // ID of the last identity message
 	owned           map[string]string // IDs of the last messages with credentials, by account
 	counter         int
@@ -67,7 +65,7 @@ type liveRun struct {
 
 // reader is an open stream of a worker.
 type reader struct {
-	items  chan workerrun.Item
+	items  chan session.StreamItem
 	closed chan struct{} // closed when the stream is replaced or closed by the engine
 	lagged bool          // it was closed because it was too slow; set before closed is closed
 }
@@ -78,7 +76,7 @@ const maxLag = 1024
 // newLiveRun returns a run that is not registered yet.
 func newLiveRun(e *Engine, name, agent, instance string) *liveRun {
 	return &liveRun{
-		engine: e, session: name, agent: agent, instance: instance, id: workerrun.ID(instance), changed: make(chan struct{}),
+		engine: e, session: name, agent: agent, instance: instance, id: session.RunID(instance), changed: make(chan struct{}),
 	}
 }
 
@@ -114,6 +112,13 @@ func (a *liveRun) hasReported() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.streamed || len(a.life.Reports) > 0 || len(a.asked) > 0
+}
+
+// knowsContext reports whether telemetry has reported how full the context is.
+func (a *liveRun) knowsContext() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.usage != nil
 }
 
 // presence is whether a worker reads the run's stream.
@@ -175,7 +180,7 @@ func (a *liveRun) offers(ability string) bool {
 
 // close closes the run's stream, after a last item if that is not empty. If last.End is set, the
 // run has ended.
-func (a *liveRun) close(last workerrun.Item) {
+func (a *liveRun) close(last session.StreamItem) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.ended = a.ended || last.End
@@ -184,13 +189,13 @@ func (a *liveRun) close(last workerrun.Item) {
 }
 
 // cutLocked closes the open stream, if there is one, after a last item if that is not empty.
-func (a *liveRun) cutLocked(last workerrun.Item) {
+func (a *liveRun) cutLocked(last session.StreamItem) {
 	r := a.reader
 	if r == nil {
 		return
 	}
 	a.reader, a.leftAt = nil, a.engine.opts.Now()
-	if last != (workerrun.Item{}) {
+	if last != (session.StreamItem{}) {
 		select {
 		case r.items <- last:
 		default:
@@ -202,7 +207,7 @@ func (a *liveRun) cutLocked(last workerrun.Item) {
 
 // putLocked queues a message for the worker. It is sent now, or when the worker connects. A second
 // call with the same ID returns the first message.
-func (a *liveRun) putLocked(kind worker.MessageKind, id string, data any) (*workerrun.PendingMessage, error) {
+func (a *liveRun) putLocked(kind worker.MessageKind, id string, data any) (*session.MailboxMessage, error) {
 	text, err := json.Marshal(data)
 	if err != nil {
 		return nil, err
@@ -225,13 +230,13 @@ func (a *liveRun) sendLocked(m worker.Message) {
 		return
 	}
 	select {
-	case a.reader.items <- workerrun.Item{Message: &m}:
+	case a.reader.items <- session.StreamItem{Message: &m}:
 		if l := a.mailbox.Find(m.ID); l != nil {
 			l.Sent = true
 		}
 	default:
 		a.reader.lagged = true
-		a.cutLocked(workerrun.Item{})
+		a.cutLocked(session.StreamItem{})
 	}
 }
 
@@ -250,7 +255,7 @@ func (a *liveRun) sendMessage(kind worker.MessageKind, prefix string, data any) 
 // sendAndWait sends a message to the worker and waits for its final acknowledgement. Then it
 // removes the message, so that the worker cannot act on it later. It returns nil if there was no
 // acknowledgement before ctx ended.
-func (a *liveRun) sendAndWait(ctx context.Context, kind worker.MessageKind, data any) (*workerrun.PendingMessage, error) {
+func (a *liveRun) sendAndWait(ctx context.Context, kind worker.MessageKind, data any) (*session.MailboxMessage, error) {
 	id, err := a.sendMessage(kind, string(kind), data)
 	if err != nil {
 		return nil, err

@@ -9,10 +9,10 @@ import (
 	"gascity/worker"
 )
 
-// TestAPromptComesWithWhatItsSenderSaid: priority, source and metadata reach the queue
-// and the worker as they were given, also when the controller was killed in between.
-func TestAPromptComesWithWhatItsSenderSaid(t *testing.T) {
-	r := newRig(t, nil)
+// TestPromptHasTheMetadataOfItsSender: priority, source and metadata reach the queue and the
+// worker unchanged, also if the controller is killed in between.
+func TestPromptHasTheMetadataOfItsSender(t *testing.T) {
+	r := newEngineTest(t, nil)
 	env := r.start("a", "one")
 	a := r.work(env, nil)
 	metadata := map[string]string{"from": "gastown/crew/tom", "bead_id": "gt-abc12", "ünï": "\"quoted\"\n"}
@@ -20,7 +20,7 @@ func TestAPromptComesWithWhatItsSenderSaid(t *testing.T) {
 		RunID: env["GC_RUN_ID"], Content: "review", Priority: worker.Urgent, Source: "mail", Metadata: metadata,
 	}, "")
 	r.must(err)
-	if got := r.prompted(); len(got) != 1 || got[0].Source != "mail" || got[0].Priority != "urgent" || !cmp.Equal(got[0].Metadata, metadata) {
+	if got := r.Accepted(); len(got) != 1 || got[0].Source != "mail" || got[0].Priority != "urgent" || !cmp.Equal(got[0].Metadata, metadata) {
 		t.Errorf("the queue was given %+v", got)
 	}
 	stop := r.disturb(2)

@@ -7,10 +7,10 @@ import (
 	"gascity/worker"
 )
 
-// TestWhatAWorkerReportsOfFailuresIsAnObstacle: a repeated request is one while its turn goes on,
-// and the failure that ended a turn until the next one begins; its words say which kind.
-func TestWhatAWorkerReportsOfFailuresIsAnObstacle(t *testing.T) {
-	r := newRig(t, nil)
+// TestReportedFailuresAreObstacles: a repeated request is an obstacle during its turn, and a failure that
+// ended the turn until the next turn. The text determines the kind.
+func TestReportedFailuresAreObstacles(t *testing.T) {
+	r := newEngineTest(t, nil)
 	c := clientOf(r.start("a", "one"))
 	r.must(c.Report(r.within(), worker.Started, worker.Detail{}))
 	fails := func(text string, retry *worker.Retry) {

@@ -24,7 +24,7 @@ type outage struct {
 	answer  http.HandlerFunc
 	missing bool   // the socket
 	token   string // empty is the run's
-	reads   bool   // whether a tool that only reads passes
+	reads   bool   // whether a tool that only reads is allowed
 }
 
 func outages(slow <-chan struct{}) []outage {
@@ -37,7 +37,7 @@ func outages(slow <-chan struct{}) []outage {
 			case <-r.Context().Done():
 			}
 		}},
-		{name: "garbage", reads: true, answer: func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte(`{"allowed":tru`)) }}, //nolint:errcheck // the client is there
+		{name: "garbage", reads: true, answer: func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte(`{"allowed":tru`)) }}, //nolint:errcheck // the client waits for it
 		{name: "cut off", reads: true, answer: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }},
 		{name: "allowed and denied", answer: func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte(`{"allowed":true,"effect":"deny"}`)) }}, //nolint:errcheck // as above
 		{name: "empty", answer: func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte(`{}`)) }},                                            //nolint:errcheck // as above
@@ -54,7 +54,7 @@ func problem(err error) http.HandlerFunc {
 		p := worker.ProblemOf(err)
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.WriteHeader(p.Status)
-		json.NewEncoder(w).Encode(p) //nolint:errcheck,errchkjson // the client is there
+		json.NewEncoder(w).Encode(p) //nolint:errcheck,errchkjson // the client waits for it
 	}
 }
 
@@ -98,7 +98,7 @@ func TestNoOutageAllows(t *testing.T) {
 				{"beside secrets", worker.Call{Tool: "Read", Input: []byte(`{"file_path":"id"}`), Context: map[string]string{"cwd": "/home/u/.ssh"}}, false},
 			} {
 				for name, c := range map[string]*worker.Client{"with": with, "without": without} {
-					within := patience // a city that answers must be received, however busy the machine is
+					within := patience // a response must arrive even on a busy machine
 					if fault.reads {
 						within = 200 * time.Millisecond
 					}
@@ -114,7 +114,7 @@ func TestNoOutageAllows(t *testing.T) {
 	}
 }
 
-// serve opens the socket in the state of a fault and returns its path.
+// serve opens the socket with a fault and returns its path.
 func (f outage) serve(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "gco") //nolint:usetesting // a socket path must be short
@@ -136,7 +136,7 @@ func (f outage) serve(t *testing.T) string {
 	}
 	if f.answer == nil {
 		if u, ok := l.(*net.UnixListener); ok {
-			u.SetUnlinkOnClose(false) // as a controller that was killed leaves it
+			u.SetUnlinkOnClose(false) // as after the kill of a controller
 		}
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
@@ -158,9 +158,9 @@ func (f outage) serve(t *testing.T) string {
 	return path
 }
 
-// TestAnAllowanceCountsForItsRunAndItsTime checks that an allowance is not valid for another run,
+// TestAllowanceIsValidForItsRunAndTime checks that an allowance is not valid for another run,
 // for a changed call, or after its end.
-func TestAnAllowanceCountsForItsRunAndItsTime(t *testing.T) {
+func TestAllowanceIsValidForItsRunAndTime(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	good := worker.Allowance{RunID: "run-1", Until: now.Add(time.Minute), Tools: []string{"Read"}, Except: []string{".env"}}.Sign("token")
@@ -202,8 +202,8 @@ func TestAnAllowanceCountsForItsRunAndItsTime(t *testing.T) {
 	}
 }
 
-// TestOneVerdictThatIsNoneIsADenial checks that an invalid verdict is a denial.
-func TestOneVerdictThatIsNoneIsADenial(t *testing.T) {
+// TestInvalidVerdictIsADenial checks that an invalid verdict is a denial.
+func TestInvalidVerdictIsADenial(t *testing.T) {
 	t.Parallel()
 	r := guarded(t, func(o *workers.Options) {
 		o.Judge = func(session.Snapshot, worker.Call) guard.Verdict { return guard.Verdict{} }

@@ -7,19 +7,19 @@ import (
 	"gascity/worker"
 )
 
-// progress returns what is known of the progress of the agent a.
-func (r *rig) progress() runtime.Progress {
+// progress returns the progress of agent a.
+func (r *engineTest) progress() runtime.Progress {
 	r.Helper()
 	reading, err := runtime.Sense(r.Context(), r.now().provider, "a")
 	r.must(err)
 	return reading.Progress
 }
 
-// TestReportsOfAWorkerAreProgress: each report is a sign; a tool that was allowed runs until its
-// end, or that of the turn, is reported; after a change of the controller a tool may run until the
-// worker has reported something.
+// TestReportsOfAWorkerAreProgress: each report is a sign of progress. An allowed tool runs until the
+// end of the tool or of the turn is reported. After a change of the controller a tool may run until the first
+// report.
 func TestReportsOfAWorkerAreProgress(t *testing.T) {
-	r := newRig(t, nil)
+	r := newEngineTest(t, nil)
 	a := r.work(r.start("a", "one"), nil)
 	r.must(a.Report(r.within(), worker.Busy, worker.Detail{}))
 	began := r.progress()

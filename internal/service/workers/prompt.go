@@ -7,9 +7,8 @@ import (
 	"time"
 
 	"gascity/internal/domain/prompt"
-	"gascity/internal/domain/workerrun"
+	"gascity/internal/domain/session"
 	"gascity/internal/overlay"
-	"gascity/internal/service/workers/recovery"
 	"gascity/runtime"
 	"gascity/worker"
 )
@@ -59,7 +58,7 @@ func (c *channel) Deliver(ctx context.Context, name string, d runtime.Delivery) 
 	case where == absent || a.isStateFromHook() && !d.Literal && isCommand(d.Content) && !a.engine.isNative(name):
 		return c.deliverBelow(ctx, name, d)
 	case where == returning:
-		return refused(runtime.RefusedUnready, recovery.Returning), nil
+		return refused(runtime.RefusedUnready, WorkerReturning), nil
 	}
 	if d.ID == "" {
 		return refused(runtime.RefusedContent, "a prompt that is sent by a worker's stream needs an ID"), nil
@@ -101,13 +100,13 @@ func isCommand(content []runtime.ContentBlock) bool {
 func (c *channel) deliverBelow(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	a := c.run
 	a.mu.Lock()
-	id := recovery.Newest(a.sent, d.ID)
+	id := findLastAttempt(a.sent, d.ID)
 	if id != "" {
 		if l := a.mailbox.Find(id); l != nil && l.State != worker.Refused {
 			a.mu.Unlock()
 			return outcomeOf(l), nil // the worker has the prompt, or may have it
 		}
-		a.sent = slices.DeleteFunc(slices.Clone(a.sent), func(s string) bool { return recovery.Newest([]string{s}, d.ID) != "" })
+		a.sent = slices.DeleteFunc(slices.Clone(a.sent), func(s string) bool { return findLastAttempt([]string{s}, d.ID) != "" })
 	}
 	a.mu.Unlock()
 	if id != "" {
@@ -117,7 +116,7 @@ func (c *channel) deliverBelow(ctx context.Context, name string, d runtime.Deliv
 	}
 	below := c.Provider
 	if a.inStartupGrace() { // the worker may be about to connect
-		below = &recovery.PendingWorker{Provider: c.Provider}
+		below = &pendingWorker{Provider: c.Provider}
 	}
 	if d.Literal || !isCommand(d.Content) {
 		return runtime.Deliver(ctx, below, name, d)
@@ -141,21 +140,21 @@ func (c *channel) stagePrompt(name string, content []runtime.ContentBlock) (text
 func (a *liveRun) assignMessageID(id string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	last := recovery.Newest(a.sent, id)
+	last := findLastAttempt(a.sent, id)
 	if last == "" {
-		a.sent = appendBounded(a.sent, id, recovery.MaxSent)
+		a.sent = appendBounded(a.sent, id, maxSent)
 		return id
 	}
 	if l := a.mailbox.Find(last); l == nil || l.State != worker.Refused {
 		return last // it was withdrawn before it was sent, or the worker may have it
 	}
-	next := recovery.Next(a.sent, id)
-	a.sent = appendBounded(a.sent, next, recovery.MaxSent)
+	next := nextAttempt(a.sent, id)
+	a.sent = appendBounded(a.sent, next, maxSent)
 	return next
 }
 
 // prompt queues a prompt for the worker, with the sender's priority, source and metadata.
-func (a *liveRun) prompt(id, text string, d runtime.Delivery) (*workerrun.PendingMessage, error) {
+func (a *liveRun) prompt(id, text string, d runtime.Delivery) (*session.MailboxMessage, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.putLocked(worker.PromptMessage, id, worker.Prompt{
@@ -205,7 +204,7 @@ func (a *liveRun) awaitOutcome(ctx context.Context, id string, confirm time.Dura
 }
 
 // outcomeOf returns the outcome of a delivery from the worker's acknowledgement.
-func outcomeOf(l *workerrun.PendingMessage) runtime.Outcome {
+func outcomeOf(l *session.MailboxMessage) runtime.Outcome {
 	switch l.State {
 	case worker.Submitted:
 		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: prompt.SignWorker, Detail: l.Detail}
@@ -230,7 +229,7 @@ func (c *channel) Settle(ctx context.Context, name string, d runtime.Delivery) (
 		return unconfirmed(runtime.RefusedUnready, "cannot read how it was sent: "+err.Error()), nil //nolint:nilerr // the caller asks again later
 	}
 	a.mu.Lock()
-	id := recovery.Newest(a.sent, d.ID)
+	id := findLastAttempt(a.sent, d.ID)
 	known := id != "" && a.mailbox.Find(id) != nil
 	where := a.presenceLocked(goneWithin)
 	a.mu.Unlock()
@@ -240,7 +239,7 @@ func (c *channel) Settle(ctx context.Context, name string, d runtime.Delivery) (
 	case known:
 		return a.settle(ctx, id, d), nil
 	case where == returning:
-		return unconfirmed(runtime.RefusedUnready, recovery.Returning), nil
+		return unconfirmed(runtime.RefusedUnready, WorkerReturning), nil
 	case where == absent:
 		return unconfirmed("", "its worker is not connected"), nil
 	}
@@ -286,5 +285,5 @@ func (a *liveRun) promptAgain(id, text string, d runtime.Delivery) error {
 
 // Withdraw implements runtime.Withdrawer.
 func (c *channel) Withdraw(ctx context.Context, name string, d runtime.Delivery) (bool, error) {
-	return recovery.Withdrawn(c.Settle(ctx, name, d))
+	return wasWithdrawn(c.Settle(ctx, name, d))
 }

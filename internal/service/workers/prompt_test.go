@@ -9,26 +9,25 @@ import (
 	"time"
 
 	"gascity/internal/domain/prompt"
-	"gascity/internal/service/workers/recovery"
+	"gascity/internal/service/workers"
 	"gascity/runtime"
 	"gascity/worker"
 )
 
-// TestPromptsArriveOnceThroughKills: the controller is killed at any moment, among
-// them right after the way of a prompt was noted and before it went; the worker
-// acknowledges twice, late, and out of order. Each prompt is had once, in order, and
-// none counts as submitted without the worker's word.
-func TestPromptsArriveOnceThroughKills(t *testing.T) {
+// TestPromptsArriveOnceAlthoughControllersAreKilled: the controller is killed at any moment, also
+// after the route of a prompt was saved and before it was sent. The worker acknowledges twice, late, and out of
+// order. Each prompt arrives once, in order, and none counts as submitted without an acknowledgement.
+func TestPromptsArriveOnceAlthoughControllersAreKilled(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
-			dice := rand.New(rand.NewPCG(seed, 7)) //nolint:gosec // no secret
-			r := newRig(t, nil)
+			random := rand.New(rand.NewPCG(seed, 7)) //nolint:gosec // no secret
+			r := newEngineTest(t, nil)
 			var words sync.Map // prompts that the worker has reported
 			act := func(a *agent, m worker.Message) {
 				words.Store(m.ID, true)
 				for _, state := range []worker.Progress{worker.Submitted, worker.Received, worker.Submitted, worker.Consumed, worker.Submitted} {
-					_ = a.Ack(r.within(), worker.Ack{ID: m.ID, State: state}) // a killed city does not take it
+					_ = a.Ack(r.within(), worker.Ack{ID: m.ID, State: state}) // a killed controller does not get it
 				}
 			}
 			a := r.work(r.start("a", "one"), act)
@@ -36,7 +35,7 @@ func TestPromptsArriveOnceThroughKills(t *testing.T) {
 				return slices.ContainsFunc(a.had(worker.PromptMessage), func(m worker.Message) bool { return m.ID == id })
 			}
 			for n := range 25 {
-				stop := r.disturb(dice.IntN(5))
+				stop := r.disturb(random.IntN(5))
 				id := fmt.Sprint("p", n)
 				out := r.deliver(delivery(id, "one", fmt.Sprint("text ", n)))
 				stop()
@@ -54,8 +53,8 @@ func TestPromptsArriveOnceThroughKills(t *testing.T) {
 					t.Errorf("prompt %d is %s", n, m.ID)
 				}
 			}
-			if calls := r.place.Calls("Deliver", "Nudge"); len(calls) > 0 {
-				t.Errorf("the place was given prompts as well: %v", calls)
+			if calls := r.agents.Calls("Deliver", "Nudge"); len(calls) > 0 {
+				t.Errorf("prompts were also sent to the terminal: %v", calls)
 			}
 		})
 	}
@@ -63,13 +62,13 @@ func TestPromptsArriveOnceThroughKills(t *testing.T) {
 
 // disturb kills the controller while a prompt is delivered, in one of several ways. The
 // returned function ends it.
-func (r *rig) disturb(how int) (stop func()) {
+func (r *engineTest) disturb(how int) (stop func()) {
 	var once sync.Once
 	kill := func() { once.Do(func() { r.restart() }) }
 	switch how {
 	case 0:
 		return func() {}
-	case 1, 2: // when its way was noted, or the worker has it
+	case 1, 2: // when the route was saved, or the worker has got it
 		hook := &r.onNote
 		if how == 2 {
 			hook = &r.onPrompt
@@ -93,17 +92,16 @@ func (r *rig) disturb(how int) (stop func()) {
 	}
 }
 
-// TestAPromptThatWasRefusedGoesAgain: the worker acts on a name once, so that it gets
-// another one.
-func TestAPromptThatWasRefusedGoesAgain(t *testing.T) {
-	r := newRig(t, nil)
+// TestRefusedPromptIsSentAgain: the retry has another message id, because the worker processes each id once.
+func TestRefusedPromptIsSentAgain(t *testing.T) {
+	r := newEngineTest(t, nil)
 	refusals := 0
 	a := r.work(r.start("a", "one"), func(a *agent, m worker.Message) {
 		state := worker.Submitted
 		if refusals++; refusals < 3 {
 			state = worker.Refused
 		}
-		_ = a.Ack(r.within(), worker.Ack{ID: m.ID, State: state, Detail: "not now"}) // what it comes to is seen below
+		_ = a.Ack(r.within(), worker.Ack{ID: m.ID, State: state, Detail: "not now"}) // the result is checked below
 	})
 	d := delivery("p", "one", "hello")
 	for i := range 2 {
@@ -127,10 +125,10 @@ func TestAPromptThatWasRefusedGoesAgain(t *testing.T) {
 	}
 }
 
-// TestAPromptWaitsForAWorkerThatReturns: through a restart of the controller the
-// place below gets nothing, and when the worker is gone for good it does.
-func TestAPromptWaitsForAWorkerThatReturns(t *testing.T) {
-	r := newRig(t, nil)
+// TestPromptWaitsForADisconnectedWorker: during a restart of the controller the
+// prompt is not sent to the terminal. When the worker does not return, it is.
+func TestPromptWaitsForADisconnectedWorker(t *testing.T) {
+	r := newEngineTest(t, nil)
 	now := time.Now()
 	var mu sync.Mutex
 	r.opts.Now = func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
@@ -140,26 +138,26 @@ func TestAPromptWaitsForAWorkerThatReturns(t *testing.T) {
 	r.must(<-a.done)
 	r.eventually("its stream has ended", func() bool { return r.health(a.RunID).Status == worker.Degraded })
 	d := delivery("p", "one", "hello")
-	for range 2 { // also after a restart, which does not know it yet
+	for range 2 { // also after a restart, before the worker is connected
 		out, err := runtime.Deliver(t.Context(), r.now().provider, "a", d)
 		if err != nil || out.State != runtime.OutcomeRefused || out.Reason != runtime.RefusedUnready {
 			t.Fatalf("just after the worker left: %+v, %v", out, err)
 		}
 		r.restart()
 	}
-	r.eventually("the place is given the prompt", func() bool {
+	r.eventually("the prompt is sent to the terminal", func() bool {
 		mu.Lock()
 		now = now.Add(time.Hour)
 		mu.Unlock()
 		_, err := runtime.Deliver(t.Context(), r.now().provider, "a", d)
-		return err == nil && len(r.place.Calls("Deliver")) > 0
+		return err == nil && len(r.agents.Calls("Deliver")) > 0
 	})
 }
 
-// TestAWorkerThatOnlySpeaksIsWaitedForAWhile: one that says that it has started and never
-// listens gets its prompt by the place, not before it has had its time to connect, and once.
-func TestAWorkerThatOnlySpeaksIsWaitedForAWhile(t *testing.T) {
-	r := newRig(t, nil)
+// TestWorkerThatNeverConnectsIsAwaited: a worker reports its start and never connects. Its prompt
+// is sent to the terminal once, after the time to connect has passed.
+func TestWorkerThatNeverConnectsIsAwaited(t *testing.T) {
+	r := newEngineTest(t, nil)
 	now := time.Now()
 	var mu sync.Mutex
 	r.opts.Now = func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
@@ -169,22 +167,22 @@ func TestAWorkerThatOnlySpeaksIsWaitedForAWhile(t *testing.T) {
 	r.must(c.Report(r.within(), worker.Started, worker.Detail{}))
 	d := delivery("p", "one", "hello")
 	out, err := runtime.Deliver(t.Context(), r.now().provider, "a", d)
-	if err != nil || out.State != runtime.OutcomeRefused || out.Detail != recovery.Returning || len(r.place.Calls("Deliver")) != 0 {
+	if err != nil || out.State != runtime.OutcomeRefused || out.Detail != workers.WorkerReturning || len(r.agents.Calls("Deliver")) != 0 {
 		t.Fatalf("just after its word: %+v, %v", out, err)
 	}
 	mu.Lock()
 	now = now.Add(time.Minute)
 	mu.Unlock()
-	if out, err := runtime.Deliver(t.Context(), r.now().provider, "a", d); err != nil || len(r.place.Calls("Deliver")) != 1 {
-		t.Errorf("after a minute: %+v, %v; the place got %d", out, err, len(r.place.Calls("Deliver")))
+	if out, err := runtime.Deliver(t.Context(), r.now().provider, "a", d); err != nil || len(r.agents.Calls("Deliver")) != 1 {
+		t.Errorf("after a minute: %+v, %v; the place got %d", out, err, len(r.agents.Calls("Deliver")))
 	}
 }
 
-// TestAnExtensionTakesWhatIsForTheModel: an agent CLI's extension gets the prompts; what begins as
-// the CLI's own commands do goes by the place, and a worker that is no extension gets that too.
-func TestAnExtensionTakesWhatIsForTheModel(t *testing.T) {
+// TestExtensionGetsPromptsButNoCommands: an agent CLI's extension gets the prompts. A text that begins like
+// a command of the CLI is sent to the terminal. A worker that is no extension gets both.
+func TestExtensionGetsPromptsButNoCommands(t *testing.T) {
 	for via, typed := range map[string]int{worker.ViaHook: 1, "": 0} {
-		r := newRig(t, nil)
+		r := newEngineTest(t, nil)
 		a := r.work(r.start("a", "one"), nil)
 		r.must(a.Report(r.within(), worker.Idle, worker.Detail{Via: via}))
 		for id, text := range map[string]string{"p1": "hello", "p2": "!ls", "p3": "/compact", "p4": "/", "p5": "// x"} {
@@ -192,13 +190,13 @@ func TestAnExtensionTakesWhatIsForTheModel(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got := a.texts(); len(got) != 5-typed || got["hello"] != 1 || got["!ls"] != 1 || got["/"] != 1 || got["// x"] != 1 || len(r.place.Calls("Deliver")) != typed {
-			t.Errorf("reported by %q, the worker was given %v, and the place %d prompts", via, got, len(r.place.Calls("Deliver")))
+		if got := a.texts(); len(got) != 5-typed || got["hello"] != 1 || got["!ls"] != 1 || got["/"] != 1 || got["// x"] != 1 || len(r.agents.Calls("Deliver")) != typed {
+			t.Errorf("reported by %q, the worker was given %v, and the place %d prompts", via, got, len(r.agents.Calls("Deliver")))
 		}
 	}
 }
 
-func (r *rig) health(run string) worker.Health {
+func (r *engineTest) health(run string) worker.Health {
 	r.Helper()
 	h, err := r.owner().Health(r.Context(), run)
 	if err != nil {
@@ -207,10 +205,10 @@ func (r *rig) health(run string) worker.Health {
 	return h
 }
 
-// TestASilentWorkerConfirmsNothing: what is handed over is not what is taken, and what
-// was not fetched can go again.
-func TestASilentWorkerConfirmsNothing(t *testing.T) {
-	r := newRig(t, nil)
+// TestSilentWorkerConfirmsNothing: a sent prompt is not an accepted one, and a prompt that was not
+// fetched can be sent again.
+func TestSilentWorkerConfirmsNothing(t *testing.T) {
+	r := newEngineTest(t, nil)
 	a := r.work(r.start("a", "one"), func(*agent, worker.Message) {})
 	d := delivery("p", "one", "hello")
 	d.Confirm = 50 * time.Millisecond
@@ -232,10 +230,10 @@ func TestASilentWorkerConfirmsNothing(t *testing.T) {
 	}
 }
 
-// TestAWorkerMaySpeakWhileItIsStarted: what it says then is known to a later
-// controller too, which else would wait for its ready for ever.
-func TestAWorkerMaySpeakWhileItIsStarted(t *testing.T) {
-	r := newRig(t, nil)
+// TestReportsDuringAStartAreKept: reports during a start are known to the next controller, which
+// otherwise would wait for them without end.
+func TestReportsDuringAStartAreKept(t *testing.T) {
+	r := newEngineTest(t, nil)
 	r.blind.Store(true)
 	r.onStart = func(env map[string]string) {
 		c := clientOf(env)
@@ -251,7 +249,7 @@ func TestAWorkerMaySpeakWhileItIsStarted(t *testing.T) {
 	go func() {
 		for m, err := range c.Messages(r.within()) {
 			if err == nil {
-				_ = c.Ack(r.within(), worker.Ack{ID: m.ID, State: worker.Submitted}) // what it comes to is seen below
+				_ = c.Ack(r.within(), worker.Ack{ID: m.ID, State: worker.Submitted}) // the result is checked below
 			}
 		}
 	}()
@@ -259,20 +257,20 @@ func TestAWorkerMaySpeakWhileItIsStarted(t *testing.T) {
 		h, err := r.owner().Health(r.within(), c.RunID)
 		return err == nil && h.Status == worker.Healthy
 	})
-	if out := r.deliver(delivery("p", "one", "hello")); out.State != runtime.OutcomeSubmitted || len(r.place.Calls("Deliver")) != 0 {
+	if out := r.deliver(delivery("p", "one", "hello")); out.State != runtime.OutcomeSubmitted || len(r.agents.Calls("Deliver")) != 0 {
 		t.Errorf("after a restart: %+v", out)
 	}
 }
 
-// TestAPromptThatAControllerLeftIsAskedForUntilItsWorkerSpeaks: a controller is killed right after
-// it noted that a prompt goes to a worker. The next one sends the prompt again, and as long as the
-// worker is connected and says nothing, the outcome is to be asked for again and is not final.
-func TestAPromptThatAControllerLeftIsAskedForUntilItsWorkerSpeaks(t *testing.T) {
-	r := newRig(t, nil)
+// TestOutcomeAfterAKillIsUnknownUntilTheWorkerReports: a controller is killed after it has saved
+// that a prompt is sent to a worker. The next one sends the prompt again. As long as the worker is connected and
+// reports nothing, the outcome is not final.
+func TestOutcomeAfterAKillIsUnknownUntilTheWorkerReports(t *testing.T) {
+	r := newEngineTest(t, nil)
 	speaks := make(chan struct{})
 	a := r.work(r.start("a", "one"), func(a *agent, m worker.Message) {
 		<-speaks
-		_ = a.Ack(r.within(), worker.Ack{ID: m.ID, State: worker.Submitted}) // what it comes to is seen below
+		_ = a.Ack(r.within(), worker.Ack{ID: m.ID, State: worker.Submitted}) // the result is checked below
 	})
 	r.mu.Lock()
 	r.onNote = sync.OnceFunc(func() { r.restart() })

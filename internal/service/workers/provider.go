@@ -5,8 +5,7 @@ import (
 	"maps"
 	"time"
 
-	"gascity/internal/domain/workerrun"
-	"gascity/internal/service/workers/recovery"
+	"gascity/internal/domain/session"
 	"gascity/runtime"
 )
 
@@ -55,9 +54,9 @@ func (o *providerWrapper) begin(ctx context.Context, name string, cfg runtime.Co
 	a := o.engine.registerStart(name, cfg.Env[variableAgent], instance)
 	generation, _ := a.generations()
 	cfg.Env = maps.Clone(cfg.Env)
-	cfg.Env[VariableToken], cfg.Env[VariableRun] = workerrun.Token(instance, generation), a.id
+	cfg.Env[VariableToken], cfg.Env[VariableRun] = session.WorkerToken(instance, generation), a.id
 	if cfg.Env[variableTrace] == "" {
-		cfg.Env[variableTrace] = workerrun.TraceParent(a.id)
+		cfg.Env[variableTrace] = session.TraceParent(a.id)
 	}
 	for name, value := range map[string]string{VariableSocket: o.engine.opts.Socket, VariableURL: o.engine.opts.URL} {
 		if value != "" {
@@ -88,17 +87,17 @@ func (o *providerWrapper) Route(name string) runtime.Provider {
 		below = &relaunchProvider{below, o}
 	}
 	if o.engine.isNative(name) {
-		below = &recovery.WorkerOnly{Provider: below}
+		below = &workerOnly{Provider: below}
 	}
 	switch a := o.engine.runOf(name); {
 	case a == nil:
-		return &recovery.UnknownWorker{Provider: below}
+		return &unknownWorker{Provider: below}
 	case a.hasReported():
 		return &channel{below, a}
 	case !a.hasLoadedMemory():
-		return &recovery.UnknownWorker{Provider: below}
+		return &unknownWorker{Provider: below}
 	case a.inStartupGrace():
-		return &recovery.PendingWorker{Provider: below}
+		return &pendingWorker{Provider: below}
 	}
 	return below
 }

@@ -6,16 +6,16 @@ import (
 	"sync"
 	"testing"
 
-	"gascity/internal/domain/event"
 	"gascity/internal/domain/session"
 	"gascity/internal/service/workers"
+	"gascity/internal/store/storetest"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest"
 	"gascity/runtime/runtimetest/fake"
 	"gascity/worker"
 )
 
-// emptyCity is a city that knows nothing.
+// emptyCity is a city without sessions.
 type emptyCity struct{}
 
 func (emptyCity) Snapshot(string) (session.Snapshot, error) {
@@ -29,7 +29,7 @@ func TestConformance(t *testing.T) {
 	h := fake.Harness(nil)
 	wrap := func(open func(t runtimetest.T, dir string) runtime.Provider) func(t runtimetest.T, dir string) runtime.Provider {
 		return func(t runtimetest.T, dir string) runtime.Provider {
-			e := workers.New(workers.Options{City: emptyCity{}, Events: event.NewMemory(10, 0, nil)})
+			e := workers.New(workers.Options{City: emptyCity{}, Events: storetest.NewEvents(10, 0, nil)})
 			return e.WrapProvider(open(t, dir))
 		}
 	}
@@ -49,7 +49,7 @@ func TestOneOfTwentyStartsWins(t *testing.T) {
 		"many":         func(i int) string { return string(rune('a' + i)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, nil)
+			r := newEngineTest(t, nil)
 			won := make(chan string, 20)
 			var all sync.WaitGroup
 			for i := range 20 {
@@ -85,10 +85,10 @@ func TestOneOfTwentyStartsWins(t *testing.T) {
 	}
 }
 
-// TestRelaunchFencesTheWorkerOut checks that the previous worker is informed that its run has
+// TestRelaunchEndsThePreviousRun checks that the previous worker is informed that its run has
 // ended, and that the new run has no data of the previous one.
-func TestRelaunchFencesTheWorkerOut(t *testing.T) {
-	r := newRig(t, nil)
+func TestRelaunchEndsThePreviousRun(t *testing.T) {
+	r := newEngineTest(t, nil)
 	old := r.work(r.start("a", "one"), nil)
 	if _, err := r.owner().Context(r.within(), worker.Context{RunID: old.RunID, Sections: []worker.Section{{Type: "role", Content: "x"}}}); err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func TestRelaunchFencesTheWorkerOut(t *testing.T) {
 			t.Errorf("%s of the previous worker: %v, want fenced", name, err)
 		}
 	}
-	r.restart() // the note of the session is still that of the previous run
+	r.restart() // the metadata of the session is still that of the previous run
 	young := r.work(r.environment("a"), nil)
 	answer, err := r.owner().Context(r.within(), worker.Context{RunID: young.RunID, Sections: []worker.Section{{Type: "role", Content: "x"}}})
 	if err != nil || len(answer.Skipped) != 0 {
@@ -123,14 +123,14 @@ func TestRelaunchFencesTheWorkerOut(t *testing.T) {
 	}
 }
 
-// TestAnOlderViewChangesNothing covers a snapshot that is older than a start.
-func TestAnOlderViewChangesNothing(t *testing.T) {
-	r := newRig(t, nil)
+// TestOlderSnapshotChangesNothing covers a snapshot that is older than a start.
+func TestOlderSnapshotChangesNothing(t *testing.T) {
+	r := newEngineTest(t, nil)
 	view := &fixed{controller: r.now()}
 	opts := r.opts
 	opts.City = view
 	e := workers.New(opts)
-	p := e.WrapProvider(r.place)
+	p := e.WrapProvider(r.agents)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- e.Run(ctx) }()

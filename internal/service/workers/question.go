@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"gascity/internal/domain/session"
 	"gascity/runtime"
 	"gascity/worker"
 )
@@ -23,6 +24,7 @@ type question struct {
 	shown     bool          // duplicate only: the terminal has shown it
 	ended     bool          // it was answered in the terminal, or the tool ran without an answer
 	call      string        // guard only: the agent CLI's ID of the call
+	dir       string        // guard only: the directory of the call; empty: unknown
 	ran       bool          // guard only: the tool ran before it was allowed
 	answer    *worker.Reply // nil until it is answered
 	reply     string        // the ID of the message with the answer
@@ -193,6 +195,12 @@ func (q *question) interaction() *runtime.PendingInteraction {
 	}
 	if len(q.Input) > 0 {
 		p.Metadata[runtime.MetaInput] = string(q.Input)
+	}
+	if q.guard {
+		p.Metadata[session.MetaGuard] = "yes"
+	}
+	if q.dir != "" {
+		p.Metadata[session.MetaDir] = q.dir
 	}
 	return p
 }

@@ -14,14 +14,14 @@ import (
 	"gascity/worker"
 )
 
-func (r *rig) pending() *runtime.PendingInteraction {
+func (r *engineTest) pending() *runtime.PendingInteraction {
 	r.Helper()
 	p, err := runtime.Pending(r.now().provider, "a")
 	r.must(err)
 	return p
 }
 
-func (r *rig) respond(p *runtime.PendingInteraction, action, text string) error {
+func (r *engineTest) respond(p *runtime.PendingInteraction, action, text string) error {
 	return runtime.Respond(r.now().provider, "a", runtime.InteractionResponse{RequestID: p.RequestID, Action: action, Text: text})
 }
 
@@ -30,10 +30,10 @@ var menu = worker.Interaction{
 	Options: []worker.Option{{ID: "l", Label: "Left"}, {ID: "r", Label: "Right"}},
 }
 
-// TestAQuestionIsAnsweredOnce checks that a question is shown with its exact text, survives a
+// TestQuestionIsAnsweredOnce checks that a question is shown with its exact text, survives a
 // restart, is answered once, and does not appear again.
-func TestAQuestionIsAnsweredOnce(t *testing.T) {
-	r := newRig(t, nil)
+func TestQuestionIsAnsweredOnce(t *testing.T) {
+	r := newEngineTest(t, nil)
 	a := r.work(r.start("a", "one"), nil)
 	named, err := a.Interaction(r.within(), menu)
 	if err != nil {
@@ -66,13 +66,13 @@ func TestAQuestionIsAnsweredOnce(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatIsRefusedCanBeGivenAgain checks that a question stays open if the worker refuses
+// TestRefusedAnswerCanBeRepeated checks that a question stays open if the worker refuses
 // the answer.
-func TestAnAnswerThatIsRefusedCanBeGivenAgain(t *testing.T) {
-	r := newRig(t, nil)
+func TestRefusedAnswerCanBeRepeated(t *testing.T) {
+	r := newEngineTest(t, nil)
 	state := worker.Refused
 	a := r.work(r.start("a", "one"), func(a *agent, m worker.Message) {
-		_ = a.Ack(r.within(), worker.Ack{ID: m.ID, State: state}) // what it comes to is seen below
+		_ = a.Ack(r.within(), worker.Ack{ID: m.ID, State: state}) // the result is checked below
 	})
 	if _, err := a.Interaction(r.within(), menu); err != nil {
 		t.Fatal(err)
@@ -86,8 +86,8 @@ func TestAnAnswerThatIsRefusedCanBeGivenAgain(t *testing.T) {
 	}
 }
 
-func TestAQuestionEndsWithItsDeadlineAndItsAgent(t *testing.T) {
-	r := newRig(t, nil)
+func TestQuestionEndsWithItsDeadlineAndItsAgent(t *testing.T) {
+	r := newEngineTest(t, nil)
 	a := r.work(r.start("a", "one"), nil)
 	past := time.Now().Add(-time.Second)
 	late := menu
@@ -116,7 +116,7 @@ func judged(action guard.Action, ask time.Duration) func(*workers.Options) {
 	}
 }
 
-func TestAPersonAllowsDeniesOrIsSilent(t *testing.T) {
+func TestAnswersToAQuestionOfTheGuard(t *testing.T) {
 	for name, answer := range map[string]string{"allowed": runtime.ActionApprove, "denied": runtime.ActionDeny, "silence": "", "cut": "cut"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -124,7 +124,7 @@ func TestAPersonAllowsDeniesOrIsSilent(t *testing.T) {
 			if answer == "" {
 				ask = 50 * time.Millisecond
 			}
-			r := newRig(t, judged(guard.Ask, ask))
+			r := newEngineTest(t, judged(guard.Ask, ask))
 			a := r.work(r.start("a", "one"), nil)
 			ctx, cancel := context.WithCancel(r.within())
 			defer cancel()
@@ -162,14 +162,14 @@ func TestAPersonAllowsDeniesOrIsSilent(t *testing.T) {
 	}
 }
 
-// TestAWorkerCannotTouchAQuestionOfTheGuard checks that a person is asked the guard's text,
+// TestWorkerCannotChangeAQuestionOfTheGuard checks that a person is asked the guard's text,
 // whatever the worker reports under any ID.
-func TestAWorkerCannotTouchAQuestionOfTheGuard(t *testing.T) {
-	r := newRig(t, judged(guard.Ask, patience))
+func TestWorkerCannotChangeAQuestionOfTheGuard(t *testing.T) {
+	r := newEngineTest(t, judged(guard.Ask, patience))
 	a := r.work(r.start("a", "one"), nil)
 	decided := make(chan worker.Decision, 1)
 	go func() {
-		d, _ := a.Authorize(r.within(), worker.Call{Tool: "Bash"}) // the decision says it
+		d, _ := a.Authorize(r.within(), worker.Call{Tool: "Bash"}) // the decision is checked below
 		decided <- d
 	}()
 	r.eventually("a person is asked", func() bool { return r.pending() != nil })
@@ -187,14 +187,14 @@ func TestAWorkerCannotTouchAQuestionOfTheGuard(t *testing.T) {
 	}
 }
 
-// TestNamesOfQuestionsDoNotComeAgain checks that a request ID is not used again, also not by the
+// TestIDsOfQuestionsAreNotReused checks that a request ID is not used again, also not by the
 // next controller. Otherwise an answer could go to another question.
-func TestNamesOfQuestionsDoNotComeAgain(t *testing.T) {
+func TestIDsOfQuestionsAreNotReused(t *testing.T) {
 	names := map[string]bool{}
 	for range 2 {
-		r := newRig(t, judged(guard.Ask, patience))
+		r := newEngineTest(t, judged(guard.Ask, patience))
 		a := r.work(r.start("a", "one"), nil)
-		go func() { _, _ = a.Authorize(r.within(), worker.Call{Tool: "Bash"}) }() // it is answered below, or cut off
+		go func() { _, _ = a.Authorize(r.within(), worker.Call{Tool: "Bash"}) }() // it is answered below, or canceled
 		r.eventually("a person is asked", func() bool { return r.pending() != nil })
 		names[r.pending().RequestID] = true
 		r.must(r.respond(r.pending(), runtime.ActionDeny, ""))
@@ -204,8 +204,8 @@ func TestNamesOfQuestionsDoNotComeAgain(t *testing.T) {
 	}
 }
 
-func TestAToolThatRanAlthoughItWasDeniedIsNoticed(t *testing.T) {
-	r := newRig(t, judged(guard.Deny, patience))
+func TestToolThatRanAlthoughDeniedIsReported(t *testing.T) {
+	r := newEngineTest(t, judged(guard.Deny, patience))
 	a := r.work(r.start("a", "one"), nil)
 	d, err := a.Authorize(r.within(), worker.Call{ID: "c1", Tool: "Bash"})
 	if err != nil || d.Allowed || d.Rule != "the-rule" {
@@ -225,10 +225,10 @@ func TestAToolThatRanAlthoughItWasDeniedIsNoticed(t *testing.T) {
 	}
 }
 
-// TestAToolThatWasAllowedAtTheAgentIsNoBypass covers a call without an answer in the city: a person
+// TestToolAllowedInTheAgentCLIIsNoBypass covers a call without an answer in the city: a person
 // may have allowed it in the agent CLI.
-func TestAToolThatWasAllowedAtTheAgentIsNoBypass(t *testing.T) {
-	r := newRig(t, func(o *workers.Options) {
+func TestToolAllowedInTheAgentCLIIsNoBypass(t *testing.T) {
+	r := newEngineTest(t, func(o *workers.Options) {
 		o.AskTimeout = 50 * time.Millisecond
 		o.Judge = func(session.Snapshot, worker.Call) guard.Verdict { return guard.Verdict{Action: guard.Allow} }
 	})
@@ -248,10 +248,10 @@ func TestAToolThatWasAllowedAtTheAgentIsNoBypass(t *testing.T) {
 	}
 }
 
-// TestAConversationThatAWorkerNamesIsTold checks that the reported conversation is known, also to a
+// TestReportedConversationIsKnown checks that the reported conversation is known, also to a
 // later controller, so that a restart resumes it.
-func TestAConversationThatAWorkerNamesIsTold(t *testing.T) {
-	r := newRig(t, nil)
+func TestReportedConversationIsKnown(t *testing.T) {
+	r := newEngineTest(t, nil)
 	a := r.work(r.start("a", "one"), nil)
 	r.must(a.Report(r.within(), worker.Ready, worker.Detail{ConversationID: "talk-1"}))
 	for _, when := range []string{"now", "after a restart"} {

@@ -7,8 +7,7 @@ import (
 	"strings"
 
 	"gascity/internal/domain/plan"
-	"gascity/internal/driver/startup"
-	"gascity/internal/service/workers/contextlog"
+	"gascity/internal/driver"
 	"gascity/runtime"
 	"gascity/worker"
 )
@@ -20,7 +19,7 @@ func (a *liveRun) compactedOnRequestLocked(ack worker.Ack) bool {
 		return false
 	}
 	now := a.engine.opts.Now()
-	return a.compactedLocked(contextlog.Obeyed(ack.ID, now), now)
+	return a.compactedLocked(newAcknowledgedCompaction(ack.ID, now), now)
 }
 
 // renew sends the city's context to an agent: at the start of an instance, after a compaction, and
@@ -71,7 +70,7 @@ func (a *liveRun) readyForContextLocked() bool {
 // mayResendLocked reports whether a message with sections may have to be sent again.
 func (a *liveRun) mayResendLocked() bool {
 	for id := range a.contextLog.Open {
-		if !strings.HasPrefix(id, contextlog.ClaimPrefix) {
+		if !strings.HasPrefix(id, ClaimPrefix) {
 			return true
 		}
 	}
@@ -153,6 +152,6 @@ func promptMissed(p runtime.Provider, session string) bool {
 	if p == nil {
 		return false
 	}
-	note, err := p.GetMeta(session, startup.MetaWarning)
-	return err == nil && startup.Missed(note)
+	note, err := p.GetMeta(session, driver.MetaWarning)
+	return err == nil && driver.PromptMissed(note)
 }

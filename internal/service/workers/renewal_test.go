@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"gascity/internal/service/workers"
-	"gascity/internal/service/workers/compaction"
 	"gascity/worker"
 )
 
@@ -22,7 +21,7 @@ func (a *agent) counts() map[string]int {
 	n := map[string]int{}
 	for _, m := range a.had(worker.ContextMessage) {
 		var c worker.Context
-		a.rig.must(json.Unmarshal(m.Data, &c))
+		a.test.must(json.Unmarshal(m.Data, &c))
 		for _, s := range c.Sections {
 			n[fmt.Sprintf("%d %s %s", c.Epoch, c.Mode, s.Type)]++
 		}
@@ -30,11 +29,11 @@ func (a *agent) counts() map[string]int {
 	return n
 }
 
-// TestACompactedAgentIsToldAgain: at its start, and after each of many compactions, a worker receives
-// the sections of the city once, however often it reports them, and from any controller.
-func TestACompactedAgentIsToldAgain(t *testing.T) {
+// TestSectionsAreSentAgainAfterACompaction: at its start and after each compaction a worker
+// gets the sections of the city once, even if it reports the compaction repeatedly or the controller changes.
+func TestSectionsAreSentAgainAfterACompaction(t *testing.T) {
 	const compactions = 20
-	r := newRig(t, func(o *workers.Options) { o.Sections = testSections })
+	r := newEngineTest(t, func(o *workers.Options) { o.Sections = testSections })
 	a := r.work(r.start("a", "one"), nonces, worker.OfferContext)
 	at := time.Now()
 	for i := range compactions {
@@ -67,15 +66,15 @@ func TestACompactedAgentIsToldAgain(t *testing.T) {
 	}
 }
 
-// TestWhoObeysIsToldAgain: a worker that compacts on request, and only acknowledges it,
-// receives the sections; one that also reports it receives them once; one that takes no
-// context gets them as a prompt.
-func TestWhoObeysIsToldAgain(t *testing.T) {
+// TestSectionsAreSentAfterARequestedCompaction: a worker that compacts on request and only
+// acknowledges it gets the sections. One that also reports it gets them once. One that accepts no context gets
+// them as a prompt.
+func TestSectionsAreSentAfterARequestedCompaction(t *testing.T) {
 	for name, offers := range map[string][]string{"by the stream": {worker.OfferCompact, worker.OfferContext}, "as a prompt": {worker.OfferCompact}} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, func(o *workers.Options) {
+			r := newEngineTest(t, func(o *workers.Options) {
 				o.Sections = testSections
-				o.Pressure = func(string) compaction.Rules { return compaction.Rules{CompactAt: 0.9} }
+				o.Pressure = func(string) workers.CompactionRules { return workers.CompactionRules{CompactAt: 0.9} }
 			})
 			a := r.work(r.start("a", "one"), func(a *agent, m worker.Message) {
 				if m.Kind == worker.CompactMessage {
@@ -86,9 +85,7 @@ func TestWhoObeysIsToldAgain(t *testing.T) {
 			r.must(a.Report(r.within(), worker.Idle, worker.Detail{}))
 			a.full(0.95)
 			byPrompt := func() (n int) {
-				r.mu.Lock()
-				defer r.mu.Unlock()
-				for _, p := range r.prompts {
+				for _, p := range r.Accepted() {
 					if p.Source == "prime" && strings.Contains(p.Text, "You repair, compact.") && p.Priority == string(worker.System) {
 						n++
 					}

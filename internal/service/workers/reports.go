@@ -2,6 +2,7 @@ package workers
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,8 +11,7 @@ import (
 	"gascity/client"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/usage"
-	"gascity/internal/domain/workerrun"
-	"gascity/internal/service/workers/contextlog"
+	"gascity/internal/service/engine"
 	"gascity/worker"
 )
 
@@ -23,22 +23,20 @@ const (
 
 // record appends a report to the event log. If that fails, it logs a warning, because the report
 // has happened anyway. data belongs to record after the call.
-func (e *Engine) record(a *liveRun, kind event.Kind, body any, data map[string]string) {
+func (e *Engine) record(ctx context.Context, a *liveRun, kind event.Kind, body any, data map[string]string) {
 	if data == nil {
 		data = make(map[string]string, 2)
 	}
 	data[dataRun] = a.id
 	if body != nil {
-		text, err := workerrun.Text(body)
+		text, err := json.Marshal(body)
 		if err != nil {
 			e.opts.Logger.Warn("a report cannot be recorded", "session", a.session, "kind", kind, "error", err)
 			return
 		}
 		data[dataBody] = string(text)
 	}
-	if _, err := e.opts.Events.Append(client.Event{Kind: string(kind), Agent: a.agent, Session: a.session, Data: data}); err != nil {
-		e.opts.Logger.Warn("a report cannot be recorded", "session", a.session, "kind", kind, "error", err)
-	}
+	engine.Record(ctx, e.opts.Events, e.opts.Logger, client.Event{Kind: string(kind), Agent: a.agent, Session: a.session, Data: data})
 }
 
 // isKnownTransition reports whether the engine handles a transition. A transition that only a newer
@@ -61,7 +59,7 @@ func (e *Engine) Lifecycle(ctx context.Context, id string, r worker.Lifecycle) (
 		return worker.LifecycleAnswer{}, fmt.Errorf("%w: event is missing", worker.ErrInvalid)
 	}
 	if !isKnownTransition(r.Event) {
-		e.record(a, event.WorkerLifecycle, r, map[string]string{"late": "true"})
+		e.record(ctx, a, event.WorkerLifecycle, r, map[string]string{"late": "true"})
 		return worker.LifecycleAnswer{Accepted: true, Late: true}, nil
 	}
 	now := e.opts.Now()
@@ -93,11 +91,11 @@ func (e *Engine) Lifecycle(ctx context.Context, id string, r worker.Lifecycle) (
 	if wrong != "" {
 		more["clock"] = wrong
 	}
-	e.record(a, event.WorkerLifecycle, r, more)
+	e.record(ctx, a, event.WorkerLifecycle, r, more)
 	e.opts.City.Sense(a.session)
 	e.saveMemory(a)
 	e.renew(ctx, a)
-	e.checkPressure(a)
+	e.checkPressure(ctx, a)
 	if err := e.acknowledgeNamed(ctx, a, r.Metadata.PromptID, progressOf(r.Event)); err != nil {
 		return worker.LifecycleAnswer{}, err // the worker repeats the report
 	}
@@ -173,7 +171,7 @@ func (e *Engine) Telemetry(ctx context.Context, id string, t worker.Telemetry) (
 		return worker.TelemetryAnswer{}, fmt.Errorf("%w: there are no events", worker.ErrInvalid)
 	}
 	now := e.opts.Now()
-	compactions := contextlog.Reported(t.Events, now) // before their times are corrected
+	compactions := listReportedCompactions(t.Events, now) // before their times are corrected
 	entries := entriesOf(a, t.Events, e.earliest(a), now)
 	recorded := len(entries)
 	if e.opts.Spend != nil && len(entries) > 0 {
@@ -182,10 +180,10 @@ func (e *Engine) Telemetry(ctx context.Context, id string, t worker.Telemetry) (
 		}
 	}
 	bypassed, compacted := a.applyTelemetry(t.Events, compactions, now)
-	e.record(a, event.WorkerTelemetry, t, nil)
+	e.record(ctx, a, event.WorkerTelemetry, t, nil)
 	for _, call := range bypassed {
 		e.opts.Logger.Error("a tool ran although it was not allowed", "session", a.session, "tool", call.Name)
-		e.record(a, event.WorkerBypass, call, map[string]string{"tool": call.Name})
+		e.record(ctx, a, event.WorkerBypass, call, map[string]string{"tool": call.Name})
 		e.handleBypass(a, call)
 	}
 	if compacted || len(bypassed) > 0 {
@@ -194,7 +192,7 @@ func (e *Engine) Telemetry(ctx context.Context, id string, t worker.Telemetry) (
 	e.notifyExpiring(a, t.Events)
 	e.renew(ctx, a) // before the prompts that wait for the end of a compaction
 	e.opts.City.Sense(a.session)
-	e.checkPressure(a)
+	e.checkPressure(ctx, a)
 	for i := range t.Events {
 		if t.Events[i].Type != worker.TurnComplete {
 			continue
@@ -228,7 +226,7 @@ func entriesOf(a *liveRun, events []worker.TelemetryEvent, earliest, now time.Ti
 
 // applyTelemetry applies telemetry events to the run. It returns the calls that ran although they
 // were not allowed, and whether the conversation was compacted.
-func (a *liveRun) applyTelemetry(events []worker.TelemetryEvent, compactions []contextlog.Compaction, now time.Time) (bypassed []worker.ToolCall, compacted bool) {
+func (a *liveRun) applyTelemetry(events []worker.TelemetryEvent, compactions []compactionReport, now time.Time) (bypassed []worker.ToolCall, compacted bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.lastReport = now
@@ -287,11 +285,11 @@ func (e *Engine) Ack(ctx context.Context, id string, ack worker.Ack) error {
 	}
 	e.renew(ctx, a)
 	if news {
-		e.record(a, event.WorkerAck, ack, nil)
+		e.record(ctx, a, event.WorkerAck, ack, nil)
 		e.opts.City.Sense(a.session)
 		e.recordTokenAck(a, ack)
 	}
-	e.checkPressure(a)
+	e.checkPressure(ctx, a)
 	if err := e.notifyWorked(ctx, a, ack.ID); err != nil {
 		return err // the worker repeats it
 	}
@@ -299,7 +297,7 @@ func (e *Engine) Ack(ctx context.Context, id string, ack worker.Ack) error {
 }
 
 // ReportHealth implements workerapi.Reports.
-func (e *Engine) ReportHealth(_ context.Context, id string, h worker.Health) error {
+func (e *Engine) ReportHealth(ctx context.Context, id string, h worker.Health) error {
 	a, err := e.runByID(id)
 	if err != nil {
 		return err
@@ -313,12 +311,12 @@ func (e *Engine) ReportHealth(_ context.Context, id string, h worker.Health) err
 	}
 	a.changeLocked()
 	a.mu.Unlock()
-	e.record(a, event.WorkerHealth, h, nil)
+	e.record(ctx, a, event.WorkerHealth, h, nil)
 	return nil
 }
 
 // Interaction implements workerapi.Reports.
-func (e *Engine) Interaction(_ context.Context, id string, q worker.Interaction) (worker.InteractionAnswer, error) {
+func (e *Engine) Interaction(ctx context.Context, id string, q worker.Interaction) (worker.InteractionAnswer, error) {
 	a, err := e.runByID(id)
 	if err != nil {
 		return worker.InteractionAnswer{}, err
@@ -345,7 +343,7 @@ func (e *Engine) Interaction(_ context.Context, id string, q worker.Interaction)
 	a.changeLocked()
 	a.mu.Unlock()
 	q.Input = nil // it may contain secrets
-	e.record(a, event.WorkerInteraction, q, nil)
+	e.record(ctx, a, event.WorkerInteraction, q, nil)
 	e.opts.City.Sense(a.session)
 	e.saveMemory(a)
 	return worker.InteractionAnswer{ID: name}, nil

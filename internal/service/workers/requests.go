@@ -112,10 +112,10 @@ func (e *Engine) Health(ctx context.Context, id string) (worker.Health, error) {
 }
 
 // CachedHealth returns what the city knows about the worker of an instance, given by its public
-// name, without asking the worker. It returns nil if no worker has ever reported for the instance.
+// name, without asking the worker. It returns nil if no worker has ever reported its state or its context for the instance.
 func (e *Engine) CachedHealth(name, instance string) *client.Worker {
 	a := e.runOf(name)
-	if a == nil || !a.hasReported() || session.PublicInstance(a.instance) != instance {
+	if a == nil || !a.hasReported() && !a.knowsContext() || session.PublicInstance(a.instance) != instance {
 		return nil
 	}
 	h := a.cachedHealth(e.opts.Now())

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"gascity/internal/domain/session"
 	"gascity/internal/domain/usage"
-	"gascity/internal/domain/workerrun"
 	"gascity/internal/service/workers"
 	"gascity/runtime"
 	"gascity/worker"
@@ -29,10 +29,10 @@ func (a *agent) seen() map[string]int {
 	out := map[string]int{}
 	for _, m := range a.had(worker.ContextMessage) {
 		var c worker.Context
-		a.rig.must(json.Unmarshal(m.Data, &c))
+		a.test.must(json.Unmarshal(m.Data, &c))
 		for _, s := range c.Sections {
 			if s.Nonce == "" || !strings.Contains(s.Content, s.Nonce) {
-				a.rig.Errorf("section %s has no nonce in it", s.Type)
+				a.test.Errorf("section %s has no nonce in it", s.Type)
 			}
 			out[string(rune('0'+c.Epoch))+s.Type]++
 		}
@@ -49,13 +49,13 @@ func nonces(a *agent, m worker.Message) {
 			ack.Nonces = append(ack.Nonces, s.Nonce)
 		}
 	}
-	_ = a.Ack(a.rig.within(), ack) // what it comes to is seen by the test
+	_ = a.Ack(a.test.within(), ack) // the test checks the result
 }
 
-// TestSectionsComeOnceInAnEpoch covers twenty compactions, each reported twice, with a killed
+// TestSectionsArriveOncePerEpoch covers twenty compactions, each reported twice, with a killed
 // controller in between and repeated requests.
-func TestSectionsComeOnceInAnEpoch(t *testing.T) {
-	r := newRig(t, nil)
+func TestSectionsArriveOncePerEpoch(t *testing.T) {
+	r := newEngineTest(t, nil)
 	a := r.work(r.start("a", "one"), nonces, worker.OfferContext)
 	order := func(types ...string) {
 		t.Helper()
@@ -90,51 +90,51 @@ func TestSectionsComeOnceInAnEpoch(t *testing.T) {
 			t.Errorf("section %s came %d times", section, n)
 		}
 	}
-	if got := r.prompted(); len(got) != 0 {
+	if got := r.Accepted(); len(got) != 0 {
 		t.Errorf("as prompts as well: %v", got)
 	}
 }
 
-// TestASectionThatIsNotSeenComesAsAPromptOnce checks that a section without its nonce in the
+// TestUnseenSectionIsSentAsAPromptOnce checks that a section without its nonce in the
 // acknowledgement is sent as a prompt, once.
-func TestASectionThatIsNotSeenComesAsAPromptOnce(t *testing.T) {
-	r := newRig(t, nil)
+func TestUnseenSectionIsSentAsAPromptOnce(t *testing.T) {
+	r := newEngineTest(t, nil)
 	a := r.work(r.start("a", "one"), func(a *agent, m worker.Message) {
 		var c worker.Context
 		if json.Unmarshal(m.Data, &c) != nil || len(c.Sections) == 0 {
 			return
 		}
-		for range 3 { // its hook says that all went well
+		for range 3 { // its hook reports success
 			_ = a.Ack(r.within(), worker.Ack{ID: m.ID, State: worker.Consumed, Nonces: []string{c.Sections[0].Nonce}}) // seen below
 		}
 	}, worker.OfferContext)
 	if _, err := r.owner().Context(r.within(), worker.Context{RunID: a.RunID, Sections: sections("role", "work")}); err != nil {
 		t.Fatal(err)
 	}
-	r.eventually("what was not seen is prompted", func() bool { return len(r.prompted()) > 0 })
-	got := r.prompted()
+	r.eventually("what was not seen is prompted", func() bool { return len(r.Accepted()) > 0 })
+	got := r.Accepted()
 	if len(got) != 1 || !strings.Contains(got[0].Text, "content of work") || strings.Contains(got[0].Text, "content of role") || got[0].Priority != "system" {
 		t.Errorf("prompted: %+v", got)
 	}
 }
 
 func TestContextOfAWorkerThatTakesNoneIsAPrompt(t *testing.T) {
-	r := newRig(t, nil)
+	r := newEngineTest(t, nil)
 	a := r.work(r.start("a", "one"), nil)
 	for range 2 {
 		if _, err := r.owner().Context(r.within(), worker.Context{RunID: a.RunID, Sections: sections("role")}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := r.prompted(); len(got) != 1 || len(a.had(worker.ContextMessage)) != 0 {
+	if got := r.Accepted(); len(got) != 1 || len(a.had(worker.ContextMessage)) != 0 {
 		t.Errorf("prompted: %+v", got)
 	}
 }
 
-// TestAnInterruptIsConfirmedOrTakenBack checks that an interrupt that was not confirmed in time is
+// TestUnconfirmedInterruptIsWithdrawn checks that an interrupt that was not confirmed in time is
 // removed and cannot act on a later turn.
-func TestAnInterruptIsConfirmedOrTakenBack(t *testing.T) {
-	r := newRig(t, nil)
+func TestUnconfirmedInterruptIsWithdrawn(t *testing.T) {
+	r := newEngineTest(t, nil)
 	env := r.start("a", "one")
 	a := r.work(env, nil, worker.OfferInterrupt)
 	r.must(a.Report(r.within(), worker.Idle, worker.Detail{}))
@@ -143,7 +143,7 @@ func TestAnInterruptIsConfirmedOrTakenBack(t *testing.T) {
 	}
 	a.cancel()
 	r.must(<-a.done)
-	deaf := r.work(env, func(*agent, worker.Message) {}, worker.OfferInterrupt)
+	silent := r.work(env, func(*agent, worker.Message) {}, worker.OfferInterrupt)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	if err := runtime.InterruptInstance(ctx, r.now().provider, "a", "one"); err == nil {
@@ -152,16 +152,16 @@ func TestAnInterruptIsConfirmedOrTakenBack(t *testing.T) {
 	if err := runtime.InterruptInstance(t.Context(), r.now().provider, "a", "two"); !errors.Is(err, runtime.ErrStaleInstance) {
 		t.Errorf("another instance's interrupt: %v", err)
 	}
-	deaf.cancel()
-	r.must(<-deaf.done)
+	silent.cancel()
+	r.must(<-silent.done)
 	next := r.work(env, nil, worker.OfferInterrupt)
 	if out := r.deliver(delivery("p", "one", "hello")); out.State != runtime.OutcomeSubmitted || len(next.had(worker.InterruptMessage)) != 0 {
 		t.Errorf("after it had been given up the worker got %v", next.had(worker.InterruptMessage))
 	}
 }
 
-func TestHealthIsTheWorkersOwnOrWhatIsKnown(t *testing.T) {
-	r := newRig(t, nil)
+func TestHealthIsReportedOrDerived(t *testing.T) {
+	r := newEngineTest(t, nil)
 	used := 0.73
 	a := r.work(r.start("a", "one"), func(a *agent, m worker.Message) {
 		if m.Kind == worker.HealthMessage {
@@ -186,7 +186,7 @@ func TestHealthIsTheWorkersOwnOrWhatIsKnown(t *testing.T) {
 }
 
 func TestEventsHaveACursor(t *testing.T) {
-	r := newRig(t, nil)
+	r := newEngineTest(t, nil)
 	a := r.work(r.start("a", "one"), nil)
 	b := r.work(r.start("b", "two"), nil)
 	for range 3 {
@@ -225,7 +225,7 @@ func TestEventsHaveACursor(t *testing.T) {
 // TestTokensRotate checks that the worker continues with the new token, that the old one then
 // expires, and that a controller that starts in between knows both.
 func TestTokensRotate(t *testing.T) {
-	r := newRig(t, nil)
+	r := newEngineTest(t, nil)
 	var mu sync.Mutex
 	now := time.Now()
 	r.opts.Now = func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
@@ -240,7 +240,7 @@ func TestTokensRotate(t *testing.T) {
 		t.Fatal(err)
 	}
 	speaks := func(generation int) error {
-		c := &worker.Client{Socket: r.path, Token: workerrun.Token("one", generation), RunID: a.RunID}
+		c := &worker.Client{Socket: r.path, Token: session.WorkerToken("one", generation), RunID: a.RunID}
 		defer c.Close()
 		return c.Report(r.within(), worker.Idle, worker.Detail{})
 	}
@@ -267,12 +267,12 @@ func TestTokensRotate(t *testing.T) {
 	}
 }
 
-// TestARepetitionOfTelemetryCountsOnce also covers an event without an ID whose time is in the
+// TestRepeatedTelemetryCountsOnce also covers an event without an ID whose time is in the
 // future.
-func TestARepetitionOfTelemetryCountsOnce(t *testing.T) {
+func TestRepeatedTelemetryCountsOnce(t *testing.T) {
 	var mu sync.Mutex
 	kept := map[usage.Key]int{}
-	r := newRig(t, func(o *workers.Options) {
+	r := newEngineTest(t, func(o *workers.Options) {
 		o.Spend = func(_ context.Context, entries []usage.Entry) (int, error) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -295,16 +295,16 @@ func TestARepetitionOfTelemetryCountsOnce(t *testing.T) {
 	}
 }
 
-// TestAFullMailboxRefuses checks that a worker that fetches nothing costs a bounded amount of
+// TestFullMailboxRefuses checks that a worker that fetches nothing costs a bounded amount of
 // memory.
-func TestAFullMailboxRefuses(t *testing.T) {
-	r := newRig(t, nil)
+func TestFullMailboxRefuses(t *testing.T) {
+	r := newEngineTest(t, nil)
 	env := r.start("a", "one")
 	c := clientOf(env)
 	r.must(c.Report(r.within(), worker.Started, worker.Detail{Offers: []string{worker.OfferContext, worker.OfferIdentity}}))
 	for range 1000 {
 		if _, err := r.owner().Identity(r.within(), worker.Identity{RunID: c.RunID, Credentials: &worker.Credentials{Type: "token", Value: "x"}}); err != nil {
-			t.Fatal(err) // a newer one takes the place of the older
+			t.Fatal(err) // a newer one replaces the older
 		}
 	}
 	a := r.work(env, nil, worker.OfferIdentity)

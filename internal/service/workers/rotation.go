@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/domain/workerrun"
+	"gascity/internal/domain/session"
 	"gascity/worker"
 )
 
@@ -57,7 +57,7 @@ func (a *liveRun) pushTokenLocked() error {
 	if a.generation == a.ackedGeneration || !a.life.HasOffer(worker.OfferIdentity) {
 		return nil
 	}
-	id := worker.Identity{RunID: a.id, SessionID: a.session, Token: worker.Secret(workerrun.Token(a.instance, a.generation))}
+	id := worker.Identity{RunID: a.id, SessionID: a.session, Token: worker.Secret(session.WorkerToken(a.instance, a.generation))}
 	_, err := a.putLocked(worker.IdentityMessage, tokenPrefix+strconv.Itoa(a.generation), id)
 	return mailboxError(err)
 }
@@ -79,7 +79,7 @@ func (e *Engine) recordTokenAck(a *liveRun, ack worker.Ack) {
 	a.mu.Unlock()
 	e.mu.Lock()
 	for g := was; g < now; g++ {
-		token := workerrun.HashToken(workerrun.Token(a.instance, g))
+		token := session.HashToken(session.WorkerToken(a.instance, g))
 		if of, ok := e.tokens[token]; ok && of.until.IsZero() {
 			e.tokens[token] = tokenGrant{of.run, e.opts.Now().Add(RotationGrace)}
 		}

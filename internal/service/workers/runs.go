@@ -1,12 +1,12 @@
 package workers
 
 import (
+	"context"
 	"errors"
 	"time"
 
 	"gascity/client"
 	"gascity/internal/domain/session"
-	"gascity/internal/domain/workerrun"
 	"gascity/worker"
 )
 
@@ -27,13 +27,13 @@ const (
 
 // syncRun compares the engine's run of a session with the controller's snapshot. It loads a run
 // that the engine does not know, and ends a run whose instance has stopped.
-func (e *Engine) syncRun(name string) {
+func (e *Engine) syncRun(ctx context.Context, name string) {
 	v, err := e.opts.City.Snapshot(name)
 	if err != nil && !errors.Is(err, client.ErrNotFound) || v.Unknown != "" {
 		return // the state of the session is not known
 	}
 	if v.Token != "" {
-		e.loadRun(v)
+		e.loadRun(ctx, v)
 		return
 	}
 	e.mu.Lock()
@@ -51,8 +51,8 @@ func (e *Engine) mustBeVisibleLocked(a *liveRun) bool {
 }
 
 // loadRun registers the run that a snapshot shows. It reads the run's memory first.
-func (e *Engine) loadRun(v session.Snapshot) {
-	id := workerrun.ID(v.Token)
+func (e *Engine) loadRun(ctx context.Context, v session.Snapshot) {
+	id := session.RunID(v.Token)
 	e.mu.Lock()
 	a, past := e.byID[id], e.past[id]
 	e.mu.Unlock()
@@ -70,7 +70,7 @@ func (e *Engine) loadRun(v session.Snapshot) {
 	e.adopt(a)
 	e.notifyJoined(a)
 	if !knew && a.hasLoadedMemory() {
-		e.resumeCompaction(a)
+		e.resumeCompaction(ctx, a)
 	}
 }
 
@@ -95,7 +95,7 @@ func (e *Engine) adopt(a *liveRun) {
 	e.registerLocked(a)
 	e.mu.Unlock()
 	if now != nil && now != a && now.starts == 0 {
-		now.close(workerrun.Item{End: true})
+		now.close(session.StreamItem{End: true})
 	}
 }
 
@@ -104,8 +104,8 @@ func (e *Engine) registerLocked(a *liveRun) {
 	e.byID[a.id] = a
 	generation, told := a.generations()
 	for g := told; g <= generation; g++ { // the worker may still have an older token
-		plain := workerrun.Token(a.instance, g)
-		token := workerrun.HashToken(plain)
+		plain := session.WorkerToken(a.instance, g)
+		token := session.HashToken(plain)
 		if _, known := e.tokens[token]; !known {
 			e.tokens[token] = tokenGrant{run: a}
 			e.hide(a.instance)
@@ -130,7 +130,7 @@ func (e *Engine) end(a *liveRun) {
 		e.forgetLocked(a, false)
 	}
 	e.mu.Unlock()
-	a.close(workerrun.Item{End: true})
+	a.close(session.StreamItem{End: true})
 	if last && e.opts.Retire != nil {
 		e.opts.Retire(a.session)
 	}
@@ -170,7 +170,7 @@ func (e *Engine) forgetLocked(a *liveRun, replaced bool) {
 func (e *Engine) registerStart(name, agent, instance string) *liveRun {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	a := e.byID[workerrun.ID(instance)]
+	a := e.byID[session.RunID(instance)]
 	if a == nil {
 		a = newLiveRun(e, name, agent, instance)
 		a.begun, a.memoryLoaded, a.contextLog.Pending = e.opts.Now(), true, e.opts.Sections != nil
@@ -194,7 +194,7 @@ func (e *Engine) finishStart(a *liveRun) {
 	e.registerLocked(a)
 	e.mu.Unlock()
 	if was != nil && was != a {
-		was.close(workerrun.Item{End: true})
+		was.close(session.StreamItem{End: true})
 	}
 }
 
@@ -209,7 +209,7 @@ func (e *Engine) cancelStart(a *liveRun) {
 	}
 	e.mu.Unlock()
 	if gone {
-		a.close(workerrun.Item{End: true})
+		a.close(session.StreamItem{End: true})
 	}
 }
 
@@ -232,25 +232,25 @@ func (e *Engine) runByID(id string) (*liveRun, error) {
 }
 
 // Authenticate implements workerapi.Tokens.
-func (e *Engine) Authenticate(token string) (workerrun.Caller, error) {
-	folded := workerrun.HashToken(token)
+func (e *Engine) Authenticate(token string) (session.RunCaller, error) {
+	folded := session.HashToken(token)
 	if e.opts.Owner != "" && folded == e.owner {
-		return workerrun.Caller{Owner: true}, nil
+		return session.RunCaller{Owner: true}, nil
 	}
 	e.mu.Lock()
 	of, fenced := e.tokens[folded], e.fenced[folded]
 	e.mu.Unlock()
 	switch {
 	case of.run != nil && (of.until.IsZero() || e.opts.Now().Before(of.until)):
-		return workerrun.Caller{Run: of.run.id}, nil
+		return session.RunCaller{Run: of.run.id}, nil
 	case of.run != nil:
-		return workerrun.Caller{}, errUnknownToken // a newer token has replaced it
+		return session.RunCaller{}, errUnknownToken // a newer token has replaced it
 	case fenced:
-		return workerrun.Caller{}, errFenced
+		return session.RunCaller{}, errFenced
 	case !e.hasSynced():
-		return workerrun.Caller{}, errEarly
+		return session.RunCaller{}, errEarly
 	}
-	return workerrun.Caller{}, errUnknownToken
+	return session.RunCaller{}, errUnknownToken
 }
 
 // unknownRunError is the error for a run that the engine does not know. settled is true if the

@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"slices"
 
-	"gascity/internal/service/workers/recovery"
 	"gascity/runtime"
 )
 
 // encodeMemoryLocked returns the run's memory as text.
 func (a *liveRun) encodeMemoryLocked() (string, error) {
-	m := recovery.Memory{
+	m := runMemory{
 		Run: a.id, Generation: a.generation, AckedGeneration: a.ackedGeneration, Streamed: a.streamed, Life: a.life, Sent: a.sent, ContextLog: a.contextLog,
 		Proved: a.proved, Bypass: a.bypass, Lock: a.lock, Command: a.command.began,
 	}
@@ -26,7 +25,7 @@ func (a *liveRun) encodeMemoryLocked() (string, error) {
 // controller knows at least the state at the time of the call.
 func (a *liveRun) saveMemoryTo(p runtime.Provider) error {
 	if p == nil {
-		return recovery.ErrNoProvider
+		return errNoProvider
 	}
 	a.memoryMu.Lock()
 	defer a.memoryMu.Unlock()
@@ -36,7 +35,7 @@ func (a *liveRun) saveMemoryTo(p runtime.Provider) error {
 	if err != nil || text == a.lastMemory {
 		return err
 	}
-	if err := p.SetMeta(a.session, recovery.Meta, text); err != nil {
+	if err := p.SetMeta(a.session, MetaRun, text); err != nil {
 		return err
 	}
 	a.lastMemory = text
@@ -64,7 +63,7 @@ func (a *liveRun) loadMemory(p runtime.Provider) error {
 	if known {
 		return nil
 	}
-	m, err := recovery.Read(p, a.session, a.id)
+	m, err := readRunMemory(p, a.session, a.id)
 	if err != nil {
 		return err
 	}

@@ -12,11 +12,11 @@ import (
 	"gascity/worker/workertest"
 )
 
-// TestTheContractOfACity runs the contract tests of the worker API against the server with the
+// TestContract runs the contract tests of the worker API against the server with the
 // engine.
-func TestTheContractOfACity(t *testing.T) {
+func TestContract(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, nil)
+	r := newEngineTest(t, nil)
 	var sent sync.WaitGroup
 	defer sent.Wait()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -34,7 +34,7 @@ func TestTheContractOfACity(t *testing.T) {
 				return err == nil && h.Status != worker.Degraded
 			})
 			d := delivery(fmt.Sprint("d", n.Add(1)), "instance-of-"+name, content)
-			sent.Go(func() { _, _ = runtime.Deliver(ctx, r.now().provider, name, d) }) // the case is its judge
+			sent.Go(func() { _, _ = runtime.Deliver(ctx, r.now().provider, name, d) }) // the case checks the result
 			return nil
 		},
 		End: func(_ context.Context, name string) error {

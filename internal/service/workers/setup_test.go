@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -14,12 +13,12 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/domain/event"
 	"gascity/internal/domain/prompt"
 	"gascity/internal/domain/session"
 	"gascity/internal/server/workerapi"
+	"gascity/internal/service/servicetest"
 	"gascity/internal/service/workers"
-	"gascity/internal/service/workers/recovery"
+	"gascity/internal/store/storetest"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest/fake"
 	"gascity/worker"
@@ -28,37 +27,37 @@ import (
 // patience is the longest wait of a test for an expected event.
 const patience = 30 * time.Second
 
-// rig is a city whose controller can be killed. It has sessions of the fake provider, and a
-// controller with an engine and a server.
-type rig struct {
+// engineTest is a test of an engine whose controller can be killed. It has sessions of the fake provider, and
+// a controller with an engine and a server.
+type engineTest struct {
 	testing.TB
-	place *fake.Provider
-	path  string
-	opts  workers.Options
+	servicetest.Prompts
+	agents *fake.Provider
+	path   string
+	opts   workers.Options
 
 	mu          sync.Mutex
 	controller  *controller
-	prompts     []client.NudgeRequest
-	worked      []string // what a worker said it has worked on: receipt and instance
+	worked      []string // reported by workers: receipt and instance
 	hookReports []prompt.HookReport
-	has         func(prompt string) bool // whether the worker has got a prompt; nil: it is not asked
-	onPrompt    func()                   // called when the worker has got a prompt, before it says so
+	has         func(prompt string) bool // whether the worker has got a prompt; nil: not checked
+	onPrompt    func()                   // called when the worker has got a prompt, before the acknowledgement
 	onStart     func(env map[string]string)
-	blind       atomic.Bool // the controller sees no session
-	onNote      func()      // called after the provider has kept a note
+	blind       atomic.Bool // Snapshot fails
+	onNote      func()      // called after the run was saved in the metadata
 }
 
 // controller is one run of the city's controller.
 type controller struct {
-	rig      *rig
+	test     *engineTest
 	engine   *workers.Engine
 	provider runtime.Provider
-	life     context.Context //nolint:containedctx // that of the process
+	life     context.Context //nolint:containedctx // the context of the process
 	kill     func()
 	settled  atomic.Bool
 }
 
-func newRig(t testing.TB, edit func(*workers.Options)) *rig {
+func newEngineTest(t testing.TB, edit func(*workers.Options)) *engineTest {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "gcx") //nolint:usetesting // a socket path must be short
 	if err != nil {
@@ -69,8 +68,8 @@ func newRig(t testing.TB, edit func(*workers.Options)) *rig {
 			t.Error(err)
 		}
 	})
-	r := &rig{TB: t, place: fake.New(), path: filepath.Join(dir, "w.sock")}
-	r.opts = workers.Options{Events: event.NewMemory(10_000, 0, time.Now), Socket: r.path, Prompts: r, Owner: "owner-token"}
+	r := &engineTest{TB: t, agents: fake.New(), path: filepath.Join(dir, "w.sock")}
+	r.opts = workers.Options{Events: storetest.NewEvents(10_000, 0, time.Now), Socket: r.path, Prompts: r, Owner: "owner-token"}
 	if edit != nil {
 		edit(&r.opts)
 	}
@@ -81,15 +80,15 @@ func newRig(t testing.TB, edit func(*workers.Options)) *rig {
 // metaRecorder is the underlying provider. It reports when metadata was saved.
 type metaRecorder struct {
 	*fake.Provider
-	rig *rig
+	test *engineTest
 }
 
 func (n metaRecorder) SetMeta(name, key, value string) error {
 	err := n.Provider.SetMeta(name, key, value)
-	n.rig.mu.Lock()
-	then := n.rig.onNote
-	n.rig.mu.Unlock()
-	if then != nil && key == recovery.Meta {
+	n.test.mu.Lock()
+	then := n.test.onNote
+	n.test.mu.Unlock()
+	if then != nil && key == workers.MetaRun {
 		then()
 	}
 	return err
@@ -98,8 +97,8 @@ func (n metaRecorder) SetMeta(name, key, value string) error {
 // Start starts the session. Its agent may report before the session is known to run.
 func (n metaRecorder) Start(ctx context.Context, name string, cfg runtime.Config) error {
 	err := n.Provider.Start(ctx, name, cfg)
-	if n.rig.onStart != nil {
-		n.rig.onStart(cfg.Env)
+	if n.test.onStart != nil {
+		n.test.onStart(cfg.Env)
 	}
 	return err
 }
@@ -129,7 +128,7 @@ func (k *killable) Accept() (net.Conn, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.dead {
-		_ = conn.Close() // it came too late
+		_ = conn.Close() // it came after kill
 	}
 	k.conns = append(k.conns, conn)
 	return conn, nil
@@ -146,13 +145,13 @@ func (k *killable) kill() {
 }
 
 // begin starts a controller.
-func (r *rig) begin() *controller {
+func (r *engineTest) begin() *controller {
 	r.Helper()
-	c := &controller{rig: r}
+	c := &controller{test: r}
 	opts := r.opts
 	opts.City = c
 	c.engine = workers.New(opts)
-	c.provider = c.engine.WrapProvider(metaRecorder{r.place, r})
+	c.provider = c.engine.WrapProvider(metaRecorder{r.agents, r})
 	plain, err := new(net.ListenConfig).Listen(r.Context(), "unix", r.path)
 	if err != nil {
 		r.Fatal(err)
@@ -163,13 +162,13 @@ func (r *rig) begin() *controller {
 	server := workerapi.NewServer(c.engine, workerapi.Options{Heartbeat: 50 * time.Millisecond})
 	var ended sync.WaitGroup
 	ended.Go(func() { r.must(c.engine.Run(ctx)) })
-	ended.Go(func() { _ = server.Run(ctx, l) }) // its listener is taken away
+	ended.Go(func() { _ = server.Run(ctx, l) }) // its listener was closed
 	c.kill = sync.OnceFunc(func() { l.kill(); cancel() })
 	r.Cleanup(func() { c.kill(); ended.Wait() })
 	r.mu.Lock()
 	r.controller = c
 	r.mu.Unlock()
-	names, err := r.place.ListRunning("")
+	names, err := r.agents.ListRunning("")
 	r.must(err)
 	for _, name := range names {
 		c.engine.SessionChanged(name)
@@ -178,7 +177,7 @@ func (r *rig) begin() *controller {
 	return c
 }
 
-func (r *rig) must(err error) {
+func (r *engineTest) must(err error) {
 	r.Helper()
 	if err != nil {
 		r.Error(err)
@@ -186,57 +185,39 @@ func (r *rig) must(err error) {
 }
 
 // now returns the running controller.
-func (r *rig) now() *controller {
+func (r *engineTest) now() *controller {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.controller
 }
 
 // restart kills the controller and starts another one.
-func (r *rig) restart() *controller {
+func (r *engineTest) restart() *controller {
 	r.now().kill()
 	return r.begin()
 }
 
-func (r *rig) Nudge(_ context.Context, _ string, req client.NudgeRequest) (client.Receipt, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for i, p := range r.prompts {
-		if p.Key != "" && p.Key == req.Key {
-			return client.Receipt{ID: fmt.Sprint("receipt-", i), State: client.ReceiptQueued}, nil
-		}
-	}
-	r.prompts = append(r.prompts, req)
-	return client.Receipt{ID: fmt.Sprint("receipt-", len(r.prompts)-1), State: client.ReceiptQueued, Position: len(r.prompts)}, nil
-}
-
-func (r *rig) Worked(_ context.Context, id, instance string) error {
+func (r *engineTest) Worked(_ context.Context, id, instance string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.worked = append(r.worked, id+" "+instance)
 	return nil
 }
 
-func (r *rig) RecordHookReport(_ context.Context, w prompt.HookReport) error {
+func (r *engineTest) RecordHookReport(_ context.Context, w prompt.HookReport) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.hookReports = append(r.hookReports, w)
 	return nil
 }
 
-func (r *rig) prompted() []client.NudgeRequest {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return append([]client.NudgeRequest(nil), r.prompts...)
-}
-
 // controller implements workers.City.
 
 func (c *controller) Snapshot(name string) (session.Snapshot, error) {
-	if c.rig.blind.Load() {
+	if c.test.blind.Load() {
 		return session.Snapshot{}, client.ErrUnavailable
 	}
-	obs, err := runtime.Observe(context.WithoutCancel(c.rig.Context()), c.rig.place, name)
+	obs, err := runtime.Observe(context.WithoutCancel(c.test.Context()), c.test.agents, name)
 	if err != nil {
 		return session.Snapshot{}, err
 	}
@@ -252,7 +233,7 @@ func (c *controller) Sense(string) {}
 func (c *controller) HasSynced() bool { return c.settled.Load() }
 
 // start starts a session and returns the environment of its agent.
-func (r *rig) start(name, instance string) map[string]string {
+func (r *engineTest) start(name, instance string) map[string]string {
 	r.Helper()
 	c := r.now()
 	if err := c.provider.Start(r.Context(), name, config(name, instance)); err != nil {
@@ -267,10 +248,10 @@ func config(name, instance string) runtime.Config {
 }
 
 // environment returns the environment variables of the agent's last start.
-func (r *rig) environment(name string) map[string]string {
+func (r *engineTest) environment(name string) map[string]string {
 	r.Helper()
 	env := map[string]string(nil)
-	for _, call := range r.place.Calls("Relaunch", "Start") {
+	for _, call := range r.agents.Calls("Relaunch", "Start") {
 		if cfg, ok := call.Args[0].(runtime.Config); ok && call.Name == name {
 			env = cfg.Env
 		}
@@ -288,20 +269,20 @@ func clientOf(env map[string]string) *worker.Client {
 // agent is a worker that records the messages that it receives.
 type agent struct {
 	*worker.Client
-	rig    *rig
+	test   *engineTest
 	cancel func()
 	done   chan error // of its reader
 
 	mu      sync.Mutex
 	changed chan struct{}
 	got     []worker.Message
-	act     func(a *agent, m worker.Message) // nil: prompts are consumed, all else is done
+	act     func(a *agent, m worker.Message) // nil: all messages are acknowledged as consumed
 }
 
 // work connects a worker that offers the given abilities, and reports ready.
-func (r *rig) work(env map[string]string, act func(*agent, worker.Message), offers ...string) *agent {
+func (r *engineTest) work(env map[string]string, act func(*agent, worker.Message), offers ...string) *agent {
 	r.Helper()
-	a := &agent{Client: clientOf(env), rig: r, act: act, changed: make(chan struct{}), done: make(chan error, 1)}
+	a := &agent{Client: clientOf(env), test: r, act: act, changed: make(chan struct{}), done: make(chan error, 1)}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	a.cancel = cancel
 	r.must(a.Report(ctx, worker.Started, worker.Detail{Offers: offers}))
@@ -330,9 +311,9 @@ func (a *agent) handleMessage(ctx context.Context, m worker.Message) {
 	close(a.changed)
 	a.changed = make(chan struct{})
 	a.mu.Unlock()
-	a.rig.mu.Lock()
-	then := a.rig.onPrompt
-	a.rig.mu.Unlock()
+	a.test.mu.Lock()
+	then := a.test.onPrompt
+	a.test.mu.Unlock()
 	if then != nil && m.Kind == worker.PromptMessage {
 		then()
 	}
@@ -364,17 +345,19 @@ func (a *agent) texts() map[string]int {
 	out := map[string]int{}
 	for _, m := range a.had(worker.PromptMessage) {
 		var p worker.Prompt
-		a.rig.must(json.Unmarshal(m.Data, &p))
+		a.test.must(json.Unmarshal(m.Data, &p))
 		out[p.Content]++
 	}
 	return out
 }
 
 // owner returns the client with the owner's token.
-func (r *rig) owner() *worker.Client { return &worker.Client{Socket: r.path, Token: r.opts.Owner} }
+func (r *engineTest) owner() *worker.Client {
+	return &worker.Client{Socket: r.path, Token: r.opts.Owner}
+}
 
 // eventually waits until a condition is true.
-func (r *rig) eventually(what string, is func() bool) {
+func (r *engineTest) eventually(what string, is func() bool) {
 	r.Helper()
 	end := time.Now().Add(patience)
 	for !is() {
@@ -386,7 +369,7 @@ func (r *rig) eventually(what string, is func() bool) {
 }
 
 // within returns a context that ends after patience.
-func (r *rig) within() context.Context {
+func (r *engineTest) within() context.Context {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), patience)
 	r.Cleanup(cancel)
 	return ctx
@@ -398,7 +381,7 @@ func delivery(id, instance, text string) runtime.Delivery {
 
 // deliver delivers a prompt as the prompt queue does. If the outcome of an attempt is unknown, it
 // calls Settle. If the prompt certainly did not arrive, it tries again.
-func (r *rig) deliver(d runtime.Delivery) runtime.Outcome {
+func (r *engineTest) deliver(d runtime.Delivery) runtime.Outcome {
 	r.Helper()
 	end := time.Now().Add(patience)
 	settle := false
@@ -410,7 +393,7 @@ func (r *rig) deliver(d runtime.Delivery) runtime.Outcome {
 		}
 		out, err := do(c.life, c.provider, "a", d)
 		switch {
-		case c != r.now(): // it was killed: its requests have no receiver
+		case c != r.now(): // it was killed: its requests have no effect
 			settle = true
 		case err != nil && !errors.Is(err, runtime.ErrSessionNotFound):
 			r.Fatalf("deliver %s: %v", d.ID, err)

@@ -6,12 +6,12 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/event"
-	"gascity/internal/domain/workerrun"
+	"gascity/internal/domain/session"
 	"gascity/worker"
 )
 
 // Stream implements workerapi.Streams.
-func (e *Engine) Stream(ctx context.Context, id string, after uint64) (<-chan workerrun.Item, error) {
+func (e *Engine) Stream(ctx context.Context, id string, after uint64) (<-chan session.StreamItem, error) {
 	a, err := e.runByID(id)
 	if err != nil {
 		return nil, err
@@ -20,10 +20,10 @@ func (e *Engine) Stream(ctx context.Context, id string, after uint64) (<-chan wo
 	if err != nil {
 		return nil, err
 	}
-	e.record(a, event.WorkerConnected, nil, nil)
+	e.record(ctx, a, event.WorkerConnected, nil, nil)
 	e.saveMemory(a)
 	e.renew(ctx, a)
-	out := make(chan workerrun.Item, 1)
+	out := make(chan session.StreamItem, 1)
 	go a.feed(ctx, r, out) // returns when ctx or the reader ends, and closes out
 	e.opts.City.Sense(a.session)
 	return out, nil
@@ -37,15 +37,15 @@ func (a *liveRun) openReader(after uint64) (*reader, error) {
 	if a.ended {
 		return nil, errFenced
 	}
-	a.cutLocked(workerrun.Item{})
+	a.cutLocked(session.StreamItem{})
 	if err := a.pushTokenLocked(); err != nil {
 		return nil, err
 	}
-	r := &reader{items: make(chan workerrun.Item, maxLag), closed: make(chan struct{})}
+	r := &reader{items: make(chan session.StreamItem, maxLag), closed: make(chan struct{})}
 	a.reader, a.streamed, a.missedAt = r, true, time.Time{}
 	open, gap := a.mailbox.Open(after)
 	if gap != nil {
-		r.items <- workerrun.Item{Gap: gap}
+		r.items <- session.StreamItem{Gap: gap}
 	}
 	for _, m := range open {
 		a.sendLocked(m)
@@ -55,7 +55,7 @@ func (a *liveRun) openReader(after uint64) (*reader, error) {
 }
 
 // feed passes items from one reader to out until the reader is closed or ctx ends.
-func (a *liveRun) feed(ctx context.Context, r *reader, out chan<- workerrun.Item) {
+func (a *liveRun) feed(ctx context.Context, r *reader, out chan<- session.StreamItem) {
 	defer close(out)
 	defer a.readerClosed(r)
 	for {
@@ -75,19 +75,19 @@ func (a *liveRun) feed(ctx context.Context, r *reader, out chan<- workerrun.Item
 
 // flush passes the items that are still queued. If the reader was closed because it was too slow,
 // an item with Lagged follows.
-func (a *liveRun) flush(ctx context.Context, r *reader, out chan<- workerrun.Item) {
+func (a *liveRun) flush(ctx context.Context, r *reader, out chan<- session.StreamItem) {
 	for len(r.items) > 0 {
 		if !sendItem(ctx, out, <-r.items) {
 			return
 		}
 	}
 	if r.lagged {
-		sendItem(ctx, out, workerrun.Item{Lagged: true})
+		sendItem(ctx, out, session.StreamItem{Lagged: true})
 	}
 }
 
 // sendItem sends an item to out and reports whether it did before ctx ended.
-func sendItem(ctx context.Context, out chan<- workerrun.Item, i workerrun.Item) bool {
+func sendItem(ctx context.Context, out chan<- session.StreamItem, i session.StreamItem) bool {
 	select {
 	case out <- i:
 		return true
@@ -117,7 +117,7 @@ func (e *Engine) Events(ctx context.Context, id string, after uint64, limit int)
 		limit = maxPage
 	}
 	if begun := e.startOf(id); after == 0 && !begun.IsZero() {
-		first, err := e.opts.Events.Since(begun)
+		first, err := e.opts.Events.Since(ctx, begun)
 		if err != nil {
 			return nil, err
 		}
@@ -125,7 +125,7 @@ func (e *Engine) Events(ctx context.Context, id string, after uint64, limit int)
 	}
 	page := []worker.Event{}
 	for ctx.Err() == nil {
-		past, err := e.opts.Events.Page(after, maxPage)
+		past, err := e.opts.Events.Page(ctx, after, maxPage)
 		if err != nil {
 			return nil, err
 		}

@@ -14,20 +14,20 @@ import (
 	"gascity/worker"
 )
 
-// heap returns what the process keeps.
+// heap returns the used heap in bytes.
 func heap() uint64 {
 	goruntime.GC()
-	goruntime.GC() // what was pooled goes with the second one
+	goruntime.GC() // the second run frees pooled memory
 	var m goruntime.MemStats
 	goruntime.ReadMemStats(&m)
 	return m.HeapAlloc
 }
 
-// TestAnUnreadPromptIsKeptOnce has workers that take nothing of long prompts: each prompt
-// is in memory once, beside its sender's text.
-func TestAnUnreadPromptIsKeptOnce(t *testing.T) {
+// TestUnreadPromptIsInMemoryOnce has workers that do not read long prompts. Each prompt is
+// in memory once, in addition to the text of its sender.
+func TestUnreadPromptIsInMemoryOnce(t *testing.T) {
 	const workers, size = 16, 1 << 20
-	r := newRig(t, nil)
+	r := newEngineTest(t, nil)
 	var sent sync.WaitGroup
 	defer sent.Wait()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -62,7 +62,7 @@ func TestAnUnreadPromptIsKeptOnce(t *testing.T) {
 		kept = heap() - before
 		return kept >= workers*size
 	})
-	for range 20 { // a handler may still be about to write
+	for range 20 { // a handler may still write
 		kept = max(kept, heap()-before)
 	}
 	if per := float64(kept) / (workers * size); per > 1.5 {

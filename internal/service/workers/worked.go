@@ -6,7 +6,6 @@ import (
 
 	"gascity/internal/domain/prompt"
 	"gascity/internal/domain/session"
-	"gascity/internal/service/workers/recovery"
 	"gascity/worker"
 )
 
@@ -17,8 +16,8 @@ func (e *Engine) notifyWorked(ctx context.Context, a *liveRun, message string) e
 	a.mu.Lock()
 	l := a.mailbox.Find(message)
 	receipt := ""
-	if l != nil && l.State == worker.Consumed && (l.Kind == worker.PromptMessage || recovery.Newest(a.sent, recovery.Receipt(message)) != "") {
-		receipt = recovery.Receipt(message)
+	if l != nil && l.State == worker.Consumed && (l.Kind == worker.PromptMessage || findLastAttempt(a.sent, receiptOf(message)) != "") {
+		receipt = receiptOf(message)
 	}
 	a.mu.Unlock()
 	if receipt == "" || e.opts.Prompts == nil {

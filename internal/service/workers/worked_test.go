@@ -10,17 +10,17 @@ import (
 	"gascity/worker"
 )
 
-func (r *rig) workedOn() []string {
+func (r *engineTest) workedOn() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.worked)
 }
 
-// TestAWorkerSaysWhatItHasWorkedOn checks that an acknowledgement, the end of a turn and telemetry
+// TestWorkerReportsConsumedPrompts checks that an acknowledgement, the end of a turn and telemetry
 // each make the named prompt consumed, also if repeated. A prompt that was never sent to the run is
 // ignored, and an accepted prompt cannot be refused later.
-func TestAWorkerSaysWhatItHasWorkedOn(t *testing.T) {
-	r := newRig(t, nil)
+func TestWorkerReportsConsumedPrompts(t *testing.T) {
+	r := newEngineTest(t, nil)
 	refused := make(chan bool, 1)
 	taken := func(a *agent, m worker.Message) {
 		r.must(a.Ack(r.within(), worker.Ack{ID: m.ID, State: worker.Submitted}))
@@ -56,19 +56,19 @@ func TestAWorkerSaysWhatItHasWorkedOn(t *testing.T) {
 	}
 	before := len(r.workedOn())
 	for _, say := range ways {
-		r.must(say("somebody else's"))
+		r.must(say("of another run"))
 	}
 	if got := r.workedOn()[before:]; len(got) > 0 {
 		t.Errorf("prompts that the run was never sent count as worked on: %v", got)
 	}
 }
 
-// TestTheWorkersWordOnItsEnd checks that the worker's report gives the exit of an agent if the
+// TestExitReportedByAWorker checks that the worker's report gives the exit of an agent if the
 // provider cannot. Only the provider reports that the agent has exited. A later start cancels the
 // report.
-func TestTheWorkersWordOnItsEnd(t *testing.T) {
+func TestExitReportedByAWorker(t *testing.T) {
 	for event, want := range map[worker.Transition]string{worker.Stopped: "exited with code 3 (out of memory)", worker.Crashed: "exited with code 3 (out of memory)"} {
-		r := newRig(t, nil)
+		r := newEngineTest(t, nil)
 		a := r.work(r.start("a", "one"), nil)
 		sense := func() runtime.Reading {
 			reading, err := runtime.Sense(r.within(), r.now().provider, "a")

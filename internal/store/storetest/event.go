@@ -16,7 +16,7 @@ func (s *suite) append(texts ...string) []client.Event {
 	s.t.Helper()
 	var out []client.Event
 	for _, text := range texts {
-		e, err := s.Events.Append(client.Event{Kind: string(event.SessionStatus), Text: text})
+		e, err := s.Events.Append(s.ctx, client.Event{Kind: string(event.SessionStatus), Text: text})
 		s.must(err)
 		out = append(out, e)
 	}
@@ -26,14 +26,14 @@ func (s *suite) append(texts ...string) []client.Event {
 // after checks the events after the id.
 func (s *suite) after(id uint64, wantGap bool, want ...client.Event) {
 	s.t.Helper()
-	got, gap, err := s.Events.After(id)
+	got, gap, err := s.Events.After(s.ctx, id)
 	s.must(err)
 	s.wantSame("the past", want, got)
 	if gap != wantGap {
 		s.t.Errorf("after %d the gap is %v, want %v", id, gap, wantGap)
 	}
 	for limit := range len(want) + 1 {
-		page, err := s.Events.Page(id, limit+1)
+		page, err := s.Events.Page(s.ctx, id, limit+1)
 		s.must(err)
 		s.wantSame("a page of the past", want[:min(len(want), limit+1)], page)
 	}
@@ -42,7 +42,7 @@ func (s *suite) after(id uint64, wantGap bool, want ...client.Event) {
 func eventOrder(s *suite) {
 	s.after(0, false)
 	full := filled[client.Event](1)
-	kept, err := s.Events.Append(full)
+	kept, err := s.Events.Append(s.ctx, full)
 	s.must(err)
 	full.ID = kept.ID
 	s.wantSame("the appended event", full, kept)
@@ -87,7 +87,7 @@ func eventStale(s *suite) {
 func eventSince(s *suite) {
 	var ids []uint64
 	for i := range 4 {
-		e, err := s.Events.Append(client.Event{Kind: string(event.SessionStatus), Time: start().Add(time.Duration(i) * time.Minute)})
+		e, err := s.Events.Append(s.ctx, client.Event{Kind: string(event.SessionStatus), Time: start().Add(time.Duration(i) * time.Minute)})
 		s.must(err)
 		ids = append(ids, e.ID)
 	}
@@ -95,7 +95,7 @@ func eventSince(s *suite) {
 		for since, want := range map[time.Duration]uint64{
 			-time.Hour: 0, 0: 0, time.Second: ids[0], 2 * time.Minute: ids[1], time.Hour: ids[3],
 		} {
-			if got, err := s.Events.Since(start().Add(since)); got != want || err != nil {
+			if got, err := s.Events.Since(s.ctx, start().Add(since)); got != want || err != nil {
 				s.t.Errorf("since %v after the first event comes what follows %d, error %v; want %d", since, got, err, want)
 			}
 		}
@@ -128,7 +128,7 @@ func eventFollow(s *suite) {
 	for range writers {
 		wg.Go(func() {
 			for range each {
-				if _, err := s.Events.Append(client.Event{Kind: string(event.SessionStatus)}); err != nil {
+				if _, err := s.Events.Append(s.ctx, client.Event{Kind: string(event.SessionStatus)}); err != nil {
 					s.t.Error(err)
 				}
 			}

@@ -9,6 +9,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/event"
+	"gascity/internal/domain/notification"
 	"gascity/internal/domain/prompt"
 	"gascity/internal/domain/session"
 	"gascity/internal/domain/usage"
@@ -22,18 +23,20 @@ type Stores struct {
 	Records  session.Store
 	Pending  session.PendingStore
 	Waits    session.WaitStore
-	History  session.HistoryStore
 	Receipts prompt.Store
 	Events   event.Log
 	Usage    usage.Store
+
+	Notifications notification.Store
 }
 
 // Memory returns empty stores in memory. The log keeps 10,000 events.
 func Memory(now func() time.Time) Stores {
-	sessions := &session.Memory{}
+	sessions := &Sessions{}
 	return Stores{
-		Records: sessions, Pending: sessions, Waits: sessions, History: sessions,
-		Receipts: &prompt.Memory{}, Events: event.NewMemory(10_000, 0, now), Usage: &usage.Memory{},
+		Records: sessions, Pending: sessions, Waits: sessions,
+		Receipts: &Receipts{}, Events: NewEvents(10_000, 0, now), Usage: &Usage{},
+		Notifications: &Notifications{},
 	}
 }
 
@@ -60,6 +63,7 @@ type Faulty struct {
 	err         error
 	changed     chan struct{}  // closed and replaced by each Set
 	lastResults map[string]any // the last result of each read
+	tries       int
 	writes      int
 }
 
@@ -67,7 +71,6 @@ var (
 	_ session.Store        = (*Faulty)(nil)
 	_ session.PendingStore = (*Faulty)(nil)
 	_ session.WaitStore    = (*Faulty)(nil)
-	_ session.HistoryStore = (*Faulty)(nil)
 	_ prompt.Store         = (*Faulty)(nil)
 	_ event.Log            = (*Faulty)(nil)
 	_ usage.Store          = (*Faulty)(nil)
@@ -96,6 +99,30 @@ func (f *Faulty) FailWith(err error) {
 	}
 }
 
+// Break makes every write fail with err; nil repairs the store.
+func (f *Faulty) Break(err error) {
+	f.FailWith(err)
+	if err == nil {
+		f.Set(Works)
+	} else {
+		f.Set(FailsWrites)
+	}
+}
+
+// IsBroken reports whether the store has a fault.
+func (f *Faulty) IsBroken() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.mode != Works
+}
+
+// Tries returns the number of writes, including those that have failed.
+func (f *Faulty) Tries() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.tries
+}
+
 // Writes returns the number of writes that have reached the store.
 func (f *Faulty) Writes() int {
 	f.mu.Lock()
@@ -103,7 +130,8 @@ func (f *Faulty) Writes() int {
 	return f.writes
 }
 
-// state returns the mode and its error. It blocks while the mode is Hangs.
+// state returns the mode and the error of the failing modes, which is never nil. It waits while the mode is Hangs; if ctx ends
+// first, it returns Fails and the cause of ctx.
 func (f *Faulty) state(ctx context.Context) (Mode, error) {
 	for {
 		f.mu.Lock()
@@ -123,12 +151,16 @@ func (f *Faulty) state(ctx context.Context) (Mode, error) {
 // write makes a change according to the mode.
 func (f *Faulty) write(ctx context.Context, change func() error) error {
 	mode, fault := f.state(ctx)
-	if mode == Fails || mode == FailsWrites {
+	refused := mode == Fails || mode == FailsWrites
+	f.mu.Lock()
+	f.tries++
+	if !refused {
+		f.writes++
+	}
+	f.mu.Unlock()
+	if refused {
 		return fault
 	}
-	f.mu.Lock()
-	f.writes++
-	f.mu.Unlock()
 	err := change()
 	if err == nil && mode == LosesAnswers {
 		return fault
@@ -211,16 +243,4 @@ func (f *Faulty) SaveWait(ctx context.Context, w session.Wait) error {
 // RemoveWait implements session.WaitStore.
 func (f *Faulty) RemoveWait(ctx context.Context, id string) error {
 	return f.write(ctx, func() error { return f.stores.Waits.RemoveWait(ctx, id) })
-}
-
-// SaveInstance implements session.HistoryStore.
-func (f *Faulty) SaveInstance(ctx context.Context, i session.InstanceRecord) error {
-	return f.write(ctx, func() error { return f.stores.History.SaveInstance(ctx, i) })
-}
-
-// Instances implements session.HistoryStore.
-func (f *Faulty) Instances(ctx context.Context, key session.Key, limit int) ([]session.InstanceRecord, error) {
-	return list(ctx, f, fmt.Sprint("incarnations", key, limit), func() ([]session.InstanceRecord, error) {
-		return f.stores.History.Instances(ctx, key, limit)
-	})
 }

@@ -61,10 +61,10 @@ func (f *Faulty) DeleteReceipts(ctx context.Context, before time.Time) (n int, e
 	return n, err
 }
 
-// Append implements event.Log. In the mode Hangs only another mode unblocks it.
-func (f *Faulty) Append(e client.Event) (out client.Event, err error) {
-	err = f.write(forever{}, func() error {
-		out, err = f.stores.Events.Append(e)
+// Append implements event.Log.
+func (f *Faulty) Append(ctx context.Context, e client.Event) (out client.Event, err error) {
+	err = f.write(ctx, func() error {
+		out, err = f.stores.Events.Append(ctx, e)
 		return err
 	})
 	return out, err
@@ -77,22 +77,22 @@ type afterResult struct {
 }
 
 // After implements event.Log.
-func (f *Faulty) After(id uint64) ([]client.Event, bool, error) {
-	page, err := read(forever{}, f, fmt.Sprint("events after ", id), func() (page afterResult, err error) {
-		page.events, page.gap, err = f.stores.Events.After(id)
+func (f *Faulty) After(ctx context.Context, id uint64) ([]client.Event, bool, error) {
+	page, err := read(ctx, f, fmt.Sprint("events after ", id), func() (page afterResult, err error) {
+		page.events, page.gap, err = f.stores.Events.After(ctx, id)
 		return page, err
 	})
 	return page.events, page.gap, err
 }
 
 // Page implements event.Log.
-func (f *Faulty) Page(id uint64, limit int) ([]client.Event, error) {
-	return read(forever{}, f, fmt.Sprint("page after ", id, " of ", limit), func() ([]client.Event, error) { return f.stores.Events.Page(id, limit) })
+func (f *Faulty) Page(ctx context.Context, id uint64, limit int) ([]client.Event, error) {
+	return read(ctx, f, fmt.Sprint("page after ", id, " of ", limit), func() ([]client.Event, error) { return f.stores.Events.Page(ctx, id, limit) })
 }
 
 // Since implements event.Log.
-func (f *Faulty) Since(t time.Time) (uint64, error) {
-	return read(forever{}, f, "events since "+t.String(), func() (uint64, error) { return f.stores.Events.Since(t) })
+func (f *Faulty) Since(ctx context.Context, t time.Time) (uint64, error) {
+	return read(ctx, f, "events since "+t.String(), func() (uint64, error) { return f.stores.Events.Since(ctx, t) })
 }
 
 // Wait implements event.Log. Only the modes Hangs and Fails affect it.
@@ -102,11 +102,3 @@ func (f *Faulty) Wait(ctx context.Context, id uint64) error {
 	}
 	return f.stores.Events.Wait(ctx, id)
 }
-
-// forever is a context that is never done, for methods without one.
-type forever struct{}
-
-func (forever) Deadline() (time.Time, bool) { return time.Time{}, false }
-func (forever) Done() <-chan struct{}       { return nil }
-func (forever) Err() error                  { return nil }
-func (forever) Value(any) any               { return nil }

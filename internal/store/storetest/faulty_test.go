@@ -68,7 +68,7 @@ func TestFaultyHangsUntilItsContextOrItsModeEnds(t *testing.T) {
 		}
 		done := make(chan error)
 		go func() {
-			_, err := f.Append(client.Event{Kind: "session.started"})
+			_, err := f.Append(t.Context(), client.Event{Kind: "session.started"})
 			done <- err
 		}()
 		synctest.Wait()

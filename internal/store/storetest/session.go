@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"fmt"
 	"time"
 
 	"gascity/internal/domain/session"
@@ -98,35 +97,4 @@ func waitKept(s *suite) {
 	s.must(s.Waits.RemoveWait(s.ctx, late.ID))
 	s.must(s.Waits.RemoveWait(s.ctx, "unknown"))
 	s.recheck(func() { load(early) })
-}
-
-func instanceKept(s *suite) {
-	one := filled[session.InstanceRecord](1)
-	one.Epoch = 1
-	two := session.InstanceRecord{Session: one.Session, Provider: one.Provider, Epoch: 2, StartedAt: start()}
-	other := session.InstanceRecord{Session: one.Session, Provider: "another", Epoch: 9}
-	for _, i := range []session.InstanceRecord{two, one, other} {
-		s.must(s.History.SaveInstance(s.ctx, i))
-	}
-	two.Reason, two.EndedAt = "stopped", start().Add(time.Minute)
-	s.must(s.History.SaveInstance(s.ctx, two))
-	s.recheck(func() {
-		for limit, want := range map[int][]session.InstanceRecord{0: {two, one}, 1: {two}, 2: {two, one}, 5: {two, one}} {
-			got, err := s.History.Instances(s.ctx, one.Key(), limit)
-			s.must(err)
-			s.wantSame(fmt.Sprintf("the history of at most %d", limit), want, got)
-		}
-	})
-}
-
-func instanceBounded(s *suite) {
-	key := session.Key{Session: "a", Provider: "p"}
-	for epoch := range uint64(session.MaxInstances + 7) {
-		s.must(s.History.SaveInstance(s.ctx, session.InstanceRecord{Session: "a", Provider: "p", Epoch: epoch + 1}))
-	}
-	got, err := s.History.Instances(s.ctx, key, 0)
-	s.must(err)
-	if len(got) != session.MaxInstances || got[0].Epoch != session.MaxInstances+7 || got[len(got)-1].Epoch != 8 {
-		s.t.Errorf("%d instances are kept, want the last %d", len(got), session.MaxInstances)
-	}
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"gascity/internal/fakeagent/ledger"
-	"gascity/internal/terminal/inputlog"
 	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 	"gascity/test/terminal"
@@ -159,7 +158,7 @@ func TestResolveRealAgent(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				got, err := target{terminal: a}.resolve(t.Context(), rules, inputlog.Entry{Text: []byte(test.text), Entered: test.entered, Seen: true})
+				got, err := target{terminal: a}.resolve(t.Context(), rules, DeliveryEntry{Text: []byte(test.text), Entered: test.entered, Seen: true})
 				if err != nil || got.Verdict != test.want || !got.Clean {
 					t.Fatalf("%+v, %v, want %s", got, err, test.want)
 				}

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"gascity/internal/terminal/inputlog"
 	"gascity/internal/terminal/screen"
 	"gascity/internal/terminal/vt"
 	"gascity/test/boxmodel"
@@ -95,9 +94,18 @@ func (b *box) stall(d time.Duration) {
 	})
 }
 
+// onlyBlanks reports whether all characters of one author are blanks.
+func onlyBlanks(chars []boxmodel.Char, by int) bool {
+	return !slices.ContainsFunc(chars, func(c boxmodel.Char) bool { return c.By == by && c.Rune != ' ' })
+}
+
 func (b *box) submit(whole string, chars []boxmodel.Char) {
 	t := submission{text: whole}
+	blank := onlyBlanks(chars, boxmodel.ByPerson)
 	for _, c := range chars {
+		if c.By == boxmodel.ByPerson && blank {
+			continue // blanks that a person left are not seen: such a box counts as empty
+		}
 		if !slices.Contains(t.by, c.By) {
 			t.by = append(t.by, c.By)
 		}
@@ -225,13 +233,14 @@ type boxLease struct {
 	*box
 
 	turn  *sync.Mutex // whose input is written
-	book  *inputlog.Deliveries
+	book  *DeliveryLog
 	id    int // of the prompt that is delivered
 	hold  *boxHold
 	dies  int  // before so many steps; below 0: never
 	after bool // it dies after the step was taken
-	spoil func(l *boxLease, in inputlog.Input, p []byte) []byte
-	marks *int // that were typed and not seen
+	spoil func(l *boxLease, in Input, p []byte) []byte
+	marks *int                        // that were typed and not seen
+	begin func(context.Context) error // called before a delivery is recorded
 }
 
 // boxHold keeps back what a person types.
@@ -277,9 +286,9 @@ func (l *boxLease) Frame(ctx context.Context, after uint64) (screen.Frame, error
 	return l.box.Frame(ctx, after)
 }
 
-func (l *boxLease) Send(ctx context.Context, p []byte) error { return l.Type(ctx, inputlog.Keys, p) }
+func (l *boxLease) Send(ctx context.Context, p []byte) error { return l.Type(ctx, InputKeys, p) }
 
-func (l *boxLease) Type(_ context.Context, in inputlog.Input, p []byte) error {
+func (l *boxLease) Type(_ context.Context, in Input, p []byte) error {
 	if err := l.step(); err != nil {
 		return err
 	}
@@ -290,9 +299,9 @@ func (l *boxLease) Type(_ context.Context, in inputlog.Input, p []byte) error {
 	}
 	by := boxmodel.ByNobody
 	switch in {
-	case inputlog.Text:
+	case InputText:
 		by = l.id
-	case inputlog.Probe:
+	case InputProbe:
 		by = boxmodel.ByMark
 		l.box.mu.Lock()
 		l.box.typedMarks++
@@ -307,7 +316,7 @@ func (l *boxLease) Type(_ context.Context, in inputlog.Input, p []byte) error {
 	if l.spoil != nil {
 		p = l.spoil(l, in, p)
 	}
-	if in == inputlog.Clear && l.showsMark() {
+	if in == InputClear && l.showsMark() {
 		*l.marks = 0
 	}
 	l.box.write(p, by)
@@ -329,19 +338,24 @@ func (l *boxLease) showsMark() bool {
 }
 
 // TypeSeen implements SeenJournal.
-func (l *boxLease) TypeSeen(ctx context.Context, seen uint64, in inputlog.Input, p []byte) error {
+func (l *boxLease) TypeSeen(ctx context.Context, seen uint64, in Input, p []byte) error {
 	l.box.mu.Lock()
 	changed := l.box.frame().Seq != seen
 	l.box.mu.Unlock()
 	if changed {
-		return inputlog.ErrChanged
+		return ErrChanged
 	}
 	return l.Type(ctx, in, p)
 }
 
-func (l *boxLease) Begin(_ context.Context, id, text string, undo []byte) error {
+func (l *boxLease) Begin(ctx context.Context, id, text string, undo []byte) error {
 	if err := l.step(); err != nil {
 		return err
+	}
+	if l.begin != nil {
+		if err := l.begin(ctx); err != nil {
+			return err
+		}
 	}
 	l.turn.Lock()
 	defer l.turn.Unlock()
@@ -350,23 +364,23 @@ func (l *boxLease) Begin(_ context.Context, id, text string, undo []byte) error 
 	return l.done()
 }
 
-func (l *boxLease) Account(_ context.Context, id string) (inputlog.Account, error) {
+func (l *boxLease) Account(_ context.Context, id string) (DeliveryAccount, error) {
 	if err := l.step(); err != nil {
-		return inputlog.Account{}, err
+		return DeliveryAccount{}, err
 	}
 	l.turn.Lock()
 	defer l.turn.Unlock()
 	return l.book.Account(id), nil
 }
 
-func (l *boxLease) RecordOutcome(_ context.Context, e inputlog.Entry) error {
+func (l *boxLease) RecordOutcome(_ context.Context, e DeliveryEntry) error {
 	if err := l.step(); err != nil {
 		return err
 	}
 	l.turn.Lock()
 	defer l.turn.Unlock()
 	if !l.book.RecordOutcome(e) {
-		return inputlog.ErrNoDelivery
+		return ErrNoDelivery
 	}
 	return l.done()
 }

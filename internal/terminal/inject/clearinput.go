@@ -7,7 +7,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"gascity/internal/terminal/inputlog"
 	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
@@ -47,7 +46,7 @@ func ClearInput(ctx context.Context, l Lease, rules screen.Rules) error {
 	}
 	r.humanInput = r.Snapshot.LastHuman
 	switch _, err := r.clear(ctx, "all"); {
-	case errors.Is(err, inputlog.ErrTouched):
+	case errors.Is(err, ErrTouched):
 		return errors.New(typing)
 	case err != nil:
 		return err
@@ -94,7 +93,7 @@ func (r *resolver) recordCleared(ctx context.Context) error {
 	e.Open = false
 	switch {
 	case e.Unsent, !e.Entered && !e.Touched: // with other input after it, the text may have been submitted
-		e.Outcome, e.Evidence, e.Final = inputlog.OutcomeWithdrawn, "", true
+		e.Outcome, e.Evidence, e.Final = OutcomeWithdrawn, "", true
 	case e.Outcome == "":
 		e.Outcome = string(runtime.OutcomeUnconfirmed)
 	}

@@ -6,12 +6,11 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"gascity/internal/terminal/inputlog"
 	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
 
-const mark = inputlog.Mark
+const mark = InputMark
 
 // probe types the mark, unless it was typed already, and waits until the mark is on the screen. It returns the skeleton of
 // the text before the mark. shown is false if the mark does not appear: the program has read it and the box has not
@@ -80,7 +79,7 @@ func (r *resolver) unmark(ctx context.Context) error {
 			}
 			keys = append(keys, key...) // in one piece, so no other input comes in between
 		}
-		if err := r.to.input(ctx, inputlog.Clear, keys); err != nil {
+		if err := r.to.input(ctx, InputClear, keys); err != nil {
 			return err
 		}
 	}
@@ -102,7 +101,7 @@ func (r *resolver) sendMark(ctx context.Context, paste bool) error {
 	if err := r.Hold(ctx); err != nil {
 		return err
 	}
-	return r.to.input(ctx, inputlog.Probe, append(end, p...))
+	return r.to.input(ctx, InputProbe, append(end, p...))
 }
 
 // marks counts the marks at the end of the input box.
@@ -148,7 +147,7 @@ func proveEmpty(ctx context.Context, w *screen.Watcher, to target, rules screen.
 	case !mayHide:
 		return nil, nil
 	}
-	return nil, to.journal.RecordOutcome(ctx, inputlog.Entry{ID: to.id, Open: true, Shows: true})
+	return nil, to.journal.RecordOutcome(ctx, DeliveryEntry{ID: to.id, Open: true, Shows: true})
 }
 
 const readLate = "the program has only now read what a person typed"

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"gascity/internal/terminal/inputlog"
 	"gascity/internal/terminal/screen"
-	"gascity/internal/terminal/textchange"
 	"gascity/runtime"
 )
 
@@ -21,7 +19,7 @@ func (d *delivery) isUnknownCommand() bool {
 // not arrive are removed.
 func (d *delivery) isCommand() bool {
 	s := d.rules.Screen
-	return s.IsCommand(d.text) || s.IsCommand(textchange.Without(s.Input, d.text))
+	return s.IsCommand(d.text) || s.IsCommand(WithoutRemoved(s.Input, d.text))
 }
 
 // unknownShown reports whether the screen shows more messages about an unknown command than before the text.
@@ -52,7 +50,7 @@ func (d *delivery) clearUnknownCommand(ctx context.Context) (runtime.Outcome, er
 		_, err = d.Next(ctx, time.Until(end))
 	}
 	switch {
-	case errors.Is(err, screen.ErrExited), errors.Is(err, errHeld), errors.Is(err, inputlog.ErrTouched):
+	case errors.Is(err, screen.ErrExited), errors.Is(err, errHeld), errors.Is(err, ErrTouched):
 		return unconfirmed("%v", err), nil
 	case err != nil:
 		return unconfirmed("stopped waiting after the text was sent"), err

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"gascity/internal/agentcli"
-	"gascity/internal/terminal/inputlog"
 	"gascity/internal/terminal/screen"
 	"gascity/internal/terminal/vt"
 	"gascity/runtime"
@@ -35,6 +34,7 @@ type pressed struct {
 	at     time.Time
 	frame  screen.Frame
 	busy   bool
+	dialog bool // the text in the input box looks like a dialog
 	status string
 	loaded bool // the program has loaded since: an empty input box proves nothing
 }
@@ -65,34 +65,35 @@ func (d *delivery) pressEnter(ctx context.Context) error {
 			return err
 		}
 		err = d.sendEnter(ctx, attempt < maxEnterAttempts)
-		if !errors.Is(err, inputlog.ErrChanged) {
+		if !errors.Is(err, ErrChanged) {
 			return err
 		}
 	}
 }
 
 // sendEnter sends Enter. If seen is true and the journal supports it, Enter is sent only if the screen is still that of
-// the snapshot, and the error is inputlog.ErrChanged otherwise.
+// the snapshot, and the error is ErrChanged otherwise.
 func (d *delivery) sendEnter(ctx context.Context, seen bool) error {
 	before := d.enter
 	d.enter = pressed{
 		at: time.Now(), frame: d.Snapshot.Frame, status: d.Snapshot.Program().State,
-		busy: d.Snapshot.Busy(d.rules.Screen, d.inputBox()) != "",
+		busy:   d.Snapshot.Busy(d.rules.Screen, d.inputBox()) != "",
+		dialog: d.Snapshot.Dialog(d.rules) != nil,
 	}
 	p, err := vt.Key("Enter", d.Snapshot.Modes)
 	if err != nil {
 		return err
 	}
-	in := inputlog.Enter
+	in := InputEnter
 	if d.hasKnownInputBox() && strings.TrimSpace(d.inputBox().Content) != "" {
-		in = inputlog.Seen
+		in = InputSeen
 	}
 	if journal, ok := d.to.journal.(SeenJournal); ok && seen {
 		err = journal.TypeSeen(ctx, d.Snapshot.Seq, in, p)
 	} else {
 		err = d.to.input(ctx, in, p)
 	}
-	if errors.Is(err, inputlog.ErrChanged) {
+	if errors.Is(err, ErrChanged) {
 		d.enter = before
 		return err
 	}

@@ -8,9 +8,9 @@ import (
 	"gascity/runtime"
 )
 
-// Deliver types one prompt into the terminal, submits it and returns the outcome. id is the ID of the delivery, see [inputlog.ID]. If the
-// delivery before it was interrupted, Deliver resolves that one first. A refusal means that the agent got no byte
-// of the prompt and never will.
+// Deliver types one prompt into the terminal, submits it and returns the outcome. id is the ID of the delivery, see
+// [DeliveryID]. If the delivery before it was interrupted, Deliver resolves that one first. A refusal means that the agent got
+// no byte of the prompt and never will.
 //
 // If the agent has exited, the state of the outcome is absent before the first byte and unconfirmed after it. An error
 // means that the terminal failed or ctx ended; the outcome then describes what may have happened. For an empty text

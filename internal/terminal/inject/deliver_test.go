@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"gascity/internal/terminal/inputlog"
 	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 	"gascity/test/terminal"
@@ -29,7 +28,7 @@ type fileLease struct {
 
 var errDead = errors.New("the deliverer is dead")
 
-func (f *fileLease) step(do func(*inputlog.Deliveries) error) error {
+func (f *fileLease) step(do func(*DeliveryLog) error) error {
 	if f.between != nil {
 		f.between()
 	}
@@ -41,8 +40,8 @@ func (f *fileLease) step(do func(*inputlog.Deliveries) error) error {
 }
 
 // file changes the account where it is stored.
-func (f *fileLease) file(do func(*inputlog.Deliveries) error) error {
-	d := &inputlog.Deliveries{Limit: 64}
+func (f *fileLease) file(do func(*DeliveryLog) error) error {
+	d := &DeliveryLog{Limit: 64}
 	if *f.account != "" {
 		if err := json.Unmarshal([]byte(*f.account), d); err != nil {
 			return err
@@ -57,7 +56,7 @@ func (f *fileLease) file(do func(*inputlog.Deliveries) error) error {
 // touched is what the driver does when somebody else's input comes.
 func (f *fileLease) touched() {
 	var undo []byte
-	if err := f.file(func(d *inputlog.Deliveries) error { undo = d.Touch(); return nil }); err != nil {
+	if err := f.file(func(d *DeliveryLog) error { undo = d.Touch(); return nil }); err != nil {
 		panic(err)
 	}
 	if len(undo) > 0 {
@@ -72,10 +71,10 @@ func (f *fileLease) Frame(ctx context.Context, after uint64) (screen.Frame, erro
 	return f.Fake.Frame(ctx, after)
 }
 
-func (f *fileLease) Send(ctx context.Context, p []byte) error { return f.Type(ctx, inputlog.Keys, p) }
+func (f *fileLease) Send(ctx context.Context, p []byte) error { return f.Type(ctx, InputKeys, p) }
 
-func (f *fileLease) Type(ctx context.Context, in inputlog.Input, p []byte) error {
-	return f.step(func(d *inputlog.Deliveries) error {
+func (f *fileLease) Type(ctx context.Context, in Input, p []byte) error {
+	return f.step(func(d *DeliveryLog) error {
 		if err := d.Send(in, p); err != nil {
 			return err
 		}
@@ -84,16 +83,16 @@ func (f *fileLease) Type(ctx context.Context, in inputlog.Input, p []byte) error
 }
 
 func (f *fileLease) Begin(_ context.Context, id, text string, undo []byte) error {
-	return f.step(func(d *inputlog.Deliveries) error { d.Begin(id, []byte(text), undo); return nil })
+	return f.step(func(d *DeliveryLog) error { d.Begin(id, []byte(text), undo); return nil })
 }
 
-func (f *fileLease) Account(_ context.Context, id string) (a inputlog.Account, err error) {
-	err = f.file(func(d *inputlog.Deliveries) error { a = d.Account(id); return nil })
+func (f *fileLease) Account(_ context.Context, id string) (a DeliveryAccount, err error) {
+	err = f.file(func(d *DeliveryLog) error { a = d.Account(id); return nil })
 	return a, err
 }
 
-func (f *fileLease) RecordOutcome(_ context.Context, e inputlog.Entry) error {
-	return f.step(func(d *inputlog.Deliveries) error { d.RecordOutcome(e); return nil })
+func (f *fileLease) RecordOutcome(_ context.Context, e DeliveryEntry) error {
+	return f.step(func(d *DeliveryLog) error { d.RecordOutcome(e); return nil })
 }
 
 // A deliverer dies after each of its steps, and perhaps the one after it, too: who comes

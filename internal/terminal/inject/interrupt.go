@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"gascity/internal/terminal/inputlog"
 	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
@@ -64,7 +63,7 @@ func removeReturned(ctx context.Context, l Lease, w *screen.Watcher, rules scree
 		c := w.Snapshot.InputBox(rules.Screen.InputBox)
 		if changed && c.Found && c.Content != "" && w.Snapshot.Dialog(rules) == nil {
 			err := target{l, l, ""}.clearKey(ctx, w.Snapshot, rules)
-			if errors.Is(err, inputlog.ErrTouched) {
+			if errors.Is(err, ErrTouched) {
 				return nil
 			}
 			return err
@@ -89,7 +88,7 @@ func clearsReturned(rules screen.Rules) bool {
 
 // returned reports whether the content of the input box can only be an interrupted prompt of gc: the last delivery was
 // submitted, and no person has typed since.
-func returned(j inputlog.Account) bool {
+func returned(j DeliveryAccount) bool {
 	return !j.Unread && j.Last != nil && j.Last.Entered && j.Last.Outcome == string(runtime.OutcomeSubmitted)
 }
 
@@ -106,7 +105,7 @@ func (to target) prepareWithoutReturned(ctx context.Context, w *screen.Watcher, 
 		return no, err
 	}
 	switch err := to.emptyLine(ctx, w, rules, c, ""); {
-	case errors.Is(err, inputlog.ErrTouched):
+	case errors.Is(err, ErrTouched):
 		return no, nil
 	case err != nil:
 		return no, err

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"gascity/internal/terminal/inputlog"
 	"gascity/internal/terminal/screen"
 	"gascity/test/terminal"
 )
@@ -16,7 +15,7 @@ type fakeLease struct {
 	*terminal.Fake
 
 	turn sync.Mutex // whose input is sent
-	book inputlog.Deliveries
+	book DeliveryLog
 
 	mu      sync.Mutex
 	held    chan struct{} // closed when the hold is over; nil if nothing is held back
@@ -38,9 +37,9 @@ func (d *fakeLease) Frame(ctx context.Context, after uint64) (screen.Frame, erro
 	return d.Fake.Frame(ctx, after)
 }
 
-func (d *fakeLease) Send(ctx context.Context, p []byte) error { return d.Type(ctx, inputlog.Keys, p) }
+func (d *fakeLease) Send(ctx context.Context, p []byte) error { return d.Type(ctx, InputKeys, p) }
 
-func (d *fakeLease) Type(ctx context.Context, in inputlog.Input, p []byte) error {
+func (d *fakeLease) Type(ctx context.Context, in Input, p []byte) error {
 	d.step()
 	d.turn.Lock()
 	defer d.turn.Unlock()
@@ -63,19 +62,19 @@ func (d *fakeLease) Begin(_ context.Context, id, text string, undo []byte) error
 	return nil
 }
 
-func (d *fakeLease) Account(_ context.Context, id string) (inputlog.Account, error) {
+func (d *fakeLease) Account(_ context.Context, id string) (DeliveryAccount, error) {
 	d.step()
 	d.turn.Lock()
 	defer d.turn.Unlock()
 	return d.book.Account(id), nil
 }
 
-func (d *fakeLease) RecordOutcome(_ context.Context, e inputlog.Entry) error {
+func (d *fakeLease) RecordOutcome(_ context.Context, e DeliveryEntry) error {
 	d.step()
 	d.turn.Lock()
 	defer d.turn.Unlock()
 	if !d.book.RecordOutcome(e) {
-		return inputlog.ErrNoDelivery
+		return ErrNoDelivery
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"time"
 
-	"gascity/internal/terminal/inputlog"
 	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
@@ -28,10 +27,10 @@ func (to target) recordOutcome(ctx context.Context, rules screen.Rules, out runt
 	}
 	e := *j.Asked
 	if out.State == runtime.OutcomeRefused && !e.Unsent { // the text was removed again
-		return out, to.journal.RecordOutcome(ctx, inputlog.Entry{ID: e.ID, Outcome: inputlog.OutcomeWithdrawn})
+		return out, to.journal.RecordOutcome(ctx, DeliveryEntry{ID: e.ID, Outcome: OutcomeWithdrawn})
 	}
 	if e.Unsent { // the next delivery removes a remaining mark
-		end := inputlog.Entry{ID: e.ID, Outcome: inputlog.OutcomeWithdrawn, Open: e.Marks > 0}
+		end := DeliveryEntry{ID: e.ID, Outcome: OutcomeWithdrawn, Open: e.Marks > 0}
 		if out.Reason == runtime.RefusedInputBlocked {
 			end.Open, end.Blocked, end.Hidden = true, out.Detail, e.Marks > 0
 		}
@@ -82,7 +81,7 @@ func (to target) resolvePrevious(ctx context.Context, rules screen.Rules) (*runt
 	if !e.Final {
 		switch res.Verdict {
 		case withdrawn:
-			e.Outcome = inputlog.OutcomeWithdrawn
+			e.Outcome = OutcomeWithdrawn
 		case accepted:
 			e.Outcome, e.Evidence = string(runtime.OutcomeSubmitted), cmp.Or(res.Evidence, takenEvidence)
 		case unknown:
@@ -117,7 +116,7 @@ func blockedText(res resolution) string {
 
 // stillBlocked checks whether a blocked box is empty now. It types nothing. If the box is not empty, it returns the refusal
 // for the next delivery. again is true if the box now shows content that it did not show before, so it can be resolved.
-func (to target) stillBlocked(ctx context.Context, rules screen.Rules, j inputlog.Account) (no *runtime.Outcome, again bool, err error) {
+func (to target) stillBlocked(ctx context.Context, rules screen.Rules, j DeliveryAccount) (no *runtime.Outcome, again bool, err error) {
 	e := *j.Last
 	no = refused(runtime.RefusedInputBlocked, "%s", e.Blocked)
 	w, err := screen.NewWatcher(ctx, to.terminal)
@@ -182,7 +181,7 @@ func ResolveDelivery(ctx context.Context, l Lease, id string, rules screen.Rules
 
 // FinalOutcome returns the outcome of the delivery j.Asked by the journal alone. ok is false if its text may still be in
 // the input box or in unread input.
-func FinalOutcome(j inputlog.Account) (out runtime.Outcome, ok bool) {
+func FinalOutcome(j DeliveryAccount) (out runtime.Outcome, ok bool) {
 	e := j.Asked
 	switch {
 	case e == nil && j.Forgot:
@@ -191,14 +190,14 @@ func FinalOutcome(j inputlog.Account) (out runtime.Outcome, ok bool) {
 		return NeverSent("not a byte was sent"), true
 	case e.Unsent && !e.Entered:
 		return NeverSent("not a byte was sent"), true
-	case e.Outcome == inputlog.OutcomeWithdrawn && (!e.Open || e.Final):
+	case e.Outcome == OutcomeWithdrawn && (!e.Open || e.Final):
 		return Withdrawn("the text was removed from the input box"), true
 	case e.Outcome == string(runtime.OutcomeSubmitted):
 		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: e.Evidence}, true
 	case e.Open && e.Blocked != "":
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Reason: runtime.RefusedInputBlocked, Detail: e.Blocked}, true
 	case (!e.Open || e.Final) && !e.Entered:
-		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "the delivery was interrupted before Enter, and other input arrived after it"}, true
+		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "the text was typed, but the delivery stopped before Enter; other input may have followed the text"}, true
 	case !e.Open, e.Final:
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "Enter was pressed, and no signal shows the outcome"}, true
 	}

@@ -12,9 +12,7 @@ import (
 	"unicode/utf8"
 
 	"gascity/internal/agentcli"
-	"gascity/internal/terminal/inputlog"
 	"gascity/internal/terminal/screen"
-	"gascity/internal/terminal/textchange"
 	"gascity/runtime"
 )
 
@@ -40,7 +38,7 @@ type target struct {
 }
 
 // input writes input in one piece and records its kind in the journal.
-func (to target) input(ctx context.Context, in inputlog.Input, p []byte) error {
+func (to target) input(ctx context.Context, in Input, p []byte) error {
 	if to.journal == nil {
 		return to.terminal.Send(ctx, p)
 	}
@@ -73,7 +71,7 @@ func (to target) deliver(ctx context.Context, p Prompt, rules screen.Rules) (run
 		return Unsent(err)
 	}
 	line, harmless := rules.Screen.Prompt(p.Text)
-	if p.AllowChanges && line == p.Text && rules.Screen.IsShell(textchange.Without(rules.Screen.Input, p.Text)) {
+	if p.AllowChanges && line == p.Text && rules.Screen.IsShell(WithoutRemoved(rules.Screen.Input, p.Text)) {
 		harmless = false // without the characters that do not arrive, it is a shell command
 	}
 	if p.Answer {
@@ -90,28 +88,28 @@ func (to target) deliver(ctx context.Context, p Prompt, rules screen.Rules) (run
 		return *odd, nil
 	case no != nil:
 		return *no, nil
-	case p.AllowChanges && slices.ContainsFunc(changes, func(c textchange.Change) bool { return c.Refused }):
-		return *refused(runtime.RefusedContent, "%s", strings.Join(textchange.Texts(textchange.Harmful(changes)), "; ")), nil
-	case !p.AllowChanges && len(textchange.Harmful(changes)) > 0:
-		return *refused(runtime.RefusedChanged, "%s", strings.Join(textchange.Texts(textchange.Harmful(changes)), "; ")), nil
+	case p.AllowChanges && slices.ContainsFunc(changes, func(c TextChange) bool { return c.Refused }):
+		return *refused(runtime.RefusedContent, "%s", strings.Join(ChangeTexts(HarmfulChanges(changes)), "; ")), nil
+	case !p.AllowChanges && len(HarmfulChanges(changes)) > 0:
+		return *refused(runtime.RefusedChanged, "%s", strings.Join(ChangeTexts(HarmfulChanges(changes)), "; ")), nil
 	}
 	d := &delivery{Watcher: w, to: to, rules: rules, text: line, want: want(line), confirm: cmp.Or(p.Confirm, DefaultConfirm)}
 	out, err := d.run(ctx, paste)
 	if out.State == runtime.OutcomeSubmitted || out.State == runtime.OutcomeUnconfirmed {
-		out.Changes = textchange.Texts(changes)
+		out.Changes = ChangeTexts(changes)
 	}
 	return out, err
 }
 
 // changes returns the changes that the program's input box makes to the prompt. It returns none for an answer, which does
 // not go into the input box.
-func (p Prompt) changes(s agentcli.Screen) []textchange.Change {
+func (p Prompt) changes(s agentcli.Screen) []TextChange {
 	if p.Answer {
 		return nil
 	}
-	out := textchange.Of(s.Input, p.Text)
+	out := TextChanges(s.Input, p.Text)
 	if line, ok := s.Prompt(p.Text); ok && line != p.Text {
-		out = append(out, textchange.Change{What: "a blank is put before the text, so that it is not run as a shell command", Harmless: true})
+		out = append(out, TextChange{What: "a blank is put before the text, so that it is not run as a shell command", Harmless: true})
 	}
 	return out
 }
@@ -154,8 +152,8 @@ func (d *delivery) run(ctx context.Context, paste []byte) (runtime.Outcome, erro
 	case err != nil:
 		return Unsent(err)
 	}
-	switch err := d.to.input(ctx, inputlog.Text, paste); {
-	case errors.Is(err, inputlog.ErrTouched):
+	switch err := d.to.input(ctx, InputText, paste); {
+	case errors.Is(err, ErrTouched):
 		return *refused(runtime.RefusedTyping, "%v", err), nil
 	case err != nil:
 		return unconfirmed("the terminal did not accept all of the text"), err
@@ -179,7 +177,7 @@ func (d *delivery) run(ctx context.Context, paste []byte) (runtime.Outcome, erro
 		return outcome, nil
 	case errors.Is(err, screen.ErrExited), errors.Is(err, errHeld):
 		return unconfirmed("%v", err), nil
-	case errors.Is(err, inputlog.ErrTouched):
+	case errors.Is(err, ErrTouched):
 		return unconfirmed("%v: %v", errHeld, err), nil
 	default:
 		return unconfirmed("stopped waiting after the text was sent"), err
@@ -196,10 +194,13 @@ func (d *delivery) begin(ctx context.Context) (*runtime.Outcome, error) {
 	if err := d.to.journal.Begin(ctx, d.to.id, d.text, d.undo()); err != nil {
 		return nil, err
 	}
-	if !d.hasKnownInputBox() {
-		return nil, nil
-	}
 	j, err := d.to.journal.Account(ctx, d.to.id)
+	if !d.hasKnownInputBox() {
+		if err == nil && j.Unfinished {
+			return refused(runtime.RefusedDraft, "%s", unfinishedLine), nil
+		}
+		return nil, err
+	}
 	if err == nil && d.silent() && j.Partial {
 		return refused(runtime.RefusedDraft, "%s", unseenLine), nil
 	}
@@ -207,7 +208,7 @@ func (d *delivery) begin(ctx context.Context) (*runtime.Outcome, error) {
 		return nil, err
 	}
 	no, err := proveEmpty(ctx, d.Watcher, d.to, d.rules, j.Asked != nil && j.Asked.Behind)
-	if errors.Is(err, inputlog.ErrTouched) {
+	if errors.Is(err, ErrTouched) {
 		return refused(runtime.RefusedTyping, "%v", err), nil
 	}
 	if no == nil && err == nil {
@@ -296,11 +297,19 @@ func (d *delivery) waitForEcho(ctx context.Context) error {
 			shown, since = now, time.Now()
 		}
 	}
-	if err := d.waitQuiet(ctx, d.rules.Screen.FindSettle(len(d.text))); err != nil || !d.loading() {
+	rule := d.rules.Screen.FindSettle(len(d.text))
+	if d.isCommand() {
+		rule.QuietMs = max(rule.QuietMs, commandQuietMs)
+	}
+	if err := d.waitQuiet(ctx, rule); err != nil || !d.loading() {
 		return err
 	}
 	return d.awaitLoaded(ctx)
 }
+
+// commandQuietMs is the quiet time of the whole screen before Enter for a command. A program may list commands while the
+// text is typed, and Enter runs the first one of the list, which may be that for an earlier text (gemini: /clear).
+const commandQuietMs = 500
 
 // loading reports whether the program is loading: it may lose what is typed now.
 func (d *delivery) loading() bool { return d.Snapshot.Shows(d.rules.Screen.Loading) }
@@ -366,9 +375,10 @@ func (d *delivery) waitQuiet(ctx context.Context, rule agentcli.Settle) error {
 	}
 }
 
-// visibleContent returns the content of the input box, or the whole screen if the box is not found.
+// visibleContent returns the content of the input box. It returns the whole screen if the box is not found, and for a
+// command.
 func (d *delivery) visibleContent() string {
-	if c := d.inputBox(); c.Found {
+	if c := d.inputBox(); c.Found && !d.isCommand() {
 		return c.Content
 	}
 	return strings.Join(d.Snapshot.Rows, "\n")
@@ -377,8 +387,12 @@ func (d *delivery) visibleContent() string {
 // inputBox returns the input box of the current snapshot.
 func (d *delivery) inputBox() screen.InputBox { return d.Snapshot.InputBox(d.rules.Screen.InputBox) }
 
-// compareBox compares the content of the input box with the text.
+// compareBox compares the content of the input box with the text. If a dialog has appeared since Enter, what looks like the
+// input box may be the prompt in the conversation above the dialog.
 func (d *delivery) compareBox() contentMatch {
+	if d.typed > 0 && !d.enter.dialog && d.Snapshot.Dialog(d.rules) != nil {
+		return matchOther
+	}
 	return compareContent(d.inputBox(), d.want, d.rules.Screen.InputBox)
 }
 

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"gascity/internal/agentcli"
-	"gascity/internal/terminal/inputlog"
 	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 	"gascity/test/boxmodel"
@@ -35,7 +34,10 @@ const propertyRuns, unitRuns = 2000, 300
 // person types, no delivery says that the box is blocked, and the agent consumes the next
 // prompt within two bounds. The seeds are new each time: a failure prints its own, and
 // GC_PROPERTY_SEED repeats that run, as long as the models and this test are the same.
-func TestDeliveriesIntoAnyBoxEnd(t *testing.T) {
+func TestDeliveriesIntoAnyBoxEnd(t *testing.T) { checkProperty(t, propertyRun) }
+
+// checkProperty makes the runs of a property test.
+func checkProperty(t *testing.T, run func(t *testing.T, seed uint64, spoil *mutation) (faults []string)) {
 	runs, first := numberFrom(t, "GC_PROPERTY_RUNS", uint64(tier.Runs(unitRuns, propertyRuns))), uint64(time.Now().UnixNano())
 	if seed := numberFrom(t, "GC_PROPERTY_SEED", 0); seed > 0 {
 		runs, first = 1, seed
@@ -46,7 +48,7 @@ func TestDeliveriesIntoAnyBoxEnd(t *testing.T) {
 		t.Run(fmt.Sprint("worker ", worker), func(t *testing.T) {
 			t.Parallel()
 			for n := made.Add(1); n <= runs && failed.Load() < maxFailed; n = made.Add(1) {
-				if faults := propertyRun(t, first+n-1, nil); len(faults) > 0 {
+				if faults := run(t, first+n-1, nil); len(faults) > 0 {
 					failed.Add(1)
 					t.Errorf("GC_PROPERTY_SEED=%d: %s", first+n-1, strings.Join(faults, "\n\t"))
 				}
@@ -76,14 +78,14 @@ func numberFrom(t *testing.T, variable string, otherwise uint64) uint64 {
 func TestThePropertyFindsKnownDefects(t *testing.T) {
 	for name, spoil := range map[string]mutation{
 		"a mark is typed again and again": {forget: true},
-		"changed text is not removed": {input: func(l *boxLease, in inputlog.Input, p []byte) []byte {
-			if in == inputlog.Clear && l.hasOtherText() {
+		"changed text is not removed": {input: func(l *boxLease, in Input, p []byte) []byte {
+			if in == InputClear && l.hasOtherText() {
 				return nil
 			}
 			return p
 		}},
-		"one line is removed": {input: func(_ *boxLease, in inputlog.Input, p []byte) []byte {
-			if in == inputlog.Clear {
+		"one line is removed": {input: func(_ *boxLease, in Input, p []byte) []byte {
+			if in == InputClear {
 				return []byte("\x15")
 			}
 			return p
@@ -104,8 +106,10 @@ func TestThePropertyFindsKnownDefects(t *testing.T) {
 
 // mutation puts a defect back.
 type mutation struct {
-	input  func(l *boxLease, in inputlog.Input, p []byte) []byte // what is typed instead
-	forget bool                                                  // what was typed and not seen is forgotten, and what the program has read is not known
+	input  func(l *boxLease, in Input, p []byte) []byte // what is typed instead
+	forget bool                                         // what was typed and not seen is forgotten, and what the program has read is not known
+
+	unnamed, unsaved bool // deliveries have no names, or these are not saved
 }
 
 // hasOtherText reports whether the box holds something else than the text. The caller has the
@@ -136,9 +140,11 @@ type scenario struct {
 
 	options boxmodel.Options
 	*instance
-	now atomic.Pointer[instance] // the same, for the person
+	now      atomic.Pointer[instance] // the same, for the person
+	requests sync.WaitGroup           // of deliveries by name
 
 	persons bool // a person types in this run
+	byName  bool // the deliveries run in the process that owns the terminal
 	done    sync.WaitGroup
 
 	mu     sync.Mutex // guards log
@@ -158,7 +164,8 @@ var boxProfiles sync.Map
 
 // boxRules returns the rules that fit a box.
 func boxRules(t *testing.T, o boxmodel.Options) screen.Rules {
-	if r, ok := boxProfiles.Load(o.Style); ok {
+	key := o.Style + o.CLI
+	if r, ok := boxProfiles.Load(key); ok {
 		return r.(screen.Rules)
 	}
 	rules := terminal.Face{Style: o.Style}.Rules(t)
@@ -168,22 +175,28 @@ func boxRules(t *testing.T, o boxmodel.Options) screen.Rules {
 	}
 	rules.Screen.InputBox.Placeholders = append(rules.Screen.InputBox.Placeholders, placeholder)
 	rules.Screen.Shell, rules.Screen.UnknownCommand = "", nil
-	boxProfiles.Store(o.Style, rules)
+	if o.CLI != "" {
+		profile := terminal.Rules(t, o.CLI)
+		rules.Screen.ClearKey, rules.Screen.EndKey = profile.Screen.ClearKey, profile.Screen.EndKey
+	}
+	boxProfiles.Store(key, rules)
 	return rules
 }
 
 // instance is a running agent, with the account of the deliveries into it.
 type instance struct {
 	box   *box
-	book  *inputlog.Deliveries
+	book  *DeliveryLog
 	turn  *sync.Mutex
 	hold  *boxHold
 	marks *int
+	owner *owner
 }
 
 // start begins another instance of the agent.
 func (p *scenario) start() {
-	p.instance = &instance{newBox(p.options), &inputlog.Deliveries{}, &sync.Mutex{}, &boxHold{}, new(int)}
+	p.instance = &instance{newBox(p.options), &DeliveryLog{}, &sync.Mutex{}, &boxHold{}, new(int), nil}
+	p.owner = newOwner(p)
 	p.now.Store(p.instance)
 }
 
@@ -235,12 +248,13 @@ func (p *scenario) run() []string {
 	for n := 1; n <= prompts; n++ {
 		if n-1 == agentDies {
 			after := time.Duration(p.random.IntN(3000)) * time.Millisecond
-			old := p.box
+			old := p.instance
 			time.AfterFunc(after, func() {
-				old.mu.Lock()
-				defer old.mu.Unlock()
-				old.exited = true
-				old.tick()
+				old.owner.kill()
+				old.box.mu.Lock()
+				defer old.box.mu.Unlock()
+				old.box.exited = true
+				old.box.tick()
 			})
 		}
 		ended[n] = p.deliver(n, p.prompt(n), true)
@@ -365,7 +379,7 @@ func (f *statelessLease) Frame(ctx context.Context, after uint64) (screen.Frame,
 	return fr, err
 }
 
-func (f *statelessLease) Account(ctx context.Context, id string) (inputlog.Account, error) {
+func (f *statelessLease) Account(ctx context.Context, id string) (DeliveryAccount, error) {
 	a, err := f.boxLease.Account(ctx, id)
 	if a.Last != nil {
 		a.Last.Marks = 0
@@ -373,7 +387,7 @@ func (f *statelessLease) Account(ctx context.Context, id string) (inputlog.Accou
 	return a, err
 }
 
-func (f *statelessLease) RecordOutcome(ctx context.Context, e inputlog.Entry) error {
+func (f *statelessLease) RecordOutcome(ctx context.Context, e DeliveryEntry) error {
 	e.Final, e.Blocked, e.Hidden = false, "", false
 	return f.boxLease.RecordOutcome(ctx, e)
 }
@@ -384,21 +398,19 @@ func (p *scenario) deliver(n int, text string, faulty bool) string {
 	id := fmt.Sprint("d", n)
 	withdrawn, prompt := 0, Prompt{Text: text, AllowChanges: p.random.IntN(2) == 0}
 	var limit time.Duration
+	attempt := 0
 	for began := time.Now(); ; {
 		var out runtime.Outcome
 		var err error
 		held := p.timed(func() {
-			out, err = p.attempt(n, faulty, func(l Lease) (runtime.Outcome, error) {
-				return Deliver(p.t.Context(), l, id, prompt, p.rules)
-			})
+			attempt++
+			out, err = p.send(n, attempt, faulty, id, prompt)
 		})
 		p.logf("deliver %d %q: %+v, %v (%s)", n, short(text), out, err, held)
 		p.reasoned(n, out)
 		for out.State == runtime.OutcomeUnconfirmed {
 			held := p.timed(func() {
-				out, err = p.attempt(n, faulty, func(l Lease) (runtime.Outcome, error) {
-					return ResolveDelivery(p.t.Context(), l, id, p.rules)
-				})
+				out, err = p.settle(n, attempt, faulty, id)
 			})
 			p.logf("settle %d: %+v, %v (%s)", n, out, err, held)
 			p.reasoned(n, out)
@@ -413,7 +425,7 @@ func (p *scenario) deliver(n int, text string, faulty bool) string {
 		}
 		switch {
 		case p.box.hasExited():
-			return "gone"
+			return p.gone(n, attempt)
 		case err != nil:
 		case out.State == runtime.OutcomeSubmitted:
 			if time.Sleep(3 * time.Second); !p.box.has(n) && !p.box.hasExited() && !p.persons {
@@ -475,6 +487,26 @@ func (p *scenario) timed(do func()) time.Duration {
 }
 
 func short(text string) string { return text[:min(len(text), 60)] }
+
+// send makes one attempt to deliver a prompt.
+func (p *scenario) send(n, attempt int, faulty bool, id string, prompt Prompt) (runtime.Outcome, error) {
+	if p.byName {
+		return p.request(n, attempt, faulty, id, prompt)
+	}
+	return p.attempt(n, faulty, func(l Lease) (runtime.Outcome, error) {
+		return Deliver(p.t.Context(), l, id, prompt, p.rules)
+	})
+}
+
+// settle asks for the outcome of an attempt.
+func (p *scenario) settle(n, attempt int, faulty bool, id string) (runtime.Outcome, error) {
+	if p.byName {
+		return p.ask(n, attempt, faulty, id)
+	}
+	return p.attempt(n, faulty, func(l Lease) (runtime.Outcome, error) {
+		return ResolveDelivery(p.t.Context(), l, id, p.rules)
+	})
+}
 
 // attempt does something with a lease of a deliverer that may die.
 func (p *scenario) attempt(n int, faulty bool, do func(l Lease) (runtime.Outcome, error)) (runtime.Outcome, error) {

@@ -65,7 +65,7 @@ func checkLine(v screen.Snapshot, text string) *runtime.Outcome {
 // answers means that the prompt is the answer for which the program waits.
 func refuse(v screen.Snapshot, rules screen.Rules, answers bool, now time.Time) *runtime.Outcome {
 	if isHumanActive(v, rules, now) {
-		return refused(runtime.RefusedTyping, "a person typed %s ago", now.Sub(v.LastHuman).Round(time.Millisecond))
+		return refused(runtime.RefusedTyping, "a person typed %s ago", max(0, now.Sub(v.LastHuman)).Round(time.Millisecond))
 	}
 	if d := v.Dialog(rules); d != nil {
 		return refused(runtime.RefusedDialog, "%s: %s", d.Kind, d.Why)

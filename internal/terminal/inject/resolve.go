@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"gascity/internal/agentcli"
-	"gascity/internal/terminal/inputlog"
 	"gascity/internal/terminal/screen"
 	"gascity/internal/terminal/tty"
 	"gascity/runtime"
@@ -21,7 +20,7 @@ type verdict string
 // The verdicts.
 const (
 	unknown   verdict = ""
-	withdrawn verdict = inputlog.OutcomeWithdrawn // the program did not accept the text and never will
+	withdrawn verdict = OutcomeWithdrawn // the program did not accept the text and never will
 	accepted          = verdict(runtime.OutcomeSubmitted)
 )
 
@@ -61,7 +60,7 @@ const (
 //
 // If there was no other input, everything in the box belongs to the text. After other input, resolve does not touch the
 // text of a person: it then types no mark and removes nothing.
-func (to target) resolve(ctx context.Context, rules screen.Rules, e inputlog.Entry) (resolution, error) {
+func (to target) resolve(ctx context.Context, rules screen.Rules, e DeliveryEntry) (resolution, error) {
 	if e.Unsent && e.Marks == 0 {
 		return resolution{Verdict: withdrawn, Clean: true}, nil
 	}
@@ -72,7 +71,7 @@ func (to target) resolve(ctx context.Context, rules screen.Rules, e inputlog.Ent
 	defer w.Release()
 	r := &resolver{Watcher: w, to: to, rules: rules, entry: e, end: time.Now().Add(resolveLimit)}
 	res, err := r.resolve(ctx)
-	if errors.Is(err, inputlog.ErrTouched) {
+	if errors.Is(err, ErrTouched) {
 		return resolution{Wait: runtime.RefusedTyping, Why: typing}, nil
 	}
 	return res, err
@@ -119,7 +118,7 @@ func (r *resolver) resolveBlind(ctx context.Context) (resolution, error) {
 	case r.entry.Entered || r.entry.Touched:
 		return resolution{Clean: true, Why: "gc cannot read this program's input box"}, nil
 	case r.Snapshot.Line == screen.LineCooked:
-		err := r.to.input(ctx, inputlog.Clear, []byte{tty.KillLine})
+		err := r.to.input(ctx, InputClear, []byte{tty.KillLine})
 		return resolution{Verdict: withdrawn, Clean: err == nil}, err
 	}
 	return resolution{Hidden: true, Why: "an incomplete text may be in the program's input box, which gc cannot read"}, nil
@@ -130,7 +129,7 @@ type resolver struct {
 	*screen.Watcher
 	to         target
 	rules      screen.Rules
-	entry      inputlog.Entry
+	entry      DeliveryEntry
 	end        time.Time
 	humanInput time.Time
 	shows      bool      // the input box shows what is sent to it
@@ -295,7 +294,8 @@ func notStable(wait runtime.RefusalReason) resolution {
 	}
 }
 
-// resolveRead resolves a box without other input, if the terminal reports whether the program has read its input.
+// resolveRead finds the outcome of a delivery by the content of the input box, on a terminal that reports whether the program has
+// read its input. Since the delivery began no person has typed, so the box contains only gc's text, or none.
 func (r *resolver) resolveRead(ctx context.Context) (resolution, error) {
 	wait, err := r.awaitStable(ctx, boxStableFor)
 	if err != nil || wait != "" {
@@ -398,7 +398,7 @@ func (r *resolver) resolveUnmarked(ctx context.Context) (resolution, error) {
 		res.Verdict = r.previousVerdict()
 	}
 	if r.to.journal != nil && hidden { // recorded before the mark is removed, so no second mark is typed
-		e := inputlog.Entry{ID: r.entry.ID, Outcome: r.entry.Outcome, Evidence: r.entry.Evidence, Final: r.entry.Final, Open: true, Hidden: true}
+		e := DeliveryEntry{ID: r.entry.ID, Outcome: r.entry.Outcome, Evidence: r.entry.Evidence, Final: r.entry.Final, Open: true, Hidden: true}
 		if err := r.to.journal.RecordOutcome(ctx, e); err != nil {
 			return resolution{}, err
 		}
@@ -424,7 +424,7 @@ func (r *resolver) cleared(ctx context.Context, res resolution, rest string) (re
 		}
 	}
 	clean, err := r.clear(ctx, rest)
-	if errors.Is(err, inputlog.ErrTouched) {
+	if errors.Is(err, ErrTouched) {
 		return resolution{}, err
 	}
 	res.Clean = clean
@@ -467,7 +467,7 @@ func (r *resolver) recordVerdict(ctx context.Context, v verdict) error {
 	if r.to.journal == nil {
 		return nil
 	}
-	e := inputlog.Entry{ID: r.entry.ID, Outcome: string(v), Open: true}
+	e := DeliveryEntry{ID: r.entry.ID, Outcome: string(v), Open: true}
 	switch v {
 	case accepted:
 		e.Evidence = takenEvidence
@@ -626,7 +626,7 @@ func (r *resolver) testUndoKeys(ctx context.Context) (resolution, error) {
 
 // effective sends keys that remove text and reports whether expected became true.
 func (r *resolver) effective(ctx context.Context, keys []byte, expected func() bool) (bool, error) {
-	if err := r.to.input(ctx, inputlog.Clear, keys); err != nil {
+	if err := r.to.input(ctx, InputClear, keys); err != nil {
 		return false, err
 	}
 	for late := time.Now().Add(clearEffect); !expected(); {

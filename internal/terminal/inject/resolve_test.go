@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"gascity/internal/terminal/inputlog"
 	"gascity/runtime"
 	"gascity/test/terminal"
 )
@@ -22,7 +21,7 @@ func TestResolve(t *testing.T) {
 		text    string // of the delivery
 		draft   string // what is in the line
 		late    time.Duration
-		left    inputlog.Entry
+		left    DeliveryEntry
 		want    resolution
 		keeps   bool // the line keeps what it holds
 		keyless bool
@@ -37,28 +36,28 @@ func TestResolve(t *testing.T) {
 		"several lines":             {Face: terminal.Face{Style: "rules"}, text: "one\ntwo\nthree", draft: "one\ntwo\nthree", want: resolution{Verdict: withdrawn, Clean: true, Why: ""}},
 		"still on its way":          {Face: terminal.Face{Style: "rules"}, draft: text, late: time.Second, want: resolution{Verdict: withdrawn, Clean: true, Why: ""}},
 		"slow to show":              {Face: terminal.Face{Style: "rules", Echo: time.Second}, draft: text, late: time.Second, want: resolution{Verdict: withdrawn, Clean: true, Why: ""}},
-		"Enter was swallowed":       {Face: terminal.Face{Style: "rules"}, draft: text, left: inputlog.Entry{Entered: true, Seen: true}, want: resolution{Verdict: withdrawn, Clean: true, Why: ""}},
-		"taken":                     {Face: terminal.Face{Style: "rules"}, left: inputlog.Entry{Entered: true, Seen: true}, want: resolution{Verdict: accepted, Clean: true, Why: ""}},
-		"entered unseen":            {Face: terminal.Face{Style: "rules"}, left: inputlog.Entry{Entered: true}, want: resolution{Verdict: unknown, Clean: true, Why: ""}},
-		"touched, empty":            {Face: terminal.Face{Style: "rules"}, left: inputlog.Entry{Touched: true}, want: resolution{Verdict: unknown, Clean: true, Why: "other input arrived after it"}},
-		"touched, on its way":       {Face: terminal.Face{Style: "rules"}, draft: text, late: 2 * time.Second, left: inputlog.Entry{Touched: true, Undone: true}, want: resolution{Verdict: withdrawn, Clean: true, Why: "other input arrived after it"}},
+		"Enter was swallowed":       {Face: terminal.Face{Style: "rules"}, draft: text, left: DeliveryEntry{Entered: true, Seen: true}, want: resolution{Verdict: withdrawn, Clean: true, Why: ""}},
+		"taken":                     {Face: terminal.Face{Style: "rules"}, left: DeliveryEntry{Entered: true, Seen: true}, want: resolution{Verdict: accepted, Clean: true, Why: ""}},
+		"entered unseen":            {Face: terminal.Face{Style: "rules"}, left: DeliveryEntry{Entered: true}, want: resolution{Verdict: unknown, Clean: true, Why: ""}},
+		"touched, empty":            {Face: terminal.Face{Style: "rules"}, left: DeliveryEntry{Touched: true}, want: resolution{Verdict: unknown, Clean: true, Why: "other input arrived after it"}},
+		"touched, on its way":       {Face: terminal.Face{Style: "rules"}, draft: text, late: 2 * time.Second, left: DeliveryEntry{Touched: true, Undone: true}, want: resolution{Verdict: withdrawn, Clean: true, Why: "other input arrived after it"}},
 		"no key but backspace":      {Face: terminal.Face{Style: "open"}, keyless: true, draft: text, want: resolution{Verdict: withdrawn, Clean: true, Why: ""}},
 		"no key, nothing there":     {Face: terminal.Face{Style: "open"}, keyless: true, want: resolution{Verdict: withdrawn, Clean: true, Why: ""}},
-		"touched, ours":             {Face: terminal.Face{Style: "rules"}, draft: text, left: inputlog.Entry{Touched: true}, want: resolution{Verdict: withdrawn, Clean: true, Why: "other input arrived after it"}},
-		"touched, fused":            {Face: terminal.Face{Style: "rules"}, draft: text + " and mine", left: inputlog.Entry{Touched: true}, want: resolution{Verdict: unknown, Clean: true, Why: "other input arrived after it"}, keeps: true},
-		"touched, somebody's":       {Face: terminal.Face{Style: "rules"}, draft: "mine", left: inputlog.Entry{Touched: true}, want: resolution{Verdict: unknown, Clean: true, Why: "other input arrived after it"}, keeps: true},
-		"undone before it, a draft": {Face: terminal.Face{Style: "rules"}, draft: "mine", left: inputlog.Entry{Touched: true, Undone: true}, want: resolution{Verdict: withdrawn, Clean: true, Why: "other input arrived after it"}, keeps: true},
-		"undone before it, empty":   {Face: terminal.Face{Style: "rules"}, left: inputlog.Entry{Touched: true, Undone: true}, want: resolution{Verdict: withdrawn, Clean: true, Why: "other input arrived after it"}},
-		"undone in vain":            {Face: terminal.Face{Style: "rules"}, draft: text + "m", left: inputlog.Entry{Touched: true, Undone: true}, want: resolution{Verdict: unknown, Clean: true, Why: "other input arrived after it"}, keeps: true},
-		"entered, undone":           {Face: terminal.Face{Style: "rules"}, left: inputlog.Entry{Entered: true, Seen: true, Touched: true, Undone: true}, want: resolution{Verdict: unknown, Clean: true, Why: "other input arrived after it"}},
-		"marked by one that died":   {Face: terminal.Face{Style: "rules"}, draft: mark, left: inputlog.Entry{Entered: true, Seen: true}, want: resolution{Verdict: accepted, Clean: true, Why: ""}},
-		"marked, in the line":       {Face: terminal.Face{Style: "rules"}, draft: text + mark, left: inputlog.Entry{Entered: true, Seen: true}, want: resolution{Verdict: withdrawn, Clean: true, Why: ""}},
-		"found before, cleared":     {Face: terminal.Face{Style: "rules"}, left: inputlog.Entry{Entered: true, Seen: true, Outcome: string(withdrawn)}, want: resolution{Verdict: withdrawn, Clean: true, Why: ""}},
-		"found before, not cleared": {Face: terminal.Face{Style: "rules"}, draft: text, left: inputlog.Entry{Outcome: string(withdrawn)}, want: resolution{Verdict: withdrawn, Clean: true, Why: ""}},
-		"found before, touched":     {Face: terminal.Face{Style: "rules"}, left: inputlog.Entry{Entered: true, Touched: true, Outcome: string(accepted)}, want: resolution{Verdict: accepted, Clean: true, Why: "other input arrived after it"}},
+		"touched, ours":             {Face: terminal.Face{Style: "rules"}, draft: text, left: DeliveryEntry{Touched: true}, want: resolution{Verdict: withdrawn, Clean: true, Why: "other input arrived after it"}},
+		"touched, fused":            {Face: terminal.Face{Style: "rules"}, draft: text + " and mine", left: DeliveryEntry{Touched: true}, want: resolution{Verdict: unknown, Clean: true, Why: "other input arrived after it"}, keeps: true},
+		"touched, somebody's":       {Face: terminal.Face{Style: "rules"}, draft: "mine", left: DeliveryEntry{Touched: true}, want: resolution{Verdict: unknown, Clean: true, Why: "other input arrived after it"}, keeps: true},
+		"undone before it, a draft": {Face: terminal.Face{Style: "rules"}, draft: "mine", left: DeliveryEntry{Touched: true, Undone: true}, want: resolution{Verdict: withdrawn, Clean: true, Why: "other input arrived after it"}, keeps: true},
+		"undone before it, empty":   {Face: terminal.Face{Style: "rules"}, left: DeliveryEntry{Touched: true, Undone: true}, want: resolution{Verdict: withdrawn, Clean: true, Why: "other input arrived after it"}},
+		"undone in vain":            {Face: terminal.Face{Style: "rules"}, draft: text + "m", left: DeliveryEntry{Touched: true, Undone: true}, want: resolution{Verdict: unknown, Clean: true, Why: "other input arrived after it"}, keeps: true},
+		"entered, undone":           {Face: terminal.Face{Style: "rules"}, left: DeliveryEntry{Entered: true, Seen: true, Touched: true, Undone: true}, want: resolution{Verdict: unknown, Clean: true, Why: "other input arrived after it"}},
+		"marked by one that died":   {Face: terminal.Face{Style: "rules"}, draft: mark, left: DeliveryEntry{Entered: true, Seen: true}, want: resolution{Verdict: accepted, Clean: true, Why: ""}},
+		"marked, in the line":       {Face: terminal.Face{Style: "rules"}, draft: text + mark, left: DeliveryEntry{Entered: true, Seen: true}, want: resolution{Verdict: withdrawn, Clean: true, Why: ""}},
+		"found before, cleared":     {Face: terminal.Face{Style: "rules"}, left: DeliveryEntry{Entered: true, Seen: true, Outcome: string(withdrawn)}, want: resolution{Verdict: withdrawn, Clean: true, Why: ""}},
+		"found before, not cleared": {Face: terminal.Face{Style: "rules"}, draft: text, left: DeliveryEntry{Outcome: string(withdrawn)}, want: resolution{Verdict: withdrawn, Clean: true, Why: ""}},
+		"found before, touched":     {Face: terminal.Face{Style: "rules"}, left: DeliveryEntry{Entered: true, Touched: true, Outcome: string(accepted)}, want: resolution{Verdict: accepted, Clean: true, Why: "other input arrived after it"}},
 		"a deaf program":            {Face: terminal.Face{Style: "rules", IgnoreInput: true}, want: resolution{Hidden: true, Why: notShown}},
 		"nothing known of it":       {Face: terminal.Face{Style: "plain"}, draft: text, want: resolution{Hidden: true, Why: "an incomplete text may be in the program's input box, which gc cannot read"}, keeps: true},
-		"nothing known, entered":    {Face: terminal.Face{Style: "plain"}, left: inputlog.Entry{Entered: true}, want: resolution{Verdict: unknown, Clean: true, Why: "gc cannot read this program's input box"}},
+		"nothing known, entered":    {Face: terminal.Face{Style: "plain"}, left: DeliveryEntry{Entered: true}, want: resolution{Verdict: unknown, Clean: true, Why: "gc cannot read this program's input box"}},
 		"ends like a mark":          {Face: terminal.Face{Style: "rules"}, text: "x" + mark, draft: "x" + mark, want: resolution{Verdict: unknown, Clean: false, Why: "the text ends like a mark"}, keeps: true},
 	}
 	for name, test := range tests {
@@ -150,7 +149,7 @@ func TestLeftoverIsLeftToATypingPerson(t *testing.T) {
 		}
 		done := make(chan result, 1)
 		go func() {
-			got, err := target{terminal: agent.T}.resolve(t.Context(), f.Rules(t), inputlog.Entry{Text: []byte("cut off")})
+			got, err := target{terminal: agent.T}.resolve(t.Context(), f.Rules(t), DeliveryEntry{Text: []byte("cut off")})
 			done <- result{got, err}
 		}()
 		for range 40 { // goes on typing

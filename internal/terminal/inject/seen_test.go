@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"gascity/internal/terminal/inputlog"
 	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 	"gascity/test/terminal"
@@ -43,24 +42,24 @@ type lease struct {
 
 func (lease) Begin(context.Context, string, string, []byte) error { return nil }
 
-func (l lease) Type(ctx context.Context, _ inputlog.Input, p []byte) error { return l.Send(ctx, p) }
+func (l lease) Type(ctx context.Context, _ Input, p []byte) error { return l.Send(ctx, p) }
 
-func (l lease) TypeSeen(ctx context.Context, seen uint64, in inputlog.Input, p []byte) error {
+func (l lease) TypeSeen(ctx context.Context, seen uint64, in Input, p []byte) error {
 	if l.tries++; l.atSend && !l.shown {
 		l.shown = true
 		l.agent.ShowDialog()
 	}
 	if f, err := l.Fake.Frame(ctx, 0); err != nil || f.Seq != seen {
-		return fmt.Errorf("%w: %w", inputlog.ErrChanged, context.Cause(ctx))
+		return fmt.Errorf("%w: %w", ErrChanged, context.Cause(ctx))
 	}
 	return l.Type(ctx, in, p)
 }
 
-func (lease) Account(context.Context, string) (inputlog.Account, error) {
-	return inputlog.Account{}, nil
+func (lease) Account(context.Context, string) (DeliveryAccount, error) {
+	return DeliveryAccount{}, nil
 }
 
-func (lease) RecordOutcome(context.Context, inputlog.Entry) error { return nil }
+func (lease) RecordOutcome(context.Context, DeliveryEntry) error { return nil }
 
 // TestEnterIsBoundToTheScreen: a dialog that comes up between the last change of the screen and
 // Enter gets no Enter: the screen is read right before it, and the terminal refuses it for another
@@ -102,9 +101,9 @@ func TestEnterReachesAProgramThatDrawsAllTheTime(t *testing.T) {
 // restless is a terminal whose screen is another one whenever something is typed.
 type restless struct{ lease }
 
-func (r restless) TypeSeen(context.Context, uint64, inputlog.Input, []byte) error {
+func (r restless) TypeSeen(context.Context, uint64, Input, []byte) error {
 	r.tries++
-	return inputlog.ErrChanged
+	return ErrChanged
 }
 
 // TestEnterWaitsForARepaintWheneverItComes: a program that begins to paint its input box again right
@@ -125,7 +124,7 @@ func TestEnterWaitsForARepaintWheneverItComes(t *testing.T) {
 // a moment later as it was.
 type repainting struct{ lease }
 
-func (r *repainting) TypeSeen(ctx context.Context, seen uint64, in inputlog.Input, p []byte) error {
+func (r *repainting) TypeSeen(ctx context.Context, seen uint64, in Input, p []byte) error {
 	if r.tries > 0 {
 		return r.lease.TypeSeen(ctx, seen, in, p)
 	}
@@ -133,5 +132,5 @@ func (r *repainting) TypeSeen(ctx context.Context, seen uint64, in inputlog.Inpu
 	var was string
 	r.agent.Change(func() { was, r.agent.Shown = r.agent.Shown, "" })
 	time.AfterFunc(50*time.Millisecond, func() { r.agent.Change(func() { r.agent.Shown = was }) })
-	return inputlog.ErrChanged
+	return ErrChanged
 }

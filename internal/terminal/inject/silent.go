@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"gascity/internal/agentcli"
-	"gascity/internal/terminal/inputlog"
 	"gascity/internal/terminal/screen"
 	"gascity/internal/terminal/tty"
 	"gascity/runtime"
@@ -22,6 +21,9 @@ const lineReadEvidence = "line_read"
 // unseenLine is the reason of the refusal if an invisible unfinished line may be in the terminal.
 const unseenLine = "a person typed, and the terminal does not show whether the line is finished: " +
 	"press Enter there, or remove the line with: gc keys AGENT --clear-input"
+
+// unfinishedLine is the reason of the refusal if a person has begun a line in a program whose input box gc cannot read.
+const unfinishedLine = "a person typed a line and has not finished it: press Enter or Ctrl-C there, or run: gc keys AGENT C-c"
 
 // lineStableFor is the time that no finished line must wait. The kernel may not report a line yet that was written a moment
 // ago.
@@ -108,8 +110,8 @@ func (r *resolver) resolveSilent(ctx context.Context) (resolution, error) {
 	case r.entry.Touched:
 		return resolution{Clean: true, Why: movedReason}, nil
 	}
-	err := r.to.input(ctx, inputlog.Clear, []byte{tty.KillLine})
-	if errors.Is(err, inputlog.ErrTouched) {
+	err := r.to.input(ctx, InputClear, []byte{tty.KillLine})
+	if errors.Is(err, ErrTouched) {
 		return notStable(runtime.RefusedTyping), nil
 	}
 	return resolution{Verdict: withdrawn, Clean: err == nil}, err

@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"gascity/internal/terminal/inputlog"
 	"gascity/runtime"
 	"gascity/test/terminal"
 )
@@ -40,11 +39,11 @@ func TestStarvedDeliverer(t *testing.T) {
 		"a text":  func(d *fakeLease, text string) { left(d, text) },
 		"a text whose Enter was swallowed": func(d *fakeLease, text string) {
 			left(d, text)
-			_ = d.book.Send(inputlog.Seen, nil) // it was; the agent did not take it
+			_ = d.book.Send(InputSeen, nil) // it was; the agent did not take it
 		},
 		"a text that was taken": func(d *fakeLease, text string) {
 			left(d, text)
-			_ = d.Type(context.Background(), inputlog.Seen, []byte("\r")) //nolint:forbidigo // it uses none
+			_ = d.Type(context.Background(), InputSeen, []byte("\r")) //nolint:forbidigo // it uses none
 		},
 	}
 	for name, still := range stalls {
@@ -66,7 +65,7 @@ func TestStarvedDeliverer(t *testing.T) {
 // left is what a deliverer leaves that died before Enter.
 func left(d *fakeLease, text string) {
 	d.book.Begin("left", []byte(text), []byte("\x15"))
-	_ = d.Type(context.Background(), inputlog.Text, []byte("\x1b[200~"+text+"\x1b[201~")) //nolint:forbidigo // it uses none
+	_ = d.Type(context.Background(), InputText, []byte("\x1b[200~"+text+"\x1b[201~")) //nolint:forbidigo // it uses none
 }
 
 type round struct {
@@ -122,7 +121,7 @@ func starve(t *testing.T, r round) {
 // deliverAtLast delivers a text again for as long as it is refused. It ends unconfirmed
 // where a person's keys hide what Enter did.
 func deliverAtLast(t *testing.T, d *fakeLease, text string) (out runtime.Outcome) {
-	rules, id := terminal.Face{Style: "rules"}.Rules(t), inputlog.ID("", text)
+	rules, id := terminal.Face{Style: "rules"}.Rules(t), DeliveryID("", text)
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		out, err := Deliver(t.Context(), d, id, Prompt{Text: text}, rules)
 		if out.State == runtime.OutcomeUnconfirmed {

@@ -2,9 +2,10 @@ package inject
 
 import (
 	"errors"
+	"strings"
+	"unicode/utf8"
 
 	"gascity/internal/overlay"
-	"gascity/internal/terminal/inputlog"
 	"gascity/runtime"
 )
 
@@ -22,9 +23,34 @@ func Submit(d runtime.Delivery, workDir string, deliver func(id string, p Prompt
 	if err != nil {
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: err.Error()}, nil //nolint:nilerr // the outcome contains the error
 	}
-	out, err := deliver(inputlog.ID(d.ID, message.Text), Prompt{Text: message.Text, Confirm: d.Confirm, AllowChanges: d.AllowChanges})
+	out, err := deliver(DeliveryID(d.ID, message.Text), Prompt{Text: message.Text, Confirm: d.Confirm, AllowChanges: d.AllowChanges})
 	out.Staged = places
 	return out, err
+}
+
+// Fence returns the token that the instance of a call must have; nil if instance is empty: any instance.
+func Fence(instance string) *string {
+	if instance == "" {
+		return nil
+	}
+	return &instance
+}
+
+// DeliveryIDOf returns the ID of a delivery in the session's log: its own, or one that follows from its text.
+func DeliveryIDOf(d runtime.Delivery) (string, error) {
+	if d.ID != "" {
+		return d.ID, nil
+	}
+	message, err := overlay.MessageOf(d.Content)
+	return DeliveryID("", message.Text), err
+}
+
+// HasControl reports whether a prompt has bytes that are not UTF-8, or a control character other than tab and line ends. Every
+// driver refuses such a prompt.
+func HasControl(text string) bool {
+	return !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool {
+		return r < 0x20 && r != '\t' && r != '\n' && r != '\r' || r >= 0x7f && r < 0xa0
+	})
 }
 
 // DeliveryResult returns the result of [runtime.Deliverer] for the result of [Submit], or for the error that prevented the

@@ -11,6 +11,7 @@ import (
 	"gascity/internal/fakeagent/ledger"
 	"gascity/internal/terminal/screen"
 	"gascity/runtime"
+	"gascity/test/fakeagent/ledgertest"
 	"gascity/test/terminal"
 )
 
@@ -48,7 +49,7 @@ func choices(t *testing.T, a *terminal.Real, n int) []string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	records, err := ledger.Wait(ctx, a.File, ledger.Has(ledger.Choice, n))
+	records, err := ledgertest.Wait(ctx, a.File, ledgertest.Has(ledger.Choice, n))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +150,7 @@ func TestRespondCancels(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if _, err := ledger.Wait(ctx, a.File, ledger.Has(ledger.Interrupted, 1)); err != nil {
+	if _, err := ledgertest.Wait(ctx, a.File, ledgertest.Has(ledger.Interrupted, 1)); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,8 +1,12 @@
 package screen
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"gascity/internal/agentcli"
 	"gascity/runtime"
@@ -36,5 +40,27 @@ func TestReadyLimit(t *testing.T) {
 		if got := (Rules{ReadyPrefix: hint.prefix, ReadyDelay: hint.delay}).ReadyLimit(); got != want {
 			t.Errorf("%+v: %s, want %s", hint, got, want)
 		}
+	}
+}
+
+// The rules of each profile are the same after they were sent to the process that types prompts.
+func TestRulesAsJSON(t *testing.T) {
+	set := agentcli.Builtin()
+	for _, name := range set.Names() {
+		rules := RulesFor(runtime.Config{ProviderName: name, ReadyPromptPrefix: "> "}, set)
+		rules.HumanQuiet, rules.Version = time.Second, "1.2"
+		sent, err := json.Marshal(rules)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got Rules
+		if err := json.Unmarshal(sent, &got); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		texts := cmp.Comparer(func(a, b agentcli.Pattern) bool { return a.String() == b.String() })
+		if diff := cmp.Diff(rules, got, texts, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", name, diff)
+		}
+		t.Logf("%s: %d bytes", name, len(sent))
 	}
 }

@@ -92,15 +92,18 @@ const (
 	maxUnsettled = time.Second
 )
 
-// Sense reads the newest frame of a session and returns it with the reading of the function [Sense]. A question counts if
-// it blocked the session at the last reading, or has been on the screen for a moment (stands). For a new question that is
-// too recent, Sense returns a reading without the question, and with the time to read again. If a question changes or
-// disappears, Sense waits until the change counts.
-func (m *Memory) Sense(ctx context.Context, session string, life Life, t Terminal, rules Rules) (Frame, runtime.Reading, error) {
+// Sense reads the newest frame of a session and returns the reading of the function [Sense], completed by [Memory.Complete].
+// A question counts if it blocked the session at the last reading, or has been on the screen for a moment (stands). For a
+// new question that is too recent, Sense returns a reading without the question, and with the time to read again. If a
+// question changes or disappears, Sense waits until the change counts. It returns [ErrExited] if the agent has exited.
+func (m *Memory) Sense(ctx context.Context, session string, life Life, t Terminal, rules Rules) (runtime.Reading, error) {
 	for {
 		f, err := Whole(ctx, t)
-		if err != nil || f.Exited {
-			return f, runtime.Reading{}, err
+		if err == nil && f.Exited {
+			err = ErrExited
+		}
+		if err != nil {
+			return runtime.Reading{}, err
 		}
 		now := time.Now()
 		r := Sense(f, rules, now)
@@ -109,23 +112,34 @@ func (m *Memory) Sense(ctx context.Context, session string, life Life, t Termina
 			request = r.Pending.RequestID
 		}
 		settled, before := m.settles(session, life, request, f.LastOutput, now)
-		if settled {
-			return f, r, nil
+		if !settled && before == "" {
+			r = withoutQuestion(r, now)
 		}
-		if before == "" {
-			return f, unsettled(r, now), nil
+		if settled || before == "" {
+			m.Complete(session, life, f, rules, &r)
+			return r, nil
 		}
 		select {
 		case <-time.After(wholeAfter):
 		case <-ctx.Done():
-			return f, r, context.Cause(ctx)
+			return r, context.Cause(ctx)
 		}
 	}
 }
 
-// unsettled returns the reading for a screen on which a question has just appeared: the agent waits, and the next reading
-// contains the question.
-func unsettled(r runtime.Reading, now time.Time) runtime.Reading {
+// Complete adds to the reading of a frame what only the earlier readings of the session show: since when the activity has
+// lasted (see [Memory.Recall]), the progress, and the name of a question in this life.
+func (m *Memory) Complete(session string, life Life, f Frame, rules Rules, r *runtime.Reading) {
+	m.Recall(session, life.String(), r.Evidence)
+	r.Progress, r.LastInput = m.Progress(session, life.String(), f, rules, r.At), f.LastHuman
+	if r.Pending != nil {
+		r.Pending.RequestID = life.Bind(r.Pending.RequestID)
+	}
+}
+
+// withoutQuestion returns the reading for a screen on which a question has just appeared and may be drawn only in part: the
+// agent waits, and a later reading has the question if it stays.
+func withoutQuestion(r runtime.Reading, now time.Time) runtime.Reading {
 	for i, e := range r.Evidence {
 		if e.Source == runtime.SourceScreen {
 			r.Evidence[i].Activity, r.Evidence[i].Detail = runtime.ActivityWaiting, "a question appears"

@@ -23,14 +23,14 @@ type watched struct {
 // asks returns the RequestID of what blocks the session, empty if nothing does.
 func (w *watched) asks() string {
 	w.t.Helper()
-	_, r, err := w.memory.Sense(w.t.Context(), "s", w.life, w.screen, w.rules)
+	r, err := w.memory.Sense(w.t.Context(), "s", w.life, w.screen, w.rules)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	if r.Pending == nil {
 		return ""
 	}
-	return w.life.Bind(r.Pending.RequestID)
+	return r.Pending.RequestID
 }
 
 // settled returns what asks does as soon as it names a question. Until then each reading of the
@@ -38,12 +38,12 @@ func (w *watched) asks() string {
 func (w *watched) settled() string {
 	w.t.Helper()
 	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-		_, r, err := w.memory.Sense(w.t.Context(), "s", w.life, w.screen, w.rules)
+		r, err := w.memory.Sense(w.t.Context(), "s", w.life, w.screen, w.rules)
 		switch {
 		case err != nil || time.Since(began) > 2*time.Second:
 			w.t.Fatalf("no question is listed: %v", err)
 		case r.Pending != nil:
-			return w.life.Bind(r.Pending.RequestID)
+			return r.Pending.RequestID
 		case !slices.ContainsFunc(r.Evidence, func(e runtime.Evidence) bool { return e.Activity == runtime.ActivityWaiting }) || r.Again.IsZero():
 			w.t.Errorf("before the question is listed the reading is %+v", r)
 		}

@@ -10,6 +10,16 @@ const (
 	colorKind    Color = 0xff << 24
 )
 
+// The standard colours of the palette, without black and white. A terminal's theme decides how they look.
+const (
+	Red = colorIndexed + 1 + iota
+	Green
+	Yellow
+	Blue
+	Magenta
+	Cyan
+)
+
 // Indexed returns palette colour i; 0-7 are the standard colours, 8-15 the bright ones.
 func Indexed(i uint8) Color { return colorIndexed | Color(i) }
 

@@ -67,6 +67,8 @@ func (s *Screen) count(i int) (int, bool) {
 	return max(n, 1), ok
 }
 
+// eachParam calls f for each valid parameter of the sequence. A missing one counts as -1 and is
+// skipped.
 func (s *Screen) eachParam(f func(n int)) {
 	for i := range s.seq.params.n {
 		if n, ok := s.seq.params.get(i, -1); ok && n >= 0 {
@@ -148,6 +150,7 @@ func (s *Screen) csiEdit(n int) {
 	}
 }
 
+// csiPrivate handles control sequences with the prefix "?".
 func (s *Screen) csiPrivate() {
 	switch s.seq.final {
 	case 'h', 'l':
@@ -163,6 +166,7 @@ func (s *Screen) csiPrivate() {
 	}
 }
 
+// csiGreater handles control sequences with the prefix ">".
 func (s *Screen) csiGreater() {
 	n, ok := s.seq.params.get(0, 0)
 	if !ok {
@@ -207,6 +211,7 @@ func (s *Screen) csiIntermediate() {
 	}
 }
 
+// decstbm sets the scroll region to the rows that the sequence names (DECSTBM).
 func (s *Screen) decstbm() {
 	top, ok1 := s.count(0)
 	bottom, ok2 := s.seq.params.get(1, s.rows)
@@ -215,6 +220,7 @@ func (s *Screen) decstbm() {
 	}
 }
 
+// clearTabs removes the tab stop of the cursor's column for 0, and all tab stops for 3.
 func (s *Screen) clearTabs(n int) {
 	switch n {
 	case 0:

@@ -3,6 +3,8 @@ package vt
 // Moves of the cursor. Columns go from 0 to cols: cols means that the last column was
 // printed and the next character wraps.
 
+// moveUp moves the cursor up by n rows. It stops at the top of the scroll region, or of the screen if
+// the cursor is above the region.
 func (s *Screen) moveUp(n int) {
 	top := 0
 	if s.cy >= s.top {
@@ -12,6 +14,8 @@ func (s *Screen) moveUp(n int) {
 	s.cy = max(s.cy-n, top)
 }
 
+// moveDown moves the cursor down by n rows. It stops at the bottom of the scroll region, or of the
+// screen if the cursor is below the region.
 func (s *Screen) moveDown(n int) {
 	bottom := s.rows - 1
 	if s.cy <= s.bottom {
@@ -43,7 +47,7 @@ func (s *Screen) moveToRow(y int) {
 // moveToColumn places the cursor on its row.
 func (s *Screen) moveToColumn(x int) { s.cx = min(max(x, 0), s.cols-1) }
 
-// backspace moves left, at the start of a wrapped row to the end of the row above.
+// backspace moves the cursor left. At the start of a row that continues the row above, it moves to the end of the row above.
 func (s *Screen) backspace() {
 	if s.cx > 0 {
 		s.cx--

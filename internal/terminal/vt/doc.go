@@ -1,16 +1,18 @@
-// Package vt is the screen model of the product: it turns the output of a
+// Package vt is the screen model of a terminal: it turns the output of a
 // program on a terminal into a screen, scrollback and notices, and turns keys and
 // pasted text into the bytes that such a program expects.
 //
-//   - [Screen] takes raw output by Write and answers what a person would see. It
+//   - [Screen] gets raw output by Write and returns what a person would see. It
 //     behaves as tmux 3.3a does (the differential tests compare the two cell by
 //     cell, TestExceptions lists the exceptions); what tmux does not know follows xterm.
 //   - [Key], [Paste] and [Type] encode input. They refuse what cannot arrive
 //     unchanged before the first byte is sent.
 //   - [Scanner] finds operating system commands (titles, progress, prompts) in a
 //     stream without keeping a screen.
+//   - [SignTracker] stores the reports of a program about itself, which it sends to its
+//     terminal as OSC sequences.
 //
-// Nothing here starts goroutines, does I/O or keeps global state. A Screen or
+// The package starts no goroutines, does no I/O and has no global state. A Screen or
 // Scanner is used by one goroutine at a time; the caller locks.
 //
 // # Memory

@@ -20,6 +20,7 @@ func (s *Screen) esc() {
 	}
 }
 
+// escPlain handles an escape sequence without intermediate bytes: ESC and one final byte.
 func (s *Screen) escPlain() {
 	switch s.seq.final {
 	case '7':

@@ -16,6 +16,7 @@ type grid struct {
 	lines      []line
 }
 
+// newGrid returns an empty grid of this size.
 func newGrid(cols, rows int) *grid {
 	g := &grid{cols: cols, rows: rows, cells: make([]cell, cols*rows), lines: make([]line, rows)}
 	for y := range g.lines {

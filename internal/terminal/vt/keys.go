@@ -2,10 +2,11 @@ package vt
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"gascity/internal/textfmt"
 )
 
 // KeyError is returned for a key name that is not known.
@@ -189,6 +190,7 @@ func splitModifiers(name string) (mods int, base string) {
 	return mods, name
 }
 
+// encodeKey returns the bytes that a terminal in these modes sends for a key with modifiers.
 func encodeKey(k keyCode, mods int, m Modes) []byte {
 	if b := kittyKey(k, mods, m); b != nil {
 		return b
@@ -219,6 +221,7 @@ func encodeKey(k keyCode, mods int, m Modes) []byte {
 	return encodeChar(k.char, mods)
 }
 
+// encodeCursor returns the bytes for a cursor key, or for Shift-Tab (final byte Z).
 func encodeCursor(k keyCode, mods int, m Modes) []byte {
 	switch {
 	case k.final == 'Z' && mods&modMeta != 0:
@@ -287,7 +290,7 @@ func similarKey(name, base string) string {
 		if len(low) < 3 {
 			break
 		}
-		if d := editDistance(low, strings.ToLower(known)); d < bestDist && d < len(known) {
+		if d := textfmt.EditDistance(low, strings.ToLower(known)); d < bestDist && d < len(known) {
 			best, bestDist = known, d
 		}
 	}
@@ -304,24 +307,4 @@ func keyAliases() map[string]string {
 		"del": "Delete", "ins": "Insert", "backtab": "BTab", "spacebar": "Space",
 		"page-up": "PageUp", "page-down": "PageDown", "pgdown": "PageDown",
 	}
-}
-
-// editDistance returns the Levenshtein distance of two short strings.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		prev := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := prev
-			if a[i] != b[j] {
-				cost = 1 + slices.Min([]int{prev, row[j], row[j+1]})
-			}
-			prev, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
 }

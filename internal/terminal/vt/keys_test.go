@@ -141,7 +141,4 @@ func TestPasteArrivesOrIsRefused(t *testing.T) {
 	if _, err := vt.Paste("a\xffb", brackets); !errors.Is(err, vt.ErrNotText) {
 		t.Errorf("Paste of broken UTF-8: error %v, want ErrNotText", err)
 	}
-	if got, err := vt.TypeLines("one\r\ntwo\n"); err != nil || string(got) != "one\rtwo\r" {
-		t.Errorf("TypeLines = %q, %v", got, err)
-	}
 }

@@ -18,6 +18,7 @@ func (k *kittyFlags) flags() uint8 {
 	return k.base
 }
 
+// push pushes flags on the stack. If the stack is full, it removes the oldest entry.
 func (k *kittyFlags) push(f uint8) {
 	if k.n == kittyDepth { // the oldest is forgotten
 		copy(k.stack[:], k.stack[1:])

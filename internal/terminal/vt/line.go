@@ -65,6 +65,8 @@ func runEnd(cells []cell, x int) int {
 	return end
 }
 
+// appendStyle appends the encoded style of a cell: a byte that says which parts follow, then colors
+// and attributes.
 func appendStyle(dst []byte, t *interned, c *cell) []byte {
 	if c.fg|c.bg == 0 && c.attr&^uint32(shapeMask) == 0 {
 		return append(dst, 0)
@@ -84,6 +86,8 @@ func appendStyle(dst []byte, t *interned, c *cell) []byte {
 	return appendColor(dst, ul)
 }
 
+// appendColor appends the bytes of a color: one for an index, three for RGB, none for the default
+// color.
 func appendColor(dst []byte, c Color) []byte {
 	if i, ok := c.Index(); ok {
 		return append(dst, i)
@@ -94,6 +98,8 @@ func appendColor(dst []byte, c Color) []byte {
 	return dst
 }
 
+// appendCells appends the encoded characters of cells. The right half of a wide character takes no
+// bytes.
 func appendCells(dst []byte, t *interned, cells []cell) []byte {
 	for i := range cells {
 		c := &cells[i]
@@ -127,6 +133,7 @@ type lineReader struct {
 	wrap bool
 }
 
+// readLine reads the head of a stored line: the number of columns that were printed on, and whether the line goes on in the next row.
 func readLine(stored []byte) lineReader {
 	used, n := binary.Uvarint(stored[1:])
 	return lineReader{rest: stored[1+n:], used: int(used), wrap: stored[0]&lineWrapped != 0}
@@ -178,6 +185,8 @@ func (r *lineReader) run(t *interned) {
 	r.rest = b
 }
 
+// readColor reads a color of the given kind (1 index, 2 RGB, else the default) and returns the
+// remaining bytes.
 func readColor(b []byte, kind byte) (Color, []byte) {
 	switch kind & 3 {
 	case 1:

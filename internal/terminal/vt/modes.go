@@ -133,6 +133,7 @@ func (s *Screen) modeFlag(n int) *bool {
 	return nil
 }
 
+// mouseModeOf returns the mouse mode that a private mode number enables.
 func mouseModeOf(n int) MouseMode {
 	switch n {
 	case 9:
@@ -147,6 +148,8 @@ func mouseModeOf(n int) MouseMode {
 	return MouseOff
 }
 
+// setMouseEncoding enables or disables the mouse encoding of a private mode number. Disabling another
+// encoding than the current one does nothing.
 func (s *Screen) setMouseEncoding(n int, on bool) {
 	want := MouseURXVT
 	switch n {
@@ -214,6 +217,8 @@ func (s *Screen) alternate(on, cursor bool) {
 	}
 }
 
+// enterAlternate switches to the empty alternate screen. With cursor it also stores the cursor's
+// position for the return.
 func (s *Screen) enterAlternate(cursor bool) {
 	if s.modes.AltScreen {
 		return

@@ -161,6 +161,7 @@ func (s *Screen) setTitles(number int, text []byte) {
 	}
 }
 
+// setIcon sets the icon title and reports it. It ignores an invalid text.
 func (s *Screen) setIcon(text []byte) {
 	if string(text) != s.icon {
 		icon, ok := cleanTitle(text)
@@ -196,6 +197,8 @@ func (s *Screen) pushTitle() {
 	}
 }
 
+// popTitle restores the title from the title stack and reports it. It does nothing if the stack is
+// empty.
 func (s *Screen) popTitle() {
 	if n := len(s.titles); n > 0 {
 		s.title = s.titles[n-1]

@@ -173,6 +173,7 @@ func (p *sequence) bulk(b []byte) int {
 	return n
 }
 
+// inString reports whether the parser is inside a string sequence (OSC, DCS, SOS, PM or APC).
 func (p *sequence) inString() bool {
 	switch p.state {
 	case parser.OscStringState, parser.DcsStringState, parser.SosStringState,
@@ -205,6 +206,8 @@ func (p *sequence) skip(b byte) action {
 	return actNone
 }
 
+// perform performs an action of the state table for byte b. was is the state before b. It returns what
+// the screen must do.
 func (p *sequence) perform(act parser.Action, was parser.State, b byte) action {
 	switch act {
 	case parser.ClearAction:
@@ -231,6 +234,8 @@ func (p *sequence) perform(act parser.Action, was parser.State, b byte) action {
 	return actNone
 }
 
+// dispatch ends a sequence with its final byte b and returns its kind. An OSC that is too long is
+// dropped.
 func (p *sequence) dispatch(was parser.State, b byte) action {
 	p.final = b
 	switch was {
@@ -246,6 +251,8 @@ func (p *sequence) dispatch(was parser.State, b byte) action {
 	return actNone
 }
 
+// beginString begins to collect the text of a string sequence. A large buffer of an earlier string is
+// released.
 func (p *sequence) beginString(state parser.State) {
 	p.state = state
 	if cap(p.str) > keepString {

@@ -50,16 +50,6 @@ func Type(text string) ([]byte, error) {
 	return []byte(text), nil
 }
 
-// TypeLines returns the bytes that type text as separate lines. It replaces \n and \r\n by the Enter key (CR). For a \r without
-// \n it returns a [*ControlError].
-func TypeLines(text string) ([]byte, error) {
-	lines := strings.ReplaceAll(text, "\r\n", "\n")
-	if err := checkText(lines, "\t\n"); err != nil {
-		return nil, err
-	}
-	return []byte(strings.ReplaceAll(lines, "\n", "\r")), nil
-}
-
 // checkText returns an error for the first invalid byte or control character in text. It accepts the controls in allowed.
 func checkText(text, allowed string) error {
 	if !utf8.ValidString(text) {

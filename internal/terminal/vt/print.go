@@ -35,6 +35,7 @@ func (s *Screen) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// act executes what the parser has recognized: a control character, or a complete sequence.
 func (s *Screen) act(a action, b byte) {
 	switch a {
 	case actControl:
@@ -251,6 +252,10 @@ func (s *Screen) graphics() bool { return s.charset.graphics[s.charset.shift] }
 
 // graphicsSet are the DEC special graphics for bytes 0x60 to 0x7e.
 const graphicsSet = "◆▒␉␌␍␊°±␤␋┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·"
+
+// SpecialGraphics returns the character that a program prints with b while the DEC special graphics set is active, for example
+// a horizontal line for 'q'.
+func SpecialGraphics(b byte) rune { return rune(graphicsChar(b)) }
 
 // graphicsChar maps an ASCII character to the DEC special graphics set.
 func graphicsChar(b byte) uint32 {

@@ -109,6 +109,8 @@ func (s *Screen) appendSGR(b []byte, c *cell) []byte {
 	return appendColorSGR(b, s.extraOf(c.attr).underline, 58)
 }
 
+// appendColorSGR appends the SGR parameters of a color. code is 38 for the foreground, 48 for the
+// background and 58 for the underline.
 func appendColorSGR(b []byte, c Color, code int) []byte {
 	if i, ok := c.Index(); ok {
 		switch {
@@ -175,6 +177,7 @@ func (s *Screen) redrawSaved(b []byte) []byte {
 	return append(b, "\x1b[m\x1b]8;;\x1b\\"...)
 }
 
+// appendCharset appends the sequences that select a character set.
 func appendCharset(b []byte, c charset) []byte {
 	if c.graphics[0] {
 		b = append(b, "\x1b(0"...)

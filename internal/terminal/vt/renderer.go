@@ -131,6 +131,8 @@ func (r *Renderer) frameModes(b []byte, s *Screen) []byte {
 	return b
 }
 
+// frameTitle appends the sequence that sets the terminal's title, if the title has changed since the
+// last frame.
 func (r *Renderer) frameTitle(b []byte, s *Screen) []byte {
 	if s.title == r.title {
 		return b
@@ -139,6 +141,13 @@ func (r *Renderer) frameTitle(b []byte, s *Screen) []byte {
 	return append(append(append(b, "\x1b]2;"...), s.title...), "\x1b\\"...)
 }
 
+// RendererBegin is the output to send to a terminal of unknown state before the first frame of a [Renderer], for example to a
+// terminal that has shown frames of another Renderer. It resets what a frame relies on, and the title.
+const RendererBegin = RendererEnd + "\x1b[?1049l\x1b[4l\x1b[?6l\x1b[?7h\x1b(B\x0f\x1b]2;\x1b\\"
+
 // RendererEnd is the output to send to a terminal after the last frame of a [Renderer]. It resets every mode that a frame may
 // have set.
-const RendererEnd = "\x1b[m\x1b[?2004l\x1b[?1l\x1b[?1004l\x1b[?9;1000;1002;1003l\x1b[?1005;1006;1015l\x1b>\x1b[0 q\x1b[?25h"
+const RendererEnd = "\x1b[m" + modesOff + "\x1b[0 q\x1b[?25h"
+
+// modesOff resets the modes that frameModes may set.
+const modesOff = "\x1b[?2004l\x1b[?1l\x1b[?1004l\x1b[?9;1000;1002;1003l\x1b[?1005;1006;1015l\x1b>"

@@ -14,6 +14,7 @@ const (
 	cellWidth, cellHeight = 8, 16 // pixels, for size reports
 )
 
+// reply sends an answer to a query of the program. Without a receiver it does nothing.
 func (s *Screen) reply(parts ...string) {
 	if s.opts.Reply == nil {
 		return

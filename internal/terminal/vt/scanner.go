@@ -50,6 +50,7 @@ func (c *Scanner) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// osc reports the notice of an operating system command, if it has one.
 func (c *Scanner) osc(data []byte) {
 	number, rest, ok := splitOSC(data)
 	if !ok {

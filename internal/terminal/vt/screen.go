@@ -135,10 +135,39 @@ func (s *Screen) Row(y int) []Cell {
 	if y < 0 || y >= s.rows {
 		return nil
 	}
-	row := s.grid.row(y)
+	return s.publicRow(s.grid.row(y))
+}
+
+// Cells returns a function that returns the cells of visible row y as they are now, also after later output. It leaves out the
+// erased cells of default colours at the end of the row. Any goroutine may call it.
+func (s *Screen) Cells() func(y int) []Cell {
+	n := 0
+	for y := range s.rows {
+		n += int(s.grid.lines[y].extent)
+	}
+	all, ends := make([]cell, 0, n), make([]int, s.rows)
+	for y := range s.rows {
+		all = append(all, s.grid.row(y)[:s.grid.lines[y].extent]...)
+		ends[y] = len(all)
+	}
+	tables := interned{clusters: s.clusters, extras: s.extras} // entries are only added, or the slices are replaced
+	return func(y int) []Cell {
+		if y < 0 || y >= len(ends) {
+			return nil
+		}
+		begin := 0
+		if y > 0 {
+			begin = ends[y-1]
+		}
+		return tables.publicRow(all[begin:ends[y]])
+	}
+}
+
+// publicRow returns the public form of a row.
+func (t *interned) publicRow(row []cell) []Cell {
 	out := make([]Cell, len(row))
 	for x := range row {
-		out[x] = s.public(&row[x])
+		out[x] = t.public(&row[x])
 	}
 	return out
 }
@@ -152,6 +181,7 @@ func (s *Screen) Rows() []string {
 	return out
 }
 
+// rowText returns the text of row y without trailing spaces.
 func (s *Screen) rowText(y int) string {
 	buf := s.scratch[:0]
 	row := s.grid.row(y)

@@ -137,3 +137,38 @@ func TestResizeWrapsAnew(t *testing.T) {
 		t.Errorf("cursor column %d, want 2", c.X)
 	}
 }
+
+// Cells are those of the screen at the call, also after more styles and clusters than the screen keeps, and after a resize.
+func TestCellsStayAsTheyWere(t *testing.T) {
+	s := vt.New(20, 4, nil)
+	print := func(text string) { _, _ = s.Write([]byte(text)) } // never fails
+	print("plain \x1b[31mred\x1b[m e\u0301\r\n\x1b[44m\x1b[K\x1b[m\r\n\x1b]8;;http://a\alink\x1b]8;;\a 世")
+	var want [][]vt.Cell
+	for y := range 4 {
+		want = append(want, s.Row(y))
+	}
+	cells := s.Cells()
+	check := func(when string) {
+		t.Helper()
+		for y, row := range want {
+			got := cells(y)
+			for _, erased := range row[len(got):] {
+				if erased != (vt.Cell{Text: " ", Width: 1}) {
+					t.Fatalf("%s: row %d lacks %+v", when, y, erased)
+				}
+			}
+			if diff := cmp.Diff(row[:len(got)], got); diff != "" {
+				t.Errorf("%s: row %d:\n%s", when, y, diff)
+			}
+		}
+		if cells(-1) != nil || cells(4) != nil {
+			t.Errorf("%s: there is a row above or below the screen", when)
+		}
+	}
+	check("at once")
+	for i := range 20_000 {
+		print(fmt.Sprintf("\x1b]8;;http://%d\aa%c\u0301\x1b]8;;\a", i, 'a'+i%26))
+	}
+	s.Resize(7, 3)
+	check("later")
+}

@@ -81,6 +81,7 @@ func (b *scrollback) trim(limit int) {
 	}
 }
 
+// dropFirst removes the oldest line.
 func (b *scrollback) dropFirst() {
 	b.lines--
 	b.head++

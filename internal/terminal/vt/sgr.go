@@ -34,6 +34,7 @@ func (s *Screen) plainPen() {
 	s.pen = cell{attr: s.extra(e)}
 }
 
+// sgrOne applies one SGR parameter that has no sub-parameters to the style of the next characters.
 func (s *Screen) sgrOne(n int) {
 	p := &s.pen
 	switch {
@@ -70,6 +71,7 @@ func (s *Screen) sgrOne(n int) {
 	}
 }
 
+// sgrOn enables the text attribute of SGR parameter n, 1 to 9.
 func (s *Screen) sgrOn(n int) {
 	if n == 4 {
 		s.setUnderline(UnderlineSingle)
@@ -103,6 +105,7 @@ func (s *Screen) setUnderline(u Underline) {
 	s.pen.attr = s.pen.attr&^uint32(underlineMask) | uint32(u)<<underlineShift
 }
 
+// setUnderlineColor sets the underline color of the next characters.
 func (s *Screen) setUnderlineColor(c Color) {
 	e := s.extraOf(s.pen.attr)
 	if e.underline == c {
@@ -160,6 +163,7 @@ func (s *Screen) sgrColon(v []int32) {
 	}
 }
 
+// setRGB sets an RGB color, see [Screen.setColor]. It returns false if a value is not from 0 to 255.
 func (s *Screen) setRGB(what, r, g, b int) bool {
 	if min(r, g, b) < 0 || max(r, g, b) > 255 {
 		return false
@@ -178,6 +182,8 @@ func (s *Screen) setPalette(what, n int) {
 	}
 }
 
+// setColor sets a color of the next characters. what is 38 for the foreground, 48 for the background
+// and 58 for the underline.
 func (s *Screen) setColor(what int, c Color) {
 	switch what {
 	case 38:

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"time"
@@ -72,8 +73,8 @@ func Start(ctx context.Context, dir, name string, cfg runtime.Config) error {
 }
 
 // Main must be the first call of the TestMain of a driver that uses [Start]. In the other process
-// it opens a provider over dir, starts the session and exits. In any other process it returns at
-// once.
+// it opens a provider over dir, starts the session, closes the provider if it can be closed, and exits. In any other process it
+// returns at once.
 func Main(open func(dir string) runtime.Provider) {
 	if len(os.Args) < 2 || os.Args[1] != argument {
 		return
@@ -84,8 +85,15 @@ func Main(open func(dir string) runtime.Provider) {
 		os.Exit(2)
 	}
 	reply := startReply{}
-	if err := obey(open(order.Dir), order); err != nil {
+	p := open(order.Dir)
+	if err := obey(p, order); err != nil {
 		reply = startReply{Kind: kindOf(err), Text: err.Error()}
+	}
+	if c, ok := p.(io.Closer); ok {
+		if err := c.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, "cannot close the provider:", err)
+			os.Exit(2)
+		}
 	}
 	if err := json.NewEncoder(os.Stdout).Encode(reply); err != nil {
 		os.Exit(2)

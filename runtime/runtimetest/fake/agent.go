@@ -134,6 +134,7 @@ func (a *agent) after(d time.Duration, do func()) {
 	})
 }
 
+// beginLocked shows the trust dialog if the behavior asks for it; otherwise it makes the agent ready.
 func (a *agent) beginLocked() {
 	if a.program.Behaviour.Dialog {
 		a.dialog = []string{"No, exit", "Yes, I trust this folder"}
@@ -143,6 +144,8 @@ func (a *agent) beginLocked() {
 	a.readyLocked()
 }
 
+// readyLocked makes the agent ready, asks the question of the program if it has one, and handles the
+// next input.
 func (a *agent) readyLocked() {
 	a.ready = true
 	a.record(runtimetest.Entry{Kind: runtimetest.LedgerReady})
@@ -161,6 +164,7 @@ func (a *agent) askLocked(q runtime.PendingInteraction) {
 	a.s.printLocked(q.Prompt)
 }
 
+// exitLocked prints words, records the exit in the ledger, and ends the agent's process with the code.
 func (a *agent) exitLocked(code int, words string) {
 	if words != "" {
 		a.s.printLocked(words)
@@ -204,6 +208,7 @@ func (a *agent) nextLocked() {
 	}
 }
 
+// consumeLocked records a prompt in the ledger and begins its turn: it asks a question, or answers.
 func (a *agent) consumeLocked(prompt string) {
 	sum := sha256.Sum256([]byte(prompt))
 	e := runtimetest.Entry{Kind: runtimetest.LedgerPrompt, Bytes: len(prompt), SHA256: hex.EncodeToString(sum[:])}
@@ -287,6 +292,7 @@ func (a *agent) record(e runtimetest.Entry) {
 	}
 }
 
+// writeAtOnce writes a file atomically. It panics on an error.
 func writeAtOnce(path, text string) {
 	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
 		panic(err)

@@ -61,6 +61,7 @@ var (
 	_ runtime.ServerLifecycleProvider       = (*Provider)(nil)
 	_ runtime.TransportCapabilityProvider   = (*Provider)(nil)
 	_ runtime.Attacher                      = (*Provider)(nil)
+	_ runtime.TerminalOpener                = (*Provider)(nil)
 )
 
 // New returns a provider over an empty world, without a shell.

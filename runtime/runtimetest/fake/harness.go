@@ -37,6 +37,8 @@ type worlds struct {
 	fakes map[string]*Provider
 }
 
+// open returns a provider over the state of dir. The first call creates it; a later call opens it
+// again, as after a restart.
 func (w *worlds) open(dir string) *Provider {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -58,6 +60,7 @@ func (w *worlds) Alive(pid int) bool {
 	return w.owner(pid) != nil
 }
 
+// Kill kills a simulated process, or a real process if the pid is one.
 func (w *worlds) Kill(pid int) error {
 	if pid < firstPID {
 		return runtimetest.Local{}.Kill(pid)

@@ -27,6 +27,7 @@ func (f *Provider) NudgeNow(name string, content []runtime.ContentBlock) error {
 	return f.nudge(name, content)
 }
 
+// nudge implements [Provider.Nudge].
 func (f *Provider) nudge(name string, content []runtime.ContentBlock) error {
 	s := f.world.find(name)
 	if s == nil {

@@ -115,6 +115,7 @@ func (f *Provider) Observe(_ context.Context, name string) (runtime.Observation,
 	f.world.with(name, func(s *session) {
 		obs.Session, obs.InstanceToken, obs.Handle = runtime.Alive, s.token, s.token
 		obs.StartedAt, obs.Attached, obs.LastActivity = s.startedAt, s.attached, s.active
+		obs.LastInput = s.typed
 		if s.aliveLocked() {
 			obs.Agent, obs.PID = runtime.Alive, s.agent.pid
 			return

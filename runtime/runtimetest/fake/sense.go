@@ -25,6 +25,7 @@ func (f *Provider) Sense(_ context.Context, name string) (runtime.Reading, error
 	return r, nil
 }
 
+// readLocked returns a reading of the session. Signals that a test has set replace those of the agent.
 func (s *session) readLocked() runtime.Reading {
 	r := runtime.Reading{Instance: s.token, At: time.Now(), Pending: s.agent.pendingLocked()}
 	if s.reading != nil {

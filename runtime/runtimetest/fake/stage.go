@@ -96,6 +96,8 @@ func copyTree(src, dir string, there existing) error {
 	return copyFolder(root, src, ".", there)
 }
 
+// copyFolder copies the files of src below relDst. With keepExisting it skips existing files and the
+// folder of provider-specific overlays.
 func copyFolder(root *os.Root, src, relDst string, there existing) error {
 	return filepath.WalkDir(src, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -119,6 +121,7 @@ func copyFolder(root *os.Root, src, relDst string, there existing) error {
 	})
 }
 
+// copyFile copies a file to dst inside root and creates the missing directories.
 func copyFile(root *os.Root, src, dst string) error {
 	if !filepath.IsLocal(dst) {
 		return fmt.Errorf("%q leaves the working directory", dst)
@@ -133,6 +136,7 @@ func copyFile(root *os.Root, src, dst string) error {
 	return root.WriteFile(dst, data, 0o600)
 }
 
+// mkdirs creates a directory and its missing parents inside root.
 func mkdirs(root *os.Root, dir string) error {
 	made := ""
 	for part := range strings.SplitSeq(filepath.ToSlash(dir), "/") {

@@ -26,6 +26,7 @@ func (f *Provider) Start(ctx context.Context, name string, cfg runtime.Config) e
 	return nil
 }
 
+// start implements [Provider.Start]. If a later step fails, it removes the session.
 func (f *Provider) start(ctx context.Context, name string, cfg runtime.Config) error {
 	if err := runtime.ValidateName(name); err != nil {
 		return err

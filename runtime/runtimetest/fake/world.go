@@ -47,6 +47,7 @@ type session struct {
 	output    []string // complete lines
 	active    time.Time
 	attached  int
+	typed     time.Time     // when a person typed last
 	detach    chan struct{} // closed by Detach and the session's end
 	boundary  time.Time     // of the last interrupted turn
 	reading   *runtime.Reading
@@ -160,6 +161,7 @@ func (s *session) printLocked(text string) {
 	s.world.bumpLocked()
 }
 
+// runningLocked returns the names of the live sessions with the prefix, sorted.
 func (w *world) runningLocked(prefix string) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(w.sessions)) {
@@ -181,6 +183,7 @@ func (f *Provider) Place() runtimetest.Place { return place{world: f.world} }
 
 func (p place) ReadFile(path string) ([]byte, error) { return os.ReadFile(path) }
 
+// Alive reports whether a process exists: a simulated one, or a real one for a small pid.
 func (p place) Alive(pid int) bool {
 	if pid < firstPID {
 		return p.Local.Alive(pid)
@@ -190,6 +193,7 @@ func (p place) Alive(pid int) bool {
 	return p.world.owners[pid] != nil
 }
 
+// Kill kills a simulated process, or a real one for a small pid.
 func (p place) Kill(pid int) error {
 	if pid < firstPID {
 		return p.Local.Kill(pid)

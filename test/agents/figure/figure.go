@@ -94,25 +94,25 @@ func (s Sheet) Page() string {
 
 const head = `# Agent CLIs, measured
 
-Generated from test/agents/figure/figures.json; do not edit. What stands here was measured by the tests in
-test/agents: the CLI itself, at a pinned version, in a city that is started by ` + "`gc start`" + `, with a mock
-model on 127.0.0.1 whose log says what really reached it. ` + "`make test-agents`" + ` measures again, and a run that passes
-as a whole writes this page again. A cell says "not measured" where no test fills it, or what came before it has failed,
-and "failed" where its test has. Until a run has passed as a whole, what stands here is of several runs of parts.
+Generated from test/agents/figure/figures.json; do not edit. The tests in test/agents measure these figures: the
+real agent CLI of a pinned version runs in a city that ` + "`gc start`" + ` starts. Its model is a simulated one on
+127.0.0.1, which logs what it receives. ` + "`make test-agents`" + ` measures again; if all tests pass, it writes this page
+again. "Not measured" means that no test measures the value, or that an earlier step failed. "Failed" means that its test failed.
+Until all tests have passed in one run, the figures are from several runs.
 
-- *launch*: from ` + "`gc start`" + ` to a session that takes prompts, with no dialog to answer.
-- *dialogs*: start-up dialogs of a new home that gc answered, by what the CLI stored afterwards.
-- *state*: turns in which it was never said to be idle while the model spoke, and the time from the mock's last
-  byte to idle.
-- *delivery*: prompts that reached the model once, unchanged and alone, of those that were sent; time from the
-  nudge to the model's request.
-- *interrupt*: the request was cut off, and the next prompt came alone.
-- *city*: a job of many turns beside agents of other kinds, under kill -9 of the controller.
-- *guard fails*: what went wrong between the agent CLI and its city while its model called a tool, and whether it ran.
-- *usage again*: the same as *usage*, after a compaction, a kill, and reading all transcripts from their beginnings twice more.
-- *guard*, *pending*, *usage*, *resume*, *stop*: as their tests say.
+- *launch*: the time from ` + "`gc start`" + ` until the session accepts prompts. No dialog was left to answer.
+- *dialogs*: the start-up dialogs in an empty home directory that gc answered, as shown by what the agent CLI stored.
+- *state*: the number of turns in which the agent was never reported as idle while the model answered, and the time from
+  the last byte of the model to the report "idle".
+- *delivery*: the number of prompts that reached the model once, unchanged and not joined to others, of those that were
+  sent; and the time from ` + "`gc send`" + ` to the model's request.
+- *interrupt*: the model's request was cancelled, and the next prompt arrived alone.
+- *city*: a job of many turns, with agents of other kinds in the same city, while the controller is killed with kill -9.
+- *guard fails*: a fault between the agent CLI and its city while the model called a tool, and whether the tool ran.
+- *usage again*: the same as *usage*, after a compaction, a kill, and two further readings of all transcripts.
+- *guard*, *pending*, *usage*, *resume*, *stop*: see the tests with these names.
 
-Rows "by ACP" and those of "-acp" are agents that speak the Agent Client Protocol, by the provider of that name
-and without a city around them, except *state*, *guard*, *usage* and *city*. All times are those of a machine with 2 cores,
-with the load that it had; where none is given it was one of 5 to 45.
+Rows with "by ACP" and of programs that end in "-acp" are agents that speak the Agent Client Protocol. Except for *state*,
+*guard*, *usage* and *city*, they ran by the runtime provider acp without a city. The machine had 2 cores
+and the load that is given; without one, the load was 5 to 45.
 `

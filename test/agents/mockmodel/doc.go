@@ -15,7 +15,7 @@
 //	[[slow:SECONDS]]    stream the words of the answer over this time
 //	[[usage:IN,OUT,READ,WRITE]] report these numbers of tokens for each response
 //
-// It also answers the question of gc doctor --ask, see package smoketest.
+// It also answers the question of gc doctor --ask, see package doctor.
 //
 // A caller's base URL is [Server.URL] with a name of its own, so that several agents can
 // share a server. A main loop offers tools and asides (titles, summaries, routing) offer

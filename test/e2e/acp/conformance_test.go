@@ -1,5 +1,5 @@
-// Package acp tries every case of the contract on the driver of the Agent Client
-// Protocol; the driver's own tests try those that its own code keeps.
+// Package acp runs every case of the contract on the driver of the Agent Client Protocol. The driver's own
+// tests run the cases of its own code.
 package acp
 
 import (

@@ -16,7 +16,7 @@ import (
 	"gascity/client"
 )
 
-// city is one whose agents are on another host.
+// city is a city whose agents run on another host.
 type city struct {
 	*testing.T
 
@@ -24,8 +24,7 @@ type city struct {
 	client *client.Client
 }
 
-// newCity makes a city of the text, which is completed by the way to the host, and starts
-// it.
+// newCity makes a city of the text, adds how to reach the host, and starts it.
 func newCity(t *testing.T, f *sshServer, text string) *city {
 	t.Helper()
 	root := must(os.MkdirTemp("", "gct")) //nolint:usetesting // the path of a socket is short
@@ -77,7 +76,7 @@ func (c *city) gc(f *sshServer, args ...string) (string, int) {
 	return out.String(), 0
 }
 
-// run is gc for what has to succeed.
+// run runs gc, which must succeed.
 func (c *city) run(f *sshServer, args ...string) string {
 	c.Helper()
 	out, code := c.gc(f, args...)
@@ -113,10 +112,10 @@ func processes(folder string) (pids []int) {
 	return pids
 }
 
-// A city whose host is dead, or does not say a word, ends in seconds and says what is left
-// and how to go on. Its controller ends what was left when the host is back, and then
-// itself; before that, gc start goes on with the city and its agents.
-func TestAStopWithADeadHost(t *testing.T) {
+// If the host is down or does not answer, a stop of the city returns in seconds and prints what is left and
+// how to continue. When the host is back, the controller stops the rest and exits. Before that, gc start
+// continues the city with its agents.
+func TestStopWithAnUnreachableHost(t *testing.T) {
 	for name, lose := range map[string]func(f *sshServer){
 		"dead":   func(f *sshServer) { f.signal(syscall.SIGKILL); f.down() },
 		"silent": func(f *sshServer) { f.pause() },

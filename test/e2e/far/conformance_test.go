@@ -12,7 +12,7 @@ import (
 	"gascity/test/fakeagent/build"
 )
 
-// The whole contract, on a real sshd. Whatever pty can do here it can do there.
+// TestConformance runs the whole contract over a real sshd.
 func TestConformance(t *testing.T) {
 	conform(t, newSSHServer(t, options{}), nil)
 }

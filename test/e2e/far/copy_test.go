@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A file goes to an agent on another host and comes back as it was.
+// A file is copied to an agent on another host and back without a change.
 func TestCopyBothWays(t *testing.T) {
 	t.Parallel()
 	f := newSSHServer(t, options{})
@@ -28,7 +28,7 @@ func TestCopyBothWays(t *testing.T) {
 			t.Errorf("gc copy %s: %d\n%s", what, got, out)
 		}
 	}
-	// The driver's own host is lost: that is reported, and nothing half is
+	// The connection is lost: that is reported, and no partial file is
 	// left.
 	f.signal(syscall.SIGKILL)
 	f.down()

@@ -14,8 +14,8 @@ import (
 	"gascity/runtime"
 )
 
-// A start whose link is cut is unavailable and leaves nothing behind over there.
-func TestACutDuringAStart(t *testing.T) {
+// A start whose connection is lost fails as unavailable and leaves nothing on the host.
+func TestConnectionLostDuringAStart(t *testing.T) {
 	f := newSSHServer(t, options{})
 	s := f.provider(t)
 	if err := s.Connect(t.Context()); err != nil {
@@ -35,9 +35,8 @@ func TestACutDuringAStart(t *testing.T) {
 	s.start("")
 }
 
-// A prompt whose link is cut is settled afterwards: the reported outcome is what the
-// agent got.
-func TestACutDuringADelivery(t *testing.T) {
+// The connection is lost during a delivery. Settle then reports what the agent really got.
+func TestConnectionLostDuringADelivery(t *testing.T) {
 	f := newSSHServer(t, options{})
 	s := f.provider(t)
 	s.start("")
@@ -75,8 +74,8 @@ func TestACutDuringADelivery(t *testing.T) {
 	}
 }
 
-// A stop whose link is cut is unavailable; over there it is brought to its end.
-func TestACutDuringAStop(t *testing.T) {
+// A stop whose connection is lost fails as unavailable, and is completed on the host.
+func TestConnectionLostDuringAStop(t *testing.T) {
 	f := newSSHServer(t, options{})
 	s := f.provider(t)
 	s.start("--ignore-sigterm")
@@ -93,9 +92,9 @@ func TestACutDuringAStop(t *testing.T) {
 	})
 }
 
-// A watcher gets a resync after a cut, and then new events; sessions live on, the same
-// instance. The sshd is killed too.
-func TestACutDuringAWatch(t *testing.T) {
+// A watcher gets a resync after a lost connection, and then new events. The sessions continue as the same
+// instances, also if the sshd is killed.
+func TestConnectionLostDuringAWatch(t *testing.T) {
 	f := newSSHServer(t, options{})
 	s := f.provider(t)
 	s.start("")
@@ -147,9 +146,8 @@ func TestACutDuringAWatch(t *testing.T) {
 	}
 }
 
-// What stands in the way over there is unknown, never the end of a session, and is
-// reported with the remedy.
-func TestWhatStandsInTheWay(t *testing.T) {
+// An obstacle on the host makes the state unknown, never gone, and is reported with its fix.
+func TestObstaclesOnTheHost(t *testing.T) {
 	for name, c := range map[string]struct {
 		o    options
 		edit func(t *testing.T, f *sshServer)
@@ -215,8 +213,8 @@ func TestOneSessionForEachConnection(t *testing.T) {
 	}
 }
 
-// An agent that is not there is an error that names the search path of that host.
-func TestAMissingAgent(t *testing.T) {
+// The error of a missing agent program has the search path of the host.
+func TestMissingAgentProgram(t *testing.T) {
 	f := newSSHServer(t, options{sshd: ""})
 	s := f.provider(t)
 	cfg := s.agent("")

@@ -13,9 +13,9 @@ import (
 	"gascity/runtime"
 )
 
-// The first process of a place that goes away lets a turn come to its end, and interrupts one that
-// takes longer, before it ends the agent.
-func TestTheEndOfAPlace(t *testing.T) {
+// When the process that holds the sessions of a host exits, it waits for the end of a turn, and interrupts a
+// longer one, before it stops the agent.
+func TestExitOfTheHolderProcess(t *testing.T) {
 	t.Parallel()
 	for what, tt := range map[string]struct {
 		prompt, end string

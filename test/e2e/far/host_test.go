@@ -23,9 +23,11 @@ import (
 	"gascity/provider/ssh"
 	"gascity/runtime"
 	"gascity/test/fakeagent/build"
+	"gascity/test/fakeagent/ledgertest"
+	"gascity/test/fakecodex"
 )
 
-// place is the driver over there.
+// place is the driver on the host.
 const place = "pty"
 
 // waitLimit is how long a test waits for what ought to happen, also on a busy machine.
@@ -56,6 +58,9 @@ var program = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
+	if fakecodex.Called() {
+		fakecodex.Main()
+	}
 	if calls := os.Getenv(callsVariable); calls != "" {
 		requestTools(calls)
 		return
@@ -67,13 +72,13 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// options are what a test wants of its host.
+// options configure the host of a test.
 type options struct {
-	user  string // who is logged in over there; empty: this one
-	sshd  string // more of its configuration
-	ssh   string // more of the client's
-	cache string // where gc's program goes; empty: below dir
-	delay bool   // the way there is long and loses some
+	user  string // the user on the host; empty: the current one
+	sshd  string // additional configuration
+	ssh   string // additional configuration of the client
+	cache string // the directory of the gc program; empty: below dir
+	delay bool   // the connection is slow and loses packets
 }
 
 // sshServer is an sshd on this machine, whose users have their homes below a temporary folder.
@@ -178,11 +183,10 @@ func (f *sshServer) down() {
 	_ = f.sshd.Wait() // how it ended does not matter
 }
 
-// pause lets the sshd and its connections stand still: nothing is refused, and nothing is
-// answered.
+// pause stops the sshd and its connections: nothing is refused, and nothing is answered.
 func (f *sshServer) pause() { f.signal(syscall.SIGSTOP) }
 
-// resume brings the sshd back, whatever became of it.
+// resume continues the sshd, or starts it again.
 func (f *sshServer) resume(t *testing.T) {
 	t.Helper()
 	if f.sshd.ProcessState != nil {
@@ -199,7 +203,7 @@ func (f *sshServer) signal(s syscall.Signal) {
 	}
 }
 
-// family returns the sshd and its descendants of that name.
+// family returns the sshd and its child processes of that name.
 func (f *sshServer) family() []int {
 	theirs := []int{f.sshd.Process.Pid}
 	for i := 0; i < len(theirs); i++ {
@@ -332,7 +336,7 @@ func (s *session) await(kind string, n int) []ledger.Record {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), waitLimit)
 	defer cancel()
-	records, err := ledger.Wait(ctx, s.ledger(), ledger.Has(kind, n))
+	records, err := ledgertest.Wait(ctx, s.ledger(), ledgertest.Has(kind, n))
 	if err != nil {
 		s.Fatalf("no %d records of kind %s: %v", n, kind, err)
 	}

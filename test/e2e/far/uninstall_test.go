@@ -26,9 +26,9 @@ func there(path string) bool {
 	return err == nil
 }
 
-// A city that stops leaves no empty folder of sockets on the host, and one whose controller
-// only ends leaves what its agents need.
-func TestAStopLeavesNoFolderOfSockets(t *testing.T) {
+// A stop of the city removes the socket directory on the host. An exit of only the controller leaves the files
+// of its agents.
+func TestStopRemovesTheSocketDirectory(t *testing.T) {
 	t.Parallel()
 	f := newSSHServer(t, options{})
 	c := newCity(t, f, f.agent(t, "worker", ""))
@@ -54,8 +54,8 @@ func serving(folder string) (n int) {
 	return n
 }
 
-// An uninstallation takes the outpost with it. While the host cannot be reached nothing is
-// removed, unless it is left behind, which is reported.
+// gc destroy also removes the processes and files on the host. While the host cannot be reached, nothing is
+// removed, unless the user accepts to leave them, which is reported.
 func TestUninstall(t *testing.T) {
 	t.Parallel()
 	f := newSSHServer(t, options{})

@@ -29,7 +29,7 @@ func newUser(t *testing.T, shell string) string {
 		t.Skipf("useradd: %s", out)
 	}
 	t.Cleanup(func() {
-		until(t, "nothing of the user runs", func() bool { return endAll(home) == 0 })
+		until(t, "nothing of the user runs", func() bool { return killAll(home) == 0 })
 		if out, err := osexec.Command("userdel", "-r", name).CombinedOutput(); err != nil {
 			t.Logf("userdel: %s", out)
 		}
@@ -43,8 +43,8 @@ func newUser(t *testing.T, shell string) string {
 	return name
 }
 
-// endAll kills what the owner of a folder runs, and returns how many processes there were.
-func endAll(home string) (n int) {
+// killAll kills the processes of the owner of a directory, and returns how many there were.
+func killAll(home string) (n int) {
 	owner := func(path string) uint32 {
 		if info, err := os.Stat(path); err == nil {
 			return info.Sys().(*syscall.Stat_t).Uid
@@ -61,8 +61,7 @@ func endAll(home string) (n int) {
 	return n
 }
 
-// A second user is served whatever their login shell is and prints, by a driver that knows
-// nothing of it.
+// Sessions of another user work with any login shell and any output of it.
 func TestAnotherUser(t *testing.T) {
 	for _, shell := range []string{"bash", "dash", "fish", "tcsh", "zsh", "ksh"} {
 		t.Run(shell, func(t *testing.T) {

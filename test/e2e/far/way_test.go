@@ -14,15 +14,15 @@ import (
 	"gascity/runtime/runtimetest"
 )
 
-// The way of a delayed host: 200 ms there and back. Each twentieth piece is lost and comes
-// when it was sent again, with everything behind it, as TCP does it.
+// A slow connection has a round trip of 200 ms. Each twentieth packet is lost: it arrives after a repetition,
+// and later packets after it, as with TCP.
 const (
 	oneWay = 100 * time.Millisecond
 	resent = 250 * time.Millisecond
 	lost   = 20
 )
 
-// slow leads to the port by a long way, and returns the port where it begins.
+// slow forwards to the port over a slow connection, and returns the local port.
 func slow(t *testing.T, port int) int {
 	t.Helper()
 	listener := must(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"))
@@ -59,7 +59,7 @@ type packet struct {
 	due  time.Time
 }
 
-// travel carries bytes one way, each piece after its time, in order.
+// travel forwards bytes in one direction, each packet after its delay, in order.
 func travel(to io.Writer, from io.Reader) {
 	way := make(chan packet, 4096)
 	var work sync.WaitGroup
@@ -98,8 +98,8 @@ func travel(to io.Writer, from io.Reader) {
 	}
 }
 
-// A third of the contract by a way of 200 ms that loses a twentieth.
-func TestALongWay(t *testing.T) {
+// A third of the contract over a slow connection that loses packets.
+func TestSlowConnection(t *testing.T) {
 	skip := map[string]string{}
 	for i, c := range runtimetest.Cases() {
 		if i%3 != 0 {
@@ -109,8 +109,8 @@ func TestALongWay(t *testing.T) {
 	conform(t, newSSHServer(t, options{delay: true}), skip)
 }
 
-// Fifty sessions are looked at in the time of about one round trip.
-func TestASweepByALongWay(t *testing.T) {
+// An observation of fifty sessions takes about one round trip.
+func TestManyObservationsOverASlowConnection(t *testing.T) {
 	f := newSSHServer(t, options{delay: true})
 	s := f.provider(t)
 	if err := s.Connect(t.Context()); err != nil {

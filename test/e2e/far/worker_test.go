@@ -21,7 +21,7 @@ import (
 // results of its questions.
 const callsVariable = "FAR_CALLS"
 
-// requestTools asks again and again whether a tool may be used, until its agent is ended.
+// requestTools requests authorization of a tool repeatedly, until its agent is stopped.
 func requestTools(path string) {
 	file := must(os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600))
 	ctx := context.Background()
@@ -44,7 +44,7 @@ func (f *sshServer) drop() {
 	}
 }
 
-// promptAndWait gives a prompt to an agent and waits until it says itself that it has taken it.
+// promptAndWait sends a prompt to an agent and waits until its worker reports that it was accepted.
 func (c *city) promptAndWait(name, text string) error {
 	ctx, cancel := context.WithTimeout(c.Context(), waitLimit)
 	defer cancel()
@@ -60,10 +60,9 @@ func (c *city) promptAndWait(name, text string) error {
 	}
 }
 
-// An agent over there that speaks the worker API is guarded, takes each prompt once and
-// says so although its tunnel is cut again and again, and may use no tool while there is
-// none.
-func TestAWorkerOverThere(t *testing.T) {
+// An agent on another host uses the worker API. It is guarded, gets and acknowledges each prompt once although
+// its connection is lost repeatedly, and may use no tool without a connection.
+func TestWorkerOnAnotherHost(t *testing.T) {
 	const prompts, cuts = 24, 3
 	f := newSSHServer(t, options{})
 	program, answers, calls := filepath.Join(f.dir, "worker"), filepath.Join(f.dir, "answers"), filepath.Join(f.dir, "calls")

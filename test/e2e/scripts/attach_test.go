@@ -31,8 +31,7 @@ func (s *script) attach(session string) (typed func(text string)) {
 	}
 }
 
-// A person who attaches sees and types to the agent, is reported, and peeking goes
-// on.
+// A person attaches, sees the agent and types to it. The attachment is reported, and peek works meanwhile.
 func TestAttach(t *testing.T) {
 	forEachScript(t, attachAndType)
 }
@@ -65,9 +64,9 @@ func attachAndType(t *testing.T, s *script) {
 	s.wantOutput("true\n", "", "is-attached", "worker")
 }
 
-// TestKilledLook kills a look at a screen of GNU screen in its middle: the hidden display that it
-// needs for it is no person, and is gone with the next look at the session.
-func TestKilledLook(t *testing.T) {
+// TestKilledPeek kills a peek at a session of GNU screen. The hidden display of the peek does not count as
+// a person, and the next operation on the session removes it.
+func TestKilledPeek(t *testing.T) {
 	t.Parallel()
 	s := open(t, "gc-session-screen")
 	a := s.start("watched", "", nil)
@@ -106,9 +105,9 @@ func TestKilledLook(t *testing.T) {
 	}
 }
 
-// TestStopOfAHalfMadeScreen kills a start as soon as there is a screen: the stop after it returns
-// when the screen is gone.
-func TestStopOfAHalfMadeScreen(t *testing.T) {
+// TestStopDuringAStart kills a start as soon as GNU screen has the session. The next stop returns
+// when the session is gone.
+func TestStopDuringAStart(t *testing.T) {
 	t.Parallel()
 	s := open(t, "gc-session-screen")
 	for range 3 {

@@ -12,7 +12,7 @@ import (
 	"gascity/internal/fakeagent/ledger"
 )
 
-// Prompts of any size arrive byte for byte: the agent's own sums say so.
+// Prompts of any size arrive unchanged, by the checksums of the agent.
 func TestSizes(t *testing.T) {
 	forEachScript(t, func(_ *testing.T, s *script) {
 		var texts []string
@@ -32,7 +32,7 @@ func filler(size int) string {
 	return strings.ToValidUTF8(b.String()[:size-1], "") + strings.Repeat("!", size-len(strings.ToValidUTF8(b.String()[:size-1], "")))
 }
 
-// What a terminal would take for keys is refused, and nothing of it arrives.
+// Control characters are refused, and nothing arrives.
 func TestControlCharacters(t *testing.T) {
 	forEachScript(t, func(t *testing.T, s *script) {
 		a := s.start("a", "", nil)
@@ -45,7 +45,7 @@ func TestControlCharacters(t *testing.T) {
 	})
 }
 
-// Two at once never interleave, and none is lost.
+// Concurrent prompts never interleave, and none is lost.
 func TestTwoAtOnce(t *testing.T) {
 	forEachScript(t, func(t *testing.T, s *script) {
 		a := s.start("a", "--think 1ms", nil)
@@ -100,7 +100,7 @@ func TestLostEnter(t *testing.T) {
 	})
 }
 
-// A text whose sender died in the middle is not typed, and such a value is not kept.
+// A text whose sender was killed during the write is not typed, and such a metadata value is not saved.
 func TestCutInput(t *testing.T) {
 	forEachScript(t, func(t *testing.T, s *script) {
 		a := s.start("a", "", nil)
@@ -125,8 +125,7 @@ func TestCutInput(t *testing.T) {
 	})
 }
 
-// A menu that a prompt brings up is not answered by another Enter, although the prompt
-// stands above it as it stood in the input box.
+// A menu that a prompt opens is not answered by a second Enter, although the prompt is still shown above it.
 func TestNoEnterIntoMenu(t *testing.T) {
 	forEachScript(t, func(t *testing.T, s *script) {
 		a := s.start("a", "", nil)
@@ -138,8 +137,8 @@ func TestNoEnterIntoMenu(t *testing.T) {
 	})
 }
 
-// An agent that did not ask for bracketed paste gets none, and one that shows nothing
-// is not said to have accepted the prompt.
+// An agent without bracketed paste gets none. A prompt to an agent that shows nothing is not reported as
+// accepted.
 func TestNoEvidence(t *testing.T) {
 	forEachScript(t, func(t *testing.T, s *script) {
 		a := s.start("a", "--no-bracketed-paste", func(d document) { delete(d, "ready_prompt_prefix") })
@@ -165,8 +164,7 @@ func TestDialog(t *testing.T) {
 	})
 }
 
-// A nudge whose caller dies in the middle is one prompt or none: what comes next is not glued to
-// a text that was left without its Enter.
+// A nudge whose caller is killed is one prompt or none. The next prompt is not joined to its text.
 func TestCallerDies(t *testing.T) {
 	forEachScript(t, func(t *testing.T, s *script) {
 		a := s.start("a", "", nil)

@@ -13,7 +13,7 @@ import (
 	"gascity/test/fakeagent/build"
 )
 
-// driver returns what gc drives the script with.
+// driver returns the driver of gc for the script.
 func (s *script) driver() *exec.Provider {
 	s.t.Helper()
 	p, err := exec.Open(exec.Config{Script: s.path, Dir: s.dir, Env: s.env})
@@ -40,7 +40,7 @@ func (s *script) launch(p *exec.Provider, name, flags string) agent {
 	return a
 }
 
-// A draft in the input box defers a prompt, until it is gone; the two are never one.
+// A draft in the input box delays a prompt until it is gone. The two are never joined.
 func TestDraftDefersPrompt(t *testing.T) {
 	t.Parallel()
 	s := open(t, "gc-session-docker")

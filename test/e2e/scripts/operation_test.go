@@ -16,7 +16,7 @@ import (
 	"gascity/test/fakeagent/build"
 )
 
-// odd has what a shell, a terminal or a multiplexer could misread.
+// odd has characters that a shell, a terminal or a multiplexer could misinterpret.
 const odd = "größe it's \"q\" $HOME `id` $(id) \\ \\\\ ; # %s #{pane_id} #(id)\n\tnext ☃ größe 👩‍👩‍👧‍👦 !ls \\"
 
 func TestOperations(t *testing.T) {
@@ -136,7 +136,7 @@ func observes(t *testing.T, s *script) {
 	s.wantOutput("true\n", "", "is-running", "worker-10")
 }
 
-// Operations on what is not there harm nothing.
+// Operations on missing sessions change nothing.
 func TestMissing(t *testing.T) {
 	forEachScript(t, func(t *testing.T, s *script) {
 		marker := filepath.Join(s.dir, "marker")
@@ -162,7 +162,7 @@ func TestMissing(t *testing.T) {
 	})
 }
 
-// Stop ends what ignores signals, what left the tree, and the session that is dead.
+// Stop stops processes that ignore signals or left the process tree, and a session whose agent has exited.
 func TestStopEndsEverything(t *testing.T) {
 	forEachScript(t, func(t *testing.T, s *script) {
 		a := s.start("a", "--ignore-sigterm --ignore-sighup --spawn-setsid 1 --spawn-daemon", nil)
@@ -184,7 +184,7 @@ func zombie(pid int) bool {
 	return err == nil && strings.Contains(string(stat), ") Z ")
 }
 
-// An agent that has ended is not running; its session is replaced by the next start.
+// An agent that has exited is not running. The next start replaces its session.
 func TestEnded(t *testing.T) {
 	forEachScript(t, func(t *testing.T, s *script) {
 		a := s.start("a", "--hang --exit-after 300ms --exit-code 7 --stderr 'my last words'", nil)

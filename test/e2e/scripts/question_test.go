@@ -8,7 +8,7 @@ import (
 	"gascity/runtime"
 )
 
-// A question at a script's place is pending, and its answer is the agent's, once.
+// A question of an agent in a script session is pending, and the agent gets the answer once.
 func TestQuestion(t *testing.T) {
 	forEachScript(t, func(t *testing.T, s *script) {
 		p := s.driver()

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// Where a path is too long for a socket the sockets have a folder elsewhere. It is gone with the last
-// session, and no session suffers if it is made as another one ends.
+// If a path is too long for a socket, the sockets are in another directory. It is removed with the last session,
+// also if another session starts at that moment.
 func TestScreenKeepsNoFolder(t *testing.T) {
 	s := open(t, "gc-session-screen")
 	long := filepath.Join(s.dir, strings.Repeat("long", 10))

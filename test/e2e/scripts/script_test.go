@@ -18,6 +18,7 @@ import (
 
 	"gascity/internal/fakeagent/ledger"
 	"gascity/test/fakeagent/build"
+	"gascity/test/fakeagent/ledgertest"
 )
 
 // folder has the scripts.
@@ -26,7 +27,7 @@ const folder = "../../../contrib/session-scripts"
 // waitLimit is how long a test waits for what ought to happen, also on a busy machine.
 const waitLimit = 60 * time.Second
 
-// script is one of the scripts over a world of its own.
+// script is one of the scripts with its own directory and environment.
 type script struct {
 	t    *testing.T
 	path string
@@ -34,7 +35,7 @@ type script struct {
 	env  []string // whole
 }
 
-// result is what a call of a script gave.
+// result is the result of a call of a script.
 type result struct {
 	stdout, stderr string
 	code           int
@@ -53,7 +54,7 @@ func forEachScript(t *testing.T, test func(t *testing.T, s *script)) {
 	}
 }
 
-// open makes a world for a script and ends its sessions after the test.
+// open makes the directory of a script, and stops its sessions after the test.
 func open(t *testing.T, name string) *script {
 	t.Helper()
 	needs(t, map[string]string{"gc-session-screen": "screen", "gc-session-docker": "tmux"}[name])
@@ -126,7 +127,7 @@ func (s *script) do(stdin string, args ...string) string {
 	return r.stdout
 }
 
-// fails is a call that must exit 1 and say the word of the wire, if there is one.
+// fails makes a call that must exit with 1 and print the error word of the protocol, if there is one.
 func (s *script) fails(word, stdin string, args ...string) {
 	s.t.Helper()
 	r := s.call(stdin, args...)
@@ -135,7 +136,7 @@ func (s *script) fails(word, stdin string, args ...string) {
 	}
 }
 
-// wantOutput is a call that must print this.
+// wantOutput makes a call that must print this.
 func (s *script) wantOutput(want, stdin string, args ...string) {
 	s.t.Helper()
 	if got := s.do(stdin, args...); got != want {
@@ -175,7 +176,7 @@ func (a agent) await(kind string, n int) []ledger.Record {
 	a.t.Helper()
 	ctx, cancel := context.WithTimeout(a.t.Context(), waitLimit)
 	defer cancel()
-	records, err := ledger.Wait(ctx, a.ledger, ledger.Has(kind, n))
+	records, err := ledgertest.Wait(ctx, a.ledger, ledgertest.Has(kind, n))
 	if err != nil {
 		a.t.Fatalf("%s: no %d records of kind %s: %v", a.name, n, kind, err)
 	}

@@ -12,8 +12,8 @@ import (
 	"gascity/internal/fakeagent/ledger"
 )
 
-// A secret of the environment, of metadata and of a prompt stands in no argument of any process and
-// in no file that others could read.
+// A secret of the environment, of metadata and of a prompt is in no argument of a process and in no file that
+// other users can read.
 func TestSecrets(t *testing.T) {
 	if _, err := os.Stat("/proc/self/cmdline"); err != nil {
 		t.Skip("arguments of processes are read from /proc")

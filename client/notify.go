@@ -1,0 +1,77 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// The states of a notification.
+const (
+	NotifySending = "sending" // it is being sent, or tried again
+	NotifySent    = "sent"    // the sink has confirmed it
+	NotifyFailed  = "failed"  // it is not tried again
+	NotifyDropped = "dropped" // the agent did not need a person any more, or the sink was removed
+)
+
+// Notifications are the sinks of city.toml and the recent notifications.
+type Notifications struct {
+	Sinks         []NotifySink   `json:"sinks"`
+	Notifications []Notification `json:"notifications"` // newest first
+}
+
+// NotifySink is a sink of city.toml.
+type NotifySink struct {
+	Name    string    `json:"name"`
+	Type    string    `json:"type"`
+	Waiting int       `json:"waiting"`         // notifications that are not confirmed yet
+	Retry   time.Time `json:"retry,omitzero"`  // after a failure: when the next try is
+	Error   string    `json:"error,omitempty"` // why the last try failed; empty: it did not
+}
+
+// Notification is one message about one agent for one sink.
+type Notification struct {
+	ID       string    `json:"id"`
+	Sink     string    `json:"sink"`
+	Device   string    `json:"device,omitempty"`
+	State    string    `json:"state"`
+	Kind     string    `json:"kind"`
+	Agent    string    `json:"agent,omitempty"`
+	Session  string    `json:"session,omitempty"`
+	Question string    `json:"question,omitempty"` // the id of the question, if it is one
+	Text     string    `json:"text"`
+	Message  string    `json:"message"` // the id of the message; several notifications may be sent as one message
+	Tries    int       `json:"tries"`
+	Error    string    `json:"error,omitempty"` // why the last try failed, or why it was dropped
+	Created  time.Time `json:"created"`
+	Updated  time.Time `json:"updated"`
+}
+
+// NotifyTestRequest sends a test message.
+type NotifyTestRequest struct {
+	Sink string `json:"sink,omitempty"` // empty: to all sinks
+}
+
+// NotifyResult is the result of a test message.
+type NotifyResult struct {
+	Sink    string  `json:"sink"`
+	Type    string  `json:"type"`
+	Error   string  `json:"error,omitempty"` // empty: the sink has confirmed it
+	Seconds float64 `json:"seconds"`
+}
+
+// Notifications returns the sinks and the recent notifications.
+func (c *Client) Notifications(ctx context.Context) (Notifications, error) {
+	return call[Notifications](ctx, c, http.MethodGet, "/v1/notifications", nil)
+}
+
+// TestNotify sends a test message to one sink or to all sinks, and returns the result of each.
+func (c *Client) TestNotify(ctx context.Context, req NotifyTestRequest) ([]NotifyResult, error) {
+	return call[[]NotifyResult](ctx, c, http.MethodPost, "/v1/notifications/test", req)
+}
+
+// RetryNotification sends a failed notification again, with the same id.
+func (c *Client) RetryNotification(ctx context.Context, id string) (Notification, error) {
+	return call[Notification](ctx, c, http.MethodPost, "/v1/notifications/"+url.PathEscape(id)+"/retry", nil)
+}

@@ -1,0 +1,196 @@
+package bridge
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+	"sync"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/acp"
+	agenttranscript "gascity/internal/agentcli/transcript"
+	"gascity/internal/fsutil"
+)
+
+const (
+	// recordSize is the size at which the record of a conversation is rotated.
+	recordSize = 8 << 20
+	// recordPiece is how much text of an answer is collected for one line.
+	recordPiece = 512
+	// recordText bounds a text of one line; readers show less.
+	recordText = 256 << 10
+)
+
+// recorder writes the record of the conversation, from which gc shows it to people. It is safe for concurrent use. A nil
+// recorder writes nothing. Errors are ignored: the agent works without its record.
+type recorder struct {
+	mu    sync.Mutex
+	file  *fsutil.LogFile
+	kind  string // of the collected text
+	text  strings.Builder
+	more  bool // a part of the text was written
+	calls map[string]*recordedCall
+}
+
+// recordedCall is a tool call of the current turn.
+type recordedCall struct {
+	acp.ToolCall
+
+	output []string
+	over   bool
+}
+
+// newRecorder returns a recorder that appends to the file at path; nil if path is empty or cannot be opened.
+func newRecorder(path string) *recorder {
+	if path == "" {
+		return nil
+	}
+	file, err := fsutil.OpenLog(path, recordSize)
+	if err != nil {
+		return nil
+	}
+	return &recorder{file: file, calls: map[string]*recordedCall{}}
+}
+
+// write appends a line. r.mu must be held.
+func (r *recorder) write(line agenttranscript.Line) {
+	line.Time = time.Now().UTC()
+	line.Text, line.Result = atMost(line.Text), atMost(line.Result)
+	text, err := json.Marshal(line)
+	if err != nil {
+		return
+	}
+	_, _ = r.file.Write(append(text, '\n')) // the agent works without its record
+}
+
+func atMost(text string) string {
+	return strings.ToValidUTF8(text[:min(len(text), recordText)], "\ufffd")
+}
+
+// flush writes the collected text. r.mu must be held.
+func (r *recorder) flush() {
+	if r.text.Len() == 0 {
+		return
+	}
+	r.write(agenttranscript.Line{Kind: r.kind, Text: r.text.String(), More: r.more})
+	r.text.Reset()
+	r.more = true
+}
+
+// end writes the collected text; the next text is an entry of its own. r.mu must be held.
+func (r *recorder) end() {
+	r.flush()
+	r.kind, r.more = "", false
+}
+
+// entry records an entry with a text.
+func (r *recorder) entry(kind, text string) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.end()
+	r.write(agenttranscript.Line{Kind: kind, Text: text})
+}
+
+// chunk records a piece of an answer or of thinking.
+func (r *recorder) chunk(kind, text string) {
+	if r == nil || text == "" {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if kind != r.kind {
+		r.end()
+		r.kind = kind
+	}
+	r.text.WriteString(text)
+	if r.text.Len() >= recordPiece || strings.Contains(text, "\n") {
+		r.flush()
+	}
+}
+
+// tool records an update of a tool call.
+func (r *recorder) tool(t acp.ToolCall) {
+	if r == nil || t.ID == "" {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.end()
+	c := r.calls[t.ID]
+	if c == nil {
+		c = &recordedCall{}
+		r.calls[t.ID] = c
+	}
+	before := c.ToolCall
+	c.ToolCall = mergeToolCall(before, t)
+	if len(t.Texts) > 0 {
+		c.output = t.Texts // an update replaces the content
+	}
+	line := agenttranscript.Line{Kind: client.EntryTool, ID: t.ID, Tool: cmp.Or(c.Name, toolOfKind[c.Kind], c.Kind, "tool"), Input: inputOf(&c.ToolCall)}
+	switch {
+	case c.over:
+		return
+	case c.Status == acp.ToolCompleted, c.Status == acp.ToolFailed:
+		c.over = true
+		line.Status, line.Result = client.ToolDone, strings.Join(c.output, "\n")
+		if c.Status == acp.ToolFailed {
+			line.Status = client.ToolFailed
+		}
+	case before.ID != "" && before.Title == c.Title && len(t.RawInput) == 0 && before.Name == c.Name:
+		return // nothing that is shown has changed
+	}
+	r.write(line)
+}
+
+// inputOf returns the most important argument of a tool call.
+func inputOf(t *acp.ToolCall) string {
+	var input struct {
+		Command json.RawMessage `json:"command"`
+		Cmd     json.RawMessage `json:"cmd"`
+	}
+	if json.Unmarshal(t.RawInput, &input) == nil {
+		for _, raw := range []json.RawMessage{input.Command, input.Cmd} {
+			var text string
+			if json.Unmarshal(raw, &text) == nil && text != "" {
+				return text
+			}
+		}
+	}
+	if len(t.Paths) > 0 && t.Kind != acp.KindExecute {
+		return strings.Join(t.Paths, " ")
+	}
+	return t.Title
+}
+
+// turnEnded records the end of a turn. A failure is an error of the model provider or the agent.
+func (r *recorder) turnEnded(failed bool, text string) {
+	if r == nil {
+		return
+	}
+	kind := client.EntryNotice
+	if failed {
+		kind = client.EntryError
+	}
+	if text != "" {
+		r.entry(kind, text)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.end()
+	clear(r.calls)
+}
+
+// close writes the rest and closes the file.
+func (r *recorder) close() {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.end()
+	_ = r.file.Close() // nothing more is written
+}

@@ -1,0 +1,87 @@
+package agentcli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// HookInput is the input of a hook, with the common names of all agent CLIs. A field that an agent CLI
+// does not send is zero.
+type HookInput struct {
+	SessionID      string          `json:"session_id"`
+	TranscriptPath string          `json:"transcript_path"`
+	Cwd            string          `json:"cwd"`
+	Event          string          `json:"hook_event_name"`
+	Mode           string          `json:"permission_mode"`
+	Model          string          `json:"model"`
+	Prompt         string          `json:"prompt"`
+	Source         string          `json:"source"` // kind of a session's start: startup, resume, clear, compact
+	Reason         string          `json:"reason"`
+	ToolName       string          `json:"tool_name"`
+	ToolInput      json.RawMessage `json:"tool_input"`
+	ToolUseID      string          `json:"tool_use_id"`
+	Error          json.RawMessage `json:"error"`
+	Message        string          `json:"message"`
+	Notice         string          `json:"notification_type"`
+	LastMessage    string          `json:"last_assistant_message"`
+	Background     json.RawMessage `json:"background_tasks"`
+	AgentID        string          `json:"agent_id"` // ID of a sub-agent; empty for the agent itself
+}
+
+// The values of [HookInput.Source], [HookInput.Reason] and [HookInput.Notice] that gc uses.
+const (
+	HookSourceStartup = "startup"
+	HookSourceResume  = "resume"
+	HookSourceClear   = "clear"
+	HookSourceCompact = "compact"
+	HookNoticeIdle    = "idle_prompt"
+)
+
+// ParseHookInput parses an agent CLI's input to its hook.
+func ParseHookInput(text []byte) (HookInput, error) {
+	var in HookInput
+	if err := json.Unmarshal(text, &in); err != nil {
+		return HookInput{}, fmt.Errorf("cannot parse the input of the agent CLI: %w", err)
+	}
+	return in, nil
+}
+
+// PromptText returns the prompt as the agent CLI received it: without the elements that it adds
+// around pasted text. The end of such an element repeats its ID.
+func (c Hooks) PromptText(in HookInput) string {
+	if c.Pasted == "" {
+		return in.Prompt
+	}
+	var text strings.Builder
+	rest := in.Prompt
+	for {
+		before, pasted, found := strings.Cut(rest, "<"+c.Pasted+" id=\"")
+		id, pasted, opened := strings.Cut(pasted, "\">")
+		inside, after, closed := strings.Cut(pasted, "</"+c.Pasted+" id=\""+id+"\">")
+		if !found || !opened || !closed {
+			text.WriteString(rest)
+			return text.String()
+		}
+		text.WriteString(before + inside)
+		rest = after
+	}
+}
+
+// BackgroundTasks returns the number of tasks that still run after the end of a turn.
+func (in HookInput) BackgroundTasks() int {
+	var list []json.RawMessage
+	if json.Unmarshal(in.Background, &list) == nil {
+		return len(list)
+	}
+	return 0
+}
+
+// ErrorText returns the error as text for people.
+func (in HookInput) ErrorText() string {
+	var text string
+	if json.Unmarshal(in.Error, &text) == nil {
+		return text
+	}
+	return string(in.Error)
+}

@@ -1,0 +1,70 @@
+package agentcli
+
+import (
+	"cmp"
+	"path/filepath"
+	"strings"
+)
+
+// TranscriptFormat is the format of the file in which an agent CLI records a conversation. The formats of JSON lines are
+// parsed by internal/agentcli/transcript.
+type TranscriptFormat string
+
+// The formats.
+const (
+	TranscriptBlocks  TranscriptFormat = "blocks"  // one record for each block of a message
+	TranscriptRollout TranscriptFormat = "rollout" // items of the model's interface between events
+	TranscriptFolded  TranscriptFormat = "folded"  // a message is written again when it changes
+	TranscriptTree    TranscriptFormat = "tree"    // entries with the ID of their parent
+	TranscriptRecord  TranscriptFormat = "record"  // gc's own record of a protocol
+)
+
+// Transcript says where an agent CLI records its conversations on the machine on which it runs.
+type Transcript struct {
+	Format TranscriptFormat
+	// Home is the environment variable with the agent CLI's own directory. Folder is that directory below the user's home
+	// where the variable is not set.
+	Home, Folder string
+	// Pattern is a pattern of the file below that directory. [TranscriptMark] is the ID of the conversation, and
+	// [TranscriptMarkShort] the first 8 characters of it.
+	Pattern string
+}
+
+// The placeholders in [Transcript.Pattern].
+const (
+	TranscriptMark      = "{id}"
+	TranscriptMarkShort = "{id8}"
+)
+
+// transcriptTable returns the known places by the name of the agent CLI.
+func transcriptTable() map[string]Transcript {
+	return map[string]Transcript{
+		"claude": {TranscriptBlocks, "CLAUDE_CONFIG_DIR", ".claude", "projects/*/{id}.jsonl"},
+		"codex":  {TranscriptRollout, "CODEX_HOME", ".codex", "sessions/*/*/*/rollout-*-{id}.jsonl"},
+		"gemini": {TranscriptFolded, "", ".gemini", "tmp/*/chats/session-*-{id8}.jsonl"},
+		"pi":     {TranscriptTree, "PI_CODING_AGENT_DIR", ".pi/agent", "sessions/*/*_{id}.jsonl"},
+	}
+}
+
+// LookupTranscript returns where the agent CLI of the given name records its conversations.
+func LookupTranscript(name string) (Transcript, bool) {
+	t, ok := transcriptTable()[name]
+	return t, ok
+}
+
+// Files returns the pattern of the transcript of a conversation, for filepath.Glob. getenv returns a variable of the
+// agent's environment. ok is false if the directory or the conversation cannot be part of a pattern.
+func (t Transcript) Files(conversation string, getenv func(string) string) (pattern string, ok bool) {
+	home := ""
+	if t.Home != "" {
+		home = getenv(t.Home)
+	}
+	if user := getenv("HOME"); user != "" {
+		home = cmp.Or(home, filepath.Join(user, t.Folder))
+	}
+	if !filepath.IsAbs(home) || conversation == "" || strings.ContainsAny(home, `*?[\`) || strings.ContainsAny(conversation, `*?[\/`) || strings.HasPrefix(conversation, ".") {
+		return "", false
+	}
+	short := conversation[:min(len(conversation), 8)]
+	return filepath.Join(home, strings.NewReplacer(TranscriptMarkShort, short, TranscriptMark, conversation).Replace(t.Pattern)), true
+}

@@ -1,0 +1,197 @@
+package agentcli
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"gascity/worker"
+)
+
+// UsageCodec is the format in which a transcript records token usage. The empty codec reports nothing.
+type UsageCodec string
+
+// The codecs. Each parses JSON lines and ignores a line that it does not understand.
+const (
+	// UsageCodecBlocks has one record per block of a message. Each record has the usage of the whole
+	// message, so records with the same message ID count once. The token counts do not overlap.
+	UsageCodecBlocks UsageCodec = "blocks"
+	// UsageCodecRollout has one record per response, and running totals that are ignored. The input
+	// includes cached tokens, and the output includes reasoning tokens.
+	UsageCodecRollout UsageCodec = "rollout"
+	// UsageCodecFolded writes a message again when it changes, so the last record of an ID counts. The
+	// input includes cached tokens. The output does not include thoughts.
+	UsageCodecFolded UsageCodec = "folded"
+)
+
+const fromTranscript = "transcript"
+
+// Usage returns one event with the token usage of each response in a piece of a transcript. The
+// order is that of the first record of each response; the values are those of its last record. text
+// must start at the beginning of a line. An incomplete last line is ignored; used is the number of
+// bytes that were parsed.
+func (c UsageCodec) Usage(text []byte) (events []worker.TelemetryEvent, used int) {
+	used = bytes.LastIndexByte(text, '\n') + 1
+	read, ok := map[UsageCodec]func(*usageRecord) (worker.TelemetryEvent, bool){
+		UsageCodecBlocks: usageBlock, UsageCodecRollout: usageResponse, UsageCodecFolded: usageFolded,
+	}[c]
+	if !ok {
+		return nil, used
+	}
+	at := map[string]int{}
+	for line := range bytes.Lines(text[:used]) {
+		var r usageRecord
+		if json.Unmarshal(line, &r) != nil {
+			continue
+		}
+		e, ok := read(&r)
+		if !ok || e.MessageID == "" {
+			continue
+		}
+		e.Type, e.Timestamp, e.Usage.Source = worker.TurnComplete, r.Timestamp, fromTranscript
+		if i, seen := at[e.MessageID]; seen {
+			events[i] = e
+			continue
+		}
+		at[e.MessageID] = len(events)
+		events = append(events, e)
+	}
+	return events, used
+}
+
+// rolloutTurnEnd is in the line that ends a turn in a transcript of [UsageCodecRollout].
+var rolloutTurnEnd = []byte(`"type":"task_complete"`)
+
+// Has reports whether a piece of a transcript contains a response with these words and its usage.
+// The prompt may contain the words too.
+func (c UsageCodec) Has(text, words []byte) bool {
+	if c == UsageCodecRollout { // the usage follows the words of a response
+		for at := bytes.LastIndex(text, words); at >= 0; at = bytes.LastIndex(text[:at], words) {
+			line := text[bytes.LastIndexByte(text[:at], '\n')+1:]
+			if end := bytes.IndexByte(line, '\n'); end >= 0 && bytes.Contains(line[:end], rolloutTurnEnd) {
+				continue // the end of the turn repeats the words after the usage
+			}
+			events, _ := c.Usage(line)
+			return len(events) > 0
+		}
+		return false
+	}
+	for line := range bytes.Lines(text) {
+		if bytes.Contains(line, words) {
+			if events, _ := c.Usage(line); len(events) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// summaryTaken is the text that replaces the model's answer to the summary of a compacted
+// conversation, in a transcript of [UsageCodecFolded].
+const summaryTaken = "Got it. Thanks for the additional context!"
+
+// IsCompactionAnswer reports whether a text of a transcript of [TranscriptFolded] replaces the model's answer to the
+// summary of a compacted conversation.
+func IsCompactionAnswer(text string) bool { return strings.TrimSpace(text) == summaryTaken }
+
+// Compaction returns the name of the last compaction in a piece of a transcript of an agent CLI
+// that calls no hook for it; empty if there is none. The name stays the same if the transcript
+// repeats the compaction. used is as in [UsageCodec.Usage].
+func (c UsageCodec) Compaction(text []byte) (name string, used int) {
+	used = bytes.LastIndexByte(text, '\n') + 1
+	if c != UsageCodecFolded {
+		return "", used
+	}
+	for line := range bytes.Lines(text[:used]) {
+		var r struct {
+			Set struct {
+				Messages []struct {
+					ID      string          `json:"id"`
+					Content json.RawMessage `json:"content"`
+				} `json:"messages"`
+			} `json:"$set"`
+		}
+		if !bytes.Contains(line, []byte(summaryTaken)) || json.Unmarshal(line, &r) != nil {
+			continue
+		}
+		for _, m := range r.Set.Messages {
+			if bytes.Contains(m.Content, []byte(summaryTaken)) {
+				name = m.ID
+				break // a later message of the model may contain the same words
+			}
+		}
+	}
+	return name, used
+}
+
+// usageRecord is a line of any transcript format.
+type usageRecord struct {
+	Type      string    `json:"type"`
+	Timestamp time.Time `json:"timestamp"`
+	ID        string    `json:"id"`
+	Model     string    `json:"model"`
+	Message   struct {
+		ID    string       `json:"id"`
+		Model string       `json:"model"`
+		Usage *usageCounts `json:"usage"`
+	} `json:"message"`
+	Payload struct {
+		Type     string       `json:"type"`
+		Response string       `json:"response_id"`
+		Model    string       `json:"model"`
+		Usage    *usageCounts `json:"usage"`
+	} `json:"payload"`
+	Tokens *struct {
+		Input    *int64 `json:"input"`
+		Output   *int64 `json:"output"`
+		Cached   *int64 `json:"cached"`
+		Thoughts *int64 `json:"thoughts"`
+	} `json:"tokens"`
+}
+
+// counts are the names of the token counts in the agent CLIs' transcripts.
+type usageCounts struct {
+	Input     *int64 `json:"input_tokens"`
+	Output    *int64 `json:"output_tokens"`
+	CacheRead *int64 `json:"cache_read_input_tokens"`
+	CacheMade *int64 `json:"cache_creation_input_tokens"`
+	Cached    *int64 `json:"cached_input_tokens"`
+	Reasoning *int64 `json:"reasoning_output_tokens"`
+}
+
+// synthetic is the model name of a message that no model wrote.
+const synthetic = "<synthetic>"
+
+// usageBlock returns the usage in a record of [UsageCodecBlocks].
+func usageBlock(r *usageRecord) (worker.TelemetryEvent, bool) {
+	m := &r.Message
+	if r.Type != "assistant" || m.Usage == nil || m.Model == synthetic {
+		return worker.TelemetryEvent{}, false
+	}
+	return worker.TelemetryEvent{MessageID: m.ID, Usage: &worker.Usage{
+		InputTokens: m.Usage.Input, OutputTokens: m.Usage.Output, CacheReadTokens: m.Usage.CacheRead, CacheCreationTokens: m.Usage.CacheMade, Model: m.Model,
+	}}, true
+}
+
+// usageResponse returns the usage in a record of [UsageCodecRollout].
+func usageResponse(r *usageRecord) (worker.TelemetryEvent, bool) {
+	p := &r.Payload
+	if r.Type != "token_usage_record" && p.Type != "token_usage_record" || p.Usage == nil {
+		return worker.TelemetryEvent{}, false
+	}
+	return worker.TelemetryEvent{MessageID: p.Response, Usage: &worker.Usage{
+		InputTokens: p.Usage.Input, OutputTokens: p.Usage.Output, CacheReadTokens: p.Usage.Cached, ReasoningTokens: p.Usage.Reasoning, Model: p.Model, Semantics: worker.ThinkingInside,
+	}}, true
+}
+
+// usageFolded returns the usage in a record of [UsageCodecFolded].
+func usageFolded(r *usageRecord) (worker.TelemetryEvent, bool) {
+	t := r.Tokens
+	if t == nil {
+		return worker.TelemetryEvent{}, false
+	}
+	return worker.TelemetryEvent{MessageID: r.ID, Usage: &worker.Usage{
+		InputTokens: t.Input, OutputTokens: t.Output, CacheReadTokens: t.Cached, ReasoningTokens: t.Thoughts, Model: r.Model, Semantics: worker.CacheInInput,
+	}}, true
+}

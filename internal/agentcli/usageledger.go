@@ -1,0 +1,82 @@
+package agentcli
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gascity/worker"
+)
+
+// UsageFileOf returns the pattern of the file in which an ACP agent records the token usage of a
+// conversation. It is for an agent that does not report usage by the protocol. agent is the agent's
+// own name. ok is false if no file is known.
+func UsageFileOf(agent, conversation string, getenv func(string) string) (pattern string, ok bool) {
+	if agent != "codex-acp" || conversation == "" || strings.ContainsAny(conversation, `*?[\/`) {
+		return "", false
+	}
+	home := cmp.Or(getenv("CODEX_HOME"), filepath.Join(getenv("HOME"), ".codex"))
+	if strings.ContainsAny(home, `*?[\`) {
+		return "", false
+	}
+	return filepath.Join(home, "sessions", "*", "*", "*", "rollout-*-"+conversation+".jsonl"), true
+}
+
+// ReportsErrorsToModel reports whether an ACP agent, by its own name, passes the client's error
+// answer to a permission request on to its model and does not use the tool.
+func ReportsErrorsToModel(agent string) bool { return agent == "@agentclientprotocol/claude-agent-acp" }
+
+// UsageTotals are the token counts of a conversation so far.
+type UsageTotals struct {
+	Input, Cached, Output, Reasoning int64
+	Sum                              int64 // the sum as the agent CLI reports it
+	Last                             int64 // the sum of its last response
+}
+
+// LastUsageTotals returns the newest totals in a transcript that contains running totals. ok is false if
+// it has none.
+func LastUsageTotals(text []byte) (UsageTotals, bool) {
+	lines := bytes.Split(text[:bytes.LastIndexByte(text, '\n')+1], []byte{'\n'})
+	for _, line := range slices.Backward(lines) {
+		if !bytes.Contains(line, []byte("total_token_usage")) {
+			continue
+		}
+		var r struct {
+			Payload struct {
+				Info *struct {
+					Total runningTotals `json:"total_token_usage"`
+					Last  runningTotals `json:"last_token_usage"`
+				} `json:"info"`
+			} `json:"payload"`
+		}
+		if json.Unmarshal(line, &r) == nil && r.Payload.Info != nil {
+			t := r.Payload.Info.Total
+			return UsageTotals{Input: t.Input, Cached: t.Cached, Output: t.Output, Reasoning: t.Reasoning, Sum: t.Sum, Last: r.Payload.Info.Last.Sum}, true
+		}
+	}
+	return UsageTotals{}, false
+}
+
+type runningTotals struct {
+	Input     int64 `json:"input_tokens"`
+	Cached    int64 `json:"cached_input_tokens"`
+	Output    int64 `json:"output_tokens"`
+	Reasoning int64 `json:"reasoning_output_tokens"`
+	Sum       int64 `json:"total_tokens"`
+}
+
+// Since returns the usage since earlier totals. If the totals are smaller than before, they have
+// restarted, and all of them are new.
+func (t UsageTotals) Since(before UsageTotals) worker.Usage {
+	if t.Sum < before.Sum {
+		before = UsageTotals{}
+	}
+	input, output, cached, reasoning := t.Input-before.Input, t.Output-before.Output, t.Cached-before.Cached, t.Reasoning-before.Reasoning
+	return worker.Usage{
+		InputTokens: &input, OutputTokens: &output, CacheReadTokens: &cached, ReasoningTokens: &reasoning,
+		Semantics: worker.ThinkingInside, Source: fromTranscript,
+	}
+}

@@ -1,0 +1,118 @@
+package app
+
+import (
+	"context"
+	"net/url"
+	goruntime "runtime"
+	"slices"
+	"strings"
+
+	"gascity/internal/agentcli"
+	"gascity/internal/config"
+	"gascity/internal/controller"
+	"gascity/internal/domain/notification"
+	"gascity/internal/domain/session"
+	"gascity/internal/proc"
+	"gascity/internal/server/cityservice"
+	"gascity/internal/service/notify"
+	"gascity/internal/service/questions"
+)
+
+// notifyCity is what the engine of notifications reads.
+type notifyCity struct {
+	*questions.Service
+
+	controller *controller.Controller
+}
+
+// Snapshot implements notify.City.
+func (c notifyCity) Snapshot(name string) (session.Snapshot, error) {
+	return c.controller.Snapshot(name)
+}
+
+// openNotify creates the engine of notifications. Without a [[notify]] section it does nothing.
+func (k *controllerProcess) openNotify(e *cityservice.Engines, c *controller.Controller) {
+	e.Notify = notify.New(notify.Options{
+		City: notifyCity{e.Questions, c}, Store: k.store, Events: k.store, Logger: k.logger, Now: k.daemon.opts.Now, Root: k.root,
+		Secrets: k.secrets, Link: k.notifyLink,
+	})
+	if city := k.currentConfig().City; city != nil {
+		e.Notify.Configure(k.notifySettings(city))
+	}
+}
+
+// notifySettings returns the sinks and the rules of a configuration.
+func (k *controllerProcess) notifySettings(city *config.City) notify.Settings {
+	d := k.daemon
+	env := notify.Environment{
+		Dir: k.root, Environ: d.config.Environ.Base(agentcli.Builtin()), GOOS: goruntime.GOOS, Secrets: k.values(),
+		FindProgram: func(name string) (string, error) { return proc.FindProgram(name, k.root, d.config.Environ.Get("PATH")) },
+	}
+	s := notify.Settings{City: city.Workspace.Name}
+	for i := range city.Notify {
+		n := &city.Notify[i]
+		s.Sinks = append(s.Sinks, notify.NewSink(n, env))
+		s.Rules = append(s.Rules, notifyRule(n))
+	}
+	for i := range city.Notify { // an escalation is another rule of the other sink
+		n := &city.Notify[i]
+		at := slices.IndexFunc(city.Notify, func(other config.Notify) bool { return other.Name == n.EscalateTo })
+		if at < 0 {
+			continue
+		}
+		rule := notifyRule(&city.Notify[at])
+		rule.Agents, rule.For = n.Agents, n.EscalateAfter
+		rule.Kinds = slices.DeleteFunc(notifyRule(n).Kinds, func(kind notification.Kind) bool { return kind.Group() == notification.Finished })
+		s.Rules = append(s.Rules, rule)
+	}
+	return s
+}
+
+// notifyRule returns the rule of a [[notify]] section.
+func notifyRule(n *config.Notify) notification.Rule {
+	r := notification.Rule{Sink: n.Name, Agents: n.Agents, For: n.For, MinTurn: n.MinTurn, WhileAttached: n.WhileAttached, Batch: n.Batch}
+	on := n.On
+	if !n.Has("on") {
+		on = []config.NotifyKind{config.NotifyKind(notification.NeedsMe), config.NotifyKind(notification.Finished)}
+	}
+	for _, word := range on {
+		if kinds := notification.Group(word).Kinds(); kinds != nil {
+			r.Kinds = append(r.Kinds, kinds...)
+		} else {
+			r.Kinds = append(r.Kinds, notification.Kind(word))
+		}
+	}
+	for _, text := range n.Quiet {
+		if span, err := config.ParseDaySpan(text); err == nil { // it was checked when the file was read
+			r.Quiet = append(r.Quiet, span)
+		}
+	}
+	return r
+}
+
+// notifyLink returns the address of a question, of an agent, or of the web console; empty if it is off.
+func (k *controllerProcess) notifyLink(ctx context.Context, agent, question string) string {
+	on, err := k.web.Web(ctx) // it does not wait
+	city := k.currentConfig().City
+	if err != nil || !on.Running || city == nil {
+		return ""
+	}
+	base := on.URL
+	scheme, _, _ := strings.Cut(base, "://")
+	if hosts := city.Web.Hosts; len(hosts) > 0 {
+		if _, origin, ok := config.ParseWebHost(hosts[0], scheme); ok {
+			base = origin
+		}
+	}
+	if city.Web.URL != "" {
+		base = city.Web.URL
+	}
+	base = strings.TrimRight(base, "/") + "/#/"
+	switch {
+	case question != "":
+		return base + "needs/" + url.PathEscape(question)
+	case agent != "":
+		return base + "agent/" + url.PathEscape(agent)
+	}
+	return base
+}

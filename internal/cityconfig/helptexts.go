@@ -1,0 +1,58 @@
+package cityconfig
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// helpLimit is the time limit for one program.
+const helpLimit = 5 * time.Second
+
+// HelpTexts is a cache of the help texts of programs. It runs a program again only if the size or
+// the modification time of its file has changed. The zero value is ready. It is safe for concurrent
+// use.
+type HelpTexts struct {
+	Limit time.Duration // time limit for one program; zero means 5 s
+
+	mu    sync.Mutex
+	texts map[helpKey]func() string
+}
+
+type helpKey struct {
+	file  string
+	size  int64
+	mtime time.Time
+}
+
+// Of returns the help text of a program; empty if the program does not print one within the limit.
+func (h *HelpTexts) Of(ctx context.Context, file string, env []string, path string) string {
+	real, err := filepath.EvalSymlinks(file)
+	if err != nil {
+		return ""
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return ""
+	}
+	key := helpKey{real, info.Size(), info.ModTime()}
+	h.mu.Lock()
+	if h.texts == nil {
+		h.texts = map[helpKey]func() string{}
+	}
+	text, ok := h.texts[key]
+	if !ok {
+		ctx := context.WithoutCancel(ctx) // other callers wait for the same result
+		text = sync.OnceValue(func() string {
+			ctx, cancel := context.WithTimeout(ctx, cmp.Or(h.Limit, helpLimit))
+			defer cancel()
+			return programOutput(ctx, file, "--help", env, path)
+		})
+		h.texts[key] = text
+	}
+	h.mu.Unlock()
+	return text()
+}

@@ -1,0 +1,98 @@
+package cityconfig
+
+import (
+	"context"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"gascity/internal/agentcli"
+	"gascity/internal/proc"
+)
+
+// The states of a [InstalledCLI].
+const (
+	CLIMissing  = "not installed"
+	CLIFound    = "found"    // a version that gc was tested with
+	CLIUntested = "untested" // found, but gc was not tested with its version
+)
+
+// InstalledCLI is an agent CLI that gc knows.
+type InstalledCLI struct {
+	Name    string // name of its profile
+	Command string // its program
+	File    string // path of the program
+	Version string // the version that the program prints; empty if it prints none
+	Tested  string // the versions that gc was tested with; empty if none was
+	State   string
+	Mode    string // the permission mode in which it asks a person
+	Modes   []string
+}
+
+// Machine describes where to search for programs.
+type Machine struct {
+	Finder *proc.ProgramFinder
+	Env    []string // the environment of the programs that are run
+	PATH   string
+}
+
+// versionLimit is the maximum time for an agent CLI to print its version.
+const versionLimit = 10 * time.Second
+
+// List returns the agent CLIs of the profiles with the installed file and version of each. It runs
+// each installed program to get its version.
+func (m Machine) List(ctx context.Context, profiles *agentcli.Set) ([]InstalledCLI, error) {
+	var out []InstalledCLI
+	for _, name := range profiles.Names() {
+		if p, _ := profiles.Lookup(name); p.Command != "" {
+			out = append(out, InstalledCLI{
+				Name: name, Command: p.Command, Tested: p.TestedRange(), State: CLIMissing, Mode: p.AskingMode,
+				Modes: append([]string{}, slices.Sorted(maps.Keys(p.PermissionModes))...),
+			})
+		}
+	}
+	var all sync.WaitGroup
+	for i := range out {
+		row := &out[i]
+		all.Go(func() {
+			found, err := m.Finder.Find(ctx, row.Command, "", m.PATH)
+			if err != nil {
+				return
+			}
+			p, _ := profiles.Lookup(row.Name)
+			row.File, row.Version, row.State = found.File, m.versionOf(ctx, found), CLIUntested
+			if p.TestedVersion(row.Version) {
+				row.State = CLIFound
+			}
+		})
+	}
+	all.Wait()
+	return out, ctx.Err()
+}
+
+// Names returns the agent CLIs of the profiles whose programs are installed.
+func (m Machine) Names(ctx context.Context, profiles *agentcli.Set) []string {
+	var names []string
+	for _, name := range profiles.Names() {
+		profile, err := profiles.Get(name)
+		if err != nil || profile.Command == "" {
+			continue
+		}
+		if _, err := m.Finder.Find(ctx, profile.Command, "", m.PATH); err == nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+var versionNumber = regexp.MustCompile(`[0-9]+(?:\.[0-9]+)+`)
+
+// versionOf runs a program and returns its version; empty if it does not print one.
+func (m Machine) versionOf(ctx context.Context, found proc.FoundProgram) string {
+	limited, cancel := context.WithTimeout(ctx, versionLimit)
+	defer cancel()
+	return versionNumber.FindString(strings.TrimSpace(programOutput(limited, found.File, "--version", m.Env, found.PATH)))
+}

@@ -1,0 +1,46 @@
+package cityconfig
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"slices"
+	"syscall"
+	"time"
+)
+
+const maxOutput = 1 << 20
+
+// homeVariable names the directory in which gemini writes files even if it is only asked for its
+// version.
+const homeVariable = "GEMINI_CLI_HOME"
+
+// programOutput runs a program with one argument, without a terminal, and returns what it prints; empty if
+// it fails. What gemini writes goes into a temporary directory, not into the user's home directory.
+func programOutput(ctx context.Context, file, arg string, env []string, path string) string {
+	cmd := exec.CommandContext(ctx, file, arg)
+	cmd.Env = append(slices.Clone(env), "PATH="+path)
+	if dir, err := os.MkdirTemp("", "gc-"); err == nil {
+		defer func() { _ = os.RemoveAll(dir) }() // the program may still write
+		cmd.Env = append(cmd.Env, homeVariable+"="+dir)
+	}
+	cmd.Dir = "/"
+	out := &boundedOutput{}
+	cmd.Stdout = out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	if cmd.Run() != nil {
+		return ""
+	}
+	return out.String()
+}
+
+// boundedOutput keeps the first [maxOutput] bytes that are written to it.
+type boundedOutput struct{ bytes.Buffer }
+
+func (b *boundedOutput) Write(p []byte) (int, error) {
+	b.Buffer.Write(p[:min(len(p), max(0, maxOutput-b.Len()))])
+	return len(p), nil
+}

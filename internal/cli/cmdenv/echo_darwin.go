@@ -1,0 +1,9 @@
+package cmdenv
+
+import "golang.org/x/sys/unix"
+
+// setSettings also drops the input that was not read.
+const (
+	getSettings = unix.TIOCGETA
+	setSettings = unix.TIOCSETAF
+)

@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"gascity/client"
+	"gascity/internal/cli/cmdenv"
+	"gascity/internal/cli/render"
+)
+
+func notifyCommand(a *app) *cobra.Command {
+	return cmdenv.Group("notify", "List and test notifications", `Notifications are messages to your phone, chat, desktop or mailbox: an agent needs you, has finished or
+has failed. Each [[notify]] section of city.toml is a sink, see docs/how-to/notifications.md.`,
+		notifyListCommand(a), notifyTestCommand(a), notifyRetryCommand(a))
+}
+
+func notifyListCommand(a *app) *cobra.Command {
+	var failed bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the sinks and the recent notifications",
+		Long: `Lists the sinks of city.toml, each with the number of notifications that it has not confirmed, and the
+notifications of the last 7 days, newest first. The states are sending (it is tried again after a
+failure), sent (the sink has confirmed it), failed (it is not tried again) and dropped (the agent did
+not need a person any more, or the sink was removed).`,
+		Example: "  gc notify list\n  gc notify list --failed --json",
+		Args:    cmdenv.Between(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.OnCity(func(c *client.Client) error {
+				list, err := c.Notifications(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if failed {
+					list.Notifications = withError(list.Notifications)
+				}
+				if len(list.Sinks) == 0 && len(list.Notifications) == 0 && !a.JSON {
+					a.Messagef("no sinks; to add one, write [[notify]] into %s", client.CityFile)
+					return nil
+				}
+				return a.Show(list, func(s render.Formatter) string { return s.Notifications(list) })
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&failed, "failed", false, "only those that failed, and those that are tried again")
+	return a.AddJSONFlag(cmd)
+}
+
+// withError returns the notifications whose last try failed, without those that were dropped.
+func withError(all []client.Notification) []client.Notification {
+	out := []client.Notification{}
+	for _, n := range all {
+		if n.Error != "" && n.State != client.NotifyDropped {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+func notifyTestCommand(a *app) *cobra.Command {
+	return a.AddJSONFlag(&cobra.Command{
+		Use:   "test [SINK]",
+		Short: "Send a test message to one sink or to all",
+		Long: `Sends a test message to one sink, or to all sinks of city.toml, and shows whether each has confirmed it.
+The message is sent at once and once: for, quiet hours and retries do not apply. If a sink does not
+confirm it, the exit status is 1. If there is no such sink, the exit status is 3.`,
+		Example: "  gc notify test\n  gc notify test phone",
+		Args:    cmdenv.Between(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var req client.NotifyTestRequest
+			if len(args) > 0 {
+				req.Sink = args[0]
+			}
+			return a.OnCity(func(c *client.Client) error {
+				results, err := c.TestNotify(cmd.Context(), req)
+				if err != nil {
+					return err
+				}
+				if err := a.Show(cmdenv.Rows("results", results), func(s render.Formatter) string { return s.NotifyResults(results) }); err != nil {
+					return err
+				}
+				var failed []error
+				for _, r := range results {
+					if r.Error != "" {
+						failed = append(failed, fmt.Errorf("the sink %q did not confirm the message: %s", r.Sink, r.Error))
+					}
+				}
+				return errors.Join(failed...)
+			})
+		},
+		ValidArgsFunction: a.Candidates(1, notifySinks),
+	})
+}
+
+func notifyRetryCommand(a *app) *cobra.Command {
+	return a.AddJSONFlag(&cobra.Command{
+		Use:   "retry ID",
+		Short: "Send a failed notification again",
+		Long: `Sends a failed notification again, with the same id, after you have corrected the cause. If the agent
+does not need a person any more, it is not sent. If there is no such notification, the exit status is 3.`,
+		Example: "  gc notify retry n-2b7xk5q3v4nlu6ae",
+		Args:    cmdenv.Between(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.OnID(cmd.Context(), args[0], failedNotifications, func(c *client.Client) error {
+				n, err := c.RetryNotification(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				return a.PrintResult(n, fmt.Sprintf("%s is sent to %s again", n.ID, n.Sink))
+			})
+		},
+		ValidArgsFunction: a.Candidates(1, failedNotifications),
+	})
+}
+
+// notifySinks returns the names of the sinks, each with its type.
+func notifySinks(ctx context.Context, c *client.Client) ([]string, error) {
+	list, err := c.Notifications(ctx)
+	var names []string
+	for _, s := range list.Sinks {
+		names = append(names, s.Name+"\t"+s.Type)
+	}
+	return names, err
+}
+
+// failedNotifications returns the ids of failed notifications, each with its sink.
+func failedNotifications(ctx context.Context, c *client.Client) ([]string, error) {
+	list, err := c.Notifications(ctx)
+	var ids []string
+	for _, n := range list.Notifications {
+		if n.State == client.NotifyFailed {
+			ids = append(ids, n.ID+"\t"+n.Sink)
+		}
+	}
+	return ids, err
+}

@@ -1,0 +1,207 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"gascity/client"
+	"gascity/internal/cli/cmdenv"
+	"gascity/internal/cli/render"
+	"gascity/internal/textfmt"
+)
+
+func pendingCommand(a *app) *cobra.Command {
+	var flags cmdenv.Flags
+	var verbose bool
+	cmd := flags.On(a.AddJSONFlag(&cobra.Command{
+		Use:   "pending [AGENT]",
+		Short: "List questions that agents ask you",
+		Long: `Shows each question or approval that blocks an agent, with its exact text, its options, and what happens
+without an answer. If it is about a tool call, it shows what the call would do and what the rules of the
+guard say; -v adds the decision on each program and file. With AGENT it shows that agent's questions
+only. Without questions it prints a
+message and the exit status is 0. A program whose activity gc does not know may ask something that gc
+does not see; a message names such agents. Answer with: gc respond ID OPTION`,
+		Example: "  gc pending\n  gc pending coder\n  gc pending --watch",
+		Args:    cmdenv.Between(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.OnTargetIfAny(cmd.Context(), args, func(c *client.Client) error {
+				list := cmdenv.List[client.Pending]{
+					Ask: func(ctx context.Context) ([]client.Pending, error) {
+						return c.Pending(ctx, cmdenv.First(args), flags.Which())
+					},
+					Format: func(s render.Formatter, list []client.Pending) string {
+						s.Verbose = verbose
+						return s.Pending(list)
+					},
+					Empty: "no pending questions",
+					Note:  func(ctx context.Context) string { return unseenQuestions(ctx, c, cmdenv.First(args)) },
+					Name:  "pending",
+				}
+				return list.Show(cmd.Context(), &a.Renderer, c, flags)
+			})
+		},
+		ValidArgsFunction: a.CompleteAgent,
+	}))
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also show the decision of the guard on each program and file")
+	return cmd
+}
+
+// unseenQuestions returns a message that names the agents that may ask something that gc does not see: they run, and gc does not
+// know what they do. It is empty if there are none. A name limits it to that agent.
+func unseenQuestions(ctx context.Context, c *client.Client, name string) string {
+	status, err := c.Status(ctx)
+	if err != nil {
+		return "" // the list is complete without it
+	}
+	var unseen []string
+	for _, agent := range status.Agents {
+		unknown := agent.State == client.StateRunning && agent.Pending == 0 && (agent.Activity.State == "" || agent.Activity.State == "unknown")
+		if unknown && (name == "" || cmdenv.Named(agent, []string{name})) {
+			unseen = append(unseen, agent.Name)
+		}
+	}
+	switch len(unseen) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("gc does not see whether %s asks something, because its activity is unknown; look with: gc peek %s", textfmt.OneLine(unseen[0]), textfmt.OneLine(unseen[0]))
+	}
+	return fmt.Sprintf("gc does not see whether these agents ask something, because their activity is unknown: %s; look with: gc peek AGENT", textfmt.List(unseen))
+}
+
+// questions returns the ids of open questions, each with a tab and its text.
+func questions(ctx context.Context, c *client.Client) ([]string, error) {
+	list, err := c.Pending(ctx, "", client.OnlyOpen)
+	var ids []string
+	for _, p := range list {
+		ids = append(ids, p.ID+"\t"+textfmt.OneLine(p.Agent+": "+render.FirstLine(p.Prompt)))
+	}
+	return ids, err
+}
+
+func respondCommand(a *app) *cobra.Command {
+	var words string
+	var always, yes bool
+	cmd := &cobra.Command{
+		Use:   "respond ID OPTION",
+		Short: "Answer an agent's question",
+		Long: `Answers a question with the number or the label of an option, or with a text: --text. To list the
+questions: gc pending. A question can be answered only once: if it has been answered elsewhere, or its
+agent has stopped, the answer is refused with exit status 4.
+
+--always allows a tool call that the guard asks about, now and from now on: it shows the rule for
+city.toml, and adds it after a confirmation. The rule allows exactly this call of this agent.`,
+		Example: "  gc respond ID 1\n  gc respond ID 'Yes, this time'\n  gc respond ID --text 'use the other branch'\n  gc respond ID --always",
+		Args:    cmdenv.Between(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req := client.RespondRequest{Text: words, By: a.self()}
+			if len(args) > 1 {
+				req.Option = args[1]
+			}
+			switch {
+			case always && (len(args) > 1 || words != ""):
+				return cmdenv.Usage(cmd, "--always is an answer itself; leave out OPTION and --text")
+			case always:
+				return a.OnID(cmd.Context(), args[0], questions, func(c *client.Client) error { return a.allowAlways(cmd.Context(), c, args[0], yes) })
+			case (req.Option == "") == (req.Text == ""):
+				return cmdenv.Usage(cmd, "missing OPTION or --text; gc pending shows the options")
+			}
+			return a.OnID(cmd.Context(), args[0], questions, func(c *client.Client) error {
+				p, err := c.Respond(cmd.Context(), args[0], req)
+				if err != nil {
+					return err
+				}
+				return a.printAnswer(p)
+			})
+		},
+		ValidArgsFunction: a.completeAnswer,
+	}
+	cmd.Flags().StringVar(&words, "text", "", "answer with this `text`")
+	cmd.Flags().BoolVar(&always, "always", false, "allow this tool call of this agent always, by a rule")
+	cmd.Flags().BoolVar(&yes, "yes", false, "with --always: write the rule without asking")
+	return a.AddJSONFlag(cmd)
+}
+
+// allowAlways shows the rule of a question and, after a confirmation, adds it to city.toml and
+// answers the question.
+func (a *app) allowAlways(ctx context.Context, c *client.Client, id string, yes bool) error {
+	list, err := c.Pending(ctx, "", client.WithEnded)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(list, func(p client.Pending) bool { return p.ID == id })
+	var rule client.GuardRule // the server refuses the empty one with the reason
+	if i >= 0 && list[i].Guard != nil && list[i].Guard.Always != nil {
+		rule = *list[i].Guard.Always
+		if err := a.confirmRule(rule, yes); err != nil {
+			return err
+		}
+	}
+	p, err := c.AllowAlways(ctx, id, client.AlwaysRequest{Rule: textfmt.FirstOf(rule.ID, "none"), By: a.self()})
+	if err != nil {
+		return err
+	}
+	return a.printAnswer(p)
+}
+
+// confirmRule shows a rule and asks for confirmation unless yes is set.
+func (a *app) confirmRule(rule client.GuardRule, yes bool) error {
+	a.Messagef("this rule is added to %s:\n\n%s", rule.File, textfmt.Indent(rule.Text, 2))
+	if yes {
+		return nil
+	}
+	if !a.IsTerminal(a.Stdin) {
+		return fmt.Errorf("%w: standard input is not a terminal; check the rule, then run the command with --yes", client.ErrRefused)
+	}
+	a.Messagef("allow this always for %s? [y/N]", textfmt.OneLine(rule.Agent))
+	answer, err := bufio.NewReader(a.Stdin).ReadString('\n')
+	if word := strings.ToLower(strings.TrimSpace(answer)); err != nil || word != "y" && word != "yes" {
+		return fmt.Errorf("%w: nothing was written and nothing was answered", client.ErrRefused)
+	}
+	return nil
+}
+
+// printAnswer prints the result of an answered question.
+func (a *app) printAnswer(p client.Pending) error {
+	if a.JSON {
+		if err := a.PrintJSON(p); err != nil {
+			return err
+		}
+	}
+	switch p.State {
+	case client.PendingAnswered:
+		if !a.JSON {
+			a.Messagef("answered %s with %q", textfmt.OneLine(p.Agent), p.Answer)
+		}
+		return nil
+	case client.PendingOpen:
+		return fmt.Errorf("%w: the answer was sent, but %s still shows the question; check with: gc peek %s", client.ErrTimeout, p.Agent, p.Agent)
+	}
+	return fmt.Errorf("%w: the question of %s has changed to %s", client.ErrRefused, p.Agent, p.State)
+}
+
+// completeAnswer completes the id, then the options of that question.
+func (a *app) completeAnswer(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return a.Candidates(1, questions)(cmd, args, word)
+	}
+	return a.Candidates(2, func(ctx context.Context, c *client.Client) ([]string, error) {
+		list, err := c.Pending(ctx, "", client.OnlyOpen)
+		var options []string
+		for _, p := range list {
+			if p.ID != args[0] {
+				continue
+			}
+			for n, option := range p.Options {
+				options = append(options, fmt.Sprintf("%d\t%s", n+1, textfmt.OneLine(option)))
+			}
+		}
+		return options, err
+	})(cmd, args, word)
+}

@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"gascity/client"
+	"gascity/internal/cli/cmdenv"
+	"gascity/internal/tui"
+	"gascity/runtime"
+)
+
+func topCommand(a *app) *cobra.Command {
+	var lines bool
+	cmd := &cobra.Command{
+		Use:   "top",
+		Short: "Show and control all agents in a live dashboard",
+		Long: `Shows the agents, who needs you first, beside the live screen of the selected one. The footer has the
+keys that can do something now; press ? for all of them. Enter attaches to the agent; the footer names
+the key that comes back. No single key changes an agent, and agents keep running when you quit. If the
+controller restarts, the dashboard waits for it.
+
+In a terminal inside a city, gc without a command does the same, unless GC_TOP=off is set.
+With --plain it prints a line for each change, for screen readers. Without a terminal and without
+--plain the exit status is 4.`,
+		Example: "  gc top\n  gc top --plain",
+		Args:    cmdenv.Between(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.OnCity(func(c *client.Client) error {
+				c.OnSkew = nil // a message would be drawn over the dashboard
+				if lines {
+					if _, err := c.Status(cmd.Context()); err != nil {
+						return err
+					}
+					return tui.Lines(cmd.Context(), c, a.Now, a.Stdout)
+				}
+				return a.top(cmd.Context(), c)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&lines, "plain", false, "print a line for each change instead of drawing the screen")
+	return cmd
+}
+
+// topByDefault reports whether gc without a command shows the dashboard: in a terminal, unless GC_TOP is "off". An
+// agent that runs gc gets the page.
+func (a *app) topByDefault() bool {
+	return a.Getenv("GC_TOP") != "off" && a.Getenv("GC_AGENT") == "" && a.Getenv("TERM") != "dumb" && a.IsTerminal(a.Stdin) && a.IsTerminal(a.Stdout)
+}
+
+// reachable returns a client of the current city if its controller answers. The caller closes it.
+func (a *app) reachable(parent context.Context) (*client.Client, error) {
+	c, err := a.Client()
+	if err != nil {
+		return nil, err
+	}
+	c.OnSkew = nil // a message would be drawn over the dashboard
+	ctx, cancel := context.WithTimeout(parent, pageWithin)
+	defer cancel()
+	if _, err := c.Status(ctx); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// top shows the dashboard of a city.
+func (a *app) top(ctx context.Context, c *client.Client) error {
+	terminal, ok := a.Stdin.(*os.File)
+	if !ok || !a.IsTerminal(a.Stdin) || !a.IsTerminal(a.Stdout) {
+		return fmt.Errorf("%w: gc top needs a terminal; without one use: gc top --plain, or gc status", client.ErrRefused)
+	}
+	if a.Getenv("TERM") == "dumb" {
+		return fmt.Errorf("%w: gc top cannot draw in a terminal with TERM=dumb; use: gc top --plain, or gc status", client.ErrRefused)
+	}
+	status, err := c.Status(ctx)
+	if err != nil {
+		return err
+	}
+	outer := a.outerTmux(ctx)
+	keys := topDetachKeys(detachKeys(a.Getenv("GC_DETACH_KEYS")), outer)
+	return tui.Run(ctx, tui.Options{
+		City: c, First: &status, Terminal: terminal, Out: cmdenv.Raw(a.Stdout), Now: a.Now, Colors: a.terminalColors(), By: "gc top",
+		Detach:  func(agent client.Agent) string { return detachNames(agent, keys, outer) },
+		Size:    func() (int, int) { return a.Width(), a.Height() },
+		Start:   func(ctx context.Context, agent client.Agent) (client.Done, error) { return startAgent(ctx, c, agent) },
+		Attach:  func(ctx context.Context, name string) error { return a.attachFromTop(ctx, c, name, keys) },
+		Suspend: a.Suspend,
+		Edit:    a.editText,
+		Command: func(ctx context.Context, args []string, out io.Writer, cols int) {
+			a.captured(ctx, c.Root, args, out, cols)
+		},
+		Complete: func(ctx context.Context, args []string) []string { return a.completions(ctx, c.Root, args) },
+	})
+}
+
+// terminalColors returns how many colors the terminal shows.
+func (a *app) terminalColors() tui.Colors {
+	name := a.Getenv("TERM")
+	switch {
+	case !a.On:
+		return tui.NoColors
+	case a.Getenv("COLORTERM") == "truecolor", a.Getenv("COLORTERM") == "24bit", strings.Contains(name, "direct"):
+		return tui.TrueColors
+	case strings.Contains(name, "256color"):
+		return tui.Colors256
+	}
+	return tui.Colors16
+}
+
+// topDetachKeys returns the keys that come back to the dashboard: those of GC_DETACH_KEYS, else Ctrl-q and those of gc attach that the
+// tmux around this terminal does not use.
+func topDetachKeys(configured []string, outer outerTmux) []string {
+	if len(configured) > 0 {
+		return configured
+	}
+	if outer.takes(topDetachKey) {
+		return outer.usable()
+	}
+	return append([]string{topDetachKey}, slices.DeleteFunc(slices.Clone(defaultDetachKeys), outer.takes)...)
+}
+
+// topDetachKey comes back from an agent to the dashboard, besides the keys of gc attach.
+const topDetachKey = "C-q"
+
+// detachNames returns for people the keys that come back from an agent; empty if its runtime provider decides that. keys are those of
+// providers with configurable keys.
+func detachNames(a client.Agent, keys []string, outer outerTmux) string {
+	switch kind, _, _ := strings.Cut(a.Provider, ":"); kind {
+	case "tmux":
+		return outer.throughOuter()
+	case "exec": // the script decides
+		return ""
+	}
+	return runtime.KeyNames(keys)
+}
+
+// attachFromTop attaches to an agent. If its runtime provider has its own detach keys, they apply. It prints no keys: the footer of the
+// dashboard has shown them, and what is printed here remains in the terminal when the dashboard has ended.
+func (a *app) attachFromTop(ctx context.Context, c *client.Client, name string, keys []string) error {
+	defer cmdenv.DisableLineMode(a.Stdin)() // a detach key that is pressed before the agent's screen is here detaches, too
+	return a.attach(ctx, c, name, runtime.AttachOptions{DetachKeys: keys}, connectQuietly)
+}
+
+// connectQuietly attaches to a session, and prints nothing before.
+func connectQuietly(ctx context.Context, p runtime.Provider, session string, opts runtime.AttachOptions) error {
+	err := runtime.AttachTerminal(ctx, p, session, opts)
+	if errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, runtime.ErrAttachUnsupported) {
+		opts.DetachKeys = nil
+		err = runtime.AttachTerminal(ctx, p, session, opts)
+	}
+	return err
+}
+
+// captured runs a command line in this process. What it prints goes to out, with colors; it reads nothing.
+func (a *app) captured(ctx context.Context, root string, args []string, out io.Writer, cols int) {
+	env := a.Env
+	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), out, out
+	env.IsTerminal = func(stream any) bool { return stream == any(out) }
+	env.Width, env.Height = func() int { return cols }, nil
+	Run(ctx, Env{Env: env, Args: append([]string{"--city", root}, args...), Executable: a.executable, Daemon: a.assembly, Workers: a.workers})
+}
+
+// completions returns the words that the shell completion offers for the last argument.
+func (a *app) completions(ctx context.Context, root string, args []string) []string {
+	var out bytes.Buffer
+	env := a.Env
+	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), &out, io.Discard
+	env.IsTerminal = func(any) bool { return false }
+	Run(ctx, Env{Env: env, Args: append([]string{"__complete", "--city", root}, args...), Executable: a.executable, Daemon: a.assembly, Workers: a.workers})
+	var words []string
+	for line := range strings.Lines(out.String()) {
+		word, _, _ := strings.Cut(strings.TrimRight(line, "\n"), "\t")
+		if strings.HasPrefix(word, ":") { // the directive, which ends the list
+			break
+		}
+		words = append(words, word)
+	}
+	return words
+}
+
+// editText opens the person's editor on a text and returns the new text.
+func (a *app) editText(ctx context.Context, text string) (string, error) {
+	editor := a.Getenv("VISUAL")
+	if editor == "" {
+		editor = a.Getenv("EDITOR")
+	}
+	if editor == "" {
+		return text, errors.New("no editor is set; set EDITOR, for example: export EDITOR=vi")
+	}
+	dir, err := os.MkdirTemp("", "gc-prompt-")
+	if err != nil {
+		return text, fmt.Errorf("cannot create a file for the editor: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // what remains is in the temporary directory
+	file := filepath.Join(dir, "prompt.md")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		return text, fmt.Errorf("cannot create a file for the editor: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", editor+` "$1"`, "sh", file)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.Stdin, cmdenv.Raw(a.Stdout), cmdenv.Raw(a.Stderr)
+	if err := cmd.Run(); err != nil {
+		return text, fmt.Errorf("the editor %q failed: %w", editor, err)
+	}
+	edited, err := os.ReadFile(file)
+	if err != nil {
+		return text, fmt.Errorf("cannot read the text of the editor: %w", err)
+	}
+	return string(edited), nil
+}

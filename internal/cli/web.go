@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"gascity/client"
+	"gascity/internal/cli/cmdenv"
+	"gascity/internal/cli/render"
+)
+
+// webStarted is the output of gc web --json.
+type webStarted struct {
+	client.Web
+	client.WebCode
+
+	File string `json:"file"` // opens the link in a browser
+}
+
+func webCommand(a *app) *cobra.Command {
+	var start client.WebRequest
+	var code client.WebCodeRequest
+	var scope string
+	var open, startPage bool
+	cmd := &cobra.Command{
+		Use:   "web",
+		Short: "Start the web console and print a link to sign in",
+		Long: `Starts the web console of the running city if it is off, and prints a link that signs one browser in.
+The link works once, within 60 seconds. It is a secret until then. The web console stays on, also after
+a restart of the controller, until gc web stop.
+
+Browsers on this machine reach it. For other devices, put a proxy with a certificate in front, write its
+name into hosts in [web] of city.toml, and use --host. A device has a scope: see, answer (also answer
+questions), type (also send prompts and keys) or manage (everything).
+
+In a directory without a city, --start serves a page on which you choose a folder and an agent CLI,
+start the city and send the first prompt. The page then continues as the web console of that city.
+
+The link is secret, and every program on this machine can read the arguments of a browser. So gc also
+writes a file that only you can read (mode 0600) and that forwards a browser to the link. --open opens
+this file.`,
+		Example: "  gc web\n  gc web --open\n  gc web --start --open\n  gc web --host box.example.ts.net --scope answer\n  gc web --listen 127.0.0.1:8420\n  gc web devices",
+		Args:    unknownOr(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := cmdenv.OneOf(cmd, "--scope", scope, scopeWords()...); err != nil {
+				return err
+			}
+			code.Scope = client.Scope(scope)
+			if _, err := a.Root(); errors.Is(err, client.ErrNotFound) {
+				if !startPage {
+					if err := a.askForStartPage(err); err != nil {
+						return err
+					}
+				}
+				return a.webStart(cmd, start.Listen, open)
+			}
+			return a.OnCity(func(c *client.Client) error {
+				on, err := c.StartWeb(cmd.Context(), start)
+				if err != nil {
+					return err
+				}
+				made, err := c.NewWebCode(cmd.Context(), code)
+				if err != nil {
+					return err
+				}
+				return a.showLink(cmd.Context(), webStarted{Web: on, WebCode: made}, open)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&start.Listen, "listen", "", "listen on this `address` and port; port 0: any free one (default: listen in [web] of city.toml, or the last one)")
+	cmd.Flags().StringVar(&code.Host, "host", "", "the link is for this `name`, one of hosts in [web] of city.toml")
+	cmd.Flags().StringVar(&scope, "scope", string(client.ScopeManage), "the highest `scope` of the device: see, answer, type or manage")
+	cmd.Flags().BoolVar(&open, "open", false, "open the link in the browser of this machine")
+	cmd.Flags().BoolVar(&startPage, "start", false, "if there is no city here, make one in the browser")
+	cmdenv.Words(cmd, "scope", scopeWords()...)
+	cmd.AddCommand(webStopCommand(a), webDevicesCommand(a))
+	return a.AddJSONFlag(cmd)
+}
+
+// unknownOr is [cmdenv.Between] with no more than most arguments; a first argument is an unknown
+// subcommand.
+func unknownOr(most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > most {
+			return cmdenv.UnknownCommand(cmd, args[0])
+		}
+		return nil
+	}
+}
+
+// scopeWords returns the scopes as words.
+func scopeWords() []string {
+	var words []string
+	for _, s := range client.Scopes() {
+		words = append(words, string(s))
+	}
+	return words
+}
+
+// showLink prints the link and writes the file that opens it.
+func (a *app) showLink(ctx context.Context, out webStarted, open bool) error {
+	daemon, root, err := a.daemonAndRoot()
+	if err != nil {
+		return err
+	}
+	if out.File, err = daemon.SaveWebLink(root, out.Link); err != nil {
+		return err
+	}
+	if open {
+		if err := daemon.OpenFile(ctx, out.File); err != nil {
+			return fmt.Errorf("cannot open a browser: %w; open this link by hand within 60 seconds: %s", err, out.Link)
+		}
+	}
+	if a.JSON {
+		return a.PrintJSON(out)
+	}
+	_, err = fmt.Fprintln(a.Stdout, out.Link)
+	a.Messagef("The link signs one browser in, within 60 seconds, with the scope %s. A file that opens it: %s", out.Scope, out.File)
+	return err
+}
+
+func webStopCommand(a *app) *cobra.Command {
+	return a.AddJSONFlag(&cobra.Command{
+		Use:   "stop",
+		Short: "Stop the web console",
+		Long: `Stops the web console and ends its open pages, streams and terminals. Devices stay signed in for the
+next start. If city.toml enables the web console, the next controller starts it again.`,
+		Example: "  gc web stop",
+		Args:    cmdenv.Between(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.OnCity(func(c *client.Client) error {
+				out, err := c.StopWeb(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return a.PrintResult(out, "the web console is off")
+			})
+		},
+	})
+}
+
+func webDevicesCommand(a *app) *cobra.Command {
+	cmd := webDeviceListCommand(a, "devices")
+	cmd.Long = `Lists the browsers that are signed in to the web console, with their scopes, the last use and the number
+of open requests. A device that is not used for 30 days is signed out.`
+	cmd.Example = "  gc web devices\n  gc web devices revoke d-1a2b3c4d"
+	cmd.Args = unknownOr(0)
+	list := webDeviceListCommand(a, "list")
+	list.Short, list.Long, list.Example = "List the devices", "The same as gc web devices without a subcommand.", "  gc web devices list"
+	list.Args = cmdenv.Between(0, 0)
+	cmd.AddCommand(list, webRevokeCommand(a))
+	return cmd
+}
+
+func webDeviceListCommand(a *app, use string) *cobra.Command {
+	return a.AddJSONFlag(&cobra.Command{
+		Use:   use,
+		Short: "List and revoke the devices of the web console",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.OnCity(func(c *client.Client) error {
+				list, err := c.WebDevices(cmd.Context())
+				switch {
+				case err != nil:
+					return err
+				case len(list) == 0 && !a.JSON:
+					a.Messagef("no device is signed in; to sign one in: gc web")
+					return nil
+				}
+				return a.Show(cmdenv.Rows("devices", list), func(s render.Formatter) string { return s.WebDevices(list) })
+			})
+		},
+	})
+}
+
+func webRevokeCommand(a *app) *cobra.Command {
+	return a.AddJSONFlag(&cobra.Command{
+		Use:   "revoke ID...",
+		Short: "Sign devices out of the web console",
+		Long: `Signs devices out and ends their open streams and terminals at once. To sign such a device in again, use
+a new link from gc web. If there is no such device, the exit status is 3.`,
+		Example: "  gc web devices revoke d-1a2b3c4d",
+		Args:    cmdenv.Between(1, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var done []client.WebDevice
+			for _, id := range args {
+				err := a.OnID(cmd.Context(), id, webDeviceIDs, func(c *client.Client) error {
+					d, err := c.RevokeWebDevice(cmd.Context(), id)
+					if err == nil {
+						done = append(done, d)
+						a.Messagef("signed out %s (%s)", d.ID, d.Name)
+					}
+					return err
+				})
+				if err != nil {
+					return err
+				}
+			}
+			if a.JSON {
+				return a.PrintJSON(cmdenv.Rows("devices", done))
+			}
+			return nil
+		},
+		ValidArgsFunction: a.Candidates(-1, webDeviceIDs),
+	})
+}
+
+// webDeviceIDs returns the ids of the devices, each with its name.
+func webDeviceIDs(ctx context.Context, c *client.Client) ([]string, error) {
+	list, err := c.WebDevices(ctx)
+	var ids []string
+	for _, d := range list {
+		ids = append(ids, d.ID+"\t"+d.Name)
+	}
+	return ids, err
+}

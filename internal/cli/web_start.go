@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"gascity/client"
+	"gascity/internal/cli/cmdenv"
+)
+
+// webStartPage is what gc web --start --json prints when the page can be opened.
+type webStartPage struct {
+	Link string `json:"link"`
+	File string `json:"file"` // opens the link in a browser
+}
+
+// askForStartPage returns nil if a person wants the page that makes a city; missing is why there is no
+// city.
+func (a *app) askForStartPage(missing error) error {
+	if !a.IsTerminal(a.Stdin) || a.JSON {
+		return fmt.Errorf("%w; to make one in a browser: gc web --start", missing)
+	}
+	a.Messagef("There is no city in %s. Make one in a browser? [y/N]", a.Dir)
+	answer, err := bufio.NewReader(a.Stdin).ReadString('\n')
+	if word := strings.ToLower(strings.TrimSpace(answer)); err != nil || word != "y" && word != "yes" {
+		return fmt.Errorf("%w; to make one in a browser: gc web --start", missing)
+	}
+	return nil
+}
+
+// webStart serves the page on which a person makes a city, until the city runs.
+func (a *app) webStart(cmd *cobra.Command, listen string, open bool) error {
+	daemon, err := a.daemon()
+	if err != nil {
+		return err
+	}
+	dir := a.Dir
+	if a.City != "" {
+		dir = a.Path(a.City)
+	}
+	maker := &cityMaker{app: a}
+	return daemon.ServeStartPage(cmd.Context(), StartPage{
+		Folder: dir, Listen: listen, Create: maker.create,
+		Ready: func(link, file string) error {
+			if open {
+				if err := daemon.OpenFile(cmd.Context(), file); err != nil {
+					return fmt.Errorf("cannot open a browser: %w; run gc web --start without --open, and open the link by hand", err)
+				}
+			}
+			if a.JSON {
+				return a.PrintJSON(webStartPage{link, file})
+			}
+			_, err := fmt.Fprintln(a.Stdout, link)
+			a.Messagef("Open the link within 60 seconds, and make a city there. A file that opens it: %s. This command ends when the city runs; Ctrl-C ends it now.", file)
+			return err
+		},
+	})
+}
+
+// cityMaker makes the city that the start page asks for.
+type cityMaker struct {
+	*app
+
+	mu   sync.Mutex
+	made string // the folder whose city.toml was written; guarded by mu
+}
+
+// create does what gc init, gc start, gc web and gc send do. If a step fails, the same request can be
+// made again.
+func (m *cityMaker) create(parent context.Context, req StartRequest) (StartedCity, error) {
+	if !m.mu.TryLock() {
+		return StartedCity{}, fmt.Errorf("%w: a city is being made; wait for it", client.ErrRefused)
+	}
+	defer m.mu.Unlock()
+	ctx, cancel := context.WithTimeout(parent, defaultStartTimeout)
+	defer cancel()
+	var providers []string
+	if req.Provider != "" {
+		providers = []string{req.Provider}
+	}
+	if m.made == "" || m.made != req.Folder {
+		if err := m.writeCity(ctx, req.Folder, providers); err != nil {
+			return StartedCity{}, pathError(err)
+		}
+		m.made = req.Folder
+	}
+	root, err := client.FindCity(req.Folder)
+	if err != nil {
+		return StartedCity{}, err
+	}
+	c := m.ClientOf(root)
+	defer c.Close()
+	status, err := m.startNew(ctx, root, c)
+	if err != nil {
+		return StartedCity{}, err
+	}
+	out := StartedCity{Root: root}
+	if len(status.Agents) > 0 {
+		out.Agent = status.Agents[0].Name
+	}
+	if req.Prompt != "" && out.Agent != "" {
+		if _, err := c.Nudge(ctx, out.Agent, client.NudgeRequest{Text: req.Prompt, Key: "start-page", Source: "start page"}); err != nil {
+			return out, err
+		}
+	}
+	if _, err := c.StartWeb(ctx, client.WebRequest{}); err != nil {
+		return out, err
+	}
+	code, err := c.NewWebCode(ctx, client.WebCodeRequest{Scope: client.ScopeManage})
+	if err != nil {
+		return out, err
+	}
+	out.Link = code.Link
+	m.Messagef("The city %s runs. Its web console is open in the browser; to sign in another one: gc web --city %s", root, root)
+	return out, nil
+}
+
+// startNew starts the controller of a city, unless an earlier request did.
+func (m *cityMaker) startNew(ctx context.Context, root string, c *client.Client) (client.Status, error) {
+	status, err := c.Status(ctx)
+	if !errors.Is(err, client.ErrNoController) {
+		return status, err
+	}
+	status, err = m.launch(ctx, root, c)
+	if cmdenv.IsSilent(err) {
+		err = fmt.Errorf("%w: %s has mistakes; see the terminal of gc web", client.ErrInvalid, filepath.Join(root, client.CityFile))
+	}
+	return status, err
+}
+
+// pathError returns an error about a folder as one that the page can show.
+func pathError(err error) error {
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Errorf("%w: %w; choose another folder", client.ErrRefused, err)
+	}
+	return err
+}

@@ -1,0 +1,85 @@
+package controller
+
+import (
+	"slices"
+	"time"
+
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/plan"
+	"gascity/internal/domain/session"
+)
+
+// orderCase is the state of a session before an order.
+type orderCase struct {
+	Record  session.Record // a copy; the order changes it
+	Session *plan.Session  // nil: not configured any more
+	Action  plan.Action    // the last decision
+	Now     time.Time
+
+	Running bool
+	Unknown bool // it is unknown whether it runs
+}
+
+// orderOutcome is the result of an order. Without Save it takes effect at once; with Save, after the
+// store has saved the record.
+type orderOutcome struct {
+	Save    bool   // the record was changed
+	Changed bool   // reported to the caller: the order changes something
+	Detail  string // message for the caller; may be empty
+
+	Wake   string // why the session must run; empty: unchanged
+	Unwake bool   // clears the earlier wake reason
+	Retry  bool   // clears the fault of a failed stop
+	Events []orderEvent
+}
+
+// orderEvent is an event that an order causes.
+type orderEvent struct {
+	Kind event.Kind
+	Text string
+	Data map[string]string
+}
+
+// order examines a case and may change its record. If it returns an error, nothing changes.
+type order func(c *orderCase) (orderOutcome, error)
+
+// unchanged returns the outcome of an order that finds nothing to do.
+func unchanged(detail string) (orderOutcome, error) { return orderOutcome{Detail: detail}, nil }
+
+// changedOutcome returns the outcome of an order that has changed the record.
+func changedOutcome(detail string, events ...orderEvent) orderOutcome {
+	return orderOutcome{Save: true, Changed: true, Detail: detail, Events: events}
+}
+
+// recordChange is the change of a record by an order.
+type recordChange struct{ Before, After session.Record }
+
+// Apply makes the change in r, which may be newer than Before. Fields that the order did not change
+// stay.
+func (c *recordChange) Apply(r *session.Record) {
+	from, to := &c.Before, &c.After
+	if from.Hold != to.Hold {
+		r.Hold = to.Hold
+	}
+	if from.Drain != to.Drain {
+		r.Drain = to.Drain
+	}
+	if from.Renew != to.Renew {
+		r.Renew = to.Renew
+	}
+	if from.Obstacle.ProbeAt != to.Obstacle.ProbeAt && from.Obstacle.Kind == r.Obstacle.Kind {
+		r.Obstacle.Probes, r.Obstacle.ProbeAt, r.Obstacle.Released = to.Obstacle.Probes, to.Obstacle.ProbeAt, to.Obstacle.Released
+	}
+	if from.Obstacle.Kind != "" && to.Obstacle.Kind == "" {
+		r.Obstacle = session.Obstacle{}
+	}
+	if from.Conversation != to.Conversation && r.Conversation.ID == from.Conversation.ID {
+		r.Conversation.Closed, r.Conversation.Former = to.Conversation.Closed, to.Conversation.Former
+	}
+	if !slices.Equal(from.Failures, to.Failures) || from.Fault != to.Fault || from.NextAt != to.NextAt {
+		r.Failures, r.Streak, r.NextAt, r.Fault = to.Failures, to.Streak, to.NextAt, to.Fault
+	}
+}
+
+// stamp returns a time in RFC 3339.
+func stamp(t time.Time) string { return t.Format(time.RFC3339) }

@@ -1,0 +1,89 @@
+package controller
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/session"
+)
+
+// defaultDrainTimeout is the drain timeout if neither the request nor the configuration sets one.
+const defaultDrainTimeout = 5 * time.Minute
+
+// newDrainOrder returns an order that asks the agent to finish its work within limit; zero: the
+// configured timeout or [defaultDrainTimeout].
+func newDrainOrder(reason string, limit time.Duration) order {
+	return func(c *orderCase) (orderOutcome, error) {
+		r := &c.Record
+		switch {
+		case c.Unknown:
+			return orderOutcome{}, fmt.Errorf("%w: the state of %s is not known: %s", client.ErrRefused, r.Session, c.Action.Reason)
+		case !c.Running:
+			return orderOutcome{}, fmt.Errorf("%w: %s does not run", client.ErrRefused, r.Session)
+		case r.IsDraining():
+			return unchanged("it was already asked to finish its work; gc stops it at the latest at " + stamp(r.Drain.Deadline))
+		}
+		span := max(limit, 0)
+		if c.Session != nil {
+			span = cmp.Or(span, max(c.Session.DrainTimeout, 0))
+		}
+		ev := beginDrain(r, session.Drain{Reason: reason, Deadline: c.Now.Add(cmp.Or(span, defaultDrainTimeout)), Then: session.HoldSleep}, c.Now)
+		return changedOutcome("gc stops it when it acknowledges, at the latest at "+stamp(r.Drain.Deadline), ev), nil
+	}
+}
+
+// beginDrain records in r a drain of the current instance and returns its event.
+func beginDrain(r *session.Record, d session.Drain, now time.Time) orderEvent {
+	d.Epoch, d.Since, d.Acked = r.Epoch, now, time.Time{}
+	r.Drain = d
+	return orderEvent{event.SessionDraining, "the agent is asked to finish its work", map[string]string{"reason": d.Reason, "until": stamp(d.Deadline)}}
+}
+
+// endDrain records that the draining instance has stopped, and sets the hold that follows.
+func endDrain(r *session.Record, now time.Time) {
+	d := r.Drain
+	r.Drain = session.Drain{}
+	if d.Then != "" && r.Hold.Kind == "" {
+		r.Hold = session.Hold{Kind: d.Then, Reason: d.Reason, Since: now}
+	}
+}
+
+// ackDrain records that the agent has finished its drain.
+func ackDrain(c *orderCase) (orderOutcome, error) {
+	r := &c.Record
+	switch {
+	case !r.IsDraining():
+		return orderOutcome{}, fmt.Errorf("%w: %s is not draining; an agent acknowledges only after gc drain asked it to finish its work", client.ErrRefused, r.Session)
+	case !r.Drain.Acked.IsZero():
+		return unchanged("it has already acknowledged")
+	}
+	r.Drain.Acked = c.Now
+	return changedOutcome("it is stopped now", orderEvent{event.SessionDrained, "the agent has finished its work", nil}), nil
+}
+
+// newRenewOrder returns an order that restarts the agent at the end of the current turn: in the same
+// conversation or, with req.HandOver, in a new one that receives a note about the old one.
+func newRenewOrder(req client.LifecycleRequest) order {
+	return func(c *orderCase) (orderOutcome, error) { return requestRenewal(c, req.HandOver) }
+}
+
+// requestRenewal requests a restart at the end of the current turn; with handOver, in a new
+// conversation.
+func requestRenewal(c *orderCase, handOver bool) (orderOutcome, error) {
+	r := &c.Record
+	switch {
+	case handOver && c.Running && (!r.Conversation.Closed || r.Renew.IsZero()):
+		r.Renew = c.Now
+		r.Conversation.CloseForHandoff()
+		return changedOutcome("its conversation is handed over to a new one at the end of its turn"), nil
+	case !r.Renew.IsZero():
+		return unchanged("a restart is already requested")
+	case !c.Running:
+		return orderOutcome{}, fmt.Errorf("%w: %s does not run: %s", client.ErrRefused, r.Session, c.Action.Reason)
+	}
+	r.Renew = c.Now
+	return changedOutcome("it is restarted at the end of its turn"), nil
+}

@@ -1,0 +1,248 @@
+package controller
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/controller/explain"
+	"gascity/internal/controller/ops"
+	"gascity/internal/domain/plan"
+	"gascity/internal/domain/session"
+	"gascity/runtime"
+)
+
+// publishedSession is the published state of one session. It is immutable.
+type publishedSession struct {
+	Agent         client.Agent
+	Record        session.Record
+	Seen          runtime.Observation
+	Provider      runtime.Provider // nil if it is not open
+	Config        *runtime.Config  // nil if the session is not configured
+	UnknownReason string           // why nothing is known; empty: it is known
+	Running       bool
+	Snapshot      session.Snapshot
+	Action        plan.Action
+	Judged        []session.Judged
+	Durable       bool
+	Attempt       *ops.Attempt // the running start; nil: none
+}
+
+// agent returns the session in the form of the control API, with the current progress of a running
+// start.
+func (t *publishedSession) agent() client.Agent {
+	out := t.Agent
+	if words := t.Attempt.Progress(); words != "" {
+		out.Reason = string(plan.VerbStart) + " is under way: " + words
+	}
+	return out
+}
+
+// publishedCity is the published state of the city besides its sessions. It is immutable.
+type publishedCity struct {
+	Status  client.Status // without agents
+	Config  client.Config
+	Account explain.City
+	Pools   []plan.Pool // from the current configuration
+}
+
+// snapshotStore holds the published state. It is safe for concurrent readers and one writer. The
+// zero value is an empty city without listeners.
+type snapshotStore struct {
+	// Changed is called by the writer for each session whose summary changed. Nil: no call.
+	Changed func(session string)
+
+	now       atomic.Pointer[cityState]
+	renewed   broadcast                      // raised by each Publish and Renew
+	synced    atomic.Bool                    // every session was known at the last check
+	summaries map[session.Key]sessionSummary // only for the writer: the summary reported last
+}
+
+// cityState is the city at the last Publish. Its slots may be newer.
+type cityState struct {
+	city  publishedCity
+	order []*sessionSlot // each session once, in the order of the plan
+	keys  map[session.Key]*sessionSlot
+	names map[string]*sessionSlot // by agent and by session
+}
+
+type sessionSlot struct {
+	atomic.Pointer[publishedSession]
+}
+
+// broadcast wakes any number of waiting goroutines. The zero value is ready for use. Raise is cheap while nothing waits.
+type broadcast struct {
+	mu     sync.Mutex
+	raised chan struct{} // guarded by mu; nil: nothing waits
+}
+
+// Wait returns a channel that is closed at the next Raise.
+func (b *broadcast) Wait() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.raised == nil {
+		b.raised = make(chan struct{})
+	}
+	return b.raised
+}
+
+// Raise closes the channels that Wait has returned.
+func (b *broadcast) Raise() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.raised != nil {
+		close(b.raised)
+		b.raised = nil
+	}
+}
+
+// Publish replaces the whole state.
+func (b *snapshotStore) Publish(city publishedCity, targets []*publishedSession) {
+	p := &cityState{
+		city: city, order: make([]*sessionSlot, 0, len(targets)),
+		keys: make(map[session.Key]*sessionSlot, len(targets)), names: make(map[string]*sessionSlot, 2*len(targets)),
+	}
+	for _, t := range targets {
+		s := &sessionSlot{}
+		s.Store(t)
+		p.order = append(p.order, s)
+		p.keys[t.Record.Key()] = s
+		p.names[t.Action.Session] = s
+		if agent := t.Action.Agent; agent != "" && (p.names[agent] == nil || t.Action.Desired != client.DesiredAbsent) {
+			p.names[agent] = s
+		}
+	}
+	before := b.now.Swap(p)
+	b.renewed.Raise()
+	for _, t := range targets {
+		b.notify(t)
+	}
+	b.synced.Store(b.Changed != nil && p.hasSynced())
+	if before == nil {
+		return
+	}
+	for key := range before.keys {
+		if p.keys[key] == nil {
+			delete(b.summaries, key)
+			b.changed(key.Session)
+		}
+	}
+}
+
+// Renew replaces the state of one session. It ignores a session that is not published yet; the next
+// [snapshotStore.Publish] adds it.
+func (b *snapshotStore) Renew(at time.Time, t *publishedSession) {
+	before := b.read()
+	s := before.keys[t.Record.Key()]
+	if s == nil {
+		return
+	}
+	s.Store(t)
+	p := *before
+	p.city.Status.At, p.city.Account.At = at, at
+	b.now.Store(&p)
+	b.renewed.Raise()
+	b.notify(t)
+	if b.Changed != nil && !b.synced.Load() {
+		b.synced.Store(p.hasSynced())
+	}
+}
+
+// HasSynced reports whether every session of the city is known and Changed was called for each.
+func (b *snapshotStore) HasSynced() bool { return b.synced.Load() }
+
+// hasSynced reports whether every session is known.
+func (p *cityState) hasSynced() bool {
+	for _, s := range p.order {
+		if s.Load().Snapshot.Unknown != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// notify calls Changed if the session's summary differs from the last reported one.
+func (b *snapshotStore) notify(t *publishedSession) {
+	if b.Changed == nil {
+		return
+	}
+	key, gist := t.Record.Key(), summaryOf(&t.Snapshot)
+	if was, known := b.summaries[key]; known && was == gist {
+		return
+	}
+	if b.summaries == nil {
+		b.summaries = map[session.Key]sessionSummary{}
+	}
+	b.summaries[key] = gist
+	b.changed(key.Session)
+}
+
+// changed calls Changed, if it is set.
+func (b *snapshotStore) changed(name string) {
+	if b.Changed != nil {
+		b.Changed(name)
+	}
+}
+
+// read returns the current state, which is empty before the first Publish.
+func (b *snapshotStore) read() *cityState {
+	if p := b.now.Load(); p != nil {
+		return p
+	}
+	return &cityState{}
+}
+
+// City returns the state of the city besides the sessions.
+func (b *snapshotStore) City() publishedCity { return b.read().city }
+
+// Targets returns every session, in the order of the plan.
+func (b *snapshotStore) Targets() []*publishedSession {
+	p := b.read()
+	out := make([]*publishedSession, 0, len(p.order))
+	for _, s := range p.order {
+		out = append(out, s.Load())
+	}
+	return out
+}
+
+// Status returns the status of the city.
+func (b *snapshotStore) Status() client.Status {
+	status, targets := b.City().Status, b.Targets()
+	status.Agents = make([]client.Agent, 0, len(targets))
+	for _, t := range targets {
+		status.Agents = append(status.Agents, t.agent())
+	}
+	return status
+}
+
+// Plan returns the decided actions.
+func (b *snapshotStore) Plan() client.Plan {
+	targets := b.Targets()
+	actions := make([]plan.Action, 0, len(targets))
+	for _, t := range targets {
+		actions = append(actions, t.Action)
+	}
+	return explain.Plan(actions, b.City().Account.At)
+}
+
+// Find returns a session by its name or its agent's name.
+func (b *snapshotStore) Find(name string) (*publishedSession, error) {
+	if s := b.read().names[name]; s != nil {
+		return s.Load(), nil
+	}
+	return nil, newNotFoundError(name, b.City().Pools)
+}
+
+// newNotFoundError returns the error for a name that no agent and no session has. If it is the name
+// of a pool, the error lists the pool's members.
+func newNotFoundError(name string, pools []plan.Pool) error {
+	for _, pool := range pools {
+		if pool.Agent == name {
+			return fmt.Errorf("%w: %q is a pool; name one of its members: %s", client.ErrNotFound, name, strings.Join(pool.Members, ", "))
+		}
+	}
+	return fmt.Errorf("%w: no agent or session is called %q; gc status lists them", client.ErrNotFound, name)
+}

@@ -1,0 +1,95 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"gascity/runtime/runtimetest"
+)
+
+// casesAtOnce is the maximum number of cases that run at a time.
+const casesAtOnce = 4
+
+// pickCases returns the cases of the contract whose ID matches one of the patterns ("watch.*"), in
+// the order of the reference. Without patterns it returns all cases. A pattern that matches no case
+// is an error.
+func pickCases(patterns []string) ([]runtimetest.Case, error) {
+	cases := runtimetest.Cases()
+	if len(patterns) == 0 {
+		return cases, nil
+	}
+	wanted := make([]bool, len(cases))
+	for _, pattern := range patterns {
+		hits := 0
+		for i, c := range cases {
+			hit, err := path.Match(pattern, c.ID)
+			if err != nil {
+				return nil, fmt.Errorf("%q is not a pattern of cases: %w", pattern, err)
+			}
+			if hit {
+				wanted[i] = true
+				hits++
+			}
+		}
+		if hits == 0 {
+			return nil, fmt.Errorf("the contract has no case %q; %s", pattern, findSimilarCase(pattern, cases))
+		}
+	}
+	picked := []runtimetest.Case{}
+	for i, c := range cases {
+		if wanted[i] {
+			picked = append(picked, c)
+		}
+	}
+	return picked, nil
+}
+
+// findSimilarCase returns text with the cases that a pattern may have meant, or with the groups of
+// cases.
+func findSimilarCase(pattern string, cases []runtimetest.Case) string {
+	facets := map[string][]string{}
+	for _, c := range cases {
+		facet, _, _ := strings.Cut(c.ID, ".")
+		facets[facet] = append(facets[facet], c.ID)
+	}
+	facet, _, _ := strings.Cut(pattern, ".")
+	if ids := facets[facet]; ids != nil {
+		return "there are " + strings.Join(ids, ", ")
+	}
+	return "their names begin with " + strings.Join(slices.Sorted(maps.Keys(facets)), ", ")
+}
+
+// runCases runs the cases, up to [casesAtOnce] at a time, and reports the results in order. After
+// the end of ctx no case starts, and it returns the cause of ctx.
+func runCases(ctx context.Context, h runtimetest.Harness, cases []runtimetest.Case, report func(runtimetest.Result)) error {
+	results := make([]chan runtimetest.Result, len(cases))
+	for i := range results {
+		results[i] = make(chan runtimetest.Result, 1)
+	}
+	slots := make(chan struct{}, casesAtOnce)
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		for i, c := range cases {
+			slots <- struct{}{}
+			wait.Go(func() {
+				defer close(results[i])
+				if ctx.Err() == nil {
+					results[i] <- c.Check(ctx, h)
+				}
+				<-slots
+			})
+		}
+	})
+	for _, result := range results {
+		if r, ok := <-result; ok {
+			report(r)
+		}
+	}
+	wait.Wait()
+	return context.Cause(ctx)
+}

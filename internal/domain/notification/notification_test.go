@@ -1,0 +1,243 @@
+package notification
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/config"
+	"gascity/internal/domain/event"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// fold applies events of agent a, one second after the other.
+func fold(s *State, events ...client.Event) {
+	for _, e := range events {
+		e.ID = s.Cursor + 1
+		if e.Time.IsZero() {
+			e.Time = noon.Add(time.Duration(e.ID) * time.Second)
+		}
+		e.Agent, e.Session = "a", "s-a"
+		s.Fold(&e)
+	}
+}
+
+// ev returns an event with data: keys and values.
+func ev(kind event.Kind, data ...string) client.Event {
+	e := client.Event{Kind: string(kind), Text: string(kind), Data: map[string]string{}}
+	for i := 0; i < len(data); i += 2 {
+		e.Data[data[i]] = data[i+1]
+	}
+	return e
+}
+
+func TestFoldOpensAndClosesSubjects(t *testing.T) {
+	t.Parallel()
+	busy, idle := ev(event.SessionActivity, "activity", "busy"), ev(event.SessionActivity, "activity", "idle")
+	waiting := ev(event.SessionActivity, "activity", "waiting")
+	asks := ev(event.PendingRaised, "id", "q-1", "kind", "permission")
+	for name, c := range map[string]struct {
+		events []client.Event
+		want   []Kind
+	}{
+		"a question":                        {[]client.Event{asks}, []Kind{Permission}},
+		"twice the same":                    {[]client.Event{asks, asks}, []Kind{Permission}},
+		"answered":                          {[]client.Event{asks, ev(event.PendingAnswered, "id", "q-1")}, nil},
+		"another is answered":               {[]client.Event{asks, ev(event.PendingAnswered, "id", "q-2")}, []Kind{Permission}},
+		"gone":                              {[]client.Event{asks, ev(event.PendingGone, "id", "q-1")}, nil},
+		"overdue":                           {[]client.Event{asks, ev(event.PendingEscalated, "id", "q-1")}, []Kind{Permission, Overdue}},
+		"overdue and answered":              {[]client.Event{asks, ev(event.PendingEscalated, "id", "q-1"), ev(event.PendingExpired, "id", "q-1")}, nil},
+		"a limit, reported in two ways":     {[]client.Event{ev(event.SessionLimited), ev(event.SessionObstacle, "obstacle", "limit")}, []Kind{Limit}},
+		"a login, then its question":        {[]client.Event{ev(event.SessionObstacle, "obstacle", "login"), ev(event.PendingRaised, "id", "q-1", "kind", "login")}, []Kind{Login}},
+		"a question about a login, then it": {[]client.Event{ev(event.PendingRaised, "id", "q-1", "kind", "login"), ev(event.SessionObstacle, "obstacle", "login")}, []Kind{Login}},
+		"another obstacle":                  {[]client.Event{ev(event.SessionObstacle, "obstacle", "login"), ev(event.SessionObstacle, "obstacle", "retrying")}, nil},
+		"an obstacle that is over":          {[]client.Event{ev(event.SessionObstacle, "obstacle", "limit"), ev(event.SessionObstacleOver, "obstacle", "limit")}, nil},
+		"no network":                        {[]client.Event{ev(event.SessionObstacle, "obstacle", "no_network")}, nil},
+		"quarantine":                        {[]client.Event{ev(event.SessionExited), ev(event.SessionQuarantined)}, []Kind{Exit, Quarantine}},
+		"started again":                     {[]client.Event{ev(event.SessionQuarantined), ev(event.SessionStarted)}, nil},
+		"a budget":                          {[]client.Event{ev(event.BudgetExceeded, "budget", "day", "act", "stop"), ev(event.BudgetExceeded, "budget", "day", "act", "stop")}, []Kind{Budget}},
+		"a budget that only warns":          {[]client.Event{ev(event.BudgetExceeded, "budget", "day", "act", "warn")}, nil},
+		"a budget that is free":             {[]client.Event{ev(event.BudgetExceeded, "budget", "day", "act", "hold"), ev(event.BudgetLifted, "budget", "day")}, nil},
+		"a turn":                            {[]client.Event{busy, waiting, busy, idle}, []Kind{Turn}},
+		"idle without a turn":               {[]client.Event{idle, idle}, nil},
+		"a turn that the exit ends":         {[]client.Event{busy, ev(event.SessionExited), idle}, []Kind{Exit}},
+		"a dead prompt":                     {[]client.Event{ev(event.PromptDead)}, []Kind{Prompt}},
+	} {
+		var s State
+		fold(&s, c.events...)
+		var got []Kind
+		for _, one := range s.Open {
+			got = append(got, one.Kind)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: open are %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// spans returns times of the day: begins and ends in minutes.
+func spans(minutes ...int) (out []config.DaySpan) {
+	for i := 0; i < len(minutes); i += 2 {
+		out = append(out, config.DaySpan{From: minutes[i], To: minutes[i+1]})
+	}
+	return out
+}
+
+// plan returns for a subject that began at noon what is due at the given time, and when it is due next.
+func plan(s *State, at time.Time, attached bool, rules ...Rule) (due []Batch, next time.Duration, done []string) {
+	for i := range rules {
+		if rules[i].Sink == "" {
+			rules[i].Sink = "x"
+		}
+	}
+	due, when, done := s.Plan(rules, Facts{
+		Now: at, Known: func(string, string) bool { return false }, Attached: func(string) bool { return attached },
+	})
+	if !when.IsZero() {
+		next = when.Sub(at)
+	}
+	return due, next, done
+}
+
+func TestPlanSendsWhenTheRuleAllows(t *testing.T) {
+	t.Parallel()
+	question := Subject{ID: "q-1", Kind: Question, Agent: "web-1", Session: "s", Question: "q-1", Since: noon}
+	needs := NeedsMe.Kinds()
+	for name, c := range map[string]struct {
+		rule     Rule
+		subject  Subject
+		after    time.Duration
+		attached bool
+		sent     bool
+		next     time.Duration
+		done     bool
+	}{
+		"at once":                 {rule: Rule{Kinds: needs}, subject: question, sent: true},
+		"not yet":                 {rule: Rule{Kinds: needs, For: time.Minute}, subject: question, after: 20 * time.Second, next: 40 * time.Second},
+		"long enough":             {rule: Rule{Kinds: needs, For: time.Minute}, subject: question, after: time.Minute, sent: true},
+		"another kind":            {rule: Rule{Kinds: Finished.Kinds()}, subject: question},
+		"another agent":           {rule: Rule{Kinds: needs, Agents: []string{"api-*"}}, subject: question},
+		"this agent":              {rule: Rule{Kinds: needs, Agents: []string{"api-*", "web-*"}}, subject: question, sent: true},
+		"attached":                {rule: Rule{Kinds: needs}, subject: question, attached: true},
+		"attached, asked for":     {rule: Rule{Kinds: needs, WhileAttached: true}, subject: question, attached: true, sent: true},
+		"quiet":                   {rule: Rule{Kinds: needs, Quiet: spans(11*60, 13*60)}, subject: question, next: time.Hour},
+		"quiet over midnight":     {rule: Rule{Kinds: needs, Quiet: spans(11*60, 2*60)}, subject: question, next: 14 * time.Hour},
+		"quiet, twice":            {rule: Rule{Kinds: needs, Quiet: spans(13*60, 15*60, 11*60, 13*60)}, subject: question, next: 3 * time.Hour},
+		"not quiet any more":      {rule: Rule{Kinds: needs, Quiet: spans(11*60, 13*60)}, subject: question, after: time.Hour, sent: true},
+		"not quiet yet":           {rule: Rule{Kinds: needs, Quiet: spans(13*60, 14*60)}, subject: question, sent: true},
+		"the batch is open":       {rule: Rule{Kinds: needs, Batch: time.Minute}, subject: question, after: 10 * time.Second, next: 50 * time.Second},
+		"the batch is closed":     {rule: Rule{Kinds: needs, Batch: time.Minute}, subject: question, after: time.Minute, sent: true},
+		"a turn in a batch":       {rule: Rule{Kinds: []Kind{Turn}, For: time.Hour, Batch: time.Minute}, subject: Subject{ID: "e-1", Kind: Turn, Took: time.Hour, Since: noon}, after: time.Minute, sent: true, done: true},
+		"a limit, just now":       {rule: Rule{Kinds: needs}, subject: Subject{ID: "e-1", Kind: Limit, Since: noon}, next: obstacleDelay},
+		"a long turn":             {rule: Rule{Kinds: []Kind{Turn}, MinTurn: time.Minute}, subject: Subject{ID: "e-1", Kind: Turn, Took: time.Hour, Since: noon}, sent: true, done: true},
+		"a short turn":            {rule: Rule{Kinds: []Kind{Turn}, MinTurn: time.Minute}, subject: Subject{ID: "e-1", Kind: Turn, Took: time.Second, Since: noon}, done: true},
+		"a long turn while quiet": {rule: Rule{Kinds: []Kind{Turn}, Quiet: spans(11*60, 13*60)}, subject: Subject{ID: "e-1", Kind: Turn, Took: time.Hour, Since: noon}, next: time.Hour},
+	} {
+		s := State{Open: []Subject{c.subject}}
+		due, next, done := plan(&s, noon.Add(c.after), c.attached, c.rule)
+		if (len(due) == 1) != c.sent || next != c.next || (len(done) == 1) != c.done {
+			t.Errorf("%s: due %v, next in %v, done %v; want sent %v, next in %v, done %v", name, due, next, done, c.sent, c.next, c.done)
+		}
+	}
+}
+
+func TestPlanLeavesOutWhatIsOlderThanTheSink(t *testing.T) {
+	t.Parallel()
+	s := State{Open: []Subject{{ID: "q-1", Kind: Question, Since: noon}}, Sinks: map[string]time.Time{"x": noon.Add(time.Second), "y": noon}}
+	due, next, _ := plan(&s, noon.Add(time.Minute), false, Rule{Sink: "x", Kinds: NeedsMe.Kinds()}, Rule{Sink: "y", Kinds: NeedsMe.Kinds()})
+	if len(due) != 1 || due[0].Sink != "y" || next != 0 {
+		t.Errorf("due %v, next %v; want only the older sink", due, next)
+	}
+}
+
+func TestPlanJoinsSubjects(t *testing.T) {
+	t.Parallel()
+	var s State
+	for i := range 5 {
+		s.Open = append(s.Open, Subject{ID: strconv.Itoa(i), Kind: Question, Since: noon.Add(time.Duration(i) * time.Second)})
+	}
+	rule := Rule{Kinds: NeedsMe.Kinds(), Batch: 10 * time.Second}
+	if due, next, _ := plan(&s, noon.Add(5*time.Second), false, rule); len(due) != 0 || next != 5*time.Second {
+		t.Errorf("due %v, next in %v; want nothing for 5 s", due, next)
+	}
+	due, _, _ := plan(&s, noon.Add(10*time.Second), false, rule)
+	if len(due) != 1 || len(due[0].Subjects) != 5 || !due[0].Joined {
+		t.Errorf("due %v, want five in one message", due)
+	}
+	rule.Batch = 0
+	if due, _, _ := plan(&s, noon.Add(10*time.Second), false, rule); !due[0].Joined {
+		t.Errorf("five at once are not joined")
+	}
+	s.Open = s.Open[:Batched]
+	if due, _, _ := plan(&s, noon.Add(10*time.Second), false, rule); due[0].Joined || len(due[0].Subjects) != Batched {
+		t.Errorf("due %v, want %d messages", due, Batched)
+	}
+}
+
+// TestEscalation: a second rule for a sink with a longer delay, as an escalation makes it.
+func TestEscalation(t *testing.T) {
+	t.Parallel()
+	s := State{Open: []Subject{{ID: "q-1", Kind: Question, Question: "q-1", Since: noon}}}
+	rules := []Rule{{Sink: "chat", Kinds: NeedsMe.Kinds()}, {Sink: "phone", Kinds: NeedsMe.Kinds(), For: 10 * time.Minute}}
+	known := map[string]bool{}
+	ask := func(at time.Duration) (sinks []string, next time.Time) {
+		due, next, _ := s.Plan(rules, Facts{Now: noon.Add(at), Known: func(_, sink string) bool { return known[sink] }, Attached: func(string) bool { return false }})
+		for _, b := range due {
+			sinks = append(sinks, b.Sink)
+			known[b.Sink] = true
+		}
+		return sinks, next
+	}
+	if sinks, next := ask(0); !slices.Equal(sinks, []string{"chat"}) || !next.Equal(noon.Add(10*time.Minute)) {
+		t.Errorf("at once: %v, next %v", sinks, next)
+	}
+	if sinks, next := ask(10 * time.Minute); !slices.Equal(sinks, []string{"phone"}) || !next.IsZero() {
+		t.Errorf("after ten minutes: %v, next %v", sinks, next)
+	}
+}
+
+// TestWords: city.toml accepts exactly the kinds and groups.
+func TestWords(t *testing.T) {
+	t.Parallel()
+	if configured := config.NotifyKind("").Words(); !slices.Equal(configured, Words()) {
+		t.Errorf("city.toml accepts %v, the rules know %v", configured, Words())
+	}
+}
+
+func TestIDsAreStableAndDifferent(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, k := range []Key{{"a", "b", ""}, {"a", "b", "c"}, {"ab", "", ""}, {"a", "", "b"}} {
+		for _, city := range []string{"/x", "/y"} {
+			id := k.ID(city)
+			if id != k.ID(city) || seen[id] {
+				t.Errorf("%v of %s has the id %s, which is not stable or not its own", k, city, id)
+			}
+			seen[id] = true
+		}
+	}
+}
+
+// TestClockSetBack: a clock that was set back delays and loses nothing.
+func TestClockSetBack(t *testing.T) {
+	now := time.Date(2026, 5, 4, 11, 0, 0, 0, time.UTC)
+	ahead := now.Add(time.Hour)
+	rules := []Rule{{Sink: "x", Kinds: NeedsMe.Kinds(), For: time.Minute}}
+	s := State{Sinks: map[string]time.Time{"x": ahead.Add(-time.Minute)}, Open: []Subject{
+		{ID: "before", Kind: Question, Question: "before", Since: ahead}, {ID: "after", Kind: Question, Question: "after", Since: now.Add(-time.Second)},
+	}}
+	facts := Facts{Now: now, Known: func(string, string) bool { return false }, Attached: func(string) bool { return false }}
+	if !s.CorrectTimes(now) || s.CorrectTimes(now) {
+		t.Error("the times were not corrected exactly once")
+	}
+	if due, next, _ := s.Plan(rules, facts); len(due) > 0 || next.After(now.Add(time.Minute)) {
+		t.Errorf("due %+v, next %v", due, next)
+	}
+	facts.Now = now.Add(2 * time.Minute)
+	if due, _, _ := s.Plan(rules, facts); len(due) != 1 || len(due[0].Subjects) != 2 {
+		t.Errorf("due %+v, want both", due)
+	}
+}

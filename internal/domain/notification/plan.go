@@ -1,0 +1,173 @@
+package notification
+
+import (
+	"path"
+	"slices"
+	"time"
+
+	"gascity/internal/config"
+)
+
+// Rule states which subjects a sink gets, and when. A sink may have several rules.
+type Rule struct {
+	Sink   string
+	Kinds  []Kind
+	Agents []string      // patterns of names; empty: all agents
+	For    time.Duration // how long a subject of NeedsMe must be open
+	// MinTurn is the minimum length of a turn.
+	MinTurn time.Duration
+	// WhileAttached is true if the sink gets subjects of agents to which a terminal is attached.
+	WhileAttached bool
+	Quiet         []config.DaySpan // nothing is sent in these times of the day
+	Batch         time.Duration    // how long the first subject waits for others, to be sent in one message
+}
+
+// Batched is the number of subjects that are due at the same time for the same sink above which they are sent in one message
+// even if the rule does not ask for that.
+const Batched = 3
+
+// obstacleDelay is how long a login or limit that is not a question must last: the question about it, which says more, often
+// follows.
+const obstacleDelay = 3 * time.Second
+
+// quietUntil returns when the quiet hours at the time end; the time itself if there are none.
+func (r *Rule) quietUntil(t time.Time) time.Time {
+	for range len(r.Quiet) + 1 { // one span may begin where another ends
+		for _, span := range r.Quiet {
+			if end := span.End(t); !end.IsZero() {
+				t = end
+			}
+		}
+	}
+	return t
+}
+
+// due returns when the rule sends the subject, without batches; ok is false if it does not send it at all. Without quiet hours
+// the result may be in the past.
+func (r *Rule) due(s *Subject, now time.Time) (at time.Time, ok bool) {
+	matches := func(pattern string) bool {
+		fits, err := path.Match(pattern, s.Agent)
+		return err == nil && fits
+	}
+	if !slices.Contains(r.Kinds, s.Kind) || len(r.Agents) > 0 && !slices.ContainsFunc(r.Agents, matches) || s.Kind == Turn && s.Took < r.MinTurn {
+		return at, false
+	}
+	at = s.Since
+	if s.Kind.Group() == NeedsMe {
+		delay := r.For
+		if s.Question == "" && (s.Kind == Login || s.Kind == Limit) {
+			delay = max(delay, obstacleDelay)
+		}
+		at = at.Add(delay)
+	}
+	if at.Before(now) {
+		at = now
+	}
+	return r.quietUntil(at), true
+}
+
+// Facts are what Plan needs to know beside the subjects.
+type Facts struct {
+	Now time.Time // in the location of the quiet hours
+	// Known reports whether there is a delivery of the subject to the sink.
+	Known func(subject, sink string) bool
+	// Attached reports whether a terminal is attached to the session.
+	Attached func(session string) bool
+}
+
+// Batch is what is due now for one sink. Joined is true if its subjects are sent in one message.
+type Batch struct {
+	Sink     string
+	Subjects []Subject
+	Joined   bool
+}
+
+// Plan returns what is due, by sink, and when something is due next; zero: never. done are the ids of subjects that need no
+// further plan: they are of [Finished], and no rule sends them later.
+func (s *State) Plan(rules []Rule, f Facts) (due []Batch, next time.Time, done []string) {
+	sinks := map[string]*sinkPlan{}
+	var order []*sinkPlan
+	waits := map[string]bool{}
+	for i := range rules {
+		r := &rules[i]
+		p := sinks[r.Sink]
+		if p == nil {
+			p = &sinkPlan{sink: r.Sink, since: s.Sinks[r.Sink]}
+			sinks[r.Sink] = p
+			order = append(order, p)
+		}
+		for j := range s.Open {
+			if at := p.add(r, &s.Open[j], f); !at.IsZero() {
+				waits[s.Open[j].ID] = true
+				next = earlier(next, at)
+			}
+		}
+	}
+	for _, p := range order {
+		switch {
+		case len(p.ready) == 0:
+		case p.fire.After(f.Now):
+			next = earlier(next, p.fire)
+			for i := range p.ready {
+				waits[p.ready[i].ID] = true
+			}
+		default:
+			joined := len(p.ready) > 1 && (p.batch || len(p.ready) > Batched)
+			due = append(due, Batch{p.sink, p.ready, joined})
+		}
+	}
+	for i := range s.Open {
+		if one := &s.Open[i]; one.Kind.Group() == Finished && !waits[one.ID] {
+			done = append(done, one.ID)
+		}
+	}
+	return due, next, done
+}
+
+// sinkPlan collects what is due for one sink.
+type sinkPlan struct {
+	sink  string
+	since time.Time
+	ready []Subject
+	fire  time.Time // when the first of ready is sent
+	batch bool      // a rule of ready has a batch
+}
+
+// add adds the subject if it is due by the rule. Otherwise it returns when it will be due; zero: never, or that is not known.
+func (p *sinkPlan) add(r *Rule, s *Subject, f Facts) (later time.Time) {
+	at, ok := r.due(s, f.Now)
+	switch {
+	case !ok || s.Since.Before(p.since) || f.Known(s.ID, p.sink):
+		return time.Time{}
+	case at.After(f.Now):
+		return at
+	case !r.WhileAttached && f.Attached(s.Session):
+		return time.Time{} // NeedsMe is planned again when the terminal is detached; Finished is not sent
+	}
+	fire := f.Now
+	if r.Batch > 0 {
+		p.batch = true
+		wait := r.Batch
+		if s.Kind.Group() == NeedsMe {
+			wait += r.For
+		}
+		if full := s.Since.Add(wait); full.After(fire) {
+			fire = full
+		}
+	}
+	if len(p.ready) == 0 || fire.Before(p.fire) {
+		p.fire = fire
+	}
+	if !slices.ContainsFunc(p.ready, func(other Subject) bool { return other.ID == s.ID }) {
+		p.ready = append(p.ready, *s)
+	}
+	return time.Time{}
+}
+
+// earlier returns the earlier of two times. Zero means never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}

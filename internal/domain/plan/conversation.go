@@ -1,0 +1,128 @@
+package plan
+
+import (
+	"cmp"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"time"
+
+	"gascity/internal/domain/session"
+	"gascity/runtime"
+)
+
+// ConversationSettleTime is how long an agent must run before it counts as being in its
+// conversation. Some agents accept input before they search for the conversation.
+const ConversationSettleTime = 10 * time.Second
+
+// ResumeRetryDelay is the delay before another attempt to resume a conversation that is in use.
+const ResumeRetryDelay = time.Second
+
+// ChooseConversation returns the conversation of the next start and how to start it. Store the
+// result before the start. The zero conversation means that its id is unknown.
+//
+// Every start resumes the existing conversation, unless a person or the configuration requests a
+// new one, or the agent CLI cannot resume. A one-shot command begins a new one each time, because
+// a resumed one would do nothing.
+func ChooseConversation(s *Session, c session.Conversation, now time.Time) session.Conversation {
+	next := c.Next(newConversationID(), func(c session.Conversation, rung session.Rung) bool {
+		_, ok := s.ResumeCommand(c, rung)
+		return ok && s.Config.Lifecycle != runtime.LifecycleOneShot
+	})
+	if next.IsResumed() {
+		return next
+	}
+	if _, ok := s.WithConversation(next.ID); !ok {
+		if next.ID = ""; next.Former == nil {
+			return session.Conversation{}
+		}
+	}
+	next.Dir, next.Mode, next.At = s.Config.WorkDir, s.Resume.Mode, now
+	return next
+}
+
+// ConversationConfig returns the runtime configuration for a start with a conversation from
+// [ChooseConversation]. ok is false if the configuration has changed since; call Choose again then.
+func ConversationConfig(s *Session, c session.Conversation) (cfg runtime.Config, ok bool) {
+	switch {
+	case c.IsResumed():
+		return s.ResumeCommand(c, c.Rung)
+	case c.ID == "":
+		cfg, ok = s.Config, s.Resume.New == ""
+	default:
+		cfg, ok = s.WithConversation(c.ID)
+	}
+	if c.Former != nil {
+		cfg = WithHandoffNote(cfg, c.Former.Conversation(), string(c.Former.Failure))
+	}
+	return cfg, ok
+}
+
+// ApplyConversationReading applies the conversation that a running agent reports, and reports
+// whether c changed. A one-shot command is never resumed, so its reports are ignored.
+func ApplyConversationReading(c *session.Conversation, s *Session, r runtime.Reading) bool {
+	said := r.Conversation
+	if said == nil || s == nil || s.Config.Lifecycle == runtime.LifecycleOneShot {
+		return false
+	}
+	l := session.ReportedConversation{ID: said.ID, Dir: said.Dir, Mode: said.Mode, At: r.At, Running: true}
+	if l.ID != c.ID {
+		l.Dir, l.Mode = cmp.Or(l.Dir, c.Dir, s.Config.WorkDir), cmp.Or(l.Mode, s.Resume.Mode)
+	}
+	return c.Update(l)
+}
+
+// notFoundCode is the exit status of a shell for a command that it cannot find.
+const notFoundCode = 127
+
+// idMark is the placeholder for the conversation's id in the failure patterns.
+const idMark = "<id>"
+
+// resumeFailurePatterns returns the texts by which agent CLIs report failures. Each text must be
+// about a conversation: "already in use" alone could be about a network address, and "not found"
+// about a file.
+func resumeFailurePatterns() []session.ResumePattern {
+	return []session.ResumePattern{
+		{Failure: session.ResumeInUse, Text: idMark + " is already in use"},
+		{Failure: session.ResumeInUse, Text: idMark + " already in use"},
+		{Failure: session.ResumeInUse, Text: "session id already in use"},
+		{Failure: session.ResumeInUse, Text: "session is already in use"},
+		{Failure: session.ResumeInUse, Text: "conversation is already in use"},
+		{Failure: session.ResumeUnable, Text: "it cannot resume a conversation"},
+		{Failure: session.ResumeExpired, Text: "conversation has expired"},
+		{Failure: session.ResumeExpired, Text: "session has expired"},
+		{Failure: session.ResumeExpired, Text: idMark + " has expired"},
+		{Failure: session.ResumeWrongDir, Text: "belongs to another directory"},
+		{Failure: session.ResumeWrongDir, Text: "different directory"},
+		{Failure: session.ResumeNotFound, Text: "no conversation found"},
+		{Failure: session.ResumeNotFound, Text: "no session found"},
+		{Failure: session.ResumeNotFound, Text: "conversation not found"},
+		{Failure: session.ResumeNotFound, Text: "session not found"},
+		{Failure: session.ResumeNotFound, Text: idMark + " not found"},
+		{Failure: session.ResumeNotFound, Text: idMark + " was not found"},
+		{Failure: session.ResumeNotFound, Text: "found for " + idMark},
+		{Failure: session.ResumeNotFound, Text: "found with id " + idMark},
+	}
+}
+
+// FindResumeFailure returns why an agent that exited could not resume its conversation. It returns
+// "" if the agent was not started to resume one, or if it exited for another reason.
+func FindResumeFailure(c *session.Conversation, exit *runtime.Exit, output string) session.ResumeFailure {
+	if !c.IsResumed() || exit != nil && exit.Code == notFoundCode {
+		return ""
+	}
+	words := strings.Join(strings.Fields(output), " ")
+	words = strings.ReplaceAll(words, c.ID, idMark)
+	for _, quote := range []string{`"`, "'", "`"} {
+		words = strings.ReplaceAll(words, quote+idMark+quote, idMark)
+	}
+	return session.ClassifyResume(exit, words, resumeFailurePatterns())
+}
+
+// newConversationID returns a random UUID. Every agent CLI that accepts an id accepts a UUID.
+func newConversationID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

@@ -1,0 +1,9 @@
+// Package driver contains what several runtime providers share: the start sequence, the fan-out of events, and parts of methods that
+// are the same for each driver on this machine.
+//
+// A driver whose agents run on this machine provides a [Backend]. The [StartSequence] runs the steps that package runtime
+// documents in their order, and undoes them when a step fails or the caller's context ends.
+//
+// A [Broadcaster] sends the events of a driver to its consumers. A consumer that reads too slowly loses events and then gets a
+// resync event: it must observe all sessions again.
+package driver

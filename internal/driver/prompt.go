@@ -1,0 +1,108 @@
+package driver
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/shell"
+	"mvdan.cc/sh/v3/syntax"
+
+	"gascity/runtime"
+)
+
+const (
+	// maxInline is the longest quoted prompt, in bytes, that is put on the command line.
+	maxInline = 1 << 10
+	// maxArg is the longest argument that the kernel passes to a program, in bytes with its terminating NUL (MAX_ARG_STRLEN).
+	maxArg = 128 << 10
+)
+
+// launchCommand is the command that starts an agent with its first prompt.
+type launchCommand struct {
+	command string // for sh -c
+	file    string // contains the prompt and deletes itself; empty if there is none
+	typed   string // the prompt, if it must be typed instead
+}
+
+// commandFor decides how the first prompt is passed to the agent. A short prompt is on the command line. A longer prompt is in
+// a file in dir that only the user can read. A prompt that is too long for an argument is typed; if dir is empty, every longer
+// prompt is typed.
+func commandFor(cfg runtime.Config, dir string) (launchCommand, error) {
+	if cfg.Command == "" || len(cfg.PromptSuffix) <= maxInline {
+		return launchCommand{command: cfg.LaunchCommand()}, nil
+	}
+	text, err := unquote(cfg.PromptSuffix)
+	if err != nil {
+		return launchCommand{}, err
+	}
+	if dir == "" || len(text) >= maxArg {
+		return launchCommand{command: cfg.Command, typed: text}, nil
+	}
+	file, err := writeLauncher(cfg, dir)
+	if err != nil {
+		return launchCommand{}, fmt.Errorf("cannot write the prompt: %w", err)
+	}
+	return launchCommand{command: ". " + quote(file), file: file}, nil
+}
+
+// quote returns the text quoted as one word of any POSIX shell. (The syntax package refuses newlines for plain sh.)
+func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// unquote returns the text of a prompt that is quoted for a shell.
+func unquote(suffix string) (string, error) {
+	fields, err := shell.Fields(suffix, func(string) string { return "" })
+	if err != nil {
+		return "", fmt.Errorf("the prompt of the command line must be one quoted shell word: %w", err)
+	}
+	if len(fields) != 1 {
+		return "", fmt.Errorf("the prompt of the command line must be one quoted shell word: it has %d words", len(fields))
+	}
+	return fields[0], nil
+}
+
+// writeLauncher writes a script that deletes itself and then runs the agent with its prompt.
+func writeLauncher(cfg runtime.Config, dir string) (file string, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return "", err
+	}
+	f, err := os.CreateTemp(dir, "launch-*.sh") // 0600
+	if err != nil {
+		return "", err
+	}
+	_, err = fmt.Fprintf(f, "rm -f -- %s\n%s%s\n", quote(f.Name()), execPrefix(cfg.Command), cfg.LaunchCommand())
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		os.Remove(f.Name()) //nolint:errcheck // err has the reason
+		return "", err
+	}
+	return f.Name(), nil
+}
+
+// notPrograms are shell words that exec cannot run.
+var notPrograms = []string{"exec", "command", "cd", "eval", ".", "source", "export", "set", "unset", "ulimit", "umask", "trap"}
+
+// execPrefix returns "exec " if command is a simple call of one program, else an empty string. With exec, no shell stays
+// between the session and its agent.
+func execPrefix(command string) string {
+	parsed, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(command), "")
+	if err != nil || len(parsed.Stmts) != 1 {
+		return ""
+	}
+	stmt := parsed.Stmts[0]
+	call, ok := stmt.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Assigns) > 0 || len(call.Args) == 0 || stmt.Background || stmt.Negated || len(stmt.Redirs) > 0 {
+		return ""
+	}
+	if word := call.Args[0].Lit(); word == "" || slices.Contains(notPrograms, word) {
+		return ""
+	}
+	return "exec "
+}

@@ -1,0 +1,256 @@
+package cityservice
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/agentcli/transcript"
+	"gascity/internal/domain/session"
+	"gascity/internal/fsutil"
+	"gascity/internal/server/controlapi"
+)
+
+var _ controlapi.Conversations = Service{}
+
+const (
+	defaultEntries = 100
+	// searchEvery is how often a follower searches for a transcript that does not exist yet.
+	searchEvery = time.Second
+	// settle is the pause between a change and its reading, so that many changes cause one reading.
+	settle = 100 * time.Millisecond
+)
+
+// Conversation implements controlapi.Conversations. It reads what the agent CLI has appended to its transcript since the
+// last call. Where gc knows no transcript, it returns the prompts that gc sent and the tools that hooks reported.
+func (f Service) Conversation(ctx context.Context, target string, q client.ConversationQuery) (client.Conversation, error) {
+	v, err := f.Snapshot(target)
+	if err != nil {
+		return client.Conversation{}, err
+	}
+	c, _, err := f.conversation(ctx, &v)
+	if err != nil {
+		return client.Conversation{}, err
+	}
+	selectEntries(&c, q)
+	return c, nil
+}
+
+// conversation returns all entries that are kept of a session's conversation, and the path of its transcript; empty if
+// there is none.
+func (f Service) conversation(ctx context.Context, v *session.Snapshot) (c client.Conversation, path string, err error) {
+	receipts, err := f.Queue(ctx, v.Session, client.WithEnded)
+	if err != nil {
+		return c, "", err
+	}
+	c = client.Conversation{Agent: v.Agent, Session: v.Session, ID: v.Conversation.ID, Entries: []client.ConversationEntry{}}
+	place := f.opts.Transcripts.find(v, f.opts.Engines.Desired(v.Agent))
+	if place.path != "" {
+		c.Source = place.source
+		err := f.opts.Transcripts.read(ctx, v.Session, place, &c)
+		switch {
+		case err == nil:
+			attribute(c.Entries, receipts)
+			if c.Source == client.FromRecord {
+				withoutTerminal(c.Entries)
+			}
+			return c, place.path, nil
+		case !errors.Is(err, transcript.ErrNoFile):
+			return c, "", fmt.Errorf("%w: the conversation of %s: %w", client.ErrUnavailable, v.Agent, err)
+		}
+	}
+	c.Source, c.Note = client.FromReceipts, cmp.Or(place.missing, "the transcript of this conversation is not there yet")
+	events, err := f.toolEvents(ctx, v)
+	if err != nil {
+		return c, "", err
+	}
+	fromReceipts(&c, receipts, events, place.since)
+	return c, "", nil
+}
+
+// selectEntries reduces a conversation to the entries that a query selects.
+func selectEntries(c *client.Conversation, q client.ConversationQuery) {
+	turn := c.Turns + 1 - q.Turn
+	all := c.Entries
+	c.Entries = make([]client.ConversationEntry, 0, min(len(all), defaultEntries))
+	for _, e := range all {
+		switch {
+		case q.Turn > 0 && e.Turn != turn,
+			q.Before > 0 && e.ID >= q.Before,
+			!q.Since.IsZero() && e.Time.Before(q.Since),
+			!q.Until.IsZero() && e.Time.After(q.Until):
+		default:
+			c.Entries = append(c.Entries, e)
+		}
+	}
+	limit := min(cmp.Or(q.Limit, defaultEntries), client.MaxConversationLimit)
+	if first := len(c.Entries) - limit; first > 0 {
+		c.Entries, c.More = c.Entries[first:], true
+	}
+}
+
+// FollowConversation implements controlapi.Conversations.
+func (f Service) FollowConversation(ctx context.Context, target string, q client.ConversationQuery, send func(client.Conversation) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	v, err := f.Snapshot(target)
+	if err != nil {
+		return err
+	}
+	last, err := f.Since(ctx, time.Now().Add(time.Hour))
+	if err != nil {
+		return err
+	}
+	_, _, events, err := f.Events(ctx, last)
+	if err != nil {
+		return err
+	}
+	w := &conversationFollower{city: f, target: target, query: q, send: send, events: forSession(ctx, events, v.Session)}
+	return w.run(ctx)
+}
+
+// forSession returns a channel that receives a value after an event of a session. It is closed with events.
+func forSession(ctx context.Context, events <-chan client.Event, name string) <-chan struct{} {
+	out := make(chan struct{}, 1)
+	go func() { // ends with events, which end with ctx
+		defer close(out)
+		for e := range events {
+			if e.Session != name || ctx.Err() != nil {
+				continue
+			}
+			select {
+			case out <- struct{}{}:
+			default: // one is waiting already
+			}
+		}
+	}()
+	return out
+}
+
+// conversationFollower sends what changes in a conversation to one reader.
+type conversationFollower struct {
+	city   Service
+	target string
+	query  client.ConversationQuery
+	send   func(client.Conversation) error
+	events <-chan struct{}
+
+	path    string          // of the watched transcript
+	changes <-chan struct{} // of the transcript
+	stop    context.CancelFunc
+	sent    client.Conversation // what the reader has, with the entries that can still change
+}
+
+// keptSent is how many of the newest entries are compared for changes.
+const keptSent = 300
+
+func (w *conversationFollower) run(ctx context.Context) error {
+	defer func() {
+		if w.stop != nil {
+			w.stop()
+		}
+	}()
+	for first := true; ; first = false {
+		if err := w.update(ctx, first); err != nil {
+			return err
+		}
+		var search <-chan time.Time
+		timer := time.NewTimer(searchEvery)
+		if w.changes == nil {
+			search = timer.C
+		}
+		open := true
+		select {
+		case <-ctx.Done():
+		case _, open = <-w.events:
+		case _, open = <-w.changes:
+		case <-search:
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return nil
+		}
+		if !open {
+			return fmt.Errorf("%w: the events of the city ended", client.ErrUnavailable)
+		}
+		pause := time.NewTimer(settle)
+		select {
+		case <-ctx.Done():
+		case <-pause.C:
+		}
+		pause.Stop()
+	}
+}
+
+// update reads the conversation and sends what is new or changed.
+func (w *conversationFollower) update(ctx context.Context, first bool) error {
+	v, err := w.city.Snapshot(w.target)
+	if err != nil {
+		return err
+	}
+	c, path, err := w.city.conversation(ctx, &v)
+	if err != nil {
+		return err
+	}
+	w.watch(ctx, path)
+	all := c.Entries
+	if first || c.ID != w.sent.ID || c.Source != w.sent.Source {
+		first, w.sent.Entries = true, nil
+		selectEntries(&c, client.ConversationQuery{Limit: w.query.Limit, Since: w.query.Since})
+	} else {
+		c.Entries = w.changed(all)
+	}
+	same := c.Note == w.sent.Note && c.Skipped == w.sent.Skipped
+	w.sent = c
+	w.sent.Entries = slices.Clone(all[max(0, len(all)-keptSent):])
+	if !first && len(c.Entries) == 0 && same {
+		return nil
+	}
+	return w.send(c)
+}
+
+// changed returns the entries that the reader does not have in this form.
+func (w *conversationFollower) changed(all []client.ConversationEntry) []client.ConversationEntry {
+	out := []client.ConversationEntry{}
+	before := w.sent.Entries
+	for _, e := range all[max(0, len(all)-keptSent):] {
+		for len(before) > 0 && before[0].ID < e.ID {
+			before = before[1:]
+		}
+		if len(before) > 0 && before[0].ID == e.ID && reflect.DeepEqual(before[0], e) {
+			continue
+		}
+		if n := len(w.sent.Entries); n > 0 && e.ID < w.sent.Entries[0].ID {
+			continue // older than what is compared
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// watch watches the transcript at path, if that is another one than before. Without a transcript or without a watcher,
+// the follower reads again every second.
+func (w *conversationFollower) watch(ctx context.Context, path string) {
+	if path == w.path {
+		return
+	}
+	if w.stop != nil {
+		w.stop()
+	}
+	w.path, w.changes, w.stop = path, nil, nil
+	if path == "" {
+		return
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	changes, err := fsutil.WatchFile(ctx, path)
+	if err != nil {
+		cancel()
+		return
+	}
+	w.changes, w.stop = changes, cancel
+}

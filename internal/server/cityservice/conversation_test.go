@@ -1,0 +1,116 @@
+package cityservice
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gascity/client"
+)
+
+var noon = time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+
+func prompted(id uint64, at time.Time, text string) client.ConversationEntry {
+	return client.ConversationEntry{ID: id, Time: at, Kind: client.EntryPrompt, Text: text, From: client.PromptByTerminal}
+}
+
+func receipt(id, state, text string, at time.Time) client.Receipt {
+	return client.Receipt{ID: id, State: state, Text: text[:min(len(text), 200)], Bytes: len(text), CreatedAt: at, Source: "maria"}
+}
+
+func TestPromptsAreAttributed(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("word \n ", 100)
+	entries := []client.ConversationEntry{
+		prompted(1, noon, "[town] coder • 2026-11-26T12:00:00\n\nDo it."),
+		prompted(2, noon.Add(time.Minute), "the same"),
+		prompted(3, noon.Add(2*time.Minute), "the same"),
+		prompted(4, noon.Add(3*time.Minute), "typed by a person"),
+		prompted(5, noon.Add(4*time.Minute), strings.TrimSpace(long)),
+		prompted(6, noon.Add(5*time.Minute), "Read the file /x/p-file and follow it as if it were my message."),
+		prompted(7, noon.Add(6*time.Minute), "waits"),
+		prompted(8, noon.Add(7*time.Minute), "twice in the queue"),
+		prompted(9, noon.Add(8*time.Minute), "twice in the queue"),
+	}
+	byFile := receipt("p-file", client.ReceiptSubmitted, "secret plan", noon.Add(5*time.Minute))
+	byFile.ByFile = "/x/p-file"
+	attribute(entries, []client.Receipt{
+		receipt("p-2", client.ReceiptConsumed, "the same", noon.Add(50*time.Second)),
+		receipt("p-3", client.ReceiptUnconfirmed, "the same", noon.Add(110*time.Second)),
+		receipt("p-late", client.ReceiptConsumed, "typed by a person", noon.Add(time.Hour)), // a later prompt of the same text
+		receipt("p-long", client.ReceiptConsumed, long, noon),
+		byFile,
+		receipt("p-first", client.ReceiptConsumed, "twice in the queue", noon),
+		receipt("p-second", client.ReceiptConsumed, "twice in the queue", noon.Add(time.Second)),
+		receipt("p-queued", client.ReceiptQueued, "waits", noon), // not sent, so it is not this one
+	})
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.From+" "+e.Receipt+" "+e.State)
+	}
+	want := []string{"start  ", "receipt p-2 consumed", "receipt p-3 unconfirmed", "terminal  ", "receipt p-long consumed", "receipt p-file submitted", "terminal  ", "receipt p-first consumed", "receipt p-second consumed"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWithoutATranscriptOnlyFactsAreShown(t *testing.T) {
+	t.Parallel()
+	var c client.Conversation
+	tools := []client.ConversationEntry{
+		{Kind: client.EntryTool, Time: noon.Add(90 * time.Second), Tool: &client.ConversationTool{Name: "bash", Status: client.ToolDone}},
+		{Kind: client.EntryTool, Time: noon.Add(-time.Hour), Tool: &client.ConversationTool{Name: "old", Status: client.ToolDone}},
+	}
+	fromReceipts(&c, []client.Receipt{
+		receipt("p-2", client.ReceiptDead, "two", noon.Add(2*time.Minute)), receipt("p-1", client.ReceiptConsumed, strings.Repeat("x", 300), noon.Add(time.Minute)),
+		receipt("p-old", client.ReceiptConsumed, "of the last conversation", noon.Add(-time.Hour)),
+	}, tools, noon)
+	var got []string
+	for i, e := range c.Entries {
+		if i > 0 && e.ID <= c.Entries[i-1].ID {
+			t.Errorf("IDs do not increase: %d after %d", e.ID, c.Entries[i-1].ID)
+		}
+		got = append(got, e.Kind+" "+e.Receipt+" "+e.State)
+	}
+	if diff := cmp.Diff([]string{"prompt p-1 consumed", "tool  ", "prompt p-2 dead"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if c.Turns != 2 || c.Entries[0].Bytes != 300 {
+		t.Errorf("%d turns, %d bytes", c.Turns, c.Entries[0].Bytes)
+	}
+}
+
+func TestPagesOfAConversation(t *testing.T) {
+	t.Parallel()
+	all := client.Conversation{Turns: 30}
+	for i := range uint64(300) {
+		all.Entries = append(all.Entries, client.ConversationEntry{ID: 10 * (i + 1), Turn: int(i)/10 + 1, Time: noon.Add(time.Duration(i) * time.Second)}) //nolint:gosec // small
+	}
+	for _, c := range []struct {
+		query       client.ConversationQuery
+		first, last uint64
+		count       int
+		more        bool
+	}{
+		{client.ConversationQuery{}, 2010, 3000, 100, true},
+		{client.ConversationQuery{Limit: 7, Before: 100}, 30, 90, 7, true},
+		{client.ConversationQuery{Limit: 9, Before: 100}, 10, 90, 9, false},
+		{client.ConversationQuery{Turn: 1}, 2910, 3000, 10, false},
+		{client.ConversationQuery{Turn: 30}, 10, 100, 10, false},
+		{client.ConversationQuery{Turn: 31}, 0, 0, 0, false},
+		{client.ConversationQuery{Since: noon.Add(298 * time.Second)}, 2990, 3000, 2, false},
+		{client.ConversationQuery{Until: noon.Add(time.Second)}, 10, 20, 2, false},
+	} {
+		page := all
+		selectEntries(&page, c.query)
+		first, last := uint64(0), uint64(0)
+		if n := len(page.Entries); n > 0 {
+			first, last = page.Entries[0].ID, page.Entries[n-1].ID
+		}
+		if first != c.first || last != c.last || len(page.Entries) != c.count || page.More != c.more {
+			t.Errorf("%+v: %d entries from %d to %d, more %v", c.query, len(page.Entries), first, last, page.More)
+		}
+	}
+}

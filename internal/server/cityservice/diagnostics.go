@@ -1,0 +1,107 @@
+package cityservice
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"gascity/client"
+	"gascity/internal/server/controlapi"
+)
+
+var (
+	_ controlapi.Diagnostics = Service{}
+	_ controlapi.Copier      = Service{}
+)
+
+// maxCopies is how many files are sent at a time.
+const maxCopies = 4
+
+// Doctor implements controlapi.Diagnostics.
+func (f Service) Doctor(ctx context.Context) (client.Findings, error) {
+	out := client.Findings{Findings: []client.Finding{}}
+	select {
+	case f.doctors <- struct{}{}:
+		defer func() { <-f.doctors }()
+	default:
+		return out, fmt.Errorf("%w: an examination is in progress; wait for its end, or run: gc doctor", client.ErrRefused)
+	}
+	err := f.opts.Doctor(ctx, func(finding client.Finding) { out.Findings = append(out.Findings, finding) })
+	return out, err
+}
+
+// Bundle implements controlapi.Diagnostics. A bundle contains an examination, so it waits for none
+// and none runs beside it.
+func (f Service) Bundle(ctx context.Context, w io.Writer) error {
+	select {
+	case f.doctors <- struct{}{}:
+		defer func() { <-f.doctors }()
+	default:
+		return fmt.Errorf("%w: an examination is in progress; wait for its end, or run: gc bundle", client.ErrRefused)
+	}
+	return f.opts.Bundle(ctx, w)
+}
+
+// CopyOut implements controlapi.Copier.
+func (f Service) CopyOut(ctx context.Context, target string, req client.CopyOutRequest, w io.Writer) error {
+	select {
+	case f.copies <- struct{}{}:
+		defer func() { <-f.copies }()
+	default:
+		return fmt.Errorf("%w: %d copies are in progress; try again when one has ended", client.ErrRefused, maxCopies)
+	}
+	limited := &limitedWriter{to: w, left: client.MaxCopyOut}
+	if !req.Plain {
+		return f.Controller.CopyOut(ctx, target, req, limited)
+	}
+	out, in := io.Pipe()
+	copied := make(chan error, 1)
+	go func() {
+		err := f.Controller.CopyOut(ctx, target, req, in)
+		in.CloseWithError(err)
+		copied <- err
+	}()
+	err := writeFile(out, req.Path, limited)
+	out.CloseWithError(errors.Join(err, io.ErrClosedPipe)) // makes the copy end if it has not yet
+	if failed := <-copied; failed != nil && (err == nil || errors.Is(err, failed)) {
+		return failed
+	}
+	return err
+}
+
+// writeFile writes the content of the one file in an archive to w.
+func writeFile(archive io.Reader, name string, w io.Writer) error {
+	files := tar.NewReader(archive)
+	head, err := files.Next()
+	switch {
+	case err != nil:
+		return err
+	case head.Typeflag != tar.TypeReg:
+		return fmt.Errorf("%w: %q is not a file; copy it as an archive", client.ErrInvalid, name)
+	}
+	if head.Size == 0 {
+		_, err = w.Write(nil)
+		return err
+	}
+	if _, err := io.Copy(w, files); err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, archive) // the copy is complete only at its end
+	return err
+}
+
+// limitedWriter fails instead of writing more than the bytes that are left.
+type limitedWriter struct {
+	to   io.Writer
+	left int64
+}
+
+// Write implements io.Writer.
+func (l *limitedWriter) Write(p []byte) (int, error) {
+	if l.left -= int64(len(p)); l.left < 0 {
+		return 0, fmt.Errorf("%w: the files have more than %d bytes; copy them with: gc copy", client.ErrRefused, int64(client.MaxCopyOut))
+	}
+	return l.to.Write(p)
+}

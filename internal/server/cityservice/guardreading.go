@@ -1,0 +1,214 @@
+package cityservice
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"gascity/client"
+	"gascity/internal/guard"
+	"gascity/internal/server/controlapi"
+	"gascity/internal/service/questions"
+	"gascity/worker"
+)
+
+var _ controlapi.Questions = Service{}
+
+// Pending implements controlapi.Questions. It adds how the guard reads the tool calls that open
+// questions are about.
+func (f Service) Pending(ctx context.Context, target string, which client.Which) ([]client.Pending, error) {
+	list, err := f.opts.Engines.Questions.Pending(ctx, target, which)
+	for i := range list {
+		list[i].Guard = f.reading(&list[i])
+	}
+	return list, err
+}
+
+// Respond implements controlapi.Questions.
+func (f Service) Respond(ctx context.Context, id string, req client.RespondRequest) (client.Pending, error) {
+	return f.opts.Engines.Questions.Respond(ctx, id, req)
+}
+
+// AllowAlways implements controlapi.Questions.
+func (f Service) AllowAlways(ctx context.Context, id string, req client.AlwaysRequest) (client.Pending, error) {
+	p, err := f.opts.Engines.Questions.Question(ctx, id)
+	if err != nil {
+		return client.Pending{}, err
+	}
+	if p.State != client.PendingOpen {
+		return client.Pending{}, fmt.Errorf("%w: the question %s has ended: it is %s; no rule was written", client.ErrRefused, id, p.State)
+	}
+	reading := f.reading(&p)
+	switch {
+	case reading == nil:
+		return client.Pending{}, fmt.Errorf("%w: the question %s is not about a tool call, so there is no rule for it; answer it with: gc respond %s", client.ErrRefused, id, id)
+	case reading.Always == nil:
+		return client.Pending{}, fmt.Errorf("%w: no rule can allow this call always: %s; allow it once with: gc respond %s 1", client.ErrRefused, reading.NoAlways, id)
+	case reading.Always.ID != req.Rule:
+		return client.Pending{}, fmt.Errorf("%w: the question %s has another rule now (%s); show it again with: gc pending", client.ErrRefused, id, reading.Always.ID)
+	}
+	if err := f.opts.AddRule(ctx, reading.Always.Text); err != nil {
+		return client.Pending{}, err
+	}
+	answered, err := f.Respond(ctx, id, client.RespondRequest{Option: "1", By: req.By})
+	if err != nil {
+		return answered, fmt.Errorf("the rule %s was added to city.toml and is active, but the question was not answered: %w", req.Rule, err)
+	}
+	return answered, nil
+}
+
+// reading returns how the guard reads the tool call of an open question; nil if it is about none.
+func (f Service) reading(p *client.Pending) *client.GuardReading {
+	call, ok := f.opts.Engines.Questions.ToolCall(p.ID)
+	rules := f.opts.Guard.Rules()
+	if !ok || rules == nil || p.State != client.PendingOpen {
+		return nil
+	}
+	asked := worker.Call{Tool: call.Tool, Input: inputOf(call)}
+	if asked.Input == nil {
+		return nil
+	}
+	if call.Dir != "" {
+		asked.Context = map[string]string{"cwd": call.Dir}
+	}
+	verdict, parts := rules.Explain(p.Agent, asked)
+	out := &client.GuardReading{Action: string(verdict.Action), Rule: verdict.Rule, Reason: reasonOf(verdict, rules.Guarded(), call), Does: []string{}, Parts: []client.GuardEffect{}}
+	for _, part := range parts {
+		text := partText(part, call.Tool)
+		if text == "" {
+			continue
+		}
+		one := client.GuardEffect{Text: text, Action: string(part.Action), Rule: part.Rule}
+		if part.Incidental || !rules.Guarded() {
+			one.Action, one.Rule = "", ""
+		}
+		out.Does, out.Parts = append(out.Does, text), append(out.Parts, one)
+	}
+	if len(parts) == 0 {
+		out.Does = []string{"uses the tool " + call.Tool}
+	}
+	out.Always, out.NoAlways = f.always(rules, p.Agent, call, asked)
+	return out
+}
+
+// inputOf returns the input of a call as a JSON object. What a terminal shows as the input of a tool
+// is a command, if it is no object. It returns nil if it may be something else.
+func inputOf(call questions.ToolCall) json.RawMessage {
+	var object map[string]json.RawMessage
+	if json.Unmarshal([]byte(call.Input), &object) == nil && object != nil {
+		return json.RawMessage(call.Input)
+	}
+	tool := strings.ToLower(call.Tool)
+	if call.Guard || !strings.Contains(tool, "bash") && !strings.Contains(tool, "shell") && !strings.Contains(tool, "command") && !strings.Contains(tool, "exec") {
+		return nil
+	}
+	text, err := json.Marshal(map[string]string{"command": call.Input})
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// partText returns in plain words what a part of a call does; empty if it does nothing.
+func partText(part guard.PartVerdict, tool string) string {
+	if part.Part == "" {
+		return ""
+	}
+	what := "runs " + part.Part
+	if part.File {
+		what = map[guard.Access]string{guard.Read: "reads ", guard.Write: "writes "}[part.Access]
+		if what == "" {
+			what = fileVerb(tool)
+		}
+		what += part.Part
+	}
+	if len(part.Via) > 0 {
+		what += ", by " + strings.Join(part.Via, " and ")
+	}
+	return what
+}
+
+// fileVerb returns what a tool does with its files, by its name.
+func fileVerb(tool string) string {
+	name := strings.ToLower(tool)
+	for _, verb := range []struct{ part, verb string }{{"write", "writes "}, {"edit", "writes "}, {"patch", "writes "}, {"read", "reads "}, {"glob", "reads "}, {"grep", "reads "}} {
+		if strings.Contains(name, verb.part) {
+			return verb.verb
+		}
+	}
+	return "uses "
+}
+
+// reasonOf returns the decision of the rules in a sentence.
+func reasonOf(v guard.Verdict, guarded bool, call questions.ToolCall) string {
+	if !guarded {
+		return "city.toml has no [guard], so no rule decides about this call."
+	}
+	subject := "this call"
+	if v.Part != "" {
+		subject = v.Part
+	}
+	why := ""
+	if v.Reason != "" {
+		why = ": " + strings.TrimSuffix(v.Reason, ".")
+	}
+	verb := map[guard.Action]string{guard.Allow: "allows", guard.Ask: "asks about", guard.Deny: "denies"}[v.Action]
+	switch {
+	case v.Rule != "":
+		return fmt.Sprintf("The rule %s %s %s%s.", v.Rule, verb, subject, why)
+	case v.Action == guard.Allow && call.Guard:
+		return "No rule decides about this call. The agent's own settings ask."
+	case v.Action == guard.Allow:
+		return "No rule decides about this call, and calls without a rule are allowed. The agent itself asks."
+	}
+	return fmt.Sprintf("No rule decides about %s: without a rule the answer is %s.", subject, v.Action)
+}
+
+// always returns the rule that allows the call from now on, or why there is none.
+func (f Service) always(rules *guard.CityRules, agent string, call questions.ToolCall, asked worker.Call) (*client.GuardRule, string) {
+	if !call.Guard {
+		return nil, "the agent asks in its own dialog, which no rule of gc answers"
+	}
+	rule, err := rules.AlwaysAllow(agent, asked)
+	if err != nil {
+		return nil, err.Error()
+	}
+	text := ruleText(rule)
+	if f.opts.Conceal(text) != text {
+		return nil, "the call contains a credential, which must not be in city.toml"
+	}
+	return &client.GuardRule{ID: rule.ID, Agent: agent, Tool: call.Tool, Exact: rule.Exact[0], Action: string(rule.Action), File: client.CityFile, Text: text}, ""
+}
+
+// ruleText returns a rule as a section of city.toml.
+func ruleText(r guard.Rule) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "[[guard.rules]]\nid = %s\naction = %s\nreason = %s\n", quote(r.ID), quote(string(r.Action)), quote(r.Reason))
+	fmt.Fprintf(&b, "agents = [%s]\ntools = [%s]\nexact = [%s]\n", quote(r.Agents[0]), quote(r.Tools[0]), quote(r.Exact[0]))
+	return b.String()
+}
+
+// quote returns a text as a TOML string in one line.
+func quote(text string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range text {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case strconv.IsPrint(r):
+			b.WriteRune(r)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}

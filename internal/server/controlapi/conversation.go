@@ -1,0 +1,85 @@
+package controlapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/httpwire"
+)
+
+// conversationInput selects entries of a conversation.
+type conversationInput struct {
+	Named
+	Before uint64    `query:"before" doc:"only entries before the one with this id; 0: the newest"`
+	Limit  int       `query:"limit" minimum:"0" maximum:"1000" doc:"how many entries, at most; 0: 100"`
+	Turn   int       `query:"turn" minimum:"0" maximum:"1000000" doc:"only this turn, counted from the end; 1 is the last turn"`
+	Since  time.Time `query:"since" doc:"only entries from then on"`
+	Until  time.Time `query:"until" doc:"only entries up to then"`
+}
+
+// conversationsOf returns the extension of a city.
+func conversationsOf(city City) (Conversations, error) {
+	c, ok := city.(Conversations)
+	if !ok {
+		return nil, fmt.Errorf("%w: this city reads no conversations", client.ErrUnsupported)
+	}
+	return c, nil
+}
+
+func conversation(ctx context.Context, city City, in *conversationInput) (*reply[client.Conversation], error) {
+	c, err := conversationsOf(city)
+	if err != nil {
+		return nil, err
+	}
+	return answer(c.Conversation(ctx, in.Target, client.ConversationQuery{
+		Before: in.Before, Limit: in.Limit, Turn: in.Turn, Since: in.Since, Until: in.Until,
+	}))
+}
+
+// followConversation writes a conversation as server-sent events: each event has the entries that are new or changed. A
+// reader that is too slow is disconnected, and begins again.
+func followConversation(parent context.Context, s *Server, w http.ResponseWriter, r *http.Request) error {
+	c, err := conversationsOf(s.city)
+	if err != nil {
+		return err
+	}
+	var q client.ConversationQuery
+	if q.Since, err = timeOf(r, "since"); err != nil {
+		return err
+	}
+	if text := r.FormValue("limit"); text != "" {
+		if q.Limit, err = strconv.Atoi(text); err != nil || q.Limit < 0 || q.Limit > client.MaxConversationLimit {
+			return fmt.Errorf("%w: limit=%q is not a number from 0 to %d", client.ErrInvalid, text, client.MaxConversationLimit)
+		}
+	}
+	ctx, cancel := context.WithCancel(parent)
+	defer cancel()
+	parts := make(chan client.Conversation)
+	ended := make(chan error, 1)
+	go func() { // ends with ctx
+		defer close(parts)
+		ended <- c.FollowConversation(ctx, r.PathValue("target"), q, func(part client.Conversation) error {
+			select {
+			case parts <- part:
+				return nil
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		})
+	}()
+	first, open := <-parts
+	if !open {
+		return <-ended // a problem document: nothing was sent
+	}
+	out := eventWriter{StreamWriter: httpwire.NewStreamWriter(w, s.Stall), server: s}
+	out.data("conversation", 0, first)
+	httpwire.Follow(out.StreamWriter, parts, func(part client.Conversation) { out.data("conversation", 0, part) }, cancel, s.Heartbeat)
+	if err := <-ended; err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
+}

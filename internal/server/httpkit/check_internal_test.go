@@ -1,0 +1,25 @@
+package httpkit
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+// The refusal of another user names its process only if that is known: it is not for a TCP connection.
+func TestTheRefusalOfAnotherUser(t *testing.T) {
+	forbidden := errors.New("forbidden")
+	a := New(API{Forbidden: forbidden, Service: "city"})
+	for want, who := range map[string]Peer{
+		"forbidden: user 54321 (process 7) is not this city's owner": {UID: 54321, PID: 7},
+		"forbidden: user 54321 is not this city's owner":             {UID: 54321},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
+		r = r.WithContext(context.WithValue(r.Context(), peerKey{}, who))
+		if err := a.FromOwnerIfKnown(r); !errors.Is(err, forbidden) || err.Error() != want {
+			t.Errorf("%+v was refused with %v, want %s", who, err, want)
+		}
+	}
+}

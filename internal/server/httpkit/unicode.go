@@ -1,0 +1,62 @@
+package httpkit
+
+import (
+	"errors"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// ErrNotText reports a JSON text whose strings are not valid Unicode. Decoding would change them without an error.
+var ErrNotText = errors.New("a string contains bytes that are not UTF-8, or half of a surrogate pair; send text as UTF-8")
+
+// CheckUnicode returns ErrNotText if a valid JSON text contains bytes that are not UTF-8 or an escape that is half of a
+// surrogate pair. encoding/json would replace both by U+FFFD.
+func CheckUnicode(text []byte) error {
+	if !utf8.Valid(text) {
+		return ErrNotText
+	}
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' {
+			continue
+		}
+		i++ // the escaped byte
+		if i >= len(text) || text[i] != 'u' {
+			continue
+		}
+		r, ok := hex4(text, i+1)
+		i += 4
+		if !ok || !utf16.IsSurrogate(r) {
+			continue
+		}
+		low := rune(-1)
+		if i+2 < len(text) && text[i+1] == '\\' && text[i+2] == 'u' {
+			low, _ = hex4(text, i+3)
+		}
+		if utf16.DecodeRune(r, low) == utf8.RuneError {
+			return ErrNotText
+		}
+		i += 6
+	}
+	return nil
+}
+
+// hex4 parses four hexadecimal digits at index at.
+func hex4(text []byte, at int) (r rune, ok bool) {
+	if at+4 > len(text) {
+		return 0, false
+	}
+	for _, c := range text[at : at+4] {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		case 'A' <= c && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, true
+}

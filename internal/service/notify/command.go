@@ -1,0 +1,58 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"gascity/internal/proc"
+	"gascity/internal/textfmt"
+)
+
+const (
+	// maxVariable is the largest size of a variable in bytes. The JSON contains the whole text.
+	maxVariable = 16 << 10
+	// tryAgain is the exit status of a command that asks for another try: EX_TEMPFAIL.
+	tryAgain = 75
+)
+
+// command is a sink that runs a shell command.
+type command struct {
+	line string
+	env  Environment
+}
+
+// Send implements [Sender]. The exit status 0 confirms the message. After the status 75, a signal and the time limit there is
+// another try; any other status is final.
+func (c command) Send(ctx context.Context, m *Message) error {
+	stdin, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	urgent, first := "", m.Items[0]
+	if m.Urgent {
+		urgent = "1"
+	}
+	env := slices.Clone(c.env.Environ)
+	for _, pair := range [][2]string{
+		{"GC_NOTIFY_ID", m.ID},
+		{"GC_NOTIFY_KIND", first.Kind},
+		{"GC_NOTIFY_AGENT", first.Agent},
+		{"GC_NOTIFY_QUESTION", first.Question},
+		{"GC_NOTIFY_TITLE", m.Title},
+		{"GC_NOTIFY_TEXT", textfmt.Truncate(m.Text, maxVariable)},
+		{"GC_NOTIFY_LINK", m.Link},
+		{"GC_NOTIFY_URGENT", urgent},
+		{"GC_CITY_PATH", c.env.Dir},
+	} {
+		env = append(env, pair[0]+"="+strings.ReplaceAll(pair[1], "\x00", ""))
+	}
+	err = proc.Shell{Line: c.line, Dir: c.env.Dir, Env: env, Stdin: append(stdin, '\n')}.RunAlone(ctx)
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.Exited() && exit.ExitCode() != tryAgain {
+		return &SendError{Err: err, Final: true}
+	}
+	return err
+}

@@ -1,0 +1,450 @@
+package notify
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/notification"
+	"gascity/internal/domain/session"
+	"gascity/internal/redact"
+	"gascity/internal/service/engine"
+)
+
+// City is what the engine reads of a city.
+type City interface {
+	// Pending returns the questions, as questions.Service.Pending.
+	Pending(ctx context.Context, target string, which client.Which) ([]client.Pending, error)
+	// Question returns one question, as questions.Service.Question.
+	Question(ctx context.Context, id string) (client.Pending, error)
+	// Snapshot returns what is known about a session. It does not wait.
+	Snapshot(session string) (session.Snapshot, error)
+}
+
+// Options are the dependencies of an engine. All are required unless a comment says otherwise.
+type Options struct {
+	City    City
+	Store   notification.Store
+	Events  event.Log
+	Logger  *slog.Logger
+	Now     func() time.Time
+	Root    string // the city directory; a part of the ids of messages
+	Secrets *redact.Redactor
+	// Link returns the address of a question or an agent in the web console; empty: there is none. Nil: there are no links.
+	Link func(ctx context.Context, agent, question string) string
+	// RetryFirst and RetryLongest are the delays between tries. Zero: 1 s and 5 min.
+	RetryFirst, RetryLongest time.Duration
+}
+
+// Settings are the configuration of an engine.
+type Settings struct {
+	City  string // the name of the city in messages
+	Sinks []Sink
+	Rules []notification.Rule
+}
+
+// Sink is a configured sink.
+type Sink struct {
+	Name    string
+	Type    string
+	Timeout time.Duration // of one request
+	Sender  Sender
+}
+
+// Sender sends messages to one sink. Its calls are sequential, except those for tests.
+type Sender interface {
+	// Send sends a message and returns nil when the sink has confirmed it. A [*SendError] says whether another try makes
+	// sense, and when; after any other error it does. No error contains a credential.
+	Send(ctx context.Context, m *Message) error
+}
+
+const (
+	// retention is how long final deliveries are stored.
+	retention = 7 * 24 * time.Hour
+	// maxAge is how long a delivery is tried.
+	maxAge = 24 * time.Hour
+	// pageSize is the number of events that are read at once.
+	pageSize = 1000
+	// saveEvery is the number of events after which the cursor is saved even if the events changed nothing.
+	saveEvery = 5000
+)
+
+// Engine sends the notifications of a city. Its methods are safe for concurrent use.
+type Engine struct {
+	opts     Options
+	life     engine.Lifecycle
+	woken    engine.Signal // wakes the goroutine of Run
+	advanced engine.Signal // wakes the goroutine that waits for events
+	cursor   atomic.Uint64 // the last event that was read
+
+	mu         sync.Mutex
+	settings   *Settings // nil: not configured yet; guarded by mu
+	changed    bool      // settings changed since they were applied; guarded by mu
+	deliveries map[notification.Key]*notification.Delivery
+	open       map[string]bool    // the ids of open subjects; guarded by mu
+	workers    map[string]*worker // by sink; written by the goroutine of Run only; guarded by mu
+}
+
+// New returns an engine without sinks. It does nothing until [Engine.Run] is called.
+func New(opts Options) *Engine {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.RetryFirst == 0 {
+		opts.RetryFirst, opts.RetryLongest = time.Second, 5*time.Minute
+	}
+	if opts.Link == nil {
+		opts.Link = func(context.Context, string, string) string { return "" }
+	}
+	return &Engine{
+		opts: opts, life: engine.NewLifecycle(), woken: engine.NewSignal(), advanced: engine.NewSignal(),
+		deliveries: map[notification.Key]*notification.Delivery{}, open: map[string]bool{}, workers: map[string]*worker{},
+	}
+}
+
+// Configure sets the sinks and the rules. It does not wait.
+func (e *Engine) Configure(s Settings) {
+	e.mu.Lock()
+	e.settings, e.changed = &s, true
+	e.mu.Unlock()
+	e.woken.Wake()
+}
+
+// Run works until ctx ends, and returns nil when all goroutines that it started have returned. It must be called once.
+func (e *Engine) Run(ctx context.Context) error {
+	defer e.life.SetEnded()
+	c := &consumer{engine: e}
+	defer c.jobs.Wait()
+	engine.Loop(ctx, e.opts.Now, e.woken, func(bool) time.Time { return c.work(ctx) })
+	c.save(context.WithoutCancel(ctx))
+	return nil
+}
+
+// consumer has the state that only the goroutine of Run uses.
+type consumer struct {
+	engine *Engine
+	jobs   sync.WaitGroup
+	rules  []notification.Rule
+
+	loaded  bool
+	cleared bool // the saved state was removed because there is no sink
+	stop    context.CancelFunc
+	state   notification.State
+	unsaved int       // events since the state was saved
+	dirty   bool      // the state must be saved
+	pruned  time.Time // when old deliveries were last deleted
+}
+
+// work applies a changed configuration, reads the new events and plans what is due. It returns when something is due next.
+func (c *consumer) work(ctx context.Context) (next time.Time) {
+	if s, changed := c.engine.takeSettings(); changed && !c.configure(ctx, s) {
+		c.engine.retrySettings()
+		return c.engine.opts.Now().Add(engine.SaveRetryDelay)
+	}
+	if len(c.engine.workers) == 0 {
+		return time.Time{}
+	}
+	if err := c.readEvents(ctx); err != nil {
+		if ctx.Err() == nil {
+			c.engine.opts.Logger.Warn("cannot read events for notifications", "error", err)
+		}
+		return c.engine.opts.Now().Add(engine.SaveRetryDelay)
+	}
+	next, ok := c.plan(ctx)
+	if c.dirty || c.unsaved > saveEvery {
+		ok = c.save(ctx) && ok
+	}
+	c.prune(ctx)
+	if !ok {
+		next = engine.Earlier(next, c.engine.opts.Now().Add(engine.SaveRetryDelay))
+	}
+	return next
+}
+
+// takeSettings returns the settings, and whether they changed since the last call.
+func (e *Engine) takeSettings() (s Settings, changed bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	changed, e.changed = e.changed, false
+	if e.settings != nil {
+		s = *e.settings
+	}
+	return s, changed
+}
+
+// retrySettings makes the next call of takeSettings report a change.
+func (e *Engine) retrySettings() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.changed = true
+}
+
+// configure starts and stops workers. It returns false if the store cannot be read or written now.
+func (c *consumer) configure(ctx context.Context, s Settings) bool {
+	if len(s.Sinks) == 0 {
+		return c.deactivate(ctx)
+	}
+	if !c.loaded && !c.load(ctx) {
+		return false
+	}
+	c.cleared = false
+	now := c.engine.opts.Now()
+	since := map[string]time.Time{}
+	for _, sink := range s.Sinks {
+		at, known := c.state.Sinks[sink.Name]
+		if !known {
+			at = now
+		}
+		since[sink.Name] = at
+	}
+	if !maps.Equal(since, c.state.Sinks) {
+		c.state.Sinks, c.dirty = since, true
+	}
+	c.rules = s.Rules
+	c.publish() // a new worker may begin at once with what an earlier controller did not finish
+	c.startWorkers(ctx, s)
+	return true
+}
+
+// dropRemoved ends the deliveries of sinks that were removed while no controller ran. Such a sink that is added again is new.
+func (c *consumer) dropRemoved(ctx context.Context) {
+	var removed []notification.Delivery
+	c.engine.mu.Lock()
+	for _, d := range c.engine.deliveries {
+		if since, configured := c.state.Sinks[d.Sink]; !d.Final() && (!configured || d.Subject.Since.Before(since)) {
+			removed = append(removed, *d)
+		}
+	}
+	c.engine.mu.Unlock()
+	c.engine.finish(ctx, removed, notification.Dropped, sinkRemoved)
+}
+
+// deactivate stops everything, and removes the saved state once: a sink that is configured later gets nothing that was before.
+func (c *consumer) deactivate(ctx context.Context) bool {
+	for name := range c.engine.workers {
+		c.stopWorker(name)
+	}
+	if c.stop != nil {
+		c.stop()
+		c.stop = nil
+	}
+	c.loaded, c.dirty, c.unsaved, c.state = false, false, 0, notification.State{}
+	if c.cleared {
+		return true
+	}
+	kept, err := c.engine.opts.Store.NotificationState(ctx)
+	if err == nil && len(kept.Sinks) > 0 {
+		err = c.engine.opts.Store.SaveNotificationState(ctx, notification.State{})
+	}
+	if err != nil && ctx.Err() == nil {
+		c.engine.opts.Logger.Warn("cannot clear the state of notifications", "error", err)
+	}
+	c.cleared = err == nil
+	return c.cleared
+}
+
+// load reads the state and the deliveries, and compares the open questions with the state. It returns false if that is not
+// possible now.
+func (c *consumer) load(ctx context.Context) bool {
+	e := c.engine
+	state, err := e.opts.Store.NotificationState(ctx)
+	var newest uint64
+	if err == nil {
+		newest, err = e.opts.Events.Since(ctx, e.opts.Now().AddDate(100, 0, 0)) // also events from before the clock was set back
+	}
+	switch {
+	case err != nil:
+	case len(state.Sinks) == 0: // the first start with a sink: not the whole history
+		state = notification.State{Cursor: newest}
+	case state.Cursor > newest: // a kill lost the last events; the log would return all events for an id that it does not know
+		state.Cursor = newest
+	}
+	var all []notification.Delivery
+	if err == nil {
+		all, err = e.opts.Store.Deliveries(ctx)
+	}
+	if err != nil && len(all) == 0 {
+		if ctx.Err() == nil {
+			e.opts.Logger.Warn("cannot read the notifications yet", "error", err)
+		}
+		return false
+	}
+	e.mu.Lock()
+	for i := range all {
+		e.deliveries[all[i].Key()] = &all[i]
+	}
+	e.mu.Unlock()
+	c.state, c.loaded = state, true
+	e.cursor.Store(state.Cursor)
+	if err := c.readEvents(ctx); err != nil || !c.reconcile(ctx) {
+		c.loaded = false
+		return false
+	}
+	following, stop := context.WithCancel(ctx)
+	c.stop = stop
+	c.jobs.Go(func() { e.follow(following) })
+	return true
+}
+
+// reconcile compares the open questions with the state: events of the last moments before a kill may be lost.
+func (c *consumer) reconcile(ctx context.Context) bool {
+	asked, err := c.engine.opts.City.Pending(ctx, "", client.OnlyOpen)
+	if err != nil {
+		return false
+	}
+	for i := range asked {
+		for _, subject := range notification.QuestionSubjects(&asked[i]) {
+			c.dirty = c.state.Raise(subject) || c.dirty
+		}
+	}
+	closed := c.state.Close(func(s *notification.Subject) bool {
+		return s.Question != "" && !slices.ContainsFunc(asked, func(p client.Pending) bool { return p.ID == s.Question })
+	})
+	c.dirty = c.dirty || closed
+	return true
+}
+
+// follow wakes the goroutine of Run when there are new events.
+func (e *Engine) follow(ctx context.Context) {
+	for e.opts.Events.Wait(ctx, e.cursor.Load()) == nil {
+		e.woken.Wake()
+		select {
+		case <-e.advanced:
+		case <-ctx.Done():
+			return // Wait does not return an error while there are new events
+		}
+	}
+}
+
+// readEvents applies the new events. It returns although others were appended meanwhile, so that a city in which always something
+// happens is planned too.
+func (c *consumer) readEvents(ctx context.Context) error {
+	defer c.engine.advanced.Wake()
+	for {
+		events, err := c.engine.opts.Events.Page(ctx, c.state.Cursor, pageSize)
+		if err != nil || len(events) == 0 {
+			return err
+		}
+		for i := range events {
+			c.dirty = c.state.Fold(&events[i]) || c.dirty
+		}
+		c.unsaved += len(events)
+		c.engine.cursor.Store(c.state.Cursor)
+		if len(events) < pageSize {
+			return nil
+		}
+	}
+}
+
+// plan saves what is due and gives it to the workers. It returns false if the store cannot be written now.
+func (c *consumer) plan(ctx context.Context) (next time.Time, ok bool) {
+	e := c.engine
+	c.publish()
+	c.dirty = c.state.CorrectTimes(e.opts.Now()) || c.dirty
+	due, next, done := c.state.Plan(c.rules, notification.Facts{Now: e.opts.Now(), Known: e.known, Attached: e.attached})
+	for _, batch := range due {
+		if w := c.engine.workers[batch.Sink]; w != nil && !c.queue(ctx, w, batch) {
+			return next, false
+		}
+	}
+	if len(done) > 0 {
+		c.state.Close(func(s *notification.Subject) bool { return slices.Contains(done, s.ID) })
+		c.dirty = true
+	}
+	return next, true
+}
+
+// publish makes the open subjects visible to the workers.
+func (c *consumer) publish() {
+	open := make(map[string]bool, len(c.state.Open))
+	for i := range c.state.Open {
+		open[c.state.Open[i].ID] = true
+	}
+	c.engine.mu.Lock()
+	defer c.engine.mu.Unlock()
+	c.engine.open = open
+}
+
+// known reports whether there is a delivery of the subject to the sink.
+func (e *Engine) known(subject, sink string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.deliveries[notification.Key{Subject: subject, Sink: sink}] != nil
+}
+
+// attached reports whether a terminal is attached to the session.
+func (e *Engine) attached(name string) bool {
+	v, err := e.opts.City.Snapshot(name)
+	return err == nil && v.Attached > 0
+}
+
+// queue saves the deliveries of a batch and gives its messages to the worker.
+func (c *consumer) queue(ctx context.Context, w *worker, b notification.Batch) bool {
+	now := c.engine.opts.Now()
+	all := make([]notification.Delivery, 0, len(b.Subjects))
+	for _, subject := range b.Subjects {
+		d := notification.Delivery{Subject: subject, Sink: b.Sink, State: notification.Sending, Created: now, Updated: now}
+		d.ID = d.Key().ID(c.engine.opts.Root)
+		d.Message = d.ID
+		if b.Joined && len(all) > 0 {
+			d.Message = all[0].ID
+		}
+		all = append(all, d)
+	}
+	if err := c.engine.opts.Store.SaveDeliveries(ctx, all); err != nil {
+		if ctx.Err() == nil {
+			c.engine.opts.Logger.Error("cannot save notifications", "sink", b.Sink, "error", err)
+		}
+		return false
+	}
+	c.engine.mu.Lock()
+	for i := range all {
+		c.engine.deliveries[all[i].Key()] = &all[i]
+	}
+	c.engine.mu.Unlock()
+	w.add(all)
+	return true
+}
+
+// save saves the state.
+func (c *consumer) save(ctx context.Context) bool {
+	if !c.loaded || !c.dirty && c.unsaved == 0 {
+		return true
+	}
+	if err := c.engine.opts.Store.SaveNotificationState(ctx, c.state); err != nil {
+		if ctx.Err() == nil {
+			c.engine.opts.Logger.Error("cannot save the state of notifications", "error", err)
+		}
+		return false
+	}
+	c.dirty, c.unsaved = false, 0
+	return true
+}
+
+// prune deletes old deliveries, once a day.
+func (c *consumer) prune(ctx context.Context) {
+	now := c.engine.opts.Now()
+	if now.Sub(c.pruned) < 24*time.Hour {
+		return
+	}
+	c.pruned = now
+	before := now.Add(-retention)
+	var keep []string
+	for i := range c.state.Open {
+		keep = append(keep, c.state.Open[i].ID)
+	}
+	if err := c.engine.opts.Store.DeleteDeliveries(ctx, before, keep); err != nil {
+		return // tomorrow
+	}
+	c.engine.mu.Lock()
+	defer c.engine.mu.Unlock()
+	maps.DeleteFunc(c.engine.deliveries, func(k notification.Key, d *notification.Delivery) bool {
+		return d.Final() && d.Updated.Before(before) && !slices.Contains(keep, k.Subject)
+	})
+}

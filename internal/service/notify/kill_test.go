@@ -1,0 +1,290 @@
+package notify
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/config"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/notification"
+	"gascity/internal/domain/session"
+	"gascity/internal/store"
+	"gascity/test/tier"
+)
+
+// The variables of the process that is killed.
+const (
+	killedFile = "GC_TEST_NOTIFY_FILE" // its database
+	killedURL  = "GC_TEST_NOTIFY_URL"  // the service
+	killedName = "GC_TEST_NOTIFY_NAME" // a part of the ids of its questions
+	killsVar   = "GC_KILLS"
+)
+
+// storedCity has the questions of a database.
+type storedCity struct{ db *store.DB }
+
+func (c storedCity) Pending(ctx context.Context, _ string, _ client.Which) ([]client.Pending, error) {
+	kept, err := c.db.LoadPending(ctx)
+	var out []client.Pending
+	for _, p := range kept {
+		if p.State != client.PendingOpen {
+			continue
+		}
+		out = append(out, client.Pending{ID: p.ID, Agent: p.Agent, Session: p.Session, Kind: p.Kind, Prompt: p.Prompt, Since: p.Since, State: p.State})
+	}
+	return out, err
+}
+
+func (c storedCity) Question(_ context.Context, id string) (client.Pending, error) {
+	return client.Pending{ID: id, Agent: "a", Kind: "question", Prompt: "May I?", State: client.PendingOpen}, nil
+}
+
+func (storedCity) Snapshot(string) (session.Snapshot, error) { return session.Snapshot{}, nil }
+
+// TestKilledProcess is the process that is killed: it asks one question after the other, saves each as the city does, and
+// notifies of them until it is killed. With the name "drain" it asks nothing, and ends when everything is confirmed.
+func TestKilledProcess(t *testing.T) {
+	file := os.Getenv(killedFile)
+	if file == "" {
+		t.Skip("it is run by TestKills")
+	}
+	db, err := store.Open(t.Context(), store.Options{Path: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answerSent(t, db)
+	e := New(Options{City: storedCity{db}, Store: db, Events: db, Logger: slog.New(slog.DiscardHandler), Root: "/town", RetryFirst: 20 * time.Millisecond, RetryLongest: 100 * time.Millisecond})
+	s := settings(nil)
+	s.Sinks[0] = NewSink(&config.Notify{Name: "x", Type: config.NotifyWebhook, URL: config.ParseSecret(os.Getenv(killedURL)), Timeout: time.Second}, Environment{})
+	e.Configure(s)
+	go func() { _ = e.Run(context.WithoutCancel(t.Context())) }() // until the process is killed
+	eventually(t, func() bool {
+		state, err := db.NotificationState(t.Context())
+		return err == nil && len(state.Sinks) == 1
+	})
+	fmt.Println("ready")
+	if os.Getenv(killedName) == "drain" {
+		eventually(t, func() bool {
+			list, err := e.Notifications(t.Context())
+			return err == nil && len(list.Notifications) > 0 && list.Sinks[0].Waiting == 0
+		})
+		return
+	}
+	for i := range 20 { // more would be unlike a city, in which each agent has one question
+		p := session.Pending{ID: fmt.Sprintf("q-%s-%d", os.Getenv(killedName), i), Session: "s", Agent: "a", Kind: "question", Prompt: "May I?", Since: time.Now(), State: client.PendingOpen}
+		if err := db.SavePending(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+		_, err := db.Append(t.Context(), client.Event{Kind: string(event.PendingRaised), Agent: "a", Session: "s", Text: "a asks", Data: map[string]string{"id": p.ID, "kind": "question"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pause := time.NewTimer(time.Duration(rand.IntN(10)) * time.Millisecond) //nolint:gosec // no secret
+		<-pause.C
+	}
+	select {} // until it is killed
+}
+
+// answerSent answers the questions whose notification was confirmed, so that only some questions are open at a time.
+func answerSent(t *testing.T, db *store.DB) {
+	t.Helper()
+	sent := map[string]bool{}
+	all, err := db.Deliveries(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range all {
+		sent[d.Subject.ID] = d.State == notification.Sent
+	}
+	asked, err := db.LoadPending(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range asked {
+		if p.State != client.PendingOpen || !sent[p.ID] {
+			continue
+		}
+		p.State = client.PendingAnswered
+		if err := db.SavePending(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Append(t.Context(), client.Event{Kind: string(event.PendingAnswered), Agent: "a", Session: "s", Data: map[string]string{"id": p.ID}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// killService is a service with a ledger of requests. It can announce a request before it answers it.
+type killService struct {
+	mu       sync.Mutex
+	requests map[string]int       // by message id
+	answered map[string]time.Time // when it was confirmed first
+	by       map[string]int       // the process that it was confirmed to
+	run      int                  // the process that runs
+	killed   map[int]time.Time    // when each process was killed
+	message  map[string]string    // by question: the message id
+	wrong    []string
+	hold     chan struct{}
+}
+
+// recordLimit is how long a process may take to record a confirmation after the service has sent it.
+const recordLimit = 500 * time.Millisecond
+
+func (s *killService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	id := r.Header.Get("Idempotency-Key")
+	s.mu.Lock()
+	if err == nil {
+		s.requests[id]++
+		for _, question := range questionIDs(body) {
+			if before, ok := s.message[question]; ok && before != id {
+				s.wrong = append(s.wrong, fmt.Sprintf("%s was sent as %s and as %s", question, before, id))
+			}
+			s.message[question] = id
+		}
+		if at, ok := s.answered[id]; ok && (s.by[id] == s.run || s.killed[s.by[id]].Sub(at) > recordLimit) {
+			s.wrong = append(s.wrong, id+" was repeated after it was confirmed")
+		}
+	}
+	hold, run := s.hold, s.run
+	s.mu.Unlock()
+	if hold != nil {
+		select {
+		case hold <- struct{}{}: // the process is killed now: this request is not answered
+			<-r.Context().Done()
+			return
+		default:
+		}
+	}
+	w.WriteHeader(http.StatusOK)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.answered[id]; !ok {
+		s.answered[id], s.by[id] = time.Now(), run
+	}
+}
+
+// TestKills kills a process that notifies, half of the times between the request and its answer. Afterwards no question is
+// lost, none was repeated after its confirmation, and each repeated request had the id of the first.
+func TestKills(t *testing.T) {
+	tier.Process(t)
+	kills := 8
+	if text := os.Getenv(killsVar); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kills = n
+	}
+	s := &killService{requests: map[string]int{}, answered: map[string]time.Time{}, message: map[string]string{}, by: map[string]int{}, killed: map[int]time.Time{}}
+	service := httptest.NewServer(s)
+	t.Cleanup(service.Close)
+	file := filepath.Join(t.TempDir(), "city.db")
+	for i := range kills {
+		s.killOne(t, i, file, service.URL)
+	}
+	s.mu.Lock()
+	s.run = kills
+	s.mu.Unlock()
+	drain := process(t, file, service.URL, "drain")
+	if out, err := drain.CombinedOutput(); err != nil {
+		t.Fatalf("the last process: %v\n%s", err, out)
+	}
+	db, err := store.Open(t.Context(), store.Options{Path: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	asked, err := db.LoadPending(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ledger, err := db.Deliveries(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	states := map[string]notification.DeliveryState{}
+	for _, d := range ledger {
+		states[d.Subject.ID] = d.State
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range asked {
+		if s.message[p.ID] == "" || s.answered[s.message[p.ID]].IsZero() || states[p.ID] != notification.Sent {
+			t.Errorf("%s was lost: message %q, state %q", p.ID, s.message[p.ID], states[p.ID])
+		}
+	}
+	for _, what := range s.wrong {
+		t.Error(what)
+	}
+	repeated := 0
+	for n := range maps.Values(s.requests) {
+		repeated += n - 1
+	}
+	t.Logf("%d kills, %d questions in %d messages, %d requests were repeated, all with the first id", kills, len(asked), len(s.requests), repeated)
+	if repeated == 0 {
+		t.Error("no kill was between a request and its answer: the test proves nothing")
+	}
+}
+
+// killOne starts a process and kills it: every second one between a request and its answer, the others at a random time.
+func (s *killService) killOne(t *testing.T, i int, file, url string) {
+	t.Helper()
+	s.mu.Lock()
+	s.run = i
+	s.mu.Unlock()
+	cmd := process(t, file, url, strconv.Itoa(i))
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
+		t.Errorf("the process wrote %q, %v", line, err)
+	}
+	if i%2 == 0 {
+		hold := make(chan struct{})
+		s.mu.Lock()
+		s.hold = hold
+		s.mu.Unlock()
+		select {
+		case <-hold:
+		case <-time.After(time.Minute):
+			t.Error("no request within a minute")
+		}
+	} else {
+		<-time.After(time.Duration(rand.IntN(150)) * time.Millisecond) //nolint:gosec // no secret
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	_ = cmd.Wait() // it was killed
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hold, s.killed[i] = nil, time.Now()
+}
+
+// process returns this test program as the process that is killed.
+func process(t *testing.T, file, url, name string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledProcess$")
+	cmd.Env = append(os.Environ(), killedFile+"="+file, killedURL+"="+url, killedName+"="+name)
+	return cmd
+}

@@ -1,0 +1,144 @@
+package notify
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/domain/notification"
+)
+
+// Notifications returns the sinks and the stored notifications, newest first.
+func (e *Engine) Notifications(context.Context) (client.Notifications, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	out := client.Notifications{Sinks: []client.NotifySink{}, Notifications: make([]client.Notification, 0, len(e.deliveries))}
+	for _, d := range e.deliveries {
+		out.Notifications = append(out.Notifications, toClient(d))
+	}
+	slices.SortFunc(out.Notifications, func(a, b client.Notification) int {
+		return cmp.Or(b.Created.Compare(a.Created), strings.Compare(a.ID, b.ID))
+	})
+	if e.settings == nil {
+		return out, nil
+	}
+	for i := range e.settings.Sinks {
+		sink := client.NotifySink{Name: e.settings.Sinks[i].Name, Type: e.settings.Sinks[i].Type}
+		if w := e.workers[sink.Name]; w != nil {
+			sink.Retry, sink.Error = w.trouble()
+		}
+		for j := range out.Notifications {
+			if n := &out.Notifications[j]; n.Sink == sink.Name && n.State == client.NotifySending {
+				sink.Waiting++
+			}
+		}
+		out.Sinks = append(out.Sinks, sink)
+	}
+	return out, nil
+}
+
+// toClient returns the delivery as the control API returns it.
+func toClient(d *notification.Delivery) client.Notification {
+	s := &d.Subject
+	return client.Notification{
+		ID: d.ID, Sink: d.Sink, Device: d.Device, State: string(d.State), Kind: string(s.Kind), Agent: s.Agent, Session: s.Session, Question: s.Question,
+		Text: s.Text, Message: d.Message, Tries: d.Tries, Error: d.Error, Created: d.Created, Updated: d.Updated,
+	}
+}
+
+// trouble returns when the next try is, and why the last one failed.
+func (w *worker) trouble() (at time.Time, why string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.notBefore, w.failure
+}
+
+// TestNotify sends a test message to a sink, or to all sinks at the same time. It is not stored and not tried again.
+func (e *Engine) TestNotify(ctx context.Context, req client.NotifyTestRequest) ([]client.NotifyResult, error) {
+	e.mu.Lock()
+	var s Settings
+	if e.settings != nil {
+		s = *e.settings
+	}
+	e.mu.Unlock()
+	var sinks []Sink
+	var names []string
+	for _, sink := range s.Sinks {
+		names = append(names, sink.Name)
+		if req.Sink == "" || sink.Name == req.Sink {
+			sinks = append(sinks, sink)
+		}
+	}
+	switch {
+	case len(s.Sinks) == 0:
+		return nil, fmt.Errorf("%w: city.toml has no [[notify]] section; docs/how-to/notifications.md has examples", client.ErrRefused)
+	case len(sinks) == 0:
+		return nil, fmt.Errorf("%w: no [[notify]] section has the name %q; there are: %s", client.ErrNotFound, req.Sink, strings.Join(names, ", "))
+	}
+	out := make([]client.NotifyResult, len(sinks))
+	var all sync.WaitGroup
+	for i, sink := range sinks {
+		all.Go(func() { out[i] = e.test(ctx, sink, s.City) })
+	}
+	all.Wait()
+	return out, nil
+}
+
+// test sends a test message to one sink.
+func (e *Engine) test(ctx context.Context, sink Sink, city string) client.NotifyResult {
+	now := e.opts.Now()
+	m := &Message{
+		ID:   notification.Key{Subject: "test " + now.Format(time.RFC3339Nano), Sink: sink.Name}.ID(e.opts.Root),
+		City: city,
+		Items: []Item{{
+			Kind: "test", Title: "a test message from gc", Prompt: "If you can read this, " + sink.Name + " works.", Since: now,
+		}},
+	}
+	m.render(e.opts.Secrets, func(agent, question string) string { return e.opts.Link(ctx, agent, question) })
+	out := client.NotifyResult{Sink: sink.Name, Type: sink.Type}
+	if err := send(ctx, sink, m); err != nil {
+		out.Error = clean(e.opts.Secrets, err.Error(), maxReason)
+	}
+	out.Seconds = e.opts.Now().Sub(now).Seconds()
+	return out
+}
+
+// RetryNotification sends a failed notification again, with the same id.
+func (e *Engine) RetryNotification(ctx context.Context, id string) (client.Notification, error) {
+	e.mu.Lock()
+	var found *notification.Delivery
+	for _, d := range e.deliveries {
+		if d.ID == id {
+			copied := *d
+			found = &copied
+		}
+	}
+	var w *worker
+	if found != nil {
+		w = e.workers[found.Sink]
+	}
+	accepted := w != nil && found.State == notification.Failed
+	if accepted { // under the same lock: of two requests at once, one is refused
+		began := *found
+		began.State, began.Created, began.Updated, began.Message = notification.Sending, e.opts.Now(), e.opts.Now(), began.ID
+		found, e.deliveries[began.Key()] = &began, &began
+	}
+	e.mu.Unlock()
+	switch {
+	case found == nil:
+		return client.Notification{}, fmt.Errorf("%w: no notification has the id %q; gc notify list shows them", client.ErrNotFound, id)
+	case !accepted && found.State != notification.Failed:
+		return client.Notification{}, fmt.Errorf("%w: %s is %s, only a failed notification is sent again", client.ErrRefused, id, found.State)
+	case !accepted:
+		return client.Notification{}, fmt.Errorf("%w: city.toml has no sink %q any more", client.ErrRefused, found.Sink)
+	}
+	one := []notification.Delivery{*found}
+	e.save(ctx, one)
+	w.add(one)
+	return toClient(&one[0]), nil
+}

@@ -1,0 +1,376 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/domain/event"
+	"gascity/internal/domain/notification"
+	"gascity/internal/retry"
+	"gascity/internal/service/engine"
+	"gascity/internal/textfmt"
+)
+
+// SendError is an error of a [Sender].
+type SendError struct {
+	Err   error
+	Final bool          // another try makes no sense
+	After time.Duration // the sink asks to wait this long before the next try; zero: it does not
+}
+
+// Error implements error.
+func (e *SendError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *SendError) Unwrap() error { return e.Err }
+
+// maxAfter is the longest delay that a sink may ask for.
+const maxAfter = time.Hour
+
+// worker sends the messages of one sink, one after the other.
+type worker struct {
+	engine *Engine
+	stop   context.CancelFunc
+	woken  engine.Signal
+	delays *retry.Backoff // between failures of the sink
+
+	mu        sync.Mutex
+	sink      Sink      // guarded by mu
+	city      string    // guarded by mu
+	queue     []*job    // guarded by mu
+	removed   bool      // the sink was removed from the configuration; guarded by mu
+	notBefore time.Time // after a failure: no message is sent before; guarded by mu
+	failure   string    // why the last try failed; empty: it did not; guarded by mu
+}
+
+// job is one message that is to be sent.
+type job struct {
+	id         string
+	deliveries []notification.Delivery
+	delays     *retry.Backoff
+	at         time.Time // not before; zero: at once
+}
+
+// startWorkers starts a worker for each new sink, and stops those of removed sinks.
+func (c *consumer) startWorkers(ctx context.Context, s Settings) {
+	e := c.engine
+	for name := range e.workers {
+		if !slices.ContainsFunc(s.Sinks, func(sink Sink) bool { return sink.Name == name }) {
+			c.stopWorker(name)
+		}
+	}
+	c.dropRemoved(ctx)
+	for _, sink := range s.Sinks {
+		w := e.workers[sink.Name]
+		if w == nil {
+			w = e.newWorker(sink.Name)
+			working, stop := context.WithCancel(ctx)
+			w.stop = stop
+			w.set(sink, s.City)
+			e.mu.Lock()
+			e.workers[sink.Name] = w
+			e.mu.Unlock()
+			c.jobs.Go(func() {
+				w.run(working)
+				w.dropQueue(ctx)
+			})
+			continue
+		}
+		w.set(sink, s.City)
+	}
+}
+
+// newWorker returns a worker whose queue has the messages of the sink that an earlier controller did not finish.
+func (e *Engine) newWorker(sink string) *worker {
+	w := &worker{engine: e, woken: engine.NewSignal(), delays: retry.New(e.opts.RetryFirst, e.opts.RetryLongest)}
+	e.mu.Lock()
+	var unfinished []notification.Delivery
+	for _, d := range e.deliveries {
+		if d.Sink == sink && !d.Final() {
+			unfinished = append(unfinished, *d)
+		}
+	}
+	e.mu.Unlock()
+	slices.SortFunc(unfinished, func(a, b notification.Delivery) int { return a.Created.Compare(b.Created) })
+	w.add(unfinished)
+	return w
+}
+
+// sinkRemoved is why the deliveries of a removed sink were dropped.
+const sinkRemoved = "the sink was removed from city.toml"
+
+// stopWorker stops the worker of a sink that is not configured any more. Its goroutine ends the deliveries, because it may use them
+// at this moment.
+func (c *consumer) stopWorker(sink string) {
+	w := c.engine.workers[sink]
+	c.engine.mu.Lock()
+	delete(c.engine.workers, sink)
+	c.engine.mu.Unlock()
+	w.mu.Lock()
+	w.removed = true
+	w.mu.Unlock()
+	w.stop()
+}
+
+// dropQueue ends the deliveries of a sink that was removed.
+func (w *worker) dropQueue(ctx context.Context) {
+	w.mu.Lock()
+	queue, removed := w.queue, w.removed
+	if removed {
+		w.queue = nil
+	}
+	w.mu.Unlock()
+	for _, j := range queue {
+		if removed {
+			w.engine.finish(ctx, j.deliveries, notification.Dropped, sinkRemoved)
+		}
+	}
+}
+
+// set sets the configuration of the sink.
+func (w *worker) set(sink Sink, city string) {
+	w.mu.Lock()
+	w.sink, w.city, w.notBefore = sink, city, time.Time{}
+	for _, j := range w.queue {
+		j.at = time.Time{} // the new configuration may be the repair
+	}
+	w.mu.Unlock()
+	w.woken.Wake()
+}
+
+// add adds the deliveries to the queue: those with the same message as one message.
+func (w *worker) add(deliveries []notification.Delivery) {
+	if len(deliveries) == 0 {
+		return
+	}
+	w.mu.Lock()
+	for i := range deliveries {
+		d := deliveries[i]
+		at := slices.IndexFunc(w.queue, func(j *job) bool { return j.id == d.Message })
+		if at < 0 {
+			w.queue = append(w.queue, &job{id: d.Message, delays: retry.New(w.engine.opts.RetryFirst, w.engine.opts.RetryLongest)})
+			at = len(w.queue) - 1
+		}
+		w.queue[at].deliveries = append(w.queue[at].deliveries, d)
+	}
+	w.mu.Unlock()
+	w.woken.Wake()
+}
+
+// run sends messages until ctx ends.
+func (w *worker) run(ctx context.Context) {
+	engine.Loop(ctx, w.engine.opts.Now, w.woken, func(bool) time.Time {
+		for ctx.Err() == nil {
+			j, next := w.first()
+			if j == nil {
+				return next
+			}
+			w.deliver(ctx, j)
+		}
+		return time.Time{}
+	})
+}
+
+// first returns the first message that may be sent now. If there is none, it returns when one may be sent.
+func (w *worker) first() (j *job, next time.Time) {
+	now := w.engine.opts.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, j := range w.queue {
+		at := engine.Later(j.at, w.notBefore)
+		if !at.After(now) {
+			return j, time.Time{}
+		}
+		next = engine.Earlier(next, at)
+	}
+	return nil, next
+}
+
+// deliver sends one message. If that fails, the message moves to the end of the queue, and all messages wait.
+func (w *worker) deliver(ctx context.Context, j *job) {
+	e := w.engine
+	m := w.prepare(ctx, j)
+	if ctx.Err() != nil {
+		return
+	}
+	if m == nil {
+		w.remove(j)
+		return
+	}
+	w.mu.Lock()
+	sink := w.sink
+	w.mu.Unlock()
+	err := send(ctx, sink, m)
+	if ctx.Err() != nil && err != nil {
+		return // the next controller sends it again
+	}
+	if err == nil {
+		w.delays.Reset()
+		w.setFailure("")
+		w.remove(j)
+		e.finish(ctx, j.deliveries, notification.Sent, "")
+		return
+	}
+	why := clean(e.opts.Secrets, err.Error(), maxReason)
+	w.setFailure(why)
+	failed, known := errors.AsType[*SendError](err)
+	if known && failed.Final || e.opts.Now().Sub(j.deliveries[0].Created) > maxAge {
+		w.remove(j)
+		e.finish(ctx, j.deliveries, notification.Failed, why)
+		return
+	}
+	var after time.Duration
+	if known {
+		after = min(failed.After, maxAfter)
+	}
+	e.failedOnce(ctx, j.deliveries, why)
+	w.postpone(j, after)
+}
+
+// maxReason is the maximum size of a stored reason, in bytes.
+const maxReason = 1000
+
+// send sends one message within the time limit of the sink.
+func send(ctx context.Context, sink Sink, m *Message) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, sink.Timeout, fmt.Errorf("no confirmation within %s", sink.Timeout))
+	defer cancel()
+	err := sink.Sender.Send(ctx, m)
+	if cause := context.Cause(ctx); err != nil && cause != nil && errors.Is(err, context.DeadlineExceeded) {
+		return cause
+	}
+	return err
+}
+
+// postpone moves the message to the end of the queue. No message of the sink is sent before the delay of the sink has passed.
+func (w *worker) postpone(j *job, after time.Duration) {
+	now := w.engine.opts.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.notBefore = now.Add(max(w.delays.Next(), after))
+	j.at = now.Add(max(j.delays.Next(), after))
+	w.queue = append(slices.DeleteFunc(w.queue, func(other *job) bool { return other == j }), j)
+}
+
+// setFailure records why the last try failed; empty: it did not.
+func (w *worker) setFailure(why string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.failure = why; why == "" {
+		w.notBefore = time.Time{}
+	}
+}
+
+func (w *worker) remove(j *job) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.queue = slices.DeleteFunc(w.queue, func(other *job) bool { return other == j })
+}
+
+// prepare returns the message, without the subjects that need no person any more; nil if none is left.
+func (w *worker) prepare(ctx context.Context, j *job) *Message {
+	e := w.engine
+	w.mu.Lock()
+	m := &Message{ID: j.id, City: w.city}
+	w.mu.Unlock()
+	var rest, over []notification.Delivery
+	for i := range j.deliveries {
+		if item, needed := e.item(ctx, j.deliveries[i].Subject); needed {
+			m.Items, rest = append(m.Items, item), append(rest, j.deliveries[i])
+		} else {
+			over = append(over, j.deliveries[i])
+		}
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	j.deliveries = rest
+	e.finish(ctx, over, notification.Dropped, "the agent does not need a person any more")
+	if len(j.deliveries) == 0 {
+		return nil
+	}
+	m.render(e.opts.Secrets, func(agent, question string) string { return e.opts.Link(ctx, agent, question) })
+	return m
+}
+
+// item returns the part of a message about a subject. needed is false if the subject is over.
+func (e *Engine) item(ctx context.Context, s notification.Subject) (item Item, needed bool) {
+	item = itemOf(s)
+	if s.Question == "" {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return item, s.Kind.Group() == notification.Finished || e.open[s.ID]
+	}
+	p, err := e.opts.City.Question(ctx, s.Question)
+	switch {
+	case err == nil && p.State == client.PendingOpen:
+		item.Prompt, item.Options, item.Tool, item.Input = p.Prompt, p.Options, p.Tool, p.Input
+		return item, true
+	case err == nil, errors.Is(err, client.ErrNotFound):
+		return item, false
+	}
+	return item, true // it is not known
+}
+
+// finish saves the end of deliveries. While the store cannot be written, it tries again, because a confirmed message must not
+// be sent again.
+func (e *Engine) finish(ctx context.Context, deliveries []notification.Delivery, state notification.DeliveryState, why string) {
+	if len(deliveries) == 0 {
+		return
+	}
+	e.update(ctx, deliveries, func(d *notification.Delivery) {
+		d.State, d.Error = state, why
+		if state != notification.Dropped {
+			d.Tries++
+		}
+	})
+	if state != notification.Failed {
+		return
+	}
+	d := &deliveries[0]
+	engine.Record(ctx, e.opts.Events, e.opts.Logger, client.Event{
+		Kind: string(event.NotifyFailed), Agent: d.Subject.Agent, Session: d.Subject.Session,
+		Text: fmt.Sprintf("a notification was not sent to %s: %s", d.Sink, textfmt.Brief(why)),
+		Data: map[string]string{"sink": d.Sink, "id": d.ID, "error": why},
+	})
+}
+
+// failedOnce saves why a try failed.
+func (e *Engine) failedOnce(ctx context.Context, deliveries []notification.Delivery, why string) {
+	e.update(ctx, deliveries, func(d *notification.Delivery) {
+		d.Tries++
+		d.Error = why
+	})
+}
+
+// update changes and saves deliveries, also if ctx has ended. It returns when they are saved; if ctx ends, after the first try.
+func (e *Engine) update(ctx context.Context, deliveries []notification.Delivery, change func(*notification.Delivery)) {
+	now := e.opts.Now()
+	e.mu.Lock()
+	for i := range deliveries {
+		change(&deliveries[i])
+		deliveries[i].Updated = now
+		one := deliveries[i]
+		e.deliveries[one.Key()] = &one
+	}
+	e.mu.Unlock()
+	e.save(ctx, deliveries)
+}
+
+// save saves deliveries, like update.
+func (e *Engine) save(ctx context.Context, deliveries []notification.Delivery) {
+	for delay := retry.New(engine.RetryFirst, engine.RetryLongest); ; {
+		err := e.opts.Store.SaveDeliveries(context.WithoutCancel(ctx), deliveries)
+		if err == nil {
+			return
+		}
+		e.opts.Logger.Error("cannot save the result of a notification", "sink", deliveries[0].Sink, "error", err)
+		if !errors.Is(err, client.ErrUnavailable) || !delay.Wait(ctx) {
+			return
+		}
+	}
+}

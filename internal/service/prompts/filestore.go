@@ -1,0 +1,110 @@
+package prompts
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"gascity/internal/fsutil"
+)
+
+// ErrNoFolder means that the agent of the session was started without a directory.
+var ErrNoFolder = errors.New("the agent was started before it could be given files")
+
+// FileStore is a directory that contains the directories of sessions. Its methods may be called
+// concurrently.
+type FileStore struct{ Dir string }
+
+const extension = ".txt"
+
+// Folder returns the path of a session's directory.
+func (s FileStore) Folder(session string) string {
+	sum := sha256.Sum256([]byte(session))
+	return filepath.Join(s.Dir, hex.EncodeToString(sum[:8]))
+}
+
+// Open creates an empty directory for a session and returns its path. The content of an old one is
+// removed.
+func (s FileStore) Open(session string) (path string, err error) {
+	path = s.Folder(session)
+	if err := s.Close(session); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return "", fmt.Errorf("cannot create a directory for the texts of prompts: %w", err)
+	}
+	return path, nil
+}
+
+// Close removes the directory of a session and its content.
+func (s FileStore) Close(session string) error {
+	if err := os.RemoveAll(s.Folder(session)); err != nil {
+		return fmt.Errorf("cannot remove the texts of prompts: %w", err)
+	}
+	_ = os.Remove(s.Dir) // this fails if other sessions have directories
+	return nil
+}
+
+var plainID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+
+// path returns the path of a prompt's file. It returns an error if the ID cannot be part of a file
+// name.
+func (s FileStore) path(session, id string) (string, error) {
+	if !plainID.MatchString(id) {
+		return "", fmt.Errorf("the prompt %q cannot name a file", id)
+	}
+	return filepath.Join(s.Folder(session), id+extension), nil
+}
+
+// Write writes the text of a prompt and returns the path of the file. The file appears complete or
+// not at all. If the session has no directory, the error matches [ErrNoFolder].
+func (s FileStore) Write(session, id, text string) (path string, err error) {
+	path, err = s.path(session, id)
+	if err != nil {
+		return "", err
+	}
+	err = fsutil.ReplaceFile(path, []byte(text))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", ErrNoFolder
+	}
+	if err != nil {
+		return "", fmt.Errorf("cannot write the text of a prompt: %w", err)
+	}
+	return path, nil
+}
+
+// Remove removes the file of a prompt. It returns nil if there is no file.
+func (s FileStore) Remove(session, id string) error {
+	path, err := s.path(session, id)
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot remove the text of a prompt: %w", err)
+	}
+	return nil
+}
+
+// RemoveExcept removes all files except those of the prompts with the given IDs.
+func (s FileStore) RemoveExcept(ids map[string]bool) error {
+	files, err := filepath.Glob(filepath.Join(s.Dir, "*", "*"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if id, ok := strings.CutSuffix(filepath.Base(file), extension); !ok || !ids[id] {
+			err = errors.Join(err, os.Remove(file))
+		}
+	}
+	files, _ = filepath.Glob(filepath.Join(s.Dir, "*", ".tmp-*")) // the pattern is valid
+	for _, file := range files {
+		err = errors.Join(err, os.Remove(file))
+	}
+	return err
+}

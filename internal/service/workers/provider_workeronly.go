@@ -1,0 +1,38 @@
+package workers
+
+import (
+	"context"
+
+	"gascity/runtime"
+)
+
+// workerOnly is the provider of a session whose agent gets prompts only by its worker. It refuses
+// every delivery, so nothing is ever sent by the underlying provider.
+type workerOnly struct{ runtime.Provider }
+
+var (
+	_ runtime.Router     = (*workerOnly)(nil)
+	_ runtime.Deliverer  = (*workerOnly)(nil)
+	_ runtime.Settler    = (*workerOnly)(nil)
+	_ runtime.Withdrawer = (*workerOnly)(nil)
+)
+
+// Route implements runtime.Router.
+func (m *workerOnly) Route(string) runtime.Provider { return m.Provider }
+
+// Deliver implements runtime.Deliverer.
+func (m *workerOnly) Deliver(context.Context, string, runtime.Delivery) (runtime.Outcome, error) {
+	return runtime.Outcome{
+		State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: `no worker of the agent is connected, and prompt_mode "worker" allows no other way`,
+	}, nil
+}
+
+// Settle implements runtime.Settler.
+func (m *workerOnly) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
+	return m.Deliver(ctx, name, d)
+}
+
+// Withdraw implements runtime.Withdrawer. It always returns true, because nothing was sent.
+func (m *workerOnly) Withdraw(context.Context, string, runtime.Delivery) (bool, error) {
+	return true, nil
+}

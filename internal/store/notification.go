@@ -1,0 +1,72 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"gascity/internal/domain/notification"
+)
+
+var _ notification.Store = (*DB)(nil)
+
+// NotificationState implements notification.Store.
+func (d *DB) NotificationState(ctx context.Context) (notification.State, error) {
+	found, err := load[notification.State](ctx, d, "state of notifications", "SELECT 'the only one', body FROM notifier")
+	if err != nil || len(found) == 0 {
+		return notification.State{}, err
+	}
+	return found[0], nil
+}
+
+// SaveNotificationState implements notification.Store.
+func (d *DB) SaveNotificationState(ctx context.Context, s notification.State) error {
+	body, err := d.opts.Secrets.Encode(s)
+	if err != nil {
+		return fmt.Errorf("cannot save the state of notifications: %w", err)
+	}
+	return d.write(ctx, "save the state of notifications", survivesKill, func(ctx context.Context, t *tx) error {
+		return t.exec(ctx, "INSERT OR REPLACE INTO notifier VALUES (1, ?)", string(body))
+	})
+}
+
+// Deliveries implements notification.Store.
+func (d *DB) Deliveries(ctx context.Context) ([]notification.Delivery, error) {
+	return load[notification.Delivery](ctx, d, "notification",
+		"SELECT subject || ' (' || sink || ')', body FROM delivery ORDER BY created, subject, sink, device")
+}
+
+// SaveDeliveries implements notification.Store.
+func (d *DB) SaveDeliveries(ctx context.Context, deliveries []notification.Delivery) error {
+	bodies := make([]string, len(deliveries))
+	for i := range deliveries {
+		body, err := d.opts.Secrets.Encode(deliveries[i])
+		if err != nil {
+			return fmt.Errorf("cannot save the notification %s: %w", deliveries[i].ID, err)
+		}
+		bodies[i] = string(body)
+	}
+	return d.write(ctx, "save notifications", survivesKill, func(ctx context.Context, t *tx) error {
+		for i := range deliveries {
+			one := &deliveries[i]
+			err := t.exec(ctx, "INSERT OR REPLACE INTO delivery VALUES (?, ?, ?, ?, ?, ?, ?)",
+				one.Subject.ID, one.Sink, one.Device, nanos(one.Created), nanos(one.Updated), one.Final(), bodies[i])
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// DeleteDeliveries implements notification.Store.
+func (d *DB) DeleteDeliveries(ctx context.Context, before time.Time, keep []string) error {
+	kept, err := json.Marshal(append([]string{}, keep...))
+	if err != nil {
+		return err
+	}
+	return d.write(ctx, "delete old notifications", survivesKill, func(ctx context.Context, t *tx) error {
+		return t.exec(ctx, "DELETE FROM delivery WHERE final = 1 AND updated < ? AND subject NOT IN (SELECT value FROM json_each(?))", nanos(before), string(kept))
+	})
+}

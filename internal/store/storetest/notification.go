@@ -1,0 +1,118 @@
+package storetest
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"gascity/internal/domain/notification"
+)
+
+// Notifications is a [notification.Store] in memory: its contents are lost when the process exits. The zero value is empty.
+type Notifications struct {
+	mu         sync.Mutex
+	state      notification.State
+	deliveries map[notification.Key]notification.Delivery
+}
+
+var _ notification.Store = (*Notifications)(nil)
+
+// NotificationState implements [notification.Store].
+func (m *Notifications) NotificationState(context.Context) (notification.State, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return cloneState(m.state), nil
+}
+
+// SaveNotificationState implements [notification.Store].
+func (m *Notifications) SaveNotificationState(_ context.Context, s notification.State) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.state = cloneState(s)
+	return nil
+}
+
+func cloneState(s notification.State) notification.State {
+	s.Sinks, s.Open, s.Turns = maps.Clone(s.Sinks), slices.Clone(s.Open), maps.Clone(s.Turns)
+	return s
+}
+
+// Deliveries implements [notification.Store].
+func (m *Notifications) Deliveries(context.Context) ([]notification.Delivery, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.SortedFunc(maps.Values(m.deliveries), func(a, b notification.Delivery) int {
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Subject.ID, b.Subject.ID), cmp.Compare(a.Sink, b.Sink), cmp.Compare(a.Device, b.Device))
+	}), nil
+}
+
+// SaveDeliveries implements [notification.Store].
+func (m *Notifications) SaveDeliveries(_ context.Context, deliveries []notification.Delivery) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.deliveries == nil {
+		m.deliveries = map[notification.Key]notification.Delivery{}
+	}
+	for _, d := range deliveries {
+		m.deliveries[d.Key()] = d
+	}
+	return nil
+}
+
+// DeleteDeliveries implements [notification.Store].
+func (m *Notifications) DeleteDeliveries(_ context.Context, before time.Time, keep []string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.DeleteFunc(m.deliveries, func(k notification.Key, d notification.Delivery) bool {
+		return d.Final() && d.Updated.Before(before) && !slices.Contains(keep, k.Subject)
+	})
+	return nil
+}
+
+func notificationKept(s *suite) {
+	s.deliveries()
+	state, err := s.Notifications.NotificationState(s.ctx)
+	s.must(err)
+	s.wantSame("the first state", notification.State{}, state)
+	one, two := filled[notification.Delivery](1), filled[notification.Delivery](40)
+	two.Subject.ID, two.Created = one.Subject.ID, one.Created.Add(time.Minute)
+	two.Sink = one.Sink + "/2"
+	s.must(s.Notifications.SaveDeliveries(s.ctx, []notification.Delivery{two, one}))
+	full := filled[notification.State](1)
+	s.must(s.Notifications.SaveNotificationState(s.ctx, filled[notification.State](9)))
+	s.must(s.Notifications.SaveNotificationState(s.ctx, full))
+	s.recheck(func() {
+		s.deliveries(one, two)
+		got, err := s.Notifications.NotificationState(s.ctx)
+		s.must(err)
+		s.wantSame("the state", full, got)
+	})
+	one.State = notification.Sent
+	s.must(s.Notifications.SaveDeliveries(s.ctx, []notification.Delivery{one}))
+	s.recheck(func() { s.deliveries(one, two) })
+}
+
+// notificationDeleted checks that only old final deliveries are deleted, and none about a subject that is kept.
+func notificationDeleted(s *suite) {
+	var all []notification.Delivery
+	for i, state := range []notification.DeliveryState{notification.Sending, notification.Sent, notification.Failed, notification.Dropped, notification.Sent} {
+		d := notification.Delivery{Subject: notification.Subject{ID: string(rune('a' + i))}, Sink: "s", State: state, Created: start().Add(time.Duration(i)), Updated: start()}
+		all = append(all, d)
+	}
+	all[4].Updated = start().Add(time.Hour)
+	s.must(s.Notifications.SaveDeliveries(s.ctx, all))
+	s.must(s.Notifications.DeleteDeliveries(s.ctx, start(), nil))
+	s.recheck(func() { s.deliveries(all...) })
+	s.must(s.Notifications.DeleteDeliveries(s.ctx, start().Add(time.Second), []string{"b"}))
+	s.recheck(func() { s.deliveries(all[0], all[1], all[4]) })
+}
+
+func (s *suite) deliveries(want ...notification.Delivery) {
+	s.t.Helper()
+	got, err := s.Notifications.Deliveries(s.ctx)
+	s.must(err)
+	s.wantSame("the deliveries", want, got)
+}

@@ -1,0 +1,51 @@
+package tmuxserver
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// LoadBuffer stores the text in a new paste buffer and returns its name. The text goes through a file with mode 0600
+// beside the socket, which is removed at once, and never through arguments. Paste the buffer with
+// Cmd("paste-buffer", "-p", "-d", "-b", name, "-t", pane), or delete it with Cmd("delete-buffer", "-b", name). The error
+// is ErrWord if the text is empty or contains a NUL byte. Other errors are those of Do.
+func (c *Client) LoadBuffer(ctx context.Context, text []byte) (name string, err error) {
+	_, err = c.WithBuffer(ctx, text, func(buffer string) Command {
+		name = buffer
+		return Command{}
+	})
+	if err != nil {
+		return "", err
+	}
+	return name, nil
+}
+
+// WithBuffer loads the text into a new paste buffer, as LoadBuffer does, and in the same line runs the command that use
+// returns for the buffer's name. It returns the output of that command. The command must delete the buffer, as
+// paste-buffer -d does.
+func (c *Client) WithBuffer(ctx context.Context, text []byte, use func(buffer string) Command) ([]byte, error) {
+	if len(text) == 0 || bytes.IndexByte(text, 0) >= 0 {
+		return nil, fmt.Errorf("%w: the text of %d bytes is empty or contains a NUL byte", ErrWord, len(text))
+	}
+	if _, err := c.ready(ctx); err != nil {
+		return nil, err
+	}
+	file, err := os.CreateTemp(filepath.Dir(c.options.Socket), ".paste-*")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.Remove(file.Name()) }() // if this fails, the file remains in a private directory
+	_, err = file.Write(text)
+	if closing := file.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return nil, err
+	}
+	name := "gc-" + rand.Text()
+	return c.Output(ctx, Sequence(Cmd("load-buffer", "-b", name, "--", file.Name()), use(name)))
+}

@@ -1,0 +1,269 @@
+package tmuxserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+)
+
+// Client is one control client of one server. All methods may be called concurrently.
+type Client struct {
+	// Constant after construction.
+	options ClientOptions
+	// gate has capacity one. The goroutine that has put a value in may connect.
+	gate chan struct{}
+	// closing is closed by Close.
+	closing chan struct{}
+	// changes is the result of Changes.
+	changes atomic.Uint64
+	// supervisors are the goroutines that run supervise.
+	supervisors sync.WaitGroup
+
+	mu sync.Mutex
+	// state and changed are guarded by mu. changed is closed and replaced with each new state.
+	state   clientState
+	changed chan struct{}
+	// connection is set while connected. Guarded by mu.
+	connection *connection
+	// known is the server, valid while connected or reconnecting. Guarded by mu.
+	known    ServerProcess
+	features Features
+	// lostReason is the error of calls in the state serverLost. Guarded by mu.
+	lostReason error
+	// lossExpected: the loss of the known server is logged as debug only. Guarded by mu.
+	lossExpected bool
+	// subscriptions and monitors are guarded by mu.
+	subscriptions map[*queue]struct{}
+	monitors      map[string]Command
+}
+
+// clientState is the state of the connection of a Client.
+type clientState uint8
+
+const (
+	// neverConnected: the client has not connected yet.
+	neverConnected clientState = iota
+	// connected: the connection works.
+	connected
+	// reconnecting: the connection broke. It is not known yet whether the server still runs.
+	reconnecting
+	// serverLost: the server has exited.
+	serverLost
+	// closed: Close was called.
+	closed
+)
+
+// NewClient returns a client that is not connected. It does no I/O. Errors: ErrSocketPath.
+func NewClient(options ClientOptions) (*Client, error) {
+	options, err := options.complete()
+	if err != nil {
+		return nil, err
+	}
+	return &Client{
+		options:       options,
+		gate:          make(chan struct{}, 1),
+		closing:       make(chan struct{}),
+		changed:       make(chan struct{}),
+		subscriptions: map[*queue]struct{}{},
+		monitors:      map[string]Command{},
+	}, nil
+}
+
+// Start connects to the server that listens at the socket, or starts one. It replaces a stale socket and never a live one.
+// If two processes call Start at the same time, both get the same server. Start returns when the server answers commands,
+// and returns at once if the client is connected. After ErrServerLost it connects to a new server.
+// Errors: ErrNoTmux, ErrTooOld, ErrSocketPath, ErrClosed, the cause of ctx, or the message of tmux.
+func (c *Client) Start(ctx context.Context) (ServerProcess, error) { return c.connect(ctx, mayStart) }
+
+// Attach connects to the server that listens at the socket. It starts no server and returns ErrNoServer if none
+// listens. Other errors are those of Start.
+func (c *Client) Attach(ctx context.Context) (ServerProcess, error) {
+	return c.connect(ctx, mustListen)
+}
+
+// Do sends the commands together and returns one reply for each, in order. The commands are independent: if one
+// fails, the next still runs. The error is the first error of the replies. If it is a *CommandError, Do also returns
+// the replies. Any number of goroutines may call Do; the commands of one call keep their order.
+//
+// If the client was never connected, Do connects to a running server. While the client is reconnecting, Do waits until
+// ctx ends. If ctx ends after the commands were sent, the server may still run them. Do not send commands that
+// wait (run-shell and if-shell without -b, wait-for, display-popup): they block all callers.
+//
+// Errors: *CommandError, ErrWord, ErrNoServer, ErrServerLost, ErrInterrupted, ErrBusy, ErrNoTmux,
+// ErrClosed, the cause of ctx.
+func (c *Client) Do(ctx context.Context, commands ...Command) ([]Reply, error) {
+	for _, command := range commands {
+		if _, err := command.Line(); err != nil {
+			return nil, err
+		}
+	}
+	if len(commands) == 0 {
+		return nil, nil
+	}
+	for {
+		connection, err := c.ready(ctx)
+		if err != nil {
+			return nil, err
+		}
+		unlock, err := c.lockForCommands(ctx, commands)
+		if err != nil {
+			return nil, err
+		}
+		replies, err := connection.request(ctx, commands...)
+		unlock()
+		if !errors.Is(err, errNotSent) {
+			return replies, err
+		}
+		if err := c.waitForBreak(ctx, connection); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Output calls Do for one command and returns its output.
+func (c *Client) Output(ctx context.Context, command Command) ([]byte, error) {
+	replies, err := c.Do(ctx, command)
+	if err != nil {
+		return nil, err
+	}
+	return replies[0].Output, nil
+}
+
+// ExpectLoss announces that the caller is about to stop the known server. The loss is published as usual, but logged
+// as debug and not as a warning. This applies until the client connects again.
+func (c *Client) ExpectLoss() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lossExpected = true
+}
+
+// Server returns the server that this client is connected to, and its features. It sends no command. ok is false before
+// the first connection and after the server is lost.
+func (c *Client) Server() (server ServerProcess, features Features, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state != connected && c.state != reconnecting {
+		return ServerProcess{}, Features{}, false
+	}
+	return c.known, c.features, true
+}
+
+// Hub returns the name of the client's own session. The client receives the output of windows that are linked into it
+// (link-window -d -s SOURCE -t "=HUB:"). Do not change its first window, which belongs to the client.
+func (c *Client) Hub() string { return c.options.Hub }
+
+// ready returns the current connection. It connects if the client was never connected, and waits while the client is
+// reconnecting.
+func (c *Client) ready(ctx context.Context) (*connection, error) {
+	for {
+		c.mu.Lock()
+		state, connection, changed, lost := c.state, c.connection, c.changed, c.lostReason
+		c.mu.Unlock()
+		switch state {
+		case connected:
+			return connection, nil
+		case serverLost:
+			return nil, lost
+		case closed:
+			return nil, ErrClosed
+		case neverConnected:
+			if _, err := c.Attach(ctx); err != nil {
+				return nil, err
+			}
+		case reconnecting:
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				return nil, fmt.Errorf("connecting to tmux again: %w", context.Cause(ctx))
+			}
+		}
+	}
+}
+
+// waitForBreak waits until broken is no longer the client's current connection.
+func (c *Client) waitForBreak(ctx context.Context, broken *connection) error {
+	for {
+		c.mu.Lock()
+		current, changed := c.connection, c.changed
+		c.mu.Unlock()
+		if current != broken {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// enterLocked sets the state and wakes the waiters. connection is nil in all states except connected.
+func (c *Client) enterLocked(state clientState, connection *connection) {
+	c.state, c.connection = state, connection
+	c.changes.Add(1)
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// Subscribe returns a subscription that gets all later events in order. It may be called before the client is
+// connected. The caller must close the subscription.
+func (c *Client) Subscribe(wants Wants) *Subscription {
+	q := newQueue(wants)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state == closed {
+		q.close()
+	} else {
+		c.subscriptions[q] = struct{}{}
+	}
+	return &Subscription{queue: q, client: c}
+}
+
+// Changes returns a counter of changes. It counts the server's notifications about windows and sessions that were created,
+// closed or renamed, and about changes of a window's active pane. It also counts each change of the connection's state.
+//
+// When Do returns, Changes has counted every notification that the server sent before its reply. So a cached result is
+// still valid if the counter has the same value after another reply. The server does not report a program that exits while
+// its pane remains.
+func (c *Client) Changes() uint64 { return c.changes.Load() }
+
+// publish sends the event to all subscriptions and updates the counter of Changes.
+func (c *Client) publish(event Event) {
+	switch event.Kind { //nolint:exhaustive // other kinds do not count as changes
+	case Resync, WindowAdd, WindowClose, WindowRenamed, WindowPane, SessionsChanged, SessionRenamed:
+		c.changes.Add(1)
+	}
+	if event.Kind == Unknown {
+		c.options.Logger.Debug("unknown notification of tmux", "line", event.Text)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for q := range c.subscriptions {
+		q.push(event)
+	}
+}
+
+// Close stops the client process and waits for it and for the client's goroutines. The server continues to run. Calls in
+// flight fail with ErrClosed. If ctx ends first, Close kills the process. Close may be called twice.
+func (c *Client) Close(ctx context.Context) error {
+	defer c.lockForClose(ctx)()
+	c.mu.Lock()
+	connection := c.connection
+	if c.state != closed {
+		c.enterLocked(closed, nil)
+		close(c.closing)
+	}
+	for q := range c.subscriptions {
+		q.close()
+	}
+	clear(c.subscriptions)
+	c.mu.Unlock()
+	if connection != nil {
+		connection.close(ctx)
+		connection.fail(ErrClosed)
+	}
+	c.supervisors.Wait()
+	return nil
+}

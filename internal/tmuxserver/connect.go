@@ -1,0 +1,359 @@
+package tmuxserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gascity/internal/retry"
+)
+
+// startMode determines whether connecting may start a server.
+type startMode uint8
+
+const (
+	mustListen startMode = iota
+	mayStart
+)
+
+const (
+	// handshakeTime is the limit of one attempt to connect again.
+	handshakeTime = 10 * time.Second
+	// firstPause and longestPause are the shortest and the longest pause between attempts to connect again.
+	firstPause   = 5 * time.Millisecond
+	longestPause = time.Second
+	// startAttempts is the number of attempts to connect while a server is starting or exiting.
+	startAttempts = 5
+)
+
+// connect connects the client unless it is connected, and returns the server. While the client is reconnecting, connect
+// waits.
+func (c *Client) connect(ctx context.Context, how startMode) (ServerProcess, error) {
+	for {
+		server, changed, err := c.tryConnect(ctx, how)
+		if changed == nil {
+			return server, err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ServerProcess{}, context.Cause(ctx)
+		}
+	}
+}
+
+// tryConnect connects as connect does, but does not wait while the client is reconnecting: it then returns a channel
+// that is closed at the next change of state. changed is nil otherwise.
+func (c *Client) tryConnect(ctx context.Context, how startMode) (server ServerProcess, changed chan struct{}, err error) {
+	select {
+	case c.gate <- struct{}{}:
+		defer func() { <-c.gate }()
+	case <-ctx.Done():
+		return ServerProcess{}, nil, context.Cause(ctx)
+	case <-c.closing:
+		return ServerProcess{}, nil, ErrClosed
+	}
+	c.mu.Lock()
+	state, known, changed := c.state, c.known, c.changed
+	c.mu.Unlock()
+	switch state {
+	case connected:
+		return known, nil, nil
+	case closed:
+		return ServerProcess{}, nil, ErrClosed
+	case reconnecting:
+		return ServerProcess{}, changed, nil
+	case neverConnected, serverLost:
+	}
+	made, err := c.open(ctx, how)
+	if err != nil {
+		return ServerProcess{}, nil, err
+	}
+	if err := c.adopt(ctx, made, state == serverLost); err != nil {
+		return ServerProcess{}, nil, err
+	}
+	return made.server, nil, nil
+}
+
+// opened is a connection whose server has answered, with the server's identity and features.
+type opened struct {
+	connection *connection
+	server     ServerProcess
+	features   Features
+}
+
+// open starts a client process that is attached to the server's hub. It retries up to startAttempts times.
+func (c *Client) open(ctx context.Context, how startMode) (opened, error) {
+	binary, err := FindProgram(c.options.Binary, c.options.Path)
+	if err != nil {
+		return opened{}, err
+	}
+	for attempt := 1; ; attempt++ {
+		made, err := c.openOnce(ctx, binary, how)
+		final := errors.Is(err, ErrNoServer) || errors.Is(err, ErrSocketPath) || errors.Is(err, ErrTooOld)
+		if err == nil || final || attempt == startAttempts {
+			return made, err
+		}
+		select {
+		case <-time.After(time.Duration(attempt) * 20 * time.Millisecond):
+		case <-ctx.Done():
+			return opened{}, fmt.Errorf("%w: %w", context.Cause(ctx), err)
+		case <-c.closing:
+			return opened{}, ErrClosed
+		}
+	}
+}
+
+// openOnce makes one attempt to open a connection.
+func (c *Client) openOnce(ctx context.Context, binary string, how startMode) (opened, error) {
+	listens, err := listening(ctx, c.options.Socket)
+	switch {
+	case err != nil:
+		return opened{}, err
+	case !listens && how == mustListen:
+		return opened{}, fmt.Errorf("%w at %s", ErrNoServer, c.options.Socket)
+	case !listens:
+		if err := prepareFolder(c.options.Socket); err != nil {
+			return opened{}, err
+		}
+		if err := c.checkVersion(ctx, binary); err != nil {
+			return opened{}, err
+		}
+	}
+	unlock, err := c.lockExclusive(ctx)
+	if err != nil {
+		return opened{}, err
+	}
+	defer unlock()
+	// The process continues to run after this call. close stops it.
+	life := context.WithoutCancel(ctx)
+	connection, err := connect(life, binary, c.arguments(how), c.options.Env, c.publish)
+	if err != nil {
+		return opened{}, fmt.Errorf("cannot start %s: %w", binary, err)
+	}
+	made, err := c.identifyServer(ctx, connection)
+	if err != nil {
+		now, cancel := context.WithCancel(life)
+		cancel()
+		connection.close(now)
+		connection.fail(ErrInterrupted)
+		if ctx.Err() != nil {
+			return opened{}, context.Cause(ctx)
+		}
+		return opened{}, fmt.Errorf("cannot connect to tmux at %s: %w: %s", c.options.Socket, err, connection.last())
+	}
+	return made, nil
+}
+
+// arguments returns the arguments of tmux that attach to the hub, or create it. The program in the hub discards its input.
+// The terminal echoes what Signal types there, and tmux reports the echo as output. The command new-session starts a
+// server if none runs. Inside if-shell it does not.
+func (c *Client) arguments(how startMode) []string {
+	hub := []string{
+		"-A", "-s", c.options.Hub, "-x", strconv.Itoa(c.options.Width), "-y", strconv.Itoa(c.options.Height), "/bin/sh", "-c", "exec cat >/dev/null",
+	}
+	args := []string{"-u", "-S", c.options.Socket, "-f", c.options.Config, "-C"}
+	line, err := Cmd("new-session", hub...).Line()
+	if how == mayStart || err != nil {
+		return append(append(args, "new-session"), hub...)
+	}
+	return append(args, "if-shell", "-F", "1", line)
+}
+
+// signalOption is the option that contains the id of the pane that signals are typed into.
+const signalOption = "@tmuxctl_signal"
+
+// identifyServer queries the server's identity and features. It sets the signal pane if the server has none, enables
+// pauses if the server supports them, and registers the client's monitors on the new connection.
+func (c *Client) identifyServer(ctx context.Context, connection *connection) (opened, error) {
+	hub := "=" + c.options.Hub + ":"
+	replies, err := c.requestUnadopted(ctx, connection,
+		Cmd("display-message", "-p", "#{pid} #{start_time} #{version}"),
+		Cmd("list-commands", "-F", "#{command_list_name} #{command_list_usage}"), // lists all commands: tmux 3.0 cannot list a single one
+		If(hub, "#{"+signalOption+"}", Command{}, Cmd("set-option", "-F", "-t", hub, signalOption, "#{pane_id}")),
+		Cmd("display-message", "-p", "-t", hub, "#{"+signalOption+"}"),
+	)
+	if err != nil {
+		return opened{}, err
+	}
+	made := opened{connection: connection, features: featuresOf(replies[1])}
+	if made.server, err = parseServer(string(replies[0].Output)); err != nil {
+		return opened{}, err
+	}
+	connection.signalPane = string(replies[3].Output)
+	var set []Command
+	if made.features.Pause {
+		connection.canPause.Store(true)
+		set = append(set, Cmd("refresh-client", "-f", "pause-after=1,ignore-size"))
+	}
+	set = append(set, c.monitorCommands()...)
+	if len(set) > 0 {
+		_, err = c.requestUnadopted(ctx, connection, set...)
+	}
+	return made, err
+}
+
+// requestUnadopted sends commands on a connection that is not adopted yet and returns the replies.
+func (c *Client) requestUnadopted(ctx context.Context, connection *connection, commands ...Command) ([]Reply, error) {
+	b := newBatch(len(commands))
+	if err := connection.send(b, commands...); err != nil {
+		return nil, err
+	}
+	select {
+	case <-connection.done:
+		return nil, ErrInterrupted
+	case <-c.closing:
+		return nil, ErrClosed
+	case <-b.done:
+		return b.wait(ctx)
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// parseServer parses "PID START_TIME VERSION".
+func parseServer(text string) (ServerProcess, error) {
+	words := strings.Fields(text)
+	if len(words) != 3 {
+		return ServerProcess{}, fmt.Errorf("%w: it identifies itself as %q", errProtocol, text)
+	}
+	pid, err := strconv.Atoi(words[0])
+	started, err2 := strconv.ParseInt(words[1], 10, 64)
+	if err := errors.Join(err, err2); err != nil {
+		return ServerProcess{}, fmt.Errorf("%w: %w", errProtocol, err)
+	}
+	return ServerProcess{PID: pid, Started: time.Unix(started, 0), Version: words[2]}, nil
+}
+
+// featuresOf returns the features of a server, by the usage lines of its commands.
+func featuresOf(usages Reply) Features {
+	hasUsage := func(command, words string) bool {
+		return slices.ContainsFunc(usages.Lines(), func(line string) bool {
+			return strings.HasPrefix(line, command+" ") && strings.Contains(line, words)
+		})
+	}
+	flags := hasUsage("refresh-client", "[-f flags]")
+	return Features{
+		Pause:      flags && hasUsage("refresh-client", "[-A pane:state]"),
+		IgnoreSize: flags,
+		Monitors:   hasUsage("refresh-client", "[-B name:what:format]"),
+		PaneHooks:  hasUsage("set-hook", "target-pane"),
+		SessionEnv: hasUsage("new-session", "[-e environment]"),
+		HiddenEnv:  hasUsage("set-environment", "[-Fh"),
+	}
+}
+
+// adopt makes the connection the client's current one and starts to supervise it. If resync is true, each subscription
+// gets a Resync. It closes the connection and returns ErrClosed if the client is closed.
+func (c *Client) adopt(ctx context.Context, made opened, resync bool) error {
+	made.connection.adopted.Store(true)
+	c.mu.Lock()
+	if c.state == closed {
+		c.mu.Unlock()
+		made.connection.close(ctx)
+		made.connection.fail(ErrClosed)
+		return ErrClosed
+	}
+	c.known, c.features, c.lostReason = made.server, made.features, nil
+	c.lossExpected = false
+	c.enterLocked(connected, made.connection)
+	if resync {
+		for q := range c.subscriptions {
+			q.push(Event{Kind: Resync})
+		}
+	}
+	life := context.WithoutCancel(ctx)
+	c.supervisors.Go(func() { c.supervise(life, made.connection) })
+	c.mu.Unlock()
+	c.options.Logger.Debug("connected to tmux", "socket", c.options.Socket, "pid", made.server.PID, "version", made.server.Version)
+	return nil
+}
+
+// supervise waits until the connection breaks. It then marks the server as lost if no server listens, and connects again
+// otherwise.
+func (c *Client) supervise(ctx context.Context, connection *connection) {
+	<-connection.done
+	c.mu.Lock()
+	if c.state == closed {
+		c.mu.Unlock()
+		return
+	}
+	c.enterLocked(reconnecting, nil)
+	known := c.known
+	c.mu.Unlock()
+	select {
+	case c.gate <- struct{}{}:
+		defer func() { <-c.gate }()
+	case <-c.closing:
+		connection.fail(ErrClosed)
+		return
+	}
+	listens, err := listening(ctx, c.options.Socket)
+	if err == nil && !listens {
+		connection.fail(fmt.Errorf("%w: %w", ErrServerLost, ErrInterrupted))
+		c.markLost(connection.last())
+		return
+	}
+	connection.fail(ErrInterrupted)
+	c.options.Logger.Info("the connection to tmux broke", "socket", c.options.Socket, "reason", connection.last())
+	c.reconnect(ctx, known)
+}
+
+// reconnect connects to the known server again. It marks the server as lost if no server or another one listens. It
+// retries other errors until the client is closed.
+func (c *Client) reconnect(ctx context.Context, known ServerProcess) {
+	for delay := retry.New(firstPause, longestPause); ; {
+		limited, cancel := context.WithTimeout(ctx, handshakeTime)
+		made, err := c.open(limited, mustListen)
+		cancel()
+		switch {
+		case errors.Is(err, ErrClosed):
+			return
+		case errors.Is(err, ErrNoServer):
+			c.markLost(err.Error())
+			return
+		case err == nil && (made.server.PID != known.PID || !made.server.Started.Equal(known.Started)):
+			now, cancel := context.WithCancel(ctx)
+			cancel()
+			made.connection.close(now)
+			c.markLost(fmt.Sprintf("another server listens at %s, process %d instead of %d", c.options.Socket, made.server.PID, known.PID))
+			return
+		case err == nil:
+			_ = c.adopt(ctx, made, true) // fails only if the client was closed
+			return
+		}
+		c.options.Logger.Warn("cannot connect to tmux again", "socket", c.options.Socket, "error", err)
+		select {
+		case <-time.After(delay.Next()):
+		case <-c.closing:
+			return
+		}
+	}
+}
+
+// markLost sets the state serverLost and publishes one ServerLost event with the reason why.
+func (c *Client) markLost(why string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state == closed {
+		return
+	}
+	c.lostReason = fmt.Errorf("%w: %s", ErrServerLost, why)
+	if why == "" {
+		c.lostReason = ErrServerLost
+	}
+	c.enterLocked(serverLost, nil)
+	clear(c.monitors)
+	for q := range c.subscriptions {
+		q.push(Event{Kind: ServerLost, Text: why})
+	}
+	log := c.options.Logger.Warn
+	if c.lossExpected {
+		log = c.options.Logger.Debug
+	}
+	log("the tmux server is lost", "socket", c.options.Socket, "why", why)
+}

@@ -1,0 +1,469 @@
+package tmuxserver
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// maxOpen is the limit of requests that wait for a reply, so a suspended server cannot fill the memory of gc.
+const maxOpen = 1 << 16
+
+// secretLength is the number of random characters of a token, of 5 bits each. A longer token costs the server more
+// time.
+const secretLength = 20
+
+// errNotSent reports that the connection was broken before the commands were
+// sent.
+var errNotSent = errors.New("not sent")
+
+// connection is one process of tmux in control mode. It has two goroutines: one reads, and one writes what the process
+// does not accept at once. The opener waits for done.
+type connection struct {
+	// Constant after construction.
+	process *exec.Cmd
+	stdin   *os.File
+	raw     syscall.RawConn // of stdin
+	stdout  io.ReadCloser
+	stderr  *stderrText
+	secret  string
+	publish func(Event)
+	// wake has capacity one. A value means that the writer has something to do.
+	wake chan struct{}
+	// done is closed when the process has exited and both goroutines have returned.
+	done chan struct{}
+
+	// adopted: events go to the subscriptions.
+	adopted atomic.Bool
+	// signalPane is the pane that signals are typed into. Constant once adopted.
+	signalPane string
+	// canPause: the server can pause panes (tmux 3.2 or newer). Before 3.2 only the subscriptions limit a
+	// flood of output, by dropping it.
+	canPause atomic.Bool
+	// signalled is the incomplete last line of the signal pane. Owned by the reader.
+	signalled []byte
+	throttle  throttle
+	activity  activity
+
+	mu sync.Mutex
+	// outgoing are the bytes to write, spare is an empty buffer for the next bytes. Guarded by mu.
+	outgoing, spare []byte
+	// writing: a goroutine writes until outgoing is empty. Guarded by mu.
+	writing bool
+	// left are the bytes that the process did not accept at once. The writer goroutine writes them, and writing
+	// stays true meanwhile. Guarded by mu.
+	left []byte
+	// open are the requests whose replies have not begun, oldest first. Guarded by mu.
+	open []*request
+	// pauseCounts is, for each pane, the number of callers that have paused it. Guarded by mu.
+	pauseCounts map[string]int
+	// pausedPanes are the panes that the throttle has paused, in the order of their continuation. Guarded by mu.
+	pausedPanes []pausedGroup
+	// sent counts the requests. Guarded by mu.
+	sent uint64
+	// broken: nothing more is sent. Guarded by mu.
+	broken bool
+	// endText is the reason that tmux has printed for its exit. Guarded by mu.
+	endText string
+}
+
+// connect starts tmux with the arguments and returns the connection to it. When ctx ends, the process is killed.
+func connect(ctx context.Context, binary string, args, env []string, publish func(Event)) (*connection, error) {
+	c := &connection{
+		process: exec.CommandContext(ctx, binary, args...),
+		stderr:  &stderrText{},
+		secret:  rand.Text()[:secretLength] + "-",
+		publish: publish,
+		wake:    make(chan struct{}, 1),
+		done:    make(chan struct{}),
+	}
+	c.process.Env = env
+	c.process.Dir = "/"
+	c.process.Stderr = c.stderr
+	c.process.WaitDelay = time.Second // in case another process keeps its standard error open
+	c.process.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := c.start(); err != nil {
+		return nil, err
+	}
+	stop, written := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(written)
+		c.write(stop)
+	}()
+	go func() {
+		defer close(c.done)
+		c.read()
+		close(stop)
+		_ = c.stdin.Close() // unblocks the writer; the process is exiting
+		<-written
+		_ = c.process.Wait() // the exit status of a client does not matter
+	}()
+	return c, nil
+}
+
+// start starts the process and creates its pipes.
+func (c *connection) start() error {
+	input, ours, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer input.Close()
+	c.process.Stdin, c.stdin = input, ours
+	if c.raw, err = ours.SyscallConn(); err == nil {
+		c.stdout, err = c.process.StdoutPipe()
+	}
+	if err == nil {
+		err = c.process.Start()
+	}
+	if err != nil {
+		_ = ours.Close() // nothing was written
+	}
+	return err
+}
+
+// send sends the commands. Their replies go to the batch; nil discards them.
+func (c *connection) send(b *batch, commands ...Command) error {
+	first, err := c.queue(b, commands)
+	if first {
+		c.drain(c.writeNow)
+	}
+	return err
+}
+
+// queue appends the commands to outgoing. If first is true, no goroutine is writing and the caller must call drain.
+func (c *connection) queue(b *batch, commands []Command) (first bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.broken {
+		return false, errNotSent
+	}
+	asks := b != nil && !b.keepAlive
+	if asks && len(c.open)+len(commands) > maxOpen { // commands of this package are few, and release waiting replies
+		return false, fmt.Errorf("%w: %d commands await a reply", ErrBusy, len(c.open))
+	}
+	for i, command := range commands {
+		c.sent++
+		request := &request{command: command, token: c.secret + strconv.FormatUint(c.sent, 36), batch: b, index: i}
+		c.open = append(c.open, request)
+		c.outgoing = append(c.outgoing, command.line...)
+		c.outgoing = append(c.outgoing, "\ndisplay -p "...)
+		c.outgoing = append(c.outgoing, request.token...)
+		c.outgoing = append(c.outgoing, '\n')
+	}
+	if asks {
+		c.recordActivity()
+	}
+	first = !c.writing
+	c.writing = true
+	return first, nil
+}
+
+// drain writes outgoing until it is empty. If write does not accept all bytes, drain gives the rest to the writer
+// goroutine.
+func (c *connection) drain(write func(p []byte) (n int, err error)) {
+	var done []byte
+	for {
+		c.mu.Lock()
+		if cap(done) > 0 && cap(done) <= 1<<20 {
+			c.spare = done[:0]
+		}
+		p := c.outgoing
+		if len(p) == 0 || c.broken {
+			c.writing = false
+			c.mu.Unlock()
+			return
+		}
+		c.outgoing, c.spare = c.spare, nil
+		c.mu.Unlock()
+		n, err := write(p)
+		if err != nil {
+			return // the process has exited or closed its input; the reader handles the exit
+		}
+		if n < len(p) {
+			c.mu.Lock()
+			c.left = p[n:]
+			c.mu.Unlock()
+			c.wakeWriter()
+			return
+		}
+		done = p
+	}
+}
+
+// writeNow writes the bytes that the process accepts at once. The sender itself calls it, because passing each line to
+// another goroutine would double the cost of a small command.
+func (c *connection) writeNow(p []byte) (n int, err error) {
+	var refused error
+	err = c.raw.Write(func(fd uintptr) bool {
+		n, refused = syscall.Write(int(fd), p)
+		return true
+	})
+	if errors.Is(refused, syscall.EAGAIN) || errors.Is(refused, syscall.EINTR) {
+		refused = nil
+	}
+	return max(n, 0), cmp.Or(err, refused)
+}
+
+func (c *connection) wakeWriter() {
+	select {
+	case c.wake <- struct{}{}:
+	default: // a wake-up is pending already
+	}
+}
+
+// request sends the commands and waits for the replies.
+func (c *connection) request(ctx context.Context, commands ...Command) ([]Reply, error) {
+	b := newBatch(len(commands))
+	if err := c.send(b, commands...); err != nil {
+		return nil, err
+	}
+	return b.wait(ctx)
+}
+
+// write is the writer goroutine. Until stop is closed it writes the bytes in left, continues paused panes and sends
+// keep-alive commands.
+func (c *connection) write(stop <-chan struct{}) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var r keepAliveState
+	for {
+		now := time.Now()
+		next, some := c.resumePaused(now)
+		if keepAlive, watched := c.sendKeepAlive(&r, now); watched && (!some || keepAlive < next) {
+			next, some = keepAlive, true
+		}
+		if some {
+			timer.Reset(next)
+		}
+		select {
+		case <-stop:
+			return
+		case <-c.wake:
+		case <-timer.C:
+			continue
+		}
+		c.mu.Lock()
+		left := c.left
+		c.left = nil
+		c.mu.Unlock()
+		if len(left) == 0 {
+			continue
+		}
+		if _, err := c.stdin.Write(left); err != nil {
+			return // the process has exited, as in drain
+		}
+		c.drain(c.stdin.Write)
+	}
+}
+
+// read is the reader goroutine. It processes all lines until the process exits or violates the protocol.
+func (c *connection) read() {
+	t := &transcript{next: c.oldest, event: c.handle}
+	input := bufio.NewReaderSize(c.stdout, 64<<10)
+	var long []byte
+	var err error
+	for err == nil {
+		var line []byte
+		line, err = input.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) && len(long) < maxReply {
+			long, err = append(long, line...), nil
+			continue
+		}
+		if err != nil {
+			break
+		}
+		if len(long) > 0 {
+			line = append(long, line...)
+			long = line[:0]
+		}
+		asked := t.request
+		err = t.feed(bytes.TrimSuffix(line, []byte("\n")))
+		if asked != nil && t.request == nil && asked.batch != nil && !asked.batch.keepAlive {
+			c.recordActivity()
+		}
+		if cap(long) > 1<<20 {
+			long = nil
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		_ = c.process.Process.Kill() // Wait was not called yet, so the pid is valid
+		c.addEndText(err.Error())
+	}
+	c.addEndText(string(t.errorText))
+	c.end(t.request)
+}
+
+// oldest removes the oldest open request and returns it; nil if there is none.
+func (c *connection) oldest() *request {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.open) == 0 {
+		return nil
+	}
+	first := c.open[0]
+	c.open[0] = nil
+	c.open = c.open[1:]
+	return first
+}
+
+// handle processes one notification from the transcript.
+func (c *connection) handle(event Event) {
+	c.recordActivity()
+	switch {
+	case event.Kind == exited:
+		c.addEndText(event.Text)
+	case event.Kind == paused:
+		if c.isPaused(event.Pane) {
+			return // resume continues the pane
+		}
+		_ = c.send(nil, Cmd("refresh-client", "-A", event.Pane+":continue")) // an error means that the connection is broken: nothing to continue
+		c.publishEvent(Event{Kind: Output, Pane: event.Pane, Gap: true})
+	case event.Kind == continued:
+	case event.Kind == Output && c.adopted.Load():
+		c.output(event)
+	default:
+		c.publishEvent(event)
+	}
+}
+
+// output processes output of a pane: it publishes the output and pauses panes that print too much.
+func (c *connection) output(event Event) {
+	if event.Pane == c.signalPane {
+		c.signal(event.Data)
+		return
+	}
+	c.publish(event)
+	if !c.canPause.Load() {
+		return
+	}
+	now := time.Now()
+	if loud := c.throttle.add(event.Pane, len(event.Data), now); len(loud) > 0 {
+		c.pause(loud, now)
+	}
+}
+
+// publishEvent publishes an event if the connection is adopted.
+func (c *connection) publishEvent(event Event) {
+	if c.adopted.Load() {
+		c.publish(event)
+	}
+}
+
+// signal processes output of the signal pane, which is the echo of typed signals. It publishes each line as a Signal.
+func (c *connection) signal(data []byte) {
+	c.signalled = append(c.signalled, data...)
+	for {
+		line, rest, ok := bytes.Cut(c.signalled, []byte("\n"))
+		if !ok {
+			break
+		}
+		if text := string(bytes.TrimRight(line, "\r")); text != "" {
+			c.publish(Event{Kind: Signal, Text: text})
+		}
+		c.signalled = append(c.signalled[:0], rest...)
+	}
+	if len(c.signalled) > maxErrorText {
+		c.signalled = c.signalled[:0]
+	}
+}
+
+// addEndText appends text to endText.
+func (c *connection) addEndText(text string) {
+	if text = string(bytes.TrimSpace([]byte(text))); text == "" {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.endText != "" {
+		c.endText += ": "
+	}
+	c.endText += text
+}
+
+// end marks the connection as broken, so nothing more is sent. current is the request whose reply has begun, nil if
+// none; it is open again.
+func (c *connection) end(current *request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.broken = true
+	if current != nil {
+		c.open = append([]*request{current}, c.open...)
+	}
+}
+
+// last returns the reason that tmux has printed for its exit. It may be called only after done is closed.
+func (c *connection) last() string {
+	c.addEndText(c.stderr.String())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.endText
+}
+
+// fail completes all open requests with err. It may be called only after done is closed.
+func (c *connection) fail(err error) {
+	c.mu.Lock()
+	open := c.open
+	c.open = nil
+	c.mu.Unlock()
+	for _, request := range open {
+		request.batch.complete(request.index, Reply{Err: err})
+	}
+}
+
+// close stops the process by closing its input, and kills it when ctx ends. It returns when the process has exited and
+// the goroutines have returned.
+func (c *connection) close(ctx context.Context) {
+	// A server does not close a client that has unsent lines, see keepalive.go. When the client has the reply to
+	// a command, it also has all lines before the reply.
+	if b := newBatch(1); c.send(b, Cmd("display-message", "-p", "")) == nil {
+		select {
+		case <-b.done:
+		case <-c.done:
+		case <-ctx.Done():
+		}
+	}
+	c.mu.Lock()
+	c.broken = true
+	c.mu.Unlock()
+	_ = c.stdin.Close() // a second Close is harmless
+	select {
+	case <-c.done:
+	case <-ctx.Done():
+		_ = c.process.Process.Kill() // an error means that it has exited already
+		_ = c.stdout.Close()         // the server may keep the other end open
+		<-c.done
+	}
+}
+
+// stderrText stores the first maxErrorText bytes that a process writes to its standard error.
+type stderrText struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// Write implements io.Writer. It never fails and discards bytes above the limit.
+func (t *stderrText) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p[:min(len(p), maxErrorText-len(t.text))]...)
+	return len(p), nil
+}
+
+// String returns the stored text.
+func (t *stderrText) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.text)
+}

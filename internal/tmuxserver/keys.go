@@ -1,0 +1,65 @@
+package tmuxserver
+
+import (
+	"strings"
+)
+
+// KeyTable is the tmux key table of attached clients. In this table a key that goes to a program waits while the
+// pane's option [OptionHold] names a lock. tmux processes the keys of a client in order, so keys that are typed later
+// arrive later. The prefix key and the key after it belong to tmux and do not wait.
+//
+// The first waiting key starts a check in the server. The check runs every [HoldSeconds] and releases the lock if its
+// holder has not set [HeartbeatVariable] since the last check. So a holder that dies delays typing for at most twice
+// that time.
+const KeyTable = "gc"
+
+// The options of a pane whose keys are held.
+const (
+	OptionHold = "gc_hold" // the lock (wait-for -L) that keys wait for; unset if keys do not wait
+	OptionHeld = "gc_held" // the last lock that a key has waited for
+)
+
+// HeartbeatVariable is the hidden variable of a session that the holder of a lock sets to the lock's name while it
+// runs. The check in the server unsets the variable. It is not an option, because setting an option redraws the
+// screens of all clients.
+const HeartbeatVariable = "gc_beat"
+
+// HoldSeconds is the interval, in seconds, at which the server checks whether the holder of a lock still runs.
+const HoldSeconds = "2"
+
+// keyTableLines returns the lines of the configuration that define the key table. They apply to tmux 3.3 or newer: older
+// versions cannot send a key unchanged.
+func (s *Server) keyTableLines() []string {
+	binary, err := FindProgram(s.cfg.Binary, EnvValue(s.cfg.Environ, "PATH"))
+	if err != nil {
+		return nil // without the program the check could not release the lock
+	}
+	check := shellQuote(binary) + ` -S ` + shellQuote(s.socket) + ` if-shell -F -t '#{pane_id}' '##{==:##{` + HeartbeatVariable + `},#{@` + OptionHold + `}}'` +
+		` 'set-environment -u -t #{session_id} ` + HeartbeatVariable + ` ; display-message -p on'` +
+		` 'wait-for -U #{@` + OptionHold + `} ; set-option -p -q -u -t #{pane_id} @` + OptionHold + `' 2>/dev/null`
+	expire := `while [ "$(` + check + `)" = on ]; do sleep ` + HoldSeconds + `; done`
+	wait := `if-shell -F '#{@` + OptionHold + `}' { set-option -p -F @` + OptionHeld + ` '#{@` + OptionHold + `}' ; run-shell -b -d ` + HoldSeconds + ` ` + quote(expire) +
+		` ; run-shell -C 'wait-for -L #{@` + OptionHold + `} ; wait-for -U #{@` + OptionHold + `}' } ; `
+	bind := "bind-key -T " + KeyTable + " "
+	mouse := "'#{||:#{pane_in_mode},#{mouse_any_flag}}' { send-keys -M } "
+	return []string{
+		`%if "#{>=:#{version},3.3}"`,
+		bind + `Any { ` + wait + `if-shell -F '#{!=:#{mouse_x},}' { send-keys -M } { send-keys } }`,
+		bind + `'C-\' { detach-client }`,
+		bind + `MouseDown1Pane { select-pane -t = ; send-keys -M }`,
+		bind + `MouseDrag1Pane { if-shell -F ` + mouse + `{ copy-mode -M } }`,
+		bind + `WheelUpPane { if-shell -F ` + mouse + `{ copy-mode -e } }`,
+		"bind-key -T prefix C-b { " + wait + "send-prefix }",
+		"bind-key -T prefix ] { " + wait + "paste-buffer -p }",
+		"set -g key-table " + KeyTable,
+		"%endif",
+	}
+}
+
+// shellQuote returns the word in quotes for a shell.
+func shellQuote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
+
+// quote returns the text in double quotes for the configuration. It does not escape formats, which tmux expands later.
+func quote(text string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`).Replace(text) + `"`
+}

@@ -1,0 +1,379 @@
+package tmuxserver
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"gascity/internal/fsutil"
+	"gascity/internal/retry"
+	"gascity/internal/statedir"
+)
+
+const (
+	// Hub is the tmux session of the control client. The name is not a valid name of a runtime session.
+	Hub = "~gc"
+	// Cols is the width of a session without an attached client.
+	Cols = 200
+	// Rows is the height of such a session.
+	Rows = 50
+	// scrollback is the number of lines that are kept above the screen.
+	scrollback = 10_000
+	// maxSocketPath is the longest socket path in bytes that all systems allow, without the final NUL.
+	maxSocketPath = 103
+)
+
+// Config configures a Server. All fields are required.
+type Config struct {
+	// Dir is the private directory of the configuration file. Socket is the name of the socket in Dir, or an
+	// absolute path.
+	Dir, Socket string
+	// Binary is the tmux program: a path, or a name that is searched for in PATH of Environ.
+	Binary string
+	// Env is the base environment of agents. The server gets only the variables that every program needs. Environ
+	// is the environment of gc.
+	Env, Environ []string
+	Logger       *slog.Logger
+}
+
+// Server controls the city's tmux server, which may be running or not. It is safe for concurrent use.
+type Server struct {
+	cfg        Config
+	ctl        *Client
+	socket     string
+	socketDirs []string // the socket's directories outside Dir, outermost first
+	conf       string
+	env        []string // the environment of the server; panes inherit it, so it contains no secret
+	sessions   sessionList
+	// searched reports that this process has searched for a server whose socket is missing.
+	searched atomic.Bool
+}
+
+// Open creates Dir and returns a Server. It starts no tmux server.
+func Open(cfg Config) (*Server, error) {
+	if err := statedir.MakePrivate(cfg.Dir); err != nil {
+		return nil, err
+	}
+	dir, err := filepath.Abs(cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	socket, socketDirs, err := socketPath(dir, cfg.Socket)
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range socketDirs {
+		if statedir.NotExists(dir) {
+			break // Start creates them
+		}
+		if err := statedir.MakePrivate(dir); err != nil {
+			return nil, err
+		}
+	}
+	s := &Server{cfg: cfg, socket: socket, socketDirs: socketDirs, conf: filepath.Join(dir, "tmux.conf"), env: serverEnv(cfg.Env)}
+	s.ctl, err = NewClient(ClientOptions{
+		Socket: socket, Binary: cfg.Binary, Path: EnvValue(cfg.Environ, "PATH"), Config: s.conf, Env: s.env,
+		Hub: Hub, Width: Cols, Height: Rows, Logger: cfg.Logger,
+	})
+	return s, err
+}
+
+// Client returns the control client.
+func (s *Server) Client() *Client { return s.ctl }
+
+// Socket returns the path of the server's socket.
+func (s *Server) Socket() string { return s.socket }
+
+// Env returns the server's own environment, which its panes inherit.
+func (s *Server) Env() []string { return s.env }
+
+// socketPath returns the path of the socket. The socket is in dir. If that path is too long for a socket, the socket
+// is in a private directory of the user below the directory for temporary files; its name is derived from the long
+// path, and socketDirs are the directories to create.
+func socketPath(dir, name string) (path string, socketDirs []string, err error) {
+	path = name
+	if !filepath.IsAbs(name) {
+		if name != filepath.Base(name) || name == "." || name == ".." {
+			return "", nil, fmt.Errorf("a tmux socket cannot be called %q: choose a name without slashes, or an absolute path", name)
+		}
+		path = filepath.Join(dir, name)
+	}
+	if len(path) <= maxSocketPath {
+		return path, nil, nil
+	}
+	sum := sha256.Sum256([]byte(path))
+	short := filepath.Join(os.TempDir(), fmt.Sprintf("gc-tmux-%d", os.Getuid()))
+	if len(short) > maxSocketPath-20 {
+		short = fmt.Sprintf("/tmp/gc-tmux-%d", os.Getuid())
+	}
+	own := filepath.Join(short, hex.EncodeToString(sum[:8]))
+	return filepath.Join(own, "s"), []string{short, own}, nil
+}
+
+// inherited are the names of the variables that the server gets from the base environment. Every program needs them,
+// and they contain no secrets.
+var inherited = []string{"PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TERMINFO", "TERMINFO_DIRS", "TZ"}
+
+// serverEnv returns the environment of the server: the inherited variables of base.
+func serverEnv(base []string) []string {
+	var env []string
+	for _, name := range inherited {
+		if v := EnvValue(base, name); v != "" {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
+}
+
+// EnvValue returns the value of the first entry for the variable in env; "" if there is none.
+func EnvValue(env []string, name string) string {
+	for _, entry := range env {
+		if v, ok := strings.CutPrefix(entry, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// withConfiguration writes the configuration file and calls do. It holds the server lock meanwhile, so only one
+// process and goroutine at a time does this.
+func (s *Server) withConfiguration(ctx context.Context, do func() error) error {
+	if err := statedir.MakePrivate(filepath.Dir(s.conf)); err != nil {
+		return err
+	}
+	var lock *os.File
+	err := RetryBusy(ctx, func() (err error) { lock, err = TryLock(s.lock()); return err }, ErrLocked)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if err := statedir.WriteFile(s.conf, []byte(s.configuration())); err != nil {
+		return err
+	}
+	return do()
+}
+
+// lock returns the path of the server lock.
+func (s *Server) lock() string { return filepath.Join(filepath.Dir(s.conf), "server.lock") }
+
+// ErrLocked reports that another process or goroutine holds the lock.
+var ErrLocked = errors.New("another process has the lock")
+
+// TryLock creates the file if necessary and locks it without waiting. It returns ErrLocked if the lock is held.
+// Closing the file releases the lock. The holder may remove the file.
+func TryLock(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	err = fsutil.Flock(file, syscall.LOCK_EX|syscall.LOCK_NB)
+	if err == nil && statedir.SameFile(file, path) { // otherwise the previous holder has removed the file
+		return file, nil
+	}
+	_ = file.Close() // nothing was written
+	if err == nil || errors.Is(err, syscall.EWOULDBLOCK) {
+		err = ErrLocked
+	}
+	return nil, err
+}
+
+// Start connects to the server, and starts it if it does not run. The server lock prevents two processes from
+// starting a server each.
+func (s *Server) Start(ctx context.Context) error {
+	if _, _, known := s.ctl.Server(); known {
+		if _, err := s.ctl.Start(ctx); err == nil {
+			return nil
+		}
+	}
+	err := s.withConfiguration(ctx, func() error {
+		for _, dir := range s.socketDirs {
+			if err := statedir.MakePrivate(dir); err != nil {
+				return err
+			}
+		}
+		if err := s.restoreSocket(ctx); err != nil {
+			return err // do not start a second server
+		}
+		_, err := s.ctl.Start(ctx)
+		return err
+	})
+	if errors.Is(err, ErrNoTmux) || errors.Is(err, ErrTooOld) {
+		return fmt.Errorf("%w; install tmux, or use the session provider \"pty\", which needs no program", err)
+	}
+	return err
+}
+
+// Do sends commands to the running server and returns their replies. If the known server is lost, Do connects to
+// another one that may have been started. If the socket is missing, Do once searches for a server that runs without
+// it. The error matches [ErrNoServer] if no server runs.
+func (s *Server) Do(ctx context.Context, commands ...Command) ([]Reply, error) {
+	return s.do(ctx, s.RestoreSocket, commands...)
+}
+
+// do is Do with the function that restores a missing socket.
+func (s *Server) do(ctx context.Context, restore func(context.Context) error, commands ...Command) ([]Reply, error) {
+	replies, err := s.ctl.Do(ctx, commands...)
+	for try := 0; err != nil && try < 3; try++ {
+		switch {
+		case errors.Is(err, ErrServerLost):
+			if _, err := s.ctl.Attach(ctx); err != nil {
+				return nil, err
+			}
+		case errors.Is(err, ErrInterrupted) && ctx.Err() == nil && try == 0 && areReadOnly(commands):
+		case errors.Is(err, ErrNoServer) && statedir.NotExists(s.socket) && s.shouldSearch():
+			if err := restore(ctx); err != nil {
+				return nil, err
+			}
+			if statedir.NotExists(s.socket) {
+				return replies, err
+			}
+		case errors.Is(err, ErrNoTmux) && statedir.NotExists(s.socket):
+			return nil, fmt.Errorf("%w at %s", ErrNoServer, s.socket) // without a socket there is no server to query
+		default:
+			return replies, err
+		}
+		replies, err = s.ctl.Do(ctx, commands...)
+	}
+	return replies, err
+}
+
+// Query calls Do for one command and returns its reply.
+func (s *Server) Query(ctx context.Context, command Command) (Reply, error) {
+	replies, err := s.Do(ctx, command)
+	if len(replies) == 0 {
+		return Reply{}, err
+	}
+	return replies[0], err
+}
+
+// IsAbsent reports whether err means that certainly no server runs.
+func IsAbsent(err error) bool { return errors.Is(err, ErrNoServer) }
+
+// areReadOnly reports whether the commands change nothing, so they may be sent twice.
+func areReadOnly(commands []Command) bool {
+	for _, c := range commands {
+		line, err := c.Line()
+		if err != nil || !strings.HasPrefix(line, "display-message") && !strings.HasPrefix(line, "list-") && !strings.HasPrefix(line, "capture-pane") {
+			return false
+		}
+	}
+	return true
+}
+
+// IgnoreLoss returns nil for an error that means that the server has ended or the connection broke. It returns other
+// errors unchanged.
+func IgnoreLoss(err error) error {
+	for _, lost := range []error{ErrServerLost, ErrNoServer, ErrInterrupted} {
+		if errors.Is(err, lost) {
+			return nil
+		}
+	}
+	return err
+}
+
+// Configure applies the current configuration to the running server.
+func (s *Server) Configure(ctx context.Context) error {
+	return s.withConfiguration(ctx, func() error {
+		_, err := s.do(ctx, s.restoreSocket, Cmd("source-file", s.conf))
+		return err
+	})
+}
+
+// Shutdown stops the server with all programs in it, and waits until the server has exited.
+func (s *Server) Shutdown(ctx context.Context) error {
+	_, err := s.Do(ctx, Cmd("display-message", "-p", ".")) // connects to a running server
+	server, _, known := s.ctl.Server()
+	if err == nil {
+		s.ctl.ExpectLoss()
+		_, err = s.Do(ctx, Cmd("kill-server"))
+	}
+	err = IgnoreLoss(err)
+	if err == nil && known {
+		err = s.awaitServer(ctx, server.PID)
+	}
+	if err == nil {
+		_, lost := s.ctl.Do(ctx, Cmd("display-message", "-p", ".")) // fails when the client has noticed the exit
+		err = IgnoreLoss(lost)
+	}
+	return err
+}
+
+// Retire stops the server if it has no session except the hub, and removes its files. The server itself checks and
+// exits in one step, so Retire never stops a session that is started at the same time. ended is false if the server
+// continues to run or did not run.
+func (s *Server) Retire(ctx context.Context) (ended bool, err error) {
+	if _, err = s.Do(ctx, Cmd("display-message", "-p", ".")); err != nil { // connects to a running server
+		if IsAbsent(err) {
+			err = nil
+		}
+		return false, err
+	}
+	server, _, known := s.ctl.Server()
+	if !known {
+		return false, nil
+	}
+	const stays = "stays"
+	alone := "#{==:#{S:x},x}" // one x for each session
+	reply, err := s.Query(ctx, If("", alone, Command{}, Cmd("display-message", "-p", stays)))
+	if err != nil || string(reply.Output) == stays {
+		return false, IgnoreLoss(err)
+	}
+	s.ctl.ExpectLoss()
+	replies, err := s.ctl.Do(ctx, If("", alone, Cmd("kill-server"), Cmd("display-message", "-p", stays)))
+	if err == nil && string(replies[0].Output) == stays {
+		return false, nil
+	}
+	if err = IgnoreLoss(err); err != nil {
+		return false, err
+	}
+	if err := s.awaitServer(ctx, server.PID); err != nil {
+		return false, err
+	}
+	return true, s.RemoveFiles(ctx)
+}
+
+// RemoveFiles removes all files of the server, unless a server runs. It does nothing and returns nil if one runs.
+func (s *Server) RemoveFiles(ctx context.Context) error {
+	return s.withConfiguration(ctx, func() error { // the lock prevents a start meanwhile
+		if !statedir.NotExists(s.socket) {
+			if _, err := s.ctl.Attach(ctx); !IsAbsent(err) {
+				return err
+			}
+		}
+		for _, file := range []string{s.socket, LockPath(s.socket), s.conf, s.lock()} {
+			if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+		for _, dir := range slices.Backward(s.socketDirs) {
+			_ = os.Remove(dir) // fails if it contains sockets of other cities
+		}
+		return nil
+	})
+}
+
+// lockRetry is the interval between attempts to acquire a lock.
+const lockRetry = 5 * time.Millisecond
+
+// RetryBusy calls try until its error does not match busy, and returns the last result. It returns the cause of ctx if
+// ctx ends first.
+func RetryBusy(ctx context.Context, try func() error, busy error) error {
+	err := try()
+	for ; errors.Is(err, busy); err = try() {
+		if !retry.Sleep(ctx, lockRetry) {
+			return context.Cause(ctx)
+		}
+	}
+	return err
+}

@@ -1,0 +1,51 @@
+package tmuxserver
+
+import (
+	"context"
+	"fmt"
+
+	"gascity/internal/terminal/tty"
+)
+
+// Kill returns the command that kills the window and its session, with all windows that a person has added to it. It
+// kills only the window if Session is empty.
+func (s State) Kill() Command {
+	window := Cmd("kill-window", "-t", s.Window)
+	if s.Session == "" {
+		return window
+	}
+	return Sequence(window, Cmd("kill-session", "-t", s.Session))
+}
+
+// Sweep kills the windows of strays: a person has killed their sessions, and only the hub still contains the windows.
+func (s *Server) Sweep(ctx context.Context, strays []State) {
+	for _, pane := range strays {
+		condition := "#{&&:#{==:#{@" + OptionInstance + "}," + pane.Hash + "},#{==:#{session_name}," + Hub + "}}"
+		if _, err := s.Query(ctx, If(pane.Pane, condition, Cmd("kill-window", "-t", pane.Window), Command{})); err != nil {
+			s.cfg.Logger.Debug("cannot kill a window", "session", pane.Name, "error", err)
+		}
+	}
+}
+
+// RestoreSizes resizes the windows without an attached client to Cols and Rows. tmux before 3.2 may never report the
+// new size to the program, because it waits for 250 ms without requests. For such a server RestoreSizes sets the size
+// of the terminal itself.
+func (s *Server) RestoreSizes(ctx context.Context, list []State) {
+	for _, pane := range list {
+		if pane.Attached > 0 || pane.Width == Cols && pane.Height == Rows {
+			continue
+		}
+		condition := "#{&&:#{==:#{@" + OptionInstance + "}," + pane.Hash + "},#{==:#{session_attached},0}}"
+		resize := Sequence(
+			Cmd("resize-window", "-t", pane.Window, "-x", fmt.Sprint(Cols), "-y", fmt.Sprint(Rows)),
+			Cmd("display-message", "-p", "-t", pane.Pane, "#{pane_tty}"),
+		)
+		done, err := s.Query(ctx, If(pane.Session+":"+pane.Window+"."+pane.Pane, condition, resize, Command{}))
+		if _, features, _ := s.ctl.Server(); err == nil && len(done.Output) > 0 && !features.Pause {
+			err = tty.Resize(string(done.Output), Cols, Rows)
+		}
+		if err != nil {
+			s.cfg.Logger.Debug("cannot resize a window", "session", pane.Name, "error", err)
+		}
+	}
+}

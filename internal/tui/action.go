@@ -1,0 +1,98 @@
+package tui
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+
+	"gascity/client"
+	"gascity/internal/textfmt"
+)
+
+// answer answers equal questions, and reports the results in one line.
+func (r *runner) answer(ctx context.Context, e Answer) {
+	var failed []error
+	for i, id := range e.IDs {
+		_, err := r.opts.City.Respond(ctx, id, client.RespondRequest{Option: e.Option, Text: e.Text, By: r.opts.By})
+		if err == nil || errors.Is(err, client.ErrRefused) || errors.Is(err, client.ErrNotFound) {
+			r.inbox.put(AnsweredMsg{id})
+		}
+		if err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", e.Agents[i], err))
+		}
+	}
+	r.report("answered "+textfmt.List(e.Agents)+": "+textfmt.FirstOf(e.Option, e.Text), failed)
+}
+
+// report shows the result of an action: the first error, or done.
+func (r *runner) report(done string, failed []error) {
+	if len(failed) == 0 {
+		r.inbox.put(NoticeMsg{Text: done})
+		return
+	}
+	text := failed[0].Error()
+	if len(failed) > 1 {
+		text = fmt.Sprintf("%d failed: %s", len(failed), text)
+	}
+	r.inbox.put(NoticeMsg{Text: text, Failed: true})
+}
+
+// prompt sends a prompt to agents. Each has a key, so that no prompt is sent twice.
+func (r *runner) prompt(ctx context.Context, e Prompt) {
+	var failed []error
+	var receipt client.Receipt
+	for _, name := range e.Agents {
+		var err error
+		receipt, err = r.opts.City.Nudge(ctx, name, client.NudgeRequest{Text: e.Text, Key: "top-" + rand.Text(), Source: r.opts.By})
+		if err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", name, err))
+			continue
+		}
+		r.inbox.put(PromptsMsg{[]client.Receipt{receipt}})
+	}
+	done := "prompt stored for " + textfmt.List(e.Agents)
+	if len(e.Agents) == 1 {
+		done += " (" + receipt.ID + ")"
+	}
+	r.report(done, failed)
+}
+
+// act changes agents. It acts on the instance that the person saw.
+func (r *runner) act(ctx context.Context, e Act) {
+	var failed []error
+	var results []string
+	for _, a := range e.Agents {
+		result, err := r.change(ctx, e.Verb, a)
+		if err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", a.Name, err))
+		}
+		results = append(results, textfmt.FirstOf(result, a.Name+": done"))
+	}
+	r.report(strings.Join(results[:min(3, len(results))], "; "), failed)
+}
+
+func (r *runner) change(ctx context.Context, verb Verb, a client.Agent) (string, error) {
+	var done client.Done
+	var err error
+	result := ""
+	switch {
+	case verb == Interrupt:
+		result = a.Name + ": interrupted"
+		done, err = r.opts.City.Interrupt(ctx, a.Name, client.LifecycleRequest{Instance: a.Instance, InTurn: true})
+	case verb == Stop:
+		result = a.Name + ": stopped"
+		done, err = r.opts.City.Suspend(ctx, a.Name, client.LifecycleRequest{Instance: a.Instance, Reason: "stopped in gc top"})
+	case a.State == client.StateRunning && a.Instance != "":
+		result = a.Name + ": restarted"
+		done, err = r.opts.City.RestartInstance(ctx, a.Name, a.Instance)
+	default:
+		result = a.Name + ": started"
+		done, err = r.opts.Start(ctx, a)
+	}
+	if err == nil && !done.Changed && done.Detail != "" {
+		result = a.Name + ": " + done.Detail
+	}
+	return result, err
+}

@@ -1,0 +1,302 @@
+package tui
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gascity/client"
+	"gascity/internal/textfmt"
+)
+
+// dialog is what the active dialog is about. Only the fields of its mode are set.
+type dialog struct {
+	agents   []client.Agent // that a prompt or an action is for
+	question client.Pending
+	equal    []client.Pending // the questions that get the answer
+	option   int              // the highlighted option; -1: none
+	verb     Verb
+	typed    string // what a person types to confirm; empty: Enter confirms
+}
+
+// start opens a dialog.
+func (m *Model) start(in mode, d dialog) []Effect {
+	m.dialog = d
+	m.input = field{lines: in == inPrompt || in == inAnswer}
+	m.open(in)
+	return nil
+}
+
+// openAnswer opens the question of the selected agent. If the city has not reported it yet, it is opened when it is there.
+func (m *Model) openAnswer(string) []Effect {
+	q := m.question(m.selected)
+	if q == nil {
+		m.expected = m.selected
+		m.notice = notice{text: "gc has not read a question yet; Enter attaches to the agent"}
+		return []Effect{LoadQuestions{}}
+	}
+	return m.start(inAnswer, dialog{question: *q, equal: m.equal(q), option: -1})
+}
+
+func (m *Model) openPrompt(string) []Effect {
+	return m.start(inPrompt, dialog{agents: m.targets()})
+}
+
+func (m *Model) openFilter(string) []Effect {
+	m.start(inFilter, dialog{})
+	m.input.set(m.filter)
+	return nil
+}
+
+func (m *Model) openCommand(string) []Effect { return m.start(inCommand, dialog{}) }
+
+// confirms returns the action that asks whether to change the marked agents.
+func confirms(verb Verb) func(*Model, string) []Effect {
+	return func(m *Model, _ string) []Effect {
+		d := dialog{verb: verb, agents: m.targets()}
+		if verb == Stop {
+			_, d.typed = rigOf(d.agents[0].Name)
+			if len(d.agents) > 1 {
+				d.typed = strconv.Itoa(len(d.agents))
+			}
+		}
+		return m.start(inConfirm, d)
+	}
+}
+
+// who returns the agents of the dialog for people.
+func (d *dialog) who() string {
+	if len(d.agents) == 1 {
+		return d.agents[0].Name
+	}
+	return textfmt.Count(len(d.agents), "agent")
+}
+
+// title returns the heading of a dialog.
+func (m *Model) title() string {
+	d := &m.dialog
+	switch m.mode() {
+	case inAnswer:
+		if len(d.equal) > 1 {
+			return fmt.Sprintf("Answer %d equal questions", len(d.equal))
+		}
+		return "Answer " + d.question.Agent
+	case inPrompt:
+		return "Prompt for " + d.who()
+	case inConfirm:
+		return strings.ToUpper(string(d.verb[:1])) + string(d.verb[1:]) + " " + d.who() + "?"
+	default:
+		return ""
+	}
+}
+
+// consequence describes what a confirmed action does.
+func (d *dialog) consequence() string {
+	one := len(d.agents) == 1
+	switch {
+	case d.verb == Interrupt && one:
+		return "The turn in progress ends. The agent keeps running and waits for a prompt."
+	case d.verb == Interrupt:
+		return "The turns in progress end. The agents keep running and wait for prompts."
+	case d.verb == Restart && one:
+		return "The turn in progress ends. The agent starts again at once."
+	case d.verb == Restart:
+		return "The turns in progress end. The agents start again at once."
+	case one:
+		return "Its processes exit now. It stays stopped until you restart it."
+	}
+	return "Their processes exit now. They stay stopped until you restart them."
+}
+
+// choose answers with the option of a digit.
+func (m *Model) choose(key string) []Effect {
+	i := int(key[0] - '1')
+	if i >= len(m.dialog.question.Options) {
+		m.notice = notice{fmt.Sprintf("there is no option %s", key), true}
+		return nil
+	}
+	return m.answer(m.dialog.question.Options[i], "")
+}
+
+// answer sends an answer and closes the dialog.
+func (m *Model) answer(option, text string) []Effect {
+	d := m.dialog
+	effect := Answer{Option: option, Text: text}
+	for _, q := range d.equal {
+		effect.IDs = append(effect.IDs, q.ID)
+		effect.Agents = append(effect.Agents, q.Agent)
+	}
+	m.back()
+	m.notice = notice{text: "answering " + textfmt.List(effect.Agents)}
+	return []Effect{effect}
+}
+
+// steps returns the action that moves the highlight of the options, or the cursor in the text.
+func steps(step int) func(*Model, string) []Effect {
+	return func(m *Model, _ string) []Effect {
+		n := len(m.dialog.question.Options)
+		switch {
+		case m.mode() == inAnswer && n > 0 && len(m.input.text) == 0:
+			m.dialog.option = max(0, min(m.dialog.option+step, n-1))
+		case m.input.lines:
+			m.input.move(step, m.editorWidth())
+		}
+		return nil
+	}
+}
+
+func (m *Model) newLine(string) []Effect {
+	if m.typable() {
+		m.input.insert("\n")
+	}
+	return nil
+}
+
+// submit carries out the active dialog.
+func (m *Model) submit(string) []Effect {
+	text := m.input.String()
+	d := &m.dialog
+	switch m.mode() {
+	case inAnswer:
+		switch {
+		case strings.TrimSpace(text) != "":
+			return m.answer("", text)
+		case d.option >= 0:
+			return m.answer(d.question.Options[d.option], "")
+		}
+		m.notice = notice{"choose an option, or type an answer", true}
+	case inPrompt:
+		if strings.TrimSpace(text) == "" {
+			m.notice = notice{"the prompt is empty", true}
+			return nil
+		}
+		m.back()
+		m.notice = notice{text: "sending to " + d.who()}
+		return []Effect{Prompt{Agents: namesOf(d.agents), Text: text}}
+	case inConfirm:
+		if text != d.typed {
+			m.notice = notice{fmt.Sprintf("type %s to confirm, or press Esc", d.typed), true}
+			return nil
+		}
+		effect := Act{Verb: d.verb, Agents: d.agents}
+		m.back()
+		m.notice = notice{text: fmt.Sprintf("%s: %s", d.verb, d.who())}
+		return []Effect{effect}
+	case inFilter:
+		m.modes = m.modes[:len(m.modes)-1]
+	case inCommand:
+		return m.runCommand(text)
+	default:
+	}
+	return nil
+}
+
+// runCommand runs a command line in a page.
+func (m *Model) runCommand(text string) []Effect {
+	m.back()
+	args, err := splitWords(strings.TrimPrefix(strings.TrimSpace(text), "gc "))
+	switch {
+	case err != nil:
+		m.notice = notice{err.Error(), true}
+		return nil
+	case len(args) == 0:
+		return nil
+	case args[0] == "q" || args[0] == "quit":
+		return []Effect{Quit{}}
+	case args[0] == "top":
+		return nil
+	case args[0] == "attach" && len(args) == 2:
+		return []Effect{Attach{args[1]}}
+	}
+	return m.openPage(args)
+}
+
+// complete asks for words that complete the command line.
+func (m *Model) complete(string) []Effect {
+	text := string(m.input.text[:m.input.at])
+	args, err := splitWords(text)
+	if err != nil || m.input.at < len(m.input.text) {
+		return nil
+	}
+	if text == "" || strings.HasSuffix(text, " ") {
+		args = append(args, "")
+	}
+	return []Effect{Complete{Line: text, Args: args}}
+}
+
+// addCompletions completes the command line as far as the words agree, and shows them if there are several.
+func (m *Model) addCompletions(msg CompletionMsg) {
+	if m.mode() != inCommand || m.input.String() != msg.Line || len(msg.Words) == 0 {
+		return
+	}
+	common := msg.Words[0]
+	for _, word := range msg.Words[1:] {
+		for !strings.HasPrefix(word, common) {
+			common = common[:len(common)-1]
+		}
+	}
+	common = strings.ToValidUTF8(common, "") // without a part of a character
+	last := msg.Line[strings.LastIndexByte(msg.Line, ' ')+1:]
+	if strings.HasPrefix(common, last) {
+		m.input.insert(common[len(last):])
+	}
+	if len(msg.Words) == 1 {
+		m.input.insert(" ")
+		m.words = nil
+		return
+	}
+	m.words = slices.Clone(msg.Words)
+}
+
+// addEdited replaces the text of the active dialog by that of the person's editor.
+func (m *Model) addEdited(msg EditedMsg) {
+	if msg.Err != nil {
+		m.notice = notice{cmp.Or(msg.Err.Error(), "the editor failed"), true}
+		return
+	}
+	if m.mode()&(inPrompt|inAnswer) != 0 {
+		m.input.set(strings.TrimRight(msg.Text, "\n"))
+	}
+}
+
+// splitWords splits a command line into words. Quotes and backslashes are as in a shell.
+func splitWords(line string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	quote, begun, escaped := rune(0), false, false
+	for _, r := range line {
+		switch {
+		case escaped:
+			word.WriteRune(r)
+			escaped = false
+		case r == '\\' && quote != '\'':
+			escaped, begun = true, true
+		case quote != 0:
+			if r == quote {
+				quote = 0
+			} else {
+				word.WriteRune(r)
+			}
+		case r == '\'' || r == '"':
+			quote, begun = r, true
+		case r == ' ' || r == '\t':
+			if begun {
+				words = append(words, word.String())
+				word.Reset()
+				begun = false
+			}
+		default:
+			word.WriteRune(r)
+			begun = true
+		}
+	}
+	if quote != 0 {
+		return nil, fmt.Errorf("the command line has an open quote %c", quote)
+	}
+	if begun {
+		words = append(words, word.String())
+	}
+	return words, nil
+}

@@ -1,0 +1,219 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/retry"
+	"gascity/internal/terminal/vt"
+)
+
+// City is the city that a dashboard shows and changes. *client.Client implements it.
+type City interface {
+	Reader
+	Writer
+}
+
+// Reader follows a city.
+type Reader interface {
+	WatchStatus(ctx context.Context) iter.Seq2[client.Status, error]
+	WatchScreen(ctx context.Context, agent string) iter.Seq2[client.Screen, error]
+	FollowEvents(ctx context.Context, q client.EventQuery) iter.Seq2[client.Event, error]
+	Pending(ctx context.Context, agent string, which client.Which) ([]client.Pending, error)
+	Queue(ctx context.Context, agent string, which client.Which) ([]client.Receipt, error)
+	Usage(ctx context.Context, req client.UsageRequest) (client.Usage, error)
+}
+
+// Writer changes a city.
+type Writer interface {
+	Respond(ctx context.Context, id string, req client.RespondRequest) (client.Pending, error)
+	Nudge(ctx context.Context, agent string, req client.NudgeRequest) (client.Receipt, error)
+	Receipt(ctx context.Context, id, wait string) (client.Receipt, error)
+	Interrupt(ctx context.Context, agent string, req client.LifecycleRequest) (client.Done, error)
+	Suspend(ctx context.Context, agent string, req client.LifecycleRequest) (client.Done, error)
+	RestartInstance(ctx context.Context, agent, instance string) (client.Done, error)
+}
+
+const (
+	// retryFirst and retryMax bound the pauses between tries to reach a controller.
+	retryFirst, retryMax = 50 * time.Millisecond, 500 * time.Millisecond
+	// costGap is the shortest time between two readings of the costs.
+	costGap = 5 * time.Second
+	// settleTime is how long an agent must be selected before its screen is requested, so that a person who runs through the list
+	// opens no screens on the way.
+	settleTime = 40 * time.Millisecond
+)
+
+// errEnded reports that a stream ended without an error.
+var errEnded = errors.New("the controller ended the connection")
+
+// followStatus reads the state of the city until ctx ends, over any number of controllers.
+func (r *runner) followStatus(ctx context.Context) {
+	delay := retry.New(retryFirst, retryMax)
+	for ctx.Err() == nil {
+		up := false
+		err := errEnded
+		for status, failed := range r.opts.City.WatchStatus(ctx) {
+			if failed != nil {
+				err = failed
+				break
+			}
+			r.inbox.put(StatusMsg{status})
+			if !up {
+				up = true
+				delay.Reset()
+				r.inbox.put(LinkMsg{})
+				r.load(ctx)
+			}
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		r.inbox.put(LinkMsg{Err: err})
+		if !delay.Wait(ctx) {
+			return
+		}
+	}
+}
+
+// load reads what the status does not contain.
+func (r *runner) load(ctx context.Context) {
+	r.loadQuestions(ctx)
+	if prompts, err := r.opts.City.Queue(ctx, "", client.WithEnded); err == nil {
+		r.inbox.put(PromptsMsg{prompts})
+	}
+	r.askCosts()
+}
+
+func (r *runner) loadQuestions(ctx context.Context) {
+	if questions, err := r.opts.City.Pending(ctx, "", client.OnlyOpen); err == nil { // without a controller all is loaded later
+		r.inbox.put(QuestionsMsg{questions})
+	}
+}
+
+// followEvents reads the events of the city until ctx ends.
+func (r *runner) followEvents(ctx context.Context) {
+	q := client.EventQuery{Since: r.opts.Now()}
+	for ctx.Err() == nil {
+		for e, err := range r.opts.City.FollowEvents(ctx, q) {
+			gap := &client.GapError{}
+			switch {
+			case errors.As(err, &gap):
+				r.load(ctx)
+			case err == nil:
+				q.After = e.ID
+				if strings.HasPrefix(e.Kind, "pending.") || strings.HasPrefix(e.Kind, "prompt.") { // the model uses no others
+					r.inbox.put(EventMsg{e})
+				}
+				if e.Kind == "worker.telemetry" {
+					r.askCosts()
+				}
+			}
+		}
+		if !retry.Sleep(ctx, retryMax) {
+			return
+		}
+	}
+}
+
+// askCosts makes followCosts read the costs.
+func (r *runner) askCosts() {
+	select {
+	case r.costly <- struct{}{}:
+	default:
+	}
+}
+
+// followCosts reads what each agent has spent, after it was asked to.
+func (r *runner) followCosts(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.costly:
+		}
+		usage, err := r.opts.City.Usage(ctx, client.UsageRequest{By: "agent"})
+		if err == nil {
+			costs := map[string]float64{}
+			for _, g := range usage.Groups {
+				if g.CostUSD != nil {
+					costs[g.Group] = *g.CostUSD
+				}
+			}
+			r.inbox.put(CostsMsg{costs})
+		}
+		if !retry.Sleep(ctx, costGap) {
+			return
+		}
+	}
+}
+
+// watch starts and ends the goroutines that follow screens, so that exactly the visible screens are followed. A screen is
+// followed again when its agent runs a new instance or the controller is back.
+func (r *runner) watch(ctx context.Context) {
+	wanted := map[string]string{}
+	for _, name := range r.model.Watched() {
+		if a := r.model.agent(name); a != nil && r.model.link.away.IsZero() {
+			wanted[name] = fmt.Sprint(a.Instance, " ", a.State, " ", r.connections)
+		}
+	}
+	for name, w := range r.watches {
+		if wanted[name] != w.key {
+			w.cancel()
+			delete(r.watches, name)
+		}
+	}
+	for name, key := range wanted {
+		if _, ok := r.watches[name]; ok {
+			continue
+		}
+		follow, cancel := context.WithCancel(ctx)
+		r.watches[name] = watch{key, cancel}
+		r.work.Go(func() {
+			defer cancel()
+			r.followScreen(follow, name)
+		})
+	}
+}
+
+// watch is a screen that is followed.
+type watch struct {
+	key    string // what identifies the stream
+	cancel context.CancelFunc
+}
+
+// followScreen reads the screen of an agent until ctx ends or the agent exits.
+func (r *runner) followScreen(ctx context.Context, name string) {
+	delay := retry.New(settleTime, 20*settleTime)
+	for delay.Wait(ctx) {
+		var screen *vt.Screen
+		err := error(nil)
+		for part, failed := range r.opts.City.WatchScreen(ctx, name) {
+			if failed != nil {
+				err = failed
+				break
+			}
+			if part.Cols > 0 {
+				screen = vt.New(part.Cols, part.Rows, &vt.Options{Scrollback: -1})
+			}
+			if screen == nil {
+				continue
+			}
+			screen.Write([]byte(part.Output))
+			cols, rows := screen.Size()
+			r.inbox.put(ScreenMsg{Agent: name, Screen: &Screen{Cols: cols, Rows: rows, Row: screen.Cells(), Cursor: screen.Cursor(), Plain: part.Plain}})
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil || errors.Is(err, client.ErrRefused) || errors.Is(err, client.ErrNotFound) || errors.Is(err, client.ErrUnsupported) {
+			r.inbox.put(ScreenMsg{Agent: name, Err: err})
+			return // the next instance is followed by another goroutine
+		}
+	}
+}

@@ -1,0 +1,174 @@
+package tui
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// binding is one row of the table of keys.
+type binding struct {
+	keys  []string // names of keys, see [Key]
+	modes mode     // in which it applies
+	help  string   // what it does, for the help
+	foot  string   // the same in one or two words for the footer; empty: not in the footer
+	// ready reports whether it can do something now; nil: always. The footer shows only these. A key of a dialog that is not
+	// ready is text.
+	ready func(m *Model) bool
+	act   func(m *Model, key string) []Effect
+}
+
+// keymap returns the table of keys, in the order of the help. In panels each key has one meaning, and so it has in dialogs.
+func keymap() []binding {
+	return []binding{
+		{[]string{"enter"}, agentPanels, "attach this terminal to the agent" + detachMark, "attach" + detachMark, hasAgent, (*Model).attach},
+		{[]string{"n"}, panels, "select the next agent that needs you", "next", needsMe, (*Model).nextNeed},
+		{[]string{"a"}, agentPanels, "answer its question", "answer", hasQuestion, (*Model).openAnswer},
+		{[]string{"p"}, agentPanels, "send a prompt", "prompt", hasAgent, (*Model).openPrompt},
+		{[]string{"i"}, agentPanels, "interrupt its turn (asks)", "interrupt", canInterrupt, confirms(Interrupt)},
+		{[]string{"r"}, agentPanels, "restart it, or start it if it does not run (asks)", "restart", hasAgent, confirms(Restart)},
+		{[]string{"x"}, agentPanels, "stop it (asks for its name)", "stop", hasAgent, confirms(Stop)},
+		{[]string{"space"}, agentPanels, "mark it: a, p, i, r and x act on all marked agents", "mark", hasAgent, (*Model).mark},
+
+		{[]string{"j", "down"}, panels, "next line", "", nil, moves(1)},
+		{[]string{"k", "up"}, panels, "previous line", "", nil, moves(-1)},
+		{[]string{"g", "home"}, panels, "first line", "", nil, moves(-1 << 20)},
+		{[]string{"G", "end"}, panels, "last line", "", nil, moves(1 << 20)},
+		{[]string{"ctrl+d", "pgdown"}, panels, "half a page down", "", nil, scrolls(1)},
+		{[]string{"ctrl+u", "pgup"}, panels, "half a page up", "", nil, scrolls(-1)},
+		{[]string{"right"}, inList | inScreen, "move a wide screen to the left", "", hasAgent, pans(16)},
+		{[]string{"left"}, inList | inScreen, "move it back", "", hasAgent, pans(-16)},
+
+		{[]string{"tab"}, agentPanels, "switch between list and screen", "screen", hasAgent, (*Model).toggleScreen},
+		{[]string{"w"}, agentPanels, "wall: many screens at once", "wall", hasAgent, (*Model).toggleWall},
+		{[]string{"e"}, agentPanels, "explain its state", "explain", hasAgent, pageOf("explain")},
+		{[]string{"d"}, agentPanels, "the files that it changed", "diff", hasAgent, pageOf("diff")},
+		{[]string{"l"}, agentPanels, "its logs", "logs", hasAgent, pageOf("logs")},
+		{[]string{"E"}, panels, "events of the city", "", nil, pageOfCity("events")},
+		{[]string{"Q"}, panels, "queue of prompts", "", nil, pageOfCity("queue", "list")},
+		{[]string{"$"}, panels, "usage and cost", "", nil, pageOfCity("usage")},
+		{[]string{"/"}, agentPanels, "filter by name or state", "filter", nil, (*Model).openFilter},
+		{[]string{"s"}, agentPanels, "sort by urgency, name, age, context or cost", "", nil, (*Model).nextOrder},
+		{[]string{":"}, panels, "run a gc command", "", nil, (*Model).openCommand},
+		{[]string{"?"}, panels, "this help", "help", nil, (*Model).toggleHelp},
+		{[]string{"ctrl+l"}, panels | dialogs, "draw the screen again", "", nil, func(*Model, string) []Effect { return []Effect{Redraw{}} }},
+		{[]string{"esc"}, panels | dialogs, "back: close, or remove filter and marks", "back", canBack, func(m *Model, _ string) []Effect { return m.back() }},
+		{[]string{"q"}, panels, "quit; agents keep running", "quit", nil, func(*Model, string) []Effect { return []Effect{Quit{}} }},
+		{[]string{"ctrl+c"}, panels, "quit; agents keep running", "", nil, func(*Model, string) []Effect { return []Effect{Quit{}} }},
+		{[]string{"ctrl+z"}, panels | dialogs, "back to the shell; fg continues here", "", nil, func(*Model, string) []Effect { return []Effect{Suspend{}} }},
+		{[]string{"ctrl+c"}, dialogs, "cancel: close the dialog", "", nil, func(m *Model, _ string) []Effect { return m.back() }},
+
+		{[]string{"enter"}, dialogs, "send, or confirm", "OK", nil, (*Model).submit},
+		{optionKeys(), inAnswer, "answer with this option", "choose", hasOptions, (*Model).choose},
+		{[]string{"up"}, dialogs, "previous option, or line", "", nil, steps(-1)},
+		{[]string{"down"}, dialogs, "next option, or line", "", nil, steps(1)},
+		{[]string{"alt+enter", "ctrl+j", "shift+enter"}, inPrompt | inAnswer, "new line", "new line", (*Model).typable, (*Model).newLine},
+		{[]string{"ctrl+g"}, inPrompt | inAnswer, "write the text in $EDITOR", "editor", (*Model).typable, func(m *Model, _ string) []Effect { return []Effect{Edit{m.input.String()}} }},
+		{[]string{"tab"}, inCommand, "complete the word", "complete", nil, (*Model).complete},
+	}
+}
+
+// detachMark stands in the table of keys for what comes back from the selected agent.
+const detachMark = "\x00"
+
+// footOf returns the words of a row for the footer.
+func (m *Model) footOf(b *binding) string {
+	key, _, _ := strings.Cut(m.detachKeys(), " or ")
+	if key != "" {
+		key = " (" + key + ": back)"
+	}
+	return strings.ReplaceAll(b.foot, detachMark, key)
+}
+
+// helpOf returns the words of a row for the help.
+func (m *Model) helpOf(b *binding) string {
+	keys := m.detachKeys()
+	if keys != "" {
+		keys = "; back with " + keys
+	}
+	return strings.ReplaceAll(b.help, detachMark, keys)
+}
+
+// detachKeys names the keys that come back from the selected agent; empty if they are not known.
+func (m *Model) detachKeys() string {
+	if a := m.agent(m.selected); a != nil && m.detach != nil {
+		return m.detach(*a)
+	}
+	return ""
+}
+
+// optionKeys returns the keys of the first nine options.
+func optionKeys() []string {
+	var keys []string
+	for i := range 9 {
+		keys = append(keys, strconv.Itoa(i+1))
+	}
+	return keys
+}
+
+// findKey returns the row of a key in a mode; nil if the key has no meaning there.
+func (m *Model) findKey(in mode, key string) *binding {
+	for i := range m.keys {
+		if m.keys[i].modes&in != 0 && slices.Contains(m.keys[i].keys, key) {
+			return &m.keys[i]
+		}
+	}
+	return nil
+}
+
+// label returns the keys of a row for people.
+func (b *binding) label() string {
+	if len(b.keys) == len(optionKeys()) {
+		return "1 … 9"
+	}
+	names := make([]string, len(b.keys))
+	for i, key := range b.keys {
+		names[i] = keyLabel(key)
+	}
+	return strings.Join(names, " ")
+}
+
+// keyLabel returns the name of a key for people: "Ctrl-g" for "ctrl+g".
+func keyLabel(key string) string {
+	parts := strings.Split(key, "+")
+	if key == "+" {
+		return key
+	}
+	for i, part := range parts {
+		switch {
+		case part == "pgdown":
+			parts[i] = "PgDn"
+		case part == "pgup":
+			parts[i] = "PgUp"
+		case len(part) > 1:
+			parts[i] = strings.ToUpper(part[:1]) + part[1:]
+		}
+	}
+	return strings.Join(parts, "-")
+}
+
+func hasAgent(m *Model) bool { return m.agent(m.selected) != nil }
+
+func needsMe(m *Model) bool {
+	for _, c := range m.conditions {
+		if c.tone == toneNeed {
+			return true
+		}
+	}
+	return false
+}
+
+func hasQuestion(m *Model) bool {
+	return m.question(m.selected) != nil || m.conditions[m.selected].tone == toneNeed && hasAgent(m)
+}
+
+func canInterrupt(m *Model) bool {
+	return slices.ContainsFunc(namesOf(m.targets()), func(name string) bool { return m.conditions[name].tone <= toneBusy })
+}
+
+// hasOptions reports whether a digit chooses an option. Behind other text it is text.
+func hasOptions(m *Model) bool {
+	return len(m.input.text) == 0 && len(m.dialog.question.Options) > 0
+}
+
+func canBack(m *Model) bool { return len(m.modes) > 1 || m.filter != "" || len(m.marked) > 0 }

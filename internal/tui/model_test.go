@@ -1,0 +1,554 @@
+package tui
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/terminal/vt"
+)
+
+var update = flag.Bool("update", false, "write the golden frames")
+
+var start = time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+
+// minutesAgo returns a time before start.
+func minutesAgo(n int) time.Time { return start.Add(-time.Duration(n) * time.Minute) }
+
+// agentOf returns a running agent.
+func agentOf(name, activity string, since int) client.Agent {
+	return client.Agent{
+		Name: name, Session: "gc-demo-" + strings.ReplaceAll(name, "/", "-"), State: client.StateRunning, Desired: client.DesiredRunning, Instance: "i-" + name,
+		Reason: client.RunsAsConfigured, StartedAt: minutesAgo(200), Activity: client.Activity{State: activity, Since: minutesAgo(since)},
+	}
+}
+
+// demo returns a city with one agent in each condition, in three rigs.
+func demo() client.Status {
+	half, full := 0.42, 0.91
+	asks := agentOf("web/tester", "waiting", 3)
+	asks.Pending, asks.Activity.Kind = 1, "permission"
+	works := agentOf("web/coder", "busy", 12)
+	works.Worker = &client.Worker{ContextUsage: &half}
+	wide := agentOf("api/レビュー担当者", "busy", 95)
+	wide.Worker = &client.Worker{ContextUsage: &full}
+	stalled := agentOf("api/migrator", "busy", 45)
+	stalled.StalledSince, stalled.LastSign = minutesAgo(31), "output"
+	limited := agentOf("api/docs", "idle", 5)
+	limited.Obstacle = &client.AgentObstacle{Kind: client.ObstacleLimit, Detail: "5-hour limit reached", Since: minutesAgo(5), ResetAt: start.Add(2 * time.Hour)}
+	failed := client.Agent{Name: "infra/broken", State: client.StateFailed, Reason: `command "agent" not found`, ActiveAt: minutesAgo(1500), NextAt: start.Add(time.Minute)}
+	asleep := client.Agent{Name: "infra/watcher", State: client.StateAsleep, Reason: "no work"}
+	starting := client.Agent{Name: "infra/deployer", State: client.StateStarting, StartedAt: start.Add(-10 * time.Second)}
+	usd := 3.21
+	return client.Status{
+		City: "demo", Burn: &client.Burn{USDPerHour: &usd},
+		Agents: []client.Agent{works, asks, agentOf("web/reviewer", "idle", 61), wide, stalled, limited, failed, asleep, starting},
+	}
+}
+
+// asked returns the question of the demo city.
+func asked() client.Pending {
+	return client.Pending{
+		ID: "q-1", Agent: "web/tester", Kind: "permission", Prompt: "Bash command\n\n  rm -rf build && make test\n\nDo you want to proceed?",
+		Options: []string{"Yes", "Yes, and do not ask again for make", "No, and say what to do instead"}, Since: minutesAgo(3), State: client.PendingOpen,
+	}
+}
+
+// screenOf returns a picture of a terminal that shows output.
+func screenOf(cols, rows int, output string) *Screen {
+	s := vt.New(cols, rows, nil)
+	s.Write([]byte(output))
+	return &Screen{Cols: cols, Rows: rows, Row: s.Cells(), Cursor: s.Cursor()}
+}
+
+// detachKeys are those of the test: an agent on tmux has other ones.
+func detachKeys(a client.Agent) string {
+	if a.Provider == "tmux" {
+		return `Ctrl-\ or Ctrl-b d`
+	}
+	return "Ctrl-q"
+}
+
+// newDemo returns a model that shows the demo city in a size.
+func newDemo(t testing.TB, cols, rows int) *Model {
+	t.Helper()
+	m := NewModel(start, detachKeys)
+	m.Update(start, Resize{cols, rows})
+	m.Update(start, StatusMsg{demo()})
+	m.Update(start, QuestionsMsg{[]client.Pending{asked()}})
+	m.Update(start, PromptsMsg{[]client.Receipt{
+		{ID: "r-1", Agent: "web/coder", State: client.ReceiptConsumed, CreatedAt: minutesAgo(12)},
+		{ID: "r-2", Agent: "api/docs", State: client.ReceiptQueued, Reason: "the usage limit is reached", CreatedAt: minutesAgo(1)},
+	}})
+	m.Update(start, CostsMsg{map[string]float64{"web/coder": 1.2, "web/tester": 104.5, "infra/broken": 0.03}})
+	m.Update(start, ScreenMsg{Agent: "web/tester", Screen: screenOf(80, 24, "\x1b[1;35m✻ Welcome\x1b[m\r\n\r\n❯ make it green\r\n● Bash(rm -rf build && make test)\r\n\r\n 日本語の出力 wide\r\n\x1b[31mred\x1b[m ❯ ")})
+	return m
+}
+
+// press presses keys and returns all effects.
+func press(m *Model, keys ...string) []Effect {
+	var all []Effect
+	for _, key := range keys {
+		text := ""
+		if len([]rune(key)) == 1 {
+			text = key
+		}
+		if key == "space" {
+			text = " "
+		}
+		all = append(all, m.Update(m.now, Key{Name: key, Text: text})...)
+	}
+	return all
+}
+
+// drawn returns the frame of a model as a terminal shows it, and checks that drawing it twice writes nothing.
+func drawn(t testing.TB, m *Model) *vt.Screen {
+	t.Helper()
+	screen := vt.New(m.cols, m.rows, nil)
+	out := output{colors: TrueColors}
+	f := m.View()
+	screen.Write([]byte(outputBegin))
+	screen.Write(out.frame(f.canvas, f.cursor))
+	f = m.View()
+	if again := out.frame(f.canvas, f.cursor); again != nil {
+		t.Errorf("the same frame was written twice: %.200q", again)
+	}
+	return screen
+}
+
+// text returns the visible text of a model.
+func text(t testing.TB, m *Model) string {
+	t.Helper()
+	return strings.Join(drawn(t, m).Rows(), "\n") + "\n"
+}
+
+func TestGoldenFrameIsCurrent(t *testing.T) {
+	steps := map[string][]string{
+		"list": nil, "answer": {"a"}, "prompt": {"p", "h", "i", "alt+enter", "日", "本"}, "stop": {"space", "space", "x"}, "help": {"?"}, "wall": {"w"}, "screen": {"tab"},
+		"filter": {"/", "i", "n", "f", "r", "a"}, "command": {":", "s", "t"},
+	}
+	for name, keys := range steps {
+		for _, size := range [][2]int{{60, 15}, {80, 24}, {100, 30}, {200, 60}} {
+			if size[0] != 80 && !slices.Contains([]string{"list", "answer", "wall"}, name) {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s/%dx%d", name, size[0], size[1]), func(t *testing.T) {
+				m := newDemo(t, size[0], size[1])
+				press(m, keys...)
+				got := text(t, m)
+				file := filepath.Join("testdata", fmt.Sprintf("%s-%dx%d.txt", name, size[0], size[1]))
+				if *update {
+					if err := os.WriteFile(file, []byte(got), 0o644); err != nil { //nolint:gosec // a golden file
+						t.Fatal(err)
+					}
+					return
+				}
+				want, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got != string(want) {
+					t.Errorf("the frame differs from %s; run with -update and look at the difference. Got:\n%s", file, got)
+				}
+			})
+		}
+	}
+}
+
+func TestEachKeyHasOneMeaning(t *testing.T) {
+	m := NewModel(start, detachKeys)
+	for _, group := range []struct {
+		name  string
+		modes mode
+	}{{"panels", panels}, {"dialogs", dialogs}} {
+		meaning := map[string]string{}
+		for in := inList; in <= inCommand; in <<= 1 {
+			if in&group.modes == 0 {
+				continue
+			}
+			for i := range m.keys {
+				for _, key := range m.keys[i].keys {
+					b := m.findKey(in, key)
+					if b == nil {
+						continue
+					}
+					if known := meaning[key]; known != "" && known != b.help {
+						t.Errorf("in %s the key %s means both %q and %q", group.name, key, known, b.help)
+					}
+					meaning[key] = b.help
+				}
+			}
+		}
+	}
+	for i := range m.keys {
+		for _, key := range m.keys[i].keys {
+			for in := inList; in <= inCommand; in <<= 1 {
+				if m.keys[i].modes&in != 0 && m.findKey(in, key) != &m.keys[i] {
+					t.Errorf("the key %s in mode %d never reaches the row %q", key, in, m.keys[i].help)
+				}
+			}
+		}
+		if m.keys[i].help == "" {
+			t.Errorf("the keys %v have no help", m.keys[i].keys)
+		}
+	}
+}
+
+// TestNoSingleKeyChangesAnAgent presses each key, and each key twice, in each panel.
+func TestNoSingleKeyChangesAnAgent(t *testing.T) {
+	all := NewModel(start, nil).keys
+	for _, panel := range []string{"", "tab", "w", "?", "e"} {
+		for i := range all {
+			for _, key := range all[i].keys {
+				for _, times := range []int{1, 2} {
+					m := newDemo(t, 100, 30)
+					if panel != "" {
+						press(m, panel)
+					}
+					for _, e := range press(m, slices.Repeat([]string{key}, times)...) {
+						switch e.(type) {
+						case Act, Answer, Prompt:
+							t.Errorf("the key %s, pressed %d times in panel %q, changes an agent: %T", key, times, panel, e)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestAnswerInThreeKeys(t *testing.T) {
+	m := newDemo(t, 80, 24)
+	press(m, "G") // far from the question
+	effects := press(m, "n", "a", "2")
+	want := Answer{IDs: []string{"q-1"}, Agents: []string{"web/tester"}, Option: "Yes, and do not ask again for make"}
+	if len(effects) != 1 || fmt.Sprint(effects[0]) != fmt.Sprint(want) {
+		t.Fatalf("n a 2 has the effects %v, want %v", effects, want)
+	}
+	if m.mode() != inList {
+		t.Errorf("the dialog is still open")
+	}
+}
+
+func TestAnswerByText(t *testing.T) {
+	m := newDemo(t, 80, 24)
+	effects := press(m, "a", "u", "s", "e", "space", "3", "enter")
+	if want := (Answer{IDs: []string{"q-1"}, Agents: []string{"web/tester"}, Text: "use 3"}); len(effects) != 1 || fmt.Sprint(effects[0]) != fmt.Sprint(want) {
+		t.Fatalf("typed text has the effects %v, want %v", effects, want)
+	}
+}
+
+// TestFooterShowsHowToComeBack selects agents of different runtime providers, each with its own keys to leave.
+func TestFooterShowsHowToComeBack(t *testing.T) {
+	m := newDemo(t, 120, 40)
+	city := demo()
+	for i := range city.Agents {
+		if city.Agents[i].Name == "web/tester" {
+			city.Agents[i].Provider = "tmux"
+		}
+	}
+	m.Update(start, StatusMsg{city})
+	for agent, keys := range map[string][2]string{"web/tester": {`Enter attach (Ctrl-\: back)`, `back with Ctrl-\ or Ctrl-b d`}, "web/coder": {"Enter attach (Ctrl-q: back)", "back with Ctrl-q"}} {
+		m.selected = agent
+		if all := text(t, m); !strings.Contains(all, keys[0]) {
+			t.Errorf("the footer for %s has no %q:\n%s", agent, keys[0], all)
+		}
+		press(m, "?")
+		if all := text(t, m); !strings.Contains(all, keys[1]) {
+			t.Errorf("the help for %s has no %q:\n%s", agent, keys[1], all)
+		}
+		press(m, "esc")
+	}
+}
+
+// TestTextWithoutAField types where no text is accepted: the notice says what is.
+func TestTextWithoutAField(t *testing.T) {
+	m := newDemo(t, 80, 24)
+	q := asked()
+	q.NoText = true
+	m.Update(start, QuestionsMsg{[]client.Pending{q}})
+	press(m, "a", "u")
+	if all := text(t, m); !strings.Contains(all, "accepts only one of its options") {
+		t.Errorf("text for a question without a field is dropped silently:\n%s", all)
+	}
+	press(m, "esc", "r", "y")
+	if all := text(t, m); !strings.Contains(all, "press Enter to confirm, or Esc") {
+		t.Errorf("y in a dialog that Enter confirms is dropped silently:\n%s", all)
+	}
+}
+
+// TestCtrlCInADialog cancels the dialog, as a person means it who is typing, and quits in a panel.
+func TestCtrlCInADialog(t *testing.T) {
+	m := newDemo(t, 80, 24)
+	if effects := press(m, "p", "h", "i", "ctrl+c"); len(effects) > 0 || m.mode() != inList {
+		t.Errorf("Ctrl-c in the editor of a prompt has the effects %v and leaves mode %v, want the list", effects, m.mode())
+	}
+	if effects := press(m, "ctrl+c"); len(effects) != 1 || effects[0] != (Quit{}) {
+		t.Errorf("Ctrl-c in the list has the effects %v, want the end", effects)
+	}
+}
+
+// TestNarrowTextIsWrapped shows the help and what a stop does in a small terminal.
+func TestNarrowTextIsWrapped(t *testing.T) {
+	m := newDemo(t, 60, 15)
+	press(m, "x")
+	if all := text(t, m); !strings.Contains(all, "restart it.") {
+		t.Errorf("the end of what a stop does is cut off:\n%s", all)
+	}
+	press(m, "esc", "?")
+	for range 60 {
+		if all := text(t, m); strings.Contains(strings.Join(strings.Split(all, "\n")[2:], "\n"), "…") && !strings.Contains(all, "1 … 9") {
+			t.Fatalf("a line of the help is cut off:\n%s", all)
+		}
+		press(m, "j")
+	}
+}
+
+func TestMarkedAgentsAnswerTogether(t *testing.T) {
+	m := newDemo(t, 100, 30)
+	other := asked()
+	other.ID, other.Agent, other.Since = "q-2", "web/coder", start
+	different := asked()
+	different.ID, different.Agent, different.Prompt = "q-3", "web/reviewer", "Delete?"
+	m.Update(start, QuestionsMsg{[]client.Pending{asked(), other, different}})
+	for _, name := range []string{"web/tester", "web/coder", "web/reviewer"} {
+		m.marked[name] = true
+	}
+	effects := press(m, "a", "1")
+	if got := effects[0].(Answer).IDs; !slices.Equal(got, []string{"q-1", "q-2"}) {
+		t.Errorf("answered %v, want the two equal questions q-1 and q-2", got)
+	}
+}
+
+func TestQuestionAnsweredElsewhereClosesItsDialog(t *testing.T) {
+	m := newDemo(t, 80, 24)
+	press(m, "a")
+	m.Update(start, EventMsg{client.Event{Kind: "pending.answered", Agent: "web/tester", Data: map[string]string{"id": "q-1"}}})
+	if m.mode() != inList || m.question("web/tester") != nil {
+		t.Errorf("the dialog or the question is still there")
+	}
+	m.Update(start, QuestionsMsg{[]client.Pending{asked()}}) // an answer of the city from before
+	if m.question("web/tester") != nil {
+		t.Errorf("an old list of questions brought the question back")
+	}
+}
+
+// TestQuestionWithFewerOptions: a question that is reported again may have fewer options than the chosen one.
+func TestQuestionWithFewerOptions(t *testing.T) {
+	m := newDemo(t, 80, 24)
+	press(m, "a", "down", "down", "down")
+	again := asked()
+	again.Options = again.Options[:1]
+	m.Update(start, QuestionsMsg{[]client.Pending{again}})
+	if effects := press(m, "enter"); len(effects) != 1 || effects[0].(Answer).Option != "Yes" {
+		t.Errorf("Enter has the effects %v, want the only option", effects)
+	}
+}
+
+func TestStopAsksForTheName(t *testing.T) {
+	m := newDemo(t, 80, 24)
+	if effects := press(m, "x", "enter"); len(effects) != 0 {
+		t.Fatalf("Enter without the name has the effects %v", effects)
+	}
+	effects := press(m, strings.Split("tester", "")...)
+	effects = append(effects, press(m, "enter")...)
+	if len(effects) != 1 || effects[0].(Act).Verb != Stop || effects[0].(Act).Agents[0].Instance != "i-web/tester" {
+		t.Fatalf("the name and Enter have the effects %v, want to stop the instance of web/tester", effects)
+	}
+	m = newDemo(t, 80, 24)
+	m.marked["web/coder"], m.marked["web/tester"] = true, true
+	effects = press(m, "x", "2", "enter")
+	if len(effects) != 1 || len(effects[0].(Act).Agents) != 2 {
+		t.Fatalf("two marked agents and their number have the effects %v, want to stop both", effects)
+	}
+}
+
+func TestPromptOfSeveralLines(t *testing.T) {
+	m := newDemo(t, 80, 24)
+	press(m, "p", "a", "ctrl+j", "b")
+	m.Update(start, Paste{"\nc\x1b[31md\n"})
+	effects := press(m, "enter")
+	if want := (Prompt{Agents: []string{"web/tester"}, Text: "a\nb\nc[31md\n"}); len(effects) != 1 || fmt.Sprint(effects[0]) != fmt.Sprint(want) {
+		t.Fatalf("effects %v, want %v", effects, want)
+	}
+	m.Update(start, PromptsMsg{[]client.Receipt{{ID: "r-9", Agent: "web/tester", State: client.ReceiptAccepted, CreatedAt: start}}})
+	m.notice = notice{}
+	if got := text(t, m); !strings.Contains(got, "last prompt: waiting") {
+		t.Errorf("the delivery status is not shown:\n%s", got)
+	}
+	m.Update(start, EventMsg{client.Event{Kind: "prompt.submitted", Agent: "web/tester", Time: start.Add(time.Second), Data: map[string]string{"receipt": "r-9"}}})
+	if got := text(t, m); !strings.Contains(got, "last prompt: delivered") {
+		t.Errorf("the delivery status did not follow the event:\n%s", got)
+	}
+}
+
+func TestControllerAway(t *testing.T) {
+	m := newDemo(t, 100, 30)
+	m.Update(start.Add(time.Minute), LinkMsg{Err: client.ErrNoController})
+	m.Update(start.Add(2*time.Minute), LinkMsg{Err: client.ErrNoController})
+	if got := text(t, m); !strings.Contains(got, "controller away since 12:01:00") || !strings.Contains(got, "web/tester") {
+		t.Errorf("the dashboard does not show the last state and since when the controller is away:\n%s", got)
+	}
+	m.Update(start.Add(3*time.Minute), LinkMsg{})
+	if got := text(t, m); strings.Contains(got, "away") {
+		t.Errorf("the controller is back, but:\n%s", got)
+	}
+}
+
+func TestSelectionFollowsItsAgent(t *testing.T) {
+	m := newDemo(t, 80, 24)
+	m.Update(start, Key{Name: "j"})
+	selected := m.selected
+	s := demo()
+	slices.Reverse(s.Agents)
+	m.Update(start, StatusMsg{s})
+	if m.selected != selected {
+		t.Errorf("selected is %s after a new status, want %s", m.selected, selected)
+	}
+	s.Agents = slices.DeleteFunc(s.Agents, func(a client.Agent) bool { return a.Name == selected })
+	m.Update(start, StatusMsg{s})
+	if m.agent(m.selected) == nil {
+		t.Errorf("selected is %q, which does not exist", m.selected)
+	}
+	m.Update(start, StatusMsg{client.Status{City: "empty"}})
+	press(m, "j", "k", "g", "G", "n", "a", "p", "i", "x", "r", "e", "tab", "w", "enter", "space")
+	text(t, m)
+}
+
+func TestMouseEqualsKeys(t *testing.T) {
+	m := newDemo(t, 100, 30)
+	text(t, m)
+	at := slices.IndexFunc(m.zones, func(z zone) bool { return z.agent == "web/coder" })
+	m.Update(start, Mouse{X: m.zones[at].x + 5, Y: m.zones[at].y})
+	if m.selected != "web/coder" {
+		t.Fatalf("a click selected %s, want web/coder", m.selected)
+	}
+	text(t, m)
+	if effects := m.Update(start, Mouse{X: m.zones[at].x + 5, Y: m.zones[at].y}); len(effects) != 1 || effects[0] != Effect(Attach{"web/coder"}) {
+		t.Fatalf("a click on the selected agent has the effects %v, want to attach", effects)
+	}
+	press(m, "n")
+	text(t, m)
+	at = slices.IndexFunc(m.zones, func(z zone) bool { return z.key == "a" })
+	m.Update(start, Mouse{X: m.zones[at].x, Y: m.zones[at].y})
+	text(t, m)
+	at = slices.IndexFunc(m.zones, func(z zone) bool { return z.key == "1" })
+	effects := m.Update(start, Mouse{X: m.zones[at].x, Y: m.zones[at].y})
+	if len(effects) != 1 || effects[0].(Answer).Option != "Yes" {
+		t.Fatalf("clicks on the question and its option have the effects %v, want the answer Yes", effects)
+	}
+}
+
+// TestHostileText checks that text of agents reaches the terminal only as visible characters.
+func TestHostileText(t *testing.T) {
+	const evil = "a\x1b]52;c;cm0=\x07b\x1b[2Jc\u202ed\u009b31me"
+	s := demo()
+	for i := range s.Agents {
+		s.Agents[i].Reason, s.Agents[i].Activity.Detail, s.Agents[i].Warning, s.Agents[i].LastSign = evil, evil, evil, evil
+	}
+	s.City = evil
+	m := newDemo(t, 100, 30)
+	m.Update(start, StatusMsg{s})
+	q := asked()
+	q.Prompt, q.Options, q.Input = evil, []string{evil}, evil
+	m.Update(start, QuestionsMsg{[]client.Pending{q}})
+	m.Update(start, ScreenMsg{Agent: "web/tester", Screen: screenOf(80, 24, "x\u202ey\u2066z")})
+	m.Update(start, NoticeMsg{Text: evil, Failed: true})
+	for _, keys := range [][]string{nil, {"a"}, {"esc", "e"}, {"esc", "w"}} {
+		press(m, keys...)
+		m.page.add(PageMsg{ID: m.page.id, Output: evil + "\n", Done: true})
+		out := output{colors: TrueColors}
+		f := m.View()
+		frame := string(out.frame(f.canvas, f.cursor))
+		for _, bad := range []string{"\x1b]", "\u202e", "\u2066", "\u009b", "\x07"} {
+			if strings.Contains(frame, bad) {
+				t.Errorf("after %v the frame contains %q", keys, bad)
+			}
+		}
+		if strings.Count(frame, "\x1b[2J") > 0 {
+			t.Errorf("after %v the frame clears the screen", keys)
+		}
+	}
+}
+
+func TestEverySizeIsDrawn(t *testing.T) {
+	for _, keys := range [][]string{nil, {"a"}, {"p"}, {"x"}, {"?"}, {"w"}, {"tab"}, {"/"}, {":"}, {"e"}} {
+		m := newDemo(t, 80, 24)
+		press(m, keys...)
+		for cols := 1; cols <= 300; cols += 7 {
+			for rows := 1; rows <= 100; rows += 9 {
+				m.Update(start, Resize{cols, rows})
+				m.View()
+			}
+		}
+	}
+}
+
+func TestPageFollowsItsEnd(t *testing.T) {
+	m := newDemo(t, 80, 24)
+	effects := press(m, "l")
+	id := effects[0].(Command).ID
+	for i := range 100 {
+		m.Update(start, PageMsg{ID: id, Output: fmt.Sprintf("line %d\n", i)})
+	}
+	if got := text(t, m); !strings.Contains(got, "line 99") || !strings.Contains(got, "81-100 of 100") {
+		t.Fatalf("the page does not follow its end:\n%s", got)
+	}
+	press(m, "k")
+	m.Update(start, PageMsg{ID: id, Output: "line 100\n"})
+	if got := text(t, m); !strings.Contains(got, "80-99 of 101") {
+		t.Fatalf("the page moved although the person had moved up:\n%s", got)
+	}
+	m.Update(start, PageMsg{ID: id - 1, Output: "of another command\n", Done: true})
+	if effects := press(m, "esc"); len(effects) != 1 || effects[0] != Effect(CancelCommand{id}) {
+		t.Errorf("Esc has the effects %v, want to end the command", effects)
+	}
+}
+
+// TestQuestionThatIsNotThereYet presses a before the city has reported the question: it opens when it is there.
+func TestQuestionThatIsNotThereYet(t *testing.T) {
+	m := newDemo(t, 80, 24)
+	m.Update(start, QuestionsMsg{})
+	if effects := press(m, "a"); len(effects) != 1 || effects[0] != Effect(LoadQuestions{}) || m.mode() != inList {
+		t.Fatalf("a without a question has the effects %v", effects)
+	}
+	m.Update(start, QuestionsMsg{[]client.Pending{asked()}})
+	if m.mode() != inAnswer {
+		t.Fatal("the question did not open when it was there")
+	}
+	m = newDemo(t, 80, 24)
+	m.Update(start, QuestionsMsg{})
+	press(m, "a", "j")
+	m.Update(start, QuestionsMsg{[]client.Pending{asked()}})
+	if m.mode() != inList {
+		t.Error("the question opened although the person has moved on")
+	}
+}
+
+// TestFrameOfTwoHundredAgents checks that the frame after a key takes no longer than a person can notice. BenchmarkDashboard measures the
+// whole way over a terminal.
+func TestFrameOfTwoHundredAgents(t *testing.T) {
+	m := NewModel(start, detachKeys)
+	m.Update(start, Resize{200, 60})
+	m.Update(start, StatusMsg{fleet(200)})
+	out := output{colors: TrueColors}
+	var took []time.Duration
+	for range 200 {
+		began := time.Now()
+		press(m, "j")
+		f := m.View()
+		out.frame(f.canvas, f.cursor)
+		took = append(took, time.Since(began))
+	}
+	slices.Sort(took)
+	// The fastest tenth shows what the code costs; the others may wait for a processor, in CI for most of their time.
+	if tenth := took[len(took)/10]; tenth > 16*time.Millisecond {
+		t.Errorf("nine of ten frames took longer than %v, want at most 16ms", tenth)
+	}
+}

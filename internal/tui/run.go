@@ -1,0 +1,310 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"golang.org/x/term"
+
+	"gascity/client"
+	"gascity/internal/retry"
+)
+
+// Options are the options of [Run]. All are required but Colors, First and Suspend.
+type Options struct {
+	City City
+	// First is the state of the city that the first frame shows.
+	First *client.Status
+	// Terminal is the terminal: keys are read from it, and frames are written to Out.
+	Terminal *os.File
+	Out      io.Writer
+	// Size returns the columns and rows of the terminal.
+	Size   func() (cols, rows int)
+	Colors Colors
+	Now    func() time.Time
+	// By is who answers and sends prompts, for people.
+	By string
+	// Detach names the keys that come back from an attached agent: "Ctrl-q or Ctrl-b d"; empty if they are not known.
+	Detach func(client.Agent) string
+
+	// Start starts an agent that does not run.
+	Start func(ctx context.Context, a client.Agent) (client.Done, error)
+	// Attach connects the terminal to an agent until the person detaches.
+	Attach func(ctx context.Context, agent string) error
+	// Suspend stops this process until it is continued; nil: it continues at once.
+	Suspend func() error
+	// Edit opens the person's editor on a text and returns the new text.
+	Edit func(ctx context.Context, text string) (string, error)
+	// Command runs a gc command and writes what it prints, for a terminal of the given columns.
+	Command func(ctx context.Context, args []string, out io.Writer, cols int)
+	// Complete returns the words that can complete the last argument.
+	Complete func(ctx context.Context, args []string) []string
+}
+
+// frameGap is the shortest time between two frames that no key has caused.
+const frameGap = 33 * time.Millisecond
+
+// tickGap is how often ages are drawn again.
+const tickGap = 10 * time.Second
+
+// runner connects a model to a terminal and a city. Only the goroutine of Run, or that of its program, uses what is not guarded.
+type runner struct {
+	opts   Options
+	model  *Model
+	inbox  *inbox
+	costly chan struct{} // holds a token if the costs are to be read
+
+	output      output
+	watches     map[string]watch
+	connections int // number of connections to a controller
+	outside     Effect
+	failed      error // of a write to the terminal
+	commands    map[int]context.CancelFunc
+
+	ctx  context.Context //nolint:containedctx // that of Run
+	work sync.WaitGroup
+}
+
+// Run shows the dashboard until the person quits or ctx ends.
+func Run(parent context.Context, opts Options) error {
+	ctx, cancel := context.WithCancel(parent)
+	r := &runner{
+		opts: opts, model: NewModel(opts.Now(), opts.Detach), inbox: newInbox(), costly: make(chan struct{}, 1),
+		output: output{colors: opts.Colors}, watches: map[string]watch{}, commands: map[int]context.CancelFunc{}, ctx: ctx,
+	}
+	defer r.work.Wait()
+	defer cancel()
+	if opts.First != nil {
+		r.model.Update(opts.Now(), StatusMsg{*opts.First})
+	}
+	for _, follow := range []func(context.Context){r.followStatus, r.followEvents, r.followCosts} {
+		r.work.Go(func() { follow(ctx) })
+	}
+	for {
+		if err := r.show(ctx); err != nil || ctx.Err() != nil {
+			return err
+		}
+		switch e := r.outside.(type) {
+		case Attach:
+			msg := NoticeMsg{Text: "back from " + e.Agent}
+			if err := opts.Attach(ctx, e.Agent); err != nil {
+				msg = NoticeMsg{Text: err.Error(), Failed: true}
+			}
+			r.inbox.put(msg)
+		case Suspend:
+			if opts.Suspend == nil {
+				continue
+			}
+			if err := opts.Suspend(); err != nil {
+				r.inbox.put(NoticeMsg{Text: "cannot return to the shell: " + err.Error(), Failed: true})
+			}
+		case Edit:
+			text, err := opts.Edit(ctx, e.Text)
+			r.inbox.put(EditedMsg{text, err})
+		default:
+			return nil
+		}
+	}
+}
+
+// show shows the dashboard on the terminal until an effect needs the terminal itself, or ends the dashboard.
+func (r *runner) show(parent context.Context) error {
+	before, err := term.MakeRaw(int(r.opts.Terminal.Fd()))
+	if err != nil {
+		return fmt.Errorf("cannot set up the terminal: %w", err)
+	}
+	r.outside = nil
+	r.output.reset()
+	r.write([]byte(outputBegin))
+	cols, rows := r.opts.Size()
+	r.handle(Resize{cols, rows})
+	ctx, cancel := context.WithCancel(parent)
+	program := tea.NewProgram(adapter{r}, tea.WithContext(ctx), tea.WithInput(r.opts.Terminal), tea.WithOutput(io.Discard), tea.WithoutRenderer(),
+		tea.WithoutSignalHandler(), tea.WithFPS(1), tea.WithEnvironment([]string{"TERM=xterm-256color"})) // without TMUX: it would start tmux
+	var feeders sync.WaitGroup
+	feeders.Go(func() { r.feed(ctx, program) })
+	feeders.Go(func() { r.watchSize(ctx, program) })
+	_, err = program.Run()
+	cancel()
+	feeders.Wait()
+	r.write([]byte(outputEnd))
+	restored := term.Restore(int(r.opts.Terminal.Fd()), before)
+	if errors.Is(err, tea.ErrProgramKilled) && parent.Err() != nil {
+		err = nil
+	}
+	return errors.Join(err, r.failed, restored)
+}
+
+// feed sends a message to the program when there is something in the inbox, at most one for each frame, and when ages change.
+func (r *runner) feed(ctx context.Context, program *tea.Program) {
+	ticker := time.NewTicker(tickGap)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			program.Send(Tick{})
+		case <-r.inbox.wake:
+			program.Send(received{})
+			if !retry.Sleep(ctx, frameGap) {
+				return
+			}
+		}
+	}
+}
+
+// received is the message that the inbox has messages.
+type received struct{}
+
+// watchSize sends the size of the terminal when it changes.
+func (r *runner) watchSize(ctx context.Context, program *tea.Program) {
+	changed := make(chan os.Signal, 1)
+	signal.Notify(changed, syscall.SIGWINCH)
+	defer signal.Stop(changed)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+			cols, rows := r.opts.Size()
+			program.Send(Resize{cols, rows})
+		}
+	}
+}
+
+// adapter is the runner as a program of bubbletea, which reads the keys and calls it for each message. It draws by itself.
+type adapter struct{ runner *runner }
+
+// Init implements tea.Model.
+func (adapter) Init() tea.Cmd { return nil }
+
+// View implements tea.Model. The program has no renderer.
+func (adapter) View() tea.View { return tea.View{} }
+
+// Update implements tea.Model.
+func (a adapter) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	r := a.runner
+	switch msg := msg.(type) {
+	case tea.KeyPressMsg:
+		r.handle(Key{Name: msg.String(), Text: msg.Text})
+	case tea.PasteMsg:
+		r.handle(Paste{msg.Content})
+	case tea.MouseClickMsg:
+		if msg.Button == tea.MouseLeft {
+			r.handle(Mouse{X: msg.X, Y: msg.Y})
+		}
+	case tea.MouseWheelMsg:
+		switch msg.Button {
+		case tea.MouseWheelUp:
+			r.handle(Mouse{X: msg.X, Y: msg.Y, Wheel: -3})
+		case tea.MouseWheelDown:
+			r.handle(Mouse{X: msg.X, Y: msg.Y, Wheel: 3})
+		default:
+		}
+	case Resize, Tick:
+		r.handle(msg)
+	case received:
+		r.handle(r.inbox.take()...)
+	default:
+		return a, nil
+	}
+	if r.outside != nil || r.failed != nil {
+		return a, tea.Quit
+	}
+	return a, nil
+}
+
+// handle updates the model by messages, carries out the effects, and draws one frame.
+func (r *runner) handle(messages ...Msg) {
+	now := r.opts.Now()
+	for _, msg := range messages {
+		if l, ok := msg.(LinkMsg); ok && l.Err == nil {
+			r.connections++
+		}
+		for _, effect := range r.model.Update(now, msg) {
+			r.do(effect)
+		}
+	}
+	r.watch(r.ctx)
+	if r.outside == nil {
+		r.draw()
+	}
+}
+
+// draw writes what has changed since the last frame.
+func (r *runner) draw() {
+	f := r.model.View()
+	if b := r.output.frame(f.canvas, f.cursor); b != nil {
+		r.write(b)
+	}
+}
+
+func (r *runner) write(b []byte) {
+	if _, err := r.opts.Out.Write(b); err != nil && r.failed == nil {
+		r.failed = fmt.Errorf("cannot write to the terminal: %w", err)
+	}
+}
+
+// do carries out an effect. What takes time runs in a goroutine and puts its result into the inbox.
+func (r *runner) do(effect Effect) {
+	switch e := effect.(type) {
+	case Quit, Attach, Edit, Suspend:
+		r.outside = e
+	case Redraw:
+		r.output.reset()
+	case Answer:
+		r.work.Go(func() { r.answer(r.ctx, e) })
+	case Prompt:
+		r.work.Go(func() { r.prompt(r.ctx, e) })
+	case Act:
+		r.work.Go(func() { r.act(r.ctx, e) })
+	case LoadQuestions:
+		r.work.Go(func() { r.loadQuestions(r.ctx) })
+	case LoadPrompt:
+		r.work.Go(func() {
+			if receipt, err := r.opts.City.Receipt(r.ctx, e.ID, ""); err == nil { // else the next event has the state
+				r.inbox.put(PromptsMsg{[]client.Receipt{receipt}})
+			}
+		})
+	case Command:
+		r.run(e)
+	case CancelCommand:
+		r.commands[e.ID]()
+		delete(r.commands, e.ID)
+	case Complete:
+		r.work.Go(func() { r.inbox.put(CompletionMsg{e.Line, r.opts.Complete(r.ctx, e.Args)}) })
+	}
+}
+
+// run runs a command until it ends or is cancelled.
+func (r *runner) run(e Command) {
+	ctx, cancel := context.WithCancel(r.ctx)
+	r.commands[e.ID] = cancel
+	cols := r.model.cols - 2
+	r.work.Go(func() {
+		defer cancel()
+		r.opts.Command(ctx, e.Args, pageWriter{r.inbox, e.ID}, cols)
+		r.inbox.put(PageMsg{ID: e.ID, Done: true})
+	})
+}
+
+// pageWriter puts the output of a command into the inbox.
+type pageWriter struct {
+	inbox *inbox
+	id    int
+}
+
+// Write implements io.Writer.
+func (w pageWriter) Write(p []byte) (int, error) {
+	w.inbox.put(PageMsg{ID: w.id, Output: string(p)})
+	return len(p), nil
+}

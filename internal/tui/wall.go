@@ -1,0 +1,69 @@
+package tui
+
+// The smallest tile of the wall.
+const tileCols, tileRows = 38, 9
+
+// wallGrid returns the number of tiles in a row and in a column.
+func (m *Model) wallGrid() (across, down int) {
+	body := layoutOf(m).body
+	n := max(1, m.agentLines())
+	across, down = max(1, body.w/tileCols), max(1, body.h/tileRows)
+	for across > 1 && (across-1)*down >= n { // fewer and wider tiles if all fit
+		across--
+	}
+	for down > 1 && across*(down-1) >= n {
+		down--
+	}
+	return across, down
+}
+
+// wallNames returns the agents on the visible part of the wall: the part with the selected one.
+func (m *Model) wallNames() []string {
+	var names []string
+	at := 0
+	for _, l := range m.lines {
+		if l.agent == nil {
+			continue
+		}
+		if l.agent.Name == m.selected {
+			at = len(names)
+		}
+		names = append(names, l.agent.Name)
+	}
+	across, down := m.wallGrid()
+	first := at / (across * down) * across * down
+	return names[min(first, len(names)):min(first+across*down, len(names))]
+}
+
+func (m *Model) drawWall(all area) {
+	body := layoutOf(m).body
+	a := all.part(0, 1, body.w, body.h+1)
+	across, down := m.wallGrid()
+	w, h := a.w/across, a.h/down
+	for i, name := range m.wallNames() {
+		agent := m.agent(name)
+		if agent == nil {
+			continue
+		}
+		x, y := i%across*w, i/across*h
+		tile := a.part(x, y, w-1, h)
+		if i%across == across-1 {
+			tile = a.part(x, y, a.w-x, h)
+		}
+		for column := range tile.w {
+			tile.set(column, 0, "─", 1, rule)
+		}
+		m.drawHead(tile.part(1, 0, tile.w-1, 1), agent)
+		if name == m.selected {
+			tile.restyle(0, func(s style) style { return style{attr: reversed(s)} })
+		}
+		shown := tile.part(0, 1, tile.w, tile.h-1)
+		m.drawScreen(shown, agent)
+		for line := range tile.h {
+			if x > 0 {
+				a.set(x-1, y+line, "│", 1, rule)
+			}
+		}
+		m.zone(tile, zone{agent: name, again: name == m.selected})
+	}
+}

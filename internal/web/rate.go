@@ -1,0 +1,152 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"gascity/client"
+)
+
+// rate is how many events are allowed: burst at once, then one for each interval.
+type rate struct {
+	burst float64
+	every time.Duration
+}
+
+// The rates of the listener. They must not be changed.
+var (
+	readRate    = rate{400, 10 * time.Millisecond}  // requests of a device that change nothing
+	changeRate  = rate{60, 200 * time.Millisecond}  // requests of a device that change something
+	deviceRate  = rate{800, 5 * time.Millisecond}   // requests of a device, also those to paths that do not exist
+	pageRate    = rate{400, 10 * time.Millisecond}  // requests with the cookie of a device, but without its key: files of the page, and terminals
+	connRate    = rate{60, 50 * time.Millisecond}   // requests of a connection without a device
+	othersRate  = rate{2000, time.Millisecond}      // requests of all connections without a device
+	wrongCodes  = rate{20, 3 * time.Second}         // wrong codes, all together
+	refusedLogs = rate{100, 500 * time.Millisecond} // lines of the log about refused requests
+)
+
+// bucket is a token bucket. The zero value is full. It is not safe for concurrent use.
+type bucket struct {
+	used float64 // tokens that are missing
+	at   time.Time
+}
+
+// allow reports whether there is a token, and removes it.
+func (b *bucket) allow(r rate, now time.Time) bool {
+	if earned := now.Sub(b.at); earned > 0 {
+		b.used = max(0, b.used-float64(earned)/float64(r.every))
+	}
+	b.at = now
+	if b.used+1 > r.burst {
+		return false
+	}
+	b.used++
+	return true
+}
+
+// errTooFast refuses a request beyond the rate of those that prove no device.
+var errTooFast = fmt.Errorf("%w: too many requests without a sign-in; try again in a second", client.ErrTooMany)
+
+// admit counts a request before anything is read or answered. Requests of a device count for the
+// device. The others have rates of their own, so that a program that sends many requests costs
+// little and does not stop requests of signed-in devices. A sign-in counts for its connection
+// alone: other connections cannot stop it.
+func (c *console) admit(r *http.Request) error {
+	now := c.server.opts.Now()
+	cookies := c.cookies(r)
+	if len(cookies) > 0 {
+		if known, err := c.server.devices.admit(proof{cookies, keyOf(r)}, now); known {
+			return err
+		}
+	}
+	if own, ok := r.Context().Value(connKey{}).(*conn); ok && !own.allow(now) {
+		return errTooFast
+	}
+	if r.URL.Path == signInPath {
+		return nil
+	}
+	s := c.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.others.allow(othersRate, now) {
+		return errTooFast
+	}
+	return nil
+}
+
+// admit reports whether a request has the cookie of a device, and counts it: other programs have the
+// cookie too, so requests without the key do not use up those of the device. The error is that of a
+// request beyond the rate.
+func (r *registry) admit(p proof, now time.Time) (known bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := slices.IndexFunc(r.devices, func(d *device) bool { return d.has(p.cookies) })
+	if i < 0 {
+		return false, nil
+	}
+	d := r.devices[i]
+	if p.key != "" && len(p.key) <= maxSecret && d.key.equal(digestOf(p.key)) {
+		if !d.all.allow(deviceRate, now) {
+			return true, errDeviceTooFast
+		}
+		return true, nil
+	}
+	if !d.pages.allow(pageRate, now) {
+		return true, errTooFast
+	}
+	return true, nil
+}
+
+// allow counts a request of a connection.
+func (c *conn) allow(now time.Time) bool {
+	c.listener.mu.Lock()
+	defer c.listener.mu.Unlock()
+	return c.requests.allow(connRate, now)
+}
+
+// limitedHandler is a log handler that leaves out lines, except errors, beyond a rate: a program
+// that sends bad requests must not fill the log.
+type limitedHandler struct {
+	slog.Handler
+	now   func() time.Time
+	state *limitedState
+}
+
+// limitedState is what the handlers of one log share.
+type limitedState struct {
+	mu  sync.Mutex
+	log bucket // guarded by mu
+}
+
+// newLimitedLog returns a log that writes to l.
+func newLimitedLog(l *slog.Logger, now func() time.Time) *slog.Logger {
+	return slog.New(limitedHandler{l.Handler(), now, &limitedState{}})
+}
+
+// Handle implements [slog.Handler].
+func (h limitedHandler) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level < slog.LevelError {
+		h.state.mu.Lock()
+		ok := h.state.log.allow(refusedLogs, h.now())
+		h.state.mu.Unlock()
+		if !ok {
+			return nil
+		}
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+// WithAttrs implements [slog.Handler].
+func (h limitedHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return limitedHandler{h.Handler.WithAttrs(attrs), h.now, h.state}
+}
+
+// WithGroup implements [slog.Handler].
+func (h limitedHandler) WithGroup(name string) slog.Handler {
+	return limitedHandler{h.Handler.WithGroup(name), h.now, h.state}
+}

@@ -1,0 +1,130 @@
+package browser
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"gascity/client"
+	"gascity/runtime"
+	"gascity/test/citytest"
+)
+
+// shows returns an expression that is true if the terminal shows the text. A terminal breaks lines
+// into elements, and its blanks may be no-break spaces.
+func shows(text string) string {
+	return fmt.Sprintf(`(document.querySelector('.xterm-rows')?.innerText ?? '').replaceAll('\u00a0', ' ').includes(%q)`, text)
+}
+
+// stateIs returns an expression that is true if the terminal has the state.
+func stateIs(text string) string {
+	return fmt.Sprintf(`document.querySelector('.terminal-state')?.innerText.startsWith(%q)`, text)
+}
+
+// A terminal is watched first. One device types at a time, the others see its name and can take
+// over.
+func TestATerminalIsWatchedAndDriven(t *testing.T) {
+	city := citytest.New(t, agent("writer", idle))
+	session := city.AwaitRunning("writer", runtime.ActivityIdle).Session
+	first, second := openConsole(t, city, desk), openConsole(t, city, phone)
+	for _, p := range []*page{first, second} {
+		p.open("#/agent/writer")
+		p.until("the terminal is watched", stateIs("Watching"))
+	}
+	if !city.Agents.Print(session, "the build has passed\n") {
+		t.Fatal("the agent does not run")
+	}
+	for _, p := range []*page{first, second} {
+		p.until("the output is on the screen", shows("the build has passed"))
+	}
+	first.checkAccess("terminal")
+
+	first.press("x") // the key to stop an agent: it asks, because nothing types yet
+	first.until("the key is not typed", `!!document.querySelector('dialog[open]')`)
+	first.press("\x1b")
+	first.tap(".terminal-bar button", "Take over")
+	first.until("the first device types", stateIs("You type"))
+	second.until("the second device sees who types", stateIs("Chrome on Linux types"))
+	second.tap(".terminal-bar button", "Take over")
+	second.until("the second device types", stateIs("You type"))
+	first.until("the first device watches", stateIs("Chrome on Linux types"))
+	get[bool](second, `(() => {
+		const data = new DataTransfer();
+		data.setData('text/plain', 'first line\nsecond line');
+		return document.querySelector('.xterm-helper-textarea').dispatchEvent(new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true}));
+	})()`)
+	second.until("a paste of two lines is to be confirmed", `document.querySelector('dialog[open]')?.innerText.includes('Paste 2 lines?')`)
+	second.press("\x1b")
+	second.tap(".terminal-bar button", "Stop typing")
+	first.until("no device types", stateIs("Watching"))
+
+	// The terminal of the next instance opens by itself.
+	before := city.AwaitRunning("writer").Instance
+	if _, err := city.Client.Restart(t.Context(), "writer"); err != nil {
+		t.Fatal(err)
+	}
+	city.Await("writer", func(a client.Agent) bool { return a.State == client.StateRunning && a.Instance != before })
+	if !city.Agents.Print(session, "the next instance\n") {
+		t.Fatal("the agent does not run")
+	}
+	first.until("the output of the next instance is on the screen", stateIs("Watching")+` && `+shows("the next instance"))
+}
+
+// A screen reader gets the rows of a terminal as text, and new output is announced, if the person
+// wants it. The choice stays after a reload.
+func TestScreenReadersGetTheTextOfATerminal(t *testing.T) {
+	city := citytest.New(t, agent("writer", idle))
+	session := city.AwaitRunning("writer", runtime.ActivityIdle).Session
+	p := openConsole(t, city, phone)
+	p.open("#/agent/writer")
+	p.until("the terminal is watched", stateIs("Watching"))
+	if get[bool](p, `!!document.querySelector('.xterm-accessibility')`) {
+		t.Error("the text is there before the person wants it")
+	}
+	p.do(chromedp.Click(chromedp.CSS(`button[aria-label="Text for screen readers"]`)))
+	reads := func(text string) string {
+		return fmt.Sprintf(`(document.querySelector('.xterm-accessibility-tree')?.textContent ?? '').replaceAll('\u00a0', ' ').includes(%q)`, text)
+	}
+	city.Agents.Print(session, "the tests have passed\n")
+	p.until("the row is text", reads("the tests have passed"))
+	p.until("there is a place for announcements", `!!document.querySelector('.xterm-accessibility [aria-live]')`)
+	p.checkAccess("terminal with text")
+	p.picture("reader")
+	p.do(chromedp.Reload())
+	p.until("the row is text after a reload", reads("the tests have passed"))
+	p.do(chromedp.Click(chromedp.CSS(`button[aria-label="Text for screen readers"]`)))
+	p.until("the text is gone", `!document.querySelector('.xterm-accessibility')`)
+}
+
+// Output of agents stays in the terminal: it copies nothing, opens nothing, and changes neither the
+// page nor its title.
+func TestHostileOutputStaysInTheTerminal(t *testing.T) {
+	city := citytest.New(t, agent("writer", idle))
+	session := city.AwaitRunning("writer", runtime.ActivityIdle).Session
+	p := openConsole(t, city, desk)
+	p.open("#/agent/writer")
+	p.until("the terminal is watched", stateIs("Watching"))
+	title := get[string](p, `(() => {
+		window.done = [];
+		navigator.clipboard.writeText = async (text) => window.done.push('copied ' + text);
+		window.open = (url) => window.done.push('opened ' + url);
+		document.execCommand = (command) => window.done.push(command);
+		return document.title;
+	})()`)
+	const hostile = "\x1b]52;c;aGFja2Vk\x07\x1b]0;hacked\x07\x1b]8;;javascript:alert(1)\x07a link\x1b]8;;\x07 <img src=x onerror=window.done.push(1)> the end\n"
+	if !city.Agents.Print(session, hostile) {
+		t.Fatal("the agent does not run")
+	}
+	p.until("the output is on the screen as text", shows("<img src=x onerror=window.done.push(1)> the end"))
+	p.do(chromedp.MouseClickXY(300, 300))
+	if done := get[[]string](p, `window.done.map(String)`); len(done) > 0 {
+		t.Errorf("the output did: %q", done)
+	}
+	if now := get[string](p, `document.title`); now != title {
+		t.Errorf("the title is %q, was %q", now, title)
+	}
+	if get[bool](p, `!!document.querySelector('.xterm img, .xterm script')`) {
+		t.Error("output became part of the page")
+	}
+}
