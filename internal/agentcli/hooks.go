@@ -149,15 +149,8 @@ func LookupHooks(name string) (Hooks, bool) {
 	return Hooks{}, false
 }
 
-// HookNames returns the agent CLIs with known hooks, sorted.
-func HookNames() []string {
-	var names []string
-	for _, c := range hookTable() {
-		names = append(names, c.Name)
-	}
-	slices.Sort(names)
-	return names
-}
+// HookNames returns the agent CLIs with known hooks, sorted. Every command calls it for its help, so it does not make the table.
+func HookNames() []string { return []string{"claude", "codex", "gemini", "opencode", "pi"} }
 
 func (c Hooks) clone() Hooks {
 	c.Events, c.Args, c.Env, c.ContextSources = slices.Clone(c.Events), slices.Clone(c.Args), maps.Clone(c.Env), slices.Clone(c.ContextSources)

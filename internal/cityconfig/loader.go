@@ -32,7 +32,7 @@ type Loader struct {
 // NewLoader returns a loader for a process with the environment. It reads nothing.
 func NewLoader(environ []string, executable string, now func() time.Time) *Loader {
 	l := &Loader{Environ: environ, Executable: executable, Now: now, Helps: &HelpTexts{}, OpenProvider: all.Open}
-	l.Finder = &proc.ProgramFinder{Shell: l.Environ.Get("SHELL"), Env: l.Environ.Base(agentcli.Builtin())}
+	l.Finder = &proc.ProgramFinder{Shell: l.Environ.Get("SHELL"), Env: func() []string { return l.Environ.Base(agentcli.Builtin()) }}
 	return l
 }
 

@@ -16,7 +16,7 @@ import (
 // login shell, because the program may have been installed after this process started. It is safe for concurrent use.
 type ProgramFinder struct {
 	Shell string        // the user's login shell; empty means /bin/sh
-	Env   []string      // the environment of that shell
+	Env   func() []string // returns the environment of that shell; nil means this process's own
 	Limit time.Duration // time limit for starting that shell; zero means 5 s
 
 	mu    sync.Mutex
@@ -84,7 +84,9 @@ const pathMarker = "gc-path="
 // terminal.
 func (f *ProgramFinder) queryLoginShell(ctx context.Context, flags []string) string {
 	cmd := exec.CommandContext(ctx, cmp.Or(f.Shell, "/bin/sh"), append(slices.Clone(flags), `printf '\n`+pathMarker+`%s\n' "$PATH"`)...)
-	cmd.Env = f.Env
+	if f.Env != nil {
+		cmd.Env = f.Env()
+	}
 	cmd.Dir = "/"
 	out := &limitedBuffer{}
 	cmd.Stdout = out

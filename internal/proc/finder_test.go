@@ -43,7 +43,7 @@ const runCommand = `while [ $# -gt 0 ]; do case $1 in -c) eval "$2"; exit;; esac
 func TestAProgramThatIsInstalledLaterIsFound(t *testing.T) {
 	own, later := t.TempDir(), t.TempDir()
 	shell, asked := loginShell(t, "PATH="+later+":rel:$PATH; echo welcome; "+runCommand)
-	f := &proc.ProgramFinder{Shell: shell, Env: []string{"PATH=" + own}}
+	f := &proc.ProgramFinder{Shell: shell, Env: func() []string { return []string{"PATH=" + own} }}
 	installProgram(t, own, "near")
 	if found, err := f.Find(t.Context(), "near", "", own); err != nil || found.Login || found.PATH != own || asked() != 0 {
 		t.Errorf("a program in PATH: %+v, %v, asked %d times", found, err, asked())

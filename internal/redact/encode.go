@@ -199,7 +199,7 @@ func pendingSecretBytes(text string, values []string, fewest int) int {
 		}
 	}
 	tail := text[max(0, len(text)-longestToken):]
-	if at := tokenBegun.FindStringIndex(tail); at != nil {
+	if at := tokenBegun().FindStringIndex(tail); at != nil {
 		most = max(most, len(tail)-at[0])
 	}
 	if most < fewest {

@@ -35,7 +35,7 @@ type Redactor struct {
 
 // Hide adds a value that must be masked. It ignores values shorter than 8 bytes.
 func (r *Redactor) Hide(value string) {
-	if len(value) < shortestSecret || token.FindString(value) == value {
+	if len(value) < shortestSecret || token().FindString(value) == value {
 		return
 	}
 	forms := []string{value}
@@ -85,15 +85,21 @@ func (r *Redactor) Text(s string) string {
 	return conceal(s, r.hidden())
 }
 
+// The patterns are compiled at the first use, because most commands do not need them.
 var (
 	// token matches a token of gc, or the beginning of one that is too long to be there by chance.
-	token = regexp.MustCompile(agent.InstanceTokenPrefix[:2] + `(?:[io]_[A-Z2-7]{8,26}|w_[A-Za-z0-9_-]{20,43})`)
+	token = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(agent.InstanceTokenPrefix[:2] + `(?:[io]_[A-Z2-7]{8,26}|w_[A-Za-z0-9_-]{20,43})`)
+	})
 	// wholeToken matches a complete token without the text after it.
-	wholeToken = regexp.MustCompile(agent.InstanceTokenPrefix[:2] + `(?:[io]_[A-Z2-7]{26}|w_[A-Za-z0-9_-]{43})`)
+	wholeToken = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(agent.InstanceTokenPrefix[:2] + `(?:[io]_[A-Z2-7]{26}|w_[A-Za-z0-9_-]{43})`)
+	})
+	// tokenBegun matches the end of a text if it may be the beginning of a token.
+	tokenBegun = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`g(?:c(?:[iow](?:_[A-Za-z0-9_-]{0,42})?)?)?$`)
+	})
 )
-
-// tokenBegun matches the end of a text if it may be the beginning of a token.
-var tokenBegun = regexp.MustCompile(`g(?:c(?:[iow](?:_[A-Za-z0-9_-]{0,42})?)?)?$`)
 
 // tokenMark is a text that every token contains.
 const tokenMark = "_"
@@ -112,7 +118,7 @@ func conceal(s string, values []string) string {
 		s = concealWrapped(s, values)
 	}
 	if strings.Contains(s, tokenMark) {
-		s = token.ReplaceAllLiteralString(s, config.Masked)
+		s = token().ReplaceAllLiteralString(s, config.Masked)
 	}
 	return s
 }
@@ -128,7 +134,7 @@ func concealWrapped(s string, values []string) string {
 		}
 	}
 	if strings.Contains(flat, tokenMark) {
-		for _, m := range wholeToken.FindAllStringIndex(flat, -1) {
+		for _, m := range wholeToken().FindAllStringIndex(flat, -1) {
 			cover(m[0], m[1])
 		}
 	}

@@ -3,16 +3,25 @@ package textfmt
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
-// Patterns that make an output line more or less likely to explain why a program failed.
-var (
-	errorLabel = regexp.MustCompile(`(?i)^\W*(?:[\w./-]+: )*(?:\w*(?:error|exception)|fatal|panic|failed|failure)\b(?: \[?\w+\]?)?:|^thread '.*' panicked`)
-	errorWords = regexp.MustCompile(`(?i)\b(?:failed to|unable to|cannot|can't|could not|couldn't|not found|no such|permission denied|access denied|not permitted|not allowed|cannot be used|invalid|unknown|unrecognized|unexpected|unauthorized|refused|timed out|timeout|missing|expired|not logged in|exceeded|out of memory|no space left|panicked)\b`)
-	errorCode  = regexp.MustCompile(`\bE(?:NOTFOUND|CONN\w+|ACCES|PERM|NOENT|EXIST|ADDR\w+|TIMEDOUT|HOSTUNREACH|NETUNREACH|AI_AGAIN|MFILE|NOSPC|PIPE|INVAL)\b`)
-	asideWords = regexp.MustCompile(`(?i)^\W*(?:note|hint|tip|help|usage|warning|info|debug|see|try|run|for more|please|learn more|at\s+\S+\s+\(|at\s+(?:async\s+)?\S+:\d+|node\.js v|file ")`)
-	anyWord    = regexp.MustCompile(`[\pL\pN]`)
-)
+// errorPatterns are the patterns that make an output line more or less likely to explain why a program failed.
+type errorPatterns struct {
+	label, words, code, aside *regexp.Regexp
+	anyWord                   *regexp.Regexp // whether a line has a letter or a digit
+}
+
+// compiledErrorPatterns returns the patterns. They are compiled at the first call, because most commands do not need them.
+var compiledErrorPatterns = sync.OnceValue(func() errorPatterns {
+	return errorPatterns{
+		label:   regexp.MustCompile(`(?i)^\W*(?:[\w./-]+: )*(?:\w*(?:error|exception)|fatal|panic|failed|failure)\b(?: \[?\w+\]?)?:|^thread '.*' panicked`),
+		words:   regexp.MustCompile(`(?i)\b(?:failed to|unable to|cannot|can't|could not|couldn't|not found|no such|permission denied|access denied|not permitted|not allowed|cannot be used|invalid|unknown|unrecognized|unexpected|unauthorized|refused|timed out|timeout|missing|expired|not logged in|exceeded|out of memory|no space left|panicked)\b`),
+		code:    regexp.MustCompile(`\bE(?:NOTFOUND|CONN\w+|ACCES|PERM|NOENT|EXIST|ADDR\w+|TIMEDOUT|HOSTUNREACH|NETUNREACH|AI_AGAIN|MFILE|NOSPC|PIPE|INVAL)\b`),
+		aside:   regexp.MustCompile(`(?i)^\W*(?:note|hint|tip|help|usage|warning|info|debug|see|try|run|for more|please|learn more|at\s+\S+\s+\(|at\s+(?:async\s+)?\S+:\d+|node\.js v|file ")`),
+		anyWord: regexp.MustCompile(`[\pL\pN]`),
+	}
+})
 
 // The weights of the patterns. An error label such as "error:" has more weight than a word of failure. A hint or a stack frame
 // has a negative weight.
@@ -32,14 +41,15 @@ const errorLineWindow = 40
 func ErrorLine(output string) string {
 	lines := strings.Split(strings.TrimRight(output, " \t\r\n"), "\n")
 	lines = lines[max(0, len(lines)-errorLineWindow):]
+	patterns := compiledErrorPatterns()
 	best, score, last := "", 0, ""
 	for _, raw := range lines {
 		line := OneLine(strings.TrimSpace(raw))
-		if !anyWord.MatchString(line) {
+		if !patterns.anyWord.MatchString(line) {
 			continue
 		}
 		last = line
-		if s := scoreErrorLine(line); s > 0 && s >= score {
+		if s := patterns.score(line); s > 0 && s >= score {
 			best, score = line, s
 		}
 	}
@@ -49,19 +59,19 @@ func ErrorLine(output string) string {
 	return best
 }
 
-// scoreErrorLine returns the score of a line as an explanation of a failure.
-func scoreErrorLine(line string) int {
+// score returns the score of a line as an explanation of a failure.
+func (p errorPatterns) score(line string) int {
 	score := 0
-	if errorLabel.MatchString(line) {
+	if p.label.MatchString(line) {
 		score += labelWeight
 	}
-	if errorWords.MatchString(line) {
+	if p.words.MatchString(line) {
 		score += wordsWeight
 	}
-	if errorCode.MatchString(line) {
+	if p.code.MatchString(line) {
 		score += codeWeight
 	}
-	if asideWords.MatchString(line) {
+	if p.aside.MatchString(line) {
 		score += asideWeight
 	}
 	return score

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"gascity/internal/fsutil"
@@ -51,12 +50,19 @@ func (s FileStore) Close(session string) error {
 	return nil
 }
 
-var plainID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+// maxIDLength is the length of the longest ID that names a file.
+const maxIDLength = 64
+
+// isPlainID reports whether an ID is a safe name of a file: ASCII letters and digits, and "_" and "-" after the first character.
+func isPlainID(id string) bool {
+	const alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+	return id != "" && len(id) <= maxIDLength && strings.Trim(id, alphanumeric+"_-") == "" && strings.ContainsRune(alphanumeric, rune(id[0]))
+}
 
 // path returns the path of a prompt's file. It returns an error if the ID cannot be part of a file
 // name.
 func (s FileStore) path(session, id string) (string, error) {
-	if !plainID.MatchString(id) {
+	if !isPlainID(id) {
 		return "", fmt.Errorf("the prompt %q cannot name a file", id)
 	}
 	return filepath.Join(s.Folder(session), id+extension), nil

@@ -4,20 +4,23 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"gascity/internal/domain/session"
 )
 
 // elapsed matches a time in a dialog: "12s", "1m 5s", "3 minutes", "0:42". Other numbers are not
 // times: "delete 3 files" and "delete 4 files" are different questions.
-var elapsed = regexp.MustCompile(`(?i)\b(?:` + amount + `(?:\s?` + amount + `)*|\d{1,2}(?::\d{2}){1,2})\b`)
+var elapsed = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(?:` + amount + `(?:\s?` + amount + `)*|\d{1,2}(?::\d{2}){1,2})\b`)
+})
 
 const amount = `\d+(?:\.\d+)?\s?(?:milliseconds?|ms|minutes?|mins?|m|seconds?|secs?|s|hours?|hrs?|h)`
 
 // stripTimes returns the text with every time replaced by "#" and every run of white space replaced
 // by one space.
 func stripTimes(text string) string {
-	return strings.Join(strings.Fields(elapsed.ReplaceAllLiteralString(text, "#")), " ")
+	return strings.Join(strings.Fields(elapsed().ReplaceAllLiteralString(text, "#")), " ")
 }
 
 // differsOnlyInTime reports whether two readings show the same question with different displayed
