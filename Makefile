@@ -74,9 +74,10 @@ test-agents-latest:
 test-cluster:
 	scripts/cluster
 
-# The tests of make test and make test-tools, without a look for tools, never from the cache.
+# The tests of make test and make test-tools, all with the race detector, without a look for tools,
+# never from the cache. RACE=all make e2e does the same for real controllers.
 race:
-	scripts/tests unit,contract,tools -p 4 -shuffle=on -timeout 14m -count=1
+	RACE=all scripts/tests unit,contract,tools -p 4 -shuffle=on -timeout 14m -count=1
 
 lint:
 	$(LINT) run

@@ -15,9 +15,9 @@ import (
 // ProgramFinder searches for programs. If a program is not found in the given PATH, it also searches in the PATH of the user's
 // login shell, because the program may have been installed after this process started. It is safe for concurrent use.
 type ProgramFinder struct {
-	Shell string        // the user's login shell; empty means /bin/sh
+	Shell string          // the user's login shell; empty means /bin/sh
 	Env   func() []string // returns the environment of that shell; nil means this process's own
-	Limit time.Duration // time limit for starting that shell; zero means 5 s
+	Limit time.Duration   // time limit for starting that shell; zero means 5 s
 
 	mu    sync.Mutex
 	login string    // PATH of the login shell at the last query

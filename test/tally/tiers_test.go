@@ -19,7 +19,7 @@ func tiers(t *testing.T) (folders []string) {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(text)) {
-		if fields := strings.Fields(line); len(fields) == 2 && fields[0] != "#" {
+		if fields := strings.Fields(line); len(fields) >= 2 && !strings.HasPrefix(line, "#") {
 			folders = append(folders, fields[1])
 		}
 	}
