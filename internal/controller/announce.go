@@ -28,7 +28,8 @@ func (l *loop) announce(e *entry) {
 	}
 }
 
-// announceUnknown emits the events of activities that have been unknown for [unknownFor].
+// announceUnknown checks the running sessions whose activity is unknown and was not announced yet,
+// and calls [loop.announce] for each.
 func (l *loop) announceUnknown() {
 	for e := range l.unannounced {
 		if l.entries[e.rec.Key()] != e || !e.running() {

@@ -21,7 +21,9 @@ const (
 // answerLimit is how long a person's answer may wait for the loop.
 const answerLimit = 5 * time.Second
 
-// trackWait records since when a stop that the configuration requires is postponed.
+// trackWait records since when a stop that the configuration requires is postponed, and clears that
+// time when the stop is not postponed any more. It also clears a person's request to apply the
+// change now if there is nothing left to apply.
 func (l *loop) trackWait(e *entry, a *plan.Action) {
 	switch {
 	case !a.Postponed:
@@ -34,8 +36,9 @@ func (l *loop) trackWait(e *entry, a *plan.Action) {
 	}
 }
 
-// askAbout adds to a session's snapshot the question that gc itself asks a person about it, if
-// there is one.
+// askAbout adds to the snapshot v of a session the question that gc itself asks a person about it:
+// whether gc may stop it now, or what to do about a stall. If gc has no question, v stays without
+// one.
 func (l *loop) askAbout(e *entry, a *plan.Action, v *session.Snapshot) {
 	stalled := e.sensing.stall.reported
 	if a.Ask == "" && stalled.IsZero() && !e.asks {
@@ -61,8 +64,9 @@ func (l *loop) askAbout(e *entry, a *plan.Action, v *session.Snapshot) {
 	v.AnswerCityQuestion = func(ctx context.Context, r runtime.InteractionResponse) error { return c.answerStop(ctx, key, from, r) }
 }
 
-// answerStop applies a person's answer to the question whether gc may stop a session now. It
-// returns ErrInteractionGone if the question is no longer open.
+// answerStop applies a person's answer to the question whether gc may stop a session now. from is
+// the time since which the stop was postponed when the question was asked; it identifies the
+// question. answerStop returns ErrInteractionGone if that question is no longer open.
 func (c *Controller) answerStop(ctx context.Context, key session.Key, from time.Time, r runtime.InteractionResponse) error {
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
@@ -106,8 +110,9 @@ func (c *Controller) Apply(ctx context.Context, req client.ApplyRequest) (client
 	})
 }
 
-// applicable returns the sessions that have a postponed configuration change, limited to names
-// unless names is empty.
+// applicable returns the sessions that have a postponed configuration change: those with the given
+// agent or session names, or all if names is empty. It returns an error if the city is being
+// stopped, the store fails, or a name is not known.
 func (l *loop) applicable(names []string) ([]*entry, error) {
 	switch {
 	case l.ending != nil:

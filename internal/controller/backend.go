@@ -49,7 +49,8 @@ func (l *loop) closed() map[string]string {
 	return out
 }
 
-// backendFor returns the backend of a selection. It begins to open the backend if it is new.
+// backendFor returns the backend of a selection, which is the name of a runtime provider in city.toml, such as "tmux". If the
+// backend is new, backendFor begins to open it.
 func (l *loop) backendFor(selection string) *backend {
 	p, ok := l.backends[selection]
 	if !ok {
@@ -95,7 +96,8 @@ func (l *loop) listener(p *backend) ops.Listener {
 	}
 }
 
-// resync marks every session of the provider for a new observation.
+// resync requests a new listing of the provider and a new observation of each of its sessions, because events may have been lost.
+// streams is whether the provider pushes events from now on.
 func (l *loop) resync(p *backend, streams bool) {
 	p.streams = streams
 	p.wanted, l.dirty = true, true
@@ -187,8 +189,8 @@ func (l *loop) applyListing(p *backend, listing ops.Listing) {
 	}
 }
 
-// hasRunningSession reports whether a listing contains a session of the provider that is running according to
-// its record.
+// hasRunningSession reports whether the listing there (a set of session names) contains a session of the provider that runs
+// according to its record. A session that is claimed, but not started yet, does not count.
 func (l *loop) hasRunningSession(p *backend, there map[string]bool) bool {
 	for _, e := range l.entries {
 		if e.backend == p && e.rec.Running && !e.claimed && there[e.rec.Session] {
@@ -198,14 +200,14 @@ func (l *loop) hasRunningSession(p *backend, there map[string]bool) bool {
 	return false
 }
 
-// handleEvent processes one event of a provider.
+// handleEvent processes one event that a provider has pushed.
 func (l *loop) handleEvent(p *backend, ev runtime.Event) {
 	if ev.Kind == runtime.EventResync {
 		l.resync(p, true)
 		return
 	}
 	if ev.Kind == runtime.EventServerLost {
-		l.c.emit(l.ctx, event.ServerLost, nil, "the "+p.selection+" server ended, and every session in it; the next start brings a new one", map[string]string{"provider": p.selection, "error": ev.Text})
+		l.c.emit(l.ctx, event.ServerLost, nil, "the "+p.selection+" server exited, and all its sessions with it; gc starts a new server with the next session", map[string]string{"provider": p.selection, "error": ev.Text})
 	}
 	e := l.entryOf(p, ev.Session)
 	if e == nil {

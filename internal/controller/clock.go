@@ -13,11 +13,11 @@ import (
 // host slept or that its clock was set.
 const jumpBound = 10 * time.Second
 
-// checkClock compares the time since its last call with meant, the time for which the loop wanted
-// to wait. After a jump it moves every deadline by the jump and marks every session for
-// observation. For one patrol interval gc stops nothing because of a timeout. The host may be
-// suspended at any instruction: a decision made after that uses an observation that is too old to
-// beginActions on, and the next wait detects the jump.
+// checkClock detects that the host was suspended or that its clock was set. It compares the time
+// since its last call with meant, the time for which the loop wanted to wait. If the difference is
+// more than [jumpBound], it moves every deadline by the difference, marks every session for
+// observation, and for one patrol interval gc stops nothing because of a timeout. A suspend between
+// this check and an action is detected by the next check.
 func (l *loop) checkClock(meant time.Duration) {
 	before := l.checked
 	l.checked = l.now()
@@ -25,7 +25,7 @@ func (l *loop) checkClock(meant time.Duration) {
 	gap := passed - min(meant, l.settings().Patrol)
 	switch {
 	case gap > jumpBound:
-		l.c.emit(l.ctx, event.HostResumed, nil, "the host slept, or stood still", map[string]string{"seconds": fmt.Sprint(int(gap.Seconds()))})
+		l.c.emit(l.ctx, event.HostResumed, nil, "the host was suspended, or the controller did not run for a while", map[string]string{"seconds": fmt.Sprint(int(gap.Seconds()))})
 	case passed < -jumpBound:
 		gap = passed
 		l.c.emit(l.ctx, event.ClockJumped, nil, "the clock was set back", map[string]string{"seconds": fmt.Sprint(int(gap.Seconds()))})

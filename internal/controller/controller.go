@@ -53,7 +53,9 @@ func (c *Controller) Run(ctx context.Context) error {
 // errEnded is the answer to a request after Run has returned.
 var errEnded = fmt.Errorf("%w: the controller has stopped; start it with: gc start", client.ErrUnavailable)
 
-// ask runs f in the loop and waits for its answer. f calls answer exactly once, at once or later.
+// ask runs f in the loop and returns the value that f passes to answer. f calls answer exactly
+// once, before it returns or later. ask returns an error when ctx ends before that, or when the
+// controller has stopped.
 func ask[T any](ctx context.Context, c *Controller, f func(l *loop, answer func(T, error))) (T, error) {
 	type reply struct {
 		value T
@@ -93,7 +95,7 @@ func timedOut(ctx context.Context) error {
 	return err
 }
 
-// emit emits an event about an entry, or about the city if e is nil.
+// emit saves and logs an event about the session of e, or about the whole city if e is nil.
 func (c *Controller) emit(ctx context.Context, kind event.Kind, e *entry, text string, data map[string]string) {
 	var r *session.Record
 	if e != nil {

@@ -10,9 +10,12 @@ import (
 	"gascity/runtime"
 )
 
-// recordResumeFailure records why an agent could not resume its conversation. It reports whether
-// the next start tries another way instead of counting a failure of the agent. The number of rungs
-// limits how often that happens. A failure of an unknown kind counts as a failure of the agent.
+// recordResumeFailure records and emits as an event that an agent could not resume its
+// conversation. It returns true if the next start tries another way to resume it; then the failed
+// start does not count as a failure of the agent. It returns false if failure is empty or
+// ResumeOther; then the caller counts a failure of the agent. words is the error of the start or
+// what the agent printed. The ways to resume are the rungs of [session.Conversation]; their number
+// limits how often it returns true.
 func (l *loop) recordResumeFailure(e *entry, failure session.ResumeFailure, words string) bool {
 	c := &e.rec.Conversation
 	if failure == "" {
@@ -34,8 +37,10 @@ func (l *loop) recordResumeFailure(e *entry, failure session.ResumeFailure, word
 	return true
 }
 
-// recordLateResumeFailure does the same as recordResumeFailure for an agent whose start was
-// complete. An agent that ran for [plan.ConversationSettleTime] did reach its conversation.
+// recordLateResumeFailure checks whether an agent exited after its start because it could not
+// resume its conversation, and returns the same as recordResumeFailure. After
+// [plan.ConversationSettleTime] the agent had resumed its conversation, so it exited for another
+// reason, and the result is false.
 func (l *loop) recordLateResumeFailure(e *entry, fault string) bool {
 	c := &e.rec.Conversation
 	if l.now().Sub(e.rec.StartedAt) >= plan.ConversationSettleTime {
@@ -46,8 +51,9 @@ func (l *loop) recordLateResumeFailure(e *entry, fault string) bool {
 	return failure != session.ResumeOther && l.recordResumeFailure(e, failure, fault)
 }
 
-// relaunchConfig returns the Config of a relaunch, or false in the first of two passes: the store must
-// hold the conversation before the agent enters it.
+// relaunchConfig returns the Config of a relaunch, in two passes of the loop. In the first pass it
+// chooses the conversation, marks the record for saving and returns false. In the second pass, when
+// the store has the choice, it returns the Config and true.
 func (l *loop) relaunchConfig(e *entry, s *plan.Session) (runtime.Config, bool) {
 	if e.before != nil {
 		if cfg, ok := plan.ConversationConfig(s, e.rec.Conversation); ok {
@@ -62,7 +68,8 @@ func (l *loop) relaunchConfig(e *entry, s *plan.Session) (runtime.Config, bool) 
 	return runtime.Config{}, false
 }
 
-// restoreConversation restores the conversation from before a relaunch that was not carried out.
+// restoreConversation undoes the choice of [loop.relaunchConfig] after a relaunch that was not
+// carried out: the record gets its previous conversation again.
 func (l *loop) restoreConversation(e *entry) {
 	if e.before != nil {
 		e.rec.Conversation, e.before = *e.before, nil

@@ -111,12 +111,14 @@ func (e *entry) unknown() bool {
 	return e.unknownReason != "" || e.backend.health.WhyUnknown(e.rec.Session) != "" || e.seen.Session == runtime.Unknown
 }
 
-// unread reports whether the session's owner is still unknown because no observation has finished.
+// unread reports whether an observation of the session is due or running. Until it has finished,
+// the owner of the session may be unknown.
 func (e *entry) unread() bool {
 	return e.stale || e.job != nil && e.job.kind == jobObserve
 }
 
-// observed returns the entry as input for [plan.Diff].
+// observed returns the state of an entry as input for [plan.Diff]. queued prompts are read from
+// Options.Queued.
 func (l *loop) observed(e *entry) plan.Observed {
 	o := plan.Observed{
 		Name: e.rec.Session, Provider: e.rec.Provider, Agent: e.rec.Agent, Owner: e.owner,
@@ -146,9 +148,9 @@ func (l *loop) observed(e *entry) plan.Observed {
 	return o
 }
 
-// wakeReasonOver reports whether the reason to wake a session is over. If it was woken for prompts, it is
-// over when no prompt is queued. Otherwise it is over [wakeHolds] after the start, so that a client
-// can attach.
+// wakeReasonOver reports whether a session that was woken from sleep may sleep again. If it was
+// woken for prompts, that is when no prompt is queued. Otherwise it is [wakeHolds] after its start,
+// which gives a client time to attach.
 func (l *loop) wakeReasonOver(e *entry, queued int) bool {
 	if e.wakeWhy == "" || !e.running() || !e.known || e.job != nil && e.job.kind == jobStart {
 		return false
@@ -158,7 +160,7 @@ func (l *loop) wakeReasonOver(e *entry, queued int) bool {
 	return !l.now().Before(until) || e.wakeQueued && queued == 0
 }
 
-// identify copies the instance token and handle of an observation to the record.
+// identify copies the instance token and the handle that were observed to the record.
 func (e *entry) identify(seen runtime.Observation) {
 	e.rec.Token, e.rec.Handle = seen.InstanceToken, seen.Handle
 	e.rec.Instance = session.PublicInstance(seen.InstanceToken)

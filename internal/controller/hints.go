@@ -9,11 +9,14 @@ import (
 	"gascity/runtime"
 )
 
-// hintsOf returns the hints of a session's configuration as one string for comparison.
+// hintsOf returns the hints of a session's configuration as one string, for comparison. Hints help
+// the provider to read a session, such as the pattern of its ready prompt, see
+// [runtime.Config.Hints].
 func hintsOf(s *plan.Session) string { return fmt.Sprintf("%q", s.Config.Hints()) }
 
-// setHints applies changed hints of the current configuration to running sessions. That disturbs no
-// agent. If the change also requires another start, the hints are applied at that start.
+// setHints passes changed hints of the current configuration to the providers of the running
+// sessions. The agents do not notice it. If the agent must be restarted for another change anyway,
+// setHints does nothing: the start uses the new hints.
 func (l *loop) setHints() {
 	for key, e := range l.entries {
 		s := l.desired[key]

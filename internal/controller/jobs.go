@@ -15,8 +15,8 @@ import (
 	"gascity/runtime"
 )
 
-// begin starts a job on an entry. work runs outside the loop. The function that work returns runs
-// in the loop afterwards.
+// begin starts a job on an entry. work runs in its own goroutine, with the time limit. The function that work returns then runs
+// in the loop and applies the result. verb is shown in the status while the job runs; empty for none.
 func (l *loop) begin(e *entry, kind jobKind, verb plan.Verb, limit time.Duration, work func(ctx context.Context) func()) {
 	e.job = &job{kind: kind, verb: verb, overdue: l.now().Add(limit + overdueAfter)}
 	e.job.cancel = l.spawn(limit, func(ctx context.Context) func() {
@@ -55,7 +55,8 @@ func (l *loop) launch(s *plan.Session, cfg runtime.Config) *ops.Launch {
 	return &ops.Launch{Root: l.c.opts.Root, Session: s, Config: cfg, Secrets: l.c.opts.Secrets, FindProgram: l.c.opts.FindProgram}
 }
 
-// changed applies the result of a relaunch or of live commands.
+// changed applies the result r of a relaunch or of live commands. If the provider cannot relaunch, nothing is recorded, and the
+// next decision is a restart.
 func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, began time.Time, r ops.Changed) {
 	if a.Verb == plan.VerbRelaunch && (errors.Is(r.Err, runtime.ErrRelaunchUnsupported) || errors.Is(r.Err, errors.ErrUnsupported)) {
 		e.backend.cannotRelaunch = true // the next decision is a restart
@@ -109,9 +110,9 @@ func (l *loop) recordRelaunch(e *entry, began time.Time, r ops.Changed) {
 	e.clearSenses()
 }
 
-// relaunchFailed records that a relaunch replaced the process and that the new start failed. gc
-// then stops and starts the agent, as after an interrupted start. If the agent has already exited,
-// the observation shows it.
+// relaunchFailed records that a relaunch replaced the agent's process, but the start of the new process failed. If the process
+// still runs, gc stops it and starts the agent again, as after an interrupted start. If it has exited, the observation in r shows
+// that, and gc handles it as any exit.
 func (l *loop) relaunchFailed(e *entry, began time.Time, r ops.Changed) {
 	l.recordRelaunch(e, began, r)
 	if r.Finding.Seen.Agent != runtime.Dead {
@@ -128,8 +129,8 @@ func (l *loop) relaunchFailed(e *entry, began time.Time, r ops.Changed) {
 	l.sense(e)
 }
 
-// adopt starts to manage a session that is already running. It repeats the repeatable steps of a start
-// that was interrupted.
+// adopt begins to manage a session that was already running, for example after a restart of the controller. If the start of that
+// session was interrupted, adopt also runs its live commands, which may run twice.
 func (l *loop) adopt(e *entry, s *plan.Session) {
 	p, name, handle, limit := e.backend.provider, e.rec.Session, e.seen.Handle, observeLimit
 	notes := ops.Metadata{City: l.c.opts.Root, Agent: e.rec.Agent, Stored: e.rec.Stored, Epoch: e.rec.Epoch, Started: e.rec.Instance}
@@ -157,7 +158,8 @@ func (l *loop) adopt(e *entry, s *plan.Session) {
 	})
 }
 
-// adopted applies the result of adopt.
+// adopted applies the result of the job that adopt began. stored are the fingerprints that are valid for the session now. err
+// means that the session could not be taken over; liveErr, that only its live commands failed.
 func (l *loop) adopted(e *entry, stored session.Fingerprints, err, liveErr error) {
 	if err != nil {
 		l.applyFinding(e, ops.Finding{Err: fmt.Errorf("cannot take over the session: %w", err)})
@@ -179,7 +181,9 @@ func (l *loop) adopted(e *entry, stored session.Fingerprints, err, liveErr error
 	l.sense(e)
 }
 
-// rebaseline replaces stored fingerprints of another hash version by the current ones.
+// rebaseline replaces the stored fingerprints of a running session, if another version of gc computed them, by those of the
+// current configuration. The two cannot be compared, so gc assumes that the session runs with the current configuration and does
+// not restart it.
 func (l *loop) rebaseline(e *entry) {
 	s := l.desired[e.rec.Key()]
 	if s == nil || e.backend.provider == nil {

@@ -6,8 +6,8 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// move changes the record's lifecycle state to the state that the decision requires. An unknown
-// state changes nothing.
+// move changes the lifecycle state in the record to the state that the decision requires. If that
+// state is unknown, the record does not change.
 func (l *loop) move(e *entry, to session.State) {
 	moved, err := e.rec.MoveTo(to, l.now())
 	if err != nil {
@@ -18,7 +18,7 @@ func (l *loop) move(e *entry, to session.State) {
 	}
 }
 
-// stateOf returns the lifecycle state that belongs to a decision.
+// stateOf returns the lifecycle state that the record gets by a decision.
 func stateOf(a plan.Action) session.State {
 	if a.Verb == plan.VerbStart {
 		return session.StateCreating // the start is due; the session does not exist yet

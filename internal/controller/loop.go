@@ -129,7 +129,8 @@ func (l *loop) run(ctx context.Context) error {
 	return l.shutDown()
 }
 
-// turn makes the passes that are due and updates the snapshot.
+// turn is one round of the loop after a message or a timer: it makes the passes that are due, reads
+// the agents' channels that are due, and updates the published snapshot.
 func (l *loop) turn() {
 	l.dirty = l.c.storeChanged.Swap(false) || l.dirty || !l.wake.IsZero() && !l.now().Before(l.wake)
 	if !l.dirty {
@@ -148,7 +149,8 @@ func (l *loop) turn() {
 	l.announceUnknown()
 }
 
-// answer runs the waiters whose condition now holds. A waiter may add new waiters.
+// answer calls every waiter and removes those that return true, because their condition was met. A
+// waiter may add new waiters; they are called after the next pass.
 func (l *loop) answer() {
 	waiting := l.waiters
 	l.waiters = nil
@@ -156,7 +158,8 @@ func (l *loop) answer() {
 	l.waiters = append(waiting, l.waiters...)
 }
 
-// drain runs the functions that have already been sent, so that one pass handles all of them.
+// drain runs the functions that have already been sent to the loop, so that one pass handles all of
+// them.
 func (l *loop) drain() {
 	for range cap(l.c.calls) {
 		select {
@@ -176,7 +179,8 @@ func (l *loop) wakeAt(t time.Time) {
 	}
 }
 
-// tickAt requests a turn without a pass at t at the latest.
+// tickAt requests a round of the loop, see [loop.turn], at t at the latest. Unlike [loop.wakeAt],
+// it requests no pass.
 func (l *loop) tickAt(t time.Time) {
 	if l.tick.IsZero() || t.Before(l.tick) {
 		l.tick = t
@@ -194,8 +198,8 @@ func (l *loop) pause() time.Duration {
 	return max(0, pause)
 }
 
-// patrol marks every provider for a new listing, so that a lost event causes a delay of at most one
-// interval.
+// patrol runs at a fixed interval. It requests a listing of every provider and the checks of the
+// pools. So a lost event causes a delay of at most one interval.
 func (l *loop) patrol() {
 	l.countPools()
 	l.dirty = true
@@ -227,7 +231,8 @@ func (l *loop) shutDown() error {
 	}
 }
 
-// flushRecords writes the remaining records and answers the requests that wait for them.
+// flushRecords writes the records that are not saved yet before the loop returns, and answers the
+// requests that wait for them.
 func (l *loop) flushRecords() error {
 	l.unclaimAll()
 	for _, e := range l.entries {
@@ -251,7 +256,8 @@ func (l *loop) flushRecords() error {
 	}
 }
 
-// busy returns the jobs that still run, as "VERB of SESSION", sorted.
+// busy returns the jobs that still run, each as "VERB of SESSION", such as "start of
+// gc-city-coder"; sorted.
 func (l *loop) busy() []string {
 	var names []string
 	for _, e := range l.entries {
@@ -273,8 +279,9 @@ func (l *loop) runTracked(f func()) bool {
 	return true
 }
 
-// spawn runs work outside the loop with a deadline. The function that work returns runs in the
-// loop, and a pass follows. After shutDown has begun, spawn does nothing.
+// spawn runs work in its own goroutine with a time limit. The function that work returns then runs
+// in the loop, and a pass follows. spawn returns a function that cancels the context of work. After
+// shutDown has begun, work does not run.
 func (l *loop) spawn(limit time.Duration, work func(ctx context.Context) func()) context.CancelFunc {
 	return l.spawnWithoutPass(limit, func(ctx context.Context) func() {
 		fold := work(ctx)
@@ -285,7 +292,7 @@ func (l *loop) spawn(limit time.Duration, work func(ctx context.Context) func())
 	})
 }
 
-// spawnWithoutPass does the same as spawn, without a pass afterwards.
+// spawnWithoutPass does the same as [loop.spawn], but requests no pass when the work is done.
 func (l *loop) spawnWithoutPass(limit time.Duration, work func(ctx context.Context) func()) context.CancelFunc {
 	ctx, cancel := context.WithTimeoutCause(l.ctx, limit, fmt.Errorf("not done within %v", limit))
 	if !l.runTracked(func() {
@@ -306,12 +313,14 @@ func (l *loop) send(f func()) {
 	}
 }
 
-// entryOf returns the entry of a provider's session, or nil if there is none.
+// entryOf returns the entry of the session with this name at this provider, or nil if there is
+// none.
 func (l *loop) entryOf(p *backend, name string) *entry {
 	return l.entries[session.Key{Provider: p.selection, Session: name}]
 }
 
-// add creates the entry of a new session.
+// add creates the entry of a session that the loop does not know yet. The session is observed in
+// the next pass.
 func (l *loop) add(p *backend, name string) *entry {
 	e := &entry{backend: p, stale: true, versions: &l.versions, rec: session.Record{Session: name, Provider: p.selection}}
 	e.seen.Attached = -1

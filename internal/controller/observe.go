@@ -16,8 +16,9 @@ import (
 	"gascity/runtime"
 )
 
-// observeEntry begins an observation of a stale entry, unless a job runs on it or the limit of
-// observations is reached.
+// observeEntry begins an observation of an entry that is stale, which means that gc must observe
+// the session before it acts on it. It begins none while a job runs on the entry, before the time
+// observeAt, or while too many observations run.
 func (l *loop) observeEntry(e *entry) {
 	if !e.again.IsZero() {
 		if l.now().Before(e.again) {
@@ -49,7 +50,8 @@ func (l *loop) observeEntry(e *entry) {
 	})
 }
 
-// countObservations counts the running observations that count in the limit.
+// countObservations returns the number of running observations. An observation that is overdue is
+// not counted, so that it delays no other.
 func (l *loop) countObservations() int {
 	n := 0
 	for _, e := range l.entries {
@@ -133,8 +135,9 @@ func (l *loop) scheduleObservation(e *entry) {
 	l.wakeAt(e.again)
 }
 
-// attribute determines which city owns the session and whether its start was complete. The
-// session's metadata counts first, then the record.
+// attribute determines which city owns the observed session and whether its start was completed.
+// The session's metadata counts first, then the record. same means that the observed instance is
+// the one in the record.
 func (l *loop) attribute(e *entry, f *ops.Finding, same bool) {
 	n, seen := f.Metadata, session.PublicInstance(f.Seen.InstanceToken)
 	e.notedEpoch = n.Epoch
@@ -171,7 +174,8 @@ func (l *loop) attribute(e *entry, f *ops.Finding, same bool) {
 	}
 }
 
-// successor records that the running instance was not started by this controller.
+// successor records that the running instance is not the one in the record: this controller did not
+// start it. If the record's instance was running, it has stopped.
 func (l *loop) successor(e *entry, f ops.Finding) {
 	if e.rec.Running && !e.claimed {
 		l.ended(e)
@@ -193,7 +197,8 @@ func (l *loop) successor(e *entry, f ops.Finding) {
 	e.clearSenses()
 }
 
-// ended records that the running instance stopped without a request.
+// ended records that the running instance exited or disappeared, although neither gc nor a person
+// stopped it. Unless the agent has finished its task, this is a failure and delays the next start.
 func (l *loop) ended(e *entry) {
 	now := l.now()
 	exit := e.seen.Exit
@@ -242,16 +247,17 @@ func (l *loop) ended(e *entry) {
 	l.c.emit(l.ctx, kind, e, fault, data)
 }
 
-// endedBefore reports whether a session stopped before this controller started, in a way that is no
-// failure of the agent: all sessions were lost or killed together, or a person has just started the
-// city and wants a new attempt at once.
+// endedBefore reports whether a session stopped before this controller started and this must not
+// count as a failure of the agent. That is so if a person has just started the city and wants a new
+// attempt at once, or if all sessions of the provider were lost or killed together.
 func (l *loop) endedBefore(e *entry) bool {
 	killed := e.rec.Lost || e.rec.Exit != nil && e.rec.Exit.Signal != ""
 	return e.first && (l.c.opts.Retry || e.backend.lostAll && killed)
 }
 
-// failAfter records the failure of a session that ran for lived. After a run of [stableLife] or
-// more, the next start is at once: pauses are for repeated failures.
+// failAfter records a failure of an agent that ran for the time lived before it exited. If that was
+// [stableLife] or longer, earlier failures are not counted any more and the next start is not
+// delayed.
 func (l *loop) failAfter(e *entry, lived time.Duration, fault string) {
 	if lived >= stableLife {
 		e.rec.Streak = 0
@@ -262,7 +268,8 @@ func (l *loop) failAfter(e *entry, lived time.Duration, fault string) {
 	}
 }
 
-// fail records a failure and delays the next start.
+// fail records a failure of the agent, with fault as its reason. Each further failure in a row
+// delays the next start longer.
 func (l *loop) fail(e *entry, fault string) {
 	now := l.now()
 	e.rec.AddFailure(now, l.settings().RestartWindow, fault)

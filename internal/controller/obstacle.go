@@ -15,7 +15,7 @@ const (
 	// obstacleOver is how long an idle agent must show no obstacle before an obstacle that blocked
 	// its prompts is over. Right after a prompt, a screen shows neither the old error nor a turn.
 	obstacleOver = 3 * time.Second
-	// obstacleWorked is the same for an agent in a turn.
+	// obstacleWorked is the same time for an agent in a turn, which may still be retrying.
 	obstacleWorked = 30 * time.Second
 	// obstacleAgain is the time after the end of an obstacle in which one of the same kind
 	// continues it, so that the pauses between prompts keep growing.
@@ -59,8 +59,9 @@ func (l *loop) updateObstacle(e *entry) {
 	}
 }
 
-// setObstacle records an obstacle that was seen. If the record already has this obstacle, its start
-// time and probe count stay.
+// setObstacle records the obstacle next, which a signal has just shown. If the record already has
+// this obstacle, the time since when it exists and the number of its probes (prompts that were sent
+// in spite of it) stay.
 func (l *loop) setObstacle(e *entry, next session.Obstacle) {
 	was, now := e.rec.Obstacle, l.now()
 	e.obstacles.goneAt = time.Time{}
@@ -134,9 +135,9 @@ func (l *loop) recordFinalLimit(e *entry, last *runtime.Evidence) bool {
 	return l.limited(e)
 }
 
-// limited reports whether a limit, and not a failure, is the reason that the agent stopped now. If
-// so, it delays the next start until the limit ends, or by [session.LimitProbe] if that time is
-// unknown. It removes any other obstacle from the record.
+// limited reports whether the agent stopped because of a usage limit, and not because of a failure.
+// If so, it delays the next start until the limit ends, or by [session.LimitProbe] if that time is
+// unknown. Any obstacle of another kind is removed from the record.
 func (l *loop) limited(e *entry) bool {
 	o := &e.rec.Obstacle
 	if o.Kind != runtime.ObstacleLimit {
@@ -152,8 +153,9 @@ func (l *loop) limited(e *entry) bool {
 	return true
 }
 
-// Probed records that an agent accepted a prompt. If an obstacle blocks its prompts, the next
-// prompt waits longer. Probed only waits for a free slot in the loop's channel.
+// Probed records that an agent accepted a prompt. If an obstacle still blocks the agent's prompts,
+// the next prompt waits longer than this one. Probed returns when the loop has received the call,
+// not when it has handled it.
 func (c *Controller) Probed(name string) {
 	f := func(l *loop) {
 		e, err := l.find(name)

@@ -57,8 +57,8 @@ func (c *Controller) Kill(ctx context.Context, name string, req client.Lifecycle
 	})
 }
 
-// find returns the entry with the given agent name or session name. It prefers the configured
-// entry.
+// find returns the entry with the given agent name or session name. If an agent has more than one entry because it moved to
+// another provider, find returns the one that is to run. Sessions of other cities are not found.
 func (l *loop) find(name string) (*entry, error) {
 	var found *entry
 	for _, e := range l.entries {
@@ -119,8 +119,8 @@ func (c *Controller) Restart(ctx context.Context, req client.RestartRequest) (cl
 	})
 }
 
-// restarted returns which restarts failed, and whether any is unfinished. stops holds how many
-// stops each entry had before.
+// restarted returns which of the requested restarts failed, each as "AGENT: reason", and whether any has not finished yet. stops
+// maps each entry to the number of stops that it had before the request: a higher number now means that it was stopped.
 func (l *loop) restarted(stops map[*entry]int) (failed []string, open bool) {
 	for e, before := range stops {
 		switch {
@@ -142,8 +142,8 @@ func (l *loop) restarted(stops map[*entry]int) (failed []string, open bool) {
 	return failed, open
 }
 
-// restartable returns the entries to restart, or an error if one of the names cannot be restarted.
-// No names means every entry that is not suspended or held.
+// restartable returns the entries of the named agents or sessions, for a restart; without names, all that are neither suspended
+// nor held. It returns an error if one of the named cannot be restarted, and then nothing is restarted.
 func (l *loop) restartable(names []string) ([]*entry, error) {
 	all := len(names) == 0
 	if l.ending != nil {
@@ -200,8 +200,8 @@ func (c *Controller) Reload(ctx context.Context) (client.Done, error) {
 	})
 }
 
-// reload begins one load of the configuration and answers all requests that were made before it, when the status shows what
-// follows from the load.
+// reload begins to load the configuration. It answers all requests that were made before it began, after the next pass: then the
+// status already shows the effects.
 func (l *loop) reload() {
 	l.loading = true
 	waiting := l.reloads
@@ -240,8 +240,8 @@ func (l *loop) reloaded(loaded Loaded, err error) (client.Done, error) {
 	return client.Done{Changed: changed}, nil
 }
 
-// StopCity stops every session and then the controller. A second call during the stop waits for the
-// same result. A call after a stop that was not clean tries once more.
+// StopCity stops every session and then the controller, and returns what was stopped and what survived. A call during the stop
+// waits for the same result. If an earlier stop left something running, a call tries once more.
 func (c *Controller) StopCity(ctx context.Context) (client.Census, error) {
 	return ask(ctx, c, func(l *loop, answer func(client.Census, error)) {
 		if l.ending == nil || l.ending.stuck && !l.ending.closing {
@@ -261,6 +261,7 @@ func (c *Controller) StopController(ctx context.Context) (client.Done, error) {
 	})
 }
 
+// countRunning returns the number of sessions whose agent runs.
 func (l *loop) countRunning() int {
 	n := 0
 	for _, e := range l.entries {

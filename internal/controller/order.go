@@ -40,7 +40,9 @@ type orderEvent struct {
 	Data map[string]string
 }
 
-// order examines a case and may change its record. If it returns an error, nothing changes.
+// order is the code of one request about a session. It gets the state of the session in c and may
+// change c.Record. The returned outcome describes the effects. If it returns an error, nothing is
+// changed.
 type order func(c *orderCase) (orderOutcome, error)
 
 // unchanged returns the outcome of an order that finds nothing to do.
@@ -54,8 +56,8 @@ func changedOutcome(detail string, events ...orderEvent) orderOutcome {
 // recordChange is the change of a record by an order.
 type recordChange struct{ Before, After session.Record }
 
-// Apply makes the change in r, which may be newer than Before. Fields that the order did not change
-// stay.
+// Apply copies the fields that the order changed to r, the current record. r may be newer than
+// Before, so all other fields of r stay.
 func (c *recordChange) Apply(r *session.Record) {
 	from, to := &c.Before, &c.After
 	if from.Hold != to.Hold {

@@ -35,14 +35,16 @@ func newDrainOrder(reason string, limit time.Duration) order {
 	}
 }
 
-// beginDrain records in r a drain of the current instance and returns its event.
+// beginDrain records the drain d of the current instance in r and returns the event about it. A
+// drain asks an agent to finish its work before it is stopped.
 func beginDrain(r *session.Record, d session.Drain, now time.Time) orderEvent {
 	d.Epoch, d.Since, d.Acked = r.Epoch, now, time.Time{}
 	r.Drain = d
 	return orderEvent{event.SessionDraining, "the agent is asked to finish its work", map[string]string{"reason": d.Reason, "until": stamp(d.Deadline)}}
 }
 
-// endDrain records that the draining instance has stopped, and sets the hold that follows.
+// endDrain removes the drain from r because the draining instance has stopped. If the drain was to
+// end in a hold, such as sleep, endDrain sets that hold.
 func endDrain(r *session.Record, now time.Time) {
 	d := r.Drain
 	r.Drain = session.Drain{}

@@ -18,7 +18,8 @@ func (c *orderCase) configured() error {
 	return nil
 }
 
-// free releases a hold and a drain.
+// free ends the hold and the drain of the session, so that it may run again. detail is the message
+// for the caller.
 func (c *orderCase) free(reason, detail string) orderOutcome {
 	c.Record.Hold, c.Record.Drain = session.Hold{}, session.Drain{}
 	out := changedOutcome(detail, newReleasedEvent(reason))
@@ -67,9 +68,10 @@ func newWakeOrder(reason string) order {
 	}
 }
 
-// newWakeForOrder returns an order that starts a sleeping session for the given reason, such as a
-// queued prompt. It changes nothing while the session drains or is in quarantine: the caller asks
-// again when it sleeps, and gc starts it after the quarantine.
+// newWakeForOrder returns an order that wakes a sleeping session for the given reason, such as a
+// queued prompt. It changes nothing and returns no error if the session runs, drains, is in
+// quarantine or has used up its budget: gc starts a quarantined session later, and for a draining
+// one the caller asks again.
 func newWakeForOrder(reason string) order {
 	return func(c *orderCase) (orderOutcome, error) {
 		if c.Record.IsDraining() || c.Running || c.Record.State == session.StateQuarantined || c.Record.Hold.Kind == session.HoldBudget {
@@ -141,7 +143,8 @@ func newWithholdOrder(reason string, until time.Time) order {
 	}
 }
 
-// newAllowOrder returns an order that releases a session that Withhold stopped.
+// newAllowOrder returns an order that lets a session run again that [Controller.Withhold] stopped
+// because of its budget.
 func newAllowOrder(reason string) order {
 	return func(c *orderCase) (orderOutcome, error) {
 		if c.Record.Hold.Kind != session.HoldBudget {
@@ -151,7 +154,7 @@ func newAllowOrder(reason string) order {
 	}
 }
 
-// withheld returns the error for a session whose budget is used up.
+// withheld returns the error of a request to run a session whose budget is used up.
 func (c *orderCase) withheld() error {
 	return fmt.Errorf("%w: %s is out of its budget (%s)", client.ErrRefused, c.Record.Session, c.Record.Hold.Reason)
 }

@@ -48,9 +48,9 @@ func (l *loop) applyConfig(loaded Loaded) {
 	l.dirty = true
 }
 
-// followRenames detects renamed agents: one configuration section is gone, and exactly one new
-// section has the same content. The session then belongs to the new name. It runs until the end of
-// its turn, and the agent continues the same conversation under its new name.
+// followRenames detects agents that were renamed in city.toml: one agent section is gone, and exactly one new section has the
+// same content. The running session then belongs to the new name. gc stops it at the end of its turn and starts the agent under
+// its new name in the same conversation.
 func (l *loop) followRenames(former map[session.Key]*plan.Session, next *plan.Desired) {
 	gone, added := map[string][]*plan.Session{}, map[string][]*plan.Session{}
 	known := map[string]bool{}
@@ -122,7 +122,7 @@ func (l *loop) pass() {
 	l.wakeAt(again)
 }
 
-// facts returns the inputs of a diff besides the configuration.
+// facts returns the observed state of every session and the policy, the inputs of [plan.Diff] besides the configuration.
 func (l *loop) facts() ([]plan.Observed, plan.Policy) {
 	observed := make([]plan.Observed, 0, len(l.entries))
 	for _, e := range l.entries {
@@ -165,8 +165,8 @@ func (l *loop) decide() {
 	}
 }
 
-// configured returns the configuration of the entry's agent. If the agent moves to another provider
-// where it cannot start yet, it returns that configuration.
+// configured returns the configuration of the entry's agent; nil if the agent is not configured. While an agent is to move to
+// another provider but cannot start there yet, it returns the configuration at the other provider.
 func (l *loop) configured(e *entry) *plan.Session {
 	if s := l.desired[e.rec.Key()]; s != nil || !e.action.MovePending {
 		return s
@@ -174,17 +174,16 @@ func (l *loop) configured(e *entry) *plan.Session {
 	return l.loaded.Desired.SessionOf(e.rec.Agent)
 }
 
-// moveState copies the agent's own state to the entry of the provider where the agent is configured
-// now.
+// moveState moves the state that belongs to the agent, such as its conversation and its failures, from e to the entry of the
+// provider where the agent is configured now.
 func (l *loop) moveState(e *entry) {
 	if s := l.loaded.Desired.SessionOf(e.rec.Agent); s != nil {
 		l.transferState(l.entries[session.Key{Provider: s.Provider, Session: s.Name}], e)
 	}
 }
 
-// collectStates moves the agent's own state from the entries of its previous providers to target.
-// It is called before a start. It reports whether anything changed, so that the start must be
-// decided again.
+// collectStates moves the state that belongs to target's agent from its entries at other providers to target. It is called before
+// a start. If it returns true, something changed, and the start must be decided again.
 func (l *loop) collectStates(target *entry) (changed bool) {
 	for _, e := range l.entries {
 		if e.rec.Agent == target.rec.Agent && l.transferState(target, e) {
@@ -195,8 +194,8 @@ func (l *loop) collectStates(target *entry) (changed bool) {
 	return changed
 }
 
-// transferState moves the agent's own state from e to target if no instance of target runs. It
-// reports whether anything changed.
+// transferState moves the state that belongs to the agent, such as its conversation, from e to target. It does nothing and
+// returns false if there is nothing to move or if target already runs an instance.
 func (l *loop) transferState(target, e *entry) (changed bool) {
 	if target == nil || target == e || e.owner == plan.OwnerOther || target.rec.Running || target.job != nil && target.job.kind != jobObserve || !target.rec.CopyAgentState(&e.rec) {
 		return false
@@ -207,8 +206,8 @@ func (l *loop) transferState(target, e *entry) (changed bool) {
 	return true
 }
 
-// drop removes an entry that is neither configured nor running. A session of another owner is not
-// observed again until a listing lacks it.
+// drop removes an entry that is not configured any more and does not run. If its session belongs to another city, it is not
+// observed again until it disappears from a listing.
 func (l *loop) drop(e *entry) {
 	if e.exists() && e.owner != plan.OwnerThisCity {
 		e.backend.foreign[e.rec.Session] = true
@@ -217,7 +216,7 @@ func (l *loop) drop(e *entry) {
 	l.remove(e)
 }
 
-// recordDecision stores a decision and emits events about what is new in it.
+// recordDecision stores the decision a in the entry and emits events for what differs from the previous decision.
 func (l *loop) recordDecision(e *entry, a plan.Action) {
 	before := e.action
 	e.action = a
@@ -255,7 +254,7 @@ func (l *loop) recordDecision(e *entry, a plan.Action) {
 	l.move(e, stateOf(a))
 }
 
-// applyDecision makes the changes of the record that the decision requires.
+// applyDecision changes the record as the decision requires: it releases a hold or begins a drain.
 func (l *loop) applyDecision(e *entry, a plan.Action) {
 	switch {
 	case a.ReleaseHold && e.rec.Hold.Kind != "":
@@ -266,8 +265,8 @@ func (l *loop) applyDecision(e *entry, a plan.Action) {
 	}
 }
 
-// beginActions begins the decided actions within the limits. It skips a session whose observation is older
-// than its last change.
+// beginActions begins the actions that the pass has decided, within the limits for concurrent starts and stops. It skips a
+// session while a job runs on it or its observation is too old.
 func (l *loop) beginActions() {
 	starts, stops := l.countUnderWay()
 	left := slots{l.settings().Starts - starts, stopsAtOnce - stops}
@@ -295,8 +294,8 @@ func (l *loop) beginActions() {
 	}
 }
 
-// hasFreshObservation reports whether the knowledge of a session is fresh enough to stop it without an order of
-// a person. If not, it begins an observation and a read of the agent's channels.
+// hasFreshObservation reports whether the session was observed so recently that gc may stop it without a person's order. If not,
+// it begins an observation and a read of the agent's channels, and a later pass decides again.
 func (l *loop) hasFreshObservation(e *entry) bool {
 	s, ok := &e.sensing, true
 	if !e.confirmed || l.now().Sub(e.seen.At) > freshObservation {
@@ -334,7 +333,8 @@ func (l *loop) countInterruptedStart(e *entry) {
 // slots are the numbers of starts and stops that the limits still allow.
 type slots struct{ starts, stops int }
 
-// carryOut begins one action if the limits allow it.
+// carryOut begins one action on a session. left is the number of starts and stops that the limits still allow; carryOut decreases
+// it, and begins no start or stop when it is used up.
 func (l *loop) carryOut(e *entry, s *plan.Session, a plan.Action, left *slots) {
 	switch a.Verb {
 	case plan.VerbStart:
@@ -361,7 +361,8 @@ func (l *loop) carryOut(e *entry, s *plan.Session, a plan.Action, left *slots) {
 	}
 }
 
-// startOrClaim claims the next instance or, after the store has saved the claim, starts it.
+// startOrClaim starts a session in two steps: the first call claims the next instance in the record, and a later call starts it
+// after the store has saved the claim.
 func (l *loop) startOrClaim(e *entry, s *plan.Session) {
 	switch {
 	case !e.claimed:
@@ -372,9 +373,9 @@ func (l *loop) startOrClaim(e *entry, s *plan.Session) {
 	}
 }
 
-// storePermits reports whether the store allows an action to begin. gc starts or stops nothing that a
-// later controller would not know about. An order of a person to kill a session is permitted in any
-// case.
+// storePermits reports whether an action may begin as far as the store is concerned. While the store fails, or the record of the
+// session is not saved, gc starts and stops nothing, because a later controller would not know about it. Exceptions are a stop of
+// the city and a person's request to kill a session.
 func (l *loop) storePermits(e *entry, a plan.Action) bool {
 	switch {
 	case a.Verb == plan.VerbAdopt, l.ending != nil, e.order == plan.OrderKill && a.Verb == plan.VerbStop:
@@ -385,7 +386,8 @@ func (l *loop) storePermits(e *entry, a plan.Action) bool {
 	return a.Verb == plan.VerbStart || e.durable()
 }
 
-// countUnderWay counts the running starts and stops that count in the limits.
+// countUnderWay returns the number of running starts and stops. A start or stop that is overdue is not counted, so that it delays
+// no other.
 func (l *loop) countUnderWay() (starts, stops int) {
 	for _, e := range l.entries {
 		if e.job == nil || !l.now().Before(e.job.overdue) {

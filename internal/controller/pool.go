@@ -9,7 +9,8 @@ import (
 
 const countLimit = 30 * time.Second // of one pool's check
 
-// countPools runs the checks of the pools that return the wanted number of members.
+// countPools runs the check command of each pool that has one. The check returns how many members
+// the pool needs now.
 func (l *loop) countPools() {
 	if l.c.opts.Count == nil || l.unread != "" || l.ending != nil {
 		return

@@ -8,9 +8,9 @@ import (
 	"gascity/internal/domain/plan"
 )
 
-// Preview returns the actions that another configuration would cause. It changes nothing. closed
-// maps the provider selections that cannot be opened to the reason. The controller ignores closed
-// for a provider that it has opened or tried to open itself.
+// Preview returns the actions that gc would take if desired were the configuration. It changes
+// nothing. closed maps the runtime providers that cannot be opened to the reason; an entry is
+// ignored if the controller uses that provider, because it knows the provider's state itself.
 func (c *Controller) Preview(ctx context.Context, desired plan.Desired, closed map[string]string) (client.Plan, error) {
 	return ask(ctx, c, func(l *loop, answer func(client.Plan, error)) {
 		observed, policy := l.facts()

@@ -11,10 +11,10 @@ import (
 	"gascity/runtime"
 )
 
-// loadRecords creates the entries of the stored records. While the records cannot be read, gc observes
-// and does nothing: otherwise it would start a session that was put to sleep, or spend a budget
-// twice. A single unreadable record delays no other record: its session is treated as one without a
-// record.
+// loadRecords creates an entry for each stored record. If the store could not be read at all, gc
+// only observes until a later attempt succeeds: without the records it would start a session that
+// was put to sleep. If single records are unreadable, gc logs that and treats their sessions as
+// sessions without a record.
 func (l *loop) loadRecords(r storedRecords) {
 	if errors.Is(r.Err, client.ErrUnavailable) {
 		l.unread = fmt.Sprintf("the store's records cannot be read: %v", r.Err)
@@ -94,14 +94,14 @@ func (l *loop) save(e *entry) {
 	l.saver.Put(unsavedRecord{Record: rec, Version: e.version})
 }
 
-// recordEnd stores in the record how the current instance ended and why.
+// recordEnd stores in the record when, how and why the current instance stopped.
 func (l *loop) recordEnd(e *entry, reason string) {
 	r := &e.rec
 	r.Former = &session.EndRecord{Epoch: r.Epoch, At: l.now(), Exit: r.Exit, Reason: reason, Screen: r.Screen}
 	e.touch()
 }
 
-// remove removes an entry and its stored record.
+// remove removes an entry and deletes its record from the store.
 func (l *loop) remove(e *entry) {
 	delete(l.entries, e.rec.Key())
 	if l.unread == "" && e.version > 0 {
@@ -110,7 +110,8 @@ func (l *loop) remove(e *entry) {
 	}
 }
 
-// stored applies the result of a write to the entry.
+// stored applies the result of a write: err is nil if the store has saved this version of the
+// record.
 func (l *loop) stored(key session.Key, version uint64, err error) {
 	l.dirty = true
 	e := l.entries[key]
@@ -131,13 +132,14 @@ func (l *loop) stored(key session.Key, version uint64, err error) {
 // durable reports whether the store holds the current version of the entry's record.
 func (e *entry) durable() bool { return e.stored >= e.version }
 
-// touch marks the record as changed, so that it is saved.
+// touch gives the record a new version number, so that the next pass saves it.
 func (e *entry) touch() {
 	*e.versions++
 	e.version = *e.versions
 }
 
-// checkStore freezes starts and stops while the store fails.
+// checkStore checks whether the store works. While it fails, l.frozen has the reason, and gc starts
+// and stops nothing.
 func (l *loop) checkStore() {
 	fault, again := l.saver.Health()
 	if l.unread != "" {

@@ -15,7 +15,8 @@ type storedRecords struct {
 	Err     error
 }
 
-// readRecords reads the records. It gives up after [storeTimeout].
+// readRecords reads the session records from the store. If the store does not answer within
+// [storeTimeout], the result has the error client.ErrUnavailable.
 func readRecords(ctx context.Context, store session.Store) storedRecords {
 	ctx, cancel := context.WithTimeoutCause(ctx, storeTimeout, fmt.Errorf("no answer within %v", storeTimeout))
 	defer cancel()

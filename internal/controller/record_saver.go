@@ -67,7 +67,7 @@ func (s *recordSaver) Put(next unsavedRecord) {
 	s.kick()
 }
 
-// kick wakes Run.
+// kick wakes [recordSaver.Run] so that it writes what is queued.
 func (s *recordSaver) kick() {
 	select {
 	case s.more <- struct{}{}:
@@ -100,7 +100,8 @@ func (s *recordSaver) Run(ctx context.Context) {
 	}
 }
 
-// writeAll tries to write every queued record once and reports whether a write failed.
+// writeAll tries to write every queued record once. It returns true if a write failed; that record
+// stays in the queue.
 func (s *recordSaver) writeAll(ctx context.Context) (failed bool) {
 	s.mu.Lock()
 	keys := append([]session.Key(nil), s.queue...)
@@ -152,8 +153,9 @@ func (s *recordSaver) write(ctx context.Context, next unsavedRecord) error {
 	return s.store.Save(ctx, next.Record)
 }
 
-// Health returns why the store fails; empty if it works. again is when to call it again even if
-// nothing happens; zero: not needed.
+// Health returns why the store fails; empty if it works. A change that was not saved for
+// [maxUnsavedAge] counts as a failure. again is the time at which the result may change by that
+// rule alone; zero: never.
 func (s *recordSaver) Health() (fault string, again time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,8 +172,8 @@ func (s *recordSaver) Health() (fault string, again time.Time) {
 	return fmt.Sprintf("the store has not saved a change for more than %v", maxUnsavedAge), time.Time{}
 }
 
-// Finish writes the rest once. It returns the number of records that the store has not saved at the
-// end or after limit.
+// Finish makes one last attempt to write the queued records, ends Run, and returns the number of
+// records that were not saved. It waits no longer than limit.
 func (s *recordSaver) Finish(limit time.Duration) int {
 	close(s.over)
 	timer := time.NewTimer(limit)

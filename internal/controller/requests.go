@@ -13,8 +13,8 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// asked is a request whose result is not stored yet. Until the store has it, the request has no
-// effect.
+// asked is a request about a session, such as sleep, whose result is not stored yet. Until the
+// store has saved it, the request has no effect.
 type asked struct {
 	recordChange
 	out     orderOutcome
@@ -22,14 +22,14 @@ type asked struct {
 	saved   bool
 }
 
-// runOrder runs a request about a session. It answers after the store has the result. If the store
-// fails, nothing is changed and it returns an error.
+// runOrder runs the request do about the session with this name. It returns after the store has
+// saved the result. If the store fails, nothing is changed and it returns an error.
 func (c *Controller) runOrder(ctx context.Context, name string, req client.LifecycleRequest, do order) (client.Done, error) {
 	return ask(ctx, c, func(l *loop, answer func(client.Done, error)) { l.runOrder(name, req.Instance, do, answer) })
 }
 
-// runOrder runs the requests about a session one after the other: each sees the result of the
-// previous ones.
+// runOrder runs a request about a session. If an earlier request about the session is not stored
+// yet, this one waits for it, so that it sees its result.
 func (l *loop) runOrder(name, instance string, do order, answer func(client.Done, error)) {
 	e, err := l.findForRequest(name, instance)
 	if err != nil {
@@ -66,7 +66,9 @@ func (l *loop) runOrder(name, instance string, do order, answer func(client.Done
 	}
 }
 
-// awaitSaved answers a request when the store has saved its result, or has failed to.
+// awaitSaved calls answer when the store has saved the result of the request: with done. If the
+// store fails or the controller exits before that, it undoes the request and calls answer with an
+// error.
 func (l *loop) awaitSaved(e *entry, done client.Done, answer func(client.Done, error)) {
 	a := e.asked
 	l.dirty = true
@@ -85,7 +87,8 @@ func (l *loop) awaitSaved(e *entry, done client.Done, answer func(client.Done, e
 	})
 }
 
-// notSavedError returns the error of a request whose result could not be stored.
+// notSavedError returns the error of a request that changed nothing because its result could not be
+// stored.
 func (l *loop) notSavedError() error {
 	return fmt.Errorf("%w: nothing was changed: %s", client.ErrUnavailable, cmp.Or(l.frozen, "the controller is stopping"))
 }
@@ -102,7 +105,8 @@ func (l *loop) applySaved(e *entry) {
 	l.applyOutcome(e, &a.out)
 }
 
-// applyOutcome applies the effects of a request that are not in the record.
+// applyOutcome applies those effects of a request that are not part of the record: it wakes the
+// session, cancels a restart, clears a failed stop, and emits the events.
 func (l *loop) applyOutcome(e *entry, out *orderOutcome) {
 	if out.Wake != "" || out.Unwake {
 		e.wakeWhy, e.wakeQueued, l.dirty = out.Wake, false, true
@@ -118,6 +122,7 @@ func (l *loop) applyOutcome(e *entry, out *orderOutcome) {
 	}
 }
 
+// emitEvent emits an event that an order has returned.
 func (l *loop) emitEvent(e *entry, t orderEvent) { l.c.emit(l.ctx, t.Kind, e, t.Text, t.Data) }
 
 // findForRequest returns the session that a request names. If instance is not empty, it must be the
@@ -191,14 +196,15 @@ func (c *Controller) RequestRestart(ctx context.Context, name string, req client
 	return c.runOrder(ctx, name, req, newRenewOrder(req))
 }
 
-// releaseHold releases a hold as a decision requires.
+// releaseHold ends a hold and a drain because the decision about the session requires it.
 func (l *loop) releaseHold(e *entry, reason string) {
 	e.rec.Hold, e.rec.Drain = session.Hold{}, session.Drain{}
 	e.touch()
 	l.emitEvent(e, newReleasedEvent(reason))
 }
 
-// beginDrain records a drain of the current instance. syncDrains notifies the agent.
+// beginDrain begins a drain of the current instance: it asks the agent to finish its work. After
+// the record is saved, [loop.syncDrains] notifies the agent.
 func (l *loop) beginDrain(e *entry, d session.Drain) {
 	ev := beginDrain(&e.rec, d, l.now())
 	e.touch()
@@ -211,7 +217,9 @@ func (l *loop) endDrain(e *entry) {
 	e.touch()
 }
 
-// syncDrains writes the stored drains to the sessions, so that the agents are notified.
+// syncDrains writes the deadline of each drain to the metadata of its session, where the agent
+// reads it, and removes it when the drain is over. It does so only after the store has saved the
+// drain.
 func (l *loop) syncDrains() {
 	for _, e := range l.entries {
 		var until string

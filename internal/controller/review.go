@@ -10,11 +10,13 @@ import (
 // pass handles many members.
 const poolLag = 250 * time.Millisecond
 
-// markChanged marks a session whose activity or attached clients changed. The loop decides about this
-// session alone, unless something must be done about it.
+// markChanged marks a session whose activity or number of attached terminals changed.
+// [loop.processEdges] then decides about this session alone, which is cheaper than a pass over all
+// sessions.
 func (l *loop) markChanged(e *entry) { l.edges[e] = true }
 
-// processEdges decides about the marked sessions and requests a pass where that is not enough.
+// processEdges decides about each marked session alone. If that is not possible, or if the session
+// needs an action, it requests a pass.
 func (l *loop) processEdges() {
 	for e := range l.edges {
 		delete(l.edges, e)
@@ -26,7 +28,8 @@ func (l *loop) processEdges() {
 	}
 }
 
-// review decides about one session. It reports false if a full pass is necessary instead.
+// review decides about one session without a pass. It returns true if nothing more is to be done
+// now, and false if a pass is necessary.
 func (l *loop) review(e *entry) bool {
 	s := l.desired[e.rec.Key()]
 	switch {

@@ -49,8 +49,8 @@ const (
 	pushedStale = 24 * time.Hour
 )
 
-// clearSenses resets the state that belongs to an instance that has stopped. A read that runs
-// continues, and the next one begins [senseGap] after it at the earliest.
+// clearSenses resets what was read from an agent's channels after its instance has stopped. A read
+// that runs continues.
 func (e *entry) clearSenses() {
 	e.asks = false
 	s := &e.sensing
@@ -61,7 +61,8 @@ func (e *entry) clearSenses() {
 	e.sensing = next
 }
 
-// sense schedules a read of the agent's channels as soon as possible.
+// sense schedules a read of the agent's channels (such as hooks, status and screen) as soon as
+// possible.
 func (l *loop) sense(e *entry) { l.senseAt(e, l.now()) }
 
 // senseAt schedules a read of the agent's channels at the given time, or [senseGap] after the last
@@ -78,7 +79,8 @@ func (l *loop) senseAt(e *entry, at time.Time) {
 	l.tickAt(s.due)
 }
 
-// readSenses begins the reads that are due. It only visits the sessions in sensible.
+// readSenses begins the reads of the agents' channels that are due, as far as the limit of
+// concurrent reads allows.
 func (l *loop) readSenses() {
 	now, busy := l.now(), 0
 	for e := range l.sensible {
@@ -106,8 +108,8 @@ func (l *loop) readSenses() {
 	}
 }
 
-// awaitRead handles a read that is still running. An overdue read counts as failed and no longer
-// counts in the limit.
+// awaitRead handles a read that is still running. If the read is overdue, it counts as failed, and
+// it is not counted in the limit of concurrent reads any more.
 func (l *loop) awaitRead(e *entry) {
 	s := &e.sensing
 	switch now := l.now(); {
@@ -123,7 +125,8 @@ func (l *loop) awaitRead(e *entry) {
 	}
 }
 
-// read begins one read of the agent's channels. A result about another instance is ignored.
+// read begins one read of the agent's channels in its own goroutine. [loop.sensed] applies the
+// result.
 func (l *loop) read(e *entry) {
 	s, p, name := &e.sensing, e.backend.provider, e.rec.Session
 	s.due, s.last, s.under, s.hung = time.Time{}, l.now(), true, false
@@ -183,9 +186,9 @@ func (l *loop) sensed(e *entry, reading runtime.Reading, err error) {
 	l.updateActivity(e)
 }
 
-// sensedEarly processes a reading of a starting session. It uses only a question that a person must
-// answer; the start itself handles all else. The next read is scheduled, because no event reports a
-// change.
+// sensedEarly applies a reading of a session that is still starting. It uses only a question that a
+// person must answer, because the start itself handles everything else. It schedules the next read,
+// because no event reports a change.
 func (l *loop) sensedEarly(e *entry, reading runtime.Reading, err error) {
 	s := &e.sensing
 	l.senseAt(e, l.now().Add(startGap))
@@ -199,8 +202,8 @@ func (l *loop) sensedEarly(e *entry, reading runtime.Reading, err error) {
 	s.readAt = cmp.Or(reading.At, l.now())
 }
 
-// handleEnd records whether the agent's side reports that the agent has ended. A change causes an
-// observation.
+// handleEnd records the end that the provider's side of the session reported: the agent has
+// finished; nil: it has not. If that changed, the session is observed again.
 func (l *loop) handleEnd(e *entry, end *runtime.End) {
 	if (e.sensing.ended == nil) != (end == nil) {
 		e.stale, e.observeAt, l.dirty = true, time.Time{}, true
@@ -229,8 +232,8 @@ func (l *loop) handleStatus(e *entry, words string) {
 	l.updateActivity(e)
 }
 
-// evidenceRules returns how long evidence stays valid: [pushedStale] if the provider pushes events, else
-// four patrol intervals.
+// evidenceRules returns how long a signal about the agent's activity stays valid: [pushedStale] if
+// the provider pushes events, otherwise four patrol intervals.
 func (p *backend) evidenceRules(s Settings) session.Rules {
 	if p.streams {
 		return session.Rules{Stale: pushedStale, StalePushed: pushedStale}
@@ -238,7 +241,8 @@ func (p *backend) evidenceRules(s Settings) session.Rules {
 	return session.Rules{Stale: 4 * s.Patrol}
 }
 
-// updateActivity computes the activity from all evidence and publishes changes.
+// updateActivity computes the agent's activity from all its signals, and publishes it if it
+// changed.
 func (l *loop) updateActivity(e *entry) {
 	s := &e.sensing
 	now, before := l.now(), s.activity

@@ -33,8 +33,9 @@ func (e *shutdown) Shift(shift func(time.Time) time.Time) {
 // Add adds the stop of a session to the results.
 func (e *shutdown) Add(r client.StopResult) { e.results[r.Session] = r }
 
-// With returns the census c with processes that carry the marks of the city's agents and belong to
-// no session. An error err makes the census unclean.
+// With returns a copy of the census c that includes strays: processes that carry the marks of the
+// city's agents and belong to no session. The census is clean only if no stray survived and err,
+// the error of the search, is nil.
 func (e *shutdown) With(c client.Census, strays []client.StopResult, err error) client.Census {
 	c.Sessions = slices.Clone(c.Sessions)
 	for _, s := range strays {
@@ -55,8 +56,9 @@ func (e *shutdown) With(c client.Census, strays []client.StopResult, err error) 
 	return c
 }
 
-// Census returns the results, the sessions that are still running (left), and by provider the
-// reason why gc could not count its sessions (uncounted).
+// Census returns the result of the stop: the sessions that were stopped, those that are still
+// running (left), and one row for each provider whose sessions could not be listed (uncounted maps
+// the provider to the reason).
 func (e *shutdown) Census(left []client.StopResult, uncounted map[string]string) client.Census {
 	results := maps.Clone(e.results)
 	for _, r := range left {
@@ -68,7 +70,8 @@ func (e *shutdown) Census(left []client.StopResult, uncounted map[string]string)
 	return censusOf(results)
 }
 
-// censusOf returns a census of the results, sorted by session.
+// censusOf returns a census of the results, sorted by session. It is clean if no result has an
+// error or a surviving process.
 func censusOf(results map[string]client.StopResult) client.Census {
 	out := client.Census{Sessions: []client.StopResult{}, Clean: true}
 	for _, r := range results {

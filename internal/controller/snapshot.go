@@ -31,7 +31,9 @@ func (l *loop) markUnpublished(e *entry) {
 	l.unpublished[e] = true
 }
 
-// refresh publishes the unpublished entries after [activityLag], or requests a turn at that time.
+// refresh publishes the changed entries if the first change is at least [activityLag] ago.
+// Otherwise it requests a round of the loop at that time. So frequent changes are published
+// together.
 func (l *loop) refresh() {
 	if len(l.unpublished) == 0 {
 		return
@@ -73,7 +75,8 @@ func (l *loop) city() publishedCity {
 	}
 }
 
-// target returns the published form of an entry.
+// target returns the entry in the form that is published to other goroutines. a is the decision
+// about it.
 func (l *loop) target(e *entry, a plan.Action) *publishedSession {
 	t := &publishedSession{
 		Agent: e.agent(a), Record: e.rec, Seen: e.seen, Provider: e.backend.provider, Running: e.running(), UnknownReason: e.whyUnknown(),
@@ -91,8 +94,8 @@ func (l *loop) target(e *entry, a plan.Action) *publishedSession {
 	return t
 }
 
-// degraded returns why the controller cannot do everything: faults of the store and of providers;
-// empty if there are none.
+// degraded returns the faults of the store and of the providers that keep the controller from doing
+// everything; empty if there are none.
 func (l *loop) degraded() string {
 	var why []string
 	if l.frozen != "" {

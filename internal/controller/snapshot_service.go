@@ -146,7 +146,8 @@ func (f *snapshotService) Peek(_ context.Context, name string, lines int) (clien
 	return out, ops.Wire(err)
 }
 
-// lastOutput returns the last lines of the last screen of a session that does not exist any more; zero lines means all.
+// lastOutput returns the last lines of the screen that gc saved when the session stopped; lines = 0 means all of it. It returns
+// an error if no screen was saved.
 func lastOutput(r *session.Record, lines int) (client.Output, error) {
 	screen := strings.TrimRight(explain.LastScreen(r), "\n")
 	if strings.TrimSpace(screen) == "" {
@@ -247,7 +248,8 @@ func (f *snapshotService) CopyOut(ctx context.Context, name string, req client.C
 	return ops.Wire(err)
 }
 
-// reachable returns a session whose provider is open, by name.
+// reachable returns the session with this name, running or not. It returns an error if there is none or if its provider is not
+// open.
 func (f *snapshotService) reachable(name string) (*publishedSession, error) {
 	t, err := f.Store.Find(name)
 	if err != nil {
@@ -259,7 +261,8 @@ func (f *snapshotService) reachable(name string) (*publishedSession, error) {
 	return t, nil
 }
 
-// live returns a session unless it is known not to run, and refuses a request for another instance.
+// live returns the session with this name for a request that needs a running agent. It returns an error if the agent is known not
+// to run, or if instance is not empty and another instance runs.
 func (f *snapshotService) live(name, instance string) (*publishedSession, error) {
 	t, err := f.reachable(name)
 	if err != nil {

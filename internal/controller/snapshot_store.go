@@ -99,7 +99,7 @@ func (b *broadcast) Raise() {
 	}
 }
 
-// Publish replaces the whole state.
+// Publish replaces the published state of the city and of all its sessions.
 func (b *snapshotStore) Publish(city publishedCity, targets []*publishedSession) {
 	p := &cityState{
 		city: city, order: make([]*sessionSlot, 0, len(targets)),
@@ -132,8 +132,8 @@ func (b *snapshotStore) Publish(city publishedCity, targets []*publishedSession)
 	}
 }
 
-// Renew replaces the state of one session. It ignores a session that is not published yet; the next
-// [snapshotStore.Publish] adds it.
+// Renew publishes the new state t of one session. A session that no [snapshotStore.Publish] has published yet is ignored; the
+// next Publish adds it.
 func (b *snapshotStore) Renew(at time.Time, t *publishedSession) {
 	before := b.read()
 	s := before.keys[t.Record.Key()]
@@ -154,7 +154,7 @@ func (b *snapshotStore) Renew(at time.Time, t *publishedSession) {
 // HasSynced reports whether every session of the city is known and Changed was called for each.
 func (b *snapshotStore) HasSynced() bool { return b.synced.Load() }
 
-// hasSynced reports whether every session is known.
+// hasSynced reports whether the state of every session is known.
 func (p *cityState) hasSynced() bool {
 	for _, s := range p.order {
 		if s.Load().Snapshot.Unknown != "" {
@@ -164,7 +164,7 @@ func (p *cityState) hasSynced() bool {
 	return true
 }
 
-// notify calls Changed if the session's summary differs from the last reported one.
+// notify calls Changed for a session whose summary differs from the one of the last call.
 func (b *snapshotStore) notify(t *publishedSession) {
 	if b.Changed == nil {
 		return

@@ -23,7 +23,8 @@ type sessionSummary struct {
 	probe                          int64
 }
 
-// summaryOf returns the summary of a snapshot.
+// summaryOf returns the part of a snapshot that other components react to. Two equal summaries mean
+// that they need no notification.
 func summaryOf(v *session.Snapshot) sessionSummary {
 	g := sessionSummary{
 		desired: v.Desired, state: string(v.State), unknown: v.Unknown, token: v.Token, reachable: v.Provider != nil,

@@ -10,8 +10,8 @@ import (
 	"gascity/runtime"
 )
 
-// snapshot returns the session's snapshot for components outside the controller. unknownReason is why
-// nothing is known about it; empty: it is known.
+// snapshot returns the state of a session for components outside the controller. unknownReason is
+// why nothing is known about the session; empty: its state is known.
 func (e *entry) snapshot(a plan.Action, unknownReason string) session.Snapshot {
 	running := e.running() && unknownReason == ""
 	v := session.Snapshot{
@@ -32,9 +32,8 @@ func (e *entry) snapshot(a plan.Action, unknownReason string) session.Snapshot {
 	return v
 }
 
-// Sense requests a new reading of a session, for example after a person answered its question. The
-// delay is shorter than for a read that output causes. Sense only waits for a free slot in the
-// loop's channel. The result appears in the snapshot.
+// Sense requests a new reading of a session's channels, for example after a person answered its
+// question. It returns when the loop has received the request; the result appears in the snapshot.
 func (c *Controller) Sense(name string) {
 	f := func(l *loop) {
 		if e, err := l.find(name); err == nil && e.running() {

@@ -30,12 +30,13 @@ const (
 	optionRestart   = "Restart it"
 )
 
-// progress records a sign of progress. now is stored as wall clock time, so that the duration of a
-// suspend of the host can be added later.
+// progress records that the agent showed progress now, and by which sign. now is stored as wall
+// clock time, so that a later suspend of the host counts as time that passed.
 func (s *stall) progress(sign string, now time.Time) { s.At, s.Sign = now.Round(0), sign }
 
-// progressed applies the progress of a reading. The reader may use another clock, so a sign is new
-// if its time differs from that of the last sign.
+// progressed applies the progress in a reading of the agent's channels. The program that reports it
+// may use another clock, so its time is only compared with the time that it reported before: if
+// they differ, the agent made progress.
 func (l *loop) progressed(e *entry, p runtime.Progress) {
 	s := &e.sensing.stall
 	s.Reported = s.Reported || p != (runtime.Progress{})
@@ -48,8 +49,8 @@ func (l *loop) progressed(e *entry, p runtime.Progress) {
 	}
 }
 
-// trackStall emits an event when a stall begins and when it ends, once each. A stall begins only
-// after a fresh observation and a fresh reading.
+// trackStall emits an event when a stall begins (the agent is in a turn without progress for too
+// long) and when it ends. A stall begins only after a fresh observation and a fresh reading.
 func (l *loop) trackStall(e *entry, a *plan.Action) {
 	s := &e.sensing.stall
 	switch {
@@ -104,8 +105,9 @@ func (l *loop) askAboutStall(e *entry, v *session.Snapshot) {
 	}
 }
 
-// answerStall applies a person's answer to the question what gc should do about a stalled agent. It
-// returns ErrInteractionGone if the question is no longer open.
+// answerStall applies a person's answer to the question what gc should do about a stalled agent.
+// since is the start of the stall and identifies the question. answerStall returns
+// ErrInteractionGone if that question is no longer open.
 func (c *Controller) answerStall(ctx context.Context, key session.Key, since time.Time, r runtime.InteractionResponse) error {
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()

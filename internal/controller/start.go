@@ -17,9 +17,9 @@ import (
 	"gascity/runtime"
 )
 
-// claim assigns the next instance its number and its token. The start waits until the store has
-// both. So a crash of the controller can neither start the same instance twice nor lose a started
-// one.
+// claim assigns a number and a token to the next instance of a session, in the record. The instance is started only after the
+// store has saved the record. So a crash of the controller can neither start the same instance twice nor lose one that was
+// started.
 func (l *loop) claim(e *entry, s *plan.Session) {
 	if l.collectStates(e) || l.startsTooOften(e) {
 		return
@@ -42,9 +42,8 @@ const (
 	startsWindow = time.Minute
 )
 
-// startsTooOften reports whether a session was started so often that another start would continue a
-// loop. It then records a failure, and the next start waits. A restart that a person requests
-// resets the count.
+// startsTooOften reports whether a session was started [mostStarts] times within [startsWindow]. It then records a failure, which
+// delays the next start. A restart that a person requests resets the count.
 func (l *loop) startsTooOften(e *entry) bool {
 	now := l.now()
 	if e.order == plan.OrderRestart {
@@ -55,7 +54,7 @@ func (l *loop) startsTooOften(e *entry) bool {
 		e.begun = append(e.begun, now)
 		return false
 	}
-	fault := fmt.Sprintf("it was started %d times within %v and did not stay", mostStarts, startsWindow)
+	fault := fmt.Sprintf("it was started %d times within %v and exited each time", mostStarts, startsWindow)
 	l.fail(e, fault)
 	if until := e.begun[0].Add(startsWindow); e.rec.NextAt.Before(until) {
 		e.rec.NextAt = until
@@ -73,7 +72,7 @@ func (l *loop) unclaimAll() {
 	}
 }
 
-// unclaim removes the claim of an instance whose start has not begun.
+// unclaim undoes [loop.claim] for an instance whose start has not begun.
 func (l *loop) unclaim(e *entry) {
 	if e.claimed && e.job == nil {
 		e.claimed, e.rec.Running, e.rec.Start = false, false, session.StartDone
@@ -81,7 +80,7 @@ func (l *loop) unclaim(e *entry) {
 	}
 }
 
-// updateStartDeadlines handles the running starts whose deadline has passed: a start that showed progress gets a later deadline,
+// updateStartDeadlines checks the running starts whose deadline has passed: a start that shows progress gets a later deadline,
 // any other is abandoned.
 func (l *loop) updateStartDeadlines() {
 	for _, e := range l.entries {
@@ -97,8 +96,7 @@ func (l *loop) updateStartDeadlines() {
 	}
 }
 
-// start begins a claimed start. It is only called for a session whose previous instance is known to
-// have stopped.
+// start begins the start of the claimed instance e. The caller has made sure that the previous instance has stopped.
 func (l *loop) start(e *entry, s *plan.Session) {
 	p, began, token := e.backend.provider, l.now(), e.rec.Token
 	cfg, ok := plan.ConversationConfig(s, e.rec.Conversation)
@@ -169,9 +167,8 @@ func (l *loop) started(e *entry, s *plan.Session, r startResult) {
 	l.sense(e)
 }
 
-// startBlocked records that the provider refused a start because a session of that name exists. If
-// the next observation shows the session, gc adopts it and clears the pause. If not, the start
-// counts as failed: it is repeated with growing pauses and leads to quarantine.
+// startBlocked records that the provider refused a start because a session of that name exists. If the next observation finds
+// that session, gc adopts it. If not, the start counts as a failure.
 func (l *loop) startBlocked(e *entry, r startResult) {
 	fault := ops.Fault(r.Err) + ": the provider has a session of this name that it does not list; look for a leftover process with: gc doctor"
 	l.recordEnd(e, "its start failed: "+ops.FirstLine(fault))

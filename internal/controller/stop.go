@@ -17,7 +17,7 @@ import (
 	"gascity/runtime"
 )
 
-// stop begins to stop the observed instance, and never a later one.
+// stop begins to stop the instance that was observed. If another instance runs by then, that one is not stopped.
 func (l *loop) stop(e *entry, a plan.Action) {
 	p := e.backend.provider
 	victim := &ops.StopTarget{Name: e.rec.Session, Token: e.rec.Token, Seen: e.seen, Tree: e.tree}
@@ -72,8 +72,8 @@ func (l *loop) stopped(e *entry, a plan.Action, began time.Time, r ops.Ended) {
 	l.addToCensus(e)
 }
 
-// recordReportedEnd records the exit of an instance that had reported its own end before gc stopped its
-// session.
+// recordReportedEnd records how an instance exited that had reported its own end before gc stopped its session. Unless the agent
+// has finished its task, the exit counts as a failure.
 func (l *loop) recordReportedEnd(e *entry, a plan.Action) {
 	end := e.sensing.ended
 	if !a.SelfEnded || end == nil {
@@ -85,9 +85,8 @@ func (l *loop) recordReportedEnd(e *entry, a plan.Action) {
 	}
 }
 
-// stopFailed records a failed stop and delays the next attempt. A stale instance is no failure of
-// the stop: another instance replaced it, and the next observation shows which one. The caller
-// receives the error.
+// stopFailed records a failed stop and delays the next attempt. If the error is that another instance runs now, nothing is
+// delayed: the next observation shows that instance.
 func (l *loop) stopFailed(e *entry, r ops.Ended) {
 	e.stale = true
 	if errors.Is(r.Err, runtime.ErrStaleInstance) {
@@ -142,8 +141,8 @@ func (l *loop) addToCensus(e *entry) {
 	}
 }
 
-// continueCityStop interrupts the running agents, and answers the callers when nothing is left to do or to
-// wait for. gc keeps trying to stop what is left.
+// continueCityStop continues a stop of the city in each pass: it interrupts the running agents, and answers the callers when
+// every session has stopped or the deadline for waiting has passed. gc keeps trying to stop what is left.
 func (l *loop) continueCityStop() {
 	l.wakeAt(l.ending.Deadline)
 	l.wakeAt(l.ending.AwayFrom)
@@ -171,8 +170,8 @@ func (l *loop) continueCityStop() {
 	}
 }
 
-// uncounted returns why the provider may have unknown sessions; empty if it was listed completely
-// since the stop of the city began.
+// uncounted returns why a provider may have sessions that gc does not know of; empty if all its sessions were listed since the
+// stop of the city began.
 func (p *backend) uncounted() string {
 	if why := p.health.Fault(); why != "" || !p.wanted && !p.listing && !p.opening {
 		return why
@@ -196,7 +195,8 @@ func (l *loop) waitDeadline(p *backend, name string) time.Time {
 	return l.ending.Deadline
 }
 
-// blocksCityStop reports whether the stop of the city must still wait for an entry.
+// blocksCityStop reports whether the stop of the city must still wait for this session. It does not wait for sessions of other
+// cities, nor for one that could not be stopped after [stopTries] attempts.
 func (l *loop) blocksCityStop(e *entry) bool {
 	switch {
 	case e.job != nil && e.job.kind != jobObserve:
@@ -209,7 +209,7 @@ func (l *loop) blocksCityStop(e *entry) bool {
 	return e.unknown() || e.stale || e.exists()
 }
 
-// whyLeft returns why a session still runs or is unknown while the city is being stopped.
+// whyLeft returns why a session has not stopped yet, or is unknown, while the city is being stopped.
 func (l *loop) whyLeft(e *entry) string {
 	switch why := cmp.Or(e.backend.health.WhyUnknown(e.rec.Session), e.unknownReason); {
 	case why != "":
@@ -222,7 +222,8 @@ func (l *loop) whyLeft(e *entry) string {
 	return cmp.Or(e.stopFault, e.action.Reason)
 }
 
-// interruptAll interrupts every running agent once, and records its processes before.
+// interruptAll interrupts the turn of every running agent once, and records the agent's processes first, so that survivors are
+// found later.
 func (l *loop) interruptAll() {
 	if !l.now().Before(l.ending.StopAfter) {
 		return
@@ -254,7 +255,8 @@ func (l *loop) interruptAll() {
 	}
 }
 
-// closeServers stops the servers of the providers, and then answers the callers.
+// closeServers stops the servers of the providers and the processes that belong to no session. Then it answers the callers of
+// [Controller.StopCity].
 func (l *loop) closeServers(census client.Census) {
 	var providers []runtime.Provider
 	for _, p := range l.backends {

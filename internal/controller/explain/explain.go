@@ -51,8 +51,8 @@ func Explain(city *City, c *Case) client.Explanation {
 	return out
 }
 
-// output returns the last output of the failed start or of the last instance that stopped. It
-// prefers that output to a newer screen.
+// output returns the last output of the last instance that stopped or whose start failed. Only if
+// none was saved, it returns the last screen.
 func (c *Case) output() string {
 	if last := c.Record.Former; last != nil && last.Screen != "" {
 		return last.Screen
@@ -60,8 +60,8 @@ func (c *Case) output() string {
 	return LastScreen(&c.Record)
 }
 
-// LastExit returns how the last instance exited, also while the next one runs. now is the exit of
-// the current instance; empty: none.
+// LastExit returns now, how the current instance exited; if now is empty, how the previous instance
+// exited.
 func LastExit(now string, r *session.Record) string {
 	if now == "" && r.Former != nil && r.Former.Exit != nil {
 		return r.Former.Exit.String()
@@ -69,7 +69,8 @@ func LastExit(now string, r *session.Record) string {
 	return now
 }
 
-// LastScreen returns the last screen of the last instance that stopped.
+// LastScreen returns the last screen of the current instance if it has stopped, otherwise that of
+// the previous instance; empty if none was saved.
 func LastScreen(r *session.Record) string {
 	if r.Screen == "" && r.Former != nil {
 		return r.Former.Screen
@@ -77,7 +78,8 @@ func LastScreen(r *session.Record) string {
 	return r.Screen
 }
 
-// EndedAt returns the time at which the last instance ended; zero if that is not known.
+// EndedAt returns when the current instance stopped. If no end of it was recorded, it returns the
+// time of the last change of its lifecycle state.
 func EndedAt(r *session.Record) time.Time {
 	if r.Former != nil && r.Former.Epoch == r.Epoch {
 		return r.Former.At
@@ -94,7 +96,8 @@ func Starting(reason string, c *session.Conversation) map[string]string {
 	return data
 }
 
-// conversation returns a description of the agent's conversation and of how the agent resumed it.
+// conversation returns a description of the agent's conversation for people: its ID, how it was
+// resumed, and what failed.
 func conversation(c *session.Conversation) string {
 	words := cmp.Or(c.ID, "unknown ID")
 	if c.IsResumed() {
@@ -115,7 +118,7 @@ func conversation(c *session.Conversation) string {
 	return words
 }
 
-// next returns the next action and the condition that it waits for.
+// next returns the next action on the session as a sentence, with the condition that it waits for.
 func (c *Case) next() string {
 	a := &c.Action
 	switch {

@@ -12,7 +12,7 @@ import (
 	"gascity/runtime"
 )
 
-// Asked returns the ID of the request that blocks an agent; empty if p is nil.
+// Asked returns the ID of the question or approval p that blocks an agent; empty if p is nil.
 func Asked(p *runtime.PendingInteraction) string {
 	if p == nil {
 		return ""

@@ -52,7 +52,7 @@ func (a *Attempt) Progress() string {
 	return ""
 }
 
-// Moved records that the agent showed progress at the given time.
+// Moved records that the agent showed progress, such as output, at the given time.
 func (a *Attempt) Moved(at time.Time) { a.moved = at }
 
 // Shift moves the deadlines by gap, the time in which the controller could not act.
@@ -70,8 +70,9 @@ func Shift(t time.Time, gap time.Duration) time.Time {
 	return t.Add(gap)
 }
 
-// Judge checks a deadline that has passed: it extends the deadline if the agent showed progress,
-// and abandons the attempt otherwise.
+// Judge does nothing before the deadline. After it, Judge sets a later deadline if the agent showed
+// progress within the last [progressWindow]; otherwise it abandons the start, which makes Run
+// cancel it.
 func (a *Attempt) Judge(now time.Time) {
 	if a.Abandoned || now.Before(a.due) {
 		return
@@ -87,7 +88,7 @@ func (a *Attempt) Judge(now time.Time) {
 	close(a.giveUp)
 }
 
-// late returns the error of an attempt whose deadline has passed.
+// late returns the error of a start that was abandoned because its deadline had passed.
 func (a *Attempt) late() error {
 	if took := a.due.Sub(a.began).Round(time.Millisecond); took > a.limit {
 		return fmt.Errorf("not done within %v; the limit of a start is %v, and longer only while it prints output", took, a.limit)
@@ -95,8 +96,8 @@ func (a *Attempt) late() error {
 	return fmt.Errorf("not done within %v", a.limit)
 }
 
-// Run starts the session. If the attempt is abandoned, Run reads the screen and then cancels the
-// start.
+// Run starts the session and returns the error of the start. If the attempt is abandoned meanwhile,
+// Run saves the screen in a.Screen and then cancels the start.
 func (a *Attempt) Run(ctx context.Context, p runtime.Provider, name string, cfg runtime.Config) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -33,8 +33,9 @@ type Launch struct {
 // to find it; empty: the agent's PATH is sufficient. The error names the missing program and a fix.
 type FindProgram func(ctx context.Context, s *plan.Session) (path string, missing error)
 
-// resolveProgram sets PATH in env so that the agent's program is found. A program that is not found
-// does not prevent the start: the shell that runs it decides.
+// resolveProgram looks up the agent's program and sets PATH in env if the agent needs another PATH
+// to find it. An error of the look-up is stored in a.Missing and does not prevent the start,
+// because the shell may still find the program.
 func (a *Launch) resolveProgram(ctx context.Context, env map[string]string) {
 	if a.FindProgram == nil {
 		return
@@ -51,7 +52,8 @@ const (
 	notRunnable, notFound = 126, 127
 )
 
-// explain returns the look-up error if it explains why a start failed with err; nil otherwise.
+// explain returns the error of the program look-up if a start failed with err because a shell could
+// not run the program; otherwise nil.
 func (a *Launch) explain(err error) error {
 	death, ok := errors.AsType[*runtime.StartupDeath](err)
 	if a.Missing == nil || !ok || !NotRun(&death.Exit) {
@@ -60,7 +62,8 @@ func (a *Launch) explain(err error) error {
 	return a.Missing
 }
 
-// NotRun reports whether a process exited because a shell could not run its program.
+// NotRun reports whether exit is the exit status of a shell that could not find or run its program
+// (127 or 126).
 func NotRun(exit *runtime.Exit) bool {
 	return exit != nil && exit.Signal == "" && (exit.Code == notFound || exit.Code == notRunnable)
 }
@@ -77,7 +80,8 @@ func (a *Launch) metadata() Metadata {
 // [runtime.ProcessTableScanner]. Its value is the session's name. It is part of no fingerprint.
 const envSessionID = "GC_SESSION_ID"
 
-// instanceConfig returns the configuration with the environment of the new instance.
+// instanceConfig returns the session's configuration with the variables that only this instance
+// gets: secrets, PATH, the instance token and the instance number.
 func (a *Launch) instanceConfig(ctx context.Context) (runtime.Config, error) {
 	cfg, s := a.Config, a.Session
 	env := maps.Clone(cfg.Env)
@@ -105,8 +109,8 @@ func (a *Launch) instanceConfig(ctx context.Context) (runtime.Config, error) {
 	return cfg, nil
 }
 
-// Edited reports whether a configuration change may change the result of a start. The first prompt
-// is ignored because it contains the time.
+// Edited reports whether two configurations of a session differ in something that can change the
+// result of a start. The first prompt is not compared because it contains the time.
 func Edited(before, after *plan.Session) bool {
 	a, b := *before, *after
 	for _, s := range []*plan.Session{&a, &b} {

@@ -17,8 +17,9 @@ type Counts struct {
 	under map[string]bool // pools whose check runs now
 }
 
-// Begin reports whether the check of a pool must run now, and marks it as running. A running check
-// is not started again. Call [Counts.End] afterwards.
+// Begin reports whether the caller must run the pool's check now, and marks it as running. It
+// returns false if the pool has no check or if its check already runs. Call [Counts.End] after the
+// check.
 func (c *Counts) Begin(p *plan.Pool) bool {
 	if p.Check == "" || c.under[p.Agent] {
 		return false
@@ -30,8 +31,9 @@ func (c *Counts) Begin(p *plan.Pool) bool {
 	return true
 }
 
-// End records the result of a check. It reports whether the number changed, or whether this is the
-// first failure in a row. After a failed check the last number stays.
+// End records the result of a check: the wanted number n, or err. After a failed check the last
+// number stays valid. fresh is true if something changed: the number is another one, the check
+// failed for the first time in a row, or it works again.
 func (c *Counts) End(p *plan.Pool, n int, err error) (fresh bool) {
 	delete(c.under, p.Agent)
 	_, failed := c.Faults[p.Agent]

@@ -39,9 +39,9 @@ func Interrupt(ctx context.Context, p runtime.Provider, name, token string) erro
 // boundaryTime is the maximum wait for the end of an interrupted turn.
 const boundaryTime = 3 * time.Second
 
-// Abandon interrupts one instance like [Interrupt], and waits up to [boundaryTime] for the end of
-// its turn: the agent could take an earlier prompt as a part of that turn. ended is false if the
-// end was not seen.
+// Abandon interrupts the turn of one instance, like [Interrupt], and waits up to [boundaryTime] for
+// the turn to end, because a prompt that is sent earlier could become part of that turn. ended is
+// false if the end of the turn was not seen in time.
 func Abandon(ctx context.Context, p runtime.Provider, name, token string) (ended bool, err error) {
 	since := time.Now()
 	if err := Interrupt(ctx, p, name, token); err != nil {
@@ -54,8 +54,8 @@ func Abandon(ctx context.Context, p runtime.Provider, name, token string) (ended
 	return err == nil, nil
 }
 
-// Tree returns the session's processes on this machine; nil if there are none or they cannot be
-// read.
+// Tree returns the process of the observed session and all its descendants on this machine; nil if
+// there are none or they cannot be read.
 func Tree(seen *runtime.Observation) []proc.Info {
 	if seen.PID <= 0 {
 		return nil

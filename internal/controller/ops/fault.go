@@ -24,7 +24,7 @@ const (
 
 const notFoundCode = 127 // exit code of a shell that cannot find a command
 
-// Class returns the class of the error with which a start failed.
+// Class returns what kind of error made a start fail, as one of the class constants.
 func (a *Attempt) Class(err error) string {
 	if death, ok := errors.AsType[*runtime.StartupDeath](err); ok {
 		if death.Exit.Code == notFoundCode {
@@ -47,8 +47,8 @@ func (a *Attempt) Class(err error) string {
 	return classOther
 }
 
-// Fault returns an error as one line, without the operation and the session, which are always shown
-// next to it. [driver.FailureOutput] returns what the program printed.
+// Fault returns an error as one line for people. It leaves out the operation and the session of a
+// [runtime.Error], which are always shown next to it.
 func Fault(err error) string {
 	if outer, ok := errors.AsType[*runtime.Error](err); ok {
 		err = outer.Err
@@ -60,9 +60,9 @@ func Fault(err error) string {
 	return text
 }
 
-// StillOpen returns the warnings of a start, one per line, that still apply to an agent with the
-// given activity. When the agent accepts input, no dialog blocks it. When it is in a turn, it has
-// received its prompt. A failed set-up command always stays.
+// StillOpen returns those lines of the warnings of a start that still apply now that the agent has
+// this activity. A warning about readiness no longer applies when the agent accepts input or works;
+// a warning about its first prompt no longer applies when it works. Other warnings stay.
 func StillOpen(warnings string, now runtime.Activity) string {
 	var settled []string // prefixes of the warnings that no longer apply
 	switch now {

@@ -47,8 +47,8 @@ func (a *Attempt) Start(ctx context.Context, p runtime.Provider, l *Launch) (r S
 // shell that cannot run it exits at once, but the start may be complete before that.
 const missingGrace = 2 * time.Second
 
-// awaitExit observes the agent until it has exited, for at most missingGrace, and returns the last
-// observation.
+// awaitExit observes the agent until it has exited, for at most [missingGrace]. It returns the last
+// observation that succeeded.
 func awaitExit(ctx context.Context, p runtime.Provider, name string, f Finding) Finding {
 	ctx, cancel := context.WithTimeout(ctx, missingGrace)
 	defer cancel()
@@ -70,8 +70,8 @@ type Changed struct {
 	Missing error // as in [Started]
 }
 
-// Change relaunches an agent or only runs its live commands again. Then it writes the metadata of
-// the session.
+// Change relaunches an agent, or with a.LiveOnly only runs its live commands again. Then it
+// observes the session and, if the change was applied, writes the session's metadata.
 func (a *Launch) Change(ctx context.Context, p runtime.Provider) (r Changed) {
 	name := a.Session.Name
 	if a.LiveOnly {
@@ -111,7 +111,8 @@ type Ended struct {
 	Finding   Finding
 }
 
-// Uncounted reports whether the provider did not report the session's processes.
+// Uncounted reports whether the number of the session's processes is unknown because the provider
+// reports no process ID.
 func Uncounted(seen *runtime.Observation) bool { return seen.PID <= 0 }
 
 // stopPeekLimit is how long a stop waits for the last screen.
@@ -124,7 +125,8 @@ type StopTarget struct {
 	Tree        []proc.Info // its processes before the interrupt; nil: read them now
 }
 
-// End stops an instance and returns its remaining processes.
+// End stops the instance and returns the result, with the processes that survived and the screen
+// before the stop.
 func (v *StopTarget) End(ctx context.Context, p runtime.Provider) (r Ended) {
 	if v.Tree == nil {
 		v.Tree = Tree(&v.Seen)

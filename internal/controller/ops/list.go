@@ -20,8 +20,7 @@ type opener interface {
 	Open(ctx context.Context) error
 }
 
-// List returns the running sessions of a provider. It first opens a provider that implements
-// opener.
+// List opens the provider if it opens late, and returns its running sessions.
 func List(ctx context.Context, p runtime.Provider) (l Listing) {
 	if late, ok := runtime.As[opener](p, ""); ok {
 		if err := late.Open(ctx); err != nil {

@@ -98,7 +98,7 @@ func ReadMeta(p runtime.Provider, name, key string) string {
 	return value
 }
 
-// Shown returns the metadata of a session that is shown to people.
+// Shown returns the values of the session's metadata that people see: the city and the agent.
 func Shown(p runtime.Provider, name string) map[string]string {
 	out := map[string]string{}
 	for _, key := range []string{MetaCity, MetaAgent} {
@@ -109,8 +109,9 @@ func Shown(p runtime.Provider, name string) map[string]string {
 	return out
 }
 
-// Write writes the metadata to the session. Unknown values are not written. The completed start is
-// written first, because a crash in between must not lose it.
+// Write writes the metadata to the session. An unknown number or name of the instance is not
+// written. The name of the started instance is written first, so that a crash in between does not
+// lose it; the city is written last, so that a session with a city has all other values too.
 func (n Metadata) Write(p runtime.Provider, name string) error {
 	fields, err := json.Marshal(n.Stored.Fields)
 	if err != nil {
@@ -152,8 +153,8 @@ func WriteDrain(p runtime.Provider, name, until string) error {
 // maxWords is the maximum length of an agent's last output line, in bytes.
 const maxWords = 200
 
-// LastOutput returns the line of a screen that explains why the program exited, shortened to
-// [maxWords] bytes.
+// LastOutput returns the line of a screen that most likely explains why the program exited,
+// shortened to [maxWords] bytes.
 func LastOutput(screen string) string {
 	line := textfmt.ErrorLine(screen)
 	if len(line) > maxWords {

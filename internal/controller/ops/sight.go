@@ -20,7 +20,7 @@ type ListingHealth struct {
 // cannotOpen is the prefix of the message about a provider that cannot be opened.
 const cannotOpen = "its provider cannot be opened: "
 
-// Unopened returns the health of a provider that is not open yet.
+// Unopened returns the health of a provider whose opening has not finished: all its sessions are unknown.
 func Unopened() ListingHealth { return ListingHealth{unknown: "its provider is being opened"} }
 
 // NotOpened records that the provider cannot be opened.
@@ -31,7 +31,7 @@ func (s *ListingHealth) MarkUnknown(why string) {
 	*s = ListingHealth{Failures: s.Failures + 1, unknown: why}
 }
 
-// Update applies a listing. It reports whether everything is known again after a failure.
+// Update applies a listing. It returns true if this listing is complete and an earlier one was not.
 func (s *ListingHealth) Update(l *Listing) (recovered bool) {
 	why := fmt.Sprintf("its sessions cannot be listed: %v", l.Err)
 	switch {
@@ -53,10 +53,11 @@ func (s *ListingHealth) Update(l *Listing) (recovered bool) {
 // IsUnknown reports whether nothing is known about any session.
 func (s *ListingHealth) IsUnknown() bool { return s.unknown != "" }
 
-// Fault returns what is unknown and why; empty if everything is known.
+// Fault returns why the last listing failed or was incomplete; empty if it was complete.
 func (s *ListingHealth) Fault() string { return cmp.Or(s.unknown, s.gap) }
 
-// WhyUnknown returns why nothing is known about a session; empty if it may be known.
+// WhyUnknown returns why the last listing showed nothing about the session with this name; empty if the listing was complete or
+// contained it.
 func (s *ListingHealth) WhyUnknown(name string) string {
 	if s.unknown == "" && !s.answered[name] {
 		return s.gap

@@ -7,8 +7,9 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// EndOf returns the event kind and a description of how an instance stopped without a request.
-// cause is what the provider reported about a lost session.
+// EndOf returns the kind of event and a description for people of how an instance stopped that
+// neither gc nor a person stopped. cause is what the provider reported about a session that
+// disappeared.
 func EndOf(r *session.Record, cause string) (event.Kind, string) {
 	switch exit := r.Exit; {
 	case exit != nil:
