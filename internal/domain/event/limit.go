@@ -114,8 +114,8 @@ func (l *Limited) Append(ctx context.Context, e client.Event) (client.Event, err
 	return e, nil
 }
 
-// refill adds the tokens for the time since the last refill. It adds none if the clock was set
-// back.
+// refill adds to the bucket the tokens for the time since the last refill, up to Rate.Burst. It
+// adds none if the clock was set back.
 func (l *Limited) refill(b *bucket, now time.Time) {
 	if earned := now.Sub(b.at); earned > 0 {
 		b.tokens = min(float64(l.rate.Burst), b.tokens+float64(earned)/float64(l.rate.Every))
@@ -123,7 +123,8 @@ func (l *Limited) refill(b *bucket, now time.Time) {
 	b.at = now
 }
 
-// dropLocked counts an event that is left out.
+// dropLocked counts one event that was left out, for the next report of [EventsDropped]. The caller
+// holds mu.
 func (l *Limited) dropLocked(owner string, e *client.Event, now time.Time) {
 	d := l.dropped[owner]
 	if d == nil {
@@ -133,7 +134,8 @@ func (l *Limited) dropLocked(owner string, e *client.Event, now time.Time) {
 	d.kinds[e.Kind]++
 }
 
-// sweepLocked removes full buckets once every 4096 calls. A full bucket is equal to a new one.
+// sweepLocked removes full buckets, once every 4096 calls, to free memory. A full bucket is equal
+// to a new one. The caller holds mu.
 func (l *Limited) sweepLocked(now time.Time) {
 	if l.seen++; l.seen < 4096 {
 		return

@@ -11,7 +11,8 @@ import (
 	"gascity/runtime"
 )
 
-// QuestionSubjects returns the subjects of an open question.
+// QuestionSubjects returns the subjects of notifications about an open question: the question itself and, if it was not answered
+// by its deadline, that it is overdue.
 func QuestionSubjects(p *client.Pending) []Subject {
 	asks := Subject{
 		ID: p.ID, Kind: questionKind(p.Kind), Agent: p.Agent, Session: p.Session, Question: p.ID,
@@ -43,7 +44,7 @@ func questionKind(kind string) Kind {
 	return Question
 }
 
-// Fold applies an event. It reports whether the open subjects changed.
+// Fold updates the list of open subjects with an event of the city. It returns true if the list changed.
 func (s *State) Fold(e *client.Event) bool {
 	s.Cursor = e.ID
 	switch event.Kind(e.Kind) {
@@ -73,7 +74,8 @@ func (s *State) Fold(e *client.Event) bool {
 	}
 }
 
-// foldSession applies an event about the life of a session.
+// foldSession updates the open subjects with an event about a session, such as its start or an obstacle. It returns true if they
+// changed.
 func (s *State) foldSession(e *client.Event) bool {
 	switch event.Kind(e.Kind) {
 	case event.SessionObstacle:
@@ -101,13 +103,13 @@ func (s *State) foldSession(e *client.Event) bool {
 	}
 }
 
-// isObstacle reports whether the subject is an obstacle of the session, and not a question.
+// isObstacle reports whether the subject is about a login or a limit of the session that no question reports.
 func (*State) isObstacle(subject *Subject, session string) bool {
 	return subject.Session == session && subject.Question == "" && (subject.Kind == Login || subject.Kind == Limit)
 }
 
-// foldActivity records when a turn begins, and raises a subject when it is over. A question and an unknown activity do not end
-// a turn.
+// foldActivity records when a turn of an agent begins, and adds a subject when the turn is over. A question and an unknown
+// activity do not end a turn. It returns true if the open subjects changed.
 func (s *State) foldActivity(e *client.Event) bool {
 	began, busy := s.Turns[e.Session]
 	switch runtime.Activity(e.Data["activity"]) {
@@ -130,7 +132,7 @@ func (s *State) foldActivity(e *client.Event) bool {
 	return false
 }
 
-// subject returns a subject about an event.
+// subject returns a subject of the given kind about the event.
 func (*State) subject(e *client.Event, kind Kind) Subject {
 	return Subject{
 		ID: "e-" + strconv.FormatUint(e.ID, 10), Kind: kind, Agent: e.Agent, Session: e.Session, Text: e.Text, Since: e.Time, Name: e.Data["budget"],
@@ -148,8 +150,8 @@ func (s *State) Raise(subject Subject) bool {
 	return true
 }
 
-// raiseOnce is Raise for a subject that is reported again while it is still true: by a new controller, or as another kind of
-// event.
+// raiseOnce adds a subject unless an open one has the same kind, session, agent and name. It is for facts that are reported again
+// while they last, for example by a new controller. It returns true if the subject was added.
 func (s *State) raiseOnce(subject Subject) bool {
 	same := func(other Subject) bool {
 		return other.Kind == subject.Kind && other.Session == subject.Session && other.Agent == subject.Agent && other.Name == subject.Name
@@ -157,15 +159,16 @@ func (s *State) raiseOnce(subject Subject) bool {
 	return !slices.ContainsFunc(s.Open, same) && s.Raise(subject)
 }
 
-// Close removes the open subjects for which is returns true. It reports whether there was one.
+// Close removes the open subjects for which is returns true. It returns true if it removed any.
 func (s *State) Close(is func(*Subject) bool) bool {
 	before := len(s.Open)
 	s.Open = slices.DeleteFunc(s.Open, func(one Subject) bool { return is(&one) })
 	return len(s.Open) < before
 }
 
-// CorrectTimes corrects the times that are in the future because the clock was set back: an open subject begins now, and a sink gets
-// everything that is open, because a later subject may seem earlier than the sink. It reports whether it changed something.
+// CorrectTimes replaces times that are in the future, because the clock was set back. An open subject then begins now. A sink
+// then gets all open subjects, because the time since when it gets subjects is not known any more. It returns true if it changed
+// something.
 func (s *State) CorrectTimes(now time.Time) (changed bool) {
 	for sink, since := range s.Sinks {
 		if since.After(now) {

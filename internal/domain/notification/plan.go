@@ -42,8 +42,8 @@ func (r *Rule) quietUntil(t time.Time) time.Time {
 	return t
 }
 
-// due returns when the rule sends the subject, without batches; ok is false if it does not send it at all. Without quiet hours
-// the result may be in the past.
+// due returns when the rule sends the subject, without the delay of a batch; ok is false if it never sends it. The time may be in
+// the past.
 func (r *Rule) due(s *Subject, now time.Time) (at time.Time, ok bool) {
 	matches := func(pattern string) bool {
 		fits, err := path.Match(pattern, s.Agent)
@@ -82,8 +82,8 @@ type Batch struct {
 	Joined   bool
 }
 
-// Plan returns what is due, by sink, and when something is due next; zero: never. done are the ids of subjects that need no
-// further plan: they are of [Finished], and no rule sends them later.
+// Plan returns what must be sent now, by sink, and when something must be sent next; zero: never. done are the ids of subjects of
+// the group [Finished] that no rule sends later, so that the caller can remove them.
 func (s *State) Plan(rules []Rule, f Facts) (due []Batch, next time.Time, done []string) {
 	sinks := map[string]*sinkPlan{}
 	var order []*sinkPlan
@@ -133,7 +133,8 @@ type sinkPlan struct {
 	batch bool      // a rule of ready has a batch
 }
 
-// add adds the subject if it is due by the rule. Otherwise it returns when it will be due; zero: never, or that is not known.
+// add adds the subject to what is sent now if the rule sends it now. Otherwise it returns when the rule will send it; zero:
+// never, or that is not known.
 func (p *sinkPlan) add(r *Rule, s *Subject, f Facts) (later time.Time) {
 	at, ok := r.due(s, f.Now)
 	switch {

@@ -43,10 +43,10 @@ func ParseContextMode(word string) (worker.ContextMode, error) {
 	return "", fmt.Errorf("mode %q is not one of full, compact, resume", word)
 }
 
-// Sections returns the sections for a mode, each type once. A section that is longer than the
-// limit of the mode is cut and ends with a note. After a compaction or a resume there is a section
-// that refers to the history; after a resume the task is left out. An agent without role and task
-// gets only its identity, and only in full mode.
+// Sections returns the sections of context that the agent gets in this mode, each type at most
+// once. A section that is longer than the limit of the mode is cut and ends with a note. After a
+// compaction or a resume, one section says where to read earlier output; after a resume there is no
+// task. An agent without role and task gets only its identity, and only in full mode.
 func (p ContextParts) Sections(mode worker.ContextMode) []worker.Section {
 	fresh := mode != worker.CompactContext && mode != worker.ResumeContext
 	all := []worker.Section{{Type: typeIdentity, Content: p.Identity}, {Type: typeRole, Content: p.Role}, {Type: typeTask, Content: p.Task}}
@@ -68,9 +68,9 @@ func (p ContextParts) Sections(mode worker.ContextMode) []worker.Section {
 	return kept
 }
 
-// FullTypes returns the types of the full-mode sections that a fresh start already gives the
-// agent: argued are those in its first prompt on the command line, prompted those in the prompt
-// that is typed.
+// FullTypes returns which sections of full context a fresh start already gives the agent. argument
+// is its first prompt on the command line and typed is the prompt that gc types; either may be
+// empty. argued are the types of the sections in argument, prompted those in typed.
 func (p ContextParts) FullTypes(argument, typed string) (argued, prompted []string) {
 	if argument != "" {
 		argued = []string{typeIdentity, typeRole}
@@ -89,13 +89,14 @@ func (p ContextParts) FullTypes(argument, typed string) (argued, prompted []stri
 func (p ContextParts) history(mode worker.ContextMode) string {
 	what := "This conversation was compacted."
 	if mode == worker.ResumeContext {
-		what = "This conversation was taken up again."
+		what = "This conversation was resumed."
 	}
 	return fmt.Sprintf("%s What you printed before: gc logs %s. The prompts that wait for you: gc queue %[2]s.", what, p.Agent)
 }
 
-// bounded returns the text, cut to the limit of the mode, with a note if it was cut. It cuts at
-// the end of a line if one is near.
+// bounded returns the text of a section, cut to the limit of the mode. A text that was cut ends
+// with a note that names the command for the whole text. It is cut at the end of a line if one is
+// near.
 func (p ContextParts) bounded(text string, mode worker.ContextMode) string {
 	limit := MaxFullContext
 	switch mode {

@@ -50,7 +50,7 @@ func TestModes(t *testing.T) {
 		"":        "[town] crew/one\n\nYou repair.\n\nLook at the mail.",
 		"full":    "[town] crew/one\n\nYou repair.\n\nLook at the mail.",
 		"compact": "[town] crew/one\n\nYou repair.\n\nLook at the mail.\n\nThis conversation was compacted. What you printed before: gc logs crew/one. The prompts that wait for you: gc queue crew/one.",
-		"resume":  "[town] crew/one\n\nYou repair.\n\nThis conversation was taken up again. What you printed before: gc logs crew/one. The prompts that wait for you: gc queue crew/one.",
+		"resume":  "[town] crew/one\n\nYou repair.\n\nThis conversation was resumed. What you printed before: gc logs crew/one. The prompts that wait for you: gc queue crew/one.",
 	}
 	for word, text := range want {
 		mode, err := plan.ParseContextMode(word)

@@ -18,12 +18,13 @@ const ConversationSettleTime = 10 * time.Second
 // ResumeRetryDelay is the delay before another attempt to resume a conversation that is in use.
 const ResumeRetryDelay = time.Second
 
-// ChooseConversation returns the conversation of the next start and how to start it. Store the
-// result before the start. The zero conversation means that its id is unknown.
+// ChooseConversation returns the conversation for the next start of the session s: the previous one
+// c, to be resumed, or a new one. Its Rung says how the agent is started into it. Store the result
+// before the start. The zero conversation means that the agent CLI chooses the id itself.
 //
 // Every start resumes the existing conversation, unless a person or the configuration requests a
-// new one, or the agent CLI cannot resume. A one-shot command begins a new one each time, because
-// a resumed one would do nothing.
+// new one, or the agent CLI cannot resume. A one-shot command begins a new one each time, because a
+// resumed one would do nothing.
 func ChooseConversation(s *Session, c session.Conversation, now time.Time) session.Conversation {
 	next := c.Next(newConversationID(), func(c session.Conversation, rung session.Rung) bool {
 		_, ok := s.ResumeCommand(c, rung)
@@ -58,8 +59,9 @@ func ConversationConfig(s *Session, c session.Conversation) (cfg runtime.Config,
 	return cfg, ok
 }
 
-// ApplyConversationReading applies the conversation that a running agent reports, and reports
-// whether c changed. A one-shot command is never resumed, so its reports are ignored.
+// ApplyConversationReading updates c, the stored conversation, with the one that the running agent
+// reports in r. It returns true if c changed. It ignores the reports of a one-shot command, which
+// is never resumed.
 func ApplyConversationReading(c *session.Conversation, s *Session, r runtime.Reading) bool {
 	said := r.Conversation
 	if said == nil || s == nil || s.Config.Lifecycle == runtime.LifecycleOneShot {
@@ -105,8 +107,9 @@ func resumeFailurePatterns() []session.ResumePattern {
 	}
 }
 
-// FindResumeFailure returns why an agent that exited could not resume its conversation. It returns
-// "" if the agent was not started to resume one, or if it exited for another reason.
+// FindResumeFailure returns why an agent that exited could not resume its conversation, from its
+// exit status and its last output. It returns "" if the agent was not started to resume one, or if
+// it exited for another reason.
 func FindResumeFailure(c *session.Conversation, exit *runtime.Exit, output string) session.ResumeFailure {
 	if !c.IsResumed() || exit != nil && exit.Code == notFoundCode {
 		return ""

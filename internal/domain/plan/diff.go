@@ -47,6 +47,7 @@ func Preview(desired Desired, observed []Observed, now time.Time, policy Policy)
 // sessionKey identifies a session: its runtime provider and its name.
 type sessionKey struct{ provider, name string }
 
+// planner is the state of one call of [Diff].
 type planner struct {
 	now         time.Time
 	policy      Policy
@@ -61,6 +62,7 @@ type planner struct {
 	required  map[string]string      // sleeping agents that must run -> the agent that depends on them
 }
 
+// newPlanner returns a planner that has indexed its inputs and counted the members of the pools.
 func newPlanner(desired Desired, observed []Observed, now time.Time, policy Policy) *planner {
 	d := &planner{
 		now: now, policy: policy, city: desired.City,
@@ -120,8 +122,8 @@ func (d *planner) configured(s *Session) Action {
 // at returns the observation of a session, nil if there is none.
 func (d *planner) at(s *Session) *Observed { return d.observed[sessionKey{s.Provider, s.Name}] }
 
-// untouchable returns an action without effect if another action on the session is in progress or
-// its state is unknown; ok is true then.
+// untouchable returns true if gc must not act on the session now, because another action on it is
+// in progress or its state is unknown. The returned action then does nothing and gives that reason.
 func (d *planner) untouchable(a Action, o *Observed) (Action, bool) {
 	if o.Working != "" {
 		return a.with(VerbNone, stateDuring(o.Working), string(o.Working)+" is under way"), true
@@ -144,7 +146,9 @@ func stateDuring(v Verb) string {
 	}
 }
 
-// ending returns the action for a session that must not run.
+// ending returns the action for a session that must not run: none if it does not exist, a short
+// wait if the city is being stopped and its agent was interrupted, otherwise a stop. w has the
+// reason.
 func (d *planner) ending(a Action, o *Observed, w target) Action {
 	switch {
 	case !o.exists():
@@ -179,7 +183,8 @@ func (d *planner) undesiredSessions() []*Observed {
 	return out
 }
 
-// undesiredAction returns the action for a session that the configuration does not contain.
+// undesiredAction returns the action for a running session that the configuration does not contain:
+// it is moved, if its agent is configured elsewhere, or stopped.
 func (d *planner) undesiredAction(o *Observed) Action {
 	w := target{desired: client.DesiredAbsent, state: client.StateStopped, reason: "it is not configured any more"}
 	if d.policy.Stopping {
@@ -209,7 +214,7 @@ func (a Action) with(verb Verb, state, reason string) Action {
 	return a
 }
 
-// until returns the action changed to a wait until the time after.
+// until returns the action changed to a wait: gc decides again at the time after.
 func (a Action) until(after time.Time, state, reason string) Action {
 	a.Verb, a.State, a.Reason, a.After = VerbWait, state, reason, after
 	return a

@@ -10,7 +10,8 @@ import (
 	"gascity/runtime"
 )
 
-// absent returns the action for a session that should run but does not.
+// absent returns the action for a session that should run but does not: a start, or a wait with the
+// reason why it cannot start yet.
 func (d *planner) absent(a Action, s *Session, o *Observed) Action {
 	oneShot := s.Config.Lifecycle == runtime.LifecycleOneShot
 	state := client.StateStopped
@@ -43,26 +44,28 @@ func (d *planner) absent(a Action, s *Session, o *Observed) Action {
 	return a.with(VerbStart, client.StateStarting, o.lastEnd())
 }
 
-// quarantined returns a wait until the end of the quarantine.
+// quarantined returns a wait until the end of the session's quarantine, with the number of failures
+// and the last one as the reason.
 func (d *planner) quarantined(a Action, o *Observed) Action {
 	return a.until(d.quarantine(o), client.StateQuarantined,
 		fmt.Sprintf("%s within %s, the last: %s", textfmt.Count(len(d.recent(o)), "failure"), textfmt.Duration(d.policy.RestartWindow), o.lastEnd()))
 }
 
-// changedSince reports whether the core configuration certainly differs from that of the last
-// instance.
+// changedSince reports whether the core configuration differs from the one that the last instance
+// was started with. It returns false if the two cannot be compared.
 func changedSince(s *Session, o *Observed) bool {
 	return runtime.FingerprintCurrent(o.Stored.Core) && o.Stored.Core != s.Core
 }
 
-// recent returns the failures within the restart window.
+// recent returns the times of those failures of the session that are not older than the restart
+// window.
 func (d *planner) recent(o *Observed) []time.Time {
 	from := d.now.Add(-d.policy.RestartWindow)
 	return slices.DeleteFunc(slices.Clone(o.Failures), func(t time.Time) bool { return !t.After(from) })
 }
 
-// quarantine returns the time before which the session must not start; the zero time if it is not
-// in quarantine.
+// quarantine returns the end of the session's quarantine, before which it must not start. It
+// returns the zero time if the session has not failed often enough to be in quarantine.
 func (d *planner) quarantine(o *Observed) time.Time {
 	recent := d.recent(o)
 	if d.policy.MaxRestarts <= 0 || len(recent) < d.policy.MaxRestarts {
@@ -71,8 +74,9 @@ func (d *planner) quarantine(o *Observed) time.Time {
 	return recent[len(recent)-d.policy.MaxRestarts].Add(d.policy.RestartWindow)
 }
 
-// blockingLocationReason returns why another session of the agent prevents a start, empty if none does.
-// Two sessions never run the same agent.
+// blockingLocationReason returns why a start must wait for another session of the same agent, at
+// its previous runtime provider or under its previous name: that one may still run. It returns ""
+// if there is none.
 func (d *planner) blockingLocationReason(s *Session) string {
 	for _, home := range d.locations[s.Agent] {
 		if home.Provider == s.Provider && home.Name == s.Name {
@@ -85,8 +89,8 @@ func (d *planner) blockingLocationReason(s *Session) string {
 	return ""
 }
 
-// missingDependencyReason returns why a dependency prevents the start, empty if all dependencies are
-// ready.
+// missingDependencyReason returns which agent in depends_on is not ready yet, as a reason text;
+// empty if all are ready.
 func (d *planner) missingDependencyReason(s *Session) string {
 	for _, name := range s.DependsOn {
 		if p := d.pools[name]; p != nil {
@@ -106,8 +110,8 @@ func (d *planner) missingDependencyReason(s *Session) string {
 	return ""
 }
 
-// ready reports whether the session's start is complete, or, for a one-shot session, whether it
-// has finished.
+// ready reports whether agents that depend on this session may start: its own start is complete,
+// or, for a one-shot session, it has finished.
 func (d *planner) ready(s *Session) bool {
 	o := d.at(s)
 	if o == nil || o.unknown() != "" || s.Suspended || o.Hold.Kind != "" {
@@ -131,7 +135,8 @@ func (d *planner) anyReady(p *pool) bool {
 // limit to end.
 const limitSpread = time.Minute
 
-// limited returns the time before which a session with a usage limit must not start.
+// limited returns the time before which a session that has reached a usage limit must not start.
+// Sessions with the same limit get slightly different times.
 func (d *planner) limited(s *Session, o *Observed) time.Time {
 	over := o.Obstacle.ProbeAt
 	if !o.NextAt.Before(over) {

@@ -17,10 +17,10 @@ const (
 	defaultStartTimeout = time.Minute
 )
 
-// interruptedStart returns the action for an agent whose start was interrupted. The agent is
-// adopted if nothing was left to do, or if all that was left can be done again. An agent that
-// works is adopted too, because it has received its prompt. Any other agent is stopped and started
-// again, because it is unknown which prompts it received.
+// interruptedStart returns the action for an agent whose start was interrupted because the
+// controller exited. gc adopts the agent if the rest of the start can be repeated, or if the agent
+// already works, which shows that it has received its prompt. Any other agent is stopped and
+// started again, because it is unknown which prompts it received.
 func (d *planner) interruptedStart(a Action, s *Session, o *Observed) Action {
 	due := o.AgeFrom.Add(cmp.Or(max(s.StartTimeout, 0), defaultStartTimeout))
 	switch {
@@ -53,8 +53,8 @@ func (o *Observed) isWorking() bool {
 	}
 }
 
-// hasUnfinishedStart reports whether a start has steps after the launch of the agent that must not
-// be done twice.
+// hasUnfinishedStart reports whether the start of the session has steps after the launch of its
+// agent that must not run twice, such as typing the first prompt.
 func hasUnfinishedStart(s *Session) bool {
 	c := &s.Config
 	return c.Nudge != "" || len(c.SessionSetup) > 0 || c.SessionSetupScript != "" || len(c.PromptSuffix) > longPrompt

@@ -42,7 +42,9 @@ func (d *planner) runningWithoutStall(a Action, s *Session, o *Observed) Action 
 	return d.checkIdleAndAge(a, s, o)
 }
 
-// drift returns the action for a difference between the stored and the current fingerprints.
+// drift returns the action for a running session whose configuration may have changed since its
+// start: none if it has not, a run of the live commands if only those changed, otherwise a relaunch
+// or restart.
 func (d *planner) drift(a Action, s *Session, o *Observed) Action {
 	if !runtime.FingerprintCurrent(o.Stored.Core) || !runtime.FingerprintCurrent(o.Stored.Live) {
 		a.Rebaseline = true
@@ -69,7 +71,9 @@ func (d *planner) drift(a Action, s *Session, o *Observed) Action {
 	return d.deferred(a, o)
 }
 
-// deferred delays a restart for a changed configuration until it interrupts no work.
+// deferred returns a, a restart or relaunch for a changed configuration, or a wait if it would
+// interrupt work now. Without other work it waits until the agent has printed nothing for
+// policy.Quiet, but not longer than policy.DriftWait.
 func (d *planner) deferred(a Action, o *Observed) Action {
 	if wait, waits := d.postponed(a, o); waits {
 		return wait
@@ -88,8 +92,8 @@ func (d *planner) deferred(a Action, o *Observed) Action {
 	return a
 }
 
-// driftedFields returns the sorted names of the fields whose hashes differ. It returns nil if
-// either side is nil, because the difference is then unknown.
+// driftedFields returns the names of the configuration fields whose hashes differ between then and
+// now, sorted. It returns nil if one of the two is nil, because the difference is then unknown.
 func driftedFields(then, now map[string]string) []string {
 	if then == nil || now == nil {
 		return nil

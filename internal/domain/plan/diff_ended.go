@@ -11,10 +11,10 @@ import (
 // the agent reported its exit.
 const endGrace = 10 * time.Second
 
-// selfEnded returns the action for an instance that reported its own exit although a process of
-// its session still runs. gc stops that process before it starts another instance. It does not
-// stop it while a terminal is attached, a question is open, or the agent was active after the
-// report.
+// selfEnded returns the action for an instance that reported its own exit although a process of its
+// session still runs. gc waits [endGrace] for that process and then stops it, before it starts
+// another instance. gc does not stop it while a terminal is attached, a question is open, or the
+// agent was active after the report.
 func (d *planner) selfEnded(a Action, o *Observed) Action {
 	reason := "its worker reports that " + endText(o.Ended) + ", but a process of its session still runs"
 	due := latest(o.Ended.At.Add(endGrace), d.policy.graceEnd())

@@ -21,10 +21,11 @@ type target struct {
 	until                  time.Time
 }
 
-// cityEnds is the target of every session while the city stops.
+// targetCityStops is the target of every session while the city is being stopped.
 var targetCityStops = target{desired: client.DesiredStopped, state: client.StateStopped, reason: "the city is being stopped"}
 
-// targetFor returns the desired state of a session. o may be nil.
+// targetFor returns whether a session should run, and why not. o is its observation; nil if there
+// is none.
 func (d *planner) targetFor(s *Session, o *Observed) target {
 	switch {
 	case d.policy.Stopping:
@@ -60,7 +61,8 @@ func appendReason(what, why string) string {
 	return what + ": " + why
 }
 
-// wakeReason returns why a sleeping session must run, empty if nothing wakes it.
+// wakeReason returns why a sleeping session must run now, such as a queued prompt; empty if it may
+// continue to sleep.
 func (d *planner) wakeReason(s *Session, o *Observed) string {
 	switch {
 	case o.WakeReason != "":
@@ -84,7 +86,8 @@ func (o *Observed) isPrompted() bool {
 	return o.Queued > 0 && (held.Kind != session.HoldSleep || o.PromptAt.IsZero() || o.PromptAt.After(held.Since))
 }
 
-// findRequired finds the agents that another session needs before it can start.
+// findRequired records in d.required the agents that other sessions depend on and that must
+// therefore be woken before those can start.
 func (d *planner) findRequired(sessions []Session) {
 	var needs func(s *Session)
 	needs = func(s *Session) {
@@ -115,8 +118,8 @@ func (d *planner) needsStart(s *Session) bool {
 	return d.targetFor(s, o).desired == client.DesiredRunning
 }
 
-// effectiveHold returns the stored hold, or the hold that follows a drain whose instance has
-// stopped.
+// effectiveHold returns the session's hold. If a drain has ended because its instance stopped, and
+// the hold after it is not stored yet, it returns that hold.
 func (o *Observed) effectiveHold() session.Hold {
 	if o.Hold.Kind == "" && o.draining() && o.unknown() == "" && !o.running() && !o.orphaned() {
 		return session.Hold{Kind: o.Drain.Then, Reason: o.Drain.Reason, Since: o.Drain.Since}
@@ -127,8 +130,8 @@ func (o *Observed) effectiveHold() session.Hold {
 // draining reports whether the current or last instance was asked to finish its work.
 func (o *Observed) draining() bool { return o.Epoch != 0 && o.Drain.Epoch == o.Epoch }
 
-// jitterFor returns a pseudo-random part of span. It is always the same for the same name and
-// epoch.
+// jitterFor returns a part of span between 0 and span, which depends only on the name and the
+// epoch. So sessions with the same setting do not act at the same time.
 func jitterFor(span time.Duration, name string, epoch uint64) time.Duration {
 	sum := sha256.Sum256(strconv.AppendUint([]byte(name+"\x00"), epoch, 10))
 	return span / (1 << 16) * time.Duration(binary.BigEndian.Uint16(sum[:]))

@@ -7,8 +7,8 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// limitDisruptions changes restarts for a changed configuration to waits, except for the first few
-// that policy.Disruptions allows.
+// limitDisruptions changes restarts for a changed configuration to waits if more than policy.Disruptions sessions would be down
+// at the same time.
 func (d *planner) limitDisruptions(actions []Action) {
 	left := max(1, d.policy.Disruptions)
 	for _, o := range d.observed {
@@ -28,7 +28,8 @@ func (d *planner) limitDisruptions(actions []Action) {
 	}
 }
 
-// isDisrupted reports whether the session is down for a changed configuration. It returns false if o is nil.
+// isDisrupted reports whether the session was stopped or relaunched for a changed configuration and does not run again yet. It
+// returns false if o is nil.
 func (o *Observed) isDisrupted() bool { return o != nil && (o.Disrupted || o.Working == VerbRelaunch) }
 
 // limitCounts changes starts to waits if they would exceed the maximum number of sessions of a

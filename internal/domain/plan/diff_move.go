@@ -7,8 +7,8 @@ import (
 	"gascity/client"
 )
 
-// previousLocation returns the observed session where the agent still runs under another runtime
-// provider or name, nil if there is none.
+// previousLocation returns the session in which the agent still runs although it is now configured
+// for another runtime provider or name; nil if there is none.
 func (d *planner) previousLocation(s *Session) *Observed {
 	for _, home := range d.locations[s.Agent] {
 		if (home.Provider != s.Provider || home.Name != s.Name) && home.unknown() == "" && home.running() {
@@ -28,10 +28,10 @@ func (d *planner) moveBlockedReason(s *Session, o *Observed) string {
 	return fmt.Sprintf("the new provider cannot be opened: %s; it stays at %s", why, o.Provider)
 }
 
-// planMove returns the action for a session whose agent is configured for another runtime provider
-// or name. It waits until the stop interrupts no work. While nothing can be started at the new
-// runtime provider, the agent is not stopped in order to be restarted. ok is false if the session
-// must be stopped like any other that is not configured.
+// planMove returns the action for a running session whose agent is now configured for another
+// runtime provider or name: a stop, after which the agent starts there. It waits until the stop
+// interrupts no work, and while nothing can be started at the new provider. ok is false if the
+// agent does not move; then the session is stopped like one that is not configured.
 func (d *planner) planMove(a Action, s *Session, o *Observed) (_ Action, ok bool) {
 	w := d.targetFor(s, o)
 	if o.Owner != OwnerThisCity || !o.running() || d.policy.Stopping {

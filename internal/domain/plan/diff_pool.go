@@ -29,7 +29,7 @@ func (p *pool) reason() string {
 	return reason
 }
 
-// countPools computes how many members each pool wants, and which.
+// countPools computes for each pool how many members should run, and which.
 func (d *planner) countPools(pools []Pool) {
 	for i := range pools {
 		p := &pool{Pool: &pools[i], wanted: map[string]bool{}, fault: d.policy.PoolFaults[pools[i].Agent]}
@@ -44,8 +44,8 @@ func (d *planner) countPools(pools []Pool) {
 	}
 }
 
-// mayBeOurs reports whether an observed session belongs, may belong or is about to belong to this
-// city.
+// mayBeOurs reports whether an observed session belongs to this city or may belong to it because
+// its owner is not known yet.
 func (d *planner) mayBeOurs(at sessionKey, o *Observed) bool {
 	return o.Owner == OwnerThisCity || o.Owner == OwnerUnknown && d.sessions[at] != nil || o.unattributed()
 }
@@ -67,8 +67,9 @@ func (d *planner) mayBeMember(p *pool, at sessionKey, o *Observed) bool {
 	return p.isMember(name)
 }
 
-// count returns how many members a pool wants. Until its check has succeeded once, that is at
-// least the number that run, because it is unknown whether any of them is surplus.
+// count returns how many members of the pool should run, within its minimum and maximum. Before its
+// check has succeeded once, that is the number that run now, because it is unknown whether any of
+// them is surplus.
 func (d *planner) count(p *pool) int {
 	n, known := d.policy.PoolWants[p.Agent]
 	switch {
@@ -117,7 +118,8 @@ func (d *planner) choose(p *pool) {
 	}
 }
 
-// rank returns the rank of a member with the observation o, which may be nil.
+// rank returns the order in which a member is chosen to run, a lower value first. o is its
+// observation and may be nil.
 func (d *planner) rank(o *Observed) int {
 	switch {
 	case o == nil:
@@ -156,8 +158,8 @@ func (d *planner) poolOf(agent string) *pool {
 	return found
 }
 
-// shrink returns the action for a member that its pool does not want. An idle member is stopped at
-// once, because it has no work to finish; any other is drained.
+// shrink returns the action for a member that is more than its pool needs now. An idle member is
+// stopped at once, because it has no work to finish; any other is drained.
 func (d *planner) shrink(a Action, o *Observed, p *pool) Action {
 	reason := p.reason()
 	switch {

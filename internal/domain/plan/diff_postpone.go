@@ -8,10 +8,10 @@ import (
 	"gascity/runtime"
 )
 
-// postponed reports whether the stop of an agent for a changed configuration has to wait, and returns the action
-// that waits. The stop waits until the turn has ended, the open question is answered and no terminal is attached.
-// If the activity is unknown or doubted, the stop waits too: after policy.AskAfter gc asks a person and does not
-// stop the agent before the answer. Nothing waits if o.Apply is set. a.Reason states what changed.
+// postponed reports whether the stop of an agent for a changed configuration has to wait, and returns the action that waits. It
+// waits for the end of the turn, the answer to an open question and the detaching of every terminal. If the activity is unknown
+// or not certain, it waits too, and after policy.AskAfter gc asks a person. If a person requested the change with o.Apply,
+// nothing waits. a.Reason states what changed.
 func (d *planner) postponed(a Action, o *Observed) (_ Action, waits bool) {
 	if o.Apply {
 		return a, false

@@ -9,7 +9,8 @@ import (
 	"gascity/runtime"
 )
 
-// busyReason returns why a stop of the session could interrupt work, empty if it could not.
+// busyReason returns why a stop of the session could interrupt work, as a clause such as "while a
+// terminal is attached"; empty if it could not.
 func (d *planner) busyReason(o *Observed) string {
 	switch turn := o.activeTurn(); {
 	case o.Observation.Attached > 0:
@@ -24,8 +25,8 @@ func (d *planner) busyReason(o *Observed) string {
 	return ""
 }
 
-// activeTurn returns the text for an activity that must not be interrupted, empty for any other
-// activity.
+// activeTurn returns a word for the agent's activity if a stop would interrupt work, such as
+// "busy"; empty if it is idle, ready or unknown.
 func (o *Observed) activeTurn() string {
 	switch o.Activity.State {
 	case runtime.ActivityBusy, runtime.ActivityWaiting, runtime.ActivityLimited:
@@ -42,8 +43,8 @@ func (o *Observed) isResting() bool {
 	return o.Activity.State == runtime.ActivityIdle || o.Activity.State == runtime.ActivityReady
 }
 
-// quietAt returns when the session will have been silent for policy.Quiet. It returns the zero
-// time if that has passed, or if the last activity is unknown.
+// quietAt returns when the session will have printed and received nothing for policy.Quiet. It
+// returns the zero time if that is already so, or if the time of the last output is unknown.
 func (d *planner) quietAt(o *Observed) time.Time {
 	last := latest(o.Observation.LastActivity, o.Observation.LastInput)
 	if quiet := last.Add(d.policy.Quiet); !last.IsZero() && d.now.Before(quiet) {
@@ -52,13 +53,14 @@ func (d *planner) quietAt(o *Observed) time.Time {
 	return time.Time{}
 }
 
-// hasTimedOut reports whether the deadline has passed. It returns false for a zero deadline and
-// during the grace period after the host resumed.
+// hasTimedOut reports whether the deadline has passed. It returns false for a zero deadline, and
+// for one patrol interval after the host resumed from a suspend.
 func (d *planner) hasTimedOut(deadline time.Time) bool {
 	return !deadline.IsZero() && !d.now.Before(deadline) && !d.now.Before(d.policy.graceEnd())
 }
 
-// drained returns the action for a session that was asked to finish its work.
+// drained returns the action for a draining session, which was asked to finish its work: a stop
+// when the agent has acknowledged or the deadline has passed, otherwise a wait.
 func (d *planner) drained(a Action, o *Observed) Action {
 	reason := appendReason("it was asked to finish its work", o.Drain.Reason)
 	switch {
@@ -88,8 +90,9 @@ func (d *planner) restartOnRequest(a Action, o *Observed) Action {
 	return a.with(VerbRestart, client.StateStopping, reason)
 }
 
-// checkIdleAndAge returns the action for a session that runs as configured: it is restarted if it
-// is too old, and put to sleep if it has been idle for too long.
+// checkIdleAndAge returns the action for a session that runs as configured: a restart if it is
+// older than its maximum age, a stop if it has been idle for so long that it goes to sleep,
+// otherwise none.
 func (d *planner) checkIdleAndAge(a Action, s *Session, o *Observed) Action {
 	a, done := d.age(a, s, o)
 	if done || s.IdleAfter <= 0 || s.Pool != "" {
@@ -118,8 +121,8 @@ func (d *planner) checkIdleAndAge(a Action, s *Session, o *Observed) Action {
 }
 
 // idleSince returns the time since which the session has certainly been idle; the zero time if it
-// is not idle or its activity is unknown. For an idle agent the output does not count, only the
-// start of idleness. For any other agent the last output counts.
+// is not idle or its activity is unknown. If the agent reports that it is idle, its output after
+// that does not count; otherwise the time of its last output counts.
 func (d *planner) idleSince(o *Observed) time.Time {
 	if o.activeTurn() != "" || o.Activity.Doubted {
 		return time.Time{}
@@ -138,8 +141,8 @@ func (d *planner) idleSince(o *Observed) time.Time {
 	return latest(since, o.Observation.LastInput, o.IdleSince, o.AgeFrom, d.policy.ResumedAt)
 }
 
-// age returns the action for a session that may be older than its maximum age. done is true if the
-// decision is final.
+// age returns the action for a session that has reached its maximum age: a restart, or a wait until
+// that interrupts no work. done is false if the session is not that old.
 func (d *planner) age(a Action, s *Session, o *Observed) (_ Action, done bool) {
 	if s.MaxAge <= 0 || o.AgeFrom.IsZero() {
 		return a, false

@@ -8,9 +8,10 @@ import (
 	"gascity/runtime"
 )
 
-// stall changes the action a if the agent shows no sign of progress in its turn. Only a turn that
-// is known to be in progress can be stalled: not an agent with an open question, a limit, a
-// running tool or an unknown state. An action that is due stays as it is.
+// stall checks whether the agent is stalled: in a turn, without a sign of progress for longer than
+// configured. If it is, stall returns the action a changed as the agent's stall policy says;
+// otherwise it returns a. An agent with an open question, a limit, a running tool or an unknown
+// activity is never stalled. An action that is already due is not changed.
 func (d *planner) stall(a Action, s *Session, o *Observed) Action {
 	if s.Stall.After <= 0 || a.Verb != VerbNone && a.Verb != VerbWait || o.cannotBeStalled() {
 		return a

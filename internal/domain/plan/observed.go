@@ -126,13 +126,14 @@ func (o *Observed) orphaned() bool {
 	return o.Observation.Session == runtime.Dead && o.Observation.Agent == runtime.Alive
 }
 
-// unattributed reports whether the session may exist but its owner has not been read yet: it was
-// listed, or a start of it was begun.
+// unattributed reports whether the session may exist but its owner is not known yet, because it was
+// only listed or its start has only begun.
 func (o *Observed) unattributed() bool {
 	return o.Owner == OwnerUnknown && (o.Agent == "" || o.Epoch != 0) && (o.unknown() != "" || o.Working != "")
 }
 
-// unknown returns why gc must not act on the session, empty if its state is known.
+// unknown returns why the state of the session is unknown, so that gc must not act on it; empty if
+// its state is known.
 func (o *Observed) unknown() string {
 	switch {
 	case o.UnknownReason != "":

@@ -60,8 +60,8 @@ const defaultAskAfter = 10 * time.Minute
 // defaultPatrol is used if Policy.Patrol is zero.
 const defaultPatrol = 30 * time.Second
 
-// graceEnd returns the time before which no timeout stops a session, because the host resumed from
-// a suspend; the zero time if it did not.
+// graceEnd returns the end of the grace period after the host resumed from a suspend, in which no
+// timeout stops a session; the zero time if the host did not.
 func (p *Policy) graceEnd() time.Time {
 	if p.ResumedAt.IsZero() {
 		return time.Time{}

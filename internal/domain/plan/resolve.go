@@ -209,8 +209,8 @@ func (r *resolver) session() Session {
 	return session
 }
 
-// runtimeProvider returns the runtime provider of the agent. If the agent's own key names one that does not
-// exist, place adds a warning instead of an error, so that the other agents can still run.
+// runtimeProvider returns the runtime provider of the agent. If the agent's own key names one that does not exist, that is a
+// warning and not an error, so that the other agents can still run.
 func (r *resolver) runtimeProvider() string {
 	selection, origin, err := r.city.RuntimeFor(r.agent, r.in.RuntimeOverride, r.in.Known)
 	errs, ok := config.AsErrors(err)
@@ -282,7 +282,7 @@ func (r *resolver) config() runtime.Config {
 	return cfg
 }
 
-// pick returns the agent's own value if the agent has the key, else the inherited value.
+// pick returns own, the agent's own value, if its section of city.toml contains the key; otherwise inherited.
 func pick[T any](a *config.Agent, key string, own, inherited T) T {
 	if a.Has(key) {
 		return own
@@ -290,7 +290,7 @@ func pick[T any](a *config.Agent, key string, own, inherited T) T {
 	return inherited
 }
 
-// installedHooks returns install_agent_hooks of the agent, else of the workspace.
+// installedHooks returns the value of install_agent_hooks of the agent; if it has none, that of the workspace.
 func (r *resolver) installedHooks() []string {
 	return pick(r.agent, "install_agent_hooks", r.agent.InstallAgentHooks, r.city.Workspace.InstallAgentHooks)
 }

@@ -2,7 +2,7 @@ package plan
 
 import "strings"
 
-// command returns the shell command.
+// command returns the shell command that starts the agent: the program and its quoted arguments.
 func (r *resolver) command() string {
 	return strings.Join(append([]string{r.program}, r.args...), " ")
 }

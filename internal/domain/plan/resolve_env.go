@@ -27,8 +27,9 @@ func (r *resolver) env(cfg runtime.Config) map[string]string {
 	return env
 }
 
-// addEnv adds one layer of variables to env. $VAR is replaced by the variable of the lower layers,
-// else of the same layer, else of the city.
+// addEnv adds the variables of layer, for example those of the agent, to env, which has those of
+// lower layers. In a value, $VAR is replaced by the variable of the lower layers; if they have
+// none, of the same layer; otherwise of the city's environment.
 func (r *resolver) addEnv(env, layer map[string]string, keys config.Keys) {
 	below := maps.Clone(env)
 	var value func(name string, open []string) string
@@ -96,7 +97,8 @@ func variableName(text string) string {
 	return text
 }
 
-// ownEnv returns the variables that gc sets for the agent, except those of one instance.
+// ownEnv returns the GC_ variables that gc sets for every instance of the agent. The variables that
+// differ between instances are added at the start.
 func (r *resolver) ownEnv(cfg runtime.Config) map[string]string {
 	v := r.vars
 	own := map[string]string{
@@ -166,7 +168,8 @@ func (r *resolver) upstreamEnv() map[string]config.Secret {
 	return env
 }
 
-// literal returns text as a literal secret; the zero value if text is empty.
+// literal returns a secret whose value is text itself, and not a reference to one; the zero value
+// if text is empty.
 func literal(text string) config.Secret {
 	if text == "" {
 		return config.Secret{}

@@ -17,7 +17,9 @@ type resolution struct {
 	errs     []*config.Error
 }
 
-// resolveAgent resolves an agent. An error in a pool is reported once, not once for each member.
+// resolveAgent resolves the section of one agent to its session or, if it is a pool, to the pool
+// and the sessions of its members. An error in the section of a pool is reported once, not once for
+// each member.
 func resolveAgent(city *config.City, in Inputs, profiles *agentcli.Set, a *config.Agent) resolution {
 	scale, ok := a.Scale()
 	if !ok {

@@ -36,7 +36,8 @@ type patcher struct {
 	errs  []*config.Error
 }
 
-// visit applies the section name, after those that it depends on.
+// visit applies the section [providers.<name>], after those that it is based on. A cycle of bases
+// is an error.
 func (p *patcher) visit(name string) {
 	section, declared := p.city.Providers[name]
 	switch {
@@ -60,8 +61,8 @@ func (p *patcher) visit(name string) {
 	p.state[name] = patchDone
 }
 
-// base returns the profile that a section is based on. original is true if that is the built-in
-// profile, even if the city changes the profile too.
+// base returns the name of the profile that the section is based on. original is true if the
+// section uses the built-in profile of that name, without the city's changes to it.
 func (p *patcher) base(name string) (base string, original bool) {
 	section := p.city.Providers[name]
 	kind, base := section.BaseOf()
@@ -69,7 +70,8 @@ func (p *patcher) base(name string) (base string, original bool) {
 	return base, base != "" && (kind == "builtin" || kind == "" && (!declared || base == name))
 }
 
-// apply adds the profile of one section to the set.
+// apply adds the profile that the section defines to the set, under the given name. Without a base
+// it changes the profile of the same name.
 func (p *patcher) apply(name, base string, section config.Provider) {
 	from := base
 	if from == "" {

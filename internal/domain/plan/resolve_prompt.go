@@ -11,7 +11,8 @@ import (
 	"gascity/runtime"
 )
 
-// prompt sets the first prompt and the nudge of cfg, and r.parts.
+// prompt sets the fields of cfg that contain the agent's first prompt (PromptSuffix or the
+// beginning of Nudge, depending on the prompt mode) and its nudge, and r.parts.
 func (r *resolver) prompt(cfg *runtime.Config) {
 	a := r.agent
 	cfg.Nudge = a.Nudge
@@ -61,9 +62,10 @@ func (r *resolver) promptMode() (config.PromptMode, string) {
 	return mode, pick(a, "prompt_flag", a.PromptFlag, r.profile.PromptFlag)
 }
 
-// promptText returns the beacon and the rendered template. An agent without a template gets only
-// the beacon. A program that is not a known agent CLI gets nothing without a template, because a
-// shell would run the text as a command.
+// promptText returns the text of the first prompt: the beacon, which is a line with city, agent and
+// time, and the rendered prompt template. An agent without a template gets only the beacon. A
+// program that is not a known agent CLI and has no template gets nothing, because a shell would run
+// the text as a command.
 func (r *resolver) promptText() string {
 	a := r.agent
 	family := r.profile.Family
@@ -79,7 +81,8 @@ func (r *resolver) promptText() string {
 	return join(beacon, r.parts.Role)
 }
 
-// isPrimedByHooks reports whether the agent's hooks give it its startup context.
+// isPrimedByHooks reports whether hooks of the agent CLI add the startup context to the
+// conversation, so that the agent need not run gc prime.
 func (r *resolver) isPrimedByHooks() bool {
 	if installed := r.agent.HooksInstalled; installed != nil {
 		return *installed
@@ -91,10 +94,10 @@ func (r *resolver) isPrimedByHooks() bool {
 	return r.profile.SupportsHooks && (slices.Contains(names, r.profile.Name) || slices.Contains(names, r.profile.Family))
 }
 
-// hooksFamily returns the agent CLI whose hooks gc installs when the agent starts, empty for none.
-// The hooks are installed if install_agent_hooks names the agent CLI. Without install_agent_hooks
-// they are installed if the command is the agent CLI's own, because another command may not
-// support the arguments.
+// hooksFamily returns the agent CLI whose hooks gc installs when the agent starts; empty if gc
+// installs none. With install_agent_hooks, gc installs hooks only if the list names the agent CLI.
+// Without it, gc installs them if the command is the agent CLI's own, because another command may
+// not support the arguments.
 func (r *resolver) hooksFamily() string {
 	p := r.profile
 	if _, known := agentcli.LookupHooks(p.Family); !known || !p.SupportsHooks {
@@ -113,7 +116,7 @@ func (r *resolver) hooksFamily() string {
 	return p.Family
 }
 
-// channel returns the agent CLI whose native channel the agent uses for prompts. It returns
+// channel returns the family of the agent CLI if prompts go through its native channel,
 // [agentcli.ChannelTyped] if the configuration asks for typed prompts, and "" if no native channel
 // is possible.
 func (r *resolver) channel() string {

@@ -8,9 +8,9 @@ import (
 	"gascity/internal/config"
 )
 
-// resume returns how to continue the agent's conversation. An agent with its own start_command can
-// be resumed only by its resume_command. If protocol is true, the driver continues the
-// conversation, not a command.
+// resume returns how a conversation of the agent is begun and resumed. An agent with its own
+// start_command can be resumed only by its resume_command. protocol is true if the agent speaks the
+// Agent Client Protocol: then the driver resumes the conversation, not a command.
 func (r *resolver) resume(protocol bool) Resume {
 	a, p := r.agent, r.profile
 	resume := Resume{Fresh: a.WakeMode == config.WakeFresh, Nudge: a.Nudge, Mode: a.PermissionMode}
@@ -40,8 +40,8 @@ func (r *resolver) resume(protocol bool) Resume {
 	return resume
 }
 
-// resumeCommand returns the resume_command of the agent or of its [providers.<name>] section, and
-// its position. The one of a section applies only if the agent has no start_command.
+// resumeCommand returns the resume_command of the agent, or of its [providers.<name>] section, and
+// its position in city.toml. That of a section applies only to an agent without start_command.
 func (r *resolver) resumeCommand() (string, config.Origin) {
 	a := r.agent
 	if a.ResumeCommand != "" || a.StartCommand != "" {
@@ -62,8 +62,8 @@ func (r *resolver) resumeCommand() (string, config.Origin) {
 	return "", config.Origin{}
 }
 
-// expandResume expands a resume_command. Only this template can use {{.SessionKey}}, the
-// conversation's id.
+// expandResume expands the template of a resume_command. Only here a template can use
+// {{.SessionKey}}, the id of the conversation; a command without it is an error.
 func (r *resolver) expandResume(at config.Origin, text string) string {
 	previous, errs := r.vars, len(r.errs)
 	r.vars = maps.Clone(previous)

@@ -76,8 +76,8 @@ var templateFailure = regexp.MustCompile(`(?s)^template: template:(\d+)(?::(\d+)
 // missingKey matches the message for an unknown template variable.
 var missingKey = regexp.MustCompile(`^(?:<[^>]*>: )?map has no entry for key "(.*)"$`)
 
-// execute returns the result of a template. The error has a line and column of the text, a message
-// and a hint.
+// execute expands a template with the variables. An error has the line and column in text, a
+// message and a hint.
 func execute(text string, vars map[string]string) (string, *config.Error) {
 	functions := template.FuncMap{"quote": quote}
 	t, err := template.New("template").Funcs(functions).Option("missingkey=error").Parse(text)

@@ -44,12 +44,12 @@ func isPlainID(text string) bool {
 	return text != "" && len(text) <= maxID
 }
 
-// ResumeCommand returns the Config for a start that continues the conversation c in the way that
-// rung names. With [session.RungRepair] the agent runs in the directory of the conversation, if
-// that is known. The first prompt is not sent again.
+// ResumeCommand returns the Config for a start that resumes the conversation c in the way that rung
+// names. With [session.RungRepair] the agent runs in the directory of the conversation, if that is
+// known. The first prompt is not sent again.
 //
-// ok is false if the start must begin a new conversation: with [session.RungFresh], if the agent
-// is configured to begin a new one, if it cannot resume, or if the id is not safe in a command.
+// ok is false if the start must begin a new conversation: if rung is [session.RungFresh], the agent
+// is configured to begin a new one, it cannot resume, or the id is not safe in a command.
 func (s *Session) ResumeCommand(c session.Conversation, rung session.Rung) (cfg runtime.Config, ok bool) {
 	if rung == session.RungFresh || s.Resume.Fresh || s.Resume.Again == "" && !s.Resume.Protocol || !isPlainID(c.ID) {
 		return runtime.Config{}, false
@@ -85,8 +85,9 @@ func (s *Session) WithConversation(id string) (cfg runtime.Config, ok bool) {
 	return cfg, true
 }
 
-// WithHandoffNote returns cfg with a note in its nudge. The note informs the agent about its
-// previous conversation, which could not be continued.
+// WithHandoffNote returns cfg with a note added to its nudge, which informs the agent about its
+// previous conversation c and why that could not be resumed (failure). A one-shot agent gets no
+// note.
 func WithHandoffNote(cfg runtime.Config, c session.Conversation, failure string) runtime.Config {
 	if note := HandoffNote(c.ID, failure); note != "" && cfg.Lifecycle != runtime.LifecycleOneShot {
 		cfg.Nudge = join(cfg.Nudge, note)
@@ -94,8 +95,8 @@ func WithHandoffNote(cfg runtime.Config, c session.Conversation, failure string)
 	return cfg
 }
 
-// HandoffNote returns a note about a previous conversation and why it was not continued; empty if
-// there is no id and the conversation was not handed over.
+// HandoffNote returns a text for an agent about its previous conversation and why that was not
+// continued. It returns "" if the id of that conversation is unknown, unless its context was full.
 func HandoffNote(id, failure string) string {
 	const now = "This is a new one: look at the state of the work before you continue."
 	switch {

@@ -6,9 +6,9 @@ import (
 	"gascity/client"
 )
 
-// Review computes the action of a running session again after its activity or its attached
-// terminals changed. The result is the same as that of [Diff]. ok is false if the decision needs
-// more than the session itself: a pool, a limit of the city, or an action.
+// Review decides again about one running session after its activity or its attached terminals
+// changed. If ok is true, a is what [Diff] would return, and nothing has to be done. If ok is
+// false, call Diff instead: the session needs an action, or the decision depends on other sessions.
 func Review(before Action, s *Session, o *Observed, now time.Time, policy Policy) (a Action, ok bool) {
 	switch {
 	case before.Desired != client.DesiredRunning || before.Verb.Acts() || before.ReleaseHold || policy.Stopping || policy.Frozen != "",

@@ -76,7 +76,8 @@ func (l *inheritance) all() {
 	l.env()
 }
 
-// inherit adds the profile's value of a key, unless the agent wrote the key or none is true.
+// inherit adds the profile's value of a key, unless the agent has its own value of that key. none
+// is true if the profile has no value; then nothing is added.
 func (l *inheritance) inherit(key, providerKey string, value any, none bool) {
 	if !none && !l.agent.Has(key) {
 		l.add(key, value, l.source(providerKey))
@@ -92,8 +93,8 @@ func (l *inheritance) env() {
 	}
 }
 
-// source returns the origin of a key in the agent's profile: the nearest [providers.<name>]
-// section that wrote it, else the built-in profile.
+// source returns where the value of a key in the agent's profile comes from: the nearest
+// [providers.<name>] section that sets it, otherwise the built-in profile.
 func (l *inheritance) source(key string) config.Origin {
 	name := l.profile.Name
 	for range len(l.city.Providers) + 1 {
@@ -114,8 +115,8 @@ func (l *inheritance) source(key string) config.Origin {
 	return config.Origin{Source: "profile " + name}
 }
 
-// builtin returns the built-in profile that a section is based on if its base is not declared in
-// the city.
+// builtin returns the name of the built-in profile that a section is based on: base, otherwise the
+// section's own name if there is such a profile, otherwise the generic profile.
 func (l *inheritance) builtin(base, name string) string {
 	if base != "" {
 		return base

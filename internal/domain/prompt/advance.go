@@ -33,7 +33,8 @@ const (
 )
 
 // Move returns a copy of the receipt in the state to, with a new step whose detail is the reason.
-// It returns an error if the transition is not allowed.
+// It returns an error if the transition is not allowed. A move from submitted to submitted closes
+// the receipt: no further report about it is expected.
 func (r Receipt) Move(to State, at time.Time, detail string) (Receipt, error) {
 	if err := Advance(r.State, to); err != nil {
 		return r, err
@@ -73,9 +74,9 @@ const Delivering = "being delivered"
 // withdrawnPrefix is the prefix of the reason of an attempt whose text was sent and removed again.
 const withdrawnPrefix = "taken back unsent: "
 
-// withoutRepeat removes the last step if it is an attempt that sent no bytes and the previous
-// attempt was refused for the same reason. The steps show such attempts once; Attempts counts all
-// of them.
+// withoutRepeat returns the steps of a receipt without the step of the last attempt, if that
+// attempt sent no bytes and was refused for the same reason as the one before it. So the history
+// shows such attempts once; Attempts counts all of them.
 func withoutRepeat(steps []Step, detail string) []Step {
 	n := len(steps)
 	if n < 3 || strings.HasPrefix(detail, withdrawnPrefix) || steps[n-1].State != Injected || steps[n-3].State != Injected ||

@@ -133,7 +133,8 @@ func (d *decision) waitUntil(t time.Time) Action {
 	return Action{Verb: VerbWait}
 }
 
-// due returns the action for a receipt that needs no new attempt.
+// due returns the action for a receipt apart from a new delivery attempt: a change of its state,
+// such as expired, or a wait.
 func (d *decision) due(r *Receipt) Action {
 	switch r.State {
 	case Accepted, Queued:
@@ -152,7 +153,8 @@ func move(r *Receipt, to State, detail string) Action {
 	return Action{Verb: VerbMove, ID: r.ID, To: to, Detail: detail}
 }
 
-// dueWaiting returns the action for a receipt in the queue.
+// dueWaiting returns the action for a receipt that is accepted or queued: it expires, becomes dead
+// because its instance has stopped, enters the queue, or waits.
 func (d *decision) dueWaiting(r *Receipt) Action {
 	switch fate, why := r.eligibility(d.observation); {
 	case !d.now.Before(r.ExpiresAt):
@@ -165,7 +167,8 @@ func (d *decision) dueWaiting(r *Receipt) Action {
 	return d.waitUntil(r.ExpiresAt)
 }
 
-// dueInjected returns the action for a receipt whose delivery has begun.
+// dueInjected returns the action for a receipt whose delivery has begun: it waits for the result.
+// If the result cannot be known any more, the receipt becomes unconfirmed.
 func (d *decision) dueInjected(r *Receipt) Action {
 	s := d.observation
 	switch {
@@ -184,7 +187,8 @@ func (d *decision) dueInjected(r *Receipt) Action {
 	return Action{Verb: VerbResolve, ID: r.ID, At: d.at}
 }
 
-// uncertainReason returns why it is unknown whether the agent got the text.
+// uncertainReason returns the reason of an unconfirmed receipt: why it is unknown whether the agent
+// got the text.
 func (r *Receipt) uncertainReason() string {
 	why := reasonTimedOut
 	if !r.CancelAt.IsZero() {
@@ -196,7 +200,9 @@ func (r *Receipt) uncertainReason() string {
 	return why
 }
 
-// dueSubmitted returns the action for a receipt that the agent has accepted.
+// dueSubmitted returns the action for a receipt whose prompt the agent has accepted: it becomes
+// consumed when there is evidence that a turn worked on it, or is closed when no such evidence can
+// be expected any more.
 func (d *decision) dueSubmitted(r *Receipt) Action {
 	evidence, again := r.consumed(d.observation, d.now)
 	switch {
@@ -221,8 +227,8 @@ func (d *decision) dueSubmitted(r *Receipt) Action {
 	return d.waitUntil(r.Limit(s))
 }
 
-// attempt returns the delivery attempt that may begin now: that of the first prompt in the order
-// that the instance may get.
+// attempt returns the delivery attempt that may begin now, or a wait. It is for the first queued
+// prompt, in the order of delivery, that the running instance may get.
 func (d *decision) attempt(ordered []*Receipt) Action {
 	s := d.observation
 	for _, r := range ordered {
@@ -255,7 +261,8 @@ func (d *decision) attempt(ordered []*Receipt) Action {
 	return Action{Verb: VerbWait}
 }
 
-// deliver returns the delivery of the prompt, or a wait with its reason.
+// deliver returns the delivery of the prompt, or a wait whose reason is in d.reason, for example
+// because the agent is busy.
 func (d *decision) deliver(r *Receipt) Action {
 	s := d.observation
 	if s.ClosedReason != "" {
@@ -297,9 +304,10 @@ func (d *decision) deliver(r *Receipt) Action {
 // schedule the next one.
 const probeReportWait = time.Minute
 
-// probeDeadline returns how long prompts wait because of an obstacle; zero: they do not wait.
-// After a prompt was tried, the next one waits until the controller has handled the result, at
-// most probeReportWait.
+// probeDeadline returns the time until which prompts wait because an obstacle, such as a missing
+// login, prevents the agent from working; zero: they do not wait. At that time one prompt is tried.
+// The next one waits until the controller has handled the result of the first, at most
+// [probeReportWait].
 func (s Observation) probeDeadline() time.Time {
 	switch {
 	case s.Obstacle == "":
@@ -319,7 +327,7 @@ const (
 	undeliverable                    // never: its instance has stopped
 )
 
-// eligibility returns whether the prompt may go to the current instance. The second result states
+// eligibility returns whether the prompt may go to the running instance. The second result states
 // why it waits or why it is undeliverable.
 func (r *Receipt) eligibility(s Observation) (eligibility, string) {
 	switch {
@@ -394,8 +402,8 @@ func (r *Receipt) hasHookReports(s Observation) bool {
 	return s.ReportsTurns && s.Instance == r.Instance
 }
 
-// hookReportDeadline returns how long a hook may take to report that the submitted prompt began a
-// turn. Until then the agent does not count as idle. Zero: no report is expected.
+// hookReportDeadline returns the time until which gc waits for a hook to report that the submitted
+// prompt began a turn; until then the agent does not count as idle. Zero: no report is expected.
 func (r *Receipt) hookReportDeadline(s Observation) time.Time {
 	if !r.hasHookReports(s) || r.isConfirmedByAgent() || r.mayBeCommand(s) {
 		return time.Time{}
@@ -418,13 +426,12 @@ func (r *Receipt) isConfirmedByAgent() bool {
 	return false
 }
 
-// consumed returns the evidence that a turn worked on the submitted prompt, empty if there is none
+// consumed returns the evidence that a turn worked on the submitted prompt; empty if there is none
 // yet. again is when to check again even if nothing changes; zero: never.
 //
-// There are three kinds of evidence: the driver observed that a turn began with the submission;
-// the agent reported it, see [Receipt.MarkWorked]; or the agent was observed idle after the
-// submission, which is a turn boundary. An agent with hooks gets hookReportWait to report the turn
-// first.
+// There are three kinds of evidence: the driver observed that a turn began with the submission; the
+// agent reported it, see [Receipt.MarkWorked]; or the agent was observed idle after the submission,
+// so the turn has ended. If the agent has hooks, gc first waits [hookReportWait] for their report.
 func (r *Receipt) consumed(s Observation, now time.Time) (evidence string, again time.Time) {
 	if from := r.enteredAt(Submitted).Add(hookReportWait); r.hasHookReports(s) && !r.isConfirmedByAgent() && now.Before(from) {
 		return "", from

@@ -14,13 +14,15 @@ type HookReport struct {
 	Aborted           bool      // if Hash is empty: the turn was interrupted
 }
 
-// MatchesTurnStart reports whether the report w, about a prompt with the same text, can be about
-// this receipt: the same instance got it, and its delivery began before the report.
+// MatchesTurnStart reports whether the hook's report w, that a turn began, can be about this
+// receipt: it is from the instance that got the prompt, and the delivery began before the report.
+// The caller has compared the texts.
 func (r Receipt) MatchesTurnStart(w HookReport) bool {
 	return (r.State == Injected || r.State == Submitted) && r.Instance == w.Instance && !w.At.Before(r.enteredAt(Injected))
 }
 
-// WithHookReport returns the submitted receipt with the evidence of a hook, which is stronger.
+// WithHookReport returns a copy of the submitted receipt whose evidence is now the report of a
+// hook, which is stronger than what was observed from outside.
 func (r Receipt) WithHookReport(at time.Time) Receipt {
 	r.Evidence = SignHook
 	return r.AddStep(at, r.Reason)

@@ -22,9 +22,10 @@ type Attempt struct {
 	Attached int
 }
 
-// ApplyAttempt returns the injected receipt after an attempt. The prompt goes back into the queue
-// only if the outcome proves that not a byte was sent, or that the text was removed again. It
-// becomes dead only with the same proof.
+// ApplyAttempt returns the injected receipt in the state that follows from the result of its
+// delivery attempt. The prompt is queued again, or becomes dead, only if the result proves that no
+// byte was sent or that the text was removed again. Without that proof it becomes submitted or
+// unconfirmed.
 func (r Receipt) ApplyAttempt(a Attempt, at time.Time) (Receipt, error) {
 	out := a.Outcome
 	if out.State == runtime.OutcomeRefused && out.Reason == runtime.RefusedWithdrawn {
@@ -68,8 +69,8 @@ func (r Receipt) ApplyAttempt(a Attempt, at time.Time) (Receipt, error) {
 	}
 }
 
-// RefusedByWorker returns the outcome for a prompt that the agent's worker fetched and refused:
-// the agent did not get it.
+// RefusedByWorker returns the outcome of a delivery in which the agent's worker fetched the prompt
+// and refused it. The agent did not get the prompt, so gc may send it again.
 func RefusedByWorker(detail string) runtime.Outcome {
 	return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedWithdrawn, Unsent: true, Evidence: SignWorker, Detail: detail}
 }
@@ -97,7 +98,7 @@ func WithWorked(evidence string) string {
 	return evidence + "+" + SignWorked
 }
 
-// detailOf returns a text for the outcome.
+// detailOf returns a text that explains the outcome of an attempt and its error.
 func detailOf(out runtime.Outcome, err error) string {
 	switch {
 	case out.Detail != "":
@@ -121,7 +122,8 @@ const InputBlockedPrefix = string(runtime.RefusedInputBlocked) + ": "
 // was sent.
 const MaxSentBack = 3
 
-// requeue returns the receipt in the queue again, with the time of the next attempt.
+// requeue returns the receipt back in the queue, with why as its reason. The time of the next
+// attempt depends on why this one failed.
 func (r Receipt) requeue(a Attempt, at time.Time, why string) (Receipt, error) {
 	wait := Backoff(r.Attempts, a.Attached)
 	switch {
@@ -134,9 +136,10 @@ func (r Receipt) requeue(a Attempt, at time.Time, why string) (Receipt, error) {
 	return r.Move(Queued, at, why)
 }
 
-// Cancelled returns the receipt of a prompt that its sender cancelled during its delivery, after
-// the outcome of the attempt is known. A queued prompt becomes cancelled. An unconfirmed one gets
-// a reason that mentions the cancellation. Any other receipt is returned unchanged.
+// Cancelled returns the receipt of a prompt that its sender cancelled while it was being delivered,
+// now that the result of the delivery is known. If the prompt went back into the queue, it becomes
+// cancelled. If the result is unconfirmed, the reason mentions the cancellation. Otherwise the
+// receipt is returned unchanged: the agent got the prompt.
 func (r Receipt) Cancelled(at time.Time) (Receipt, error) {
 	switch r.State {
 	case Queued:
@@ -149,7 +152,8 @@ func (r Receipt) Cancelled(at time.Time) (Receipt, error) {
 	}
 }
 
-// end returns the receipt in the state to, with its evidence.
+// end returns the receipt in the state to, with this evidence and reason. In a final state no next
+// attempt is scheduled.
 func (r Receipt) end(to State, at time.Time, evidence, detail string) (Receipt, error) {
 	r.Evidence = evidence
 	moved, err := r.Move(to, at, detail)

@@ -109,8 +109,8 @@ const (
 	ConsumeBound = 24 * time.Hour
 )
 
-// Bound returns the maximum duration of the delivery of the receipt's text. progress is how long a
-// delivery may make no progress; zero is DefaultProgress.
+// Bound returns the maximum duration of the delivery of the prompt: progress, plus the time that the agent needs to read its
+// text. progress is how long a delivery may make no progress; zero is [DefaultProgress].
 func (r Receipt) Bound(progress time.Duration) time.Duration {
 	if progress <= 0 {
 		progress = DefaultProgress
@@ -156,14 +156,14 @@ const (
 	attachedBackoff = 2 * time.Second
 )
 
-// Backoff returns how long to wait after a refused attempt. attempts counts from 1. While a
-// terminal is attached the wait stays short, because gc gets no signal when a person sends a draft
-// or stops typing.
+// Backoff returns how long to wait for the next attempt after the given number of refused attempts, from 1. It doubles each time.
+// While a terminal is attached it stays at most [attachedBackoff], because gc gets no signal when a person sends a draft or stops
+// typing.
 func Backoff(attempts, attached int) time.Duration {
 	return backoff(attempts, attached, maxBackoff)
 }
 
-// backoff returns [Backoff] with the given upper limit.
+// backoff returns the same as [Backoff], but at most limit.
 func backoff(attempts, attached int, limit time.Duration) time.Duration {
 	if attached > 0 {
 		limit = attachedBackoff

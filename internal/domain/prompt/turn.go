@@ -10,11 +10,10 @@ import (
 // tries to deliver it anyway, so that an agent that never stops being busy still gets attempts.
 const turnBound = 30 * time.Minute
 
-// turnEndDeadline returns how long a normal prompt waits for the end of the agent's current turn;
-// zero: it does not wait. It waits only for a turn that the agent reports. A turn that is guessed
-// from the screen may be wrong or never end, and the driver checks the screen itself. The time
-// counts from when the agent last accepted a prompt, so that each of several prompts can wait for
-// the full time.
+// turnEndDeadline returns the time until which a normal prompt waits for the end of the agent's
+// turn; zero: it does not wait. It waits only for a turn that the agent itself reports, because a
+// turn that is guessed from the screen may be wrong or never end. The time counts from the last
+// prompt that the agent accepted, so that each of several prompts waits for the full time.
 func (r *Receipt) turnEndDeadline(s Observation) time.Time {
 	if r.Priority != Normal || s.Activity != runtime.ActivityBusy || !s.IsCertain {
 		return time.Time{}
@@ -22,8 +21,8 @@ func (r *Receipt) turnEndDeadline(s Observation) time.Time {
 	return later(r.CreatedAt, s.AcceptedAt).Add(turnBound)
 }
 
-// hookTurnDeadline returns how long a normal prompt waits for the activity to show a turn that a
-// hook has already reported; zero: it does not wait.
+// hookTurnDeadline returns the time until which a normal prompt waits after a hook has reported the
+// beginning of a turn, until the activity shows that turn too; zero: it does not wait.
 func (r *Receipt) hookTurnDeadline(s Observation) time.Time {
 	if r.Priority != Normal || s.TurnAt.IsZero() || s.Since.After(s.TurnAt) {
 		return time.Time{}
@@ -35,10 +34,10 @@ func (r *Receipt) hookTurnDeadline(s Observation) time.Time {
 // activity.
 const takeoverBound = 3 * time.Second
 
-// freshEvidenceDeadline returns how long a prompt waits for evidence that is newer than the
-// controller; zero: it does not wait. An adopted agent may be in a turn that only the earlier
+// freshEvidenceDeadline returns the time until which a prompt for an adopted agent waits for a new
+// report of its activity; zero: it does not wait. The agent may be in a turn that only the previous
 // controller knew of, and typing a text could interrupt that turn. If the agent is observed busy,
-// even as a guess, a normal prompt waits up to turnBound.
+// even as a guess, a normal prompt waits up to [turnBound].
 func (r *Receipt) freshEvidenceDeadline(s Observation) time.Time {
 	if r.Priority == System || s.AdoptedAt.IsZero() {
 		return time.Time{}
@@ -78,9 +77,9 @@ func (s Observation) IsIdle(now time.Time) bool {
 // edgeBound is the maximum time that an urgent prompt waits for the beginning of a turn.
 const edgeBound = 5 * time.Second
 
-// turnEdgeDeadline returns how long an urgent prompt waits after the agent accepted another
-// prompt, until it is observed whether that prompt began a turn, which would have to be
-// interrupted first; zero: it does not wait.
+// turnEdgeDeadline returns the time until which an urgent prompt waits after the agent accepted
+// another prompt; zero: it does not wait. Until then it is not known whether that prompt began a
+// turn, which the urgent prompt would have to interrupt first.
 func (r *Receipt) turnEdgeDeadline(s Observation, now time.Time) time.Time {
 	if r.Priority != Urgent || !r.Interrupted.IsZero() || s.AcceptedAt.IsZero() || s.ReadAt.IsZero() || s.Activity == runtime.ActivityBusy {
 		return time.Time{}
@@ -98,9 +97,8 @@ func (r *Receipt) turnEdgeDeadline(s Observation, now time.Time) time.Time {
 // beginBound is how long an agent may look idle after it got a prompt.
 const beginBound = 5 * time.Second
 
-// TurnStartDeadline returns how long an agent that looks idle may still be about to begin the
-// prompt: after it was queued, during its delivery and after it was submitted. Zero: the receipt
-// is final.
+// TurnStartDeadline returns the time until which an agent that looks idle may still be about to
+// begin a turn with this prompt. Zero: the receipt is final.
 func (r *Receipt) TurnStartDeadline(now time.Time) time.Time {
 	switch {
 	case r.Final():

@@ -78,8 +78,8 @@ var grades = []grade{
 	{runtime.SourceProcess, ConfidenceGuess},
 }
 
-// trust returns a source's rank and confidence; a lower rank is more trusted. An unknown source
-// has the last rank.
+// trust returns how much a source is trusted: its rank, where a lower rank means more trust, and
+// its confidence. An unknown source has the last rank.
 func trust(source runtime.Source) (rank int, confidence Confidence) {
 	for i := range grades {
 		if grades[i].source == source {

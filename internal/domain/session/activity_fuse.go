@@ -68,7 +68,7 @@ func (r Rules) withDefaults() Rules {
 	return r
 }
 
-// staleAt returns when the evidence becomes stale.
+// staleAt returns when the evidence is too old to be used.
 func (r *Rules) staleAt(e *ratedEvidence) time.Time {
 	if d, ok := r.StaleOf[e.Source]; ok {
 		return e.At.Add(d)
@@ -80,6 +80,8 @@ func (r *Rules) staleAt(e *ratedEvidence) time.Time {
 }
 
 // doubtAt returns when evidence that may be outdated is no longer used; zero: it is not outdated.
+// Evidence becomes outdated when newer reads of the session fail or when the agent wrote output
+// that was not read yet.
 func (r *Rules) doubtAt(s *EvidenceSet, e *ratedEvidence) time.Time {
 	since := s.outdatedSince()
 	if since.IsZero() || e.pushed {
@@ -105,14 +107,16 @@ type fusion struct {
 	next       time.Time
 }
 
-// due records a time at which the result may change.
+// due records that the result may change at the time at without new evidence. The earliest such
+// time becomes the result next of [Fuse].
 func (f *fusion) due(at time.Time) {
 	if at.After(f.now) && (f.next.IsZero() || at.Before(f.next)) {
 		f.next = at
 	}
 }
 
-// admit adds the evidence i to live if it reports an activity and is neither stale nor over.
+// admit decides whether the evidence with index i is used: it must report an activity and be
+// neither stale nor outdated. Otherwise admit records why not.
 func (f *fusion) admit(i int) {
 	e := &f.evidence.latest[i]
 	j := &f.judged[i]
@@ -140,7 +144,8 @@ func (f *fusion) admit(i int) {
 	f.due(doubt)
 }
 
-// choose makes the evidence i the chosen one and records why.
+// choose makes the evidence with index i the one that determines the activity, in place of the
+// previous choice, and records why.
 func (f *fusion) choose(i int, why string, confidence Confidence) {
 	if f.judged[f.choice].Used {
 		f.judged[f.choice].Used, f.judged[f.choice].Why = false, fmt.Sprintf("%s says otherwise: %s", f.evidence.latest[i].Source, why)
@@ -176,8 +181,9 @@ var overrides = []override{
 	},
 }
 
-// applyOverride chooses the override's activity from a source of lower trust, unless it was read
-// before the chosen activity began.
+// applyOverride chooses evidence of lower trust that reports the activity of the override c, if the
+// currently chosen activity is one that c overrides. Evidence from before the chosen activity began
+// does not count.
 func (f *fusion) applyOverride(c *override) {
 	chosen := &f.evidence.latest[f.choice]
 	if !slices.Contains(c.outranked, chosen.Activity) {
@@ -194,8 +200,9 @@ func (f *fusion) applyOverride(c *override) {
 // lowerTrust returns the indexes of the live evidence with lower trust than the chosen one.
 func (f *fusion) lowerTrust() []int { return f.live[slices.Index(f.live, f.choice)+1:] }
 
-// replaceContradicted chooses the next source that does not agree, if it has contradicted the
-// chosen one for long enough.
+// replaceContradicted corrects a missed change: if evidence of lower trust has contradicted the
+// chosen evidence for long enough, it is chosen instead. A question that is still open is never
+// replaced.
 func (f *fusion) replaceContradicted() {
 	chosen := &f.evidence.latest[f.choice]
 	if chosen.Activity == runtime.ActivityWaiting && (f.evidence.asked || !chosen.pushed) {
@@ -224,8 +231,8 @@ func (f *fusion) replaceContradicted() {
 	}
 }
 
-// replaceableAt returns when e may replace the chosen evidence that it contradicts; ok is false if
-// it may not.
+// replaceableAt returns the time from which e may replace the chosen evidence, which it
+// contradicts. ok is false if it may not replace it.
 func (f *fusion) replaceableAt(chosen, e *ratedEvidence) (time.Time, bool) {
 	bound := f.rules.HealAfter
 	since := latest(chosen.Since, e.Since)
@@ -245,13 +252,13 @@ func (f *fusion) replaceableAt(chosen, e *ratedEvidence) (time.Time, bool) {
 	return due, true
 }
 
-// isConfirmedUntil reports whether e was still valid at the time at: it was read then, or the
-// agent wrote nothing since it was read.
+// isConfirmedUntil reports whether e was still true at the time at: it was read then or later, it
+// was pushed, or the agent has written nothing since it was read.
 func (f *fusion) isConfirmedUntil(e *ratedEvidence, at time.Time) bool {
 	return e.pushed || !e.At.Before(at) || !f.evidence.lastOutput.IsZero() && !f.evidence.lastOutput.After(e.At)
 }
 
-// conclude returns the activity of the chosen evidence.
+// conclude returns the activity of the chosen evidence, with details from other evidence.
 func (f *fusion) conclude() Activity {
 	e := &f.evidence.latest[f.choice]
 	a := Activity{State: e.Activity, Kind: e.Kind, Source: e.Source, Since: e.Since, Confidence: f.confidence, Detail: e.Detail}

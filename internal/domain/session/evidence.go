@@ -79,7 +79,8 @@ func (s *EvidenceSet) RecordFailure(at time.Time) {
 	}
 }
 
-// outdatedSince returns when the latest reading became doubtful; zero: it is not doubtful.
+// outdatedSince returns since when the latest reading may be outdated, because a newer read failed
+// or the agent wrote output after it; zero: it is up to date.
 func (s *EvidenceSet) outdatedSince() time.Time {
 	if s.failing.IsZero() || !s.unread.IsZero() && s.unread.Before(s.failing) {
 		return s.unread
@@ -97,9 +98,9 @@ func questionSource(p *runtime.PendingInteraction) runtime.Source {
 // the source's latest is ignored.
 func (s *EvidenceSet) Push(e runtime.Evidence) { s.put(e, true) }
 
-// RecordOutput records when the agent last wrote output; read the session's channels then. Without
-// these calls, a source of lower trust need not wait for silence before it replaces a contradicted
-// one.
+// RecordOutput records that the agent wrote output at this time; the caller should read the
+// session's channels then. If the caller never calls it, a source that is contradicted may be
+// replaced without waiting for silence.
 func (s *EvidenceSet) RecordOutput(at time.Time) {
 	if !at.After(s.lastOutput) {
 		return
@@ -113,8 +114,8 @@ func (s *EvidenceSet) RecordOutput(at time.Time) {
 	s.lastOutput = at
 }
 
-// quietFor returns the longest silence since the evidence last changed. known is false if no
-// output was recorded.
+// quietFor returns the longest time without output since the evidence last changed. known is false
+// if no output was ever recorded.
 func (s *EvidenceSet) quietFor(now time.Time) (time.Duration, bool) {
 	return max(s.longestSilence, now.Sub(latest(s.lastOutput, s.changed))), !s.lastOutput.IsZero()
 }

@@ -54,8 +54,8 @@ func (o *Obstacle) Schedule(now time.Time) {
 	}
 }
 
-// IsSame reports whether another reading describes the same obstacle. The details of a program
-// that retries change with each attempt, so they are not compared.
+// IsSame reports whether other, from another reading, describes the same obstacle as o. Details of
+// a retry or a network failure change with each attempt, so they are not compared.
 func (o *Obstacle) IsSame(other *Obstacle) bool {
 	return o.Kind == other.Kind && (o.BlocksPrompts() || o.Detail == other.Detail || o.Kind == runtime.ObstacleRetrying || o.Kind == runtime.ObstacleNoNetwork || other.Detail == "")
 }
@@ -107,8 +107,8 @@ func obstacleOf(e *runtime.Evidence) (o runtime.Obstacle) {
 // the last turn is visible.
 var atRest = []runtime.Activity{runtime.ActivityReady, runtime.ActivityIdle, runtime.ActivityBackground, runtime.ActivityLimited, runtime.ActivityWaiting}
 
-// canExplain reports whether an obstacle from evidence of the activity of applies to the concluded
-// activity.
+// canExplain reports whether an obstacle applies to the concluded activity, if its evidence reports
+// the activity of. It does if the two are the same, or if in both no turn is in progress.
 func canExplain(of, concluded runtime.Activity) bool {
 	return of == concluded || slices.Contains(atRest, of) && slices.Contains(atRest, concluded)
 }

@@ -70,7 +70,8 @@ func Repair(stored string, facts Facts) (state State, reason string) {
 	return next, ""
 }
 
-// repaired returns the repaired state.
+// repaired returns the state that agrees with the facts, given the stored state was. A suspended or
+// quarantined state stays.
 func repaired(was State, facts *Facts) State {
 	t := facts.trigger()
 	switch {
@@ -91,7 +92,8 @@ func repaired(was State, facts *Facts) State {
 	return next
 }
 
-// stateUnderHold returns the state of a session that does not run and has the hold.
+// stateUnderHold returns the state of a session that does not run: asleep or suspended if the hold
+// says so, otherwise s.
 func stateUnderHold(s State, hold HoldKind) State {
 	switch hold {
 	case HoldSleep:

@@ -60,11 +60,11 @@ func ClassifyResume(exit *runtime.Exit, output string, patterns []ResumePattern)
 	return ResumeOther
 }
 
-// Ladder returns how the next start resumes the conversation. failure is that of the last attempt,
-// empty if there was none. After two failed rungs a new conversation begins.
+// Ladder returns in which way the next start resumes the conversation c. failure is why the last attempt failed; empty if there
+// was none. After two failed attempts it returns [RungFresh]: a new conversation begins.
 //
-// A conversation that is in use is tried again, because its user often exits soon. One that is not
-// found is tried in its own directory, because it may have been searched in the wrong one.
+// A conversation that is in use is tried again in the same way, because the other program often exits soon. One that is not found
+// is tried in its own directory, because it may have been searched in the wrong one.
 func Ladder(c Conversation, failure ResumeFailure) Rung {
 	if c.ID == "" || failure == ResumeExpired || failure == ResumeUnable || failure == ResumeHandedOver || c.Rungs >= maxRungs {
 		return RungFresh
@@ -98,7 +98,7 @@ func (c *Conversation) RecordFailure(failure ResumeFailure) {
 	}
 }
 
-// MarkReached records that the agent is in the conversation, and resets the failures.
+// MarkReached records that the agent has resumed the conversation, and clears the earlier failures to do so.
 func (c *Conversation) MarkReached() { c.Rungs, c.Failure = 0, "" }
 
 // Next returns the conversation of the next start: the current one with the next rung of its
@@ -131,9 +131,8 @@ func (c Conversation) Next(id string, resumable func(Conversation, Rung) bool) C
 // IsResumed reports whether the current instance was started to resume an existing conversation.
 func (c *Conversation) IsResumed() bool { return c.Rung == RungResume || c.Rung == RungRepair }
 
-// MarkNotBegun records that a start that should begin the conversation failed. If the reason why
-// the previous conversation failed is not known, its failures are reset, because the conversation
-// may be intact.
+// MarkNotBegun records that a start that should begin this new conversation failed. If the previous conversation failed for an
+// unclear reason, its failures are cleared, so that the next start tries to resume it again.
 func (c *Conversation) MarkNotBegun() {
 	if !c.Begun && c.Former != nil && c.Former.Failure == ResumeOther {
 		former := *c.Former
@@ -142,8 +141,8 @@ func (c *Conversation) MarkNotBegun() {
 	}
 }
 
-// WithoutPresent returns the conversation for an instance that gc did not start, whose id is
-// unknown. The previous conversation is kept and is resumed afterwards.
+// WithoutPresent returns the conversation to record for an instance that gc did not start, whose conversation is unknown: an
+// empty one that refers to the previous one, which the next start resumes.
 func (c Conversation) WithoutPresent() Conversation {
 	switch {
 	case c.Closed || c.ID == "" && c.Former == nil:
@@ -184,13 +183,12 @@ type ReportedConversation struct {
 // maxConversationID is the maximum length of a conversation id in bytes.
 const maxConversationID = 256
 
-// Update applies a reported conversation and reports whether c changed. A report about the current
-// conversation changes only its directory and mode. Update ignores a report of an agent that does
-// not run, and an invalid id: longer than 256 bytes, beginning with "-", or with blanks or control
-// characters.
+// Update changes c to the conversation that an agent reported and returns true if c changed. A report about the current
+// conversation changes only its directory and mode. Update ignores the report of an agent that does not run, and an invalid id:
+// longer than 256 bytes, beginning with "-", or with blanks or control characters.
 //
-// If the current conversation had no id yet, the reported id belongs to it, so its Rung and its reference to the
-// previous one are kept. Closed is always kept.
+// If the current conversation had no id yet, the reported id belongs to it, so its Rung and its reference to the previous one
+// stay. Closed always stays.
 func (c *Conversation) Update(l ReportedConversation) bool {
 	odd := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == unicode.ReplacementChar }
 	if !l.Running || l.ID == "" || len(l.ID) > maxConversationID || strings.HasPrefix(l.ID, "-") || strings.ContainsFunc(l.ID, odd) {

@@ -20,8 +20,9 @@ type RunHistory struct {
 // replaced by the time of arrival.
 const maxReportSkew = 5 * time.Second
 
-// Apply returns the history after a report that arrived at the time at. late is true if the report
-// changed nothing. Apply does not change l.
+// Apply returns the history after the report r, which arrived at the time at. late is true if a
+// newer report of the same kind is already known, so that r changed nothing. l itself does not
+// change.
 func (l RunHistory) Apply(r worker.Lifecycle, at time.Time) (after RunHistory, late bool) {
 	r = clipReport(r)
 	if r.Timestamp.IsZero() || r.Timestamp.After(at.Add(maxReportSkew)) {
@@ -56,7 +57,8 @@ func (l RunHistory) uniqueTime(r worker.Lifecycle) time.Time {
 	return at
 }
 
-// With returns the history l after it has received the reports of other, at the time at.
+// With returns the history l with the reports of the history other added, as if they arrived at the
+// time at.
 func (l RunHistory) With(other RunHistory, at time.Time) RunHistory {
 	for _, event := range []worker.Transition{worker.Started, worker.Ready, worker.Busy, worker.Idle, worker.Errored, worker.Stopping, worker.Stopped, worker.Crashed} {
 		if r, ok := other.Reports[event]; ok {
@@ -97,7 +99,7 @@ func (l RunHistory) State() worker.Transition {
 // Last returns the report of the current state; the zero value if nothing was reported.
 func (l RunHistory) Last() worker.Lifecycle { return l.Reports[l.State()] }
 
-// HasOffer reports whether the worker has offered the ability when it started.
+// HasOffer reports whether the worker's report of its start listed this ability.
 func (l RunHistory) HasOffer(ability string) bool {
 	return slices.Contains(l.Reports[worker.Started].Metadata.Offers, ability)
 }

@@ -118,10 +118,10 @@ func (b *Mailbox) Remove(id string) {
 	b.messages = slices.DeleteFunc(b.messages, func(l *MailboxMessage) bool { return l.ID == id })
 }
 
-// Open returns the messages for a new reader that has read up to the number after: all that are
-// not acknowledged, in the order in which they were added. If one of them has a number that the
-// reader has already read, all of them get new numbers. gap is not nil if after is greater than
-// any number of this mailbox.
+// Open returns the messages that a new reader must get, in the order in which they were added: all
+// that are not acknowledged. after is the last number that the reader has read; 0 for none. If one
+// of the messages has a number up to after, all of them get new numbers. gap is not nil if after is
+// greater than any number of this mailbox: the reader has read from an earlier mailbox.
 func (b *Mailbox) Open(after uint64) (open []worker.Message, gap *worker.Gap) {
 	if after > b.seq {
 		gap = &worker.Gap{From: after, Next: after + 1}
@@ -156,8 +156,9 @@ func (b *Mailbox) Ack(a worker.Ack) (l *MailboxMessage, news bool) {
 	return l, true
 }
 
-// AckUnknown records an acknowledgement of a message that was sent before this mailbox was
-// created. It returns nil if the mailbox is full.
+// AckUnknown records an acknowledgement of a message that this mailbox does not contain, because a
+// previous controller sent it. It returns nil if the mailbox is full; the worker can send the
+// acknowledgement again.
 func (b *Mailbox) AckUnknown(a worker.Ack) *MailboxMessage {
 	l, err := b.Put(worker.Message{ID: a.ID, At: a.At})
 	if err != nil { // full of messages that the worker has not fetched; it can send the acknowledgement again

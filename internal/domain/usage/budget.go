@@ -172,7 +172,8 @@ func (as accounts) accountFor(b Budget, session, agent string) *account {
 	return as[who]
 }
 
-// recordLifts records when a person last reset each account.
+// recordLifts records for each account when a person last reset the budget. Usage before that time
+// does not count.
 func (as accounts) recordLifts(b Budget, entries []Entry) {
 	for _, e := range entries {
 		if e.Lift != b.Name || e.Lift == "" {
@@ -184,7 +185,7 @@ func (as accounts) recordLifts(b Budget, entries []Entry) {
 	}
 }
 
-// accountsOf returns the accounts of a budget.
+// accountsOf returns the accounts of a budget with the usage of all entries that count for it.
 func accountsOf(b Budget, entries []Entry, busy []Busy, prices Prices, now time.Time) accounts {
 	as := accounts{}
 	if b.Scope == ScopeCity {
@@ -207,8 +208,8 @@ func accountsOf(b Budget, entries []Entry, busy []Busy, prices Prices, now time.
 	return as
 }
 
-// accountName returns the name of the account for the usage of a session. ok is false if the
-// budget does not apply to it.
+// accountName returns which account of the budget the usage of a session counts for: the session,
+// the agent, or "" for the city. ok is false if the budget does not apply to the session.
 func (b Budget) accountName(session, agent string) (string, bool) {
 	switch b.Scope {
 	case ScopeSession:
@@ -226,8 +227,8 @@ func (b Budget) AppliesTo(session, agent string) bool {
 	return ok
 }
 
-// isMatch reports whether the budget is for somebody. An invalid pattern fits no
-// name; it was refused before.
+// isMatch reports whether the budget's pattern matches the name of a session or agent. An empty
+// pattern matches all. An invalid pattern matches none; the configuration refuses it.
 func (b Budget) isMatch(name string) bool {
 	if b.Match == "" || b.Match == name {
 		return true
@@ -262,7 +263,7 @@ type silence struct {
 	who  string
 }
 
-// entry adds an entry to the account.
+// entry adds the usage of one entry to the account, in the unit of the budget's measure.
 func (a *account) entry(b Budget, e Entry, prices Prices) {
 	switch {
 	case e.Silent > 0:
@@ -340,7 +341,7 @@ func (a *account) busy(b Budget, s Busy, now time.Time) {
 	a.silenceText = fmt.Sprintf("%s has been busy for %s without a usage report", cmp.Or(s.Agent, s.Session), now.Sub(last).Round(time.Second))
 }
 
-// use returns the account as a [Use].
+// use returns how much of the budget the account has used, and whether that is too much.
 func (a *account) use(b Budget) Use {
 	out := Use{Budget: b, Who: a.who, Used: a.used, Silent: a.silentSince, Unknown: a.silenceText}
 	over := a.used >= b.Limit
@@ -380,7 +381,8 @@ func (a *account) use(b Budget) Use {
 	return out
 }
 
-// until returns when so much usage has left the window that the rest is below the limit.
+// until returns when the use falls below the limit because the oldest usage has left the window;
+// zero if the budget has no window.
 func (a *account) until(b Budget) time.Time {
 	if b.Window == 0 {
 		return time.Time{}
@@ -395,15 +397,15 @@ func (a *account) until(b Budget) time.Time {
 	return time.Time{}
 }
 
-// AppliesTo reports whether the use counts for a session.
+// AppliesTo reports whether the usage of a session counts for this use of the budget.
 func (u Use) AppliesTo(session, agent string) bool {
 	who, ok := u.Budget.accountName(session, agent)
 	return ok && who == u.Who
 }
 
-// Worst returns the most severe act that the breaches require for a session, and the breach that
-// requires it. If several require it, it returns the one that lasts longest. The act is empty if
-// there is no breach.
+// Worst returns the most severe act that used-up budgets require for a session, and the budget that
+// requires it. If several require the same act, it returns the one that lasts longest. The act is
+// empty if no budget of the session is used up.
 func Worst(breaches []Use, session, agent string) (Act, Use) {
 	var act Act
 	var worst Use

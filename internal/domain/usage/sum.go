@@ -59,8 +59,9 @@ func (s *TokenSum) add(t Tokens) {
 	}
 }
 
-// Add returns the sums of the entries by group, the greatest cost first; by hour or day, the earliest
-// first. where is the location that determines the hour and the day.
+// Add returns the total usage of the entries by group. Groups are sorted by cost, the greatest
+// first; hours and days by time, the earliest first. where is the location that determines the hour
+// and the day.
 func Add(entries []Entry, prices Prices, by By, where *time.Location) []Sum {
 	groups := map[string]*Sum{}
 	group := func(name string) *Sum {

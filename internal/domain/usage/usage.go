@@ -114,8 +114,8 @@ func FromEvent(o Origin, e worker.TelemetryEvent) (Entry, bool) {
 	return entry, true
 }
 
-// contentName returns a name for a report without an id, from a hash of its content. The same report
-// gets the same name.
+// contentName returns an id for a report without an id of its own: a hash of its content. So the
+// same report, sent twice, counts once.
 func contentName(e worker.TelemetryEvent) string {
 	text, err := json.Marshal(e)
 	if err != nil { // a number that JSON cannot represent: use the printed form
