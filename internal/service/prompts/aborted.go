@@ -40,8 +40,8 @@ func (e *Engine) TurnAborted(ctx context.Context, session, instance string) {
 	}
 }
 
-// abortInjected records that the turn of a prompt was aborted before the result of its attempt was
-// saved. The receipt is closed when the attempt finishes.
+// abortInjected records that the turn of a prompt was interrupted before the result of its delivery
+// was saved. When that result is saved, the receipt is closed.
 func (e *Engine) abortInjected(b *sessionQueue, id string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -50,16 +50,17 @@ func (e *Engine) abortInjected(b *sessionQueue, id string) {
 	}
 }
 
-// wasAborted reports whether the turn of an injected prompt was aborted.
+// wasAborted reports whether the turn of a prompt was interrupted before the result of its delivery
+// was saved.
 func (o *owner) wasAborted(id string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.queue.aborted[id]
 }
 
-// receiptInTurn returns the ID of the prompt that the turn of an instance works on: the last prompt
-// that a hook reported as the start of a turn, or else the first prompt that the agent accepted. It
-// returns an empty string if there is none.
+// receiptInTurn returns the ID of the prompt that the current turn of an instance works on: the
+// last prompt that a hook reported as the start of a turn, or, without such a report, the first
+// prompt that the agent accepted. It returns "" if there is none.
 func (e *Engine) receiptInTurn(b *sessionQueue, instance string) string {
 	var begun, first *prompt.Receipt
 	for _, r := range e.open(b) {

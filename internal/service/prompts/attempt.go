@@ -52,8 +52,8 @@ const (
 	resolveRetry = 2 * time.Second
 )
 
-// attemptTime returns how long one attempt may take. The rest of the receipt's limit is kept to
-// find out the outcome.
+// attemptTime returns how long one delivery attempt may take. It is shorter than the receipt's limit, so that time is left to
+// find out whether the agent got the text.
 func (o *owner) attemptTime(r *prompt.Receipt) time.Duration {
 	bound := r.Bound(o.opts.Progress())
 	return bound - min(withdrawTime, bound/2)
@@ -62,8 +62,8 @@ func (o *owner) attemptTime(r *prompt.Receipt) time.Duration {
 // interrupting is the text of the receipt step that records the interrupt for an urgent prompt.
 const interrupting = "the agent is busy: interrupting its turn"
 
-// startOp starts an operation in a goroutine, for at most limit. Its result is sent to o.results.
-// Only the owner's goroutine calls startOp.
+// startOp runs an operation in a goroutine, for at most limit. do does the work; its result is sent to o.results. id is the
+// receipt that the operation is about. Only the owner's goroutine calls startOp.
 func (o *owner) startOp(ctx context.Context, kind opKind, id string, limit time.Duration, do func(ctx context.Context) opResult) {
 	fctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	cut, abort := context.WithCancel(fctx)
@@ -78,8 +78,8 @@ func (o *owner) startOp(ctx context.Context, kind opKind, id string, limit time.
 	}()
 }
 
-// deliver starts an attempt to deliver a prompt. It first saves the receipt as injected. wait means
-// that nothing else can be done before at or a change; a zero at means no time.
+// deliver starts an attempt to deliver a prompt. It first saves the receipt as injected. If wait is true, the owner has nothing
+// else to do until something changes, or until the time at if that is not zero.
 func (o *owner) deliver(ctx context.Context, id string, v session.Snapshot) (at time.Time, wait bool) {
 	waiting, ok := o.find(id)
 	if !ok {
@@ -129,8 +129,8 @@ type noChannel struct {
 	since time.Time
 }
 
-// send delivers a prompt. It does not type a text that the agent CLI may take for a command if the
-// sender asked for exact text.
+// send delivers a prompt through the session's provider. If the sender asked for exact text and the agent CLI could take the text
+// for a command, send refuses to type it and only uses the agent's native channel.
 func (o *owner) send(ctx context.Context, v session.Snapshot, d runtime.Delivery) (runtime.Outcome, error) {
 	if d.Literal && runtime.MayBeCommand(runtime.FlattenText(d.Content)) {
 		why, forGood := o.opts.Typed(v)
@@ -159,7 +159,7 @@ func newDelivery(r *prompt.Receipt, v session.Snapshot) runtime.Delivery {
 	}
 }
 
-// uncertain reports whether the outcome leaves open whether the agent got the text.
+// uncertain reports whether it is unknown, after this outcome, if the agent got the text.
 func uncertain(out runtime.Outcome) bool {
 	switch out.State {
 	case runtime.OutcomeSubmitted, runtime.OutcomeRefused, runtime.OutcomeAbsent, runtime.OutcomeUnsupported:
@@ -169,8 +169,8 @@ func uncertain(out runtime.Outcome) bool {
 	}
 }
 
-// resolve asks the provider for the outcome of an attempt that ended without a result, and stores
-// the answer in l. If the outcome is not known yet, it sets l.later.
+// resolve asks the provider what became known about an attempt that ended without a result, and stores the outcome in l. If the
+// outcome is still not known, l.later says why.
 func (l *opResult) resolve(ctx context.Context, v session.Snapshot, d runtime.Delivery) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawTime)
 	defer cancel()
@@ -195,7 +195,8 @@ func (l *opResult) resolve(ctx context.Context, v session.Snapshot, d runtime.De
 	}
 }
 
-// resolve starts to find out the outcome of an attempt that was cancelled.
+// resolve starts an operation that asks the provider for the outcome of an attempt that was cut off. If wait is true, the owner
+// has nothing else to do until something changes, or until the time at if that is not zero.
 func (o *owner) resolve(ctx context.Context, id string, v session.Snapshot) (at time.Time, wait bool) {
 	r, ok := o.find(id)
 	if !ok {
@@ -222,16 +223,16 @@ func (o *owner) resolve(ctx context.Context, id string, v session.Snapshot) (at 
 	return time.Time{}, false
 }
 
-// stopDelivery stops a delivery that an earlier controller began, if it still runs: Settle only waits for it. It ignores whether
-// the text was withdrawn, because only Settle also knows the prompts that were sent to a worker.
+// stopDelivery stops a delivery that an earlier controller began and that still runs in the provider, because [runtime.Settle]
+// would only wait for it. The result is ignored: the caller then asks Settle for the outcome.
 func stopDelivery(ctx context.Context, v session.Snapshot, d runtime.Delivery) {
 	ctx, cancel := context.WithTimeout(ctx, stopTime)
 	defer cancel()
 	_, _ = runtime.Withdraw(ctx, v.Provider, v.Session, d)
 }
 
-// interrupt asks a busy agent to end its turn for an urgent prompt, once for each prompt. done is
-// false if the prompt is to be delivered now.
+// interrupt interrupts the turn of a busy agent for an urgent prompt, once for each prompt. done is false if the prompt is to be
+// delivered now. Otherwise the owner waits until something changes, or until the time at if that is not zero.
 func (o *owner) interrupt(ctx context.Context, waiting *prompt.Receipt, v session.Snapshot) (at time.Time, wait, done bool) {
 	now := o.opts.Now()
 	if !waiting.Interrupted.IsZero() {
@@ -262,8 +263,8 @@ func (o *owner) interrupt(ctx context.Context, waiting *prompt.Receipt, v sessio
 	return time.Time{}, false, true
 }
 
-// markInterrupted returns the receipt with the record of the interrupt. It is saved before the
-// interrupt.
+// markInterrupted returns the receipt with a step that records that the agent's turn is interrupted for it. The caller saves it
+// before the interrupt, so that no turn is interrupted twice.
 func (o *owner) markInterrupted(r prompt.Receipt) (prompt.Receipt, error) {
 	if !r.IsQueued() {
 		return r, errEnded
@@ -272,8 +273,8 @@ func (o *owner) markInterrupted(r prompt.Receipt) (prompt.Receipt, error) {
 	return r.AddStep(r.Interrupted, interrupting), nil
 }
 
-// quietFrom returns when to check again if a person is typing or that is unknown, and zero if no
-// person is typing. It asks the provider, because the snapshot may be old.
+// quietFrom returns zero if the agent's turn may be interrupted now. If a person is typing, or if that cannot be found out, it
+// returns when to check again. It asks the provider, because the snapshot may be old.
 func (o *owner) quietFrom(ctx context.Context, v session.Snapshot) time.Time {
 	now := o.opts.Now()
 	seen, err := runtime.Observe(ctx, v.Provider, v.Session)
@@ -287,7 +288,8 @@ func (o *owner) quietFrom(ctx context.Context, v session.Snapshot) time.Time {
 	return time.Time{}
 }
 
-// interruptTurn interrupts the turn, waits until it has ended, and returns the result for people.
+// interruptTurn interrupts the turn that has run since the given time, and waits up to [interruptTime] until it has ended. It
+// returns the result as a text for people.
 func interruptTurn(ctx context.Context, v session.Snapshot, since time.Time) string {
 	if err := runtime.InterruptInstance(ctx, v.Provider, v.Session, v.Token); err != nil {
 		return fmt.Sprintf("not interrupted: %v", err)
@@ -307,7 +309,7 @@ func interruptTurn(ctx context.Context, v session.Snapshot, since time.Time) str
 
 const interruptConfirmed = "interrupted; its turn has ended"
 
-// wake starts a request to the city to start the session.
+// wake asks the controller to start the sleeping session, at most once per pause. at is when it may ask again.
 func (o *owner) wake(ctx context.Context, v session.Snapshot) (at time.Time, wait bool) {
 	now := o.opts.Now()
 	if now.Before(o.wakeAt) {
@@ -320,7 +322,7 @@ func (o *owner) wake(ctx context.Context, v session.Snapshot) (at time.Time, wai
 	return time.Time{}, false
 }
 
-// find returns an open receipt of the session.
+// find returns the open receipt with this ID; false if there is none.
 func (o *owner) find(id string) (*prompt.Receipt, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -328,8 +330,8 @@ func (o *owner) find(id string) (*prompt.Receipt, bool) {
 	return r, ok
 }
 
-// finishOp handles the result of an operation. It saves the outcome of an attempt, however often it
-// must try. Until that succeeds nothing else is done for the session.
+// finishOp handles the result of an operation. If the result is the outcome of a delivery, it saves that, and retries until the
+// store accepts it. Until then nothing else is done for the session.
 func (o *owner) finishOp(ctx context.Context, l opResult) {
 	o.currentOp, o.cancel = "", nil
 	switch {
@@ -353,8 +355,8 @@ func (o *owner) finishOp(ctx context.Context, l opResult) {
 	o.updateInputState(ctx, l.went, l.attempt)
 }
 
-// recordUndecided records in the receipt why the outcome of an attempt is not known yet, once for
-// each reason.
+// recordUndecided records in the receipt why it is still unknown whether the agent got the prompt. The same reason is recorded
+// once.
 func (o *owner) recordUndecided(ctx context.Context, l opResult) {
 	why := "its delivery was cut off, and whether the agent got it cannot be found out yet: " + l.later
 	_, err := o.change(ctx, o.queue, l.id, func(r prompt.Receipt) (prompt.Receipt, error) {
@@ -367,9 +369,9 @@ func (o *owner) recordUndecided(ctx context.Context, l opResult) {
 	_, _ = o.saved(err) // saved stores the pause in the owner
 }
 
-// saveOutcome saves the outcome of an attempt. A report of the agent's worker or hook that it
-// accepted the prompt overrides the attempt's outcome. If the attempt sent no bytes the report does
-// not count, because a person typed the same text.
+// saveOutcome saves the outcome of a delivery attempt. If the agent's worker or hook has reported that the agent accepted the
+// prompt, that counts more than what the attempt observed. It does not count if the attempt sent no bytes: then a person typed
+// the same text.
 func (o *owner) saveOutcome(ctx context.Context, l opResult, at time.Time) {
 	o.saveUntilDone(ctx, l.id, func(r prompt.Receipt) (prompt.Receipt, error) {
 		went := r.Instance
@@ -395,15 +397,15 @@ func (o *owner) saveOutcome(ctx context.Context, l opResult, at time.Time) {
 	})
 }
 
-// recordAccepted records the last prompt that the agent accepted.
+// recordAccepted records which instance accepted a prompt last, and when.
 func (o *owner) recordAccepted(t acceptance) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.queue.accepted, o.readAt = t, t.at.Add(quiet)
 }
 
-// saveInterrupt saves the result of an interrupt. If a person was typing, the interrupt is tried
-// again after that.
+// saveInterrupt saves the result of an interrupt in the receipt. If a person was typing, the turn was not interrupted, and the
+// interrupt is tried again later.
 func (o *owner) saveInterrupt(ctx context.Context, l opResult) {
 	o.quietBy = l.quiet
 	switch {

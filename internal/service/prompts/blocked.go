@@ -63,8 +63,8 @@ func (e *Engine) InputCleared(ctx context.Context, session string) {
 	e.RecheckInput(ctx, session)
 }
 
-// setInputBlocked records that the input box of an instance is blocked and emits an event if that
-// is new.
+// setInputBlocked records that the input box of an instance is blocked, and why. It emits an event
+// if it was not blocked before.
 func (e *Engine) setInputBlocked(ctx context.Context, b *sessionQueue, instance, why string) {
 	now := e.opts.Now()
 	e.mu.Lock()
@@ -94,7 +94,8 @@ func (e *Engine) setInputFree(ctx context.Context, b *sessionQueue) {
 	}
 }
 
-// updateInputState updates the state of the input box from the result of an attempt.
+// updateInputState records, from the result of a delivery attempt, whether the agent's input box is
+// blocked.
 func (o *owner) updateInputState(ctx context.Context, instance string, a prompt.Attempt) {
 	switch out := a.Outcome; {
 	case out.Reason == runtime.RefusedInputBlocked:
@@ -113,15 +114,16 @@ func (o *owner) blockedInstance() string {
 	return o.queue.input.instance
 }
 
-// mustRecheckInput reports whether the input box may have changed since the last attempt.
+// mustRecheckInput reports whether [Engine.RecheckInput] was called since the last attempt: the
+// content of the input box may have changed.
 func (o *owner) mustRecheckInput() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.queue.recheck
 }
 
-// restoreBlockedLocked restores the blocked input boxes from an earlier controller: a session is
-// blocked if its newest receipt has that reason.
+// restoreBlockedLocked marks the input boxes as blocked that an earlier controller found blocked:
+// those of sessions whose newest receipt has that reason. The caller holds e.mu.
 func (e *Engine) restoreBlockedLocked(receipts []prompt.Receipt) {
 	newest := map[string]prompt.Receipt{}
 	for _, r := range receipts {

@@ -37,9 +37,10 @@ func (noFiles) Write(session.Snapshot, string, string) (string, error) { return 
 func (noFiles) Remove(string, string) error                            { return nil }
 func (noFiles) RemoveExcept(map[string]bool) error                     { return nil }
 
-// deliverByFile delivers a prompt whose text the agent's input box would change. It writes the text
-// to a file and delivers a line that refers to the file. refused is the outcome of the attempt to
-// type the text; it is returned, with the reason, if the agent cannot be given a file.
+// deliverByFile writes the text of a prompt to a file and delivers a line that asks the agent to
+// read that file. It is for a text that the agent's input box would change. refused is the outcome
+// of the attempt to type the text itself; deliverByFile returns it, with the reason added, if the
+// agent cannot read the file.
 func (o *owner) deliverByFile(ctx context.Context, r *prompt.Receipt, v session.Snapshot, d runtime.Delivery, refused runtime.Outcome) (runtime.Outcome, error) {
 	path, err := o.writeText(v, r)
 	if failed := new(fs.PathError); errors.As(err, &failed) { // for example a full disk: try again later
@@ -74,7 +75,8 @@ func (o *owner) deliverByFile(ctx context.Context, r *prompt.Receipt, v session.
 	return out, err
 }
 
-// writeText writes the text of a prompt to a file for the agent.
+// writeText writes the text of a prompt to a file for the agent and returns the path. The error
+// says why the prompt cannot be delivered in a file.
 func (o *owner) writeText(v session.Snapshot, r *prompt.Receipt) (path string, err error) {
 	text := runtime.FlattenText(textOf(r.Content))
 	switch {
@@ -107,7 +109,8 @@ const (
 	fileCheckInterval = time.Minute
 )
 
-// trackFileLocked records the file of a receipt.
+// trackFileLocked records the file that the receipt refers to, so that it is removed later. It does
+// nothing for a receipt without a file. The caller holds Engine.mu.
 func (b *sessionQueue) trackFileLocked(r *prompt.Receipt) {
 	if r.ByFile == "" {
 		return
@@ -119,8 +122,10 @@ func (b *sessionQueue) trackFileLocked(r *prompt.Receipt) {
 	b.files[r.ID] = f
 }
 
-// removable reports whether the agent no longer needs a file. again is when to check again if
-// nothing changes before; zero: no check is needed.
+// removable reports whether the file with a prompt's text can be removed: the agent never got the
+// line that refers to it, another instance runs, the agent has been idle for [fileRest] since, or
+// [fileLimit] has passed. again is when to check again if nothing changes before; zero: no check is
+// needed.
 func (f textFile) removable(v session.Snapshot, now time.Time) (ok bool, again time.Time) {
 	switch {
 	case f.finalAt.IsZero():
@@ -169,8 +174,8 @@ func (o *owner) removeFiles(now time.Time) (next time.Time) {
 	return next
 }
 
-// restoreFilesLocked restores the list of files that agents were given under an earlier controller,
-// and removes all other files.
+// restoreFilesLocked restores, from the receipts, which files with texts of prompts exist, and
+// removes all other files in the store. The caller holds e.mu.
 func (e *Engine) restoreFilesLocked(receipts []prompt.Receipt) {
 	keep := map[string]bool{}
 	for _, r := range slices.Backward(receipts) {
@@ -187,7 +192,8 @@ func (e *Engine) restoreFilesLocked(receipts []prompt.Receipt) {
 	}
 }
 
-// needOwnerLocked requests an owner for a queue that has receipts or files.
+// needOwnerLocked starts the owner goroutine of a queue that has open receipts or files. The caller
+// holds e.mu.
 func (e *Engine) needOwnerLocked(b *sessionQueue) {
 	if len(b.receipts)+len(b.files) > 0 {
 		e.owners.Add(b.session)

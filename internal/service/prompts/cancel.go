@@ -76,7 +76,8 @@ func (e *Engine) cancelDelivery(ctx context.Context, b *sessionQueue, id string)
 	return fmt.Errorf("%w: cannot save that the prompt %s is cancelled: %w", client.ErrUnavailable, id, err)
 }
 
-// notCancelled returns the error for a prompt that can no longer be cancelled.
+// notCancelled returns the error that explains why a prompt in its present state cannot be
+// cancelled.
 func notCancelled(r prompt.Receipt) error {
 	switch r.State {
 	case prompt.Submitted, prompt.Consumed:
@@ -88,8 +89,8 @@ func notCancelled(r prompt.Receipt) error {
 	}
 }
 
-// abortCancelled stops the running delivery if its prompt was cancelled. The driver then removes
-// the text that it has typed, or reports that the outcome is unknown.
+// abortCancelled stops the running delivery if its sender has cancelled the prompt. The driver then
+// removes the text that it has typed, or reports that the outcome is unknown.
 func (o *owner) abortCancelled() {
 	if o.currentOp == "" || o.currentOpKind != opDelivery {
 		return

@@ -44,8 +44,9 @@ func (e *Engine) RecordHookReport(ctx context.Context, w prompt.HookReport) erro
 	return errors.Join(failed...)
 }
 
-// findTurnReceipt returns the ID of the receipt whose prompt has started a turn: the first
-// delivered one without a reported turn. It returns an empty string if there is none.
+// findTurnReceipt returns the ID of the receipt whose prompt started the turn that the hook reports
+// in w: the first delivered one with this text whose turn was not reported yet. It returns "" if
+// there is none, for example because a person typed the prompt.
 func (e *Engine) findTurnReceipt(b *sessionQueue, w prompt.HookReport) (id string) {
 	e.mu.Lock()
 	open := b.listLocked()
@@ -65,8 +66,9 @@ func (e *Engine) findTurnReceipt(b *sessionQueue, w prompt.HookReport) (id strin
 	return first.ID
 }
 
-// hashOf returns the hash by which hooks name the prompt of a receipt. For a submitted prompt the
-// text is not kept, only the hash is. It returns an empty string if the hash is not known.
+// hashOf returns the hash of a prompt's text, by which hooks name the prompt. The text of a
+// submitted prompt is not in memory, so its hash was stored before. hashOf returns "" if the hash
+// is not known.
 func (e *Engine) hashOf(b *sessionQueue, r *prompt.Receipt) string {
 	e.mu.Lock()
 	name := b.hashes[r.ID]
@@ -98,8 +100,8 @@ func (e *Engine) reportedAt(b *sessionQueue, r *prompt.Receipt) time.Time {
 	return time.Time{}
 }
 
-// recordTurnStart records that a prompt has started a turn. If its attempt has not finished, the
-// outcome is saved when it finishes.
+// recordTurnStart records the report of a hook that the prompt of the receipt started a turn. If
+// the delivery attempt has not finished, the receipt changes when it finishes.
 func (e *Engine) recordTurnStart(ctx context.Context, b *sessionQueue, id string, w prompt.HookReport) error {
 	_, err := e.change(ctx, b, id, func(r prompt.Receipt) (prompt.Receipt, error) {
 		if !r.MatchesTurnStart(w) {
@@ -143,7 +145,8 @@ func (e *Engine) turnEnded(ctx context.Context, b *sessionQueue, id string, w pr
 	return ignoreEnded(err)
 }
 
-// ignoreEnded returns nil for errEnded, and any other error unchanged.
+// ignoreEnded returns nil if err says that the receipt is not open any more (errEnded), otherwise
+// err.
 func ignoreEnded(err error) error {
 	if errors.Is(err, errEnded) {
 		return nil
@@ -155,8 +158,8 @@ func ignoreEnded(err error) error {
 // controller knew.
 const recentlyEnded = 1000
 
-// restoreReportersLocked restores the sessions whose hooks report prompts, from the receipts with
-// such reports.
+// restoreReportersLocked restores, from the receipts, which instances have hooks that report their
+// prompts. The caller holds e.mu.
 func (e *Engine) restoreReportersLocked(receipts []prompt.Receipt) {
 	for _, r := range receipts {
 		if strings.Contains(r.Evidence, prompt.SignHook) && r.Instance != "" && e.hookReporters[r.Session].instance == "" {
@@ -171,7 +174,8 @@ type hookReporter struct {
 	began    time.Time // when the start of the present turn was reported; zero: no turn is reported
 }
 
-// hasReports reports whether an instance's hooks report its prompts.
+// hasReports reports whether hooks of this instance have reported a prompt, so that they can be
+// expected to report the next one.
 func (e *Engine) hasReports(session, instance string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -202,7 +206,8 @@ func (o *owner) firstTurnDeadline(v session.Snapshot) time.Time {
 	return v.StartedAt.Add(firstTurnLimit)
 }
 
-// saveHash stores the hash of a prompt that is about to be delivered.
+// saveHash stores the hash of the text of a prompt that is about to be delivered, to recognize it
+// in a hook's report.
 func (o *owner) saveHash(r *prompt.Receipt) {
 	name := o.hashOf(o.queue, r)
 	o.mu.Lock()
@@ -210,8 +215,8 @@ func (o *owner) saveHash(r *prompt.Receipt) {
 	o.queue.hashes[r.ID] = name
 }
 
-// reportEvidence returns the evidence from the agent's own report about an injected prompt, or an
-// empty string if there is no report. seen is the evidence of the attempt.
+// reportEvidence returns the evidence from the agent's worker or hook that it got an injected
+// prompt; "" if neither has reported it. seen is the evidence of the delivery attempt.
 func (o *owner) reportEvidence(id, seen string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -45,8 +45,8 @@ func (e *Engine) Queue(ctx context.Context, target string, which client.Which) (
 	return out, nil
 }
 
-// openReceipts returns the queued and injected prompts, and separately the submitted ones. An empty
-// name means all sessions.
+// openReceipts returns the prompts of a session that wait or are being delivered, and separately
+// those that the agent has accepted (taken). An empty name means all sessions.
 func (e *Engine) openReceipts(name string) (queue []client.Receipt, taken []prompt.Receipt) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -122,8 +122,9 @@ func (e *Engine) Receipt(ctx context.Context, id, wait string) (client.Receipt, 
 // maxCalls is how many calls may wait for receipts at the same time.
 const maxCalls = 4096
 
-// beginCall counts a call that waits. It returns client.ErrUnavailable if too many calls wait. The
-// caller must call endCall.
+// beginCall counts a call that waits for a receipt. It returns client.ErrUnavailable if [maxCalls]
+// calls wait already. After success the caller must call endCall. A call with an empty wait is not
+// counted.
 func (e *Engine) beginCall(wait string) error {
 	if wait == "" {
 		return nil
@@ -142,8 +143,8 @@ func (e *Engine) endCall(wait string) {
 	}
 }
 
-// await returns a receipt when it has reached the state wait, see Receipt. The call is already
-// counted.
+// await returns a receipt when it has reached the state wait or has ended, see [Engine.Receipt],
+// which has counted this call.
 func (e *Engine) await(ctx context.Context, id, wait string) (client.Receipt, error) {
 	for {
 		r, b, err := e.read(ctx, id)

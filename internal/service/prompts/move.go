@@ -54,6 +54,7 @@ func (o *owner) moveWaiting(ctx context.Context, session, agent string) error {
 	return nil
 }
 
+// saveMoved writes a receipt with its new session to the store.
 func (e *Engine) saveMoved(ctx context.Context, r prompt.Receipt) error {
 	ctx, cancel := context.WithTimeout(ctx, saveTime)
 	defer cancel()

@@ -10,8 +10,9 @@ import (
 	"gascity/runtime"
 )
 
-// observationOf returns the snapshot of a session as the input of package prompt's rules. err is
-// the error from reading the snapshot.
+// observationOf converts the snapshot of a session to the input of [prompt.Decide]. err is the
+// error from reading the snapshot; then the session counts as removed (client.ErrNotFound) or
+// unknown.
 func observationOf(v session.Snapshot, err error) prompt.Observation {
 	switch {
 	case errors.Is(err, client.ErrNotFound):
@@ -54,9 +55,9 @@ func isAsleep(v session.Snapshot) bool {
 	return !v.Running && (string(v.State) == client.StateAsleep || v.Hold.Kind == session.HoldSleep || v.Surplus)
 }
 
-// blockedReason returns why no attempt may be made now, or an empty string if one may. A driver
-// that implements runtime.Deliverer checks the agent before the first byte. So for such a driver an
-// unknown activity does not block.
+// blockedReason returns why no delivery may be attempted now; "" if one may. If the session's
+// provider checks the agent itself before it sends the first byte, an unknown activity is no
+// reason.
 func blockedReason(v session.Snapshot) string {
 	switch {
 	case !v.Running:
@@ -77,11 +78,14 @@ func blockedReason(v session.Snapshot) string {
 	return ""
 }
 
+// canDeliver reports whether the session's provider itself delivers prompts and checks the agent
+// before.
 func canDeliver(v session.Snapshot) bool {
 	_, ok := runtime.As[runtime.Deliverer](v.Provider, v.Session)
 	return ok
 }
 
+// canSense reports whether the session's provider can report the agent's activity.
 func canSense(v session.Snapshot) bool {
 	_, ok := runtime.As[runtime.Sensor](v.Provider, v.Session)
 	return ok
@@ -94,7 +98,8 @@ type retryTrigger struct {
 	attached          int
 }
 
-// retryTriggerOf returns the retryTrigger of a snapshot.
+// retryTriggerOf returns the part of a snapshot whose change makes another delivery attempt
+// worthwhile.
 func retryTriggerOf(v session.Snapshot) retryTrigger {
 	s := retryTrigger{v.Instance, "", v.Activity.State, v.Attached}
 	if v.Pending != nil {
@@ -103,7 +108,8 @@ func retryTriggerOf(v session.Snapshot) retryTrigger {
 	return s
 }
 
-// refusal returns why a target accepts no prompts at all, or nil if it accepts them.
+// refusal returns the error with which a prompt for this agent is refused at once, for example
+// because it is suspended; nil if the agent accepts prompts.
 func refusal(v session.Snapshot, name string) error {
 	why := ""
 	switch {
@@ -131,7 +137,7 @@ func refusal(v session.Snapshot, name string) error {
 	return fmt.Errorf("%w: %s accepts no prompts: %s", client.ErrRefused, name, why)
 }
 
-// because returns the reason in parentheses, or an empty string for an empty reason.
+// because returns " (reason)" to be appended to a message; "" if there is no reason.
 func because(reason string) string {
 	if reason == "" {
 		return ""

@@ -60,7 +60,8 @@ const (
 	grace = 5 * time.Second
 )
 
-// own runs the owner of a session's queue until no receipt is open or ctx ends.
+// own runs the owner of a session: the loop that delivers the session's prompts. It returns when no
+// receipt is open, or when ctx ends.
 func (e *Engine) own(ctx context.Context, session string) {
 	e.mu.Lock()
 	b := e.queues[session]
@@ -87,8 +88,9 @@ func (e *Engine) own(ctx context.Context, session string) {
 	e.deleteOld(ctx)
 }
 
-// finishOnExit waits for a running operation when the engine stops, and cancels it after grace. The
-// outcome of a cancelled delivery is unknown and its receipt stays injected.
+// finishOnExit waits for the running operation when the engine stops, and cancels it after [grace].
+// If that cuts off a delivery, its receipt stays injected, and the next controller asks for the
+// outcome.
 func (o *owner) finishOnExit(ctx context.Context) {
 	if o.currentOp == "" {
 		return
@@ -111,8 +113,8 @@ func (o *owner) finishLastOp(ctx context.Context, l opResult) {
 	o.finishOp(ctx, l)
 }
 
-// work carries out the actions that are possible now. It returns when to run again, or zero if only
-// a change can matter. idle is true if no receipt is open.
+// work carries out everything that can be done for the session now. It returns when it must run
+// again; zero: only when something changes. idle is true if no receipt is open.
 func (o *owner) work(ctx context.Context) (next time.Time, idle bool) {
 	for ctx.Err() == nil {
 		open := o.open(o.queue)
@@ -153,9 +155,9 @@ func (o *owner) work(ctx context.Context) (next time.Time, idle bool) {
 	return time.Time{}, false
 }
 
-// observe returns the observation for the rules. A target counts as removed only if the city has
-// not known it for goneAfter, because a new controller, or one that reads its configuration again,
-// may not know it yet. sure is when that time is over; zero: now.
+// observe returns the input of [prompt.Decide] from the snapshot v or its error. An agent counts as
+// removed from the city only after the city has not known it for [goneAfter], because a new
+// controller may not know it yet. sure is when that time is over; zero: no such wait.
 func (o *owner) observe(v session.Snapshot, err error, now time.Time) (s prompt.Observation, sure time.Time) {
 	if !errors.Is(err, client.ErrNotFound) {
 		o.missing = time.Time{}
@@ -170,9 +172,9 @@ func (o *owner) observe(v session.Snapshot, err error, now time.Time) (s prompt.
 	return observationOf(v, err), time.Time{}
 }
 
-// requestReading requests a new reading of an agent that accepted a prompt if no reading arrived
-// after that: the last reading may be older than the submission, and then nothing would change any
-// more. It returns when to run again, or zero if that is not needed.
+// requestReading requests a new reading of an agent that has accepted a prompt, if none has arrived
+// since. Without it, the last reading may be from before the prompt, and nothing would change any
+// more. It returns when to call it again; zero: not needed.
 func (o *owner) requestReading(s prompt.Observation, now time.Time) time.Time {
 	switch {
 	case o.readAt.IsZero() || s.AcceptedAt.IsZero() || s.ReadAt.After(s.AcceptedAt):
@@ -185,7 +187,8 @@ func (o *owner) requestReading(s prompt.Observation, now time.Time) time.Time {
 	return now.Add(settled)
 }
 
-// do carries out one action. wait means that nothing else can be done before at or a change.
+// do carries out the action a. If wait is true, the owner has nothing else to do until something
+// changes, or until the time at if that is not zero.
 func (o *owner) do(ctx context.Context, a prompt.Action, v session.Snapshot) (at time.Time, wait bool) {
 	switch a.Verb {
 	case prompt.VerbMove:
@@ -202,15 +205,16 @@ func (o *owner) do(ctx context.Context, a prompt.Action, v session.Snapshot) (at
 	}
 }
 
-// setWaitReason stores why the first prompt waits, for listings.
+// setWaitReason stores why the first prompt of the queue waits, to be shown in listings. held is
+// why no prompt of the session is delivered; empty: they are not held.
 func (o *owner) setWaitReason(why, held string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.queue.why, o.queue.holdReason = why, held
 }
 
-// saved handles the result of a change. After a failure of the store nothing is done for a while;
-// it returns until when. errEnded is not a failure.
+// saved handles the result of a write to the store. After a failure the owner does nothing until
+// the time at. That a receipt has ended (errEnded) is not a failure.
 func (o *owner) saved(err error) (at time.Time, wait bool) {
 	if err == nil || errors.Is(err, errEnded) {
 		o.hold = time.Time{}
@@ -221,7 +225,8 @@ func (o *owner) saved(err error) (at time.Time, wait bool) {
 	return o.hold, true
 }
 
-// move changes the state of a receipt as the rules require.
+// move changes the state of a receipt as the action a says. It does nothing if the receipt has
+// changed since the action was decided.
 func (o *owner) move(ctx context.Context, a prompt.Action) (at time.Time, wait bool) {
 	_, err := o.change(ctx, o.queue, a.ID, func(r prompt.Receipt) (prompt.Receipt, error) {
 		if prompt.Advance(r.State, a.To) != nil {

@@ -26,7 +26,7 @@ func (e *Engine) Nudge(ctx context.Context, target string, req client.NudgeReque
 	return e.nudge(ctx, target, req, "")
 }
 
-// nudge does the work of Nudge. retryOf is the ID of the receipt that the prompt repeats, or empty.
+// nudge does the work of [Engine.Nudge]. retryOf is the ID of the receipt whose prompt is sent again; empty: it is a new prompt.
 func (e *Engine) nudge(ctx context.Context, target string, req client.NudgeRequest, retryOf string) (client.Receipt, error) {
 	r, err := e.receiptFor(req)
 	if err == nil {
@@ -51,7 +51,7 @@ func (e *Engine) nudge(ctx context.Context, target string, req client.NudgeReque
 	return e.await(ctx, kept.ID, req.Wait)
 }
 
-// receiptFor returns a new receipt for a request, after all checks that need no target.
+// receiptFor checks a request as far as that is possible without its target, and returns a new receipt for it.
 func (e *Engine) receiptFor(req client.NudgeRequest) (prompt.Receipt, error) {
 	if err := req.Check(); err != nil {
 		return prompt.Receipt{}, err
@@ -101,8 +101,8 @@ func (e *Engine) accept(ctx context.Context, r prompt.Receipt, v session.Snapsho
 	return kept, nil
 }
 
-// bind sets the instance of the receipt. It returns client.ErrRefused if no instance can get the
-// prompt.
+// bind decides which instance gets the prompt, and stores that in the receipt. It returns client.ErrRefused if no instance can
+// get it.
 func bind(r *prompt.Receipt, v session.Snapshot, req client.NudgeRequest) error {
 	if err := refusal(v, v.Agent); err != nil {
 		return err
@@ -129,7 +129,8 @@ func (e *Engine) checkCapacity(b *sessionQueue, r prompt.Receipt) error {
 	return nil
 }
 
-// ready waits until the receipts are read.
+// ready waits until the engine has read the receipts from the store. It returns an error if ctx ends before that or the engine
+// has stopped.
 func (e *Engine) ready(ctx context.Context) error {
 	err := e.life.WaitLoaded(ctx)
 	if err != nil && !errors.Is(err, engine.ErrEnded) {
@@ -218,7 +219,7 @@ func (e *Engine) MovePrompt(ctx context.Context, id string, req client.MoveReque
 	return r, err
 }
 
-// firstOf returns the first other prompt with the priority of r that waits; empty if there is none.
+// firstOf returns the ID of the first queued prompt with the same priority as r, other than r; "" if there is none.
 func firstOf(open []*prompt.Receipt, r *prompt.Receipt) string {
 	for _, x := range prompt.Queue(open) {
 		if x.IsQueued() && x.Priority == r.Priority && x.ID != r.ID {
@@ -257,7 +258,8 @@ func (e *Engine) PromptText(ctx context.Context, id string) (client.PromptText, 
 	return client.PromptText{ID: id, Text: runtime.FlattenText(textOf(r.Content))}, nil
 }
 
-// amend changes a queued prompt and returns it.
+// amend applies edit to a queued prompt, saves it and returns it. It returns client.ErrRefused if the prompt is not queued any
+// more.
 func (e *Engine) amend(ctx context.Context, id string, edit func(*sessionQueue, prompt.Receipt) (prompt.Receipt, error)) (client.Receipt, error) {
 	if err := e.ready(ctx); err != nil {
 		return client.Receipt{}, err

@@ -23,9 +23,10 @@ type uncertainReceipt struct {
 // refused.
 const maxUncertain = 1000
 
-// saveNew saves a new receipt. If the store fails, saveNew asks whether the receipt was saved after
-// all. Without an answer the receipt is uncertain, see resolveUncertain. known is true if the store
-// already had a receipt with the same key. The caller must have called b.begin.
+// saveNew saves a new receipt. known is true if the store already had a receipt with the same key,
+// which is then returned. If the store fails, saveNew asks whether the receipt was saved after all;
+// if there is no answer either, it marks the receipt as uncertain, see resolveUncertain. The caller
+// must have called b.begin.
 func (e *Engine) saveNew(ctx context.Context, b *sessionQueue, r prompt.Receipt) (prompt.Receipt, bool, error) {
 	e.mu.Lock()
 	many := len(e.uncertain) >= maxUncertain
@@ -94,10 +95,10 @@ func (e *Engine) resolveUncertain(ctx context.Context) {
 // another prompt instead, and gc cannot detect that.
 const reasonNotSaved = "its sender got an error: it could not be saved"
 
-// resolveUncertainOne asks the store about an uncertain receipt. It asks by a write, because writes
-// take effect in order, so no earlier write can follow the answer. A receipt with a key is added to
-// its queue, because its sender can ask for it by the key. A receipt without a key is withdrawn. It
-// returns false if the store did not answer.
+// resolveUncertainOne finds out whether an uncertain receipt is in the store. It asks by a write,
+// because writes take effect in order, so no earlier write can take effect afterwards. If the
+// receipt has a key, it is added to its queue, because its sender can ask for it by that key.
+// Without a key, it is cancelled. It returns false if the store did not answer.
 func (e *Engine) resolveUncertainOne(ctx context.Context, g uncertainReceipt) bool {
 	if g.queue.begin(ctx) != nil {
 		return false
@@ -130,15 +131,15 @@ func (e *Engine) resolveUncertainOne(ctx context.Context, g uncertainReceipt) bo
 	return true
 }
 
-// has reports whether a receipt is open.
+// has reports whether the receipt with this ID is open.
 func (e *Engine) has(id string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.index[id] != nil
 }
 
-// put adds a receipt from the store to its queue, unless it is there or has ended. The caller must
-// have called b.begin before it read the receipt.
+// put adds a receipt that was read from the store to its queue, unless it is already there or
+// final. The caller must have called b.begin before it read the receipt.
 func (e *Engine) put(ctx context.Context, b *sessionQueue, kept prompt.Receipt) {
 	if kept.Final() || e.has(kept.ID) {
 		return
@@ -166,8 +167,9 @@ func (e *Engine) putStored(ctx context.Context, r prompt.Receipt) error {
 	return nil
 }
 
-// samePrompt returns client.ErrRefused if the key of r was used for another prompt. A receipt of an
-// earlier version without a digest counts as the same prompt.
+// samePrompt checks that a repeated key was sent with the same prompt. It returns client.ErrRefused
+// if the known receipt with that key is for another session or has another content. A receipt
+// without a digest, from an earlier version of gc, counts as the same.
 func samePrompt(known, r prompt.Receipt) error {
 	differs := ""
 	switch {

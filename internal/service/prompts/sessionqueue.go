@@ -64,7 +64,7 @@ func (e *Engine) lastAccepted(b *sessionQueue, instance string) time.Time {
 // errEnded means that a receipt is not open any more, or that a change does not apply.
 var errEnded = errors.New("the receipt has ended")
 
-// queueLocked returns the queue of a session, and creates it if there is none.
+// queueLocked returns the queue of a session, and creates it if there is none. The caller holds e.mu.
 func (e *Engine) queueLocked(session, agent string) *sessionQueue {
 	b := e.queues[session]
 	if b == nil {
@@ -85,7 +85,8 @@ func (b *sessionQueue) listLocked() []*prompt.Receipt {
 	return slices.AppendSeq(make([]*prompt.Receipt, 0, len(b.receipts)), maps.Values(b.receipts))
 }
 
-// putLocked puts a saved receipt into the queue, or removes it if it is final.
+// putLocked puts the new version of a receipt into the queue after it was saved, or removes the receipt from the queue if it is
+// final. The caller holds e.mu.
 func (e *Engine) putLocked(b *sessionQueue, r prompt.Receipt) {
 	worked, aborted, name := b.worked[r.ID], b.aborted[r.ID], b.hashes[r.ID]
 	at, heard := b.reported[r.ID]
@@ -117,7 +118,7 @@ func (e *Engine) putLocked(b *sessionQueue, r prompt.Receipt) {
 	b.wakeup.Wake()
 }
 
-// dropLocked removes a receipt from the queue and wakes the calls that wait for its change.
+// dropLocked removes a receipt from the queue and wakes the calls that wait for its change. The caller holds e.mu.
 func (e *Engine) dropLocked(b *sessionQueue, id string) {
 	if r := b.receipts[id]; r != nil {
 		b.bytes -= r.Bytes
@@ -153,7 +154,8 @@ func (b *sessionQueue) changeLocked(id string) <-chan struct{} {
 	return waited
 }
 
-// release reports whether a queue is empty, and forgets why its prompts waited. The next receipt starts another owner.
+// release reports whether the queue is empty, so that its owner may stop. If so, it clears the reason why its prompts waited. The
+// next receipt starts another owner.
 func (e *Engine) release(b *sessionQueue) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -171,7 +173,7 @@ func (e *Engine) open(b *sessionQueue) []*prompt.Receipt {
 	return b.listLocked()
 }
 
-// begin acquires the right to change receipts of the queue. The caller must call end.
+// begin locks the queue for a change of its receipts, and waits until ctx ends. The caller must call end to unlock it.
 func (b *sessionQueue) begin(ctx context.Context) error {
 	select {
 	case b.turn <- struct{}{}:
@@ -181,7 +183,7 @@ func (b *sessionQueue) begin(ctx context.Context) error {
 	}
 }
 
-// end releases the right to change receipts of the queue.
+// end unlocks the queue after [sessionQueue.begin].
 func (b *sessionQueue) end() { <-b.turn }
 
 // change applies edit to an open receipt, saves the result, and then replaces the receipt in

@@ -8,8 +8,8 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// addWatchTimes adds to an observation since when this controller knows the session, and whether
-// the instance was started before this controller and has not been seen idle since.
+// addWatchTimes adds to the observation s since when this controller observes the session, and
+// whether it adopted the instance from an earlier controller and has not seen it idle since.
 func (o *owner) addWatchTimes(ctx context.Context, s *prompt.Observation, v session.Snapshot, now time.Time) {
 	s.Progress = o.opts.Progress()
 	if s.Known && o.watched.IsZero() {
@@ -40,14 +40,16 @@ func (o *owner) addWatchTimes(ctx context.Context, s *prompt.Observation, v sess
 	}
 }
 
-// markSeenIdle records that no activity from before this controller is left to wait for.
+// markSeenIdle records that this controller has seen the instance idle or has given it a prompt, so
+// it need not wait for a turn from before its own start any more.
 func (o *owner) markSeenIdle(instance string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.queue.seenIdle = instance
 }
 
-// recordAttempt records the start of an attempt, which takes account of all changes before it.
+// recordAttempt records the state of the session at the start of a delivery attempt. Only a change
+// after that triggers another attempt before its time.
 func (o *owner) recordAttempt(v session.Snapshot) {
 	o.tried, o.triedAt = retryTriggerOf(v), o.opts.Now()
 	o.markSeenIdle(v.Instance)

@@ -45,8 +45,8 @@ func (e *Engine) answer(b *sessionQueue, r prompt.Receipt) client.Receipt {
 	return out
 }
 
-// deadlineLocked returns by when an injected receipt leaves that state, or zero for any other
-// state.
+// deadlineLocked returns the time by which the delivery of an injected prompt has ended; zero for a
+// prompt in any other state. The caller holds e.mu.
 func (e *Engine) deadlineLocked(b *sessionQueue, r *prompt.Receipt) time.Time {
 	if r.State != prompt.Injected {
 		return time.Time{}
@@ -54,8 +54,8 @@ func (e *Engine) deadlineLocked(b *sessionQueue, r *prompt.Receipt) time.Time {
 	return r.Limit(prompt.Observation{Progress: e.opts.Progress(), WatchedFrom: b.watchedFrom})
 }
 
-// waitReasonLocked returns why a prompt waits; it is never empty. A reason that holds back all
-// prompts comes first.
+// waitReasonLocked returns why a queued prompt waits, as a text for people; it is never empty. A
+// reason that applies to all prompts of the session comes first. The caller holds e.mu.
 func (e *Engine) waitReasonLocked(b *sessionQueue, r client.Receipt) string {
 	switch {
 	case e.storeError != "":
@@ -89,14 +89,15 @@ var kinds = map[prompt.State]struct {
 	prompt.Unconfirmed: {event.PromptUnconfirmed, "the prompt was delivered without evidence that the agent accepted it"},
 }
 
-// emitState appends the event of a receipt's new state, if it has one.
+// emitState emits the event for the state that the receipt has just reached. Some states have no
+// event.
 func (e *Engine) emitState(ctx context.Context, r prompt.Receipt) {
 	if row, ok := kinds[r.State]; ok {
 		e.emit(ctx, r, row.kind, row.text, nil)
 	}
 }
 
-// report appends an event of a session and calls Options.Changed.
+// report emits an event about a session and calls Options.Changed for it.
 func (e *Engine) report(ctx context.Context, session, agent string, kind event.Kind, text string, data map[string]string) {
 	engine.Record(ctx, e.opts.Events, e.opts.Logger, client.Event{Kind: string(kind), Agent: agent, Session: session, Text: text, Data: data})
 	e.opts.Changed(session)

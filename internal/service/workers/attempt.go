@@ -10,8 +10,8 @@ import (
 // worker acts on an ID once, even if it has refused it.
 const attemptMark = "~"
 
-// findLastAttempt returns the message ID of a prompt's last attempt, or an empty string if the
-// prompt was never sent.
+// findLastAttempt returns the ID of the message with which a prompt was last sent to the worker,
+// from the list sent. It returns "" if the prompt is not in the list.
 func findLastAttempt(sent []string, id string) string {
 	for _, name := range slices.Backward(sent) {
 		if name == id || strings.HasPrefix(name, id+attemptMark) {
@@ -21,8 +21,9 @@ func findLastAttempt(sent []string, id string) string {
 	return ""
 }
 
-// nextAttempt returns the message ID of a prompt's next attempt. It counts from the last attempt,
-// because older IDs may no longer be in sent.
+// nextAttempt returns the message ID for another attempt to send a prompt: the prompt's ID and the
+// number of the attempt. It counts from the last attempt in sent, which may not contain the older
+// ones any more.
 func nextAttempt(sent []string, id string) string {
 	n, err := strconv.Atoi(strings.TrimPrefix(findLastAttempt(sent, id), id+attemptMark))
 	if err != nil {
@@ -31,7 +32,8 @@ func nextAttempt(sent []string, id string) string {
 	return id + attemptMark + strconv.Itoa(n+1)
 }
 
-// receiptOf returns the receipt ID of a prompt's message, for any attempt.
+// receiptOf returns the ID of the receipt of a prompt from the ID of any message with which the
+// prompt was sent.
 func receiptOf(message string) string {
 	id, _, _ := strings.Cut(message, attemptMark)
 	return id

@@ -17,8 +17,9 @@ import (
 	"gascity/worker"
 )
 
-// Authorize implements workerapi.Guard. If the rules require a person, Authorize waits for the
-// answer. The call is denied if no answer arrives in time.
+// Authorize decides whether the worker of a run may make a tool call, by the city's rules. If the
+// rules require a person, it waits for the answer, and denies the call if none arrives in time. It
+// implements workerapi.Guard.
 func (e *Engine) Authorize(ctx context.Context, id string, c worker.Call) (worker.Decision, error) {
 	began := time.Now()
 	a, err := e.runByID(id)
@@ -68,8 +69,8 @@ func effectOf(action guard.Action) worker.Effect {
 	return worker.Deny
 }
 
-// judge returns the verdict of the city's rules about a tool call. It uses the city's own data
-// about the session, not the data that the caller sends.
+// judge returns the verdict of the city's rules about a tool call. What the rules need to know
+// about the session comes from the city and not from the caller, which could send false data.
 func (e *Engine) judge(a *liveRun, c worker.Call) guard.Verdict {
 	if c.Tool == worker.Canary {
 		return guard.Verdict{Action: guard.Deny, Rule: worker.Canary, Reason: "the guard is live"}
@@ -94,8 +95,8 @@ const (
 	optionDeny  = "deny"
 )
 
-// applyDecision records the progress of the turn, and keeps the IDs of denied calls. A denied call
-// that runs later is a bypass of the guard.
+// applyDecision records the decision d about a tool call in the run: as progress of the turn and,
+// if the call was denied, by the call's ID. If a denied call runs later, the guard was bypassed.
 func (a *liveRun) applyDecision(c worker.Call, d worker.Decision) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -117,7 +118,8 @@ func (a *liveRun) applyDecision(c worker.Call, d worker.Decision) {
 	}
 }
 
-// askTimeout returns how long to wait for a person's answer about a tool call.
+// askTimeout returns how long to wait for a person's answer about a tool call: the configured time,
+// or less if the worker's own limit c.Wait is shorter.
 func (e *Engine) askTimeout(c worker.Call) time.Duration {
 	timeout := e.opts.AskTimeout
 	if e.opts.Asking != nil {
@@ -129,9 +131,9 @@ func (e *Engine) askTimeout(c worker.Call) time.Duration {
 	return timeout
 }
 
-// ask asks a person whether a tool call is allowed. The decision is a denial if no answer arrives
-// in time. answered is false if the question could not be asked, was not answered, or was answered
-// in the agent CLI.
+// ask asks a person whether a tool call is allowed, and waits for the answer. d is a denial if none
+// arrives in time. answered is false if d is not the person's answer: the question could not be
+// asked, was not answered, or was answered in the agent CLI's own dialog.
 func (e *Engine) ask(ctx context.Context, a *liveRun, c worker.Call, verdict guard.Verdict) (d worker.Decision, answered bool) {
 	wait := e.askTimeout(c)
 	ctx, cancel := context.WithTimeout(ctx, wait)
@@ -169,7 +171,8 @@ func (e *Engine) ask(ctx context.Context, a *liveRun, c worker.Call, verdict gua
 	return d, !over && reply != nil
 }
 
-// askPerson opens a guard question. It returns nil if too many questions are open.
+// askPerson opens a question of the guard about a tool call and returns it. It returns nil if too
+// many questions are open.
 func (a *liveRun) askPerson(c worker.Call, verdict guard.Verdict, deadline time.Time) *question {
 	about := c.Tool
 	if verdict.Part != "" {

@@ -30,7 +30,8 @@ var (
 	_ runtime.InterruptBoundaryWaitProvider = (*channel)(nil)
 )
 
-// Route implements runtime.Router.
+// Route implements runtime.Router: it returns the underlying provider, which has every ability that
+// the channel does not have itself.
 func (c *channel) Route(string) runtime.Provider { return c.Provider }
 
 // Sense implements runtime.Sensor. It adds what the worker reported to the reading of the
@@ -59,8 +60,9 @@ func (c *channel) Sense(ctx context.Context, name string) (runtime.Reading, erro
 	return reading, nil
 }
 
-// addEvidenceLocked adds the worker's reports to a reading. After the worker's stream has closed,
-// the evidence has the time at which it closed.
+// addEvidenceLocked adds what the worker reported about the agent's activity, questions and
+// progress to the reading r. After the worker's stream has closed, its reports have the time at
+// which the stream closed, so that they become stale.
 func (a *liveRun) addEvidenceLocked(r *runtime.Reading) {
 	a.mergeDuplicatesLocked(r)
 	e, ok := a.life.Evidence(r.At)
@@ -101,7 +103,7 @@ func (c *channel) Observe(ctx context.Context, name string) (runtime.Observation
 	return seen, nil
 }
 
-// StopInstance implements runtime.Fencer.
+// StopInstance implements runtime.Fencer: it stops the instance by the underlying provider.
 func (c *channel) StopInstance(ctx context.Context, name, token string) error {
 	return runtime.StopInstance(ctx, c.Provider, name, token)
 }
@@ -154,22 +156,24 @@ func (c *channel) WaitForInterruptBoundary(ctx context.Context, name string, sin
 	return &runtime.Error{Op: "confirm the interrupt of", Session: name, Err: errNoBoundary}
 }
 
-// reportsTurns reports whether the worker has reported a turn.
+// reportsTurns reports whether the worker has ever reported the start of a turn, so that it can be
+// expected to report the end of one.
 func (a *liveRun) reportsTurns() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.life.Reports[worker.Busy].Event != ""
 }
 
-// isStateFromHook reports whether a hook reported the present state. An agent CLI may run no hook
-// when its turn is interrupted.
+// isStateFromHook reports whether the last report about the agent's state came from a hook of its
+// agent CLI. An agent CLI may run no hook when its turn is interrupted.
 func (a *liveRun) isStateFromHook() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.life.Last().Metadata.Via == worker.ViaHook
 }
 
-// recordInterruptedTurn records the end of an interrupted turn. No hook reports this end.
+// recordInterruptedTurn records that the agent is idle because its turn was interrupted, as if a
+// hook had reported it. No hook reports this.
 func (a *liveRun) recordInterruptedTurn() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -184,7 +188,8 @@ func (a *liveRun) recordInterruptedTurn() {
 	}
 }
 
-// Pending implements runtime.InteractionProvider.
+// Pending returns the question that blocks the agent: that of its worker, otherwise the one in its
+// terminal; nil if there is none. It implements runtime.InteractionProvider.
 func (c *channel) Pending(name string) (*runtime.PendingInteraction, error) {
 	if p := c.run.pending(); p != nil {
 		return p, nil
@@ -199,7 +204,9 @@ func (c *channel) Pending(name string) (*runtime.PendingInteraction, error) {
 // answerWithin is how long Respond waits until an answered question is closed.
 const answerWithin = 30 * time.Second
 
-// Respond implements runtime.InteractionProvider.
+// Respond answers the open question that r names: by the worker if the worker asked it, otherwise
+// in the terminal. It waits until the question is closed. It implements
+// runtime.InteractionProvider.
 func (c *channel) Respond(name string, r runtime.InteractionResponse) error {
 	a := c.run
 	q, err := a.answer(r)

@@ -8,8 +8,9 @@ import (
 	"gascity/worker"
 )
 
-// ClaimContext implements workerapi.Reports. The sections that it returns are sent neither by the
-// stream nor by a prompt, unless the worker later acknowledges the claim without some of them.
+// ClaimContext returns the context sections that a hook of the agent CLI adds to the conversation
+// (a claim). These sections are then sent neither by the stream nor by a prompt, unless the worker
+// later reports that some did not arrive. It implements workerapi.Reports.
 func (e *Engine) ClaimContext(_ context.Context, id string, c worker.ContextClaim) (worker.Context, error) {
 	a, err := e.runByID(id)
 	if err != nil {
@@ -53,8 +54,8 @@ func (e *Engine) ClaimContext(_ context.Context, id string, c worker.ContextClai
 	return answer, nil
 }
 
-// startConversation records the conversation that a claim names. It does nothing for a claim that
-// is already known.
+// startConversation records that the hook's claim c begins or continues a conversation, which may
+// start a new epoch. It does nothing for a claim that is already known.
 func (e *Engine) startConversation(a *liveRun, c worker.ContextClaim) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -66,8 +67,8 @@ func (e *Engine) startConversation(a *liveRun, c worker.ContextClaim) {
 	a.changeLocked()
 }
 
-// addClaimLocked adds the sections of a claim to the mailbox as a message that is already received,
-// so that it is not sent.
+// addClaimLocked records the sections that a claim has received as a message in the mailbox that is
+// already received. So it is never sent, but its final acknowledgement is expected.
 func (a *liveRun) addClaimLocked(id string, c worker.Context) error {
 	if a.mailbox.Find(id) != nil {
 		return nil

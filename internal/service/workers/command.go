@@ -26,9 +26,9 @@ type typedCommand struct {
 	ended time.Time // when its delivery ended; zero: the delivery is not finished
 }
 
-// typeCommand delivers a command through the underlying provider. It records the command before the
-// first byte is written, so that a later controller knows it. It removes the record if the agent
-// provably did not get the command.
+// typeCommand types a prompt that is a command of the agent CLI, by the underlying provider below.
+// It records the command before the first byte is written, so that a later controller waits for its
+// effect too. It removes the record if the agent provably did not get the command.
 func (c *channel) typeCommand(ctx context.Context, below runtime.Provider, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	a := c.run
 	a.mu.Lock()
@@ -47,8 +47,8 @@ func (c *channel) typeCommand(ctx context.Context, below runtime.Provider, name 
 	return out, err
 }
 
-// sendCommand saves the record of the command, if the worker has a stream, and then delivers the
-// command.
+// sendCommand delivers a command by the underlying provider. If the worker has a stream, it first
+// saves the record of the command. If that fails, it sends nothing.
 func (c *channel) sendCommand(ctx context.Context, below runtime.Provider, name string, d runtime.Delivery, streamed bool) (runtime.Outcome, error) {
 	if streamed { // without a stream all prompts are typed, so none can arrive early
 		if err := c.run.saveMemoryTo(c.Provider); err != nil {
@@ -69,9 +69,9 @@ func (a *liveRun) clearCommandLocked(r worker.Lifecycle, now time.Time) {
 	}
 }
 
-// awaitCommand waits until the effect of the last typed command is seen, or until the terminal has
-// been quiet for commandQuiet. It returns nil if the prompt may be sent, otherwise the outcome that
-// refuses it.
+// awaitCommand waits until a command that was typed before has had its effect, or until the
+// terminal has been quiet for [commandQuiet]. Then it returns nil, and the next prompt may be sent.
+// Otherwise it returns the outcome with which the next prompt is refused for now.
 func (c *channel) awaitCommand(ctx context.Context, name string) *runtime.Outcome {
 	a := c.run
 	block, cancel := context.WithTimeout(ctx, commandBlock)
@@ -111,8 +111,8 @@ func (c *channel) awaitCommand(ctx context.Context, name string) *runtime.Outcom
 	}
 }
 
-// commandDue returns the time from which a prompt may be sent although no effect of the command was
-// seen.
+// commandDue returns the time from which a prompt may be sent although the worker has not reported
+// any effect of the typed command.
 func (c *channel) commandDue(ctx context.Context, name string, typed typedCommand) time.Time {
 	quiet, limit := typed.ended, typed.ended.Add(commandLimit)
 	if seen, err := runtime.Observe(ctx, c.Provider, name); err == nil && seen.LastActivity.After(quiet) {

@@ -57,8 +57,9 @@ const (
 	actOverdue  compactionAct = "overdue"   // no result was reported in time
 )
 
-// Next returns the next state, the action to carry out, and the time of the next check if nothing
-// changes. A zero time means that no check is needed.
+// Next decides what to do about the context of an instance. It returns the next state, the action
+// that the caller must carry out, and the time of the next check if nothing changes; zero: no check
+// is needed.
 func (l compactionState) Next(r CompactionRules, s compactionInput, now time.Time) (compactionState, compactionAct, time.Time) {
 	l = l.adjusted(r, now)
 	switch {
@@ -99,8 +100,8 @@ func (l compactionState) Next(r CompactionRules, s compactionInput, now time.Tim
 	return l, actNothing, time.Time{}
 }
 
-// adjusted returns the state with times that are possible at now. If the clock was set back, Tried
-// is at most now and Until is at most the limit from now.
+// adjusted returns the state with its times corrected if the clock was set back: Tried is then not
+// in the future, and Until is not later than a full time limit from now.
 func (l compactionState) adjusted(r CompactionRules, now time.Time) compactionState {
 	if l.Tried.After(now) {
 		l.Tried = now
@@ -111,7 +112,7 @@ func (l compactionState) adjusted(r CompactionRules, now time.Time) compactionSt
 	return l
 }
 
-// started returns the state in which act is running.
+// started returns the state in which the action act (compaction or hand-over) is running since now.
 func (l compactionState) started(r CompactionRules, s compactionInput, act compactionAct, now time.Time) compactionState {
 	l.Since, l.Until, l.Leaves, l.Epoch = now, now.Add(r.within()), act == actHandOff, s.Epoch
 	if act == actCompact {
@@ -120,6 +121,8 @@ func (l compactionState) started(r CompactionRules, s compactionInput, act compa
 	return l
 }
 
+// within returns the maximum duration of a compaction: Within or, if that is not set,
+// [defaultWithin].
 func (r CompactionRules) within() time.Duration {
 	if r.Within <= 0 {
 		return defaultWithin

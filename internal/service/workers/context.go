@@ -13,15 +13,15 @@ import (
 	"gascity/worker"
 )
 
-// Context implements workerapi.Orders. In mode full it does not send a section that this epoch has
-// already had with the same content. A worker that accepts context gets it by its stream; any other
-// agent gets it as a prompt, before all other prompts.
+// Context sends the context sections of c to the agent of a run: by the worker's stream if the
+// worker accepts context, otherwise as a prompt before all other prompts. In mode full it leaves
+// out a section that the agent already has with the same content. It implements workerapi.Orders.
 func (e *Engine) Context(ctx context.Context, c worker.Context) (worker.ContextAnswer, error) {
 	return e.send(ctx, c, contextLog.Send)
 }
 
-// sendOwnSections sends the city's own sections. Each type is sent once in an epoch, even if its
-// content changes.
+// sendOwnSections sends context sections that the city itself provides, such as the agent's role.
+// Each type is sent once in an epoch of the conversation, even if its content changes.
 func (e *Engine) sendOwnSections(ctx context.Context, c worker.Context) error {
 	_, err := e.send(ctx, c, func(r contextLog, instance string, c worker.Context, at time.Time, alive func(string) bool) (contextLog, []contextMessage, map[string]string, error) {
 		next, orders, err := r.AddCitySections(instance, c, at, alive)
@@ -34,8 +34,9 @@ func (e *Engine) sendOwnSections(ctx context.Context, c worker.Context) error {
 // [contextLog.AddCitySections].
 type addSectionsFunc func(r contextLog, instance string, c worker.Context, at time.Time, alive func(string) bool) (contextLog, []contextMessage, map[string]string, error)
 
-// send records the sections with add, saves that, and sends the recorded messages. If a message
-// cannot be sent, its sections and those after it count as not sent.
+// send sends context sections to the agent of a run. It records with add which ones are sent, saves
+// that record, and sends the messages. If a message cannot be sent, its sections and those after it
+// count as not sent.
 func (e *Engine) send(ctx context.Context, c worker.Context, add addSectionsFunc) (worker.ContextAnswer, error) {
 	a, err := e.runByID(c.RunID)
 	if err != nil {
@@ -84,9 +85,9 @@ func (e *Engine) sendSections(ctx context.Context, a *liveRun, o contextMessage)
 	return id, err
 }
 
-// newOrders records sections as sent, with a nonce each, and leaves out the sections that need not
-// be sent. Sections of a lost message are sent again under that message's ID. Accepted is false if
-// nothing is sent.
+// newOrders records with add which sections are sent, and returns the messages to send. The answer
+// lists the sections that are left out; its field Accepted is false if nothing is sent. Sections of
+// a message that was lost with an earlier controller are sent again under that message's ID.
 func (a *liveRun) newOrders(c worker.Context, add addSectionsFunc) ([]contextMessage, worker.ContextAnswer, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -108,15 +109,17 @@ func (a *liveRun) newOrders(c worker.Context, add addSectionsFunc) ([]contextMes
 	return orders, answer, nil
 }
 
-// retract records that the sections of orders were not sent.
+// retract records that the sections of these messages were not sent, so that they can be sent
+// again.
 func (a *liveRun) retract(orders []contextMessage) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.contextLog = a.contextLog.Retract(a.instance, orders)
 }
 
-// compactedLocked starts a new epoch for a reported compaction and reports whether it did. In a new
-// epoch every section is sent again. A report of an earlier compaction changes nothing.
+// compactedLocked handles a report that the agent's conversation was compacted. It starts a new
+// epoch, in which every section is sent again, and returns true. For a compaction that is already
+// known it does nothing and returns false.
 func (a *liveRun) compactedLocked(c compactionReport, now time.Time) bool {
 	next, dropped, ok := a.contextLog.Compact(c, now)
 	next.Pending = next.Pending || ok && a.engine.opts.Sections != nil
@@ -153,8 +156,8 @@ func (e *Engine) sendContextAsPrompt(ctx context.Context, a *liveRun, c worker.C
 	return r.ID, nil
 }
 
-// resendUnseenSections handles the final acknowledgement of a message with sections. It sends the
-// sections that were not seen in the conversation as a prompt, once.
+// resendUnseenSections handles the final acknowledgement of a message with context sections.
+// Sections that were not seen in the conversation are sent once more, as a prompt.
 func (e *Engine) resendUnseenSections(ctx context.Context, a *liveRun, id string) error {
 	a.mu.Lock()
 	_, open := a.contextLog.Open[id]
@@ -186,9 +189,9 @@ func (e *Engine) resendUnseenSections(ctx context.Context, a *liveRun, id string
 	return nil
 }
 
-// renewLostSections handles the acknowledgement of a message from an earlier controller. The
-// content of that message is not known now, so the sections that were not seen count as not sent
-// and are sent again.
+// renewLostSections handles the final acknowledgement of a message with sections that an earlier
+// controller sent. seen lists the nonces that were found in the conversation. The sections without
+// them count as not sent and are sent again.
 func (e *Engine) renewLostSections(ctx context.Context, a *liveRun, id string, seen []string) error {
 	a.mu.Lock()
 	a.contextLog = a.contextLog.Unseen(a.instance, id, seen)

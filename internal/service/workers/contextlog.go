@@ -59,8 +59,8 @@ func hashSection(content string) string {
 	return base32.StdEncoding.EncodeToString(sum[:15])
 }
 
-// key returns the key of the current version of a section in Types and Open: its type, followed by
-// a newline and a number from the second version on.
+// key returns the key of the current version of a section in Types and Open: its type, and from the
+// second version on also a newline and the number of the version.
 func (r contextLog) key(kind string) string {
 	if n := r.Versions[kind].Number; n > 0 {
 		return kind + "\n" + strconv.Itoa(n)
@@ -68,7 +68,7 @@ func (r contextLog) key(kind string) string {
 	return kind
 }
 
-// typeOfSection returns the section type of a key.
+// typeOfSection returns the section type that a key, see [contextLog.key], begins with.
 func typeOfSection(key string) string {
 	kind, _, _ := strings.Cut(key, "\n")
 	return kind
@@ -85,8 +85,8 @@ type contextMessage struct {
 	worker.Context
 }
 
-// With returns r with the changes of later added. If later has started epochs, it replaces r and
-// its epoch number is added to r's.
+// With returns r with the changes of later, a log that was begun after r, added. If later has
+// started epochs, it replaces r and its epoch number is added to r's.
 func (r contextLog) With(later contextLog) contextLog {
 	if later.Epoch > 0 {
 		later.Epoch += r.Epoch
@@ -107,8 +107,8 @@ func (r contextLog) With(later contextLog) contextLog {
 	return r
 }
 
-// Nonce returns the marker of a section in this epoch. It is the same for the same section and
-// differs between instances.
+// Nonce returns a marker that is sent with a section, so that gc can find the section in the
+// conversation. It is always the same for the same instance, epoch and section.
 func (r contextLog) Nonce(instance, key string) string {
 	mac := hmac.New(sha256.New, []byte(instance))
 	fmt.Fprintf(mac, "nonce %d %s", r.Epoch, key)
@@ -125,10 +125,11 @@ const (
 // counts as a repetition of the first.
 const repeatedWithin = time.Minute
 
-// AddCitySections records the city's own sections as sent to the instance, with a nonce each. It
-// leaves out the types that this epoch has had in any version. alive reports whether a message is
-// still in the mailbox. Sections of a message that an earlier controller sent and that is not in
-// the mailbox are sent again under that message's ID.
+// AddCitySections records the city's own sections as sent to the instance, and returns the messages
+// (orders) that contain them, each section with a nonce. It leaves out types that were sent in this
+// epoch, in any version. alive reports whether a message is still in the mailbox. Sections of a
+// message that an earlier controller sent and that is not in the mailbox are sent again under that
+// message's ID.
 func (r contextLog) AddCitySections(instance string, c worker.Context, at time.Time, alive func(id string) bool) (next contextLog, orders []contextMessage, err error) {
 	next, orders, _, err = r.addSections(instance, c, at, alive, func(s worker.Section) string {
 		if r.hasType(s.Type) {
@@ -139,9 +140,10 @@ func (r contextLog) AddCitySections(instance string, c worker.Context, at time.T
 	return next, orders, err
 }
 
-// Send records sections that a caller of the API asks the city to send. A section is sent again if
-// its content has changed. In modes compact and resume it is always sent again, because the
-// conversation may have lost it. skipped is the reason for each type that is not sent.
+// Send records sections that a caller of the API asks the city to send, and returns the messages
+// (orders) that contain them. A section is sent again if its content has changed. In modes compact
+// and resume it is always sent again, because the conversation may have lost it. skipped is the
+// reason for each type that is not sent.
 func (r contextLog) Send(instance string, c worker.Context, at time.Time, alive func(id string) bool) (next contextLog, orders []contextMessage, skipped map[string]string, err error) { //nolint:revive // the answer has all four
 	return r.addSections(instance, c, at, alive, func(s worker.Section) string {
 		last, known := r.Versions[s.Type]
@@ -195,8 +197,8 @@ func (r contextLog) addSections(instance string, c worker.Context, at time.Time,
 	return next, orders, skipped, nil
 }
 
-// renumber makes a content the current version of its section. It removes the key of the previous
-// version if that version has arrived. It changes r, which must be the caller's own copy.
+// renumber makes the content of s the current version of its section. The key of the previous
+// version is removed if that version has arrived. renumber changes r in place.
 func (r *contextLog) renumber(s worker.Section, mode worker.ContextMode, at time.Time) {
 	number := r.Versions[s.Type].Number
 	if previous := r.key(s.Type); r.hasType(s.Type) {
@@ -208,7 +210,8 @@ func (r *contextLog) renumber(s worker.Section, mode worker.ContextMode, at time
 	r.Versions[s.Type] = sectionVersion{Hash: hashSection(s.Content), Mode: mode, At: at, Number: number}
 }
 
-// isOpen reports whether a key is in a message that has no final report yet.
+// isOpen reports whether the section with this key is in a message whose arrival is not confirmed
+// yet.
 func (r *contextLog) isOpen(key string) bool {
 	for _, keys := range r.Open {
 		if slices.Contains(keys, key) {
@@ -233,8 +236,8 @@ func (r contextLog) addOpen(id, key string) contextLog {
 	return r
 }
 
-// lostMessage returns the ID of the message with a section that an earlier controller sent and that
-// was never reported. It returns an empty string if there is none.
+// lostMessage returns the ID of a message that contains the section with this key, that an earlier
+// controller sent and that neither arrived nor is in the mailbox. It returns "" if there is none.
 func (r contextLog) lostMessage(key string, alive func(id string) bool) string {
 	for id, keys := range r.Open {
 		if slices.Contains(keys, key) && !strings.HasPrefix(id, ClaimPrefix) && !alive(id) {
@@ -244,7 +247,7 @@ func (r contextLog) lostMessage(key string, alive func(id string) bool) string {
 	return ""
 }
 
-// Retract returns the record in which the sections of orders are not sent.
+// Retract returns the log in which the sections of these messages count as not sent.
 func (r contextLog) Retract(instance string, orders []contextMessage) contextLog {
 	next := r.With(contextLog{})
 	for _, o := range orders {
@@ -269,8 +272,9 @@ func (r *contextLog) clearVersion(kind string) {
 	}
 }
 
-// Carried returns the record in which types count as sent by the start of the agent. For the types
-// in sections it also records the contents, to compare them with later ones.
+// Carried returns the log in which sections of these types count as sent, because the start of the
+// agent included them. For the types in sections it also records the contents, to compare them with
+// later ones.
 func (r contextLog) Carried(types []string, sections []worker.Section) contextLog {
 	next := r.With(contextLog{})
 	for _, t := range types {
@@ -287,23 +291,23 @@ func (r contextLog) Carried(types []string, sections []worker.Section) contextLo
 	return next
 }
 
-// Closed returns the record after the final report of a message.
+// Closed returns the log after the final report about the message with this ID: its arrival is not
+// waited for any more.
 func (r contextLog) Closed(id string) contextLog {
 	next := r.With(contextLog{})
 	delete(next.Open, id)
 	return next
 }
 
-// ClearPending returns the record in which no sections are pending.
+// ClearPending returns the log in which none of the city's own sections are still to be sent.
 func (r contextLog) ClearPending() contextLog {
 	next := r.With(contextLog{})
 	next.Pending = false
 	return next
 }
 
-// Unseen returns the record after the final report of a message from an earlier controller. The
-// content of that message is not known now, so the sections whose nonces are not in seen count as
-// not sent.
+// Unseen returns the log after the final report about a message from an earlier controller.
+// Sections of the message whose nonces are not in seen count as not sent.
 func (r contextLog) Unseen(instance, id string, seen []string) contextLog {
 	next := r.With(contextLog{})
 	for _, kind := range next.Open[id] {
@@ -318,8 +322,9 @@ func (r contextLog) Unseen(instance, id string, seen []string) contextLog {
 	return next
 }
 
-// newEpoch returns the record of a new epoch, in which every section is sent again. dropped are the
-// IDs of the messages of the previous epoch; they must not be sent any more.
+// newEpoch returns the log of a new epoch of the conversation, in which every section is sent
+// again, in the given mode. dropped are the IDs of the open messages of the previous epoch; they
+// must not be sent any more.
 func (r contextLog) newEpoch(at time.Time, mode worker.ContextMode) (next contextLog, dropped []string) {
 	next = contextLog{Epoch: r.Epoch + 1, Compacted: r.Compacted, SeenCompactions: r.SeenCompactions, Mode: mode, Conversation: r.Conversation, Claim: r.Claim}
 	if at.After(next.Compacted) {

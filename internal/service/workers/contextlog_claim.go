@@ -7,11 +7,11 @@ import (
 	"gascity/worker"
 )
 
-// Began returns the record after a hook reported, by a new claim, that a conversation starts or
-// continues. c.Source decides whether a new epoch starts and in which mode sections are pending. A
-// new conversation, a compaction, and another conversation that is resumed in the same process each
-// start an epoch. A start belongs to the epoch of the instance, unless the instance has had another
-// conversation. dropped are the IDs of the messages of a previous epoch.
+// Began returns the log after a hook reported, by the claim c, that a conversation starts or
+// continues. c.Source decides whether that starts a new epoch and in which mode sections must be
+// sent. A new conversation, a compaction, and the resume of another conversation in the same
+// process each start an epoch. The first conversation of an instance belongs to the epoch of its
+// start. dropped are the IDs of messages of a previous epoch, which must not be sent any more.
 func (r contextLog) Began(c worker.ContextClaim, at time.Time) (next contextLog, dropped []string) {
 	next = r.With(contextLog{})
 	another := r.Claim != "" && r.Conversation != c.ConversationID
@@ -39,9 +39,9 @@ func (r contextLog) Began(c worker.ContextClaim, at time.Time) (next contextLog,
 	return next, dropped
 }
 
-// Fetch records the sections that a claim receives and returns them: those that fit into c.Limit
-// bytes, with two bytes between sections, and that the epoch has not had. all is false if some
-// sections did not fit and are still pending. A repeated claim gets the same sections again.
+// Fetch records and returns (given) the sections that a hook gets by the claim c: those that were
+// not sent in this epoch and that fit into c.Limit bytes. all is false if some did not fit; they
+// are still to be sent. A repeated claim gets the same sections again.
 func (r contextLog) Fetch(instance string, c worker.ContextClaim, sections []worker.Section) (next contextLog, given []worker.Section, all bool) {
 	next, all = r.With(contextLog{}), true
 	had := map[string]bool{}

@@ -43,15 +43,16 @@ func listReportedCompactions(events []worker.TelemetryEvent, now time.Time) []co
 	return out
 }
 
-// newAcknowledgedCompaction returns the compaction that a worker acknowledges to have done on request.
-// message is the ID of the request.
+// newAcknowledgedCompaction returns the report for a compaction that the worker did because gc
+// asked for it. message is the ID of gc's request.
 func newAcknowledgedCompaction(message string, now time.Time) compactionReport {
 	return compactionReport{message, now.Add(sameCompaction)}
 }
 
-// Compact starts a new epoch for a reported compaction; ok reports whether it did. A compaction
-// that was reported before, or that is not later than the last epoch, only adds its name. If the
-// time of the last epoch is in the future, the clock was set back, and the new compaction counts.
+// Compact starts a new epoch for a reported compaction and returns ok = true. For a compaction that
+// was reported before, or that is not later than the last epoch, it only records its name and
+// returns false. If the time of the last epoch is in the future, the clock was set back, and the
+// compaction counts as new.
 func (r contextLog) Compact(c compactionReport, now time.Time) (next contextLog, dropped []string, ok bool) {
 	if slices.Contains(r.SeenCompactions, c.Name) {
 		return r, nil, false

@@ -10,9 +10,9 @@ import (
 	"gascity/worker"
 )
 
-// checkPressure checks whether the context of a run is too full, and starts a compaction or a
-// hand-over if so. The state is saved with the session before the action starts, so that a later
-// controller continues it.
+// checkPressure starts a compaction or a hand-over if the context of a run is too full. The
+// decision is saved with the session before the action starts, so that a later controller continues
+// it.
 func (e *Engine) checkPressure(ctx context.Context, a *liveRun) {
 	if e.opts.Pressure == nil || e.isStarting(a) {
 		return
@@ -60,8 +60,9 @@ func compactionMessageID(l compactionState) string {
 	return "compact-" + strconv.FormatInt(l.Since.UnixNano(), 36)
 }
 
-// requestHandoff asks the city to hand a conversation over. If that fails, it tries again after
-// handoffRetry, until it succeeds, the hand-over is given up, or the run ends.
+// requestHandoff asks the city to hand the conversation of a run over to a new one. If that fails,
+// it is tried again after [handoffRetry], until it succeeds, the hand-over is given up, or the run
+// ends.
 func (e *Engine) requestHandoff(ctx context.Context, a *liveRun) {
 	ctx, cancel := context.WithTimeout(ctx, enforceTimeout)
 	defer cancel()
@@ -81,8 +82,8 @@ func (e *Engine) requestHandoff(ctx context.Context, a *liveRun) {
 // handoffRetry is the pause before a failed hand-over is tried again.
 const handoffRetry = 5 * time.Second
 
-// execute carries out an action. It may be called again for the same action: a worker acts on a
-// message ID once, and a conversation is handed over once.
+// execute carries out a decided action, such as a request to compact. Repeating it has no further
+// effect: a worker acts on a message ID once, and a conversation is handed over once.
 func (e *Engine) execute(a *liveRun, act compactionAct) {
 	switch act {
 	case actCompact:
@@ -121,7 +122,8 @@ func (e *Engine) resumeCompaction(ctx context.Context, a *liveRun) {
 	time.AfterFunc(max(0, lock.Until.Sub(e.opts.Now())), func() { e.checkPressure(ctx, a) })
 }
 
-// pressureLocked returns what is known about the context of a run. The field Ends is not set.
+// pressureLocked returns what is known about the context of a run, as the input of
+// [compactionState.Next]. The caller sets its field Ends.
 func (a *liveRun) pressureLocked() compactionInput {
 	state := a.life.State()
 	l := a.mailbox.Find(a.compaction)

@@ -40,8 +40,8 @@ func (e *Engine) Push(name string, c worker.Credentials) (run string, err error)
 	return a.id, nil
 }
 
-// credentialID returns the ID of the message with a credential. It is the same for the same
-// credential, also in a later controller, and does not reveal the value.
+// credentialID returns the ID of the message that sends a credential. The same credential always
+// gets the same ID, so it is sent once. The ID does not reveal the value.
 func (a *liveRun) credentialID(c worker.Credentials) string {
 	mac := hmac.New(sha256.New, []byte(a.instance))
 	fmt.Fprintf(mac, "credential %q %q", c.Account, string(c.Value))

@@ -45,9 +45,9 @@ func (a *liveRun) mergeDuplicatesLocked(r *runtime.Reading) {
 // question.
 const hookDue = time.Second
 
-// hookDueLocked returns the time until which a hook may still ask the question that the screen
-// shows. Until then the question on the screen is not listed, so that a person sees only the hook's
-// question, which can be answered. A zero time means that the question on the screen is listed now.
+// hookDueLocked returns the time until which a hook may still ask the city the question p that the
+// screen shows. Until then p is not listed, so that a person sees only the hook's question, which
+// gc can answer better. Zero: p is listed now.
 func (a *liveRun) hookDueLocked(p *runtime.PendingInteraction) time.Time {
 	now := a.engine.opts.Now()
 	if p == nil || p.Kind != runtime.WaitPermission {
@@ -72,8 +72,9 @@ func (a *liveRun) isJustAnsweredLocked(p *runtime.PendingInteraction) bool {
 	return p != nil && p.Kind == runtime.WaitPermission && a.engine.opts.Now().Before(a.answeredUntil)
 }
 
-// hidesTerminalQuestion reports whether a question of the underlying provider is not listed,
-// because the hook asks it or it was just answered in the city.
+// hidesTerminalQuestion reports whether the question p in the agent's terminal is not listed,
+// because the agent CLI's hook asks the same question, may be about to, or because it was just
+// answered in the city.
 func (a *liveRun) hidesTerminalQuestion(p *runtime.PendingInteraction) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -19,7 +19,7 @@ const (
 	Bypassed  = "bypassed"  // a tool ran although it was not allowed
 )
 
-// regime returns the guard settings of the city.
+// regime returns the guard settings of the city; the zero value, which is off, if there are none.
 func (e *Engine) regime() guard.Regime {
 	if e.opts.Regime == nil {
 		return guard.Regime{}
@@ -79,8 +79,8 @@ func (e *Engine) PromptHold(v session.Snapshot) string {
 	return detailUnguarded + remedyUnguarded
 }
 
-// allowance returns which tools the worker may use for a while without asking the city, or nil if
-// there are none. It is signed with the token that the worker has.
+// allowance returns a signed list of the tools that the worker may use without asking while the
+// city does not answer; nil if there are none. It is signed with the worker's token.
 func (e *Engine) allowance(a *liveRun) *worker.Allowance {
 	if e.opts.Readers == nil {
 		return nil
@@ -99,8 +99,9 @@ func (e *Engine) allowance(a *liveRun) *worker.Allowance {
 	return &s
 }
 
-// recordGuardUse records that the worker asks the guard before it uses tools. c.Partial means that
-// it asks only about some tools.
+// recordGuardUse records that the worker has asked the guard about a tool call, so the session
+// counts as guarded. c.Partial means that it asks only about some tools; then the session stays
+// unguarded.
 func (e *Engine) recordGuardUse(a *liveRun, c worker.Call) {
 	a.mu.Lock()
 	first := !a.proved && (!c.Partial || !a.partly)
@@ -116,10 +117,9 @@ func (e *Engine) recordGuardUse(a *liveRun, c worker.Call) {
 	}
 }
 
-// ranUnallowedLocked reports whether a tool call ran although its guard question was still open.
-// This happens if the hook that asked has exited, or if the agent CLI did not wait for it. The
-// question is closed. A question that the agent CLI shows as well was answered in the terminal, and
-// then the result is false.
+// ranUnallowedLocked reports whether the tool call with this ID ran although the guard's question
+// about it was still open, which bypasses the guard. That question is then closed. The result is
+// false if the agent CLI showed the same question in its terminal: a person answered it there.
 func (a *liveRun) ranUnallowedLocked(call string) bool {
 	at := slices.IndexFunc(a.asked, func(q *question) bool { return q.guard && q.call == call && !q.ended })
 	if at < 0 {
@@ -169,8 +169,8 @@ const (
 	enforceAttempts = 3 // times
 )
 
-// enforce asks the city to stop or interrupt the instance. It tries at most enforceAttempts times,
-// within enforceTimeout in all.
+// enforce asks the city to stop or interrupt an instance that bypassed the guard. It tries at most
+// [enforceAttempts] times, within [enforceTimeout] in all.
 func (e *Engine) enforce(ctx context.Context, c violation) {
 	ctx, cancel := context.WithTimeout(ctx, enforceTimeout)
 	defer cancel()

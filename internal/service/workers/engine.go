@@ -201,7 +201,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 }
 
-// hasSynced reports whether the engine knows every run of the city.
+// hasSynced reports whether the engine has loaded every run of the city. Before that, an unknown
+// run or token may be one that is not loaded yet.
 func (e *Engine) hasSynced() bool {
 	if !e.opts.City.HasSynced() { // checked first: after this every session is pending, in progress, or known
 		return false

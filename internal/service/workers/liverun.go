@@ -80,7 +80,8 @@ func newLiveRun(e *Engine, name, agent, instance string) *liveRun {
 	}
 }
 
-// changeLocked wakes all goroutines in waitUntil.
+// changeLocked wakes every goroutine in [liveRun.waitUntil], because something in the run has
+// changed. The caller holds mu.
 func (a *liveRun) changeLocked() {
 	close(a.changed)
 	a.changed = make(chan struct{})
@@ -153,9 +154,10 @@ func (a *liveRun) presenceLocked(within time.Duration) presence {
 	return absent
 }
 
-// presenceForPrompt returns the presence of the worker for a prompt. If no worker is connected, it
-// returns returning for returnWithin after the first prompt: a worker that is about to connect must
-// not miss a prompt that is typed. If the last report came from a hook, no stream is expected.
+// presenceForPrompt returns whether the worker is connected to receive a prompt. If it is not, the
+// result is returning for [returnWithin] after the first prompt that needed it: the worker may be
+// about to connect, and the prompt must not be typed meanwhile. If the last report came from a
+// hook, no stream is expected.
 func (a *liveRun) presenceForPrompt() presence {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -171,14 +173,15 @@ func (a *liveRun) presenceForPrompt() presence {
 	return returning
 }
 
-// offers reports whether the worker is connected and offers an ability.
+// offers reports whether the worker is connected and has announced this ability, such as
+// interrupts.
 func (a *liveRun) offers(ability string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.reader != nil && a.life.HasOffer(ability)
 }
 
-// close closes the run's stream, after a last item if that is not empty. If last.End is set, the
+// close closes the worker's stream. If last is not empty, it is sent first. If last.End is set, the
 // run has ended.
 func (a *liveRun) close(last session.StreamItem) {
 	a.mu.Lock()
@@ -188,7 +191,8 @@ func (a *liveRun) close(last session.StreamItem) {
 	a.changeLocked()
 }
 
-// cutLocked closes the open stream, if there is one, after a last item if that is not empty.
+// cutLocked closes the worker's open stream, if there is one. If last is not empty, it is sent
+// first. The caller holds mu.
 func (a *liveRun) cutLocked(last session.StreamItem) {
 	r := a.reader
 	if r == nil {
@@ -240,7 +244,8 @@ func (a *liveRun) sendLocked(m worker.Message) {
 	}
 }
 
-// sendMessage queues a message with a new ID for the worker.
+// sendMessage queues a message for the worker under a new ID, which begins with prefix, and returns
+// the ID.
 func (a *liveRun) sendMessage(kind worker.MessageKind, prefix string, data any) (id string, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -19,8 +19,8 @@ type failure struct {
 // report if that names no next try. Workers do not report that a repeated request succeeded.
 const retryHolds = time.Minute
 
-// addObstacleLocked adds to the worker's evidence the failure that keeps the agent from making
-// progress, if there is one.
+// addObstacleLocked adds to the evidence e the failure that the worker reported, if that still
+// keeps the agent from making progress. The caller holds mu.
 func (a *liveRun) addObstacleLocked(e *runtime.Evidence, r *runtime.Reading) {
 	f := &a.failure
 	switch {

@@ -23,13 +23,14 @@ type toolCall struct{ id, tool string }
 // maxTools is the largest number of running calls that are kept for a run.
 const maxTools = 64
 
-// recordProgressLocked records that the worker has reported progress.
+// recordProgressLocked records that the worker has reported progress, and by which sign. The caller
+// holds mu.
 func (a *liveRun) recordProgressLocked(sign string, now time.Time) {
 	a.progress.at, a.progress.sign, a.progress.unknown = now, sign, false
 }
 
-// recordTurnLocked records a lifecycle report as progress. At the start and the end of a turn no
-// tool is running.
+// recordTurnLocked records a report about the agent's state as progress. before is the state before
+// the report. At the start and the end of a turn no tool is running. The caller holds mu.
 func (a *liveRun) recordTurnLocked(event, before worker.Transition, now time.Time) {
 	a.recordProgressLocked("the report "+string(event), now)
 	if event != worker.Busy || before != worker.Busy {
@@ -37,8 +38,8 @@ func (a *liveRun) recordTurnLocked(event, before worker.Transition, now time.Tim
 	}
 }
 
-// recordToolStartLocked records that a call was allowed. A call without an ID is not kept as
-// running.
+// recordToolStartLocked records that a tool call was allowed and is running now. A call without an
+// ID counts as progress only, because its end could not be recognized. The caller holds mu.
 func (a *liveRun) recordToolStartLocked(c worker.Call, now time.Time) {
 	a.recordProgressLocked("the start of the tool "+c.Tool, now)
 	known := slices.ContainsFunc(a.progress.tools, func(t toolCall) bool { return t.id == c.ID })
@@ -57,7 +58,8 @@ func (a *liveRun) recordEventLocked(ev *worker.TelemetryEvent, now time.Time) {
 	}
 }
 
-// progressLocked returns the progress in the turn.
+// progressLocked returns the progress of the agent in its turn, as the worker reported it. The
+// caller holds mu.
 func (a *liveRun) progressLocked() runtime.Progress {
 	p := runtime.Progress{At: a.progress.at, Sign: a.progress.sign}
 	switch {

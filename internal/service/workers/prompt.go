@@ -23,7 +23,7 @@ const (
 	goneWithin = 2 * time.Minute
 )
 
-// refused returns the outcome of a prompt that the agent provably did not get.
+// refused returns the outcome of a delivery that was refused: the agent provably did not get the prompt, and gc may try again.
 func refused(reason runtime.RefusalReason, detail string) runtime.Outcome {
 	return runtime.Outcome{State: runtime.OutcomeRefused, Reason: reason, Detail: detail}
 }
@@ -89,14 +89,14 @@ func (c *channel) Deliver(ctx context.Context, name string, d runtime.Delivery) 
 	return out, nil
 }
 
-// isCommand reports whether a prompt may be a command of the agent CLI. Such a prompt is typed,
-// because the CLI's extension passes every text to the model.
+// isCommand reports whether a prompt may be a command of the agent CLI, such as "/clear". Such a prompt is typed, because a text
+// that goes through the worker always reaches the model.
 func isCommand(content []runtime.ContentBlock) bool {
 	return len(content) > 0 && prompt.NamesCommand(content[0].Text)
 }
 
-// deliverBelow delivers a prompt by the underlying provider, unless the worker has or may have it.
-// It first removes the prompt from the list of prompts that were sent by the stream.
+// deliverBelow delivers a prompt by the underlying provider, for example by typing it. If the worker has the prompt or may have
+// it, it is not delivered a second time; the outcome then comes from the worker's acknowledgement.
 func (c *channel) deliverBelow(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	a := c.run
 	a.mu.Lock()
@@ -135,8 +135,8 @@ func (c *channel) stagePrompt(name string, content []runtime.ContentBlock) (text
 	return message.Text, staged, err
 }
 
-// assignMessageID records that a prompt is sent by the stream and returns the ID of its message. A
-// prompt that the worker refused gets a new ID; any other prompt keeps the ID of its last attempt.
+// assignMessageID records that a prompt is sent by the worker's stream, and returns the ID of its message. If the worker refused
+// the prompt before, the ID is new; otherwise it is the one of the last attempt.
 func (a *liveRun) assignMessageID(id string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -162,8 +162,8 @@ func (a *liveRun) prompt(id, text string, d runtime.Delivery) (*session.MailboxM
 	})
 }
 
-// refusal returns the outcome that refuses a prompt now, and false. It returns true if the run
-// accepts a prompt.
+// refusal checks whether the run accepts a prompt now. If it does not, refusal returns false and the outcome that refuses the
+// prompt.
 func (a *liveRun) refusal() (runtime.Outcome, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -180,7 +180,7 @@ func (a *liveRun) refusal() (runtime.Outcome, bool) {
 	return runtime.Outcome{}, true
 }
 
-// awaitOutcome waits for a worker's acknowledgement of a prompt, for at most confirm.
+// awaitOutcome waits until the worker acknowledges the prompt of the message id, for at most confirm, and returns the outcome.
 func (a *liveRun) awaitOutcome(ctx context.Context, id string, confirm time.Duration) runtime.Outcome {
 	ctx, cancel := context.WithTimeout(ctx, confirm)
 	defer cancel()
@@ -217,9 +217,8 @@ func outcomeOf(l *session.MailboxMessage) runtime.Outcome {
 	return unconfirmed("", l.Detail)
 }
 
-// Settle implements runtime.Settler. A prompt that may have been sent by an earlier controller is
-// sent again under its ID. A worker that has had this ID repeats its acknowledgement and does not
-// process the prompt again.
+// Settle finds out whether the worker got a prompt whose delivery was cut off. It sends the prompt again under the same ID. A
+// worker that had it repeats its acknowledgement and does not process it again. It implements runtime.Settler.
 func (c *channel) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	a := c.run
 	if d.Instance != "" && d.Instance != a.instance {
@@ -253,9 +252,8 @@ func (c *channel) Settle(ctx context.Context, name string, d runtime.Delivery) (
 	return a.settle(ctx, id, d), nil
 }
 
-// settle waits for a worker's acknowledgement of a prompt that it has or may have. If a connected
-// worker has not acknowledged it, the outcome asks for another try: the worker may be about to read
-// the prompt.
+// settle waits for the worker's acknowledgement of a prompt that it has or may have. If the worker is connected but has not
+// acknowledged the prompt, the outcome asks the caller to try again, because the worker may be about to read it.
 func (a *liveRun) settle(ctx context.Context, id string, d runtime.Delivery) runtime.Outcome {
 	within := settleWithin
 	if d.Confirm > 0 {
@@ -270,8 +268,8 @@ func (a *liveRun) settle(ctx context.Context, id string, d runtime.Delivery) run
 	return out
 }
 
-// promptAgain sends a prompt that an earlier controller may have sent. It marks the message as
-// sent, so that it is never taken for unsent.
+// promptAgain sends a prompt again that an earlier controller may have sent. The message is marked as sent, so that it never
+// counts as one that the worker cannot have.
 func (a *liveRun) promptAgain(id, text string, d runtime.Delivery) error {
 	l, err := a.prompt(id, text, d)
 	if err != nil {
@@ -283,7 +281,7 @@ func (a *liveRun) promptAgain(id, text string, d runtime.Delivery) error {
 	return nil
 }
 
-// Withdraw implements runtime.Withdrawer.
+// Withdraw returns true if the worker provably does not have the prompt and will not get it. It implements runtime.Withdrawer.
 func (c *channel) Withdraw(ctx context.Context, name string, d runtime.Delivery) (bool, error) {
 	return wasWithdrawn(c.Settle(ctx, name, d))
 }

@@ -34,13 +34,15 @@ type providerWrapper struct {
 
 var _ runtime.Router = (*providerWrapper)(nil)
 
-// Start implements runtime.Runner. The run is registered before its agent can connect.
+// Start starts a session. Its run is registered before, so that the agent's worker can connect at
+// once. It implements runtime.Runner.
 func (o *providerWrapper) Start(ctx context.Context, name string, cfg runtime.Config) error {
 	return o.begin(ctx, name, cfg, func(cfg runtime.Config) error { return o.Provider.Start(ctx, name, cfg) })
 }
 
-// begin registers the run of a start, calls start with the city's environment variables added to
-// cfg, and removes the run if start fails. A cfg without an instance token is started unchanged.
+// begin starts an agent with start, after it has registered the agent's run and added the city's
+// environment variables to cfg. If start fails, it removes the run. If cfg has no instance token,
+// it only calls start.
 func (o *providerWrapper) begin(ctx context.Context, name string, cfg runtime.Config, start func(runtime.Config) error) error {
 	instance := cfg.Env[variableInstance]
 	if instance == "" {
@@ -77,7 +79,8 @@ func (o *providerWrapper) begin(ctx context.Context, name string, cfg runtime.Co
 	return nil
 }
 
-// Route implements runtime.Router. It returns a channel for a session whose worker has reported.
+// Route returns the provider to use for a session: its worker's channel if a worker has reported
+// for it, otherwise the underlying provider. It implements runtime.Router.
 func (o *providerWrapper) Route(name string) runtime.Provider {
 	below := o.Provider
 	if name == "" {
@@ -114,7 +117,8 @@ func (e *Engine) isNative(name string) bool {
 // startupGrace is how long after its start an agent may take to connect to its city.
 const startupGrace = 30 * time.Second
 
-// inStartupGrace reports whether a worker may be about to connect for the run.
+// inStartupGrace reports whether this controller started the agent less than [startupGrace] ago, so
+// that its worker may be about to connect.
 func (a *liveRun) inStartupGrace() bool {
 	a.engine.mu.Lock()
 	defer a.engine.mu.Unlock()
@@ -142,7 +146,8 @@ var (
 // Route implements runtime.Router.
 func (w *relaunchProvider) Route(string) runtime.Provider { return w.Provider }
 
-// Relaunch implements runtime.RelaunchProvider.
+// Relaunch starts the agent again in its existing session, with the registration of its run as in
+// Start. It implements runtime.RelaunchProvider.
 func (w *relaunchProvider) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
 	return w.outer.begin(ctx, name, cfg, func(cfg runtime.Config) error { return runtime.Relaunch(ctx, w.Provider, name, cfg) })
 }

@@ -29,7 +29,8 @@ var (
 // Route implements runtime.Router.
 func (u *unknownWorker) Route(string) runtime.Provider { return u.Provider }
 
-// Sense implements runtime.Sensor. A session whose context is being compacted counts as busy.
+// Sense reads the session by the underlying provider. If the stored memory of the run says that its
+// context is being compacted, the agent counts as busy. It implements runtime.Sensor.
 func (u *unknownWorker) Sense(ctx context.Context, name string) (runtime.Reading, error) {
 	reading, err := runtime.Sense(ctx, u.Provider, name)
 	if err != nil || reading.Instance == "" {

@@ -20,14 +20,16 @@ var (
 // Route implements runtime.Router.
 func (m *workerOnly) Route(string) runtime.Provider { return m.Provider }
 
-// Deliver implements runtime.Deliverer.
+// Deliver refuses every prompt, because no worker is connected and no other way is allowed. It
+// implements runtime.Deliverer.
 func (m *workerOnly) Deliver(context.Context, string, runtime.Delivery) (runtime.Outcome, error) {
 	return runtime.Outcome{
 		State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: `no worker of the agent is connected, and prompt_mode "worker" allows no other way`,
 	}, nil
 }
 
-// Settle implements runtime.Settler.
+// Settle returns the same refusal as Deliver, which proves that the prompt was not sent. It
+// implements runtime.Settler.
 func (m *workerOnly) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	return m.Deliver(ctx, name, d)
 }

@@ -37,8 +37,8 @@ const (
 	maxAnswered = 256
 )
 
-// raiseLocked records a question of the worker. A question with a known ID is updated. If there are
-// too many questions, the oldest is closed.
+// raiseLocked records a question that the worker asks. If a question with its ID is open, that is
+// replaced. If too many questions are open, the oldest is closed. The caller holds mu.
 func (a *liveRun) raiseLocked(q worker.Interaction) *question {
 	q.RunID = a.id
 	if at := a.askedLocked(q.ID); at >= 0 {
@@ -57,13 +57,15 @@ func (a *liveRun) raiseLocked(q worker.Interaction) *question {
 	return asked
 }
 
-// requestOf returns the request ID of a question of this run.
+// requestOf returns the ID by which a question of this run is answered. It is a hash of the
+// instance and of text, which identifies the question, so it differs between runs.
 func (a *liveRun) requestOf(text string) string {
 	sum := sha256.Sum256([]byte(a.instance + " " + text))
 	return hex.EncodeToString(sum[:12])
 }
 
-// askedLocked returns the index of the worker's question with an ID, or -1.
+// askedLocked returns the index in a.asked of the worker's open question with this ID; -1 if there
+// is none. The caller holds mu.
 func (a *liveRun) askedLocked(id string) int {
 	return slices.IndexFunc(a.asked, func(q *question) bool { return !q.guard && q.ID == id })
 }
@@ -83,7 +85,8 @@ func (a *liveRun) resolveLocked(id string) string {
 	return name
 }
 
-// forgetQuestionLocked removes a question, and its answer if the worker has not finished with that.
+// forgetQuestionLocked removes a question. If the worker has not finished with its answer, the
+// answer is removed too. The caller holds mu.
 func (a *liveRun) forgetQuestionLocked(q *question) {
 	a.asked = slices.DeleteFunc(slices.Clone(a.asked), func(x *question) bool { return x == q })
 	if q.reply != "" && a.mailbox.Find(q.reply) != nil && !a.mailbox.Find(q.reply).IsDone() {
@@ -123,8 +126,8 @@ func (a *liveRun) pending() *runtime.PendingInteraction {
 	return nil
 }
 
-// answer records an answer and sends it to the worker. It returns the question, or nil if r names
-// no question of this run.
+// answer records a person's answer to an open question and sends it to the worker. It returns the
+// question; nil if r is about no question of this run.
 func (a *liveRun) answer(r runtime.InteractionResponse) (*question, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -154,9 +157,10 @@ func (a *liveRun) answer(r runtime.InteractionResponse) (*question, error) {
 	return q, nil
 }
 
-// answerResult returns the error of an answer, or nil if it was accepted. closed reports whether
-// the question is closed or the worker has finished with the answer. If the worker refused the
-// answer, the question stays open and can be answered again.
+// answerResult returns whether the worker accepted the answer to q: nil, or an error that says why
+// not. closed is true if the question is closed or the worker has acknowledged the answer, and
+// false if the time for that is over. If the worker refused the answer, the question stays open and
+// can be answered again.
 func (a *liveRun) answerResult(q *question, closed bool) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -12,8 +12,9 @@ import (
 	"gascity/worker"
 )
 
-// compactedOnRequestLocked starts a new epoch if the worker acknowledges that it compacted its
-// context on request, and has not reported the compaction by an event. It reports whether it did.
+// compactedOnRequestLocked handles the worker's acknowledgement ack that it has compacted its
+// context because gc asked for it. If no event has reported this compaction, it starts a new epoch
+// and returns true. The caller holds mu.
 func (a *liveRun) compactedOnRequestLocked(ack worker.Ack) bool {
 	if ack.State != worker.Consumed || ack.ID != a.compaction || !a.lock.IsActive() || a.contextLog.Epoch > a.lock.Epoch {
 		return false
@@ -22,10 +23,9 @@ func (a *liveRun) compactedOnRequestLocked(ack worker.Ack) bool {
 	return a.compactedLocked(newAcknowledgedCompaction(ack.ID, now), now)
 }
 
-// renew sends the city's context to an agent: at the start of an instance, after a compaction, and
-// in a new conversation. The record that sections are pending is saved with the session until they
-// are sent, so renew may be called for every report of a worker. A section that the epoch has had
-// is not sent again.
+// renew sends the city's context sections to an agent if they are still to be sent: at the start of
+// an instance, after a compaction, and in a new conversation. It may be called for every report of
+// a worker, because sections that were sent in this epoch are not sent again.
 func (e *Engine) renew(ctx context.Context, a *liveRun) {
 	a.mu.Lock()
 	owed, epoch := a.contextLog.Pending && e.opts.Sections != nil && a.readyForContextLocked(), a.contextLog.Epoch
@@ -51,8 +51,9 @@ func (e *Engine) renew(ctx context.Context, a *liveRun) {
 	e.saveMemory(a)
 }
 
-// readyForContextLocked reports whether context can be sent now: a worker has reported, and it is
-// not about to connect to its stream.
+// readyForContextLocked reports whether context can be sent to the agent now. It returns false
+// while the worker may be about to connect, or if its hooks fetch the context themselves. The
+// caller holds mu.
 func (a *liveRun) readyForContextLocked() bool {
 	switch {
 	case a.life.HasOffer(worker.OfferClaim) && a.life.Reports[worker.Busy].Event == "":
@@ -67,7 +68,8 @@ func (a *liveRun) readyForContextLocked() bool {
 	return a.life.State() != ""
 }
 
-// mayResendLocked reports whether a message with sections may have to be sent again.
+// mayResendLocked reports whether a message with context sections was sent whose arrival is not
+// confirmed, so that it may have to be sent again. The caller holds mu.
 func (a *liveRun) mayResendLocked() bool {
 	for id := range a.contextLog.Open {
 		if !strings.HasPrefix(id, ClaimPrefix) {
@@ -147,7 +149,7 @@ func (e *Engine) sections(a *liveRun, mode worker.ContextMode) []worker.Section 
 	return sections
 }
 
-// promptMissed reports whether the prompt of a session's start did not arrive.
+// promptMissed reports whether the first prompt of the session's start was not delivered.
 func promptMissed(p runtime.Provider, session string) bool {
 	if p == nil {
 		return false

@@ -49,7 +49,8 @@ func isKnownTransition(t worker.Transition) bool {
 	return false
 }
 
-// Lifecycle implements workerapi.Reports.
+// Lifecycle records a worker's report about the state of its agent, such as busy or stopped. It
+// implements workerapi.Reports.
 func (e *Engine) Lifecycle(ctx context.Context, id string, r worker.Lifecycle) (worker.LifecycleAnswer, error) {
 	a, err := e.runByID(id)
 	if err != nil {
@@ -118,8 +119,8 @@ const (
 	longestStart = 5 * time.Minute
 )
 
-// earliest returns the time before which nothing can have happened in the run, or zero if that is
-// not known.
+// earliest returns a time before which nothing can have happened in the run: a few seconds or
+// minutes before its start. Zero: the start is not known.
 func (e *Engine) earliest(a *liveRun) time.Time {
 	e.mu.Lock()
 	minted := a.minted
@@ -134,8 +135,8 @@ func (e *Engine) earliest(a *liveRun) time.Time {
 	return v.StartedAt.Add(-longestStart)
 }
 
-// clockError returns why the time of a report is impossible, or an empty string if it is possible.
-// In that case the time of arrival is used, because only the order of arrival is known.
+// clockError returns why the time at of a report cannot be right; "" if it can. If it cannot, the
+// caller uses the time of arrival instead.
 func (e *Engine) clockError(a *liveRun, at, now time.Time) string {
 	switch {
 	case at.IsZero():
@@ -148,8 +149,9 @@ func (e *Engine) clockError(a *liveRun, at, now time.Time) string {
 	return ""
 }
 
-// progressOf returns the delivery progress of the prompt that a lifecycle report names: busy means
-// that a turn has started, idle that the turn has ended.
+// progressOf returns what a report about the agent's state means for the prompt that the report
+// names: busy means that its turn has started, idle that its turn has ended. Any other report
+// returns "".
 func progressOf(t worker.Transition) worker.Progress {
 	switch t {
 	case worker.Busy:
@@ -161,7 +163,8 @@ func progressOf(t worker.Transition) worker.Progress {
 	}
 }
 
-// Telemetry implements workerapi.Reports.
+// Telemetry records telemetry events of a worker, such as usage, tool calls and compactions. It
+// implements workerapi.Reports.
 func (e *Engine) Telemetry(ctx context.Context, id string, t worker.Telemetry) (worker.TelemetryAnswer, error) {
 	a, err := e.runByID(id)
 	if err != nil {
@@ -204,9 +207,9 @@ func (e *Engine) Telemetry(ctx context.Context, id string, t worker.Telemetry) (
 	return worker.TelemetryAnswer{Recorded: recorded, Known: len(entries) - recorded}, nil
 }
 
-// entriesOf returns the usage entries of telemetry events. The entry's ID comes from the event as
-// it was reported, so a repeated event has the same ID. A missing time and a time in the future
-// become now; a time before the instance becomes the start of the instance.
+// entriesOf returns the usage entries of telemetry events. It corrects the times of the events in
+// place: a missing time and a time in the future become now, and a time before earliest becomes
+// earliest. The ID of an entry comes from the unchanged event, so a repeated event has the same ID.
 func entriesOf(a *liveRun, events []worker.TelemetryEvent, earliest, now time.Time) []usage.Entry {
 	var entries []usage.Entry
 	for i := range events {
@@ -259,7 +262,7 @@ func (a *liveRun) applyTelemetry(events []worker.TelemetryEvent, compactions []c
 	return bypassed, compacted
 }
 
-// Ack implements workerapi.Reports.
+// Ack records a worker's acknowledgement of a message. It implements workerapi.Reports.
 func (e *Engine) Ack(ctx context.Context, id string, ack worker.Ack) error {
 	a, err := e.runByID(id)
 	if err != nil {
@@ -296,7 +299,7 @@ func (e *Engine) Ack(ctx context.Context, id string, ack worker.Ack) error {
 	return e.resendUnseenSections(ctx, a, ack.ID)
 }
 
-// ReportHealth implements workerapi.Reports.
+// ReportHealth records the health that a worker reported. It implements workerapi.Reports.
 func (e *Engine) ReportHealth(ctx context.Context, id string, h worker.Health) error {
 	a, err := e.runByID(id)
 	if err != nil {
@@ -315,7 +318,8 @@ func (e *Engine) ReportHealth(ctx context.Context, id string, h worker.Health) e
 	return nil
 }
 
-// Interaction implements workerapi.Reports.
+// Interaction opens, changes or closes a question that the worker asks a person. It implements
+// workerapi.Reports.
 func (e *Engine) Interaction(ctx context.Context, id string, q worker.Interaction) (worker.InteractionAnswer, error) {
 	a, err := e.runByID(id)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"gascity/worker"
 )
 
-// Prompt implements workerapi.Orders.
+// Prompt accepts a prompt for the agent of a run and puts it into the city's queue. With wait, it returns when the prompt has
+// made that progress. It implements workerapi.Orders.
 func (e *Engine) Prompt(ctx context.Context, p worker.Prompt, wait worker.Progress) (worker.PromptAnswer, error) {
 	a, err := e.runByID(p.RunID)
 	if err != nil {
@@ -71,7 +72,7 @@ func (e *Engine) Identity(_ context.Context, id worker.Identity) (worker.Identit
 // interruptWithin is how long an interrupt waits for the end of the turn.
 const interruptWithin = 30 * time.Second
 
-// Interrupt implements workerapi.Orders.
+// Interrupt interrupts the turn of the agent of a run and waits for the end of the turn. It implements workerapi.Orders.
 func (e *Engine) Interrupt(ctx context.Context, i worker.Interrupt) (worker.InterruptAnswer, error) {
 	a, err := e.runByID(i.RunID)
 	if err != nil {
@@ -95,7 +96,8 @@ func (e *Engine) Interrupt(ctx context.Context, i worker.Interrupt) (worker.Inte
 // healthWithin is how long Health waits for the worker's own answer.
 const healthWithin = 2 * time.Second
 
-// Health implements workerapi.Orders.
+// Health returns the health of the worker of a run: its own answer if it answers within [healthWithin], otherwise what the city
+// knows. It implements workerapi.Orders.
 func (e *Engine) Health(ctx context.Context, id string) (worker.Health, error) {
 	a, err := e.runByID(id)
 	if err != nil {
@@ -150,7 +152,7 @@ func (a *liveRun) askHealth(ctx context.Context) (worker.Health, bool) {
 	return a.health, ok && a.health.Question == id
 }
 
-// cachedHealth returns what the city knows about a run's health.
+// cachedHealth returns the health of the worker from what it has reported so far, without asking it.
 func (a *liveRun) cachedHealth(now time.Time) worker.Health {
 	a.mu.Lock()
 	defer a.mu.Unlock()

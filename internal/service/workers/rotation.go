@@ -62,8 +62,8 @@ func (a *liveRun) pushTokenLocked() error {
 	return mailboxError(err)
 }
 
-// rotated records that the worker has acknowledged a token. The older tokens expire after
-// [RotationGrace].
+// recordTokenAck records that the worker has acknowledged a new token. The older tokens expire
+// after [RotationGrace].
 func (e *Engine) recordTokenAck(a *liveRun, ack worker.Ack) {
 	number, ours := strings.CutPrefix(ack.ID, tokenPrefix)
 	generation, err := strconv.Atoi(number)

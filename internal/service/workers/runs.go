@@ -45,7 +45,8 @@ func (e *Engine) syncRun(ctx context.Context, name string) {
 	}
 }
 
-// mustBeVisibleLocked reports whether a snapshot without the run means that the run has ended.
+// mustBeVisibleLocked reports whether the controller's snapshots must show this run by now. If they
+// do and a snapshot lacks it, the run has ended. The caller holds e.mu.
 func (e *Engine) mustBeVisibleLocked(a *liveRun) bool {
 	return a.starts == 0 && (a.seen || e.opts.Now().Sub(a.begun) > unseenWithin)
 }
@@ -74,8 +75,8 @@ func (e *Engine) loadRun(ctx context.Context, v session.Snapshot) {
 	}
 }
 
-// adopt registers a run that a snapshot shows as the run of its session. It ends a run of another
-// instance there.
+// adopt registers a run that a snapshot shows as the run of its session. If another instance was
+// the run of that session, that run ends.
 func (e *Engine) adopt(a *liveRun) {
 	e.mu.Lock()
 	now := e.runs[a.session]
@@ -115,14 +116,14 @@ func (e *Engine) registerLocked(a *liveRun) {
 	}
 }
 
-// hide calls Options.Hide with a token.
+// hide calls Options.Hide, so that the token is removed from every text that gc writes.
 func (e *Engine) hide(token string) {
 	if e.opts.Hide != nil {
 		e.opts.Hide(token)
 	}
 }
 
-// end ends a run: its tokens become invalid and its stream is closed.
+// end ends a run whose instance has stopped: its tokens become invalid and its stream is closed.
 func (e *Engine) end(a *liveRun) {
 	e.mu.Lock()
 	last := e.runs[a.session] == a && a.starts == 0
@@ -136,7 +137,8 @@ func (e *Engine) end(a *liveRun) {
 	}
 }
 
-// forgetLocked removes a run and its tokens. If replaced is true, the run is never loaded again.
+// forgetLocked removes a run and its tokens. If replaced is true, another run has taken its place,
+// and an old snapshot that shows it does not load it again. The caller holds e.mu.
 func (e *Engine) forgetLocked(a *liveRun, replaced bool) {
 	if e.runs[a.session] == a {
 		delete(e.runs, a.session)
@@ -231,7 +233,9 @@ func (e *Engine) runByID(id string) (*liveRun, error) {
 	return a, nil
 }
 
-// Authenticate implements workerapi.Tokens.
+// Authenticate returns the caller that a token belongs to: the worker of a run, or the owner of the
+// city. It returns an error for a token that is unknown or belongs to an ended run. It implements
+// workerapi.Tokens.
 func (e *Engine) Authenticate(token string) (session.RunCaller, error) {
 	folded := session.HashToken(token)
 	if e.opts.Owner != "" && folded == e.owner {
@@ -260,6 +264,7 @@ type unknownRunError struct {
 	settled bool
 }
 
+// Error returns the message for people.
 func (u *unknownRunError) Error() string {
 	if !u.settled {
 		return "the city does not know all its sessions yet; ask again"

@@ -7,7 +7,8 @@ import (
 	"gascity/runtime"
 )
 
-// encodeMemoryLocked returns the run's memory as text.
+// encodeMemoryLocked returns the run's memory (what a later controller must know) as text. The
+// caller holds mu.
 func (a *liveRun) encodeMemoryLocked() (string, error) {
 	m := runMemory{
 		Run: a.id, Generation: a.generation, AckedGeneration: a.ackedGeneration, Streamed: a.streamed, Life: a.life, Sent: a.sent, ContextLog: a.contextLog,
@@ -21,8 +22,8 @@ func (a *liveRun) encodeMemoryLocked() (string, error) {
 	return m.Text()
 }
 
-// remember writes the run's memory to the metadata of its session. After it returns nil, a later
-// controller knows at least the state at the time of the call.
+// saveMemoryTo writes the run's memory to the metadata of its session. After it returns nil, a
+// later controller knows at least the state at the time of the call.
 func (a *liveRun) saveMemoryTo(p runtime.Provider) error {
 	if p == nil {
 		return errNoProvider
@@ -54,8 +55,8 @@ func (e *Engine) saveMemory(a *liveRun) {
 	}
 }
 
-// recall reads the memory that an earlier controller has written and merges it into the run, once.
-// Reports that arrived before the call are kept.
+// loadMemory reads the memory that an earlier controller has written and merges it into the run,
+// once. Reports that arrived before the call stay.
 func (a *liveRun) loadMemory(p runtime.Provider) error {
 	a.mu.Lock()
 	known := a.memoryLoaded

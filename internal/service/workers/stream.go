@@ -10,7 +10,9 @@ import (
 	"gascity/worker"
 )
 
-// Stream implements workerapi.Streams.
+// Stream opens the stream of a run and returns its items. after is the number of the last message
+// that the worker has read. An earlier stream of the run is closed. It implements
+// workerapi.Streams.
 func (e *Engine) Stream(ctx context.Context, id string, after uint64) (<-chan session.StreamItem, error) {
 	a, err := e.runByID(id)
 	if err != nil {
@@ -29,8 +31,8 @@ func (e *Engine) Stream(ctx context.Context, id string, after uint64) (<-chan se
 	return out, nil
 }
 
-// open returns a new reader, which replaces the present one, with all messages after the number
-// after that are not acknowledged.
+// openReader returns a new reader with all messages that are not acknowledged. It replaces the
+// present reader. after is the number of the last message that the worker has read.
 func (a *liveRun) openReader(after uint64) (*reader, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -73,8 +75,8 @@ func (a *liveRun) feed(ctx context.Context, r *reader, out chan<- session.Stream
 	}
 }
 
-// flush passes the items that are still queued. If the reader was closed because it was too slow,
-// an item with Lagged follows.
+// flush passes the items that are still queued for a closed reader to out. If the reader was closed
+// because it was too slow, an item with Lagged follows.
 func (a *liveRun) flush(ctx context.Context, r *reader, out chan<- session.StreamItem) {
 	for len(r.items) > 0 {
 		if !sendItem(ctx, out, <-r.items) {
@@ -159,8 +161,8 @@ func (e *Engine) startOf(id string) time.Time {
 	return v.StartedAt.Add(-unseenWithin) // its worker may have reported before the controller saw it
 }
 
-// workerEvent returns a worker's report from an entry of the event log. ours is false if the entry
-// is not a report of the run with that ID. An empty ID matches every run.
+// workerEvent converts an entry of the city's event log to an event of the worker API. ours is
+// false if the entry is not a report of the run id. An empty id matches every run.
 func workerEvent(entry *client.Event, id string) (ev worker.Event, ours bool) {
 	name, ours := event.Kind(entry.Kind).WorkerReport()
 	if !ours || id != "" && entry.Data[dataRun] != id {

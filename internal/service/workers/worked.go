@@ -10,8 +10,8 @@ import (
 )
 
 // notifyWorked reports to the prompt queue that a turn has worked on a prompt, if the worker has
-// acknowledged that. A repeated acknowledgement is passed on too, because the first call may have
-// failed.
+// acknowledged that in message. It does so for a repeated acknowledgement too, because the first
+// report may have failed.
 func (e *Engine) notifyWorked(ctx context.Context, a *liveRun, message string) error {
 	a.mu.Lock()
 	l := a.mailbox.Find(message)
@@ -26,8 +26,8 @@ func (e *Engine) notifyWorked(ctx context.Context, a *liveRun, message string) e
 	return workerError(e.opts.Prompts.Worked(ctx, receipt, session.PublicInstance(a.instance)))
 }
 
-// acknowledgeNamed handles the prompt that a report names as if the worker had acknowledged it with
-// state. A prompt that was never sent is ignored.
+// acknowledgeNamed handles a worker's report that names a prompt by its message ID: it counts as an
+// acknowledgement of the prompt with this state. A prompt that was never sent is ignored.
 func (e *Engine) acknowledgeNamed(ctx context.Context, a *liveRun, message string, state worker.Progress) error {
 	if message == "" {
 		return nil
