@@ -118,8 +118,9 @@ func (e *Engine) Spend(ctx context.Context, entries []usage.Entry) (int, error) 
 	return changed, err
 }
 
-// applySavedLocked adds stored entries to the cache. If the store failed, the cache is marked as
-// out of date.
+// applySavedLocked adds entries that the store has saved to the cache, and returns how many of them
+// were new or changed. If err says that the store failed, the cache is marked as out of date. The
+// caller holds mu.
 func (e *Engine) applySavedLocked(kept []usage.StoreResult, err error) (changed int) {
 	if err != nil {
 		e.cache.stale = true
@@ -138,10 +139,12 @@ func (e *Engine) applySavedLocked(kept []usage.StoreResult, err error) (changed 
 // pace limits the processor time of evaluations to one part in pace.
 const pace = 20
 
-// dueLocked returns the earliest time of the next evaluation.
+// dueLocked returns the earliest time of the next evaluation: evaluations use at most one part in
+// [pace] of the processor time. The caller holds mu.
 func (e *Engine) dueLocked() time.Time { return e.evaluatedAt.Add(pace * e.cost) }
 
-// evaluate compares the usage with the budgets and updates which sessions are held.
+// evaluate computes how much of each budget is used, and which sessions get no new prompts because
+// of that. It calls Options.Changed for each session for which that changed.
 func (e *Engine) evaluate(views []session.Snapshot) {
 	e.mu.Lock()
 	began := time.Now()
@@ -185,7 +188,8 @@ func (e *Engine) PromptHold(v session.Snapshot) string {
 	return why
 }
 
-// canHoldLocked reports whether any budget could hold a session.
+// canHoldLocked reports whether any budget could hold the prompts of this session if it were used
+// up. The caller holds mu.
 func (e *Engine) canHoldLocked(v session.Snapshot) bool {
 	return slices.ContainsFunc(e.rules.Budgets, func(b usage.Budget) bool {
 		return b.Act.Severity() >= usage.ActHold.Severity() && b.AppliesTo(v.Session, v.Agent)
@@ -199,8 +203,8 @@ func (e *Engine) IsHeld(name string) bool {
 	return e.held[name] != ""
 }
 
-// promptHoldLocked returns why a session gets no new prompts, without regard to usage that is not
-// evaluated yet.
+// promptHoldLocked returns why a session gets no new prompts according to the last evaluation;
+// empty if it may get them. The caller holds mu.
 func (e *Engine) promptHoldLocked(v session.Snapshot) string {
 	if !e.loaded {
 		for _, b := range e.rules.Budgets {
@@ -232,8 +236,8 @@ func (e *Engine) holdReason(u usage.Use) string {
 	return fmt.Sprintf("%s; held until %s; to end it now: gc usage lift %s", u.Text(), u.Until.Local().Format(form), u.Budget.Name)
 }
 
-// updateHeldLocked records which sessions are held, and returns the sessions for which that has
-// changed.
+// updateHeldLocked records which sessions get no new prompts, and returns those for which that has
+// changed. The caller holds mu.
 func (e *Engine) updateHeldLocked(views []session.Snapshot) (changed []string) {
 	held := make(map[string]string, len(e.held))
 	for _, v := range views {

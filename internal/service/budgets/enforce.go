@@ -30,8 +30,8 @@ const actTime = 30 * time.Second
 // acts is how many actions run at the same time.
 const acts = 8
 
-// act carries out the actions that the budgets require. It returns false if an action failed and
-// must be tried again.
+// act stops or interrupts sessions as the used-up budgets require, and ends a stop when its budget
+// allows the session again. It returns false if an action failed and must be tried again.
 func (r *runner) act(ctx context.Context, views []session.Snapshot) bool {
 	r.mu.Lock()
 	uses := r.uses
@@ -84,7 +84,7 @@ func (r *runner) updateOverruns(ctx context.Context, uses []usage.Use) {
 	}
 }
 
-// exceeded returns the event data of a budget that is used up.
+// exceeded returns the data of the event that a budget is used up.
 func exceeded(u usage.Use) map[string]string {
 	data := map[string]string{
 		"act": string(u.Budget.Act), "measure": string(u.Budget.Measure), "unknown": u.Unknown,
@@ -121,7 +121,8 @@ func (e *Engine) record(ctx context.Context, kind event.Kind, u usage.Use, text 
 	e.opts.Logger.Info(text, "budget", u.Budget.Name, "who", u.Who)
 }
 
-// actionFor returns the action that the budgets require for a session, or nil.
+// actionFor returns the function that stops, interrupts or releases a session as its budgets
+// require; nil if there is nothing to do.
 func (r *runner) actionFor(v *session.Snapshot, uses []usage.Use) func(context.Context) error {
 	act, use := usage.Worst(uses, v.Session, v.Agent)
 	held := v.Hold.Kind == session.HoldBudget
@@ -142,8 +143,8 @@ func (r *runner) actionFor(v *session.Snapshot, uses []usage.Use) func(context.C
 	return nil
 }
 
-// stop returns the action that stops a session and keeps it stopped. If that cannot be saved, the
-// action interrupts the turn instead.
+// stop returns a function that stops the session and keeps it stopped until the budget allows it
+// again. If the stop cannot be saved, the function interrupts the agent's turn instead.
 func (r *runner) stop(v session.Snapshot, use usage.Use) func(context.Context) error {
 	return func(ctx context.Context) error {
 		err := r.opts.City.Withhold(ctx, v.Session, r.holdReason(use), use.Until)
@@ -156,8 +157,8 @@ func (r *runner) stop(v session.Snapshot, use usage.Use) func(context.Context) e
 	}
 }
 
-// interrupt returns the action that interrupts the turn of an instance, or nil if that was done
-// during this overrun.
+// interrupt returns a function that interrupts the turn of the session's instance; nil if it was
+// already interrupted since the budget was used up.
 func (r *runner) interrupt(v session.Snapshot, use usage.Use) func(context.Context) error {
 	ep := r.overruns[account{use.Budget.Name, use.Who}]
 	r.mu.Lock()

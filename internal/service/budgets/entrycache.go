@@ -67,8 +67,8 @@ func spanOf(budgets []usage.Budget) time.Duration {
 	return span
 }
 
-// unreadable reports whether an error means that nothing could be read. Any other error names the
-// entries that were left out.
+// unreadable reports whether err means that the store could not be read at all. Any other error
+// means that only some entries were left out.
 func unreadable(err error) bool { return errors.Is(err, client.ErrUnavailable) }
 
 // put adds or replaces an entry.
@@ -79,7 +79,8 @@ func (b *entryCache) put(e usage.Entry, prices usage.Prices) {
 	b.entries[e.Key()] = light(e, prices)
 }
 
-// light returns an entry without the fields that budgets do not need, and with its cost.
+// light returns a copy of the entry for the cache, without the fields that budgets do not need, and
+// with its cost from the price table.
 func light(e usage.Entry, prices usage.Prices) usage.Entry {
 	if cost, source := prices.Cost(e); source == usage.CostPriced {
 		e.Cost = &cost
@@ -142,8 +143,8 @@ func (b *entryCache) busy(views []session.Snapshot) []usage.Busy {
 	return out
 }
 
-// updateBusy updates the busy periods from snapshots. If timed is true, it records the working time
-// in entries of at most [longest] each.
+// updateBusy records which sessions are busy now, from their snapshots. If timed is true, a budget
+// limits working time, and the working time is recorded in entries of at most [longest] each.
 func (b *entryCache) updateBusy(views []session.Snapshot, now time.Time, timed bool) {
 	if b.working == nil {
 		b.working = map[string]*busyPeriod{}
@@ -175,8 +176,9 @@ func (b *entryCache) updateBusy(views []session.Snapshot, now time.Time, timed b
 	}
 }
 
-// begin starts the busy period of a session at the start of its activity. If an earlier controller
-// has recorded working time of this activity, only the time from now on is counted.
+// begin returns a new busy period of the session, which begins with its current activity. If an
+// earlier controller has already recorded working time of this activity, only the time from now on
+// counts.
 func (b *entryCache) begin(v *session.Snapshot, now time.Time) *busyPeriod {
 	since := v.Activity.Since
 	if since.IsZero() || since.After(now) {
@@ -200,8 +202,8 @@ func (b *entryCache) hasWorkSince(name string, from time.Time) bool {
 	return false
 }
 
-// extendBusy updates the open entry of a busy period, and starts the next entry if this one has
-// reached its longest length.
+// extendBusy records that the busy period w of a session has lasted until now, as an entry that is
+// saved later. If the entry has reached its maximum length, the next one begins.
 func (b *entryCache) extendBusy(name string, w *busyPeriod, now time.Time, timed bool) {
 	w.savedAt = now
 	if long := now.Sub(w.from); timed && long > 0 {
@@ -214,7 +216,8 @@ func (b *entryCache) extendBusy(name string, w *busyPeriod, now time.Time, timed
 	}
 }
 
-// addGrowing adds the working time since the last saved entries to the cache, and not to the store.
+// addGrowing adds the working time of busy sessions since their last entry to the cache, so that it
+// counts now. It is not stored; later entries contain it.
 func (b *entryCache) addGrowing(now time.Time) {
 	for name, w := range b.working {
 		e := usage.Entry{Run: w.run, Message: fmt.Sprintf("busy %d", w.from.UnixNano()), Session: name, Agent: w.agent, At: now, Busy: now.Sub(w.from)}
@@ -227,7 +230,8 @@ func (b *entryCache) addGrowing(now time.Time) {
 // ownSource is the source of entries that the city itself creates.
 const ownSource = "city"
 
-// recordSilent records since when a busy session has sent no usage report.
+// recordSilent records, as an entry to be stored, that a busy session has sent no usage report
+// since the given time.
 func (b *entryCache) recordSilent(name string, since, now time.Time) {
 	w := b.working[name]
 	if w == nil {
@@ -244,7 +248,8 @@ func (b *entryCache) unsavedEntries() []usage.Entry {
 	return out
 }
 
-// markSaved records that entries are stored. An entry that has grown since stays unsaved.
+// markSaved records that the entries are stored. An entry that has been extended in the meantime
+// must be stored again.
 func (b *entryCache) markSaved(entries []usage.Entry) {
 	for _, e := range entries {
 		if now := b.unsaved[e.Key()]; now.At.Equal(e.At) {
@@ -253,8 +258,8 @@ func (b *entryCache) markSaved(entries []usage.Entry) {
 	}
 }
 
-// endBusyOnSleep ends the present entries at the time at, when the host went to sleep, and starts
-// new ones at now.
+// endBusyOnSleep handles a sleep of the host from at until now: working time before the sleep is
+// recorded, the sleep does not count, and new periods begin now.
 func (b *entryCache) endBusyOnSleep(at, now time.Time, timed bool) {
 	for name, w := range b.working {
 		b.extendBusy(name, w, at, timed)

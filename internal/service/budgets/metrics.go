@@ -23,7 +23,7 @@ type total struct {
 	usd       float64
 }
 
-// countLocked adds the new part of an entry to the counters.
+// countLocked adds what is new in a stored entry to the usage counters. The caller holds mu.
 func (e *Engine) countLocked(k usage.StoreResult) {
 	if k.After.Busy > 0 || k.After.Silent > 0 || k.After.Lift != "" {
 		return

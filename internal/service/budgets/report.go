@@ -50,7 +50,7 @@ func (e *Engine) Usage(ctx context.Context, req client.UsageRequest) (client.Usa
 	return out, nil
 }
 
-// sum returns a usage.Sum as a client.UsageSum. An unknown cost is nil.
+// sum converts the usage of one group to the form of the control API.
 func sum(s usage.Sum) client.UsageSum {
 	out := client.UsageSum{
 		Group: s.Group, Responses: s.Responses, Turns: s.Turns, Untold: s.Tokens.Unknown, Unpriced: s.Unpriced,
@@ -92,7 +92,7 @@ func (e *Engine) Budgets(context.Context) ([]client.Budget, error) {
 	return out, nil
 }
 
-// shown returns uses as client.Budget values.
+// shown converts the state of budgets to the form of the control API.
 func shown(uses []usage.Use) []client.Budget {
 	out := make([]client.Budget, 0, len(uses))
 	for _, u := range uses {
@@ -181,7 +181,7 @@ func (e *Engine) Status(s *client.Status) {
 	}
 }
 
-// agentHoldLocked returns why an agent gets no new prompts, or an empty string.
+// agentHoldLocked returns why the budgets give an agent no new prompts; empty if they allow them. The caller holds mu.
 func (e *Engine) agentHoldLocked(a *client.Agent) string {
 	return e.promptHoldLocked(session.Snapshot{Session: a.Session, Agent: a.Name})
 }
@@ -200,7 +200,8 @@ func (e *Engine) Explain(x *client.Explanation) {
 	x.Budgets = shown(bind)
 }
 
-// recent reports whether an entry counts for the burn rate.
+// recent reports whether a usage entry is new enough to count for the burn rate (usage per minute), and is about responses of a
+// model.
 func (b *entryCache) recent(e usage.Entry, now time.Time) bool {
 	return e.Busy == 0 && e.Silent == 0 && e.Lift == "" && now.Sub(e.At) < burning
 }
@@ -221,7 +222,7 @@ func burnOf(burns map[string]*burn, name string) *burn {
 	return burns[name]
 }
 
-// add adds an entry.
+// add adds the usage of one entry to the burn rate.
 func (b *burn) add(e usage.Entry, prices usage.Prices) {
 	if e.Model == "" && e.Cost == nil && e.Tokens == (usage.Tokens{}) {
 		return // the entry reports a turn or tools, not a response
@@ -239,8 +240,7 @@ func (b *burn) add(e usage.Entry, prices usage.Prices) {
 	}
 }
 
-// rate returns the burn rate since the first entry, over at least one minute. It returns nil if
-// there is no entry.
+// rate returns the usage per minute since the first entry, counted over at least one minute; nil if there was no usage.
 func (b *burn) rate(now time.Time) *client.Burn {
 	if b.all == 0 {
 		return nil

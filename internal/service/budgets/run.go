@@ -43,7 +43,8 @@ type runner struct {
 	retry    *retry.Backoff
 }
 
-// work does what is due now. It returns when to run again, or zero if only a change matters.
+// work does everything that is due now. It returns when to run again; zero: only when something
+// changes.
 func (r *runner) work(ctx context.Context, now time.Time) time.Time {
 	failed := false
 	if err := r.refreshIn(ctx); err != nil {
@@ -81,7 +82,8 @@ func (r *runner) refreshIn(ctx context.Context) error {
 	return r.refresh(ctx)
 }
 
-// retryAt returns when to try again after a failure, or zero if nothing failed.
+// retryAt returns when to try failed operations again; zero if nothing failed. After each failure
+// in a row the pause is longer.
 func (r *runner) retryAt(failed bool) time.Time {
 	if !failed {
 		r.again = time.Time{}
@@ -96,8 +98,8 @@ func (r *runner) retryAt(failed bool) time.Time {
 	return r.again
 }
 
-// recordSilence records which busy sessions send no usage reports, so that this still counts when
-// they are idle. It reports whether it recorded any.
+// recordSilence records which busy sessions have sent no usage reports for too long, so that this
+// still counts after they become idle. It returns true if there was any.
 func (r *runner) recordSilence(now time.Time) (noted bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -139,8 +141,9 @@ func timed(budgets []usage.Budget) bool {
 // busy.
 const tick = 30 * time.Second
 
-// nextEvaluation returns when time alone may change a result: a window ends, a session is silent
-// for too long, or a session has worked for too long. Zero means never.
+// nextEvaluation returns when the result of an evaluation may change although no usage is reported:
+// old usage leaves a window, a session is silent for too long, or it has worked for too long. Zero
+// means never.
 func (r *runner) nextEvaluation(views []session.Snapshot, now time.Time) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -163,8 +166,8 @@ func (r *runner) nextEvaluation(views []session.Snapshot, now time.Time) time.Ti
 	return next
 }
 
-// dueFor returns when a budget of a busy session may be used up without a usage report. Zero means
-// never.
+// dueFor returns when the budget b may be used up by the busy session s although it sends no usage
+// report. Zero means never.
 func (r *runner) dueFor(b usage.Budget, s usage.Busy, now time.Time) time.Time {
 	var next time.Time
 	if b.Silence > 0 {

@@ -102,7 +102,8 @@ func (s *Service) Read(ctx context.Context, dir string, q client.ChangesQuery) (
 	return r.out, nil
 }
 
-// checkQuery returns the query with its defaults.
+// checkQuery returns the query with defaults in place of empty values. It returns an error if a
+// value is invalid.
 func checkQuery(q client.ChangesQuery) (client.ChangesQuery, error) {
 	q.Since, q.Bytes = cmp.Or(q.Since, client.SinceHead), cmp.Or(q.Bytes, client.DefaultDiffBytes)
 	switch {
@@ -164,7 +165,7 @@ func isGitDir(dir string) bool {
 	return true
 }
 
-// relativeTo returns the directories that are in root, as paths relative to it.
+// relativeTo returns those of the directories that are inside root, as paths relative to root.
 func relativeTo(root string, dirs []string) (below []string) {
 	for _, dir := range dirs {
 		if path, err := filepath.Rel(resolved(root), filepath.Join(resolved(filepath.Dir(dir)), filepath.Base(dir))); err == nil && filepath.IsLocal(path) {

@@ -88,7 +88,8 @@ type diffText struct {
 	longest bool // a line was cut
 }
 
-// add adds one or several complete lines, or the beginning of a line.
+// add adds one or several complete lines, or the beginning of a line, to the diff. A very long line
+// is cut. If the diff would become larger than its limit, the lines are left out.
 func (d *diffText) add(line string) {
 	if len(line) > maxLine {
 		line = line[:maxLine]
@@ -102,7 +103,8 @@ func (d *diffText) add(line string) {
 	}
 }
 
-// finish adds the text to the diff of e.
+// finish appends the text to the diff of the file e, and records in e.Cut if something was left
+// out.
 func (d *diffText) finish(e *entry) {
 	e.Diff += d.text.String()
 	switch {
@@ -164,7 +166,7 @@ func (p *patchReader) read(in *bufio.Reader) error {
 	}
 }
 
-// end ends the present diff.
+// end completes the diff of the current file and subtracts its size from what is left for others.
 func (p *patchReader) end() {
 	if p.diff != nil && p.entry != nil {
 		before := len(p.entry.Diff)
@@ -177,7 +179,8 @@ func (p *patchReader) end() {
 	p.entry, p.diff = nil, nil
 }
 
-// readLine returns the next line. The end of a very long line is left out.
+// readLine returns the next line with its line end. Of a line that is longer than the buffer, the
+// rest is left out.
 func readLine(in *bufio.Reader) (string, error) {
 	part, err := in.ReadSlice('\n')
 	line := string(part)
@@ -193,7 +196,8 @@ func readLine(in *bufio.Reader) (string, error) {
 	return line, err
 }
 
-// headerPath returns the path in the header of a diff, "a/PATH b/PATH". ok is false if the paths differ.
+// headerPath returns the path in the header of a diff, which has the form "a/PATH b/PATH". ok is
+// false if the two paths differ, because the file was renamed.
 func headerPath(names string) (path string, ok bool) {
 	if !strings.HasPrefix(names, `"`) {
 		half := len(names) / 2

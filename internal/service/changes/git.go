@@ -38,6 +38,7 @@ type gitError struct {
 	err                  error
 }
 
+// Error returns the message for people, with the error output of git.
 func (e *gitError) Error() string {
 	why := textfmt.OneLine(e.output)
 	if why == "" {
@@ -49,8 +50,8 @@ func (e *gitError) Error() string {
 // Unwrap returns the causes.
 func (e *gitError) Unwrap() []error { return []error{client.ErrUnavailable, e.err} }
 
-// run returns the output of a git command. At most maxOutput bytes are read; cut reports that there
-// were more. The output then ends with a complete field.
+// run runs a git command and returns its output, at most [maxOutput] bytes. cut is true if there
+// was more; the output then ends with the last complete field.
 func (g *git) run(ctx context.Context, stdin []byte, args ...string) (out []byte, cut bool, err error) {
 	err = g.stream(ctx, stdin, func(r *bufio.Reader) error {
 		out, err = io.ReadAll(io.LimitReader(r, maxOutput+1))
@@ -107,8 +108,8 @@ func (g *git) stream(ctx context.Context, stdin []byte, read func(*bufio.Reader)
 	return readErr
 }
 
-// fields calls each for every field of an output with -z. next returns the field after the present
-// one.
+// fields calls each for every field of the output of a git command with -z. each can get the
+// following field with next.
 func fields(out []byte, each func(field string, next func() string)) {
 	next := func() string {
 		field, rest, _ := bytes.Cut(out, []byte{nul})

@@ -99,6 +99,7 @@ func (s *Service) newGitDir(ctx context.Context, program string, repo citydir.Re
 	return own, writeAll(map[string]string{own.file("config"): s.config(config), own.file("info", "attributes"): fixedAttributes})
 }
 
+// file returns the path of a file in the directory.
 func (d gitDir) file(names ...string) string {
 	return filepath.Join(append([]string{d.path}, names...)...)
 }
@@ -114,7 +115,8 @@ func environment(own string, repo citydir.Repository) []string {
 	}
 }
 
-// fill copies HEAD and the index, and links to the references.
+// fill copies HEAD and the index of the repository into the private git directory, and adds links
+// to its references.
 func (d gitDir) fill(repo citydir.Repository) error {
 	head, err := fsutil.ReadRegular(filepath.Join(repo.Dir, "HEAD"), maxHead)
 	if err != nil {
@@ -186,8 +188,8 @@ func copyIndex(from, to string) error {
 	return os.Chtimes(to, info.ModTime(), info.ModTime())
 }
 
-// ownConfig returns the configuration of a repository without the files that it includes. The names
-// of keys are in lower case.
+// ownConfig returns the values in the configuration file of a repository, by key. Files that it
+// includes are not read. The keys are in lower case.
 func (g *git) ownConfig(ctx context.Context, repo citydir.Repository, dir string) (map[string]string, error) {
 	text, err := fsutil.ReadRegular(filepath.Join(repo.Common, "config"), maxConfig)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -207,7 +209,8 @@ func (g *git) ownConfig(ctx context.Context, repo citydir.Repository, dir string
 	return config, err
 }
 
-// config returns the text of the configuration with which git runs.
+// config returns the text of the configuration file for the private git directory. repository has
+// the values of the repository's own configuration.
 func (s *Service) config(repository map[string]string) string {
 	ignore := "/dev/null"
 	if plainPath.MatchString(s.opts.Ignore) {

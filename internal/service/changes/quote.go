@@ -83,7 +83,7 @@ func unquotePrefix(text string) (path, rest string, err error) {
 	return "", "", errQuotes
 }
 
-// isOctal reports whether text is the octal form of a byte.
+// isOctal reports whether text, of three characters, is the octal form of a byte.
 func isOctal(text string) bool {
 	return text[0] >= '0' && text[0] <= '3' && strings.Trim(text, "01234567") == ""
 }

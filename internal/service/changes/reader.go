@@ -50,7 +50,7 @@ const notRead = "it is a pipe, a socket or a device, which is not read"
 // compareFlags are flags of git diff with which it runs no program.
 var compareFlags = []string{"--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", "--submodule=short", "--find-renames", "--unified=3"}
 
-// read reads everything into r.out.
+// read reads all changes of the working tree and stores the result in r.out.
 func (r *reader) read(ctx context.Context) (err error) {
 	if r.root, err = os.OpenRoot(r.repo.Root); err != nil {
 		return fmt.Errorf("%w: cannot read the working tree: %w", client.ErrRefused, err)
@@ -81,12 +81,12 @@ func (r *reader) read(ctx context.Context) (err error) {
 	return nil
 }
 
-// cut records why the result is not complete.
+// cut records for people why the result is not complete.
 func (r *reader) cut(format string, args ...any) {
 	r.out.Cut = append(r.out.Cut, fmt.Sprintf(format, args...))
 }
 
-// entryOf returns the entry of a path, a new one if there is none.
+// entryOf returns the entry of the file with this path; if there is none, it adds one.
 func (r *reader) entryOf(path string) *entry {
 	e := r.files[path]
 	if e == nil {
@@ -96,7 +96,8 @@ func (r *reader) entryOf(path string) *entry {
 	return e
 }
 
-// readStatus reads which files differ from the index, and the index from the commit.
+// readStatus reads which tracked files have changed, by git status: in the working tree since they
+// were staged, and in the index since the commit.
 func (r *reader) readStatus(ctx context.Context) error {
 	out, cut, err := r.git.run(ctx, nil, "status", "--porcelain=v2", "-z", "--untracked-files=no", "--ignore-submodules=dirty", "--no-renames")
 	if err != nil {
@@ -149,7 +150,7 @@ var statuses = map[byte]string{
 	'R': client.FileRenamed, 'T': client.FileTypeChanged, 'U': client.FileConflicted,
 }
 
-// compare compares the tracked files with the base.
+// compare reads how the tracked files differ from the base commit, by git diff.
 func (r *reader) compare(ctx context.Context) error {
 	args := append([]string{"diff", "--raw", "--numstat", "-z"}, compareFlags...)
 	out, cut, err := r.git.run(ctx, nil, append(args, r.base(), "--")...)
@@ -182,7 +183,8 @@ func (r *reader) compare(ctx context.Context) error {
 	return nil
 }
 
-// addRaw adds a file from a field of git diff --raw.
+// addRaw adds a changed file from one field of the output of git diff --raw. next returns the
+// following fields, which are its paths.
 func (r *reader) addRaw(field string, next func() string) *entry {
 	parts := strings.Fields(strings.TrimPrefix(field, ":")) // modes, objects, status
 	letter, path, old := byte('M'), next(), ""
@@ -217,7 +219,8 @@ func (r *reader) addRaw(field string, next func() string) *entry {
 	return e
 }
 
-// addCounts adds the numbers of lines from a field of git diff --numstat.
+// addCounts adds the numbers of added and removed lines of a file from one field of the output of
+// git diff --numstat. next returns the following fields.
 func (r *reader) addCounts(field string, next func() string) {
 	added, rest, _ := strings.Cut(field, "\t")
 	removed, path, _ := strings.Cut(rest, "\t")
@@ -283,7 +286,7 @@ func (r *reader) readUntracked(parent context.Context) error {
 	return err
 }
 
-// selected returns the files of the query, sorted by path.
+// selected returns the changed files that the query asks for, sorted by path.
 func (r *reader) selected() []*entry {
 	wanted := []string{r.query.Path}
 	if below, err := filepath.Rel(r.repo.Root, r.out.WorkDir); err == nil && below != "." && filepath.IsLocal(below) {

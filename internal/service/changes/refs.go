@@ -19,7 +19,8 @@ const (
 	emptySHA256 = "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
 )
 
-// base returns the name of the commit or tree with which files are compared.
+// base returns the name of the commit with which the files are compared. Without a commit, it is
+// the empty tree.
 func (r *reader) base() string {
 	switch {
 	case r.out.Base != "":
@@ -77,8 +78,9 @@ const (
 	heads   = "refs/heads/"
 )
 
-// mainBranch sets Main and Commits, and returns the reference of the main branch; empty if there is
-// none. If both a local and a remote main branch exist, it is the one that lacks fewer commits of Head.
+// mainBranch finds the main branch and sets r.out.Main and r.out.Commits. It returns the branch's
+// reference; empty if there is no main branch. If both a local and a remote one exist, it chooses
+// the one that lacks fewer commits of Head.
 func (r *reader) mainBranch(ctx context.Context) (string, error) {
 	out, err := r.git.text(ctx, "for-each-ref", "--format=%(refname) %(symref)",
 		remotes+"HEAD", remotes+"main", remotes+"master", heads+"main", heads+"master")

@@ -54,7 +54,8 @@ func (r *reader) inspectUntracked(list []*entry) {
 	}
 }
 
-// readFile returns the beginning of a file of the working tree, which Lstat has found to be regular.
+// readFile returns the beginning of a regular file of the working tree, at most most bytes. want is
+// what Lstat has found before; it returns an error if the path names another file now.
 func (r *reader) readFile(path string, want fs.FileInfo, most int64) (text []byte, err error) {
 	file, err := r.root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -71,7 +72,7 @@ func (r *reader) readFile(path string, want fs.FileInfo, most int64) (text []byt
 	return io.ReadAll(io.LimitReader(file, most))
 }
 
-// cause returns the text of an error without the name of the system call and the path.
+// cause returns the text of an error of a file operation without the operation and the path.
 func cause(err error) string {
 	if failed, ok := errors.AsType[*fs.PathError](err); ok {
 		return failed.Err.Error()
@@ -79,6 +80,8 @@ func cause(err error) string {
 	return err.Error()
 }
 
+// isBinary reports whether git would treat a file with this content as binary: its beginning
+// contains a NUL byte.
 func isBinary(text []byte) bool {
 	return bytes.IndexByte(text[:min(len(text), binaryPrefix)], nul) >= 0
 }
@@ -92,8 +95,8 @@ func countLines(text []byte) int {
 	return n
 }
 
-// newFileDiff adds the diff of a file that git does not track to e, as git prints it for an added file.
-// It uses at most most bytes, and returns their number.
+// newFileDiff adds to e the diff of a file that git does not track, in the form in which git prints
+// an added file. It uses at most most bytes and returns how many it used.
 func (r *reader) newFileDiff(e *entry, most int) int {
 	if e.Kind == client.KindSpecial || e.Kind == client.KindRepository {
 		return 0

@@ -178,7 +178,7 @@ func (b *Broker) Get(ctx context.Context, name string) (Value, error) {
 	}
 }
 
-// valid reports whether there is a value that has not expired.
+// valid reports whether the account has a credential that has not expired at now.
 func (a *account) valid(now time.Time) bool {
 	return a.serial > 0 && (a.value.Expires.IsZero() || now.Before(a.value.Expires))
 }
@@ -225,7 +225,8 @@ const (
 	longPause  = 2 * time.Minute
 )
 
-// finishRenewal records the result of a renewal. After a failure the old value stays.
+// finishRenewal records the result of a renewal: the new value v, or the error err. After an error
+// the old value stays in use, and the renewal is tried again after a pause.
 func (b *Broker) finishRenewal(a *account, f *renewal, v Value, err error) {
 	if err == nil {
 		b.opts.Hide(string(v.Secret))
@@ -301,7 +302,8 @@ func (b *Broker) stop() {
 // longest is the longest pause between two checks, because clocks can be set.
 const longest = time.Minute
 
-// step does what is due and returns the time of the next check.
+// step renews credentials that are due, sends new ones to the workers, and reports changed states.
+// It returns the time of the next check.
 func (b *Broker) step(ctx context.Context) time.Time {
 	var changed []State
 	b.mu.Lock()
@@ -350,8 +352,9 @@ type duePush struct {
 	body    worker.Credentials
 }
 
-// duePushesLocked returns the values to send to the queued sessions. For a missing value it starts
-// a renewal; the sessions are queued again when that ends.
+// duePushesLocked returns the credentials that must be sent to the queued sessions. If a credential
+// is missing, it starts its renewal; the sessions are queued again when that ends. The caller holds
+// mu.
 func (b *Broker) duePushesLocked(ctx context.Context, now time.Time) []duePush {
 	var out []duePush
 	for session := range b.pending {
@@ -377,8 +380,8 @@ func (b *Broker) duePushesLocked(ctx context.Context, now time.Time) []duePush {
 	return out
 }
 
-// push sends a value. Options.Push is called even if the value was sent before, because only Push
-// knows the present run of the session. Push does not send a value twice to the same run.
+// push sends a credential to the worker of a session by Options.Push. That function itself avoids
+// sending a value twice to the same run, because only it knows which run the session has now.
 func (b *Broker) push(g duePush) {
 	run, err := b.opts.Push(g.session, g.body)
 	if err != nil {

@@ -35,9 +35,9 @@ const wrapperScript = `(sleep "$2"; kill -9 0) >/dev/null 2>&1 3<&- 4<&- 5<&- &
 /bin/sh -c "$1" 3<&- 4<&- 5<&-
 exit $?`
 
-// run runs the command in its own process group and returns its standard output. The error contains
-// the beginning of its standard error. When ctx ends, the command keeps running and the wrapper
-// script stops it.
+// run runs the command of the source and returns its standard output. The error contains the
+// beginning of its error output. If ctx ends, run returns, but the command continues and is stopped
+// by its own wrapper script.
 func (s Source) run(ctx context.Context, w Environment) ([]byte, error) {
 	limit := cmp.Or(max(s.Timeout, 0), defaultTimeout)
 	lock, err := w.Locks.acquire(ctx, s.Command, 2*limit)
@@ -124,7 +124,7 @@ func (h *helper) start(command string, w Environment, limit time.Duration, lock 
 	return nil
 }
 
-// closeAll closes the files and returns the errors.
+// closeAll closes the files and returns their errors as one.
 func closeAll(files []*os.File) error {
 	var failed []error
 	for _, f := range files {
@@ -133,8 +133,8 @@ func closeAll(files []*os.File) error {
 	return errors.Join(failed...)
 }
 
-// wait waits until the command exits, kills the rest of its process group, and sends the result
-// when all output was read.
+// wait waits until the command exits, kills the rest of its process group, and sends the result to
+// h.ended when its output was read completely.
 func (h *helper) wait(copies *sync.WaitGroup) {
 	err := h.cmd.Wait()
 	h.kill()
@@ -155,8 +155,8 @@ func (h *helper) wait(copies *sync.WaitGroup) {
 // of the wrapper script is left.
 func (h *helper) kill() { _ = syscall.Kill(-h.cmd.Process.Pid, syscall.SIGKILL) }
 
-// complaintText returns the standard error of the command on one line, after ": ", or an empty
-// string.
+// complaintText returns the error output of the command on one line, after ": "; empty if there was
+// none.
 func (h *helper) complaintText() string {
 	words := strings.Join(strings.Fields(strings.ToValidUTF8(h.complaint.String(), "")), " ")
 	if words == "" {

@@ -18,8 +18,9 @@ import (
 // two cities of one user do not renew a login at the same time. An empty Dir means no locks.
 type Locks struct{ Dir string }
 
-// acquire waits for the lock of a command, for at most within. The lock is held until every process
-// that has the file has closed it. If Dir is empty, it returns nil without an error.
+// acquire waits for the lock of the login that the command renews, for at most within. The lock is
+// released when every process that has the returned file open has closed it. If l.Dir is empty,
+// acquire locks nothing and returns nil.
 func (l Locks) acquire(ctx context.Context, command string, within time.Duration) (*os.File, error) {
 	if l.Dir == "" {
 		return nil, nil

@@ -81,7 +81,7 @@ func (s Source) Read(ctx context.Context, w Environment) (Value, error) {
 	return v, nil
 }
 
-// readFile returns the content of a file and the time of its last change.
+// readFile returns the content of a file with a credential, and when the file was last changed.
 func readFile(path string) (text []byte, since time.Time, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -116,7 +116,8 @@ func parse(text []byte) (Value, error) {
 	return v, err
 }
 
-// bare returns the credential with the given text, or an error if that is not one line of text.
+// bare returns the credential with the given text. It returns an error if the text is empty or not
+// exactly one line.
 func bare(text string) (Value, error) {
 	switch {
 	case text == "":

@@ -70,7 +70,7 @@ func (b *Broker) PromptHold(session string) string {
 	return ""
 }
 
-// Holders returns the sessions that get a credential, sorted.
+// Holders returns the names of the sessions that get the credential with this name, sorted.
 func (b *Broker) Holders(name string) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

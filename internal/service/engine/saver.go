@@ -45,7 +45,8 @@ func (s *Saver[T]) Save(ctx context.Context, id string, entry T) {
 	s.again = s.now().Add(SaveRetryDelay)
 }
 
-// Retry saves the entries that could not be saved, if it is time, until the store fails.
+// Retry tries again to save the entries that could not be saved. It does nothing before the time that Due returns, and stops at
+// the first failure.
 func (s *Saver[T]) Retry(ctx context.Context) {
 	for _, id := range slices.Sorted(maps.Keys(s.unsaved)) {
 		if s.now().Before(s.again) {

@@ -23,7 +23,7 @@ func NewWorkers(limit int, work func(ctx context.Context, key string)) *Workers 
 	return &Workers{work: work, limit: limit, woken: NewSignal(), added: map[string]bool{}, running: map[string]bool{}}
 }
 
-// Add makes the key be processed. It never blocks.
+// Add queues the key to be processed. It never blocks.
 func (w *Workers) Add(key string) {
 	w.mu.Lock()
 	w.added[key] = true
@@ -69,7 +69,8 @@ func (w *Workers) Run(ctx context.Context) {
 	}
 }
 
-// begin returns the added keys that have no goroutine. The caller must start one for each.
+// begin returns the queued keys that no goroutine processes now, and marks them as being processed. The caller must start a
+// goroutine for each.
 func (w *Workers) begin() (keys []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -83,7 +84,7 @@ func (w *Workers) begin() (keys []string) {
 	return keys
 }
 
-// finish records that the goroutine of a key ends.
+// finish records that a key was processed. If it was added again meanwhile, it is processed again.
 func (w *Workers) finish(key string) {
 	w.mu.Lock()
 	delete(w.running, key)

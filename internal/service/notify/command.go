@@ -25,8 +25,8 @@ type command struct {
 	env  Environment
 }
 
-// Send implements [Sender]. The exit status 0 confirms the message. After the status 75, a signal and the time limit there is
-// another try; any other status is final.
+// Send runs the command with the message as JSON on its standard input. Exit status 0 confirms the message. After status 75, a
+// signal or the time limit, the caller tries again later; any other status is final. It implements [Sender].
 func (c command) Send(ctx context.Context, m *Message) error {
 	stdin, err := json.Marshal(m)
 	if err != nil {

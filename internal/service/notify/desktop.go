@@ -20,8 +20,8 @@ const (
 	programGrace = 500 * time.Millisecond
 )
 
-// run runs a program with arguments, without a shell, and returns the end of its output. It kills the process group of the program at
-// the end, because the program may be a script. The error has the end of the error output.
+// run runs a program with arguments, without a shell, and returns the end of its output. When the program has exited, it kills
+// the rest of its process group. The error contains the end of the error output.
 func (env *Environment) run(ctx context.Context, name string, args ...string) ([]byte, error) {
 	path, err := env.FindProgram(name)
 	if err != nil {
@@ -56,7 +56,8 @@ type desktop struct{ env Environment }
 // maxDesktop is the maximum number of characters of a text on the desktop.
 const maxDesktop = 500
 
-// Send implements [Sender]. The text is always an argument and never a part of a script or of markup.
+// Send shows the message on the desktop by a program of the operating system. The text is always an argument and never a part of
+// a script or of markup. It implements [Sender].
 func (d desktop) Send(ctx context.Context, m *Message) error {
 	text := textfmt.Bound(m.Text, maxDesktop)
 	if m.Link != "" {
@@ -89,7 +90,8 @@ type terminal struct {
 // displayTime is how long a client shows a message, in milliseconds.
 const displayTime = "10000"
 
-// Send implements [Sender]. A tmux server without clients has shown nothing, so there is another try later.
+// Send shows the message in every client of the tmux server. If the server has no clients, no person saw the message, and the caller
+// tries again later. It implements [Sender].
 func (t terminal) Send(ctx context.Context, m *Message) error {
 	var server []string
 	if t.socket != "" {
@@ -117,8 +119,8 @@ func (t terminal) Send(ctx context.Context, m *Message) error {
 	return err
 }
 
-// escapeFormat escapes a text in a format of tmux, which could otherwise run commands: #(command). A leading dash would be an
-// option.
+// escapeFormat returns the text so that tmux shows it literally: in a format, tmux would run commands such as #(command). A space
+// comes first, because a leading dash would be an option.
 func escapeFormat(text string) string {
 	return " " + strings.NewReplacer("#", "##", "%", "%%").Replace(text)
 }

@@ -25,8 +25,8 @@ type email struct {
 	env Environment
 }
 
-// Send implements [Sender]. The answer of the server after the data confirms the message. After an answer 4xx there is another
-// try; 5xx is final.
+// Send sends the message by SMTP. The server's answer to the data confirms it. After an answer 4xx the caller tries again later;
+// 5xx is final. It implements [Sender].
 func (s email) Send(ctx context.Context, m *Message) error {
 	password, err := s.env.secret(ctx, "token", s.n.Token)
 	if err != nil {
@@ -118,7 +118,7 @@ func (s email) transfer(c *smtp.Client, password string, text []byte) error {
 	return data.Close()
 }
 
-// bare returns an address without a name.
+// bare returns the mail address without the person's name: "a@b.c" for "A <a@b.c>".
 func bare(address string) string {
 	if a, err := mail.ParseAddress(address); err == nil {
 		return a.Address
@@ -126,7 +126,8 @@ func bare(address string) string {
 	return address
 }
 
-// smtpError makes an answer 5xx final.
+// smtpError converts an error of the SMTP server. An answer 5xx becomes a final error, after which the message is not tried
+// again.
 func smtpError(err error) error {
 	if answer, ok := errors.AsType[*textproto.Error](err); ok {
 		return &SendError{Err: fmt.Errorf("the server answered %w", answer), Final: answer.Code >= 500}
@@ -170,7 +171,7 @@ func (s email) text(m *Message) ([]byte, error) {
 	return b.Bytes(), body.Close()
 }
 
-// header returns an address as a header contains it.
+// header returns a mail address in the form of a mail header; empty if it is invalid.
 func header(address string) string {
 	if a, err := mail.ParseAddress(address); err == nil {
 		return a.String()

@@ -141,7 +141,8 @@ type consumer struct {
 	pruned  time.Time // when old deliveries were last deleted
 }
 
-// work applies a changed configuration, reads the new events and plans what is due. It returns when something is due next.
+// work applies a changed configuration, reads the new events, and sends what is due to the workers of the sinks. It returns when
+// something is due next; zero: only when something changes.
 func (c *consumer) work(ctx context.Context) (next time.Time) {
 	if s, changed := c.engine.takeSettings(); changed && !c.configure(ctx, s) {
 		c.engine.retrySettings()
@@ -178,7 +179,7 @@ func (e *Engine) takeSettings() (s Settings, changed bool) {
 	return s, changed
 }
 
-// retrySettings makes the next call of takeSettings report a change.
+// retrySettings makes the next call of takeSettings return the settings again, because they could not be applied.
 func (e *Engine) retrySettings() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -212,7 +213,8 @@ func (c *consumer) configure(ctx context.Context, s Settings) bool {
 	return true
 }
 
-// dropRemoved ends the deliveries of sinks that were removed while no controller ran. Such a sink that is added again is new.
+// dropRemoved marks the unfinished deliveries as dropped whose sinks were removed from city.toml while no controller ran. If such
+// a sink is added again, it counts as new.
 func (c *consumer) dropRemoved(ctx context.Context) {
 	var removed []notification.Delivery
 	c.engine.mu.Lock()
@@ -225,7 +227,8 @@ func (c *consumer) dropRemoved(ctx context.Context) {
 	c.engine.finish(ctx, removed, notification.Dropped, sinkRemoved)
 }
 
-// deactivate stops everything, and removes the saved state once: a sink that is configured later gets nothing that was before.
+// deactivate stops everything because no sink is configured, and removes the saved state. A sink that is configured later gets
+// nothing from before. It returns false if the store cannot be written now.
 func (c *consumer) deactivate(ctx context.Context) bool {
 	for name := range c.engine.workers {
 		c.stopWorker(name)
@@ -249,8 +252,8 @@ func (c *consumer) deactivate(ctx context.Context) bool {
 	return c.cleared
 }
 
-// load reads the state and the deliveries, and compares the open questions with the state. It returns false if that is not
-// possible now.
+// load reads the saved state and the deliveries, and adds questions that are open but not in the state. It returns false if the
+// store cannot be read now.
 func (c *consumer) load(ctx context.Context) bool {
 	e := c.engine
 	state, err := e.opts.Store.NotificationState(ctx)
@@ -292,7 +295,8 @@ func (c *consumer) load(ctx context.Context) bool {
 	return true
 }
 
-// reconcile compares the open questions with the state: events of the last moments before a kill may be lost.
+// reconcile adds the open questions of the city to the state and removes those that have ended, because a kill of the controller
+// may have lost the last events. It returns false if the questions cannot be read now.
 func (c *consumer) reconcile(ctx context.Context) bool {
 	asked, err := c.engine.opts.City.Pending(ctx, "", client.OnlyOpen)
 	if err != nil {
@@ -322,8 +326,8 @@ func (e *Engine) follow(ctx context.Context) {
 	}
 }
 
-// readEvents applies the new events. It returns although others were appended meanwhile, so that a city in which always something
-// happens is planned too.
+// readEvents applies the events that are in the log when it is called. It does not wait for later ones, so that a city with many
+// events is planned too.
 func (c *consumer) readEvents(ctx context.Context) error {
 	defer c.engine.advanced.Wake()
 	for {
@@ -342,7 +346,8 @@ func (c *consumer) readEvents(ctx context.Context) error {
 	}
 }
 
-// plan saves what is due and gives it to the workers. It returns false if the store cannot be written now.
+// plan saves the deliveries that are due and queues them at the workers of their sinks. It returns when something is due next,
+// and false if the store cannot be written now.
 func (c *consumer) plan(ctx context.Context) (next time.Time, ok bool) {
 	e := c.engine
 	c.publish()
@@ -360,7 +365,7 @@ func (c *consumer) plan(ctx context.Context) (next time.Time, ok bool) {
 	return next, true
 }
 
-// publish makes the open subjects visible to the workers.
+// publish copies the list of open subjects to the engine, where the workers read it.
 func (c *consumer) publish() {
 	open := make(map[string]bool, len(c.state.Open))
 	for i := range c.state.Open {
@@ -384,7 +389,8 @@ func (e *Engine) attached(name string) bool {
 	return err == nil && v.Attached > 0
 }
 
-// queue saves the deliveries of a batch and gives its messages to the worker.
+// queue saves the deliveries of a batch and adds its messages to the worker's queue. It returns false if they cannot be saved
+// now.
 func (c *consumer) queue(ctx context.Context, w *worker, b notification.Batch) bool {
 	now := c.engine.opts.Now()
 	all := make([]notification.Delivery, 0, len(b.Subjects))

@@ -78,8 +78,8 @@ func title(s notification.Subject) string {
 	return s.Agent + " needs you"
 }
 
-// clean returns text of an agent as a message may contain it: secrets are masked, control and invisible characters are
-// replaced, and a long text is cut.
+// clean returns a text of an agent in a form that is safe in a message: secrets are masked, control and invisible characters are
+// replaced, and the text is cut to limit bytes.
 func clean(secrets *redact.Redactor, text string, limit int) string {
 	text = textfmt.Block(secrets.Text(strings.ReplaceAll(text, "\r\n", "\n")))
 	if len(text) > limit {
@@ -88,7 +88,8 @@ func clean(secrets *redact.Redactor, text string, limit int) string {
 	return text
 }
 
-// render cleans the items and writes the title and the text.
+// render fills in the title and the text of the message from its items, after it has made their texts safe with clean. link
+// returns the address of an agent or question in the web console.
 func (m *Message) render(secrets *redact.Redactor, link func(agent, question string) string) {
 	m.City = textfmt.OneLine(m.City)
 	for i := range m.Items {

@@ -51,7 +51,7 @@ func toClient(d *notification.Delivery) client.Notification {
 	}
 }
 
-// trouble returns when the next try is, and why the last one failed.
+// trouble returns when the worker tries to send again, and why the last try failed; empty if it did not.
 func (w *worker) trouble() (at time.Time, why string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -27,6 +27,7 @@ func NewSink(n *config.Notify, env Environment) Sink {
 	return Sink{Name: n.Name, Type: string(n.Type), Timeout: n.Timeout, Sender: newSender(n, env)}
 }
 
+// newSender returns the sender for the type of the sink.
 func newSender(n *config.Notify, env Environment) Sender {
 	switch n.Type {
 	case config.NotifyExec:
@@ -50,7 +51,8 @@ func newHTTPClient(config *tls.Config) *http.Client {
 	}
 }
 
-// secret returns the value of a credential. An error is not final, because the source may work again.
+// secret returns the value of a credential that the configuration key refers to. An error is not
+// final: the caller tries again later.
 func (env *Environment) secret(ctx context.Context, key string, s config.Secret) (string, error) {
 	value, err := s.Resolve(ctx, env.Secrets)
 	if err != nil {
@@ -59,7 +61,7 @@ func (env *Environment) secret(ctx context.Context, key string, s config.Secret)
 	return value, nil
 }
 
-// final returns an error after which no other try makes sense.
+// final returns an error that ends the delivery: the message is not tried again.
 func final(format string, args ...any) error {
 	return &SendError{Err: fmt.Errorf(format, args...), Final: true}
 }

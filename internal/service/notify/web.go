@@ -38,7 +38,7 @@ type payload struct {
 	base    string // the default of url
 }
 
-// payloadOf returns the form for a type of sink.
+// payloadOf returns the form that messages have for this type of web service.
 func payloadOf(t config.NotifyType) payload {
 	same := func(base, _ string) string { return base }
 	switch t {
@@ -62,8 +62,8 @@ func payloadOf(t config.NotifyType) payload {
 // maxAnswer is the number of bytes of an answer that are read.
 const maxAnswer = 64 << 10
 
-// Send implements [Sender]. A status of success confirms the message. After 408, 425, 429 and 5xx there is another try; any
-// other status is final.
+// Send sends the message by a POST request. A 2xx status confirms it. After 408, 425, 429 and 5xx the caller tries again later;
+// any other status is final. It implements [Sender].
 func (w *web) Send(ctx context.Context, m *Message) error {
 	req, hidden, err := w.request(ctx, m)
 	if err != nil {
@@ -87,7 +87,8 @@ func (w *web) Send(ctx context.Context, m *Message) error {
 	return w.payload.confirmed(body)
 }
 
-// request returns the request for a message. hidden has its credentials, which a service may repeat in its answer.
+// request returns the HTTP request for a message. hidden masks the credentials of the request in texts, because a service may
+// repeat them in its answer.
 func (w *web) request(ctx context.Context, m *Message) (req *http.Request, hidden *redact.Redactor, err error) {
 	base, err := w.env.secret(ctx, "url", w.n.URL)
 	if err != nil {
@@ -140,7 +141,7 @@ func hide(address *url.URL, base, token string) *redact.Redactor {
 	return hidden
 }
 
-// withoutAddress returns the cause of an error of a request: the address in it may be a credential.
+// withoutAddress returns the error of a request without the address of the request, which may contain a credential.
 func withoutAddress(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		return e.Err
@@ -148,7 +149,7 @@ func withoutAddress(err error) error {
 	return err
 }
 
-// refusal returns the error for an answer without success.
+// refusal returns the error for an HTTP answer that is not a success, with the service's text.
 func refusal(res *http.Response, body []byte, hidden *redact.Redactor) error {
 	why := "the service answered " + textfmt.Truncate(hidden.Text(res.Status), 100)
 	if text := textfmt.OneLine(textfmt.Truncate(hidden.Text(string(body)), 200)); text != "" { // masked before it is cut

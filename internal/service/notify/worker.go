@@ -104,8 +104,8 @@ func (e *Engine) newWorker(sink string) *worker {
 // sinkRemoved is why the deliveries of a removed sink were dropped.
 const sinkRemoved = "the sink was removed from city.toml"
 
-// stopWorker stops the worker of a sink that is not configured any more. Its goroutine ends the deliveries, because it may use them
-// at this moment.
+// stopWorker stops the worker of a sink that was removed from city.toml. The worker's own goroutine marks the deliveries as
+// dropped, because it may be sending one of them now.
 func (c *consumer) stopWorker(sink string) {
 	w := c.engine.workers[sink]
 	c.engine.mu.Lock()
@@ -117,7 +117,8 @@ func (c *consumer) stopWorker(sink string) {
 	w.stop()
 }
 
-// dropQueue ends the deliveries of a sink that was removed.
+// dropQueue marks the deliveries in the queue as dropped if the sink was removed from city.toml. Otherwise it does nothing, and
+// the next controller sends them.
 func (w *worker) dropQueue(ctx context.Context) {
 	w.mu.Lock()
 	queue, removed := w.queue, w.removed
@@ -132,7 +133,8 @@ func (w *worker) dropQueue(ctx context.Context) {
 	}
 }
 
-// set sets the configuration of the sink.
+// set replaces the configuration of the sink. Messages that wait after a failure are tried at once, because the new configuration
+// may have repaired it.
 func (w *worker) set(sink Sink, city string) {
 	w.mu.Lock()
 	w.sink, w.city, w.notBefore = sink, city, time.Time{}
@@ -143,7 +145,7 @@ func (w *worker) set(sink Sink, city string) {
 	w.woken.Wake()
 }
 
-// add adds the deliveries to the queue: those with the same message as one message.
+// add adds the deliveries to the queue. Those with the same message ID are sent as one message.
 func (w *worker) add(deliveries []notification.Delivery) {
 	if len(deliveries) == 0 {
 		return
@@ -246,7 +248,8 @@ func send(ctx context.Context, sink Sink, m *Message) error {
 	return err
 }
 
-// postpone moves the message to the end of the queue. No message of the sink is sent before the delay of the sink has passed.
+// postpone moves a message whose sending failed to the end of the queue. Until the delay after a failure has passed, the sink
+// gets no message. after is the delay that the sink asked for.
 func (w *worker) postpone(j *job, after time.Duration) {
 	now := w.engine.opts.Now()
 	w.mu.Lock()
@@ -265,13 +268,14 @@ func (w *worker) setFailure(why string) {
 	}
 }
 
+// remove removes a message from the queue, because it was sent or is not needed any more.
 func (w *worker) remove(j *job) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.queue = slices.DeleteFunc(w.queue, func(other *job) bool { return other == j })
 }
 
-// prepare returns the message, without the subjects that need no person any more; nil if none is left.
+// prepare returns the message to send, with only those subjects that still need a person; nil if there are none.
 func (w *worker) prepare(ctx context.Context, j *job) *Message {
 	e := w.engine
 	w.mu.Lock()
@@ -297,7 +301,7 @@ func (w *worker) prepare(ctx context.Context, j *job) *Message {
 	return m
 }
 
-// item returns the part of a message about a subject. needed is false if the subject is over.
+// item returns the part of a message about a subject. needed is false if the subject does not need a person any more.
 func (e *Engine) item(ctx context.Context, s notification.Subject) (item Item, needed bool) {
 	item = itemOf(s)
 	if s.Question == "" {
@@ -316,8 +320,8 @@ func (e *Engine) item(ctx context.Context, s notification.Subject) (item Item, n
 	return item, true // it is not known
 }
 
-// finish saves the end of deliveries. While the store cannot be written, it tries again, because a confirmed message must not
-// be sent again.
+// finish saves the final state of deliveries and why they ended. While the store fails, it tries again, because a confirmed
+// message must not be sent twice.
 func (e *Engine) finish(ctx context.Context, deliveries []notification.Delivery, state notification.DeliveryState, why string) {
 	if len(deliveries) == 0 {
 		return
@@ -339,7 +343,7 @@ func (e *Engine) finish(ctx context.Context, deliveries []notification.Delivery,
 	})
 }
 
-// failedOnce saves why a try failed.
+// failedOnce saves that one try to send failed, and why. The deliveries are tried again.
 func (e *Engine) failedOnce(ctx context.Context, deliveries []notification.Delivery, why string) {
 	e.update(ctx, deliveries, func(d *notification.Delivery) {
 		d.Tries++
@@ -361,7 +365,8 @@ func (e *Engine) update(ctx context.Context, deliveries []notification.Delivery,
 	e.save(ctx, deliveries)
 }
 
-// save saves deliveries, like update.
+// save saves deliveries, also if ctx has ended. While the store is unavailable it tries again; after ctx has ended it tries only
+// once.
 func (e *Engine) save(ctx context.Context, deliveries []notification.Delivery) {
 	for delay := retry.New(engine.RetryFirst, engine.RetryLongest); ; {
 		err := e.opts.Store.SaveDeliveries(context.WithoutCancel(ctx), deliveries)

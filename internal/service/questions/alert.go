@@ -27,8 +27,8 @@ type alerts struct {
 	busy  int
 }
 
-// add queues a question, and starts another goroutine if fewer than notifiers are running. A
-// goroutine returns when the queue is empty.
+// add queues a question whose people are to be notified, and starts another goroutine for the queue
+// if fewer than [notifiers] run. add does not wait.
 func (a *alerts) add(ctx context.Context, jobs *sync.WaitGroup, p client.Pending) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -52,7 +52,8 @@ func (a *alerts) work(ctx context.Context) {
 	}
 }
 
-// next removes and returns the first question of the queue. It returns false if the queue is empty.
+// next removes and returns the first question of the queue. If the queue is empty, it returns
+// false, and the caller's goroutine must end.
 func (a *alerts) next() (client.Pending, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

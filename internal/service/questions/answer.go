@@ -33,7 +33,8 @@ func (d *Service) Respond(ctx context.Context, id string, req client.RespondRequ
 	return d.answer(ctx, strings.ToLower(strings.TrimSpace(id)), func(p session.Pending) (reply, error) { return choose(p, req) }, by)
 }
 
-// answer sends an answer and waits for its effect on the question.
+// answer sends the answer that make returns for the question id, and waits until a reading of the
+// session shows its effect. by is the name of the responder.
 func (d *Service) answer(ctx context.Context, id string, make func(session.Pending) (reply, error), by string) (client.Pending, error) {
 	if err := d.life.WaitLoaded(ctx); err != nil {
 		return client.Pending{}, err
@@ -71,8 +72,9 @@ func (a *attempt) isCityQuestion() bool {
 // maxAnswerTries is how often an answer is sent to a dialog whose text changes with time.
 const maxAnswerTries = 5
 
-// sendAnswer sends an answer. If only a displayed time has changed in the dialog since it was read,
-// it reads the dialog again and answers that.
+// sendAnswer sends an answer to the agent, or to gc itself if gc asked the question. If the dialog
+// of the agent has changed since it was read, but only in a displayed time, sendAnswer reads it
+// again and answers that.
 func (d *Service) sendAnswer(ctx context.Context, a attempt) error {
 	if a.isCityQuestion() {
 		return a.view.AnswerCityQuestion(ctx, a.reply.response)
@@ -97,7 +99,8 @@ func (d *Service) sendAnswer(ctx context.Context, a attempt) error {
 	return runtime.Respond(a.view.Provider, a.view.Session, a.reply.response)
 }
 
-// begin reserves the question for one answer and saves the reservation.
+// begin reserves the open question id for one answer, saves that, and returns the attempt to send
+// the answer that make returns. It returns an error if the question cannot be answered now.
 func (d *Service) begin(ctx context.Context, id string, make func(session.Pending) (reply, error), by string) (attempt, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -127,8 +130,8 @@ func (d *Service) begin(ctx context.Context, id string, make func(session.Pendin
 	return attempt{id: id, entry: e, done: e.done, view: v, asked: *e.Open, reply: r}, nil
 }
 
-// openLocked returns the session of an open question. For any other ID it returns the error why
-// that cannot be answered.
+// openLocked returns the name of the session whose open question has this ID. If there is none, the
+// error says why: the question has ended, or the ID is unknown. The caller holds mu.
 func (d *Service) openLocked(id string) (name string, err error) {
 	for name, e := range d.entries {
 		if e.Open != nil && e.Open.ID == id {
@@ -158,8 +161,9 @@ func ending(p session.Pending) string {
 	}
 }
 
-// recordAnswer records the driver's result. It returns an error if nothing was sent. If something
-// may have been sent, the next reading shows the effect.
+// recordAnswer records the result of sending an answer; failed is the error of the driver. It
+// returns an error if certainly nothing was sent. Otherwise the next reading of the session shows
+// the effect.
 func (d *Service) recordAnswer(ctx context.Context, a attempt, failed error) error {
 	refused := notSent(a, failed)
 	d.mu.Lock()
@@ -179,8 +183,8 @@ func (d *Service) recordAnswer(ctx context.Context, a attempt, failed error) err
 	return refused
 }
 
-// notSent returns the error for the caller if the driver's error proves that nothing was sent,
-// otherwise nil.
+// notSent returns the error for the person who answered, if failed, the error of the driver, proves
+// that no answer was sent; nil if one was or may have been sent.
 func notSent(a attempt, failed error) error {
 	switch {
 	case errors.Is(failed, runtime.ErrInteractionUnsupported), errors.Is(failed, errors.ErrUnsupported):
@@ -193,8 +197,9 @@ func notSent(a attempt, failed error) error {
 	return nil
 }
 
-// waitOutcome waits until the session has been read again and returns the state of the question. If
-// there is no reading within answerGrace, it reads the session itself.
+// waitOutcome waits until the session has been read after the answer, and returns the state of the
+// question. If the controller has not read it within [answerGrace], waitOutcome reads the session
+// itself.
 func (d *Service) waitOutcome(ctx context.Context, a attempt) (client.Pending, error) {
 	timer := time.NewTimer(answerGrace)
 	defer timer.Stop()
@@ -230,8 +235,8 @@ func (d *Service) waitOutcome(ctx context.Context, a attempt) (client.Pending, e
 	}
 }
 
-// readAgain applies a reading that came directly from the driver, if the instance that was answered
-// still runs.
+// readAgain applies a reading that waitOutcome made itself: asked is the question that the session
+// shows now. It does nothing if the instance that was answered does not run any more.
 func (d *Service) readAgain(ctx context.Context, a attempt, asked *runtime.PendingInteraction, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"gascity/internal/service/engine"
 )
 
-// runDueLocked does what is due for an open question: the first notification, and the policy after
-// the deadline.
+// runDueLocked does what is due now for the open question of a session: it notifies people for the first time, or applies the
+// policy after the deadline. known is false if the state of the session is unknown. The caller holds mu.
 func (r *loop) runDueLocked(ctx context.Context, e *entry, v session.Snapshot, known bool) {
 	d, now := r.service, r.service.opts.Now()
 	if e.Open.Notified.IsZero() && known && v.Attached < 1 {
@@ -62,8 +62,8 @@ func (r *loop) escalateLocked(ctx context.Context, e *entry, reason string) {
 	r.alert(ctx, *e.Open)
 }
 
-// applyPolicy answers a question with the policy's answer. If that fails, it escalates the
-// question; the answer is tried again later, at most maxPolicyTries times in all.
+// applyPolicy answers a question after its deadline with the answer of the configured policy. If that fails, people are notified
+// again, and the answer is tried again later, at most [maxPolicyTries] times in all.
 func (r *loop) applyPolicy(ctx context.Context, name, id string) {
 	d := r.service
 	_, err := d.answer(ctx, id, policyAnswer, byPolicy)
@@ -81,8 +81,8 @@ func (r *loop) applyPolicy(ctx context.Context, name, id string) {
 	d.due.Wake()
 }
 
-// changeLocked changes the open question on a copy, because published questions must not change,
-// and saves it.
+// changeLocked applies change to a copy of the open question, makes the copy the open question, and saves it. It uses a copy
+// because callers may still read the old one. The caller holds mu.
 func (d *Service) changeLocked(ctx context.Context, e *entry, change func(*session.Pending)) {
 	next := *e.Open
 	change(&next)
@@ -98,7 +98,8 @@ func (r *loop) alert(ctx context.Context, p session.Pending) {
 	}
 }
 
-// saveUnsaved saves the questions that could not be saved before. It returns when something is due; zero: never.
+// saveUnsaved tries again to save the questions that could not be saved. It returns when the service has something to do next;
+// zero: only when something changes.
 func (r *loop) saveUnsaved(ctx context.Context) time.Time {
 	d := r.service
 	d.mu.Lock()

@@ -26,7 +26,7 @@ func headline(p session.Pending) string {
 	return textfmt.Truncate(orElse(line, "a "+p.Kind), 200)
 }
 
-// raised returns the data of the event pending.raised.
+// raised returns the data of the event that an agent asks a question (pending.raised).
 func raised(p session.Pending) map[string]string {
 	data := map[string]string{
 		"id": p.ID, "kind": p.Kind, "instance": p.Instance, "prompt": textfmt.Truncate(p.Prompt, maxHeadline), "policy": p.Policy,
@@ -43,7 +43,7 @@ func raised(p session.Pending) map[string]string {
 	return data
 }
 
-// emitEnd appends the event for the end of an episode.
+// emitEnd emits the event that a question has ended, by an answer or otherwise.
 func (d *Service) emitEnd(ctx context.Context, p session.Pending) {
 	data := map[string]string{"id": p.ID, "kind": p.Kind}
 	answered := func() {

@@ -35,8 +35,8 @@ type QuestionState struct {
 	waits time.Time // while Read is zero: when a reading first lacked the question and was undecided
 }
 
-// Fold returns the state after a snapshot, and the episodes that the snapshot ended. A new episode
-// is in Open and has no ID. Fold does not change its arguments.
+// Fold returns the state of a session's questions after the snapshot v, and the questions (episodes) that have ended by it. A new
+// question is in next.Open and has no ID yet. Fold does not change its arguments.
 func Fold(c QuestionState, v session.Snapshot, p Policy, now time.Time) (next QuestionState, ended []session.Pending) {
 	if v.Unknown != "" {
 		return c, nil
@@ -76,7 +76,7 @@ func Fold(c QuestionState, v session.Snapshot, p Policy, now time.Time) (next Qu
 	return c, ended
 }
 
-// isUndecided reports whether an agent in the state may have an open question that a reading does not show.
+// isUndecided reports whether an agent with this activity may have an open question although the reading shows none.
 func isUndecided(state runtime.Activity) bool {
 	return state == runtime.ActivityWaiting || state == runtime.ActivityUnknown
 }
@@ -95,7 +95,8 @@ func (c QuestionState) isAnswerPending() bool {
 	return c.Open != nil && !c.Open.Sent.IsZero() && c.Read.Before(c.Open.Sent.Add(answerGrace))
 }
 
-// finishUnseen returns the final state of an episode that a reading no longer shows.
+// finishUnseen returns the final state of an open question that a reading of the session does not show any more: answered or
+// expired if an answer was sent, otherwise resolved.
 func finishUnseen(open *session.Pending) string {
 	switch {
 	case open.Sent.IsZero():
@@ -107,7 +108,7 @@ func finishUnseen(open *session.Pending) string {
 	}
 }
 
-// finish returns the pending question in a final state.
+// finish returns the question p in a final state. An answer that is not known to have been sent is removed.
 func finish(p session.Pending, state string, now time.Time) session.Pending {
 	p.State, p.EndedAt = state, now
 	if p.Sent.IsZero() {
@@ -116,8 +117,8 @@ func finish(p session.Pending, state string, now time.Time) session.Pending {
 	return p
 }
 
-// raise returns a new pending question for the question in a snapshot, with the policy applied. A question of the
-// city itself gets no policy, so that only a person answers it.
+// raise returns a new open question for the question in the snapshot, with the policy p applied. A question of gc itself gets no
+// policy, because only a person may answer it.
 func raise(v session.Snapshot, p Policy) *session.Pending {
 	asked := v.Question()
 	if asked == v.CityQuestion {

@@ -22,8 +22,8 @@ type reply struct {
 	shown    string
 }
 
-// choose returns the reply for a request. If the answer fits no option, it returns
-// client.ErrInvalid with the list of options.
+// choose returns the reply to the question p that a request asks for. If the request names no
+// option of the question, it returns client.ErrInvalid with the list of options.
 func choose(p session.Pending, req client.RespondRequest) (reply, error) {
 	r := reply{response: runtime.InteractionResponse{RequestID: p.Request, Action: runtime.ActionChoose}}
 	switch {
@@ -53,9 +53,9 @@ func choose(p session.Pending, req client.RespondRequest) (reply, error) {
 	return r, nil
 }
 
-// find returns the index of the option that meant names. It tries the exact label, the number from
-// 1, the label in any case, and the beginning of the label, in this order. The first way that
-// matches anything decides.
+// find returns the index of the option that the text meant names. It tries the exact label, the
+// number from 1, the label in any letter case, and the beginning of the label, in this order. The
+// first way that matches any option decides; if it matches several, find returns an error.
 func find(p session.Pending, meant string) (int, error) {
 	wanted := strings.ToLower(strings.TrimSpace(meant))
 	number, notNumber := strconv.Atoi(wanted)
@@ -83,7 +83,7 @@ func find(p session.Pending, meant string) (int, error) {
 	return 0, fmt.Errorf("%w: %q is not an option of %s: %s", client.ErrInvalid, meant, p.ID, everyOption(p.Options))
 }
 
-// everyOption returns the list of all options.
+// everyOption returns all options with their numbers as one line for people.
 func everyOption(options []string) string {
 	every := make([]int, len(options))
 	for i := range every {
@@ -92,7 +92,8 @@ func everyOption(options []string) string {
 	return listed(options, every)
 }
 
-// listed returns the list of the given options, with their numbers among all options.
+// listed returns the options with the indexes in which as one line for people. The numbers are
+// those among all options.
 func listed(options []string, which []int) string {
 	var b strings.Builder
 	for n, i := range which {

@@ -37,7 +37,7 @@ type Policy struct {
 	Answer string
 }
 
-// plan sets the policy and the deadline of a new episode.
+// plan sets the policy and the deadline of a new question.
 func (p Policy) plan(open *session.Pending) {
 	open.Policy = cmp.Or(p.Mode, Escalate)
 	switch {
@@ -54,7 +54,7 @@ func (p Policy) plan(open *session.Pending) {
 	open.Deadline = open.Since.Add(cmp.Or(p.After, defaultAfter))
 }
 
-// mode returns the mode that the policy can apply to an episode.
+// mode returns the mode of the policy if it can be applied to the question; otherwise [Escalate].
 func (p Policy) mode(open session.Pending) string {
 	switch p.Mode {
 	case Deny:
@@ -67,7 +67,8 @@ func (p Policy) mode(open session.Pending) string {
 	return Escalate
 }
 
-// policyRequest returns the request that gives a policy's answer.
+// policyRequest returns a request that answers the question p with the answer of a policy: an
+// option if p has options, otherwise a text.
 func policyRequest(p session.Pending, answer string) client.RespondRequest {
 	if len(p.Options) == 0 {
 		return client.RespondRequest{Text: answer}
@@ -75,7 +76,8 @@ func policyRequest(p session.Pending, answer string) client.RespondRequest {
 	return client.RespondRequest{Option: answer}
 }
 
-// policyAnswer returns the reply that the policy of an episode gives.
+// policyAnswer returns the reply with which the policy of the question p answers it: the configured
+// answer, a denial of a permission, or a cancellation.
 func policyAnswer(p session.Pending) (reply, error) {
 	switch {
 	case p.Policy == Answer:

@@ -46,8 +46,8 @@ type loop struct {
 	jobs    *sync.WaitGroup
 }
 
-// load reads the stored questions. It returns false if ctx ends first. A question that cannot be
-// open is added to the history.
+// load reads the stored questions. It returns false if ctx ends first. Of two open questions of one session, the older one is
+// moved to the history.
 func (d *Service) load(ctx context.Context) bool {
 	kept, err := engine.Load(ctx, d.opts.Store.LoadPending, func(err error) {
 		d.opts.Logger.Warn("cannot read the pending questions yet", "error", err)
@@ -86,7 +86,7 @@ func (d *Service) recheckAll() {
 	}
 }
 
-// evaluate applies the snapshot of a session and does what is due.
+// evaluate reads the snapshot of a session, updates its questions, and does what is due for them.
 func (r *loop) evaluate(ctx context.Context, name string) {
 	d := r.service
 	d.mu.Lock()
@@ -97,8 +97,8 @@ func (r *loop) evaluate(ctx context.Context, name string) {
 	}
 }
 
-// foldLocked reads the snapshot of a session and applies it. known is false if the state of the
-// session is not known.
+// foldLocked reads the snapshot of a session, updates its questions from it, and returns it. known is false if the state of the
+// session is unknown. The caller holds mu.
 func (d *Service) foldLocked(ctx context.Context, name string) (v session.Snapshot, known bool) {
 	v, err := d.opts.City.Snapshot(name)
 	known = err == nil && v.Unknown == ""
@@ -162,8 +162,9 @@ func (d *Service) endLocked(ctx context.Context, e *entry, p session.Pending) {
 	}
 }
 
-// absentLocked records that the city does not know the session. The episode ends only after
-// absentGrace, because a new controller does not know all sessions yet.
+// absentLocked handles err, the error from reading the snapshot of a session. If the city does not know the session for
+// [absentGrace], its question ends. It does not end at once, because a new controller does not know all sessions yet. The caller
+// holds mu.
 func (d *Service) absentLocked(ctx context.Context, e *entry, err error) {
 	now := d.opts.Now()
 	switch {
@@ -182,7 +183,7 @@ func (d *Service) absentLocked(ctx context.Context, e *entry, err error) {
 	}
 }
 
-// dropLocked removes an entry.
+// dropLocked removes the entry of a session, which has no open question any more. The caller holds mu.
 func (d *Service) dropLocked(gone *entry) {
 	for name, e := range d.entries {
 		if e == gone {

@@ -142,8 +142,8 @@ func (d *Service) Question(ctx context.Context, id string) (client.Pending, erro
 	return client.Pending{}, notFound(id)
 }
 
-// ToolCall returns the tool call that an open question is about. ok is false if the question is
-// about none, or if its input was cut.
+// ToolCall returns the tool call that the open question with this ID is about. ok is false if the
+// question is about no tool call, or if its input was too long to be stored completely.
 func (d *Service) ToolCall(id string) (call ToolCall, ok bool) {
 	call, ok = (*d.calls.Load())[id]
 	return call, ok
@@ -161,7 +161,8 @@ func notFound(id string) error {
 	return fmt.Errorf("%w: no pending question is called %q; gc pending lists them", client.ErrNotFound, id)
 }
 
-// publishLocked replaces the lists that Pending, Question and ToolCall read.
+// publishLocked updates the lists that [Service.Pending], [Service.Question] and [Service.ToolCall]
+// read without the lock. The caller holds mu.
 func (d *Service) publishLocked() {
 	all := make([]client.Pending, 0, len(d.history)+len(d.entries))
 	calls := map[string]ToolCall{}

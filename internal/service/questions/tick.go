@@ -23,9 +23,9 @@ func stripTimes(text string) string {
 	return strings.Join(strings.Fields(elapsed().ReplaceAllLiteralString(text, "#")), " ")
 }
 
-// differsOnlyInTime reports whether two readings show the same question with different displayed
-// times. The input of a tool must be equal. It returns false if prompt and options are equal,
-// because the same text with another request ID is another question.
+// differsOnlyInTime reports whether asked, from a newer reading, is the same question as open apart
+// from displayed times such as "29s left". It returns false if the texts are equal: the same text
+// with another request ID is another question.
 func differsOnlyInTime(open, asked *session.Pending) bool {
 	alike := func(a, b string) bool { return stripTimes(a) == stripTimes(b) }
 	if open.Instance != asked.Instance || open.Kind != asked.Kind || open.Tool != asked.Tool || open.Input != asked.Input {
@@ -37,7 +37,8 @@ func differsOnlyInTime(open, asked *session.Pending) bool {
 	return alike(open.Prompt, asked.Prompt) && slices.EqualFunc(open.Options, asked.Options, alike)
 }
 
-// refreshTexts returns the episode with the texts that the dialog shows now.
+// refreshTexts returns a copy of the question open with the texts and the request ID that the
+// dialog has now.
 func refreshTexts(open, asked *session.Pending) *session.Pending {
 	next := *open
 	next.Request, next.Prompt, next.Options, next.Why = asked.Request, asked.Prompt, asked.Options, asked.Why

@@ -134,7 +134,7 @@ func (c *City) SetActivity(name string, activity runtime.Activity) {
 // Kinds returns the kinds of the events so far.
 func (c *City) Kinds() []string { return c.KindsOf(func(client.Event) bool { return true }) }
 
-// KindsOf returns the kinds of the events that match.
+// KindsOf returns the kinds of the events for which match returns true, in order.
 func (c *City) KindsOf(match func(client.Event) bool) []string {
 	events, _, _ := c.Log.After(c.T.Context(), 0) // Events never fails
 	var out []string

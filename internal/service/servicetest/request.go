@@ -52,6 +52,7 @@ func (c *City) Requests() []string {
 	return slices.Clone(c.requests)
 }
 
+// request records a request of the service, unless Refuse makes it fail.
 func (c *City) request(format string, args ...any) error {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()

@@ -109,7 +109,8 @@ func (s *Service) Open(ctx context.Context, session, name string) (*Viewer, erro
 	}
 }
 
-// add adds a show with one viewer and starts to read its terminal, unless the session has one already.
+// add registers a session with one viewer and starts to read its terminal. It returns false if the session is registered already
+// or the service is closed.
 func (s *Service) add(sh *show, terminal runtime.Terminal) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,7 +128,7 @@ func (s *Service) add(sh *show, terminal runtime.Terminal) bool {
 	return true
 }
 
-// release removes a viewer, and the show with its last one.
+// release removes one viewer of the session. With the last one, the session's terminal is not read any more.
 func (s *Service) release(sh *show) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,7 +141,7 @@ func (s *Service) release(sh *show) {
 	}
 }
 
-// forget removes a show that has ended, so that the next viewer opens the session again.
+// forget removes a session whose terminal has no more frames, so that the next viewer opens a new terminal.
 func (s *Service) forget(sh *show) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,7 +174,7 @@ func (sh *show) read(ctx context.Context, terminal runtime.Terminal) {
 	}
 }
 
-// apply draws a frame.
+// apply updates the screen of the session with a frame and wakes the viewers.
 func (sh *show) apply(f runtime.TerminalFrame) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -201,13 +202,14 @@ func (sh *show) finish(terminal runtime.Terminal, err error) {
 	}
 }
 
-// closeTypist closes the terminal that types.
+// closeTypist closes the terminal through which the driver types, if it is open.
 func (sh *show) closeTypist() {
 	sh.typing.Lock()
 	defer sh.typing.Unlock()
 	sh.closeTypistLocked()
 }
 
+// closeTypistLocked closes the terminal through which the driver types, if it is open. The caller holds typing.
 func (sh *show) closeTypistLocked() {
 	if sh.typist == nil {
 		return
@@ -218,6 +220,7 @@ func (sh *show) closeTypistLocked() {
 	sh.typist = nil
 }
 
+// bumpLocked wakes every goroutine that waits for a change of the session. The caller holds mu.
 func (sh *show) bumpLocked() {
 	close(sh.changed)
 	sh.changed = make(chan struct{})
@@ -235,7 +238,7 @@ func (sh *show) ask() {
 // many of them do not delay the driver.
 const frameGap = 8 * time.Millisecond
 
-// pace returns the shortest time between two updates of a viewer.
+// pace returns the shortest time between two updates of a viewer: zero for the driver, and longer with more viewers.
 func (sh *show) pace(driver bool) time.Duration {
 	if driver {
 		return 0
@@ -263,6 +266,7 @@ type Viewer struct {
 	err    error
 }
 
+// newViewer returns a viewer of the session for the person or device with this name.
 func newViewer(sh *show, name string) *Viewer {
 	return &Viewer{show: sh, name: name, closed: make(chan struct{})}
 }
@@ -348,7 +352,8 @@ func (v *Viewer) AwaitChange(ctx context.Context, pause time.Duration) error {
 	}
 }
 
-// isBehind reports whether the viewer has not read the present screen. If it has, changed is closed at the next change.
+// isBehind returns fresh = true if the viewer has not read the present screen yet. If it has, changed is closed at the next
+// change, and err says why there will be none.
 func (v *Viewer) isBehind() (changed <-chan struct{}, fresh bool, err error) {
 	sh := v.show
 	sh.mu.RLock()
@@ -382,7 +387,7 @@ func (v *Viewer) ReadRows() Shown {
 	return out
 }
 
-// wait waits for one of the channels. It returns an error if the viewer is closed or ctx ends.
+// wait waits until one of the two channels is ready. It returns an error if the viewer is closed or ctx ends.
 func (v *Viewer) wait(ctx context.Context, tick <-chan time.Time, changed <-chan struct{}) error {
 	select {
 	case <-tick:
@@ -401,8 +406,8 @@ func (v *Viewer) wait(ctx context.Context, tick <-chan time.Time, changed <-chan
 	return nil
 }
 
-// update returns what the viewer does not show yet. If that is nothing, fresh is false, and changed is closed at the next change.
-// It sets v.err if there will be no more.
+// update returns what the viewer does not show yet. If there is nothing, fresh is false, and changed is closed at the next
+// change. It sets v.err if there will be no more changes.
 func (v *Viewer) update() (u Update, changed <-chan struct{}, fresh bool) {
 	sh := v.show
 	sh.mu.RLock()
@@ -487,7 +492,7 @@ func (v *Viewer) Release() {
 	}
 }
 
-// releaseTypist closes the terminal that types, unless another viewer has taken over.
+// releaseTypist closes the terminal through which the driver typed, unless there is a new driver.
 func (sh *show) releaseTypist() {
 	sh.typing.Lock()
 	defer sh.typing.Unlock()

@@ -49,7 +49,8 @@ func (w *Service) Await(ctx context.Context, req client.WaitRequest) (client.Wai
 // maxCalls is how many calls may wait at the same time.
 const maxCalls = 4096
 
-// addCall adds the wait of a call to the waits that are checked.
+// addCall adds a wait that a caller of [Service.Await] waits for to the waits that are checked. It
+// returns client.ErrUnavailable if [maxCalls] calls wait already.
 func (w *Service) addCall(e *entry) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -110,7 +111,8 @@ func (w *Service) register(ctx context.Context, e *entry) (client.Wait, error) {
 	return toClient(e.Wait), nil
 }
 
-// begin checks a request and returns a new wait for it. The target or argument must exist.
+// begin checks a request and returns a new wait for it, which is not registered yet. It returns an
+// error if the agent, receipt or question to wait for does not exist.
 func (w *Service) begin(ctx context.Context, req client.WaitRequest) (*entry, error) {
 	if err := w.waitLoaded(ctx); err != nil {
 		return nil, err
@@ -130,7 +132,8 @@ func (w *Service) begin(ctx context.Context, req client.WaitRequest) (*entry, er
 	return e, w.completeCondition(ctx, e)
 }
 
-// completeCondition checks the condition and sets the fields that depend on it.
+// completeCondition checks the condition of a new wait and sets the fields that depend on it, such
+// as the session.
 func (w *Service) completeCondition(ctx context.Context, e *entry) (err error) {
 	now := e.CreatedAt
 	switch {

@@ -30,8 +30,8 @@ func ShellIn(dir string, environ []string) Shell {
 	}
 }
 
-// startCommandLocked starts the command of an entry if it is due. If maxCommands commands run
-// already, the command is tried again later.
+// startCommandLocked runs the command of a wait in a goroutine if it is time for that. If
+// [maxCommands] commands run already, it is tried again later. The caller holds mu.
 func (w *Service) startCommandLocked(ctx context.Context, jobs *sync.WaitGroup, e *entry, now time.Time) {
 	switch {
 	case e.busy || now.Before(e.next):
@@ -52,8 +52,8 @@ func (w *Service) startCommandLocked(ctx context.Context, jobs *sync.WaitGroup, 
 	})
 }
 
-// recordCommand records the result of one run of a command. The next run follows after a pause that
-// doubles.
+// recordCommand handles the result of one run of a wait's command. If err is nil, the condition is
+// met and the wait ends. Otherwise the command runs again after a pause, which doubles each time.
 func (w *Service) recordCommand(ctx context.Context, e *entry, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -25,7 +25,7 @@ func fulfilled(reason string) verdict { return verdict{client.WaitFulfilled, rea
 // failed returns the verdict that the condition can never hold.
 func failed(reason string) verdict { return verdict{client.WaitFailed, reason} }
 
-// judge returns the verdict about a condition on a session.
+// judge returns whether the condition of w on a session is met, can never be met, or is still open.
 func judge(w session.Wait, v session.Snapshot) verdict {
 	if v.Unknown != "" {
 		return verdict{}
@@ -58,7 +58,8 @@ func isMet(condition string, v session.Snapshot) bool {
 	}
 }
 
-// judgeStopped returns the verdict about the condition stopped.
+// judgeStopped returns whether the session has stopped: it does not run, or another instance runs
+// than at the start of the wait.
 func judgeStopped(w session.Wait, v session.Snapshot) verdict {
 	switch {
 	case !v.Running && v.State.IsDown():
@@ -78,8 +79,8 @@ func detail(v session.Snapshot) string {
 	return text
 }
 
-// judgeReceipt returns the verdict about the condition that a receipt has ended. A receipt that is
-// no longer stored has ended, because only ended ones are deleted.
+// judgeReceipt returns whether the receipt with this ID has ended. A receipt that is not stored any
+// more has ended, because only ended ones are deleted.
 func judgeReceipt(ctx context.Context, from Prompts, id string) verdict {
 	r, err := from.Receipt(ctx, id, "")
 	switch {
@@ -94,8 +95,8 @@ func judgeReceipt(ctx context.Context, from Prompts, id string) verdict {
 	}
 }
 
-// judgeQuestion returns the verdict about the condition that a pending question has ended. A
-// question that is no longer stored has ended.
+// judgeQuestion returns whether the question with this ID has ended. A question that is not stored
+// any more has ended.
 func judgeQuestion(ctx context.Context, from Questions, id string) verdict {
 	p, err := from.Question(ctx, id)
 	switch {
@@ -110,7 +111,8 @@ func judgeQuestion(ctx context.Context, from Questions, id string) verdict {
 	}
 }
 
-// parseTime parses a time: RFC 3339, or a duration from now.
+// parseTime returns the time that arg means: a time in RFC 3339, or a duration from now such as
+// 90m.
 func parseTime(arg string, now time.Time) (time.Time, error) {
 	if at, err := time.Parse(time.RFC3339Nano, arg); err == nil {
 		return at, nil

@@ -25,8 +25,8 @@ const (
 	notifyGiveUp  = 24 * time.Hour // after this time the owner is not notified any more
 )
 
-// notifyOwnersLocked starts to notify the owners of ended waits, if there are any and it is not
-// running already.
+// notifyOwnersLocked starts a goroutine that notifies the owners of ended waits with a prompt,
+// unless there are none or one runs already. The caller holds mu.
 func (w *Service) notifyOwnersLocked(ctx context.Context, jobs *sync.WaitGroup, now time.Time) {
 	if w.notifying {
 		return
@@ -77,8 +77,8 @@ func (w *Service) notifyOwners(ctx context.Context, ended []session.Wait) {
 	w.due.Wake()
 }
 
-// notifyOwner notifies one owner. done is false if it must be tried again. If why is not empty, the
-// owner is never notified, for that reason.
+// notifyOwner sends the prompt that notifies the owner of a wait that it has ended. done is false
+// if that must be tried again. If why is not empty, the owner is never notified, for that reason.
 func (w *Service) notifyOwner(ctx context.Context, k session.Wait) (receipt string, done bool, why string) {
 	if w.opts.Now().Sub(k.EndedAt) > notifyGiveUp {
 		return "", true, "it could not be delivered for a day"
@@ -101,8 +101,9 @@ func (w *Service) notifyOwner(ctx context.Context, k session.Wait) (receipt stri
 	}
 }
 
-// recipient returns the instance to notify; empty means the next instance. known is false if the
-// instance cannot be determined now. If why is not empty, no instance may be notified.
+// recipient returns the instance that is to be notified of the end of the wait k; empty means the
+// next instance that runs. known is false if that cannot be determined now. If why is not empty, no
+// instance may be notified, for that reason.
 func (w *Service) recipient(k session.Wait) (instance, why string, known bool) {
 	if k.OwnerInstance == "" {
 		return "", "", true
@@ -142,7 +143,7 @@ func (w *Service) recordNotified(ctx context.Context, id, receipt, why string) {
 	w.setDueLocked(w.opts.Now())
 }
 
-// text returns the prompt that notifies the owner.
+// text returns the text of the prompt that notifies the owner of the end of its wait.
 func text(k session.Wait) string {
 	if k.State == client.WaitFulfilled && k.Text != "" {
 		return k.Text

@@ -66,7 +66,7 @@ func (w *Service) load(ctx context.Context) bool {
 	return true
 }
 
-// evaluate checks the waits that depend on a key.
+// evaluate checks the waits that depend on the session, receipt or question with this key.
 func (w *Service) evaluate(ctx context.Context, key string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -75,8 +75,8 @@ func (w *Service) evaluate(ctx context.Context, key string) {
 	}
 }
 
-// judgeLocked checks a wait for a session, a receipt or a question, and ends it if its condition
-// holds or failed.
+// judgeLocked checks a wait for a session, a receipt or a question, and ends it if its condition is met or can never be met. The
+// caller holds mu.
 func (w *Service) judgeLocked(ctx context.Context, e *entry) {
 	if e.State != client.WaitOpen {
 		return
@@ -99,9 +99,9 @@ func (w *Service) judgeLocked(ctx context.Context, e *entry) {
 	}
 }
 
-// judgeSessionLocked returns the verdict about a condition on a session. A session that the city
-// does not know counts as removed only after absentGrace, because a new controller does not know
-// all sessions yet.
+// judgeSessionLocked returns whether the condition on the session is met. If the city does not know the session for
+// [absentGrace], the condition can never be met; not at once, because a new controller does not know all sessions yet. The caller
+// holds mu.
 func (w *Service) judgeSessionLocked(e *entry) verdict {
 	view, err := w.opts.City.Snapshot(e.Session)
 	now := w.opts.Now()
@@ -127,8 +127,8 @@ func (w *Service) judgeSessionLocked(e *entry) verdict {
 	return verdict{}
 }
 
-// turnStartDeadline returns until when an agent that looks idle may be about to work on a delivered
-// prompt. Zero means that the agent is idle.
+// turnStartDeadline returns until when an agent that looks idle may still be about to begin a turn with a delivered prompt, so
+// that a wait for idle is not over yet. Zero: the agent is idle.
 func (w *Service) turnStartDeadline(e *entry, v verdict) time.Time {
 	if e.For != client.WaitIdle || v.state != client.WaitFulfilled {
 		return time.Time{}
@@ -139,7 +139,8 @@ func (w *Service) turnStartDeadline(e *entry, v verdict) time.Time {
 	return time.Time{}
 }
 
-// checkTimers does what is due at the present time, and returns when something is due again. Zero means never.
+// checkTimers does everything that is due now, such as deadlines and commands of waits. It returns when something is due next;
+// zero: never.
 func (w *Service) checkTimers(ctx context.Context, jobs *sync.WaitGroup) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -160,7 +161,8 @@ func (w *Service) checkTimers(ctx context.Context, jobs *sync.WaitGroup) time.Ti
 	return w.nextAt
 }
 
-// checkTimerLocked does what is due for one wait.
+// checkTimerLocked does what is due now for one wait: its time or deadline has come, or its command must run. The caller holds
+// mu.
 func (w *Service) checkTimerLocked(ctx context.Context, jobs *sync.WaitGroup, e *entry, now time.Time) {
 	switch {
 	case e.For == client.WaitTime && !e.at.IsZero() && !now.Before(e.at):
@@ -174,7 +176,7 @@ func (w *Service) checkTimerLocked(ctx context.Context, jobs *sync.WaitGroup, e 
 	}
 }
 
-// due returns when the entry must be checked if nothing changes. Zero means never.
+// due returns when the wait must be checked even if nothing changes. Zero means never.
 func (e *entry) due() time.Time {
 	at := e.Deadline
 	if e.For == client.WaitTime {
@@ -246,8 +248,8 @@ func (w *Service) remove(ctx context.Context, id string) error {
 	return w.opts.Store.RemoveWait(ctx, id)
 }
 
-// followEvents queues the receipts and questions that new events name. If events are missing, it
-// queues all of them.
+// followEvents reads the event log until ctx ends, and queues for a check the waits that each event concerns. If events are
+// missing, it queues all of them.
 func (w *Service) followEvents(ctx context.Context) {
 	for id := uint64(0); w.opts.Events.Wait(ctx, id) == nil; {
 		events, gap, err := w.opts.Events.After(ctx, id)
@@ -272,8 +274,8 @@ func (w *Service) followEvents(ctx context.Context) {
 	}
 }
 
-// queueNamed queues the receipts and questions in the data of an event. If the event is about a
-// prompt, it also queues the session.
+// queueNamed queues for a check the waits for receipts and questions whose IDs are in the data of an event. If the event is about
+// a prompt, it also queues the waits for its session.
 func (w *Service) queueNamed(e client.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

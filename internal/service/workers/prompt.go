@@ -23,7 +23,7 @@ const (
 	goneWithin = 2 * time.Minute
 )
 
-// refused returns the outcome of a delivery that was refused: the agent provably did not get the prompt, and gc may try again.
+// refused returns the outcome of a delivery that was refused: the agent provably did not get the prompt.
 func refused(reason runtime.RefusalReason, detail string) runtime.Outcome {
 	return runtime.Outcome{State: runtime.OutcomeRefused, Reason: reason, Detail: detail}
 }

@@ -49,7 +49,8 @@ func newCompactingEvidence(since, at time.Time) runtime.Evidence {
 	return runtime.Evidence{Source: runtime.SourceWorker, Activity: runtime.ActivityBusy, Since: since, At: at, Detail: "its context is being compacted"}
 }
 
-// Deliver implements runtime.Deliverer.
+// Deliver refuses the prompt if the run's worker has had a stream, according to the stored memory: gc waits until that worker
+// connects again. Otherwise it delivers the prompt by the underlying provider. It implements runtime.Deliverer.
 func (u *unknownWorker) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	if d.Instance != "" {
 		if m, err := readRunMemory(u.Provider, name, session.RunID(d.Instance)); err == nil && m.Streamed {
@@ -59,7 +60,8 @@ func (u *unknownWorker) Deliver(ctx context.Context, name string, d runtime.Deli
 	return runtime.Deliver(ctx, u.Provider, name, d)
 }
 
-// Settle implements runtime.Settler.
+// Settle finds out whether the agent got a prompt whose delivery was cut off. If the prompt was sent to the worker, the outcome
+// stays unconfirmed until the worker connects again; otherwise the underlying provider decides. It implements runtime.Settler.
 func (u *unknownWorker) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	if d.Instance != "" {
 		m, err := readRunMemory(u.Provider, name, session.RunID(d.Instance))
@@ -70,7 +72,7 @@ func (u *unknownWorker) Settle(ctx context.Context, name string, d runtime.Deliv
 	return runtime.Settle(ctx, u.Provider, name, d)
 }
 
-// Withdraw implements runtime.Withdrawer.
+// Withdraw returns true if the agent provably does not have the prompt. It implements runtime.Withdrawer.
 func (u *unknownWorker) Withdraw(ctx context.Context, name string, d runtime.Delivery) (bool, error) {
 	return wasWithdrawn(u.Settle(ctx, name, d))
 }
@@ -88,7 +90,8 @@ var (
 // Route implements runtime.Router.
 func (u *pendingWorker) Route(string) runtime.Provider { return u.Provider }
 
-// Deliver implements runtime.Deliverer.
+// Deliver delivers a prompt by the underlying provider. If that cannot deliver prompts, the prompt is refused for now, because a
+// worker may connect. It implements runtime.Deliverer.
 func (u *pendingWorker) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	out, err := runtime.Deliver(ctx, u.Provider, name, d)
 	if err == nil && out.State == runtime.OutcomeUnsupported {
