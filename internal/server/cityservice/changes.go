@@ -10,8 +10,8 @@ import (
 
 var _ controlapi.ChangeReader = Service{}
 
-// Changes implements controlapi.ChangeReader. It reads the configured working directory, also if the
-// session does not run.
+// Changes returns the changed files in the working directory that is configured for the agent, also
+// if its session does not run. It implements controlapi.ChangeReader.
 func (f Service) Changes(ctx context.Context, target string, q client.ChangesQuery) (client.Changes, error) {
 	s, err := f.Session(ctx, target)
 	switch {

@@ -9,8 +9,8 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// channel returns how prompts reach an agent now. It returns nil if the agent does not run or is
-// not configured.
+// channel returns by which channel prompts reach an agent now: its worker, the agent CLI's own
+// channel, or typing. It returns nil if the agent does not run or is not configured.
 func (e *Engines) channel(a client.Agent) *client.Channel {
 	if a.State != client.StateRunning {
 		return nil
@@ -32,9 +32,9 @@ func (e *Engines) Typed(v session.Snapshot) (why string, forGood bool) {
 	return "", false
 }
 
-// channelOf returns how prompts reach a running agent. listens reports whether a worker is
-// connected; this overrides the configuration, because a changed configuration takes effect only at
-// the next start.
+// channelOf returns by which channel prompts reach a running agent. listens is true if a worker is
+// connected. That counts more than the configuration, because a changed configuration takes effect
+// only at the next start.
 func channelOf(s plan.Session, listens bool) *client.Channel {
 	family := s.Config.Env[agentcli.HooksVariable]
 	native := agentcli.NativeChannel(family)

@@ -9,7 +9,8 @@ import (
 	"gascity/runtime"
 )
 
-// Status implements controlapi.City. It adds the state of the engines to the controller's status.
+// Status returns the controller's status with what the engines add: queued prompts, open questions,
+// budgets and guards. It implements controlapi.City.
 func (f Service) Status(ctx context.Context) (client.Status, error) {
 	status, err := f.Controller.Status(ctx)
 	if err != nil {
@@ -38,8 +39,8 @@ func (f Service) Status(ctx context.Context) (client.Status, error) {
 	return status, nil
 }
 
-// Explain implements controlapi.City. It adds the state of the engines to the controller's
-// explanation.
+// Explain returns the controller's explanation of an agent with what the engines add, such as its
+// queue and its open questions. It implements controlapi.City.
 func (f Service) Explain(ctx context.Context, target string) (client.Explanation, error) {
 	e, err := f.Controller.Explain(ctx, target)
 	if err != nil {
@@ -60,8 +61,9 @@ func (f Service) Explain(ctx context.Context, target string) (client.Explanation
 	return e, nil
 }
 
-// Interrupt implements controlapi.Agents. The prompt of the interrupted turn stays submitted and
-// does not become consumed.
+// Interrupt interrupts the agent's turn. The receipt of the prompt in that turn stays submitted and
+// does not become consumed. With req.InTurn it does nothing if the agent is certainly not in a
+// turn. It implements controlapi.Agents.
 func (f Service) Interrupt(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
 	before, unknown := f.Snapshot(target)
 	begins := unknown == nil && f.opts.Engines.Prompts.MayBegin(before.Session)
@@ -75,15 +77,15 @@ func (f Service) Interrupt(ctx context.Context, target string, req client.Lifecy
 	return done, err
 }
 
-// isBetweenTurns reports whether the agent has no turn in progress. It uses only signals with a
-// high confidence, not guesses from the screen.
+// isBetweenTurns reports whether the agent is certainly not in a turn. A guess from the screen is
+// not enough.
 func isBetweenTurns(v session.Snapshot) bool {
 	sure := v.Activity.Confidence == session.ConfidenceCertain || v.Activity.Confidence == session.ConfidenceLikely
 	return v.Running && sure && (v.Activity.State == runtime.ActivityIdle || v.Activity.State == runtime.ActivityReady)
 }
 
-// Keys implements controlapi.Agents. It makes the prompt engine check the input box again, because
-// the keys may have emptied it.
+// Keys sends key events to the agent's terminal. The prompt engine then checks the input box again,
+// because the keys may have emptied it. It implements controlapi.Agents.
 func (f Service) Keys(ctx context.Context, target string, req client.KeysRequest) (client.Done, error) {
 	done, err := f.Controller.Keys(ctx, target, req)
 	if err == nil {
@@ -92,7 +94,8 @@ func (f Service) Keys(ctx context.Context, target string, req client.KeysRequest
 	return done, err
 }
 
-// ClearInput implements controlapi.Agents.
+// ClearInput empties the agent's input box, so that waiting prompts can be typed. It implements
+// controlapi.Agents.
 func (f Service) ClearInput(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
 	done, err := f.Controller.ClearInput(ctx, target, req)
 	if err == nil {

@@ -10,12 +10,14 @@ import (
 
 var _ controlapi.ConfigEditor = Service{}
 
-// ConfigFile implements controlapi.ConfigEditor.
+// ConfigFile returns the text of city.toml, with placeholders for credentials. It implements
+// controlapi.ConfigEditor.
 func (f Service) ConfigFile(ctx context.Context) (client.ConfigFile, error) {
 	return f.opts.Editor.File(ctx)
 }
 
-// PreviewConfig implements controlapi.ConfigEditor.
+// PreviewConfig checks an edited text of city.toml and returns its mistakes and, if it is valid,
+// what the controller would do with it. It writes nothing. It implements controlapi.ConfigEditor.
 func (f Service) PreviewConfig(ctx context.Context, edit client.ConfigEdit) (client.ConfigPreview, error) {
 	draft, err := f.opts.Editor.Check(ctx, edit.Text)
 	if err != nil {
@@ -33,7 +35,8 @@ func (f Service) PreviewConfig(ctx context.Context, edit client.ConfigEdit) (cli
 	return out, nil
 }
 
-// ApplyConfig implements controlapi.ConfigEditor.
+// ApplyConfig writes an edited city.toml and makes the controller use it. If the file was written
+// but the controller refuses it, the error says so. It implements controlapi.ConfigEditor.
 func (f Service) ApplyConfig(ctx context.Context, edit client.ConfigEdit) (client.Done, error) {
 	if err := f.opts.Editor.Apply(ctx, edit); err != nil {
 		return client.Done{}, err

@@ -26,8 +26,9 @@ const (
 	settle = 100 * time.Millisecond
 )
 
-// Conversation implements controlapi.Conversations. It reads what the agent CLI has appended to its transcript since the
-// last call. Where gc knows no transcript, it returns the prompts that gc sent and the tools that hooks reported.
+// Conversation returns the entries of an agent's conversation that the query selects. They come from the transcript of its agent
+// CLI. If gc knows no transcript, they are the prompts that gc sent and the tool calls that hooks reported. It implements
+// controlapi.Conversations.
 func (f Service) Conversation(ctx context.Context, target string, q client.ConversationQuery) (client.Conversation, error) {
 	v, err := f.Snapshot(target)
 	if err != nil {
@@ -41,8 +42,8 @@ func (f Service) Conversation(ctx context.Context, target string, q client.Conve
 	return c, nil
 }
 
-// conversation returns all entries that are kept of a session's conversation, and the path of its transcript; empty if
-// there is none.
+// conversation returns all entries of a session's conversation that are in memory, and the path of its transcript; empty if there
+// is none.
 func (f Service) conversation(ctx context.Context, v *session.Snapshot) (c client.Conversation, path string, err error) {
 	receipts, err := f.Queue(ctx, v.Session, client.WithEnded)
 	if err != nil {
@@ -94,7 +95,8 @@ func selectEntries(c *client.Conversation, q client.ConversationQuery) {
 	}
 }
 
-// FollowConversation implements controlapi.Conversations.
+// FollowConversation calls send with the newest entries of a conversation and then with every new or changed one, until ctx ends
+// or send fails. It implements controlapi.Conversations.
 func (f Service) FollowConversation(ctx context.Context, target string, q client.ConversationQuery, send func(client.Conversation) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -114,7 +116,8 @@ func (f Service) FollowConversation(ctx context.Context, target string, q client
 	return w.run(ctx)
 }
 
-// forSession returns a channel that receives a value after an event of a session. It is closed with events.
+// forSession returns a channel that receives a value after each event about the session; several events may cause one value. It
+// is closed when events is closed.
 func forSession(ctx context.Context, events <-chan client.Event, name string) <-chan struct{} {
 	out := make(chan struct{}, 1)
 	go func() { // ends with events, which end with ctx
@@ -149,6 +152,7 @@ type conversationFollower struct {
 // keptSent is how many of the newest entries are compared for changes.
 const keptSent = 300
 
+// run sends the conversation and then its changes until ctx ends or sending fails.
 func (w *conversationFollower) run(ctx context.Context) error {
 	defer func() {
 		if w.stop != nil {
@@ -233,8 +237,8 @@ func (w *conversationFollower) changed(all []client.ConversationEntry) []client.
 	return out
 }
 
-// watch watches the transcript at path, if that is another one than before. Without a transcript or without a watcher,
-// the follower reads again every second.
+// watch watches the transcript at path for changes, in place of the one that was watched before. If it cannot be watched, or path
+// is empty, the follower reads again every second.
 func (w *conversationFollower) watch(ctx context.Context, path string) {
 	if path == w.path {
 		return

@@ -25,7 +25,8 @@ type TimedWorkers struct {
 	Decisions *telemetry.Histogram
 }
 
-// Authorize implements workerapi.Guard.
+// Authorize decides about a tool call and records how long the decision took, unless a person made
+// it. It implements workerapi.Guard.
 func (w TimedWorkers) Authorize(ctx context.Context, id string, c worker.Call) (worker.Decision, error) {
 	began := time.Now()
 	d, err := w.Engine.Authorize(ctx, id, c)

@@ -19,7 +19,8 @@ var (
 // maxCopies is how many files are sent at a time.
 const maxCopies = 4
 
-// Doctor implements controlapi.Diagnostics.
+// Doctor examines the city and its machine and returns all findings. If an examination or a bundle
+// is already in progress, it returns client.ErrRefused. It implements controlapi.Diagnostics.
 func (f Service) Doctor(ctx context.Context) (client.Findings, error) {
 	out := client.Findings{Findings: []client.Finding{}}
 	select {
@@ -32,8 +33,8 @@ func (f Service) Doctor(ctx context.Context) (client.Findings, error) {
 	return out, err
 }
 
-// Bundle implements controlapi.Diagnostics. A bundle contains an examination, so it waits for none
-// and none runs beside it.
+// Bundle writes a support bundle, which contains an examination. If an examination or another
+// bundle is in progress, it returns client.ErrRefused. It implements controlapi.Diagnostics.
 func (f Service) Bundle(ctx context.Context, w io.Writer) error {
 	select {
 	case f.doctors <- struct{}{}:
@@ -44,7 +45,8 @@ func (f Service) Bundle(ctx context.Context, w io.Writer) error {
 	return f.opts.Bundle(ctx, w)
 }
 
-// CopyOut implements controlapi.Copier.
+// CopyOut writes a file or directory of a session's working directory to w. At most [maxCopies]
+// copies run at the same time; another one is client.ErrRefused. It implements controlapi.Copier.
 func (f Service) CopyOut(ctx context.Context, target string, req client.CopyOutRequest, w io.Writer) error {
 	select {
 	case f.copies <- struct{}{}:
@@ -71,7 +73,8 @@ func (f Service) CopyOut(ctx context.Context, target string, req client.CopyOutR
 	return err
 }
 
-// writeFile writes the content of the one file in an archive to w.
+// writeFile writes the content of the only file in a tar archive to w. name is for the error if it
+// is not a file.
 func writeFile(archive io.Reader, name string, w io.Writer) error {
 	files := tar.NewReader(archive)
 	head, err := files.Next()
@@ -98,7 +101,7 @@ type limitedWriter struct {
 	left int64
 }
 
-// Write implements io.Writer.
+// Write writes p, or returns an error if p has more bytes than are left. It implements io.Writer.
 func (l *limitedWriter) Write(p []byte) (int, error) {
 	if l.left -= int64(len(p)); l.left < 0 {
 		return 0, fmt.Errorf("%w: the files have more than %d bytes; copy them with: gc copy", client.ErrRefused, int64(client.MaxCopyOut))

@@ -57,8 +57,9 @@ func (e *Engines) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// QueuedFor returns how many prompts are a reason to run a session, and when the newest was
-// accepted. If a budget holds the session, its prompts are not a reason.
+// QueuedFor returns how many queued prompts require the session to run, and when the newest of them
+// was accepted. If a budget holds the session, that is none, because the prompts could not be
+// delivered.
 func (e *Engines) QueuedFor(session string) (int, time.Time) {
 	if e.Budgets != nil && e.Budgets.IsHeld(session) {
 		return 0, time.Time{}

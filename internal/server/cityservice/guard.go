@@ -17,7 +17,8 @@ var _ controlapi.ToolGuard = Service{}
 
 var errNoRules = fmt.Errorf("%w: the rules are not loaded yet; try again in a moment", client.ErrUnavailable)
 
-// CheckTool implements controlapi.ToolGuard. It uses the rules that are in force.
+// CheckTool returns what the guard's current rules would decide about a tool call. It implements
+// controlapi.ToolGuard.
 func (f Service) CheckTool(_ context.Context, in client.GuardCheckRequest) (client.GuardCheck, error) {
 	rules := f.opts.Guard.Rules()
 	if rules == nil {
@@ -55,7 +56,8 @@ func (f Service) CheckTool(_ context.Context, in client.GuardCheckRequest) (clie
 	return guard.CheckCall(policy, req), nil
 }
 
-// GuardDecisions implements controlapi.ToolGuard.
+// GuardDecisions returns a page of the guard's recorded decisions, newest first. It implements
+// controlapi.ToolGuard.
 func (f Service) GuardDecisions(_ context.Context, q client.GuardQuery) (client.GuardDecisions, error) {
 	out, err := guard.ReadDecisions(f.opts.GuardLog, q)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

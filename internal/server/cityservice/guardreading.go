@@ -16,8 +16,8 @@ import (
 
 var _ controlapi.Questions = Service{}
 
-// Pending implements controlapi.Questions. It adds how the guard reads the tool calls that open
-// questions are about.
+// Pending returns the open questions. For a question about a tool call it adds what the call does
+// according to the guard's rules. It implements controlapi.Questions.
 func (f Service) Pending(ctx context.Context, target string, which client.Which) ([]client.Pending, error) {
 	list, err := f.opts.Engines.Questions.Pending(ctx, target, which)
 	for i := range list {
@@ -26,12 +26,13 @@ func (f Service) Pending(ctx context.Context, target string, which client.Which)
 	return list, err
 }
 
-// Respond implements controlapi.Questions.
+// Respond answers an open question. It implements controlapi.Questions.
 func (f Service) Respond(ctx context.Context, id string, req client.RespondRequest) (client.Pending, error) {
 	return f.opts.Engines.Questions.Respond(ctx, id, req)
 }
 
-// AllowAlways implements controlapi.Questions.
+// AllowAlways adds to city.toml the rule that allows the tool call of an open question from now on,
+// and answers the question. It implements controlapi.Questions.
 func (f Service) AllowAlways(ctx context.Context, id string, req client.AlwaysRequest) (client.Pending, error) {
 	p, err := f.opts.Engines.Questions.Question(ctx, id)
 	if err != nil {
@@ -59,7 +60,8 @@ func (f Service) AllowAlways(ctx context.Context, id string, req client.AlwaysRe
 	return answered, nil
 }
 
-// reading returns how the guard reads the tool call of an open question; nil if it is about none.
+// reading returns what the tool call of an open question does, and how the guard's rules decide
+// about it; nil if the question is about no tool call.
 func (f Service) reading(p *client.Pending) *client.GuardReading {
 	call, ok := f.opts.Engines.Questions.ToolCall(p.ID)
 	rules := f.opts.Guard.Rules()
@@ -93,8 +95,9 @@ func (f Service) reading(p *client.Pending) *client.GuardReading {
 	return out
 }
 
-// inputOf returns the input of a call as a JSON object. What a terminal shows as the input of a tool
-// is a command, if it is no object. It returns nil if it may be something else.
+// inputOf returns the input of a tool call as a JSON object. If a terminal shows the input of a
+// shell tool as plain text, that text is the command. It returns nil if it is not known what the
+// text means.
 func inputOf(call questions.ToolCall) json.RawMessage {
 	var object map[string]json.RawMessage
 	if json.Unmarshal([]byte(call.Input), &object) == nil && object != nil {
@@ -111,7 +114,8 @@ func inputOf(call questions.ToolCall) json.RawMessage {
 	return text
 }
 
-// partText returns in plain words what a part of a call does; empty if it does nothing.
+// partText returns for people what one part of a tool call does, such as "reads /etc/passwd"; empty
+// if it does nothing.
 func partText(part guard.PartVerdict, tool string) string {
 	if part.Part == "" {
 		return ""
@@ -130,7 +134,8 @@ func partText(part guard.PartVerdict, tool string) string {
 	return what
 }
 
-// fileVerb returns what a tool does with its files, by its name.
+// fileVerb returns what a tool with this name probably does with a file: "reads ", "writes " or
+// "uses ".
 func fileVerb(tool string) string {
 	name := strings.ToLower(tool)
 	for _, verb := range []struct{ part, verb string }{{"write", "writes "}, {"edit", "writes "}, {"patch", "writes "}, {"read", "reads "}, {"glob", "reads "}, {"grep", "reads "}} {
@@ -141,7 +146,7 @@ func fileVerb(tool string) string {
 	return "uses "
 }
 
-// reasonOf returns the decision of the rules in a sentence.
+// reasonOf returns the guard's decision about a tool call as a sentence for people.
 func reasonOf(v guard.Verdict, guarded bool, call questions.ToolCall) string {
 	if !guarded {
 		return "city.toml has no [guard], so no rule decides about this call."
@@ -166,7 +171,8 @@ func reasonOf(v guard.Verdict, guarded bool, call questions.ToolCall) string {
 	return fmt.Sprintf("No rule decides about %s: without a rule the answer is %s.", subject, v.Action)
 }
 
-// always returns the rule that allows the call from now on, or why there is none.
+// always returns the rule that would allow this tool call of the agent from now on. If there can be
+// none, it returns nil and the reason.
 func (f Service) always(rules *guard.CityRules, agent string, call questions.ToolCall, asked worker.Call) (*client.GuardRule, string) {
 	if !call.Guard {
 		return nil, "the agent asks in its own dialog, which no rule of gc answers"

@@ -14,22 +14,23 @@ var (
 	_ controlapi.MetricsSource = Service{}
 )
 
-// Usage implements controlapi.Spending.
+// Usage returns the usage of agents, in groups. It implements controlapi.Spending.
 func (f Service) Usage(ctx context.Context, req client.UsageRequest) (client.Usage, error) {
 	return f.opts.Engines.Budgets.Usage(ctx, req)
 }
 
-// Budgets implements controlapi.Spending.
+// Budgets returns how much of each budget is used. It implements controlapi.Spending.
 func (f Service) Budgets(ctx context.Context) ([]client.Budget, error) {
 	return f.opts.Engines.Budgets.Budgets(ctx)
 }
 
-// LiftBudget implements controlapi.Spending.
+// LiftBudget resets a budget that is used up. It implements controlapi.Spending.
 func (f Service) LiftBudget(ctx context.Context, name string, req client.LiftRequest) (client.Done, error) {
 	return f.opts.Engines.Budgets.LiftBudget(ctx, name, req)
 }
 
-// Metrics implements controlapi.MetricsSource.
+// Metrics writes the metrics of the city in the text format of Prometheus. It implements
+// controlapi.MetricsSource.
 func (f Service) Metrics(ctx context.Context, w io.Writer) error {
 	families, err := f.Families(ctx)
 	if err != nil {

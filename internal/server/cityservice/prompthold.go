@@ -14,9 +14,9 @@ func (e *Engines) PromptHold(v session.Snapshot) string {
 	return cmp.Or(e.Budgets.PromptHold(v), e.guardHold(v), e.Credentials.PromptHold(v.Session))
 }
 
-// guardHold returns why the guard holds back the prompts of a session, or an empty string. An agent
-// CLI that calls its first hook only in a turn, and was started without a prompt, gets one prompt.
-// It gets no other prompt until it has asked the guard.
+// guardHold returns why the guard holds back the prompts of a session; empty if it does not. A
+// session gets no prompts until it has shown that it asks the guard. Exception: an agent CLI that
+// runs its first hook only during a turn gets one prompt, because without a turn it could not ask.
 func (e *Engines) guardHold(v session.Snapshot) string {
 	why := e.Workers.PromptHold(v)
 	if why == "" || e.Prompts.Prompted(v.Session, v.Instance) || !e.isBeforeFirstHook(v) {
@@ -25,8 +25,8 @@ func (e *Engines) guardHold(v session.Snapshot) string {
 	return ""
 }
 
-// isBeforeFirstHook reports whether the agent CLI calls no hook before its first turn and was
-// started without a prompt.
+// isBeforeFirstHook reports whether the agent CLI runs its first hook only during a turn, and was
+// started without a prompt, so that it has had no turn yet.
 func (e *Engines) isBeforeFirstHook(v session.Snapshot) bool {
 	cli, known := e.hooksOf(v)
 	return known && cli.Late && !e.Opens(v)
@@ -45,7 +45,8 @@ func (e *Engines) hooksOf(v session.Snapshot) (agentcli.Hooks, bool) {
 	return agentcli.LookupHooks(e.Desired(v.Agent).Config.Env[agentcli.HooksVariable])
 }
 
-// addGuard sets the guard state of a running agent, and why it gets no prompts.
+// addGuard sets in a the guard state of a running agent and why it gets no prompts. view returns
+// the snapshot of a session.
 func (e *Engines) addGuard(a *client.Agent, view func(string) (session.Snapshot, error)) {
 	if a.State != client.StateRunning {
 		return

@@ -29,13 +29,15 @@ type QuestionCity struct {
 
 var _ questions.City = QuestionCity{}
 
-// Snapshot implements questions.City.
+// Snapshot returns the controller's snapshot of a session, with the questions that gc itself asks a
+// person. It implements questions.City.
 func (c QuestionCity) Snapshot(name string) (session.Snapshot, error) {
 	v, err := c.Controller.Snapshot(name)
 	return c.withLogin(c.Engines.withInputBlocked(v)), err
 }
 
-// Snapshots implements questions.City.
+// Snapshots returns the snapshots of all sessions, each as Snapshot returns it. It implements
+// questions.City.
 func (c QuestionCity) Snapshots() []session.Snapshot {
 	views := c.Controller.Snapshots()
 	for i := range views {
@@ -44,8 +46,9 @@ func (c QuestionCity) Snapshots() []session.Snapshot {
 	return views
 }
 
-// withInputBlocked returns the snapshot with a question of the city if the input box is blocked. It
-// sets ReadAt to the time when the state of the input box changed, if that is later.
+// withInputBlocked returns the snapshot v with a question of gc to a person if the agent's input
+// box is blocked. It sets ReadAt to the time when the input box became blocked or free, if that is
+// later.
 func (e *Engines) withInputBlocked(v session.Snapshot) session.Snapshot {
 	if v.Instance == "" {
 		return v
@@ -70,8 +73,8 @@ func (e *Engines) withInputBlocked(v session.Snapshot) session.Snapshot {
 	return v
 }
 
-// withLogin returns the snapshot with a question of the city if the agent needs a login: prompts
-// wait, and only a person can log in.
+// withLogin returns the snapshot v with a question of gc to a person if the agent needs a login,
+// because prompts wait until a person has logged in.
 func (c QuestionCity) withLogin(v session.Snapshot) session.Snapshot {
 	o := &v.Obstacle
 	if v.Instance == "" || v.CityQuestion != nil || v.Pending != nil || o.Kind != runtime.ObstacleLogin || o.Released {
@@ -95,7 +98,7 @@ func (c QuestionCity) withLogin(v session.Snapshot) session.Snapshot {
 	return v
 }
 
-// clearInput answers the question about a blocked input box: it empties the box.
+// clearInput empties the input box of an agent, as a person's answer to the question about it.
 func (e *Engines) clearInput(ctx context.Context, v session.Snapshot) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), clearLimit)
 	defer cancel()

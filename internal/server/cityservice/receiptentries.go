@@ -18,8 +18,8 @@ import (
 // beacon is the first line of a prompt with which gc starts an agent, see runtime.FormatBeacon.
 var beacon = regexp.MustCompile(`^\[[^\]\n]+\] \S.* • \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d`)
 
-// attribute sets the sender of each prompt: the receipt that it was delivered for, or the start of the agent. A prompt
-// without either was typed in the terminal or sent by another program.
+// attribute sets who sent each prompt in a transcript: gc, with the receipt, or the start of the agent. Any other prompt was
+// typed in the terminal or sent by another program.
 func attribute(entries []client.ConversationEntry, receipts []client.Receipt) {
 	open := make([]sentPrompt, 0, len(receipts))
 	for _, r := range receipts {
@@ -47,7 +47,8 @@ func attribute(entries []client.ConversationEntry, receipts []client.Receipt) {
 	}
 }
 
-// withoutTerminal removes the sender of prompts without a receipt. They cannot be typed, so their receipt was deleted.
+// withoutTerminal removes the sender "terminal" from the prompts of an agent without a terminal: they were sent by gc, but their
+// receipts are deleted.
 func withoutTerminal(entries []client.ConversationEntry) {
 	for i := range entries {
 		if entries[i].From == client.PromptByTerminal {
@@ -67,7 +68,7 @@ type sentPrompt struct {
 // clockSlack is how much earlier than its receipt a prompt may appear in a transcript.
 const clockSlack = 2 * time.Second
 
-// isIn reports whether a prompt in a transcript, of the given words, is this one.
+// isIn reports whether the entry e of a transcript is this prompt. text is the text of the entry in the form of words.
 func (p *sentPrompt) isIn(e *client.ConversationEntry, text string) bool {
 	switch {
 	case !e.Time.IsZero() && e.Time.Before(p.CreatedAt.Add(-clockSlack)):
@@ -86,8 +87,8 @@ func (p *sentPrompt) isIn(e *client.ConversationEntry, text string) bool {
 // words returns the words of a text with one space between them.
 func words(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// fromReceipts makes the entries of a conversation without a transcript: the prompts with their delivery
-// status, and the tool calls and failures that hooks reported. It adds no text of the agent, because there is none. It leaves out what is older than since.
+// fromReceipts fills in the entries of a conversation whose transcript gc does not know: the prompts with their delivery status,
+// and the tool calls and failures that hooks reported. It contains no text of the agent, and nothing that is older than since.
 func fromReceipts(c *client.Conversation, receipts []client.Receipt, reported []client.ConversationEntry, since time.Time) {
 	entries := slices.Clone(reported)
 	for _, r := range receipts {
@@ -146,7 +147,7 @@ func (f Service) toolEvents(ctx context.Context, v *session.Snapshot) ([]client.
 	return out[max(0, len(out)-maxReported):], nil
 }
 
-// reportedEntries returns the entries of one report.
+// reportedEntries returns the tool calls and failures in the event of one telemetry report.
 func reportedEntries(e *client.Event) []client.ConversationEntry {
 	var report worker.Telemetry
 	if json.Unmarshal([]byte(e.Data["body"]), &report) != nil {

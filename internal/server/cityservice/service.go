@@ -89,12 +89,14 @@ var (
 	_ controlapi.Notifier    = Service{}
 )
 
-// Since implements controlapi.EventFinder.
+// Since returns the ID of the newest event that is older than t. It implements
+// controlapi.EventFinder.
 func (f Service) Since(ctx context.Context, t time.Time) (uint64, error) {
 	return f.opts.Engines.Events.Since(ctx, t)
 }
 
-// Preview implements controlapi.Previewer.
+// Preview returns what the controller would do with another configuration. It implements
+// controlapi.Previewer.
 func (f Service) Preview(ctx context.Context, req client.PreviewRequest) (client.Plan, error) {
 	desired, unavailable, err := f.opts.Preview(ctx, req)
 	if err != nil {
@@ -103,8 +105,9 @@ func (f Service) Preview(ctx context.Context, req client.PreviewRequest) (client
 	return f.opts.Controller.Preview(ctx, desired, unavailable)
 }
 
-// Logs implements controlapi.Recorder. It reads the log file of the session, which stays after the
-// session is gone.
+// Logs writes the recorded output of a session to w, also after the session has stopped. If its
+// runtime provider records none, it writes what the session shows now. It implements
+// controlapi.Recorder.
 func (f Service) Logs(ctx context.Context, target string, q client.LogQuery, w io.Writer) error {
 	session, err := f.Session(ctx, target)
 	if err != nil {
@@ -118,8 +121,8 @@ func (f Service) Logs(ctx context.Context, target string, q client.LogQuery, w i
 	return err
 }
 
-// screenAsLog writes what a session shows now. It is used if the session's provider writes no log
-// file.
+// screenAsLog writes what a session shows now to w, in place of a log file, which its runtime
+// provider does not write.
 func (f Service) screenAsLog(ctx context.Context, target string, q client.LogQuery, w io.Writer) error {
 	shown, err := f.Peek(ctx, target, 0)
 	switch {

@@ -23,7 +23,7 @@ var (
 	_ controlapi.StatusNotifier = Service{}
 )
 
-// Screen implements controlapi.Screener.
+// Screen returns what a session's terminal shows, as output for a terminal emulator. It implements controlapi.Screener.
 func (f Service) Screen(ctx context.Context, target string) (client.Screen, error) {
 	v, err := f.Snapshot(target)
 	if err != nil {
@@ -45,7 +45,7 @@ func (f Service) Screen(ctx context.Context, target string) (client.Screen, erro
 	}
 }
 
-// ScreenLines implements controlapi.Screener.
+// ScreenLines returns what a session's terminal shows, as styled lines. It implements controlapi.Screener.
 func (f Service) ScreenLines(ctx context.Context, target string) (client.Screen, error) {
 	v, err := f.Snapshot(target)
 	if err != nil {
@@ -63,7 +63,7 @@ func (f Service) ScreenLines(ctx context.Context, target string) (client.Screen,
 	return client.Screen{Session: v.Session, Cols: shown.Cols, Rows: shown.Rows, Plain: shown.Plain, Lines: linesOf(shown.Changed)}, nil
 }
 
-// WatchScreen implements controlapi.ScreenWatcher.
+// WatchScreen calls show with what a session's terminal shows and then with each change. It implements controlapi.ScreenWatcher.
 func (f Service) WatchScreen(ctx context.Context, target string, show func(client.Screen) error) error {
 	v, err := f.Snapshot(target)
 	if err != nil {
@@ -90,6 +90,7 @@ func (f Service) WatchScreen(ctx context.Context, target string, show func(clien
 	}
 }
 
+// unreadable returns the error for a screen that cannot be read because of err.
 func unreadable(target string, err error) error {
 	return fmt.Errorf("%w: cannot read the screen of %s: %w", client.ErrUnavailable, target, err)
 }
@@ -97,7 +98,8 @@ func unreadable(target string, err error) error {
 // screenPause is the shortest time between two updates of a screen in a stream.
 const screenPause = 350 * time.Millisecond
 
-// Screens implements controlapi.Screener.
+// Screens calls send with the screen of each target and then with its changes, until ctx ends or send fails. It implements
+// controlapi.Screener.
 func (f Service) Screens(ctx context.Context, targets []string, send func(client.ScreenUpdate) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -125,8 +127,8 @@ func (f Service) Screens(ctx context.Context, targets []string, send func(client
 	return nil
 }
 
-// follow sends the screen of one target and its changes until it has none any more. It returns an error of send, and nil for any
-// other end.
+// follow sends the screen of one target and then its changes, until the target has no screen any more. It returns only errors of
+// send.
 func (f Service) follow(ctx context.Context, target string, send func(read func() client.ScreenUpdate) error) error {
 	end := func(err error) error {
 		if ctx.Err() != nil {
@@ -169,7 +171,7 @@ func whyNoScreen(err error) string {
 	return client.ProblemOf(err).Detail
 }
 
-// linesOf returns rows as lines of the API.
+// linesOf converts the rows of a screen to the form of the control API.
 func linesOf(rows []terminals.Row) []client.ScreenLine {
 	var lines []client.ScreenLine
 	for _, row := range rows {
@@ -186,7 +188,8 @@ func linesOf(rows []terminals.Row) []client.ScreenLine {
 	return lines
 }
 
-// colorOf returns a color as in client.ScreenSpan.
+// colorOf returns a color in the form of client.ScreenSpan: the number of a palette color or #rrggbb; empty for the default
+// color.
 func colorOf(c vt.Color) string {
 	if i, ok := c.Index(); ok {
 		return strconv.Itoa(int(i))

@@ -17,8 +17,9 @@ type TextFiles struct {
 
 var errAsksToRead = errors.New("its agent CLI is not known to read files outside of its working directory without a question")
 
-// Write implements prompts.TextFiles. It returns an error if the agent CLI asks a question before
-// it reads files.
+// Write writes the text of a prompt to a file for the agent and returns its path. It returns an
+// error if the agent CLI would ask a person before it reads the file. It implements
+// prompts.TextFiles.
 func (t TextFiles) Write(v session.Snapshot, id, text string) (string, error) {
 	if cli, known := t.Engines.hooksOf(v); !known || !cli.ReadsFiles {
 		return "", errAsksToRead

@@ -66,7 +66,7 @@ type transcriptPlace struct {
 	since   time.Time // if there is none: when the conversation began; zero means unknown
 }
 
-// find returns the place of a session's transcript.
+// find returns where the transcript of a session's conversation is, or why there is none.
 func (t *Transcripts) find(v *session.Snapshot, s plan.Session) transcriptPlace {
 	if s.Protocol {
 		path := filepath.Join(t.root, citydir.StateFolder, citydir.LogFolder, v.Session+transcript.RecordSuffix)
@@ -152,6 +152,7 @@ func (t *Transcripts) reader(name string, place transcriptPlace) *heldReader {
 	return r
 }
 
+// removeOldestLocked removes from memory the transcript that was used least recently. The caller holds mu.
 func (t *Transcripts) removeOldestLocked() {
 	oldest := ""
 	for name, r := range t.readers {
@@ -162,7 +163,7 @@ func (t *Transcripts) removeOldestLocked() {
 	delete(t.readers, oldest)
 }
 
-// removeOld removes the readers that were not used for some time.
+// removeOld removes from memory the transcripts that were not used for [readerAge].
 func (t *Transcripts) removeOld() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

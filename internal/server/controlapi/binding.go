@@ -31,7 +31,7 @@ type handler[I, O any] func(ctx context.Context, city City, in *I) (*O, error)
 // document; a later error closes the connection.
 type streamer func(ctx context.Context, s *Server, w http.ResponseWriter, r *http.Request) error
 
-// bind returns the binding of a JSON route.
+// bind returns the binding of a route that the handler h answers with a JSON document.
 func bind[I, O any](h handler[I, O]) binding {
 	return func(s *Server, op huma.Operation, row route) {
 		huma.Register(s.huma, op, func(parent context.Context, in *I) (*O, error) {
@@ -46,12 +46,14 @@ func bind[I, O any](h handler[I, O]) binding {
 	}
 }
 
-// ask returns the handler of a request without parameters: a method of [City].
+// ask returns the handler of a request without parameters, which calls the method of of [City] and
+// answers with its result.
 func ask[T any](of func(City, context.Context) (T, error)) handler[none, reply[T]] {
 	return func(ctx context.Context, city City, _ *none) (*reply[T], error) { return answer(of(city, ctx)) }
 }
 
-// askOf returns the handler of a request about one target: a method of [City].
+// askOf returns the handler of a request about one agent or session, which calls the method of of
+// [City] with its name and answers with the result.
 func askOf[T any](of func(City, context.Context, string) (T, error)) handler[Named, reply[T]] {
 	return func(ctx context.Context, city City, in *Named) (*reply[T], error) {
 		return answer(of(city, ctx, in.Target))
@@ -62,7 +64,8 @@ func askOf[T any](of func(City, context.Context, string) (T, error)) handler[Nam
 // or the server stops.
 type waiter[I, O any] func(ctx context.Context, s *Server, in *I) (*O, error)
 
-// bindWait returns the binding of a JSON route whose answer waits for a condition.
+// bindWait returns the binding of a JSON route whose answer may come after any time, when a
+// condition is met.
 func bindWait[I, O any](h waiter[I, O]) binding {
 	return func(s *Server, op huma.Operation, _ route) {
 		huma.Register(s.huma, op, func(parent context.Context, in *I) (*O, error) {
@@ -77,8 +80,9 @@ func bindWait[I, O any](h waiter[I, O]) binding {
 	}
 }
 
-// bound returns the context of a handler, with the route's time limit. The context of a route that
-// only reads ends with the connection. That of a route that changes something ends with the server.
+// bound returns the context of a handler, with the route's time limit. If the route only reads, the
+// context also ends when the caller disconnects. If it changes something, the change continues in
+// that case.
 func bound(parent context.Context, row route) (context.Context, context.CancelFunc) {
 	if row.access == reads {
 		return context.WithTimeout(parent, row.limit)
@@ -183,8 +187,8 @@ func readBody[T any](w http.ResponseWriter, r *http.Request, limit int64) (T, er
 	return in, nil
 }
 
-// endStream reports an error of a stream: as a problem document if nothing was sent, otherwise by
-// closing the connection.
+// endStream reports that a stream failed with err: by a problem document if nothing was sent yet,
+// otherwise by closing the connection, so that the reader sees that the stream is incomplete.
 func (s *Server) endStream(w *countingWriter, r *http.Request, err error) {
 	if !w.begun {
 		s.WriteProblem(w, err)
@@ -194,8 +198,8 @@ func (s *Server) endStream(w *countingWriter, r *http.Request, err error) {
 	panic(http.ErrAbortHandler) // net/http then closes the connection, so the reader sees that the stream is incomplete
 }
 
-// streamParameters returns the description of the parameters that the handlers of streams parse
-// themselves.
+// streamParameters returns the description of the parameters of a stream's route. The handlers of
+// streams parse them themselves.
 func streamParameters(row route) []*huma.Param {
 	text := &huma.Schema{Type: huma.TypeString}
 	if row.limit > 0 {
@@ -261,7 +265,8 @@ func (p *problem) GetStatus() int { return p.Status }
 // ContentType implements huma.ContentTypeFilter: it returns the content type of problem documents.
 func (p *problem) ContentType(string) string { return httpwire.ProblemType }
 
-// translate returns a problem document for an error document of huma, such as a validation error.
+// translate converts an error document of huma (the HTTP library), such as a validation error, to a
+// problem document. It returns any other value unchanged.
 func translate(_ huma.Context, _ string, v any) (any, error) {
 	model, ok := v.(*huma.ErrorModel)
 	if !ok {

@@ -21,7 +21,7 @@ type conversationInput struct {
 	Until  time.Time `query:"until" doc:"only entries up to then"`
 }
 
-// conversationsOf returns the extension of a city.
+// conversationsOf returns the city as a [Conversations], or client.ErrUnsupported if it does not read conversations.
 func conversationsOf(city City) (Conversations, error) {
 	c, ok := city.(Conversations)
 	if !ok {
@@ -30,6 +30,7 @@ func conversationsOf(city City) (Conversations, error) {
 	return c, nil
 }
 
+// conversation answers with the entries of an agent's conversation that the request selects.
 func conversation(ctx context.Context, city City, in *conversationInput) (*reply[client.Conversation], error) {
 	c, err := conversationsOf(city)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 var errNoDoctor = fmt.Errorf("%w: this controller makes no checks; run gc doctor", client.ErrUnsupported)
 
-// doctor makes all checks.
+// doctor answers with the findings of an examination of the city and its machine.
 func doctor(ctx context.Context, city City, _ *none) (*reply[client.Findings], error) {
 	d, ok := city.(Diagnostics)
 	if !ok {

@@ -49,7 +49,8 @@ func pastEvents(parent context.Context, city City, in *pastInput) (*reply[client
 	return answer(page, err)
 }
 
-// since returns the ID of an event such that all events of the query come after it.
+// since returns the ID after which all events of the query come. The events after it may include
+// others, which are older than q.Since.
 func since(ctx context.Context, city City, q client.EventQuery) (uint64, error) {
 	dated, ok := city.(EventFinder)
 	if !ok || q.Since.IsZero() {
@@ -167,6 +168,7 @@ type eventWriter struct {
 	server *Server
 }
 
+// event writes one event to the stream.
 func (w eventWriter) event(e client.Event) { w.data("event", e.ID, e) }
 
 // data writes one value. An ID of zero is left out, so that the reader keeps its last ID.

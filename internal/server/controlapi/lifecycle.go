@@ -16,7 +16,8 @@ type lifeInput struct {
 	Body client.LifecycleRequest
 }
 
-// change returns the handler of an operation on the lifecycle of a session.
+// change returns the handler of a request that changes whether a session runs, such as sleep. verb
+// is the method of [City] that carries it out.
 func change(verb func(City, context.Context, string, client.LifecycleRequest) (client.Done, error)) handler[lifeInput, reply[client.Done]] {
 	return func(ctx context.Context, city City, in *lifeInput) (*reply[client.Done], error) {
 		if len(in.Body.Reason) > maxReason {

@@ -23,7 +23,7 @@ Errors are RFC 9457 problem documents with a stable code. A request that changes
 the header Gc-Version. Requests with an Origin header or with a host other than "city" or "localhost"
 are refused.`
 
-// masked returns the JSON format of all answers, which masks secrets.
+// masked returns the format in which all answers are encoded: JSON in which secrets are masked.
 func masked(secrets *redact.Redactor) huma.Format {
 	return huma.Format{
 		Marshal: func(w io.Writer, v any) error {
@@ -38,8 +38,8 @@ func masked(secrets *redact.Redactor) huma.Format {
 	}
 }
 
-// unmarshalExactly decodes a body. It refuses a body with strings that encoding/json would change,
-// so that a prompt is never altered.
+// unmarshalExactly decodes a JSON body. It refuses strings that are not valid Unicode, which
+// encoding/json would change without an error, so that a prompt is never altered.
 func unmarshalExactly(text []byte, into any) error {
 	if err := httpkit.CheckUnicode(text); err != nil {
 		return err
@@ -47,7 +47,8 @@ func unmarshalExactly(text []byte, into any) error {
 	return json.Unmarshal(text, into)
 }
 
-// describe returns the configuration of huma.
+// describe returns the configuration of huma, the library that handles the routes and writes the
+// API description.
 func describe(secrets *redact.Redactor) huma.Config {
 	format := masked(secrets)
 	return huma.Config{

@@ -7,6 +7,7 @@ import (
 	"gascity/client"
 )
 
+// pending answers with the open questions; with in.Which, also with those that ended recently.
 func pending(ctx context.Context, city City, in *List) (*reply[[]client.Pending], error) {
 	return rows(city.Pending(ctx, in.Target, in.Which))
 }

@@ -60,7 +60,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 	}))
 }
 
-// add registers one route.
+// add registers one route with its handler and its part of the API description.
 func (s *Server) add(row route) {
 	s.routes.rows[row.method+" "+row.path] = row
 	op := huma.Operation{
@@ -117,8 +117,8 @@ type Mounted struct {
 	Handler          http.Handler // it checks nothing about the caller
 }
 
-// Mount returns the routes that a listener with its own checks may serve. The listener must check
-// the caller of each request, its scope and the size of its body, and must serve by
+// Mount returns the routes that another listener, such as the web console, may serve. That listener
+// must check the caller of each request, its scope and the size of its body, and must serve by
 // [httpkit.Service]. Path values have the names of the pattern.
 func (s *Server) Mount() []Mounted { return slices.Clone(s.mounts) }
 

@@ -24,6 +24,7 @@ type peekInput struct {
 	Lines int `query:"lines" minimum:"0" maximum:"1000000" doc:"how many lines; 0: the visible screen"`
 }
 
+// peek answers with the last lines of an agent's output.
 func peek(ctx context.Context, city City, in *peekInput) (*reply[client.Output], error) {
 	return answer(city.Peek(ctx, in.Target, in.Lines))
 }
@@ -37,6 +38,7 @@ type screenInput struct {
 	Style string `query:"style" enum:"output,lines" doc:"output: for a terminal emulator (the default); lines: styled text"`
 }
 
+// screen answers with what an agent's terminal shows, in the form that in.Style names.
 func screen(ctx context.Context, city City, in *screenInput) (*reply[client.Screen], error) {
 	s, ok := city.(Screener)
 	if !ok {
@@ -48,8 +50,8 @@ func screen(ctx context.Context, city City, in *screenInput) (*reply[client.Scre
 	return answer(s.Screen(ctx, in.Target))
 }
 
-// screens streams the screens of several targets as server-sent events. It holds no update while the reader is slow: the next one
-// has all changes until then.
+// screens writes the screens of several agents and their changes as server-sent events. If the reader is slow, the next event has
+// all changes since the last one.
 func screens(parent context.Context, s *Server, w http.ResponseWriter, r *http.Request) error {
 	screener, ok := s.city.(Screener)
 	if !ok {
@@ -108,7 +110,8 @@ func (in *instanceInput) request() client.LifecycleRequest {
 	return *in.Body
 }
 
-// act returns the handler of an operation on one instance.
+// act returns the handler of a request for one instance. verb is the method of [City] that carries it out. The body of the
+// request may be missing.
 func act[T any](verb func(City, context.Context, string, client.LifecycleRequest) (T, error)) handler[instanceInput, reply[T]] {
 	return func(ctx context.Context, city City, in *instanceInput) (*reply[T], error) {
 		return answer(verb(city, ctx, in.Target, in.request()))
@@ -135,6 +138,7 @@ type copyInput struct {
 	Body client.CopyRequest
 }
 
+// copyInto copies a file or folder into an agent's working directory.
 func copyInto(ctx context.Context, city City, in *copyInput) (*reply[client.Done], error) {
 	return answer(city.Copy(ctx, in.Target, in.Body))
 }

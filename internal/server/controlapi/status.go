@@ -13,7 +13,7 @@ type none struct{}
 // reply is the output of a route: one JSON document.
 type reply[T any] struct{ Body T }
 
-// answer returns the output of a route from a result of the city.
+// answer returns the output of a route from the result of a method of [City]: the body, or err.
 func answer[T any](body T, err error) (*reply[T], error) {
 	if err != nil {
 		return nil, err
@@ -40,6 +40,7 @@ func restart(ctx context.Context, city City, in *restartInput) (*reply[client.Do
 // applyInput names the agents whose changed configuration is applied.
 type applyInput struct{ Body client.ApplyRequest }
 
+// apply applies postponed configuration changes to the named agents now.
 func apply(ctx context.Context, city City, in *applyInput) (*reply[client.Done], error) {
 	return answer(city.Apply(ctx, in.Body))
 }

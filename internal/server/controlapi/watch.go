@@ -78,7 +78,8 @@ func (s *Server) sendStatuses(ctx context.Context, status client.Status, next <-
 	}
 }
 
-// dropEvents drops events for the time gap, so that what they report is one change. It returns false if ctx ends.
+// dropEvents reads and ignores events for the time gap, so that several changes in that time are sent as one. It returns false if
+// ctx ends.
 func dropEvents(ctx context.Context, next <-chan client.Event, gap time.Duration) bool {
 	timer := time.NewTimer(gap)
 	defer timer.Stop()
@@ -140,8 +141,8 @@ func watchScreen(parent context.Context, s *Server, w http.ResponseWriter, r *ht
 	return nil
 }
 
-// follow writes the values that produce sends, with heartbeats between them, until produce returns. If a write fails it calls
-// cancel.
+// follow writes to out each value that produce sends, with heartbeats in between, until produce returns. If a write fails, it
+// calls cancel, which must make produce return.
 func follow[T any](ctx context.Context, cancel func(), out eventWriter, kind string, produce func(send func(T) error) error) {
 	values := make(chan T)
 	go func() { // httpwire.Follow waits for the end of this goroutine

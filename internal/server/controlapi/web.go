@@ -9,7 +9,8 @@ import (
 
 var errNoWeb = fmt.Errorf("%w: this controller has no web console", client.ErrUnsupported)
 
-// onWeb returns the handler of a request without parameters: a method of [WebConsole].
+// onWeb returns the handler of a request about the web console without parameters, which calls the
+// method of of [WebConsole].
 func onWeb[T any](of func(WebConsole, context.Context) (T, error)) handler[none, reply[T]] {
 	return func(ctx context.Context, city City, _ *none) (*reply[T], error) {
 		web, ok := city.(WebConsole)

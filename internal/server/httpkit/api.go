@@ -104,8 +104,9 @@ var (
 	noSniff = []string{"nosniff"}
 )
 
-// Handler returns routes with what applies to each request: the headers of answers, the checks, and
-// the answer to a handler that panics. It refuses a request that one of the checks refuses.
+// Handler returns a handler that calls routes after it has set common headers and made the checks.
+// It refuses a request if one of the checks returns an error, and answers with a problem document
+// if routes panics.
 func (a *API) Handler(routes http.Handler, checks ...Check) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -181,9 +182,9 @@ func SetDeadline(w http.ResponseWriter, within time.Duration) error {
 	return err
 }
 
-// Bound returns the context of a handler. It ends with its parent, when the service begins to stop
-// (its cause is then a.Ending), and after the limit; a limit of zero is none. It is valid until the
-// handler calls the cancel function.
+// Bound returns the context of a handler. It ends when the request ends, when the service begins to
+// stop (its cause is then a.Ending), and after the limit; zero is no limit. The handler must call
+// the cancel function at its end.
 func (a *API) Bound(parent context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if limit <= 0 {
 		b := &boundContext{Context: parent, api: a}
@@ -212,29 +213,31 @@ type boundContext struct {
 	end  context.CancelFunc
 }
 
-// use returns the context that is connected with the service.
+// use returns the context that also ends when the service begins to stop. It is created at the
+// first use.
 func (b *boundContext) use() context.Context {
 	b.once.Do(func() { b.used, b.end = b.api.untilClosing(b.Context) })
 	return b.used
 }
 
-// finish ends the context.
+// finish ends the context when the handler has returned.
 func (b *boundContext) finish() {
 	b.once.Do(func() { b.used, b.end = b.Context, func() {} }) // the context of the request ends with its handler
 	b.end()
 }
 
-// Done implements [context.Context].
+// Done returns a channel that is closed when the context ends. It implements [context.Context].
 func (b *boundContext) Done() <-chan struct{} { return b.use().Done() }
 
-// Err implements [context.Context].
+// Err returns why the context has ended; nil if it has not. It implements [context.Context].
 func (b *boundContext) Err() error { return b.use().Err() }
 
-// Value implements [context.Context].
+// Value returns the value for the key in the context of the request. It implements
+// [context.Context].
 func (b *boundContext) Value(key any) any { return b.use().Value(key) }
 
-// Detached returns a context that does not end with its parent. It ends after the limit, and when
-// the grace period of the service is over.
+// Detached returns a context for work that continues when the caller disconnects. It ends after the
+// limit, and when the service has stopped and its grace period is over.
 func Detached(parent context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(parent), limit)
 	unhook := LifetimeOf(parent).OnEnd(cancel)

@@ -13,7 +13,8 @@ import (
 // Check returns an error for a request that a server must not answer.
 type Check func(*http.Request) error
 
-// FromOwner refuses a request of another user. It permits this process's user and root.
+// FromOwner returns an error if the connection is not from this process's user or from root, or if
+// its user is unknown.
 func (a *API) FromOwner(r *http.Request) error {
 	who, met := PeerOf(r.Context())
 	switch {
@@ -29,8 +30,8 @@ func (a *API) FromOwner(r *http.Request) error {
 	return fmt.Errorf("%w: user %d (process %d) is not this %s's owner", a.Forbidden, who.UID, who.PID, a.Service)
 }
 
-// FromOwnerIfKnown is FromOwner for a TCP connection. Some systems do not report its user; then only
-// the token of the request protects the API.
+// FromOwnerIfKnown is [API.FromOwner] for a TCP connection. If the system cannot report the user of
+// a connection, it permits the request; then only the token protects the API.
 func (a *API) FromOwnerIfKnown(r *http.Request) error {
 	if who, _ := PeerOf(r.Context()); errors.Is(who.Err, errors.ErrUnsupported) {
 		return nil
@@ -38,8 +39,8 @@ func (a *API) FromOwnerIfKnown(r *http.Request) error {
 	return a.FromOwner(r)
 }
 
-// NotFromPage refuses a request that a web page caused. A page can make a browser send requests to
-// local addresses, but then the request has one of these headers.
+// NotFromPage returns an error if a web page caused the request, which it detects by headers that
+// browsers add. Otherwise any page could send requests to local addresses.
 func (a *API) NotFromPage(r *http.Request) error {
 	if r.Header.Get("Origin") != "" || r.Header.Get("Referer") != "" || r.Header.Get("Sec-Fetch-Site") != "" {
 		return fmt.Errorf("%w: the request comes from a web page", a.Forbidden)
@@ -47,7 +48,7 @@ func (a *API) NotFromPage(r *http.Request) error {
 	return nil
 }
 
-// ForHost returns a check that refuses a request for another host.
+// ForHost returns a check that refuses a request whose header Host is none of the given ones.
 func (a *API) ForHost(hosts ...string) Check {
 	return func(r *http.Request) error {
 		if !slices.Contains(hosts, r.Host) {
@@ -57,7 +58,8 @@ func (a *API) ForHost(hosts ...string) Check {
 	}
 }
 
-// connect returns the context of a connection with its peer, and sets the send buffer.
+// connect returns the context for a new connection, which contains the user and process at its
+// other end, and sets the connection's send buffer.
 func (a *API) connect(ctx context.Context, c net.Conn) context.Context {
 	if sized, ok := c.(interface{ SetWriteBuffer(bytes int) error }); ok && a.SendBuffer > 0 {
 		if err := sized.SetWriteBuffer(a.SendBuffer); err != nil {

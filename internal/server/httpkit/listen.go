@@ -57,8 +57,8 @@ func Listen(ctx context.Context, path string) (*net.UnixListener, error) {
 	return l, nil
 }
 
-// privateFolders makes dir private, and also its parent if that is in a public directory such as
-// /tmp.
+// privateFolders creates the directory of the socket so that only this user can enter it. If its
+// parent is in a public directory such as /tmp, it does the same for the parent.
 func privateFolders(dir string) error {
 	if above := filepath.Dir(dir); client.PublicPlace(above) {
 		if err := private(above); err != nil {
@@ -94,8 +94,8 @@ func private(dir string) error {
 	return nil
 }
 
-// lock locks a file, so that two processes do not replace the same stale socket. Without it the
-// second process would remove the socket that the first has just created.
+// lock locks a file while a socket is replaced. Without the lock, a second process could remove the
+// socket that the first has just created.
 func lock(path string) (unlock func(), err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, socketMode)
 	if err != nil {
@@ -107,8 +107,8 @@ func lock(path string) (unlock func(), err error) {
 	return func() { _ = file.Close() }, nil // closing unlocks; nothing was written
 }
 
-// clearStale removes a socket without a server. It returns client.ErrRefused for a file that is not
-// a socket, and for a socket that is served.
+// clearStale removes a socket that no process serves any more. It returns client.ErrRefused for a
+// file that is not a socket, and for a socket that is served.
 func clearStale(ctx context.Context, path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -46,11 +46,12 @@ func LifetimeOf(ctx context.Context) *Lifetime {
 	return &Lifetime{forever, forever}
 }
 
-// OnClosing calls f when the service starts to stop, so that long answers can end. stop cancels
-// this.
+// OnClosing makes the service call f when it begins to stop, so that long answers can end. The
+// returned function cancels that.
 func (l *Lifetime) OnClosing(f func()) (stop func() bool) { return context.AfterFunc(l.closing, f) }
 
-// OnEnd calls f when the grace period for handlers is over. stop cancels this.
+// OnEnd makes the service call f when the grace period for handlers is over. The returned function
+// cancels that.
 func (l *Lifetime) OnEnd(f func()) (stop func() bool) { return context.AfterFunc(l.ended, f) }
 
 // Run serves on l until ctx ends, then waits up to 5 s for handlers, and returns nil when all have

@@ -40,7 +40,7 @@ func CheckUnicode(text []byte) error {
 	return nil
 }
 
-// hex4 parses four hexadecimal digits at index at.
+// hex4 returns the number that the four hexadecimal digits at index at of text represent. ok is false if they are not digits.
 func hex4(text []byte, at int) (r rune, ok bool) {
 	if at+4 > len(text) {
 		return 0, false

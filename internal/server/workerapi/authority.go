@@ -9,7 +9,8 @@ import (
 	"gascity/worker"
 )
 
-// caller returns the caller that the token of a request identifies.
+// caller returns who sent a request, by the token in its header Authorization. It returns an error
+// if the token is missing, unknown or expired.
 func (s *Server) caller(r *http.Request) (session.RunCaller, error) {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") || token == "" {
@@ -18,7 +19,8 @@ func (s *Server) caller(r *http.Request) (session.RunCaller, error) {
 	return s.city.Authenticate(token)
 }
 
-// may returns an error if the caller may not use the route for the run with the given ID.
+// may checks whether the caller who may use this route for the run id. It returns nil if so,
+// otherwise the error for the caller.
 func (row route) may(who session.RunCaller, id string) error {
 	switch {
 	case id == "" && row.all && who.Owner:

@@ -26,7 +26,8 @@ type binding struct {
 	request, answer reflect.Type // nil: none
 }
 
-// guarded returns the handler of a route with the check of its caller.
+// guarded returns the HTTP handler of a route: it identifies the caller, calls the route's handler,
+// and answers an error with a problem document.
 func (s *Server) guarded(row route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		who, err := s.caller(r)
@@ -39,8 +40,8 @@ func (s *Server) guarded(row route) http.HandlerFunc {
 	}
 }
 
-// body returns the binding of a route with a JSON body. of returns the run_id in the body; if it is
-// empty, the caller's own run is used.
+// body returns the binding of a route whose request has a JSON body of type I. do handles it. of
+// returns the field run_id of the body; if that is empty, the caller's own run is used.
 func body[I, O any](of func(*I) *string, do func(ctx context.Context, c City, id string, in I, q url.Values) (O, error)) binding {
 	return binding{
 		request: reflect.TypeFor[I](), answer: reflect.TypeFor[O](),
@@ -71,7 +72,8 @@ func body[I, O any](of func(*I) *string, do func(ctx context.Context, c City, id
 	}
 }
 
-// query returns the binding of a route without a body.
+// query returns the binding of a route without a body; do handles its query parameters. Without the
+// parameter run_id, the caller's own run is used.
 func query[O any](do func(ctx context.Context, c City, id string, q url.Values) (O, error)) binding {
 	return binding{
 		answer: reflect.TypeFor[O](),
@@ -98,7 +100,8 @@ func query[O any](do func(ctx context.Context, c City, id string, q url.Values) 
 	}
 }
 
-// events returns the events after a cursor.
+// events returns a page of the recorded events of a run. q has the parameters after, the number of
+// the last event that the reader has, and limit.
 func events(ctx context.Context, c City, id string, q url.Values) ([]worker.Event, error) {
 	after, err := number(q.Get("after"))
 	if err != nil {
@@ -130,7 +133,8 @@ func number(text string) (uint64, error) {
 	return n, nil
 }
 
-// errorOf returns the error of a handler whose context may have ended.
+// errorOf returns the error to answer with if a handler returned err. If its context ended because
+// of the time limit or the end of the service, the error says that.
 func (s *Server) errorOf(ctx context.Context, err error) error {
 	err = s.ErrorOf(ctx, err)
 	if ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
@@ -174,7 +178,7 @@ func decode(w http.ResponseWriter, r *http.Request, row route, into any) error {
 
 const jsonType = "application/json"
 
-// isOfJSON is the value of the header Content-Type. It must not be changed.
+// isOfJSON is the value of the header Content-Type of a JSON answer. It must not be changed.
 var isOfJSON = []string{jsonType}
 
 // isJSON reports whether a content type is JSON.
@@ -189,7 +193,7 @@ func isJSON(kind string) bool {
 // maxAhead is how much memory is reserved at most for a body before it arrives, in bytes.
 const maxAhead = 64 << 10
 
-// readBody reads the body of a request, which may have up to limit bytes.
+// readBody reads the body of a request. A body of more than limit bytes is an error.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	if r.ContentLength < 0 || r.ContentLength > min(limit, maxAhead) {
 		return io.ReadAll(http.MaxBytesReader(w, r.Body, limit))

@@ -29,8 +29,8 @@ func Description() ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// describe serves the API description. It needs no token, because the description is the same for
-// every city.
+// describe answers a request for the API description. It needs no token, because the description is
+// the same for every city.
 func (s *Server) describe(w http.ResponseWriter, r *http.Request) {
 	text, err := Description()
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *Server) describe(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// describe returns the API description.
+// describe returns the OpenAPI description of the worker API.
 func describe() *huma.OpenAPI {
 	schemas := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	doc := &huma.OpenAPI{
@@ -68,8 +68,9 @@ func describe() *huma.OpenAPI {
 // optional are the fields that are always sent but that a request may leave out.
 var optional = []string{"run_id", "timestamp"}
 
-// relax adjusts a schema to what the server accepts: unknown fields, and requests without the
-// fields that the server fills in. It also lists the known values of fields.
+// relax changes the schema of the type name to what the server accepts: unknown fields, and
+// requests without the fields that the server can fill in. It also adds the known values of fields
+// to their descriptions.
 func relax(name string, schema *huma.Schema) {
 	schema.AdditionalProperties = nil
 	if !slices.Contains(answered, name) {

@@ -43,7 +43,7 @@ func OpenPort(ctx context.Context, dir, kept string) (*Port, error) {
 	return p, nil
 }
 
-// Open reports whether there is a port.
+// Open reports whether the city has a port for the worker API.
 func (p *Port) Open() bool { return p != nil }
 
 // Listener returns the listener for [Server.Run].
@@ -57,7 +57,7 @@ func (p *Port) URL() string {
 	return "http://" + p.listener.Addr().String()
 }
 
-// Announce writes the port file of a session.
+// Announce writes the port to the session's port file, where its worker reads it.
 func (p *Port) Announce(session string) error {
 	if p == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"gascity/worker"
 )
 
-// stream returns the binding of GET /stream.
+// stream returns the binding of the route GET /stream.
 func stream() binding { return binding{serve: serveStream} }
 
 // serveStream writes a run's messages until the stream ends. A run has one stream at a time.
@@ -47,7 +47,8 @@ func serveStream(s *Server, row route, who session.RunCaller, w http.ResponseWri
 	return nil
 }
 
-// send writes one item. Only a message has a number.
+// send writes one item to the stream of a run: a message with its number, a gap, or the reason why
+// the stream ends.
 func (s *Server) send(out *httpwire.StreamWriter, i session.StreamItem) {
 	var text []byte
 	var err error
@@ -72,7 +73,9 @@ func (s *Server) send(out *httpwire.StreamWriter, i session.StreamItem) {
 	}
 }
 
-// withData returns the parts of the JSON text of a message with its data.
+// withData returns the parts of the JSON text of a message, of which message is the text without
+// the field data. The parts are written one after the other, so that a large data field is not
+// copied.
 func withData(message, data []byte) [][]byte {
 	if len(data) == 0 {
 		return [][]byte{message}

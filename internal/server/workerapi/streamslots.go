@@ -23,8 +23,9 @@ type streamSlots struct {
 	open map[string]chan struct{} // by run; closed when the stream closes
 }
 
-// acquire reserves the stream of a run. It waits up to takeoverWait for another stream to close.
-// The caller must call leave.
+// acquire reserves the stream of a run for one reader. If another reader has it, acquire waits up
+// to [takeoverWait] for that one to close, and then returns errStreamInUse. The caller must call
+// leave at the end.
 func (s *streamSlots) acquire(ctx context.Context, id string) (leave func(), err error) {
 	timer := time.NewTimer(takeoverWait)
 	defer timer.Stop()
