@@ -48,11 +48,13 @@ type cityStore interface {
 	Close() error
 }
 
+// storePath returns the path of the database of the city in root.
 func storePath(root string) string {
 	return filepath.Join(root, citydir.StateFolder, citydir.StoreFile)
 }
 
-// storedEvents returns the last events of a city without its controller, see [store.LatestEvents].
+// storedEvents returns the last events of a city from its database, at most limit of them. The
+// controller need not run.
 func storedEvents(ctx context.Context, root string, limit int) ([]client.Event, error) {
 	return store.LatestEvents(ctx, storePath(root), limit)
 }
@@ -83,7 +85,8 @@ func (k *controllerProcess) openStore(ctx context.Context) (_ cityStore, notices
 		"Suspend again each agent that must not run; this notice goes when the controller stops"}, nil
 }
 
-// assemble creates the controller and the services that share one store.
+// assemble creates the controller and all services of the city, which share its store. It starts
+// nothing.
 func (k *controllerProcess) assemble(ctx context.Context, opts cli.ControllerOptions) (*controller.Controller, *cityservice.Engines, error) {
 	d, db, e := k.daemon, k.store, &cityservice.Engines{Desired: k.desired}
 	e.Events = event.Limit(db, event.Rate{}, d.opts.Now)
@@ -136,8 +139,8 @@ var (
 	_ controlapi.Conditions = (*waits.Service)(nil)
 )
 
-// progress returns the progress timeout of a delivery in the current configuration; zero: the
-// default.
+// progress returns how long a delivery of a prompt may make no progress, from the current
+// configuration; zero: the default.
 func (k *controllerProcess) progress() time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -161,12 +164,14 @@ func (k *controllerProcess) desired(agent string) plan.Session {
 	return *cmp.Or(k.last.Desired.SessionOf(agent), &plan.Session{})
 }
 
-// pressure returns the rules for compaction of an agent's context in the current configuration.
+// pressure returns the rules by which an agent's context is compacted or handed over, from the
+// current configuration.
 func (k *controllerProcess) pressure(agent string) workers.CompactionRules {
 	return workers.CompactionRules(k.desired(agent).Context)
 }
 
-// restartWithHandoff requests a restart of an agent in a new conversation.
+// restartWithHandoff requests a restart of an instance in a new conversation, because its context
+// is full. The new conversation gets a note about the old one.
 func (k *controllerProcess) restartWithHandoff(ctx context.Context, name, instance string) error {
 	c := k.controller.Load()
 	if c == nil {
@@ -176,8 +181,8 @@ func (k *controllerProcess) restartWithHandoff(ctx context.Context, name, instan
 	return err
 }
 
-// notifier returns the on_pending command of the current configuration, which notifies people of
-// questions; empty: none.
+// notifier returns the shell command on_pending of the current configuration, which notifies people
+// of questions; empty if there is none.
 func (k *controllerProcess) notifier() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -190,7 +195,8 @@ func (k *controllerProcess) notifier() string {
 // checkLimit is the maximum duration of the check of a pool.
 const checkLimit = 3 * time.Minute
 
-// countPool runs the check of a pool and returns the number of members that it wants.
+// countPool runs the check command of a pool and returns the number that it prints: how many
+// members the pool needs.
 func (d *Daemon) countPool(ctx context.Context, pool *plan.Pool) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkLimit)
 	defer cancel()

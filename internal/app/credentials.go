@@ -44,7 +44,7 @@ func (d *Daemon) lockFolder() string {
 	return filepath.Join(citydir.PublicTempDir, "gc-"+strconv.Itoa(os.Getuid()), "credentials")
 }
 
-// values returns the source of the agents' credentials at their starts.
+// values returns where the credentials come from that agents get at their starts.
 func (k *controllerProcess) values() config.SecretSource {
 	source := k.daemon.config.Secrets(k.root, k.secrets.Hide)
 	source.Credential = func(ctx context.Context, name string) (string, error) {

@@ -88,7 +88,8 @@ const (
 	exitUsage  = 2
 )
 
-// Process implements cli.Processes.
+// Process returns a function that reports whether the process pid has exited. It implements
+// cli.Processes.
 func (d *Daemon) Process(pid int) (ended func() bool, err error) {
 	info, err := proc.Stat(pid)
 	if err != nil {
@@ -100,12 +101,13 @@ func (d *Daemon) Process(pid int) (ended func() bool, err error) {
 	}, nil
 }
 
-// InstallHooks implements cli.Hooks.
+// InstallHooks installs gc's hooks for an agent CLI that a person starts, and returns how to start
+// it. It implements cli.Hooks.
 func (d *Daemon) InstallHooks(name, dir string) (launch string, err error) {
 	return hookrunner.InstallManually(name, d.opts.Executable, dir)
 }
 
-// UninstallHooks implements cli.Hooks.
+// UninstallHooks removes gc's hooks for an agent CLI from a directory. It implements cli.Hooks.
 func (d *Daemon) UninstallHooks(name, dir string) error {
 	return hookrunner.UninstallManually(name, dir)
 }

@@ -20,17 +20,19 @@ func (d *Daemon) doctor() *doctor.Doctor {
 	return &doctor.Doctor{Loader: d.config, Version: d.opts.Version, RunController: run, StoredEvents: storedEvents}
 }
 
-// Doctor implements cli.Daemon.
+// Doctor examines the city and its machine and reports each finding. It implements cli.Daemon.
 func (d *Daemon) Doctor(ctx context.Context, root string, report func(client.Finding)) error {
 	return d.doctor().Examine(ctx, root, report)
 }
 
-// AskCLIs implements cli.Daemon.
+// AskCLIs sends a test prompt to each agent CLI of the city and reports each result. It implements
+// cli.Daemon.
 func (d *Daemon) AskCLIs(ctx context.Context, root string, report func(client.Finding)) error {
 	return d.doctor().AskCLIs(ctx, root, report)
 }
 
-// Bundle implements cli.Daemon.
+// Bundle writes a support bundle of the city and returns what it contains. It implements
+// cli.Daemon.
 func (d *Daemon) Bundle(ctx context.Context, root string, to io.Writer) (cli.Bundled, error) {
 	made, err := doctor.WriteBundle(ctx, root, d.doctor(), to)
 	out := cli.Bundled{Pages: made.Pages, Missing: make([]cli.Missing, len(made.Missing))}
@@ -40,12 +42,14 @@ func (d *Daemon) Bundle(ctx context.Context, root string, to io.Writer) (cli.Bun
 	return out, err
 }
 
-// CheckProvider implements cli.Drivers.
+// CheckProvider runs the conformance checks of a runtime provider and reports each result. It
+// implements cli.Drivers.
 func (d *Daemon) CheckProvider(ctx context.Context, root, selection string, patterns []string, report func(cli.CheckResult)) error {
 	return d.doctor().CheckProvider(ctx, root, selection, patterns, func(r doctor.CheckResult) { report(cli.CheckResult(r)) })
 }
 
-// CheckOperations implements cli.Drivers.
+// CheckOperations checks each operation of a session script with one session, and reports each
+// result. It implements cli.Drivers.
 func (d *Daemon) CheckOperations(ctx context.Context, root, selection string, report func(cli.CheckResult)) error {
 	return d.doctor().CheckOperations(ctx, root, selection, func(r doctor.CheckResult) { report(cli.CheckResult(r)) })
 }

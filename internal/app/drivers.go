@@ -13,7 +13,8 @@ import (
 	"gascity/runtime"
 )
 
-// Provider opens a runtime provider of the city without using its controller.
+// Provider opens a runtime provider of the city for direct use. It does not need the city's
+// controller.
 func (d *Daemon) Provider(_ context.Context, root, selection string) (runtime.Provider, error) {
 	return d.config.Open(root, selection, slog.New(slog.DiscardHandler))
 }
@@ -38,14 +39,15 @@ func (d *Daemon) Providers(ctx context.Context) ([]client.Provider, error) {
 	return out, ctx.Err()
 }
 
-// SessionProviders implements cli.Drivers.
+// SessionProviders returns the runtime providers that may have sessions of the city. It implements
+// cli.Drivers.
 func (d *Daemon) SessionProviders(root string) ([]string, error) {
 	return d.config.SessionProviders(root)
 }
 
-// ServeProvider runs one call of a session script with a runtime provider and returns the exit
-// status. The sessions are those of the script's state directory if one is set, otherwise those of
-// the city.
+// ServeProvider runs one call of a session script (args) with a runtime provider, and returns its
+// exit status. The sessions are those in the script's state directory if GC_EXEC_STATE_DIR is set,
+// otherwise those of the city.
 func (d *Daemon) ServeProvider(ctx context.Context, root, selection string, args []string) int {
 	if state := d.config.Environ.Get("GC_EXEC_STATE_DIR"); filepath.IsAbs(state) {
 		root = filepath.Join(state, "served")

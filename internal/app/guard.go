@@ -34,6 +34,7 @@ func (k *controllerProcess) openGuard() (*fsutil.LogFile, error) {
 // guardLog returns the path of the log of tool calls.
 func (k *controllerProcess) guardLog() string { return guardLog(k.root) }
 
+// guardLog returns the path of the log of tool calls of the city in root.
 func guardLog(root string) string {
 	return filepath.Join(root, citydir.StateFolder, citydir.LogFolder, guardFile)
 }
@@ -64,8 +65,8 @@ func (d *Daemon) GuardCalls(_ context.Context, root string, since time.Time) ([]
 	return guard.ReadAuditLog(guardLog(root), since)
 }
 
-// enforce applies the configured reaction to an instance that ran a denied tool call. If the
-// instance cannot be suspended, enforce kills it.
+// enforce interrupts or stops an instance that ran a tool call although it was denied, as act says.
+// If the instance cannot be suspended, enforce kills it.
 func (k *controllerProcess) enforce(ctx context.Context, name, instance, reason string, act guard.Bypass) error {
 	c := k.controller.Load()
 	if c == nil {

@@ -10,9 +10,9 @@ import (
 	"gascity/provider/all"
 )
 
-// underLease runs a controller while this process is the leader. The controller then takes the
-// city's lock, which decides: while the previous controller still holds the lock, the new one
-// cannot start.
+// underLease calls run while this process is the leader of an election among controllers on several
+// hosts. The controller also takes the city's lock: while the previous leader still has the lock,
+// the new controller cannot start.
 func (d *Daemon) underLease(ctx context.Context, root, name string, run func(ctx context.Context) error) error {
 	host, err := os.Hostname()
 	if err != nil {

@@ -25,7 +25,7 @@ type notifyCity struct {
 	controller *controller.Controller
 }
 
-// Snapshot implements notify.City.
+// Snapshot returns the controller's snapshot of a session. It implements notify.City.
 func (c notifyCity) Snapshot(name string) (session.Snapshot, error) {
 	return c.controller.Snapshot(name)
 }
@@ -90,7 +90,8 @@ func notifyRule(n *config.Notify) notification.Rule {
 	return r
 }
 
-// notifyLink returns the address of a question, of an agent, or of the web console; empty if it is off.
+// notifyLink returns the address in the web console of a question, an agent, or, if both names are
+// empty, of the console itself; empty if the web console is off.
 func (k *controllerProcess) notifyLink(ctx context.Context, agent, question string) string {
 	on, err := k.web.Web(ctx) // it does not wait
 	city := k.currentConfig().City

@@ -13,7 +13,8 @@ import (
 	"gascity/runtime"
 )
 
-// outpost returns the outpost in a directory.
+// outpost returns the part of gc that runs sessions on this machine for a controller on another
+// one. folder has its state.
 func (d *Daemon) outpost(folder, selection string) remote.Outpost {
 	return remote.Outpost{
 		Folder: folder, Version: d.opts.Version, Program: d.opts.Executable, Close: all.Close,
@@ -29,17 +30,19 @@ func (d *Daemon) hooks(root string) hookrunner.Options {
 	return hookrunner.Options{Dir: filepath.Join(root, citydir.StateFolder, citydir.HooksFolder), Program: d.opts.Executable}
 }
 
-// ServeOutpost implements cli.Outposts.
+// ServeOutpost serves the outpost's runtime provider on standard input and output. It implements
+// cli.Outposts.
 func (d *Daemon) ServeOutpost(ctx context.Context, folder, selection string) error {
 	return d.outpost(folder, selection).Serve(ctx, d.opts.Stdin, d.opts.Stdout)
 }
 
-// RunOutpostInit implements cli.Outposts.
+// RunOutpostInit runs an outpost as the first process of a container. It implements cli.Outposts.
 func (d *Daemon) RunOutpostInit(ctx context.Context, folder, selection string, grace time.Duration) error {
 	return d.outpost(folder, selection).RunInit(ctx, grace)
 }
 
-// AttachOutpost implements cli.Outposts.
+// AttachOutpost attaches the terminal to a session of the outpost in folder. It implements
+// cli.Outposts.
 func (d *Daemon) AttachOutpost(ctx context.Context, folder, selection, name string, opts runtime.AttachOptions) error {
 	return d.outpost(folder, selection).Attach(ctx, name, opts)
 }

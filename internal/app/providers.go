@@ -16,8 +16,8 @@ import (
 	"gascity/runtime"
 )
 
-// section returns the current configuration. Before the first one is accepted, it returns what
-// [cityconfig.Loader.Section] reads.
+// section returns the configuration to use now: the one that the controller has accepted, or before
+// that what [cityconfig.Loader.Section] reads from city.toml.
 func (k *controllerProcess) section() *config.City {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -39,8 +39,9 @@ func (k *controllerProcess) open(ctx context.Context, selection string) (runtime
 	return p, err
 }
 
-// withHooks returns the provider of a selection that installs the hooks of agent CLIs. gc on the
-// other machine installs those of agents there, see [Daemon.outpost].
+// withHooks returns the provider p extended so that each start of an agent installs the hooks of
+// its agent CLI. A provider on another machine is returned unchanged, because gc there installs
+// them.
 func (k *controllerProcess) withHooks(selection string, p runtime.Provider) runtime.Provider {
 	if all.IsRemote(selection) {
 		return p
@@ -63,9 +64,9 @@ func (k *controllerProcess) close() {
 	}
 }
 
-// openProvider opens a runtime provider for the controller. If the provider is absent and was never
-// used, openProvider returns one without sessions that is opened later. Its agents fail to start
-// with that reason, and a stop of the city does not wait for it.
+// openProvider opens a runtime provider for the controller. If its program or host is absent and
+// the city never used it, openProvider returns a provider without sessions, which is opened later:
+// its agents fail to start with that reason, and a stop of the city does not wait for it.
 func (k *controllerProcess) openProvider(ctx context.Context, selection string) (runtime.Provider, error) {
 	p, err := k.openUsed(ctx, selection)
 	if err == nil || !all.IsAbsent(selection, err) {
@@ -79,7 +80,8 @@ func (k *controllerProcess) openProvider(ctx context.Context, selection string) 
 	return all.NewLazyProvider(func(ctx context.Context) (runtime.Provider, error) { return k.openUsed(ctx, selection) }), nil
 }
 
-// openUsed opens a runtime provider. It records the use before anything can start there.
+// openUsed opens a runtime provider. Before that it records on disk that the city uses the
+// provider, so that its sessions are found later.
 func (k *controllerProcess) openUsed(ctx context.Context, selection string) (runtime.Provider, error) {
 	d := k.daemon
 	if _, err := all.Version(ctx, selection, d.config.ConfigOf(k.section(), k.root, k.root, slog.New(slog.DiscardHandler))); err != nil {
@@ -100,8 +102,9 @@ type lostClearer interface {
 	ClearLost(ctx context.Context) error
 }
 
-// endStrays stops processes of the city's agents that run although no session is left. It finds
-// them by the marks in their environment. It also removes the files of lost sessions.
+// endStrays stops processes of the city's agents that run although their sessions are gone. It
+// finds them by variables in their environment. It also removes the files of lost sessions. It
+// returns what it stopped.
 func (k *controllerProcess) endStrays(ctx context.Context) ([]client.StopResult, error) {
 	ended, err := proc.StopAgents(ctx, k.root)
 	out := make([]client.StopResult, 0, len(ended))

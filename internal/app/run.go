@@ -49,7 +49,8 @@ func (d *Daemon) RunController(ctx context.Context, root string, opts cli.Contro
 	return d.underLease(ctx, root, opts.Lease, run)
 }
 
-// control runs the controller in this process after the leader election, if there is one.
+// control runs the controller in this process until ctx ends. If there is a leader election, this
+// process has won it.
 func (d *Daemon) control(ctx context.Context, root string, opts cli.ControllerOptions) (err error) {
 	release, err := citydir.Lock(ctx, root, os.Getpid())
 	if err != nil {
@@ -217,7 +218,7 @@ func (k *controllerProcess) load(ctx context.Context) (controller.Loaded, error)
 	return accepted, err
 }
 
-// apply makes an accepted configuration active for all components except the controller itself.
+// apply passes a configuration that the controller has accepted to all other components.
 func (k *controllerProcess) apply(r cityconfig.Loaded) {
 	k.mu.Lock()
 	k.last = r
@@ -232,8 +233,8 @@ func (k *controllerProcess) apply(r cityconfig.Loaded) {
 	}
 }
 
-// preview resolves another configuration and returns the providers that it cannot open, see
-// cityservice.Options.
+// preview resolves another configuration. It returns the desired sessions and, by name, why runtime
+// providers cannot be opened.
 func (k *controllerProcess) preview(ctx context.Context, req client.PreviewRequest) (plan.Desired, map[string]string, error) {
 	desired, err := k.daemon.config.Preview(k.root, req)
 	if err != nil {
@@ -252,7 +253,7 @@ func (k *controllerProcess) currentConfig() cityconfig.Loaded {
 	return k.last
 }
 
-// loaded returns a configuration in the form that the controller uses.
+// loaded converts a configuration to the form that the controller uses.
 func loaded(l *cityconfig.Loader, r *cityconfig.Loaded) (controller.Loaded, error) {
 	shown, err := l.Show(r.City)
 	if err != nil {

@@ -31,7 +31,8 @@ const (
 // discardedEvents is the event log of the start page, which no city has.
 type discardedEvents struct{}
 
-// Append implements web.EventLog.
+// Append does nothing and returns the event unchanged, because the start page has no city. It
+// implements web.EventLog.
 func (discardedEvents) Append(_ context.Context, e client.Event) (client.Event, error) { return e, nil }
 
 // ServeStartPage implements cli.StartPages. Its state is in a private temporary directory.
@@ -78,7 +79,8 @@ func (d *Daemon) ServeStartPage(parent context.Context, page cli.StartPage) (err
 	return awaitStart(ctx, made, server)
 }
 
-// awaitStart waits until a city was made.
+// awaitStart returns nil when a city was made on the start page. It returns an error if ctx ends,
+// or if no browser opens the page within [linkLife].
 func awaitStart(ctx, made context.Context, server *web.Server) error {
 	unopened := time.NewTimer(linkLife)
 	defer unopened.Stop()

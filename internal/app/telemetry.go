@@ -7,8 +7,8 @@ import (
 	"gascity/internal/telemetry"
 )
 
-// export sends the city's telemetry to a collector until ctx ends, if the environment
-// of the controller names one.
+// export sends the city's traces and metrics to an OpenTelemetry collector until ctx ends, if the
+// controller's environment names one.
 func (k *controllerProcess) export(ctx context.Context, f cityservice.Service, version string) error {
 	target, err := telemetry.TargetFromEnv(k.daemon.config.Environ.Get)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"gascity/runtime"
 )
 
-// Remains implements cli.Remains.
+// Remains returns what the city has left on this machine: sessions, processes and files. It
+// implements cli.Remains.
 func (d *Daemon) Remains(ctx context.Context, root string) (client.Remains, error) {
 	site, err := d.site(ctx, root)
 	if err != nil {
@@ -24,7 +25,7 @@ func (d *Daemon) Remains(ctx context.Context, root string) (client.Remains, erro
 	return site.Survey()
 }
 
-// Uninstall implements cli.Remains.
+// Uninstall stops and removes what the city has left on this machine. It implements cli.Remains.
 func (d *Daemon) Uninstall(ctx context.Context, root string, req client.UninstallRequest) (client.Uninstalled, error) {
 	site, err := d.site(ctx, root)
 	if err != nil {
@@ -37,8 +38,8 @@ func (d *Daemon) Uninstall(ctx context.Context, root string, req client.Uninstal
 }
 
 // site returns where the city may have left sessions and files. If the list of used providers is
-// lost, it uses the providers in the configuration. If city.toml is invalid and the city used other
-// hosts or clusters, it returns an error: gc could look in a wrong place and find nothing.
+// lost, it uses those in the configuration. If city.toml is invalid and the city used other hosts
+// or clusters, it returns an error: gc could search in a wrong place and find nothing.
 func (d *Daemon) site(ctx context.Context, root string) (cleanup.Site, error) {
 	used, err := citydir.UsedProviders(root)
 	r, faulty := d.config.Load(ctx, root)

@@ -34,7 +34,8 @@ const linkPage = `<!doctype html>
 <p>The link works once, within 60 seconds: <a href="{{.}}">open the web console</a>.</p>
 `
 
-// SaveWebLink implements cli.Links.
+// SaveWebLink saves a page that opens the given link of the web console, and returns its path. It
+// implements cli.Links.
 func (*Daemon) SaveWebLink(root, link string) (string, error) {
 	path := filepath.Join(root, citydir.StateFolder, linkFile)
 	return path, saveLink(path, link)
@@ -56,7 +57,7 @@ func saveLink(path, link string) error {
 	return nil
 }
 
-// OpenFile implements cli.Links.
+// OpenFile opens a file with the default program of the desktop. It implements cli.Links.
 func (*Daemon) OpenFile(ctx context.Context, path string) error {
 	program := "xdg-open"
 	if goruntime.GOOS == "darwin" {

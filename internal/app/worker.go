@@ -111,7 +111,8 @@ type deferredCity struct{ process *controllerProcess }
 
 var errNoCity = errors.New("the controller is still starting")
 
-// Snapshot implements workers.City.
+// Snapshot returns the controller's snapshot of a session, or an error while the controller is
+// being created. It implements workers.City.
 func (c deferredCity) Snapshot(name string) (session.Snapshot, error) {
 	if it := c.process.controller.Load(); it != nil {
 		return it.Snapshot(name)
@@ -119,14 +120,16 @@ func (c deferredCity) Snapshot(name string) (session.Snapshot, error) {
 	return session.Snapshot{}, errNoCity
 }
 
-// Sense implements workers.City.
+// Sense requests a new reading of a session. While the controller is being created it does nothing.
+// It implements workers.City.
 func (c deferredCity) Sense(name string) {
 	if it := c.process.controller.Load(); it != nil {
 		it.Sense(name)
 	}
 }
 
-// HasSynced implements workers.City.
+// HasSynced reports whether the controller knows every session of the city. It implements
+// workers.City.
 func (c deferredCity) HasSynced() bool {
 	it := c.process.controller.Load()
 	return it != nil && it.HasSynced()
@@ -135,17 +138,18 @@ func (c deferredCity) HasSynced() bool {
 // deferredPrompts gives access to the prompt queue to components that are created before it.
 type deferredPrompts struct{ engines *cityservice.Engines }
 
-// Nudge implements workers.Prompts.
+// Nudge accepts a prompt for an agent. It implements workers.Prompts.
 func (p deferredPrompts) Nudge(ctx context.Context, target string, req client.NudgeRequest) (client.Receipt, error) {
 	return p.engines.Prompts.Nudge(ctx, target, req)
 }
 
-// Worked implements workers.Prompts.
+// Worked records that a turn has worked on the prompt of a receipt. It implements workers.Prompts.
 func (p deferredPrompts) Worked(ctx context.Context, id, instance string) error {
 	return p.engines.Prompts.Worked(ctx, id, instance)
 }
 
-// RecordHookReport implements workers.Prompts.
+// RecordHookReport records a hook's report about the beginning or end of a turn. It implements
+// workers.Prompts.
 func (p deferredPrompts) RecordHookReport(ctx context.Context, w receipt.HookReport) error {
 	return p.engines.Prompts.RecordHookReport(ctx, w)
 }

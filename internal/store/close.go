@@ -53,7 +53,8 @@ func (d *DB) Fault() error {
 	return d.health.fault()
 }
 
-// faultChanged logs a fault that begins or ends, adds an event for it, and calls OnFault.
+// faultChanged logs that a fault of the store has begun, changed or ended, emits an event for it,
+// and calls Options.OnFault. was and is are the fault before and now; nil means none.
 func (d *DB) faultChanged(was, is error, lasted time.Duration) {
 	switch {
 	case was == nil:

@@ -39,6 +39,7 @@ type Error struct {
 	Err    error  // the cause
 }
 
+// Error returns the message for people, with the cause and the remedy.
 func (e *Error) Error() string {
 	return fmt.Sprintf("cannot %s: %s: %s (%v); %s", e.Op, e.Path, e.Reason, e.Err, e.Remedy)
 }
@@ -54,10 +55,12 @@ type RowError struct {
 	Err  error
 }
 
+// Error returns the message for people.
 func (e *RowError) Error() string {
 	return fmt.Sprintf("the %s of %s cannot be read and is left out: %v", e.Kind, e.Key, e.Err)
 }
 
+// Unwrap returns the cause.
 func (e *RowError) Unwrap() error { return e.Err }
 
 // errSlow is the cause when an operation takes longer than Options.Timeout.
@@ -81,8 +84,9 @@ var (
 	faultOther    = fault{"the database does not work", "restart the controller; agents keep running"}
 )
 
-// unavailable returns an [Error] for an error of SQLite, of the file system or of a timeout. It
-// returns the store's own errors unchanged.
+// unavailable converts an error of SQLite, of the file system or of a time limit to an [Error] with
+// its reason and remedy. The store's own errors are returned unchanged. Any other error is not a
+// fault of the store; op, the name of the operation, is added to it.
 func unavailable(op, path string, err error) error {
 	if err == nil || errors.Is(err, ErrUnavailable) || errors.Is(err, ErrClosed) || errors.Is(err, ErrNewer) {
 		return err
@@ -97,8 +101,8 @@ func unavailable(op, path string, err error) error {
 	return &Error{Op: op, Path: path, Reason: kind.reason, Remedy: kind.remedy, Err: err}
 }
 
-// notOpened returns an error like [unavailable], for a store that could not be opened. Such a
-// store does not continue by itself; the next controller must open it.
+// notOpened does the same as [unavailable] for a store that could not be opened. Its remedy is to
+// start the controller again, because a store that was not opened does not try again by itself.
 func notOpened(op, path string, err error) error {
 	err = unavailable(op, path, err)
 	if failed := new(Error); errors.As(err, &failed) {

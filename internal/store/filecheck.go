@@ -22,13 +22,14 @@ type place struct {
 	was  fs.FileInfo
 }
 
-// placeOf returns the file with a name.
+// placeOf returns the file that has this name now, so that a later check detects that it was
+// removed or replaced.
 func placeOf(name string) (place, error) {
 	info, err := os.Stat(name)
 	return place{name, info}, err
 }
 
-// check returns an error if the name does not refer to the same file any more.
+// check returns an error if the file was removed or its name refers to another file now.
 func (p place) check() error {
 	is, err := os.Stat(p.name)
 	switch {
@@ -42,8 +43,8 @@ func (p place) check() error {
 	return nil
 }
 
-// checkFiles returns an error if a database file was removed or replaced, so that a write would be
-// lost or a read would return foreign data.
+// checkFiles returns an error if a file of the database was removed or replaced while it is open. A
+// write would then be lost, and a read would return the data of another database.
 func (d *DB) checkFiles() error {
 	for _, p := range d.places {
 		if err := p.check(); err != nil {

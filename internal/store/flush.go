@@ -27,8 +27,8 @@ func (d *DB) firstOrigin() uint64 {
 	return uint64(max(1, d.opts.Now().UnixMilli())) //nolint:gosec // positive
 }
 
-// loadTimeline loads the state of the time line, records a gap after an unclean shutdown, and
-// reserves the ids of this run. It is called before the writer starts.
+// loadTimeline prepares the event log when the store is opened: it loads the stored state, records a gap if the last shutdown was
+// not clean, and reserves the ids for this run. It must be called before the writer starts.
 func (d *DB) loadTimeline(ctx context.Context, t *tx) error {
 	l := &d.events
 	l.keep, l.unwritten = d.opts.tail, d.opts.unwritten
@@ -47,7 +47,7 @@ func (d *DB) loadTimeline(ctx context.Context, t *tx) error {
 	return err
 }
 
-// enterTimeline does the work of loadTimeline in a transaction.
+// enterTimeline does the work of [DB.loadTimeline] within a transaction.
 func (d *DB) enterTimeline(ctx context.Context, t *tx, now uint64) error {
 	l := &d.events
 	var clean bool
@@ -89,7 +89,7 @@ func (d *DB) enterTimeline(ctx context.Context, t *tx, now uint64) error {
 	return t.exec(ctx, "UPDATE timeline SET origin = ?, reserved = ?, clean = 0", l.origin, l.persisted.reserved)
 }
 
-// writeHoles stores the holes of the time line.
+// writeHoles stores the holes: ranges of ids whose events are not stored.
 func writeHoles(ctx context.Context, t *tx, holes []hole) error {
 	for _, h := range holes {
 		if err := t.exec(ctx, "INSERT OR REPLACE INTO hole VALUES (?, ?)", h.after, h.upto); err != nil {
@@ -99,7 +99,7 @@ func writeHoles(ctx context.Context, t *tx, holes []hole) error {
 	return nil
 }
 
-// loadHoles loads the holes of the time line.
+// loadHoles loads the holes: ranges of ids whose events are not stored.
 func loadHoles(ctx context.Context, t *tx) (holes []hole, err error) {
 	statement, err := t.statement(ctx, "SELECT after, upto FROM hole ORDER BY after")
 	if err != nil {
@@ -128,7 +128,7 @@ func (d *DB) flush(ctx context.Context, t *tx) {
 	}
 }
 
-// flushSome writes one batch of events. more is true if there may be another.
+// flushSome writes one batch of the events that are only in memory to the database. more is true if there may be another batch.
 func (d *DB) flushSome(ctx context.Context, t *tx) (more bool, err error) {
 	l := &d.events
 	l.mu.Lock()
@@ -164,7 +164,7 @@ func (d *DB) flushSome(ctx context.Context, t *tx) (more bool, err error) {
 	return true, nil
 }
 
-// flushUpto writes the events up to an id.
+// flushUpto writes the events up to the given id to the database. It returns an error if that fails.
 func (d *DB) flushUpto(ctx context.Context, t *tx, id uint64) error {
 	for {
 		d.events.mu.Lock()
@@ -179,14 +179,16 @@ func (d *DB) flushUpto(ctx context.Context, t *tx, id uint64) error {
 	}
 }
 
-// writeInternal makes a change in the writer goroutine itself.
+// writeInternal makes a change of the database and waits for its result. Only the writer goroutine may call it; others use
+// [DB.write].
 func (d *DB) writeInternal(ctx context.Context, t *tx, op string, do func(context.Context, *tx) error) error {
 	j := &job{op: op, grade: survivesKill, do: do, done: make(chan error, 1)}
 	d.commit(ctx, t, []*job{j})
 	return <-j.done
 }
 
-// writeEvents stores the events and returns the stored rows.
+// writeEvents inserts the events and holes into the database and updates k, what the database contains. It returns the inserted
+// rows.
 func (d *DB) writeEvents(ctx context.Context, t *tx, events []client.Event, holes []hole, k *persisted) (added []eventRow, err error) {
 	for _, e := range events {
 		body, err := d.opts.Secrets.Encode(e)
@@ -309,7 +311,8 @@ func (r *removal) removeOld(ctx context.Context, t *tx, before time.Time) error 
 	return t.exec(ctx, "DELETE FROM event WHERE id <= ?", upto)
 }
 
-// removeSurplus removes events until the limits are met, from the groups that exceed their share.
+// removeSurplus removes events until the number and size of the events are within the limits. It takes them from owners and kinds
+// that exceed their share.
 func (r *removal) removeSurplus(ctx context.Context, t *tx, limit Retention) error {
 	if !r.isOver(limit) {
 		return nil
@@ -350,7 +353,7 @@ func (r *removal) isOver(limit Retention) bool {
 	return r.left > 0 && r.kept.count > 1 && (r.kept.count > limit.Events || r.kept.bytes > limit.Bytes)
 }
 
-// removed updates the counts for a removed event.
+// removed updates the counts in r for an event that is removed.
 func (r *removal) removed(e eventRow) {
 	r.left--
 	r.kept.forgotten = max(r.kept.forgotten, e.id)
@@ -391,7 +394,8 @@ func (t *tx) vacuumUnused(ctx context.Context) error {
 	return err
 }
 
-// markClean records a clean shutdown, so that readers resume without a gap.
+// markClean records in the database that the shutdown was clean and all events were written, so that readers resume without a
+// gap.
 func (d *DB) markClean(ctx context.Context, t *tx) error {
 	d.events.mu.Lock()
 	last := d.events.next - 1
@@ -405,8 +409,8 @@ func (d *DB) markClean(ctx context.Context, t *tx) error {
 	})
 }
 
-// olderEvents reads the events after the id that are not in memory any more, and appends those in
-// memory. If the id is not in this time line, it returns all events.
+// olderEvents returns the events after the id, the older ones from the database and the newer ones from memory (p). If this log
+// never assigned the id, it returns all events. gap is true if some events are missing.
 func (d *DB) olderEvents(ctx context.Context, t *sql.Tx, p *snapshot, id uint64) (events []client.Event, gap bool, err error) {
 	var forgotten uint64
 	if err := t.QueryRowContext(ctx, "SELECT forgotten FROM timeline").Scan(&forgotten); err != nil {

@@ -27,7 +27,8 @@ type health struct {
 	since  time.Time // when the first of them began
 }
 
-// report records the result of the last attempt on one side; nil means that it works.
+// report records the result of the last read or write; nil means that it worked. If the fault of
+// the store changed by that, it calls h.change.
 func (h *health) report(s side, err error) {
 	h.mu.Lock()
 	idle := h.faults[s] == nil && err == nil
@@ -51,7 +52,7 @@ func (h *health) report(s side, err error) {
 	}
 }
 
-// faultOf returns the fault of one side, nil if it works.
+// faultOf returns the fault of reading or of writing; nil if it works.
 func (h *health) faultOf(s side) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -75,7 +76,7 @@ func (h *health) faultLocked() error {
 	return nil
 }
 
-// reasonOf returns a short text for a fault. Faults with the same text count as the same.
+// reasonOf returns the short reason of a fault. Two faults with the same reason count as one.
 func reasonOf(err error) string {
 	var known *Error
 	switch {

@@ -11,7 +11,8 @@ import (
 
 var _ notification.Store = (*DB)(nil)
 
-// NotificationState implements notification.Store.
+// NotificationState returns the saved state of the notification engine; the zero value if none was
+// saved. It implements notification.Store.
 func (d *DB) NotificationState(ctx context.Context) (notification.State, error) {
 	found, err := load[notification.State](ctx, d, "state of notifications", "SELECT 'the only one', body FROM notifier")
 	if err != nil || len(found) == 0 {
@@ -20,7 +21,8 @@ func (d *DB) NotificationState(ctx context.Context) (notification.State, error) 
 	return found[0], nil
 }
 
-// SaveNotificationState implements notification.Store.
+// SaveNotificationState replaces the saved state of the notification engine. It implements
+// notification.Store.
 func (d *DB) SaveNotificationState(ctx context.Context, s notification.State) error {
 	body, err := d.opts.Secrets.Encode(s)
 	if err != nil {
@@ -31,13 +33,15 @@ func (d *DB) SaveNotificationState(ctx context.Context, s notification.State) er
 	})
 }
 
-// Deliveries implements notification.Store.
+// Deliveries returns all stored deliveries of notifications, oldest first. It implements
+// notification.Store.
 func (d *DB) Deliveries(ctx context.Context) ([]notification.Delivery, error) {
 	return load[notification.Delivery](ctx, d, "notification",
 		"SELECT subject || ' (' || sink || ')', body FROM delivery ORDER BY created, subject, sink, device")
 }
 
-// SaveDeliveries implements notification.Store.
+// SaveDeliveries stores deliveries of notifications in place of those with the same keys. It
+// implements notification.Store.
 func (d *DB) SaveDeliveries(ctx context.Context, deliveries []notification.Delivery) error {
 	bodies := make([]string, len(deliveries))
 	for i := range deliveries {
@@ -60,7 +64,8 @@ func (d *DB) SaveDeliveries(ctx context.Context, deliveries []notification.Deliv
 	})
 }
 
-// DeleteDeliveries implements notification.Store.
+// DeleteDeliveries deletes old final deliveries of notifications, except those about the subjects
+// in keep. It implements notification.Store.
 func (d *DB) DeleteDeliveries(ctx context.Context, before time.Time, keep []string) error {
 	kept, err := json.Marshal(append([]string{}, keep...))
 	if err != nil {

@@ -233,8 +233,8 @@ func (d *DB) makeFile() error {
 	return err
 }
 
-// inspectFile checks the existing database without changing it. Only a transaction that a killed
-// process left half written is rolled back, as every program that opens the database does.
+// inspectFile checks an existing database without changing it. Exception: a transaction that a
+// killed process left unfinished is undone, as by every program that opens the database.
 func (d *DB) inspectFile(ctx context.Context, latest int) error {
 	info, err := os.Stat(d.path)
 	if err != nil || info.Size() == 0 {
@@ -257,8 +257,8 @@ func (d *DB) inspectAs(ctx context.Context, mode string, latest int) error {
 	return errors.Join(err, conn.Close())
 }
 
-// halfWritten reports whether a transaction must be rolled back before the database can be read,
-// which a read-only connection cannot do.
+// halfWritten reports whether err means that an unfinished transaction must be undone before the
+// database can be read. A read-only connection cannot do that.
 func halfWritten(err error) bool {
 	engine, ok := errors.AsType[*sqlite.Error](err)
 	return ok && engine.Code() == sqlite3.SQLITE_READONLY_ROLLBACK
@@ -284,7 +284,7 @@ func (d *DB) prepare(ctx context.Context, t *tx, steps []string) error {
 	return d.loadTimeline(ctx, t)
 }
 
-// damaged adds [ErrDamaged] to an error of SQLite that reports damage.
+// damaged returns err, with [ErrDamaged] added if it means that the database is damaged.
 func damaged(err error) error {
 	if kind, _ := faultOf(err); kind == faultDamaged && !errors.Is(err, ErrDamaged) {
 		return errors.Join(ErrDamaged, err)
@@ -298,6 +298,7 @@ type link struct {
 	pool *sql.DB
 }
 
+// Close closes the connection and its pool.
 func (l *link) Close() error { return errors.Join(l.Conn.Close(), l.pool.Close()) }
 
 // connect opens a pool and takes one connection from it; the link closes both.

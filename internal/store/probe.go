@@ -30,7 +30,8 @@ type retrier struct {
 	ended      time.Time        // end of the last fault
 }
 
-// update records the current fault, nil if there is none. over is true if a fault has just ended.
+// update records the current fault; nil if there is none. It returns true if a fault has just
+// ended.
 func (r *retrier) update(fault error) (over bool) {
 	switch {
 	case fault == nil && !r.faulty, fault != nil && r.retryTimer != nil:
@@ -45,7 +46,7 @@ func (r *retrier) update(fault error) (over bool) {
 	return false
 }
 
-// failed records that a transaction of size bytes failed.
+// failed records as a write fault that a transaction with this many bytes failed.
 func (d *DB) failed(size int, err error) {
 	d.refusedBytes = max(d.refusedBytes, size)
 	d.health.report(writing, unavailable("write", d.path, err))
@@ -66,10 +67,10 @@ func (d *DB) probe(ctx context.Context, t *tx) {
 	}
 }
 
-// writes reports whether the database accepts as many bytes as the largest failed transaction, and
-// all events that are not written yet. A small write proves nothing, because a full disk still has
-// room in the existing journal. The probe is a temporary row that is written to the disk and
-// checkpointed. If the process is killed, the next probe replaces the row.
+// writes reports whether the database can be written again. It writes as many bytes as the largest
+// transaction that failed, because a small write may still succeed on a full disk, and then all
+// events that are only in memory. The bytes are a temporary row; if the process is killed, the next
+// test replaces it.
 func (d *DB) writes(ctx context.Context, t *tx) bool {
 	size := min(max(probeLeast, d.refusedBytes), probeMost)
 	d.events.mu.Lock()

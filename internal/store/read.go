@@ -6,7 +6,8 @@ import (
 	"errors"
 )
 
-// read calls ask with a read transaction, which sees one state of the database.
+// read calls ask within a read transaction, so that ask sees one consistent state of the database.
+// op names the operation in errors.
 func (d *DB) read(ctx context.Context, op string, ask func(context.Context, *sql.Tx) error) error {
 	if d.isClosing() {
 		return ErrClosed
@@ -34,7 +35,7 @@ func (d *DB) read(ctx context.Context, op string, ask func(context.Context, *sql
 	return err
 }
 
-// query calls question in a read transaction.
+// query does the work of [DB.read], without the time limit and the checks.
 func (d *DB) query(ctx context.Context, question func(context.Context, *sql.Tx) error) error {
 	t, err := d.reads.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {

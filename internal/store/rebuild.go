@@ -11,9 +11,9 @@ import (
 	"gascity/internal/domain/event"
 )
 
-// findMissing sets d.damage if the database is missing or empty although the city had one: the
-// caller expects one, or a journal exists, which is then renamed. It is called before the file is
-// created.
+// findMissing checks, before the database file is created, whether it is missing or empty although
+// the city had one, and records that in d.damage. The city had one if the caller says so or if a
+// journal file exists; that file is renamed.
 func (d *DB) findMissing() error {
 	info, err := os.Stat(d.path)
 	if err == nil && info.Size() > 0 {
@@ -44,7 +44,8 @@ func (d *DB) findMissing() error {
 // stamp returns the current time as part of a file name.
 func (d *DB) stamp() string { return d.opts.Now().UTC().Format("20060102T150405.000Z") }
 
-// rebuild renames the damaged database and creates a new one.
+// rebuild renames the damaged database and creates a new one. found is the error that shows the
+// damage.
 func (d *DB) rebuild(ctx context.Context, steps []string, found error) (*tx, error) {
 	aside, err := setAside(d.path, d.stamp())
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 
 var _ prompt.Store = (*DB)(nil)
 
-// AddReceipt implements prompt.Store.
+// AddReceipt stores a new receipt and its content, unless its key is known: then it returns the
+// receipt with that key. It implements prompt.Store.
 func (d *DB) AddReceipt(ctx context.Context, r prompt.Receipt) (kept prompt.Receipt, known bool, err error) {
 	var added prompt.Receipt // the writer sets it
 	var old bool
@@ -66,17 +67,19 @@ func (d *DB) addReceipt(ctx context.Context, t *tx, r prompt.Receipt) (kept prom
 	return r, false, nil
 }
 
-// SaveReceipt implements prompt.Store.
+// SaveReceipt replaces a stored receipt, except its number, session and key. It implements
+// prompt.Store.
 func (d *DB) SaveReceipt(ctx context.Context, r prompt.Receipt) error {
 	return d.saveReceipt(ctx, r, false)
 }
 
-// MoveReceipt implements prompt.Store.
+// MoveReceipt replaces a stored receipt, including its session. It implements prompt.Store.
 func (d *DB) MoveReceipt(ctx context.Context, r prompt.Receipt) error {
 	return d.saveReceipt(ctx, r, true)
 }
 
-// saveReceipt replaces a receipt. If moved is true, the session of the receipt may change.
+// saveReceipt replaces the stored receipt with the ID of r. If moved is true, its session is
+// replaced too; otherwise the stored session stays.
 func (d *DB) saveReceipt(ctx context.Context, r prompt.Receipt, moved bool) error {
 	return d.write(ctx, "save a receipt", survivesPower, func(ctx context.Context, t *tx) error {
 		var final bool
@@ -129,12 +132,13 @@ func (d *DB) writeReceipt(ctx context.Context, t *tx, r *prompt.Receipt) error {
 // blob returns the bytes of a text; they are never nil.
 func blob(text string) []byte { return append([]byte{}, text...) }
 
-// OpenReceipts implements prompt.Store.
+// OpenReceipts returns all receipts that are not final, with their contents. It implements
+// prompt.Store.
 func (d *DB) OpenReceipts(ctx context.Context) ([]prompt.Receipt, error) {
 	return d.receipts(ctx, true, "SELECT id, seq, body FROM receipt WHERE final = 0 ORDER BY seq")
 }
 
-// Receipt implements prompt.Store.
+// Receipt returns one receipt by its ID. It implements prompt.Store.
 func (d *DB) Receipt(ctx context.Context, id string) (prompt.Receipt, error) {
 	found, err := d.receipts(ctx, true, "SELECT id, seq, body FROM receipt WHERE id = ?", id)
 	if err != nil {
@@ -146,13 +150,15 @@ func (d *DB) Receipt(ctx context.Context, id string) (prompt.Receipt, error) {
 	return found[0], nil
 }
 
-// EndedReceipts implements prompt.Store.
+// EndedReceipts returns final receipts of a session, or of all sessions, newest first. It
+// implements prompt.Store.
 func (d *DB) EndedReceipts(ctx context.Context, session string, limit int) ([]prompt.Receipt, error) {
 	return d.receipts(ctx, false, "SELECT id, seq, body FROM receipt WHERE final = 1 AND (?1 = '' OR session = ?1) "+
 		"ORDER BY updated DESC, seq DESC LIMIT ?2", session, rows(limit))
 }
 
-// DeleteReceipts implements prompt.Store.
+// DeleteReceipts deletes final receipts that were last updated before a time, and returns their
+// number. It implements prompt.Store.
 func (d *DB) DeleteReceipts(ctx context.Context, before time.Time) (int, error) {
 	var gone int64 // the writer sets it
 	err := d.write(ctx, "delete old receipts", survivesKill, func(ctx context.Context, t *tx) (err error) {

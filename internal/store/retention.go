@@ -123,9 +123,9 @@ type request struct {
 	share  int64
 }
 
-// share divides the total among the requests. A request for less than an equal share gets all that
-// it asks for; the rest is divided equally among the others. A remainder that cannot be divided
-// goes to the request with the newest event.
+// share divides the total among the requests and sets the share of each. A request for less than an
+// equal share gets all that it asks for; the rest is divided equally among the others. What cannot
+// be divided goes to the request with the newest event.
 func share(wishes []*request, total int64) {
 	slices.SortFunc(wishes, func(a, b *request) int {
 		return cmp.Or(cmp.Compare(a.size, b.size), cmp.Compare(a.newest, b.newest))

@@ -84,8 +84,8 @@ func inspect(ctx context.Context, conn *sql.Conn) (a databaseInfo, err error) {
 	return a, err
 }
 
-// check returns an error if the database is newer, belongs to another program or is damaged. After
-// an unclean shutdown it checks the whole database.
+// check returns an error if the database belongs to a newer gc or to another program, or is
+// damaged. After an unclean shutdown it checks the whole database.
 func check(ctx context.Context, conn *sql.Conn, latest int) error {
 	a, err := inspect(ctx, conn)
 	switch {
@@ -119,7 +119,8 @@ func check(ctx context.Context, conn *sql.Conn, latest int) error {
 	return nil
 }
 
-// checkNew returns an error if a file without a version is not empty.
+// checkNew checks a database file without a version. It must contain no tables, otherwise it
+// belongs to another program.
 func checkNew(ctx context.Context, conn *sql.Conn) error {
 	var tables int
 	if err := conn.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {

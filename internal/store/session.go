@@ -23,7 +23,7 @@ var (
 // a secret and may be part of any word.
 const shortestToken = 8
 
-// Load implements session.Store.
+// Load returns all session records. It implements session.Store.
 func (d *DB) Load(ctx context.Context) ([]session.Record, error) {
 	return load[session.Record](ctx, d, "session record",
 		"SELECT session || ' (' || provider || ')', body FROM session ORDER BY session, provider")
@@ -43,43 +43,44 @@ func (d *DB) Save(ctx context.Context, r session.Record) error {
 	})
 }
 
-// Remove implements session.Store.
+// Remove deletes a session record. It implements session.Store.
 func (d *DB) Remove(ctx context.Context, key session.Key) error {
 	return d.write(ctx, "delete a session record", survivesKill, func(ctx context.Context, t *tx) error {
 		return t.exec(ctx, "DELETE FROM session WHERE session = ? AND provider = ?", key.Session, key.Provider)
 	})
 }
 
-// LoadPending implements session.PendingStore.
+// LoadPending returns all stored questions, oldest first. It implements session.PendingStore.
 func (d *DB) LoadPending(ctx context.Context) ([]session.Pending, error) {
 	return load[session.Pending](ctx, d, "question", "SELECT id, body FROM pending ORDER BY since, id")
 }
 
-// SavePending implements session.PendingStore.
+// SavePending stores a question in place of the one with the same ID. It implements
+// session.PendingStore.
 func (d *DB) SavePending(ctx context.Context, p session.Pending) error {
 	return d.put(ctx, "save a question", "INSERT OR REPLACE INTO pending VALUES (?, ?, ?)", row{id: p.ID, since: p.Since, value: p})
 }
 
-// RemovePending implements session.PendingStore.
+// RemovePending deletes a question. It implements session.PendingStore.
 func (d *DB) RemovePending(ctx context.Context, id string) error {
 	return d.write(ctx, "delete a question", survivesKill, func(ctx context.Context, t *tx) error {
 		return t.exec(ctx, "DELETE FROM pending WHERE id = ?", id)
 	})
 }
 
-// LoadWaits implements session.WaitStore.
+// LoadWaits returns all stored waits, oldest first. It implements session.WaitStore.
 func (d *DB) LoadWaits(ctx context.Context) ([]session.Wait, error) {
 	return load[session.Wait](ctx, d, "wait", "SELECT id, body FROM wait ORDER BY since, id")
 }
 
-// SaveWait implements session.WaitStore.
+// SaveWait stores a wait in place of the one with the same ID. It implements session.WaitStore.
 func (d *DB) SaveWait(ctx context.Context, w session.Wait) error {
 	return d.put(ctx, "save a wait", "INSERT OR REPLACE INTO wait VALUES (?, ?, ?)", row{
 		id: w.ID, since: w.CreatedAt, value: w, exact: []string{"target", "arg", "owner", "owner_conversation", "text"},
 	})
 }
 
-// RemoveWait implements session.WaitStore.
+// RemoveWait deletes a wait. It implements session.WaitStore.
 func (d *DB) RemoveWait(ctx context.Context, id string) error {
 	return d.write(ctx, "delete a wait", survivesKill, func(ctx context.Context, t *tx) error {
 		return t.exec(ctx, "DELETE FROM wait WHERE id = ?", id)

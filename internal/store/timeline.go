@@ -89,8 +89,9 @@ func (l *timeline) wakeWriter() {
 	}
 }
 
-// trimLocked removes the oldest events from memory when there are more than 9/8 of keep. If
-// too many are not written yet, it gives up the oldest of those too.
+// trimLocked removes the oldest events from memory when there are more than 9/8 of l.keep. Events
+// that are not in the database yet stay, unless there are too many of them: then the oldest are
+// lost. The caller holds mu.
 func (l *timeline) trimLocked() {
 	if len(l.tail) <= l.keep+l.keep/8 {
 		return
@@ -107,7 +108,8 @@ func (l *timeline) trimLocked() {
 	}
 }
 
-// loseLocked drops the unwritten events up to the id and counts them as lost.
+// loseLocked gives up the events up to the id that are not in the database yet, and counts them as
+// lost. The caller holds mu.
 func (l *timeline) loseLocked(upto uint64) {
 	if upto <= l.written {
 		return
@@ -116,7 +118,8 @@ func (l *timeline) loseLocked(upto uint64) {
 	l.skipLocked(upto)
 }
 
-// skipLocked records a hole from the last written event up to the id.
+// skipLocked records as a hole that the events from the last stored one up to the id are not
+// stored. The caller holds mu.
 func (l *timeline) skipLocked(upto uint64) {
 	if n := len(l.holes); n > 0 && l.holes[n-1].upto == l.written {
 		l.holes[n-1].upto = upto
@@ -150,7 +153,8 @@ func (l *timeline) snapshotLocked() snapshot {
 	return snapshot{l.origin, l.startLocked(), l.last, slices.Clone(l.tail), slices.Clone(l.holes)}
 }
 
-// gap reports whether an event after the id is missing.
+// gap reports whether a reader that has read up to the id misses events, because they were removed
+// or lost. forgotten is the newest id that was removed.
 func (p *snapshot) gap(id, forgotten uint64) bool {
 	if id == 0 {
 		id = p.origin // a new reader misses only events that existed
@@ -180,7 +184,7 @@ func (d *DB) After(ctx context.Context, id uint64) (events []client.Event, gap b
 	return events, gap, nil
 }
 
-// Page implements event.Log.
+// Page returns at most limit events after an ID. It implements event.Log.
 func (d *DB) Page(ctx context.Context, id uint64, limit int) (events []client.Event, err error) {
 	limit = max(1, limit)
 	l := &d.events
@@ -208,7 +212,7 @@ func (d *DB) Page(ctx context.Context, id uint64, limit int) (events []client.Ev
 	return append(events, tail[:min(len(tail), limit-len(events))]...), nil
 }
 
-// Since implements event.Log.
+// Since returns the ID of the newest event that is older than a time. It implements event.Log.
 func (d *DB) Since(ctx context.Context, t time.Time) (id uint64, err error) {
 	d.events.mu.Lock()
 	p := d.events.snapshotLocked()

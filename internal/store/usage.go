@@ -11,7 +11,8 @@ import (
 
 var _ usage.Store = (*DB)(nil)
 
-// PutUsage implements usage.Store.
+// PutUsage stores usage entries and returns for each what was stored before and after. It
+// implements usage.Store.
 func (d *DB) PutUsage(ctx context.Context, entries []usage.Entry) ([]usage.StoreResult, error) {
 	var kept []usage.StoreResult // the writer sets it
 	err := d.write(ctx, "save usage", survivesKill, func(ctx context.Context, t *tx) error {
@@ -53,7 +54,7 @@ func (d *DB) putUsage(ctx context.Context, t *tx, e usage.Entry) (usage.StoreRes
 	return k, t.exec(ctx, "INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?)", e.Run, e.Message, nanos(k.After.At), string(text))
 }
 
-// Usage implements usage.Store.
+// Usage returns the usage entries since a time, oldest first. It implements usage.Store.
 func (d *DB) Usage(ctx context.Context, since time.Time) ([]usage.Entry, error) {
 	return load[usage.Entry](ctx, d, "usage entry",
 		"SELECT run || ' ' || message, body FROM usage WHERE at >= ? ORDER BY at, run, message", nanos(since))

@@ -43,12 +43,13 @@ const (
 	jobDropped // the caller has given up before the writer began it
 )
 
-// claim reports whether the writer may do the job.
+// claim reports whether the writer may carry out the job. It returns false if the caller has given
+// up.
 func (j *job) claim() bool {
 	return j.state.CompareAndSwap(jobWaits, jobTaken) || j.state.Load() == jobTaken
 }
 
-// drop reports whether the caller could cancel the job before the writer began it.
+// drop cancels the job and returns true, unless the writer has already begun it.
 func (j *job) drop() bool { return j.state.CompareAndSwap(jobWaits, jobDropped) }
 
 // write sends a change to the writer. It returns nil when the change is as durable as requested,
@@ -94,7 +95,7 @@ func (d *DB) write(ctx context.Context, op string, g durability, do func(context
 	}
 }
 
-// outcome returns the job's result if there is one, else err.
+// outcome returns the job's result if it is already known, otherwise err.
 func outcome(j *job, err error) error {
 	select {
 	case err := <-j.done:
@@ -104,7 +105,7 @@ func outcome(j *job, err error) error {
 	}
 }
 
-// slow records and returns the fault that the store takes too long.
+// slow records as a write fault that the store takes too long, and returns it as an error.
 func (d *DB) slow(op string) error {
 	err := unavailable(op, d.path, errSlow)
 	d.health.report(writing, err)
@@ -159,8 +160,9 @@ func (d *DB) gather(first *job) []*job {
 	return batch
 }
 
-// commit makes the changes of a batch in one transaction. If that fails, it makes each change in
-// its own transaction, so that no change fails because of another.
+// commit makes the changes of a batch in one transaction and sends each job its result. If the
+// transaction fails, it makes each change in its own transaction, so that no change fails because
+// of another.
 func (d *DB) commit(ctx context.Context, t *tx, batch []*job) {
 	begun, err := d.attempt(ctx, t, batch)
 	if err != nil && begun && len(batch) > 1 {
@@ -180,8 +182,9 @@ func (d *DB) commit(ctx context.Context, t *tx, batch []*job) {
 	}
 }
 
-// attempt makes all changes or, if it returns an error, none. A change whose own function fails is
-// left out, and its job gets the error. A success does not end a fault, see [DB.probe].
+// attempt makes all changes of a batch in one transaction. If it returns an error, it has made
+// none. If the function of one change fails, only that change is left out, and its job gets the
+// error. begun is true if the transaction was begun.
 func (d *DB) attempt(ctx context.Context, t *tx, batch []*job) (begun bool, err error) {
 	g := survivesKill
 	t.size = 0
@@ -216,7 +219,8 @@ func (d *DB) attempt(ctx context.Context, t *tx, batch []*job) (begun bool, err 
 	return begun, err
 }
 
-// finish does the remaining jobs, writes the remaining events and closes the connections.
+// finish carries out the jobs that still wait, writes the remaining events and closes the
+// connections. It is the end of the writer.
 func (d *DB) finish(ctx context.Context, t *tx) {
 	d.events.mu.Lock()
 	d.events.closed = true
@@ -262,8 +266,8 @@ func (t *tx) rollback(ctx context.Context) {
 	_ = t.exec(ctx, "ROLLBACK") // see above
 }
 
-// apply makes one change. If the change's own function fails and there are other changes in the
-// transaction, only this change is undone and the error is stored in the job.
+// apply carries out one change within the transaction. If the change fails and others is true, only
+// this change is undone, and the error is stored in the job.
 func (t *tx) apply(ctx context.Context, j *job, others bool) error {
 	j.err = nil
 	if !others {
@@ -323,7 +327,8 @@ func (t *tx) change(ctx context.Context, query string, args ...any) (int64, erro
 	return result.RowsAffected()
 }
 
-// row reads one row; found is false if there is none.
+// row runs a query and stores the values of its first row in into. found is false if there is no
+// row.
 func (t *tx) row(ctx context.Context, query string, args, into []any) (found bool, err error) {
 	statement, err := t.statement(ctx, query)
 	if err != nil {

@@ -159,7 +159,7 @@ type fileWriter struct {
 	to    io.Writer
 }
 
-// Write implements io.Writer.
+// Write writes p and records that the file has begun. It implements io.Writer.
 func (f *fileWriter) Write(p []byte) (int, error) {
 	*f.begun = true
 	return f.to.Write(p)
@@ -247,7 +247,7 @@ type countingWriter struct {
 	begun  bool
 }
 
-// Write implements io.Writer.
+// Write writes p with secrets masked, and records that the answer has begun. It implements io.Writer.
 func (w *countingWriter) Write(p []byte) (int, error) {
 	w.begun = true
 	return w.masked.Write(p)

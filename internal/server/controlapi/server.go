@@ -122,5 +122,5 @@ type Mounted struct {
 // [httpkit.Service]. Path values have the names of the pattern.
 func (s *Server) Mount() []Mounted { return slices.Clone(s.mounts) }
 
-// ServeHTTP implements http.Handler.
+// ServeHTTP passes a request to the handler of its route. It implements http.Handler.
 func (m *guardedMux) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.server.mux.ServeHTTP(w, r) }

@@ -23,7 +23,7 @@ type SendError struct {
 	After time.Duration // the sink asks to wait this long before the next try; zero: it does not
 }
 
-// Error implements error.
+// Error returns the text of the cause. It implements error.
 func (e *SendError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the cause.

@@ -143,7 +143,7 @@ var (
 	_ runtime.Router           = (*relaunchProvider)(nil)
 )
 
-// Route implements runtime.Router.
+// Route returns the underlying provider, for everything but Relaunch. It implements runtime.Router.
 func (w *relaunchProvider) Route(string) runtime.Provider { return w.Provider }
 
 // Relaunch starts the agent again in its existing session, with the registration of its run as in

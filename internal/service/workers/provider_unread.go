@@ -26,7 +26,8 @@ var (
 	_ runtime.Withdrawer = (*unknownWorker)(nil)
 )
 
-// Route implements runtime.Router.
+// Route returns the underlying provider, for everything that this type does not do itself. It implements
+// runtime.Router.
 func (u *unknownWorker) Route(string) runtime.Provider { return u.Provider }
 
 // Sense reads the session by the underlying provider. If the stored memory of the run says that its
@@ -87,7 +88,8 @@ var (
 	_ runtime.Deliverer = (*pendingWorker)(nil)
 )
 
-// Route implements runtime.Router.
+// Route returns the underlying provider, for everything that this type does not do itself. It implements
+// runtime.Router.
 func (u *pendingWorker) Route(string) runtime.Provider { return u.Provider }
 
 // Deliver delivers a prompt by the underlying provider. If that cannot deliver prompts, the prompt is refused for now, because a

@@ -17,7 +17,8 @@ var (
 	_ runtime.Withdrawer = (*workerOnly)(nil)
 )
 
-// Route implements runtime.Router.
+// Route returns the underlying provider, for everything but the delivery of prompts. It implements
+// runtime.Router.
 func (m *workerOnly) Route(string) runtime.Provider { return m.Provider }
 
 // Deliver refuses every prompt, because no worker is connected and no other way is allowed. It

@@ -23,7 +23,8 @@ func (s *suite) append(texts ...string) []client.Event {
 	return out
 }
 
-// after checks the events after the id.
+// after checks that the log returns exactly the wanted events after the id, and whether it reports
+// a gap.
 func (s *suite) after(id uint64, wantGap bool, want ...client.Event) {
 	s.t.Helper()
 	got, gap, err := s.Events.After(s.ctx, id)
@@ -39,6 +40,7 @@ func (s *suite) after(id uint64, wantGap bool, want ...client.Event) {
 	}
 }
 
+// eventOrder checks that events get growing ids and are stored unchanged.
 func eventOrder(s *suite) {
 	s.after(0, false)
 	full := filled[client.Event](1)
@@ -57,6 +59,7 @@ func eventOrder(s *suite) {
 	})
 }
 
+// eventAfter checks that After returns the events after each id, also after a restart.
 func eventAfter(s *suite) {
 	events := s.append("a", "b", "c", "d")
 	s.recheck(func() {
@@ -84,6 +87,7 @@ func eventStale(s *suite) {
 	}
 }
 
+// eventSince checks that Since returns the newest event before a time.
 func eventSince(s *suite) {
 	var ids []uint64
 	for i := range 4 {
@@ -102,6 +106,8 @@ func eventSince(s *suite) {
 	})
 }
 
+// eventWait checks that Wait returns at the next event, and with the cause of its context when that
+// ends.
 func eventWait(s *suite) {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	cancel(os.ErrClosed)

@@ -148,7 +148,7 @@ func (f *Faulty) state(ctx context.Context) (Mode, error) {
 	}
 }
 
-// write makes a change according to the mode.
+// write calls change unless the mode makes writes fail. It returns the error that the mode requires.
 func (f *Faulty) write(ctx context.Context, change func() error) error {
 	mode, fault := f.state(ctx)
 	refused := mode == Fails || mode == FailsWrites
@@ -168,7 +168,8 @@ func (f *Faulty) write(ctx context.Context, change func() error) error {
 	return err
 }
 
-// read calls ask according to the mode. question identifies the call, to find its last result.
+// read returns the result of ask, or what the mode requires instead: an error, an empty result, or the last result for the same
+// question.
 func read[T any](ctx context.Context, f *Faulty, question string, ask func() (T, error)) (answer T, err error) {
 	mode, fault := f.state(ctx)
 	switch mode {
@@ -200,47 +201,52 @@ func list[T any](ctx context.Context, f *Faulty, question string, ask func() ([]
 	return slices.Clone(answer), err
 }
 
-// Load implements session.Store.
+// Load returns all session records, unless the mode of f makes the call fail or hang. It implements session.Store.
 func (f *Faulty) Load(ctx context.Context) ([]session.Record, error) {
 	return list(ctx, f, "records", func() ([]session.Record, error) { return f.stores.Records.Load(ctx) })
 }
 
-// Save implements session.Store.
+// Save stores a session record in place of the one with the same key, unless the mode of f makes the call fail or hang. It
+// implements session.Store.
 func (f *Faulty) Save(ctx context.Context, r session.Record) error {
 	return f.write(ctx, func() error { return f.stores.Records.Save(ctx, r) })
 }
 
-// Remove implements session.Store.
+// Remove deletes a session record, unless the mode of f makes the call fail or hang. It implements session.Store.
 func (f *Faulty) Remove(ctx context.Context, key session.Key) error {
 	return f.write(ctx, func() error { return f.stores.Records.Remove(ctx, key) })
 }
 
-// LoadPending implements session.PendingStore.
+// LoadPending returns all stored questions, oldest first, unless the mode of f makes the call fail or hang. It implements
+// session.PendingStore.
 func (f *Faulty) LoadPending(ctx context.Context) ([]session.Pending, error) {
 	return list(ctx, f, "pending", func() ([]session.Pending, error) { return f.stores.Pending.LoadPending(ctx) })
 }
 
-// SavePending implements session.PendingStore.
+// SavePending stores a question in place of the one with the same ID, unless the mode of f makes the call fail or hang. It
+// implements session.PendingStore.
 func (f *Faulty) SavePending(ctx context.Context, p session.Pending) error {
 	return f.write(ctx, func() error { return f.stores.Pending.SavePending(ctx, p) })
 }
 
-// RemovePending implements session.PendingStore.
+// RemovePending deletes a question, unless the mode of f makes the call fail or hang. It implements session.PendingStore.
 func (f *Faulty) RemovePending(ctx context.Context, id string) error {
 	return f.write(ctx, func() error { return f.stores.Pending.RemovePending(ctx, id) })
 }
 
-// LoadWaits implements session.WaitStore.
+// LoadWaits returns all stored waits, oldest first, unless the mode of f makes the call fail or hang. It implements
+// session.WaitStore.
 func (f *Faulty) LoadWaits(ctx context.Context) ([]session.Wait, error) {
 	return list(ctx, f, "waits", func() ([]session.Wait, error) { return f.stores.Waits.LoadWaits(ctx) })
 }
 
-// SaveWait implements session.WaitStore.
+// SaveWait stores a wait in place of the one with the same ID, unless the mode of f makes the call fail or hang. It implements
+// session.WaitStore.
 func (f *Faulty) SaveWait(ctx context.Context, w session.Wait) error {
 	return f.write(ctx, func() error { return f.stores.Waits.SaveWait(ctx, w) })
 }
 
-// RemoveWait implements session.WaitStore.
+// RemoveWait deletes a wait, unless the mode of f makes the call fail or hang. It implements session.WaitStore.
 func (f *Faulty) RemoveWait(ctx context.Context, id string) error {
 	return f.write(ctx, func() error { return f.stores.Waits.RemoveWait(ctx, id) })
 }

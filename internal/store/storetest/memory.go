@@ -31,7 +31,7 @@ var (
 	_ session.WaitStore    = (*Sessions)(nil)
 )
 
-// Load implements [session.Store].
+// Load returns all session records. It implements [session.Store].
 func (m *Sessions) Load(context.Context) ([]session.Record, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -45,7 +45,8 @@ func (m *Sessions) Load(context.Context) ([]session.Record, error) {
 	return out, nil
 }
 
-// Save implements [session.Store].
+// Save stores a session record in place of the one with the same key. It implements
+// [session.Store].
 func (m *Sessions) Save(_ context.Context, r session.Record) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -57,7 +58,7 @@ func (m *Sessions) Save(_ context.Context, r session.Record) error {
 	return nil
 }
 
-// Remove implements [session.Store].
+// Remove deletes a session record. It implements [session.Store].
 func (m *Sessions) Remove(_ context.Context, key session.Key) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -65,7 +66,7 @@ func (m *Sessions) Remove(_ context.Context, key session.Key) error {
 	return nil
 }
 
-// LoadPending implements [session.PendingStore].
+// LoadPending returns all stored questions, oldest first. It implements [session.PendingStore].
 func (m *Sessions) LoadPending(context.Context) ([]session.Pending, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -78,7 +79,8 @@ func (m *Sessions) LoadPending(context.Context) ([]session.Pending, error) {
 	return out, nil
 }
 
-// SavePending implements [session.PendingStore].
+// SavePending stores a question in place of the one with the same ID. It implements
+// [session.PendingStore].
 func (m *Sessions) SavePending(_ context.Context, p session.Pending) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -90,7 +92,7 @@ func (m *Sessions) SavePending(_ context.Context, p session.Pending) error {
 	return nil
 }
 
-// RemovePending implements [session.PendingStore].
+// RemovePending deletes a question. It implements [session.PendingStore].
 func (m *Sessions) RemovePending(_ context.Context, id string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -98,7 +100,7 @@ func (m *Sessions) RemovePending(_ context.Context, id string) error {
 	return nil
 }
 
-// LoadWaits implements [session.WaitStore].
+// LoadWaits returns all stored waits, oldest first. It implements [session.WaitStore].
 func (m *Sessions) LoadWaits(context.Context) ([]session.Wait, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -107,7 +109,7 @@ func (m *Sessions) LoadWaits(context.Context) ([]session.Wait, error) {
 	}), nil
 }
 
-// SaveWait implements [session.WaitStore].
+// SaveWait stores a wait in place of the one with the same ID. It implements [session.WaitStore].
 func (m *Sessions) SaveWait(_ context.Context, w session.Wait) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -118,7 +120,7 @@ func (m *Sessions) SaveWait(_ context.Context, w session.Wait) error {
 	return nil
 }
 
-// RemoveWait implements [session.WaitStore].
+// RemoveWait deletes a wait. It implements [session.WaitStore].
 func (m *Sessions) RemoveWait(_ context.Context, id string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -143,7 +145,8 @@ type Receipts struct {
 
 var _ prompt.Store = (*Receipts)(nil)
 
-// AddReceipt implements [prompt.Store].
+// AddReceipt stores a new receipt and its content, unless its key is known: then it returns the
+// receipt with that key. It implements [prompt.Store].
 func (m *Receipts) AddReceipt(_ context.Context, r prompt.Receipt) (prompt.Receipt, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -168,10 +171,11 @@ func (m *Receipts) AddReceipt(_ context.Context, r prompt.Receipt) (prompt.Recei
 	return cloneReceipt(r), false, nil
 }
 
-// SaveReceipt implements [prompt.Store].
+// SaveReceipt replaces a stored receipt, except its number, session and key. It implements
+// [prompt.Store].
 func (m *Receipts) SaveReceipt(_ context.Context, r prompt.Receipt) error { return m.save(r, false) }
 
-// MoveReceipt implements [prompt.Store].
+// MoveReceipt replaces a stored receipt, including its session. It implements [prompt.Store].
 func (m *Receipts) MoveReceipt(_ context.Context, r prompt.Receipt) error { return m.save(r, true) }
 
 // save replaces a receipt. If moved is true, the session of the receipt may change.
@@ -200,14 +204,15 @@ func (m *Receipts) save(r prompt.Receipt, moved bool) error {
 	return nil
 }
 
-// OpenReceipts implements [prompt.Store].
+// OpenReceipts returns all receipts that are not final, with their contents. It implements
+// [prompt.Store].
 func (m *Receipts) OpenReceipts(context.Context) ([]prompt.Receipt, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.pickLocked(func(r prompt.Receipt) bool { return !r.Final() }), nil
 }
 
-// Receipt implements [prompt.Store].
+// Receipt returns one receipt by its ID. It implements [prompt.Store].
 func (m *Receipts) Receipt(_ context.Context, id string) (prompt.Receipt, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -218,7 +223,8 @@ func (m *Receipts) Receipt(_ context.Context, id string) (prompt.Receipt, error)
 	return cloneReceipt(r), nil
 }
 
-// EndedReceipts implements [prompt.Store].
+// EndedReceipts returns final receipts of a session, or of all sessions, newest first. It
+// implements [prompt.Store].
 func (m *Receipts) EndedReceipts(_ context.Context, session string, limit int) ([]prompt.Receipt, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -235,7 +241,8 @@ func (m *Receipts) EndedReceipts(_ context.Context, session string, limit int) (
 	return ended, nil
 }
 
-// DeleteReceipts implements [prompt.Store].
+// DeleteReceipts deletes final receipts that were last updated before a time, and returns their
+// number. It implements [prompt.Store].
 func (m *Receipts) DeleteReceipts(_ context.Context, before time.Time) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -271,7 +278,8 @@ type Usage struct {
 
 var _ usage.Store = (*Usage)(nil)
 
-// PutUsage implements [usage.Store].
+// PutUsage stores usage entries and returns for each what was stored before and after. It
+// implements [usage.Store].
 func (m *Usage) PutUsage(_ context.Context, entries []usage.Entry) ([]usage.StoreResult, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -290,7 +298,7 @@ func (m *Usage) PutUsage(_ context.Context, entries []usage.Entry) ([]usage.Stor
 	return out, nil
 }
 
-// Usage implements [usage.Store].
+// Usage returns the usage entries since a time, oldest first. It implements [usage.Store].
 func (m *Usage) Usage(_ context.Context, since time.Time) ([]usage.Entry, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -345,7 +353,8 @@ func (m *Events) Append(_ context.Context, e client.Event) (client.Event, error)
 	return e, nil
 }
 
-// After implements [event.Log].
+// After returns the events after an ID, and whether some of them are missing. It implements
+// [event.Log].
 func (m *Events) After(_ context.Context, id uint64) ([]client.Event, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -359,7 +368,7 @@ func (m *Events) After(_ context.Context, id uint64) ([]client.Event, bool, erro
 	return slices.Clone(m.events[id+1-first:]), false, nil
 }
 
-// Page implements [event.Log].
+// Page returns at most limit events after an ID. It implements [event.Log].
 func (m *Events) Page(_ context.Context, id uint64, limit int) ([]client.Event, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -370,7 +379,7 @@ func (m *Events) Page(_ context.Context, id uint64, limit int) ([]client.Event, 
 	return slices.Clone(events[:min(len(events), max(1, limit))]), nil
 }
 
-// Since implements [event.Log].
+// Since returns the ID of the newest event that is older than a time. It implements [event.Log].
 func (m *Events) Since(_ context.Context, t time.Time) (uint64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -382,7 +391,7 @@ func (m *Events) Since(_ context.Context, t time.Time) (uint64, error) {
 	return 0, nil
 }
 
-// Wait implements [event.Log].
+// Wait waits until there is an event with a greater ID. It implements [event.Log].
 func (m *Events) Wait(ctx context.Context, id uint64) error {
 	for {
 		m.mu.Lock()

@@ -20,14 +20,15 @@ type Notifications struct {
 
 var _ notification.Store = (*Notifications)(nil)
 
-// NotificationState implements [notification.Store].
+// NotificationState returns the saved state of the notification engine; the zero value if none was saved. It implements
+// [notification.Store].
 func (m *Notifications) NotificationState(context.Context) (notification.State, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return cloneState(m.state), nil
 }
 
-// SaveNotificationState implements [notification.Store].
+// SaveNotificationState replaces the saved state of the notification engine. It implements [notification.Store].
 func (m *Notifications) SaveNotificationState(_ context.Context, s notification.State) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -35,12 +36,13 @@ func (m *Notifications) SaveNotificationState(_ context.Context, s notification.
 	return nil
 }
 
+// cloneState returns a copy of the state that shares no memory with it.
 func cloneState(s notification.State) notification.State {
 	s.Sinks, s.Open, s.Turns = maps.Clone(s.Sinks), slices.Clone(s.Open), maps.Clone(s.Turns)
 	return s
 }
 
-// Deliveries implements [notification.Store].
+// Deliveries returns all stored deliveries of notifications, oldest first. It implements [notification.Store].
 func (m *Notifications) Deliveries(context.Context) ([]notification.Delivery, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -49,7 +51,7 @@ func (m *Notifications) Deliveries(context.Context) ([]notification.Delivery, er
 	}), nil
 }
 
-// SaveDeliveries implements [notification.Store].
+// SaveDeliveries stores deliveries of notifications in place of those with the same keys. It implements [notification.Store].
 func (m *Notifications) SaveDeliveries(_ context.Context, deliveries []notification.Delivery) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -62,7 +64,8 @@ func (m *Notifications) SaveDeliveries(_ context.Context, deliveries []notificat
 	return nil
 }
 
-// DeleteDeliveries implements [notification.Store].
+// DeleteDeliveries deletes old final deliveries of notifications, except those about the subjects in keep. It implements
+// [notification.Store].
 func (m *Notifications) DeleteDeliveries(_ context.Context, before time.Time, keep []string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -72,6 +75,7 @@ func (m *Notifications) DeleteDeliveries(_ context.Context, before time.Time, ke
 	return nil
 }
 
+// notificationKept checks that the state and the deliveries are stored unchanged and replaced by their keys.
 func notificationKept(s *suite) {
 	s.deliveries()
 	state, err := s.Notifications.NotificationState(s.ctx)
@@ -110,6 +114,7 @@ func notificationDeleted(s *suite) {
 	s.recheck(func() { s.deliveries(all[0], all[1], all[4]) })
 }
 
+// deliveries checks that exactly these deliveries are stored.
 func (s *suite) deliveries(want ...notification.Delivery) {
 	s.t.Helper()
 	got, err := s.Notifications.Deliveries(s.ctx)

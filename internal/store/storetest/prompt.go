@@ -21,6 +21,7 @@ func receipt(id, session string) prompt.Receipt {
 	}
 }
 
+// add stores a new receipt and returns it as the store returns it.
 func (s *suite) add(r prompt.Receipt) prompt.Receipt {
 	s.t.Helper()
 	kept, known, err := s.Receipts.AddReceipt(s.ctx, r)
@@ -31,6 +32,7 @@ func (s *suite) add(r prompt.Receipt) prompt.Receipt {
 	return kept
 }
 
+// open checks that exactly these receipts are open.
 func (s *suite) open(want ...prompt.Receipt) {
 	s.t.Helper()
 	got, err := s.Receipts.OpenReceipts(s.ctx)
@@ -38,6 +40,7 @@ func (s *suite) open(want ...prompt.Receipt) {
 	s.wantSame("the list of open receipts", want, got)
 }
 
+// receiptKept checks that a receipt is stored with all its fields.
 func receiptKept(s *suite) {
 	s.open()
 	r := filled[prompt.Receipt](1)
@@ -84,6 +87,8 @@ func receiptContent(s *suite) {
 	})
 }
 
+// receiptKey checks that a second receipt with a known key is not stored, and that an empty key may
+// be used again.
 func receiptKey(s *suite) {
 	r := receipt("one", "s")
 	r.Key = "k"
@@ -132,6 +137,7 @@ func receiptKeyConcurrent(s *suite) {
 	}
 }
 
+// receiptID checks that the store refuses a second receipt with the same ID.
 func receiptID(s *suite) {
 	want := s.add(receipt("one", "s"))
 	if _, _, err := s.Receipts.AddReceipt(s.ctx, receipt("one", "another")); err == nil {
@@ -140,6 +146,7 @@ func receiptID(s *suite) {
 	s.open(want)
 }
 
+// receiptSave checks that SaveReceipt replaces a receipt, except its number, session and key.
 func receiptSave(s *suite) {
 	one, two := s.add(receipt("one", "s")), s.add(receipt("two", "s"))
 	changed := one
@@ -189,6 +196,8 @@ func receiptFinal(s *suite) {
 	})
 }
 
+// receiptEnded checks that the final receipts are listed newest first, by session and up to a
+// limit.
 func receiptEnded(s *suite) {
 	var want []string
 	for i := range 5 {
@@ -207,6 +216,7 @@ func receiptEnded(s *suite) {
 	})
 }
 
+// ended checks that EndedReceipts returns the receipts with these IDs, in this order.
 func (s *suite) ended(session string, limit int, want ...string) {
 	s.t.Helper()
 	got, err := s.Receipts.EndedReceipts(s.ctx, session, limit)
@@ -221,6 +231,8 @@ func (s *suite) ended(session string, limit int, want ...string) {
 	s.wantSame("the list of ended receipts", want, ids)
 }
 
+// receiptForget checks that only old final receipts are deleted, and that their keys can be used
+// again.
 func receiptForget(s *suite) {
 	old, recent, open := s.add(receipt("old", "s")), s.add(receipt("recent", "s")), s.add(receipt("open", "s"))
 	last := receipt("last", "s")

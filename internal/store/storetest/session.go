@@ -6,6 +6,7 @@ import (
 	"gascity/internal/domain/session"
 )
 
+// records checks that exactly these session records are stored.
 func (s *suite) records(want ...session.Record) {
 	s.t.Helper()
 	got, err := s.Records.Load(s.ctx)
@@ -13,6 +14,7 @@ func (s *suite) records(want ...session.Record) {
 	s.wantSame("the list of records", want, got)
 }
 
+// recordKept checks that a session record is stored with all its fields.
 func recordKept(s *suite) {
 	s.records()
 	r := filled[session.Record](1)
@@ -29,6 +31,7 @@ func recordKept(s *suite) {
 	s.recheck(func() { s.records(bare) })
 }
 
+// recordSorted checks that the records are returned sorted by session and provider.
 func recordSorted(s *suite) {
 	var want []session.Record
 	for _, key := range []session.Key{{Session: "a", Provider: "p"}, {Session: "a", Provider: "q"}, {Session: "b", Provider: "a"}} {
@@ -47,6 +50,7 @@ func recordSecret(s *suite) {
 	s.records(session.Record{Session: "a", Provider: "p"})
 }
 
+// recordCopy checks that a later change of a record in memory does not change the stored one.
 func recordCopy(s *suite) {
 	r := session.Record{Session: "a", Provider: "p", Failures: []time.Time{start()}}
 	s.must(s.Records.Save(s.ctx, r))
@@ -57,6 +61,7 @@ func recordCopy(s *suite) {
 	s.records(session.Record{Session: "a", Provider: "p", Failures: []time.Time{start()}})
 }
 
+// pendingKept checks that questions are stored, replaced by ID, and removed.
 func pendingKept(s *suite) {
 	load := func(want ...session.Pending) {
 		s.t.Helper()
@@ -78,6 +83,7 @@ func pendingKept(s *suite) {
 	s.recheck(func() { load(late) })
 }
 
+// waitKept checks that waits are stored, replaced by ID, and removed.
 func waitKept(s *suite) {
 	load := func(want ...session.Wait) {
 		s.t.Helper()

@@ -90,14 +90,15 @@ func (s *suite) must(err error) {
 func (s *suite) wantSame(what string, want, got any) {
 	s.t.Helper()
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-		s.t.Errorf("%s is not what was kept (-want +got):\n%s", what, diff)
+		s.t.Errorf("%s is not what was stored (-want +got):\n%s", what, diff)
 	}
 }
 
 // start returns the base time of the test cases.
 func start() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC) }
 
-// filled returns a value with every field set, so that a field that is not stored is noticed.
+// filled returns a value with every field set to something other than zero, so that a test detects
+// a field that is not stored. Different seeds give different values.
 func filled[T any](seed int) T {
 	var value T
 	fill(reflect.ValueOf(&value).Elem(), &seed)

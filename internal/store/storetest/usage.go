@@ -8,10 +8,12 @@ import (
 	"gascity/internal/domain/usage"
 )
 
+// entry returns a usage entry of one response with this many output tokens.
 func entry(run, message string, at time.Duration, output int64) usage.Entry {
 	return usage.Entry{Run: run, Message: message, Session: "s", Agent: "a", At: start().Add(at), Model: "m", Source: "vendor", Tokens: usage.Tokens{Output: &output}}
 }
 
+// put stores usage entries and returns the results.
 func (s *suite) put(entries ...usage.Entry) []usage.StoreResult {
 	s.t.Helper()
 	kept, err := s.Usage.PutUsage(s.ctx, entries)
@@ -22,13 +24,15 @@ func (s *suite) put(entries ...usage.Entry) []usage.StoreResult {
 	return kept
 }
 
+// spent checks that exactly these usage entries exist since the time.
 func (s *suite) spent(since time.Time, want ...usage.Entry) {
 	s.t.Helper()
 	got, err := s.Usage.Usage(s.ctx, since)
 	s.must(err)
-	s.wantSame("what was spent", want, got)
+	s.wantSame("the usage", want, got)
 }
 
+// usageKept checks that usage entries are stored with all their fields and combined by their keys.
 func usageKept(s *suite) {
 	s.spent(time.Time{})
 	full := filled[usage.Entry](1)
@@ -65,6 +69,7 @@ func usageMerged(s *suite) {
 	s.recheck(func() { s.spent(start().Add(time.Minute), entry("r", "2", time.Minute, 5)) })
 }
 
+// usageSince checks that Usage returns only the entries since a time.
 func usageSince(s *suite) {
 	a, b, c := entry("r", "a", 2*time.Second, 1), entry("r", "b", time.Second, 1), entry("q", "c", 2*time.Second, 1)
 	s.put(a, b, c)
@@ -75,6 +80,7 @@ func usageSince(s *suite) {
 	})
 }
 
+// usageConcurrent checks that concurrent reports of the same responses are combined without loss.
 func usageConcurrent(s *suite) {
 	var writers sync.WaitGroup
 	for w := range 4 {
