@@ -35,13 +35,16 @@ type auditLog struct {
 // clock that was set back more than this is recorded as it is.
 const maxDisorder = time.Second
 
+// newAuditLog returns an audit log of tool calls and starts the goroutine that writes it. Close it
+// with close.
 func newAuditLog(opts EvaluatorOptions) *auditLog {
 	r := &auditLog{opts: opts, calls: make(chan Call, maxWaitingCalls), ended: make(chan struct{})}
 	go r.work()
 	return r
 }
 
-// enqueue adds a call to be written. It never blocks.
+// enqueue queues a decided tool call to be written to the audit log. It never blocks: if too many
+// calls wait already, the call is lost. An input that is too long is not stored.
 func (r *auditLog) enqueue(c Call) {
 	if len(c.Input) > MaxRecordedInput {
 		c.Input, c.Cut = nil, true
@@ -53,7 +56,7 @@ func (r *auditLog) enqueue(c Call) {
 	}
 }
 
-// close waits until all calls are written.
+// close waits until all queued calls are written, and ends the log's goroutine.
 func (r *auditLog) close() {
 	close(r.calls)
 	<-r.ended
@@ -78,7 +81,8 @@ func (r *auditLog) work() {
 	}
 }
 
-// reportLoss logs a write failure once, and the number of lost calls each time.
+// reportLoss logs err, an error of writing the audit log, once until writing works again. It also
+// logs how many calls were lost because too many were waiting.
 func (r *auditLog) reportLoss(err error) {
 	switch {
 	case err == nil:
@@ -92,8 +96,8 @@ func (r *auditLog) reportLoss(err error) {
 	}
 }
 
-// appendLine appends a call without the values of credentials. A call whose credentials cannot be
-// removed is not stored.
+// appendLine appends a call as one line of JSON to the batch, with the values of credentials
+// removed. If they cannot be removed, it returns an error and the call is not stored.
 func (r *auditLog) appendLine(batch *bytes.Buffer, c Call) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {

@@ -50,6 +50,7 @@ func ReadDecisions(name string, q client.GuardQuery) (client.GuardDecisions, err
 	return p.out, nil
 }
 
+// readWhole returns the content of a file and its file information, which identifies the file.
 func readWhole(name string) ([]byte, fs.FileInfo, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -68,6 +69,7 @@ func readWhole(name string) ([]byte, fs.FileInfo, error) {
 	return text[:n], info, err
 }
 
+// isAmong reports whether info is about one of the files in read.
 func isAmong(info fs.FileInfo, read []fs.FileInfo) bool {
 	for _, known := range read {
 		if os.SameFile(info, known) {
@@ -92,7 +94,8 @@ type page struct {
 	full bool      // there are more decisions than the page has
 }
 
-// parseCursor reads the cursor of the query: a time, a slash and a number.
+// parseCursor reads where the page begins from the query: a time, a slash and the number of
+// decisions at that time to skip.
 func (p *page) parseCursor() error {
 	if p.query.Before == "" {
 		return nil
@@ -108,7 +111,7 @@ func (p *page) parseCursor() error {
 	return nil
 }
 
-// add adds the decisions of a file, from its last line to its first one.
+// add adds the decisions in the text of a log file to the page, beginning with its last line.
 func (p *page) add(text []byte) {
 	for !p.full && len(text) > 0 {
 		text = bytes.TrimSuffix(text, []byte("\n"))
@@ -125,7 +128,7 @@ func (p *page) add(text []byte) {
 	}
 }
 
-// addCall adds a call if the query selects it.
+// addCall adds a decided call to the page if the query selects it and it is after the cursor.
 func (p *page) addCall(c Call) {
 	if p.query.Agent != "" && c.Agent != p.query.Agent || p.query.Action != "" && string(c.Action) != p.query.Action {
 		return

@@ -18,7 +18,8 @@ import (
 // ErrNoSet reports a name that is neither a built-in rule set nor a file of rules.
 var ErrNoSet = errors.New("there is no such rule set or file")
 
-// With returns a policy with these rules and further sets, given by their names or files.
+// With returns a policy that consists of these rules and of more sets, each given by the name of a
+// built-in set or the path of a file. read reads a file.
 func (r *CityRules) With(more []string, read func(string) ([]byte, error)) (*Policy, error) {
 	sheet := r.policy.Source()
 	sheet.Sets = slices.Clone(sheet.Sets)
@@ -34,7 +35,8 @@ func (r *CityRules) With(more []string, read func(string) ([]byte, error)) (*Pol
 	return Compile(sheet)
 }
 
-// furtherSet returns a built-in set or the set in a file.
+// furtherSet returns the built-in rule set with this name; if there is none, the set in the file
+// with this name.
 func furtherSet(name string, read func(string) ([]byte, error)) (Set, error) {
 	if slices.Contains(Shipped(), name) {
 		return ShippedSet(name)
@@ -86,6 +88,7 @@ func ReadAuditLog(name string, since time.Time) ([]Call, error) {
 	return calls, nil
 }
 
+// readCallsFile returns the recorded calls since a time from one log file.
 func readCallsFile(name string, since time.Time) (calls []Call, err error) {
 	file, err := os.Open(name)
 	if err != nil {

@@ -22,7 +22,7 @@ func CheckCall(p *Policy, req Request) client.GuardCheck {
 	return out
 }
 
-// wire returns the verdict in the form of the control API.
+// wire converts the verdict to the form of the control API.
 func (v Verdict) wire() client.GuardVerdict {
 	return client.GuardVerdict{Action: string(v.Action), Rule: v.Rule, Reason: v.Reason, Part: v.Part}
 }

@@ -95,14 +95,16 @@ func (r *CityRules) AgentRequest(agent string) (Request, error) {
 	return req, nil
 }
 
-// decide returns the verdict on a call. The directory that the agent reports counts in addition to
-// its configured one; the more severe verdict applies.
+// decide returns the call c of an agent as a request and the verdict on it. The directory that the
+// agent reports counts in addition to the configured one; of the two verdicts, the more severe
+// applies.
 func (r *CityRules) decide(agent string, c worker.Call) (Request, Verdict) {
 	req := r.requestOf(agent, c)
 	return req, r.policy.Decide(req)
 }
 
-// requestOf returns a call of an agent as a request.
+// requestOf converts the tool call c of an agent to a request, with what the city knows about the
+// agent.
 func (r *CityRules) requestOf(agent string, c worker.Call) Request {
 	req, _ := r.Request(agent)
 	req.Tool, req.Input = c.Tool, c.Input
@@ -112,20 +114,21 @@ func (r *CityRules) requestOf(agent string, c worker.Call) Request {
 	return req
 }
 
-// readers returns the tools that an agent may use while no decision can be made.
+// readers returns the tools that only read and that an agent may use while the guard cannot decide.
+// A call is excepted if its input contains one of the texts in except.
 func (r *CityRules) readers(agent string) (tools, except []string) {
 	req, _ := r.Request(agent)
 	return r.policy.Readers(req)
 }
 
-// isReadOnly reports whether the call uses one of the tools from readers and does not ask for a
-// person.
+// isReadOnly reports whether a call only reads, so that it may be made while decisions cannot be
+// recorded. A call for which the agent CLI asks a person does not count.
 func (r *CityRules) isReadOnly(agent string, c worker.Call) bool {
 	tools, except := r.readers(agent)
 	return !c.Ask && worker.Allowance{Tools: tools, Except: except}.Allows(c)
 }
 
-// sheetOf returns the configuration as input for the guard.
+// sheetOf returns the guard rules of a city's configuration in the form that [Compile] needs.
 func sheetOf(src CitySource) (Source, error) {
 	city, g := src.City, &src.City.Guard
 	b := sheetBuilder{city: city, read: src.Read}
@@ -202,7 +205,8 @@ func fileFault(path string, data []byte, err error) *config.Error {
 	return e
 }
 
-// faultsOf adds positions to the errors of rules.
+// faultsOf returns the errors in err, from [Compile], with their positions in city.toml or in the
+// file of rules.
 func faultsOf(src CitySource, sheet Source, err error) error {
 	city := src.City
 	var faults []*config.Error
@@ -224,7 +228,7 @@ func faultsOf(src CitySource, sheet Source, err error) error {
 	return config.Join(faults)
 }
 
-// ruleFault adds the position to the error of one rule.
+// ruleFault returns the error in one rule with its position in city.toml or in its file.
 func ruleFault(src CitySource, sheet Source, fault *RuleError) *config.Error {
 	city := src.City
 	message := fmt.Sprintf("rule %q: %s", fault.Rule, fault.Fault)

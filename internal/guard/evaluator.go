@@ -82,7 +82,8 @@ func (j *Evaluator) Readers(v session.Snapshot) (tools, except []string) {
 	return r.readers(v.Agent)
 }
 
-// fault returns why decisions cannot be recorded, nil if they can.
+// fault returns why decisions cannot be recorded now; nil if they can. Meanwhile only calls that
+// read are allowed.
 func (j *Evaluator) fault() error {
 	if j.opts.Fault == nil {
 		return nil

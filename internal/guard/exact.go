@@ -11,9 +11,9 @@ import (
 	"gascity/worker"
 )
 
-// exempt returns the verdict on a call after the rules with exact: such a rule allows a call that
-// would be asked about. The caller has checked that no part of the call is hidden, and that it is
-// certain which rules match.
+// exempt returns the verdict on a whole call after the rules with "exact" were applied: such a rule
+// allows a call about which a person would be asked otherwise. A denial stays. The caller has
+// checked that no part of the call is hidden and that it is certain which rules match.
 func (v *view) exempt(req *Request, verdict Verdict) Verdict {
 	if verdict.Action == Deny || verdict.Action == Allow && verdict.Rule != "" {
 		return verdict
@@ -37,9 +37,9 @@ func (v *view) exempt(req *Request, verdict Verdict) Verdict {
 	return verdict
 }
 
-// wholeCall returns the text that rules with exact compare: the command of a call that has one
-// command and names nothing else, or the file of a call that names one file. It is empty for any
-// other call.
+// wholeCall returns the text that rules with "exact" are compared with: the command of a call that
+// has one command and nothing else, or the file of a call that names one file. For any other call
+// it returns "", so that no such rule matches.
 func wholeCall(req *Request) string {
 	names, fields, err := fieldsOf(req.Input)
 	if err != nil {

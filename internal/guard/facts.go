@@ -55,8 +55,8 @@ type facts struct {
 	unsure  bool // it is known only when the command runs whether some rule matches
 }
 
-// part returns the verdict on a part; its action is empty if no rule matches. sure is false if it is known only when the command
-// runs whether a rule that denies or asks matches.
+// part returns the verdict of the rules on one part of a call; its action is empty if no rule matches. sure is false if it
+// depends on the run whether a rule that denies or asks matches, because a word is known only then.
 func (v *view) part(s *subject, req *Request) (verdict Verdict, sure bool) {
 	f := facts{subject: s, req: req}
 	var room [32]int
@@ -87,7 +87,7 @@ type beginning struct {
 	words []shell.Word // the words after the head
 }
 
-// commands applies the rules about a program to the part.
+// commands applies the rules about one program to the part, which is a command.
 func (f *facts) commands(p *program) {
 	if len(p.rules) == 0 || len(f.command.Words) == 0 {
 		return
@@ -115,7 +115,8 @@ func programOf(w shell.Word) string {
 	return strings.ToLower(strings.TrimPrefix(path.Base(w.Text), "="))
 }
 
-// consider adds the verdict of a rule that matches with truth t.
+// consider adds the verdict of the rule c to the verdict on the part. t says whether the rule matches. If that is not certain, a
+// rule that allows does not count.
 func (f *facts) consider(c *compiled, t truth) {
 	if t == no || !c.concerns(f.req) || c.Action == Allow && f.command != nil && f.command.Mentioned {
 		return
@@ -124,7 +125,7 @@ func (f *facts) consider(c *compiled, t truth) {
 	f.verdict = Worse(f.verdict, c.verdict(t, f.name()))
 }
 
-// argumentsOf returns the files that the words of a command may name.
+// argumentsOf returns the files that the arguments of a command may name.
 func (r *scratch) argumentsOf(c *shell.Command, req *Request) []file {
 	files := r.freeFiles()
 	if c.More && c.Listed { // names that a program finds in the working directory
@@ -152,8 +153,8 @@ func (r *scratch) argumentsOf(c *shell.Command, req *Request) []file {
 	return files
 }
 
-// copyTarget returns the index of the word that a copying command only writes, which is its last
-// word; zero if there is none.
+// copyTarget returns the index of the last word of a command such as cp, which is the file that the command writes; zero if the
+// command is of another kind or its target is unknown.
 func copyTarget(c *shell.Command) int {
 	last := len(c.Words) - 1
 	switch {
@@ -169,8 +170,8 @@ func copyTarget(c *shell.Command) int {
 	return last
 }
 
-// attached returns the parts of a word that may name files too: --file=path, -Ipath, @path,
-// file://path, from:to.
+// attached returns the parts of a word that may be file names in addition to the whole word, as in --file=path, -Ipath, @path,
+// file://path and from:to.
 func attached(text string) []string {
 	if !strings.ContainsAny(text, "=:@<") && (len(text) < 3 || text[0] != '-' || text[1] == '-') {
 		return nil
@@ -205,8 +206,8 @@ func attached(text string) []string {
 	return out
 }
 
-// filesOf appends the files that a word names, in the working directory and in the directories
-// that a script changes to.
+// filesOf appends to files the paths that a word may mean: relative to the working directory, and to each directory to which the
+// script may have changed.
 func (r *scratch) filesOf(files []file, w shell.Word, folders []shell.Word, req *Request) []file {
 	here := r.fileOf(&w, nil, req)
 	here.doubt = len(folders) > 0 && !rooted(w.Text)
@@ -227,8 +228,8 @@ func (r *scratch) filesOf(files []file, w shell.Word, folders []shell.Word, req 
 	return files
 }
 
-// command reports whether a rule about commands matches the command of the part. t states whether
-// the command begins with the rule's head, and words are the words after it.
+// command reports whether the rule c matches the command of the part. t says whether the command begins with the rule's program
+// and subcommand, and words are the words after these.
 func (c *compiled) command(f *facts, t truth, words []shell.Word) truth {
 	cmd := f.command
 	if len(c.any) > 0 {
@@ -257,11 +258,11 @@ func (c *compiled) command(f *facts, t truth, words []shell.Word) truth {
 	return t
 }
 
-// anyMatch reports whether a file may match at all.
+// anyMatch reports whether a file may match a path pattern, even if nothing suggests it.
 func anyMatch(m match, _ fileKind) bool { return m > apart }
 
-// needsOneWordTwice reports whether the rule could match only if one unknown word were both an
-// option and a file or another argument.
+// needsOneWordTwice reports whether the rule could match only if one unknown word were two things at the same time, for example
+// an option and a file. Then the rule does not match.
 func (c *compiled) needsOneWordTwice(f *facts, words []shell.Word) bool {
 	single := func(w shell.Word) bool {
 		return !w.Known && !w.Split && w.Any == nil && !w.Glob && strings.HasPrefix(w.Text, string(shell.Unknown))
@@ -291,8 +292,8 @@ func (c *compiled) needsOneWordTwice(f *facts, words []shell.Word) bool {
 	return len(c.pathPatterns) > 0
 }
 
-// names reports whether the part uses one of the rule's files. How a program uses its arguments is
-// known only for some programs.
+// names reports whether the part uses one of the files in the rule's path patterns, in the way that the rule is about (reading or
+// writing).
 func (c *compiled) names(f *facts) truth {
 	access := f.access
 	if f.command != nil && c.Access == Write && (onlyReads(f.program) || onlyReadsWithWords(f.program, f.command)) {
@@ -322,8 +323,8 @@ func (c *compiled) names(f *facts) truth {
 // pathPatterns are the path patterns of a rule.
 type pathPatterns []pathPattern
 
-// used works like truth, but skips the files that the command certainly does not use in the way of
-// access: a copying command only writes its last word and reads the others.
+// used reports whether the part uses a file that matches one of the patterns, in the way of access. Of a copying command, such as
+// cp, the last word counts only as written and the others only as read. counts decides whether an uncertain match counts.
 func (ps pathPatterns) used(f *facts, access Access, counts func(m match, kind fileKind) bool) truth {
 	if access == "" || access == Write && f.program == "mv" || !slices.ContainsFunc(f.files, func(f file) bool { return f.made }) {
 		return ps.truth(f, counts)
@@ -337,8 +338,7 @@ func (ps pathPatterns) used(f *facts, access Access, counts func(m match, kind f
 	return t
 }
 
-// truth reports whether a file of the part matches. counts decides whether a match that is not
-// certain counts.
+// truth reports whether a file of the part matches one of the patterns. counts decides whether an uncertain match counts.
 func (ps pathPatterns) truth(f *facts, counts func(m match, kind fileKind) bool) truth {
 	t := no
 	for i := range f.files {
@@ -347,7 +347,7 @@ func (ps pathPatterns) truth(f *facts, counts func(m match, kind fileKind) bool)
 	return t
 }
 
-// of reports whether one file matches.
+// of reports whether one file matches one of the patterns. home is the home directory, as parts.
 func (ps pathPatterns) of(f *file, home []string, counts func(m match, kind fileKind) bool) truth {
 	if f.any != nil {
 		most, least := no, yes

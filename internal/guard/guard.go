@@ -98,6 +98,7 @@ const (
 	yes
 )
 
+// truthOf returns yes for true and no for false.
 func truthOf(b bool) truth {
 	if b {
 		return yes
@@ -105,7 +106,7 @@ func truthOf(b bool) truth {
 	return no
 }
 
-// not returns the truth of the negation.
+// not returns the opposite truth; what is uncertain stays uncertain.
 func (t truth) not() truth {
 	switch t {
 	case yes:
@@ -137,7 +138,8 @@ func (p *Policy) Explain(req Request) (Verdict, []PartVerdict) {
 	return v, parts
 }
 
-// judge computes the verdict and calls report, if it is not nil, for each part.
+// judge computes the verdict on a call. If report is not nil, it is called with the verdict on each
+// part.
 func (p *Policy) judge(req *Request, report func(PartVerdict)) Verdict {
 	view := p.viewOf(req)
 	tool := view.tool(req)

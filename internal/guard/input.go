@@ -47,7 +47,8 @@ var (
 	errNUL      = errors.New("the tool's input holds a NUL byte")
 )
 
-// read returns the parts of a call as subjects. The error states why the call cannot be read.
+// read returns the parts of a call, prepared for the rules: the programs that it runs and the files
+// that it names. The error says why the input of the call cannot be understood.
 func (r *scratch) read(req *Request) ([]subject, error) {
 	if len(req.Input) == 0 || string(req.Input) == "null" {
 		return nil, nil
@@ -75,7 +76,7 @@ type gatherer struct {
 	folders []shell.Word
 }
 
-// object reads a JSON object and its members.
+// object collects the parts in a JSON object of the input, also in the objects inside it.
 func (g *gatherer) object(raw json.RawMessage, depth int) error {
 	names, fields, err := fieldsOf(raw)
 	if err != nil {
@@ -121,7 +122,8 @@ func plainName(name string) string {
 	}, name))
 }
 
-// field reads one member of an object.
+// field collects the parts in one member of an input object. kind says what the member's name
+// means.
 func (g *gatherer) field(kind fieldKind, raw json.RawMessage, depth int) error {
 	switch kind {
 	case scriptField, scriptsField:
@@ -137,7 +139,7 @@ func (g *gatherer) field(kind fieldKind, raw json.RawMessage, depth int) error {
 	return g.below(raw, depth)
 }
 
-// below reads the objects inside a value.
+// below collects the parts in the JSON objects inside a value.
 func (g *gatherer) below(raw json.RawMessage, depth int) error {
 	if len(raw) == 0 || depth >= maxNesting {
 		return nil
@@ -159,7 +161,8 @@ func (g *gatherer) below(raw json.RawMessage, depth int) error {
 	return nil
 }
 
-// script reads a field with a script, the words of one program, or scripts.
+// script collects the commands in a member of the input that is a script, a list of scripts, or the
+// words of one program.
 func (g *gatherer) script(kind fieldKind, raw json.RawMessage) error {
 	many := texts(raw)
 	switch {
@@ -198,7 +201,7 @@ func (g *gatherer) add(commands []shell.Command) {
 	}
 }
 
-// files reads a field with files or directories.
+// files collects the files or directories in a member of the input.
 func (g *gatherer) files(kind fieldKind, raw json.RawMessage, depth int) error {
 	all := texts(raw)
 	for _, text := range all {
@@ -217,7 +220,8 @@ func (g *gatherer) files(kind fieldKind, raw json.RawMessage, depth int) error {
 	return nil
 }
 
-// patched returns the files that a patch names.
+// patched returns the files that a patch adds, changes, deletes or renames; nil if the text is not
+// a patch.
 func patched(text string) []string {
 	if !strings.Contains(text, "*** Begin Patch") {
 		return nil

@@ -41,8 +41,8 @@ func anyGlob(patterns []string, text string) bool {
 	return len(patterns) == 0
 }
 
-// canBothMatch reports whether some text matches both patterns. Its time is proportional to the
-// product of their lengths.
+// canBothMatch reports whether there is a text that matches both patterns. Its time is proportional
+// to the product of their lengths.
 func canBothMatch(a, b string) bool {
 	if !strings.ContainsAny(b, "*?") {
 		return glob(a, b)
@@ -82,10 +82,11 @@ func canBothMatch(a, b string) bool {
 // is slow.
 const maxMeet = 512
 
-// wild returns a word with its unknown parts as stars.
+// wild returns the text of a word as a pattern: each unknown part is a star.
 func wild(text string) string { return strings.ReplaceAll(text, string(shell.Unknown), "*") }
 
-// fits reports whether a word matches a pattern.
+// fits reports whether a word matches a pattern of a rule. The result is uncertain if the word is
+// only partly known.
 func fits(pattern string, w *shell.Word) truth {
 	if w.Any != nil {
 		return each(w.Any, func(w *shell.Word) truth { return fits(pattern, w) })
@@ -101,7 +102,8 @@ func fits(pattern string, w *shell.Word) truth {
 	return no
 }
 
-// each returns the combined truth for several values that are used one after the other.
+// each returns whether of is true for the values that a word has one after the other, such as a
+// loop variable.
 func each(words []shell.Word, of func(*shell.Word) truth) truth {
 	most, least := no, yes
 	for i := range words {
@@ -121,6 +123,7 @@ type term struct {
 	globs   []string // +*
 }
 
+// termOf parses one entry of a rule's lists any, all and none: alternatives, separated by "|".
 func termOf(text string) term {
 	var t term
 	const bar = "\x01" // stands for an escaped bar
@@ -139,8 +142,8 @@ func termOf(text string) term {
 // accept any unique abbreviation.
 const minAbbreviation = len("--m")
 
-// among reports whether the words of a command contain the term. more is true if further words are
-// added later.
+// among reports whether one of the term's options or patterns is among the words of a command. more
+// is true if further, unknown words are added when the command runs.
 func (t term) among(words []shell.Word, more bool) truth {
 	found := truthOf(false)
 	if more {
@@ -178,7 +181,7 @@ func argument(w *shell.Word) bool {
 // isOption reports whether a word is certainly an option.
 func isOption(w *shell.Word) bool { return w.Known && len(w.Text) > 1 && w.Text[0] == '-' }
 
-// option reports whether a word is or contains the option.
+// option reports whether a word is the option with this name or contains it, as -uf contains -f.
 func option(name string, w *shell.Word) truth {
 	if w.Any != nil {
 		return each(w.Any, func(w *shell.Word) truth { return option(name, w) })
@@ -210,6 +213,7 @@ func option(name string, w *shell.Word) truth {
 // head is the beginning of a command in a rule: a program and its first words.
 type head []string
 
+// headOf parses the beginning of a command in a rule, such as "git push".
 func headOf(text string) head {
 	h := strings.Fields(text)
 	h[0] = strings.ToLower(h[0]) // some file systems ignore case
@@ -226,8 +230,8 @@ var valueOptions = map[string][]string{
 	"terraform": {}, "npm": {"--prefix", "-C", "-w", "--workspace"}, "go": {"-C"}, "cargo": {"-C", "--config", "-Z"},
 }
 
-// refused reports whether the first word that may be a subcommand certainly differs from wanted.
-// This is a fast check, because most rules do not match.
+// refused is a fast check, because most rules do not match. It reports whether the subcommand among
+// the words certainly differs from wanted. takes and exact are the program's entry in valueOptions.
 func refused(wanted string, words []shell.Word, takes []string, exact bool) bool {
 	after := false
 	for i := 0; i < len(words); i++ {
@@ -250,9 +254,9 @@ func refused(wanted string, words []shell.Word, takes []string, exact bool) bool
 	return true
 }
 
-// begins reports whether a command begins with the head, and returns the words that are left.
-// Options of the program may be between the words of the head, each with a value. takes and exact are
-// the program's entry in valueOptions.
+// begins reports whether a command begins with the head, for example "git push", and returns the
+// words after it. Options of the program may be between the words of the head. takes lists those
+// options that have a value; if exact is false, any option may have one.
 func (h head) begins(c *shell.Command, program string, takes []string, exact bool) (truth, []shell.Word) {
 	t := truthOf(glob(h[0], program))
 	words := c.Words[1:]
@@ -293,7 +297,8 @@ type search struct {
 	rest      []shell.Word // the words that are left in that case
 }
 
-// word handles a word that is not an option. done is true if the search is complete.
+// word compares a word that is not an option with the next word of the head. done is true when the
+// search has its result.
 func (s *search) word(w shell.Word, next []shell.Word) (done bool) {
 	fit, after := fits(s.wanted[0], &w), s.after
 	s.after = false

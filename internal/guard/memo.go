@@ -29,6 +29,7 @@ type memo struct {
 // memoKey is a request as a map key.
 type memoKey struct{ tool, input, role, agent, home, dir, now string }
 
+// newMemo returns an empty cache of verdicts.
 func newMemo() *memo {
 	return &memo{seed: maphash.MakeSeed(), new: map[memoKey]Verdict{}, old: map[memoKey]Verdict{}}
 }

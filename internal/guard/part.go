@@ -16,7 +16,7 @@ type part struct {
 	behind  []string     // for a file: the programs that use it
 }
 
-// name returns the text of the part for people.
+// name returns the command or the file of the part as a text for people.
 func (p *part) name() string {
 	if p.command == nil {
 		return readable(p.file.Text)
@@ -34,7 +34,7 @@ func (p *part) name() string {
 	return p.command.Text
 }
 
-// via returns the programs that run the part.
+// via returns the programs that run the command or use the file, outermost first, such as sudo.
 func (p *part) via() []string {
 	if p.command == nil {
 		return p.behind
@@ -42,9 +42,10 @@ func (p *part) via() []string {
 	return p.command.Via
 }
 
-// incidental reports whether a part that no rule matches needs no permission of its own. That
-// applies to a file that is read, because the tool or program that reads it is decided about, to a
-// command without words, to a text that is only mentioned, and to a write to a harmless file.
+// incidental reports whether a part that no rule matches needs no permission of its own: a file
+// that is read (the tool or program that reads it is decided about), a redirection without a
+// command, a text that only may be a command, and a write to a file such as /dev/null. fallback is
+// the default action.
 func (p *part) incidental(fallback Action) bool {
 	if p.file != nil {
 		return p.access != Write || fallback == Allow || harmless(*p.file)
@@ -52,8 +53,8 @@ func (p *part) incidental(fallback Action) bool {
 	return len(p.command.Words) == 0 || p.command.Mentioned
 }
 
-// hidden returns the verdict on a command that the guard cannot see completely; its action is
-// empty if it can.
+// hidden returns a verdict that asks a person if the guard cannot see everything that the command
+// runs. If it can, the verdict's action is empty.
 func (p *part) hidden() Verdict {
 	if p.command == nil || p.command.Hidden == "" {
 		return Verdict{}
@@ -61,7 +62,7 @@ func (p *part) hidden() Verdict {
 	return Verdict{Action: Ask, Rule: RuleHidden, Reason: p.command.Hidden, Part: p.name()}
 }
 
-// harmless reports whether a write to the file changes nothing.
+// harmless reports whether a write to this file changes nothing, as for /dev/null.
 func harmless(w shell.Word) bool {
 	return w.Known && slices.Contains([]string{"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"}, w.Text)
 }
@@ -104,7 +105,8 @@ func fileUseOf(program string) fileUse {
 	return usesNone
 }
 
-// onlyReadsWithWords reports whether a program that can change files only reads with these words.
+// onlyReadsWithWords reports whether a program that can change files, such as sed, only reads when
+// it is called with these arguments.
 func onlyReadsWithWords(program string, c *shell.Command) bool {
 	switch program {
 	case "awk", "gawk", "mawk", "nawk":

@@ -39,8 +39,8 @@ func parsePathPattern(pattern string) pathPattern {
 	return p
 }
 
-// apart is a fast check. It reports whether a file certainly does not match or, if byName is
-// true, whether no known part of its name suggests a match.
+// apart is a fast check. It reports whether the file certainly does not match the pattern or, if byName is true, whether nothing
+// in the known parts of its name suggests that it does.
 func (p *pathPattern) apart(f *file, byName bool) bool {
 	switch {
 	case f.kind == exact:
@@ -51,7 +51,7 @@ func (p *pathPattern) apart(f *file, byName bool) bool {
 	return !slices.ContainsFunc(f.ends, p.ends.overlaps)
 }
 
-// spelled reports whether a script contains the pattern itself.
+// spelled reports whether a pattern in a script is the rule's pattern itself.
 func (p *pathPattern) spelled(pattern string) bool {
 	return pattern == p.whole || p.parts[0] == "~" && strings.HasSuffix(pattern, strings.TrimPrefix(p.whole, "/~"))
 }
@@ -96,7 +96,7 @@ const (
 // maxFolders is the maximum number of directories in a path that is compared.
 const maxFolders = 128
 
-// fileOf parses a word as a file path in a directory; nil means the working directory.
+// fileOf converts a word to a file path, relative to folder or, if that is nil, to the working directory.
 func (r *scratch) fileOf(w, folder *shell.Word, req *Request) file {
 	if w.Any != nil {
 		f := file{any: make([]file, len(w.Any))}
@@ -138,8 +138,8 @@ func (r *scratch) fileOf(w, folder *shell.Word, req *Request) file {
 	return f
 }
 
-// unknownParts returns the parts of a path that is partly unknown. An unknown part may contain
-// several directories, and may lead out of the directories before it.
+// unknownParts returns the parts of a path of which something is unknown. An unknown part may stand for several directories, or
+// lead out of the directories before it.
 func unknownParts(text string) []string {
 	parts := []string{"*"}
 	rest := strings.ToLower(text[max(0, strings.IndexByte(text, byte(shell.Unknown))):])
@@ -160,6 +160,7 @@ func unknownParts(text string) []string {
 	return parts
 }
 
+// rooted reports whether a path does not depend on the working directory, or may not because its beginning is unknown.
 func rooted(text string) bool {
 	return strings.HasPrefix(text, "/") || strings.HasPrefix(text, "~") || strings.HasPrefix(text, string(shell.Unknown))
 }
@@ -174,8 +175,8 @@ const (
 	certain
 )
 
-// fit returns how well a file that a command names matches this pattern. Parts are the names between slashes, and the key part is
-// the last one that is not only wildcards. home contains the parts of the home directory, which replace "~".
+// fit returns how well a file that a command names matches the pattern. home contains the parts of the home directory, in place
+// of "~".
 func (p *pathPattern) fit(f *file, home []string) match {
 	parts, mine, key := f.parts, p.parts, p.key
 	if mine[0] == "~" && len(home) > 0 {
@@ -248,8 +249,8 @@ type fitting struct {
 	keyMatched bool // a known text matched the key part
 }
 
-// within returns how well parts match a pattern: 0 not at all, 1 without a match of the key part
-// by a known text, 2 with it.
+// within compares the parts of a path with those of a pattern. It returns 0 if they do not match, 2 if they match and a known
+// text matches the key part (the most specific part of the pattern), and 1 if they match otherwise.
 func within(pattern, parts []string, by fitting) int {
 	if len(pattern) == 0 {
 		switch {
@@ -299,12 +300,12 @@ func endsOf(part string) ends {
 	return e
 }
 
-// around reports whether a text begins and ends with the known texts.
+// around reports whether a text begins and ends with the known texts of e.
 func (e ends) around(text string) bool {
 	return strings.HasPrefix(text, e.before) && strings.HasSuffix(text, e.behind)
 }
 
-// overlaps reports whether the known texts of two parts agree.
+// overlaps reports whether some text could have both known beginnings or both known ends.
 func (e ends) overlaps(of ends) bool {
 	if a, b := e.before, of.before; a != "" && b != "" && a[0] == b[0] && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a)) {
 		return true
@@ -313,8 +314,8 @@ func (e ends) overlaps(of ends) bool {
 	return a != "" && b != "" && a[len(a)-1] == b[len(b)-1] && (strings.HasSuffix(a, b) || strings.HasSuffix(b, a))
 }
 
-// globbed reports whether a pattern in a script may expand to a name that matches the rule's
-// pattern. A wildcard at the beginning does not match a dot.
+// globbed reports whether a wildcard pattern in a script may stand for a name that matches the rule's pattern. As in a shell, a
+// wildcard at the beginning does not match a dot.
 func globbed(pattern, part string) bool {
 	if strings.HasPrefix(pattern, ".") && part != "" && strings.ContainsRune("*?[", rune(part[0])) {
 		return false

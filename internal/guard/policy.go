@@ -44,7 +44,7 @@ type program struct {
 	rules []*compiled
 }
 
-// add adds a rule.
+// add adds a rule whose command begins with the head h.
 func (p *program) add(c *compiled, h head) {
 	c.head = slices.IndexFunc(p.heads, func(known head) bool { return slices.Equal(known, h) })
 	if c.head < 0 {
@@ -70,6 +70,7 @@ type RuleError struct {
 	Fault     string
 }
 
+// Error returns the message for people, with the rule and its set.
 func (e *RuleError) Error() string {
 	return fmt.Sprintf("rule %q of %q: %s", e.Rule, e.Set, e.Fault)
 }
@@ -77,6 +78,7 @@ func (e *RuleError) Error() string {
 // DisableError reports that the id of a disabled rule does not exist.
 type DisableError struct{ ID string }
 
+// Error returns the message for people.
 func (e *DisableError) Error() string {
 	return fmt.Sprintf("there is no rule %q to disable", e.ID)
 }
@@ -120,8 +122,8 @@ type builder struct {
 	faults []error
 }
 
-// build builds the index of some sets. The default is fallback or, if that is empty, the most
-// severe default of the sets.
+// build returns the index of the rules of some sets and their default action: fallback or, if that is empty, the most severe
+// default of the sets.
 func (b *builder) build(sets []Set, fallback Action) (index, Action) {
 	var out index
 	severest := Action("")
@@ -151,7 +153,7 @@ func (b *builder) build(sets []Set, fallback Action) (index, Action) {
 	return out, cmp.Or(fallback, severest)
 }
 
-// fault returns the error in a rule, empty if there is none.
+// fault returns what is wrong with a rule; empty if it is valid.
 func (b *builder) fault(set Set, r Rule) string {
 	switch where := b.sets[r.ID]; {
 	case r.ID == "":
@@ -178,7 +180,7 @@ func (b *builder) fault(set Set, r Rule) string {
 	return ""
 }
 
-// compile parses the texts of a rule.
+// compile returns a rule in the form in which it is compared with calls.
 func compile(r Rule) *compiled {
 	c := &compiled{Rule: r}
 	for _, text := range r.Commands {
@@ -198,7 +200,8 @@ func compile(r Rule) *compiled {
 	return c
 }
 
-// add adds a rule.
+// add adds a rule to the list of the index that fits its kind: tools, whole
+// calls, programs or files.
 func (x *index) add(c *compiled) {
 	switch {
 	case len(c.Exact) > 0:
@@ -226,8 +229,8 @@ func (x *index) add(c *compiled) {
 	}
 }
 
-// addFiles adds a rule about files. If a pattern has a part without wildcards, every matching path
-// contains that part.
+// addFiles adds a rule about files to the index. If a pattern has a part without wildcards, every matching path contains that
+// part, so the rule is found by it.
 func (x *index) addFiles(c *compiled) {
 	at := len(x.files)
 	x.files = append(x.files, c)
@@ -245,8 +248,8 @@ func (x *index) addFiles(c *compiled) {
 	}
 }
 
-// about appends the indexes of the rules that may match the files and returns them sorted. The
-// files must be exact.
+// about appends the indexes of the rules that may match these files to rules, and returns all of them sorted. The paths of the
+// files must be known.
 func (x *index) about(rules []int, files []file) []int {
 	rules = append(rules, x.anywhere...)
 	for i := range files {
@@ -264,7 +267,7 @@ type view struct {
 	fallback Action
 }
 
-// viewOf returns the view for the agent of a request.
+// viewOf returns the rules that apply to the agent of a request: the common ones and those of its role.
 func (p *Policy) viewOf(req *Request) view {
 	v := view{indexes: [2]*index{&p.rules, &p.none}, fallback: p.fallback}
 	for i := range p.roles {
@@ -277,13 +280,13 @@ func (p *Policy) viewOf(req *Request) view {
 	return v
 }
 
-// concerns reports whether a rule applies to this agent and tool.
+// concerns reports whether the rule applies to the agent, its role and the tool of the request.
 func (c *compiled) concerns(req *Request) bool {
 	return anyGlob(c.Tools, req.Tool) && anyGlob(c.Roles, req.Role) && anyGlob(c.Agents, req.Agent)
 }
 
-// verdict returns the verdict of a rule about one part of a call, such as one command of a script. t says whether the rule
-// matches, and name is the part's name.
+// verdict returns the verdict of the rule about one part of a call. t says whether the rule matches. If that is not certain, a
+// rule that allows has no verdict, and a rule that denies asks a person. name is the part's name.
 func (c *compiled) verdict(t truth, name string) Verdict {
 	v := Verdict{Action: c.Action, Rule: c.ID, Reason: c.Reason, Part: name}
 	switch {
@@ -295,7 +298,7 @@ func (c *compiled) verdict(t truth, name string) Verdict {
 	return v
 }
 
-// tool returns the verdict on the tool as a whole; its action is empty if no rule matches.
+// tool returns the verdict of the rules about the tool as a whole; its action is empty if no rule matches.
 func (v *view) tool(req *Request) Verdict {
 	var verdict Verdict
 	for _, x := range v.indexes {

@@ -30,8 +30,9 @@ func (p *Policy) Readers(req Request) (tools, except []string) {
 	return tools, slices.Compact(except)
 }
 
-// excepted returns texts such that the path of every file that a rule protects contains one of
-// them. ok is false if a rule has no such text, or if the agent works in such a directory.
+// excepted returns texts by which protected files are recognized in the input of a tool: the path
+// of every file that a rule protects contains one of them. ok is false if a rule has no such text,
+// or if the agent works in a protected directory.
 func (p *Policy) excepted(req *Request) (texts []string, ok bool) {
 	here := strings.ToLower(cmp.Or(req.Now, req.Dir))
 	for _, x := range p.viewOf(req).indexes {
@@ -51,8 +52,8 @@ func (p *Policy) excepted(req *Request) (texts []string, ok bool) {
 	return texts, true
 }
 
-// text returns a text that occurs in the path of every matching file: the longest one in the last
-// part that has any; empty if there is none.
+// text returns the longest text without wildcards in the last part of the pattern that has one:
+// every matching path contains it. It returns "" if there is none.
 func (p pathPattern) text() string {
 	for _, part := range slices.Backward(p.parts) {
 		if part == "~" || strings.Contains(part, `\`) {

@@ -15,6 +15,7 @@ type scratch struct {
 	names    []string
 }
 
+// newScratch returns reusable memory that is large enough for most calls.
 func newScratch() *scratch {
 	return &scratch{
 		shell: shell.NewScratch(), parts: make([]part, 0, 16), subjects: make([]subject, 0, 16), files: make([]file, 0, 64), names: make([]string, 0, 256),
@@ -46,7 +47,7 @@ func (p *Policy) releaseScratch(r *scratch) {
 // maxScratch is the maximum number of parts of a call whose memory is kept.
 const maxScratch = 128
 
-// split returns strings.Split(text, "/").
+// split returns the same as strings.Split(text, "/"), in reused memory if that is sufficient.
 func (r *scratch) split(text string) []string {
 	from, n := len(r.names), 1+strings.Count(text, "/")
 	if from+n > cap(r.names) {

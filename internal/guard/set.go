@@ -57,7 +57,8 @@ func Decode(name string, data []byte) (Set, error) {
 	return set, nil
 }
 
-// linesOf returns the lines of the tables with a header.
+// linesOf returns the numbers of the lines that begin with the header of a table, such as
+// [[rules]].
 func linesOf(data []byte, header string) []int {
 	var lines []int
 	number := 0
@@ -78,6 +79,7 @@ type FileError struct {
 	Unknown      string // the unknown key or word; empty for another error
 }
 
+// Error returns the message with the position.
 func (e *FileError) Error() string {
 	if e.Line == 0 {
 		return e.File + ": " + e.Fault
@@ -85,7 +87,8 @@ func (e *FileError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Fault)
 }
 
-// strict decodes TOML; an unknown key is an error.
+// strict decodes TOML into into. An unknown key is an error with its position. name is the file in
+// errors.
 func strict(name string, data []byte, into any) error {
 	err := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields().Decode(into)
 	if unknown, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(unknown.Errors) > 0 {

@@ -87,8 +87,8 @@ func (c Case) Request() (Request, error) {
 	return req, err
 }
 
-// Check decides every case of a table. place, if it is not nil, adds what is known of the agent to
-// a request.
+// Check decides every case of a table and returns the results. If place is not nil, it is called to
+// add what is known of the agent to each request.
 func (p *Policy) Check(t Table, place func(*Request)) ([]Result, error) {
 	results := make([]Result, 0, len(t.Cases))
 	for _, c := range t.Cases {

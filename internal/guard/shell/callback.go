@@ -2,7 +2,8 @@ package shell
 
 import "strings"
 
-// callbackOptions returns the options of builtins whose value the shell evaluates or runs.
+// callbackOptions returns the options of a shell builtin whose value is a script that the shell
+// evaluates, such as mapfile -C.
 func callbackOptions(program string) (textOptions, bool) {
 	switch program {
 	case "mapfile", "readarray":
@@ -15,8 +16,8 @@ func callbackOptions(program string) (textOptions, bool) {
 	return textOptions{}, false
 }
 
-// callbacks adds the commands in scripts that a builtin evaluates: callbacks, commands that are
-// bound to keys, and commands of jobs. The caller adds the builtin itself.
+// callbacks collects the commands in scripts that a builtin evaluates later, such as those bound to
+// keys by bind. The caller adds the builtin itself.
 func (r *reader) callbacks(c *Command, program string, depth int) {
 	inner := behind(*c, program)
 	inner.Words, inner.Reads, inner.Writes, inner.More = nil, nil, nil, false

@@ -14,8 +14,8 @@ var runners = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(?:system|popen[234]?|Popen|exec[lv]p?e?|execute|passthru|shell_exec|proc_open|pcntl_exec|getoutput|getstatusoutput|check_output|check_call|subprocess\.(?:run|call)|posix_spawnp?|os\.spawn\w+|execSync|execFile(?:Sync)?|spawn(?:Sync)?|Deno\.Command|Bun\.spawn(?:Sync)?|exec)\s*[( ]\s*(.*)`)
 })
 
-// plainExec reports whether exec is not the function that runs a command and is, for example, a method
-// of a regular expression in JavaScript.
+// plainExec reports whether a call of exec in a program is not one that runs a command. In
+// JavaScript it may be a method of a regular expression.
 func plainExec(language, text, call string) bool {
 	switch language {
 	case "node", "nodejs", "deno", "bun":
@@ -43,8 +43,8 @@ var backticks = sync.OnceValue(func() *regexp.Regexp {
 // commands.
 var callers = sync.OnceValue(set("awk gawk mawk nawk perl python pypy ruby node nodejs deno bun php lua luajit tclsh rscript osascript"))
 
-// calls adds the commands that a program of another language starts. A command that is not a plain
-// text in the program is hidden.
+// calls collects the commands that a program text in another language, such as python, starts. If a
+// command is not a plain text in the program, the guard cannot see it, and c is marked as hidden.
 func (r *reader) calls(c Command, program, text string, depth int) {
 	language := strings.ToLower(strings.TrimRight(program, "0123456789."))
 	if !callers()[language] {
@@ -79,8 +79,8 @@ func (r *reader) calls(c Command, program, text string, depth int) {
 	}
 }
 
-// call adds the command that one call starts. If its first argument is not a plain text, the
-// command is hidden.
+// call collects the command that one call in a program text starts. arguments is the text of its
+// arguments. If the first argument is not a plain text, c is marked as hidden.
 func (r *reader) call(c Command, language, arguments string, depth int) {
 	if words := literals(arguments); len(words) > 1 {
 		at := len(r.found)
@@ -102,7 +102,7 @@ func (r *reader) call(c Command, language, arguments string, depth int) {
 	r.mentionStrictly(c, literal, depth)
 }
 
-// literals returns the words of the list of texts at the beginning of arguments. If other values
+// literals returns the texts in quotes at the beginning of a list of arguments. If other values
 // follow, the last word is unknown.
 func literals(arguments string) []Word {
 	list := strings.TrimLeft(arguments, "[( \t\n")
@@ -135,8 +135,8 @@ func literals(arguments string) []Word {
 	return words
 }
 
-// literalOf returns the text at the beginning of arguments. ok is false if something is added to
-// it.
+// literalOf returns the text in quotes at the beginning of the arguments. ok is false if it is not
+// the whole argument, because something is added to it.
 func literalOf(arguments string) (string, bool) {
 	if arguments == "" || strings.IndexByte("\"'`", arguments[0]) < 0 {
 		return "", false
@@ -203,8 +203,8 @@ func isDigit(c byte, base int) bool {
 	return err == nil
 }
 
-// shellEscapes returns the scripts in a text that an editor, a debugger or a database client
-// passes to a shell.
+// shellEscapes returns the scripts that an editor, a debugger or a database client would run by its
+// command for the shell, such as "!" in ed. text is what the program gets as input.
 func shellEscapes(program, text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for line := range strings.Lines(text) {

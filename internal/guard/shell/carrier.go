@@ -26,7 +26,8 @@ type carrier struct {
 	splits   bool     // the value of its text options is split into words, as by env -S
 }
 
-// carried adds the carrier, because rules may be about it, and the command that it runs.
+// carried collects a program that runs another one, such as sudo, and the command that it runs. k
+// describes how its words name that command.
 func (r *reader) carried(c Command, program string, k carrier, in input, depth int) {
 	load := k.load(c.Words[1:])
 	if load.unknown != nil {
@@ -77,8 +78,8 @@ func (r *reader) carried(c Command, program string, k carrier, in input, depth i
 	}
 }
 
-// doubted adds, as mentioned, the command that a carrier runs if one of its unknown options takes
-// a value.
+// doubted collects a command that may also be run: it is run if an unknown option has no value. It
+// is marked as mentioned, which means that it is uncertain.
 func (r *reader) doubted(inner Command, words []Word, in input, depth int) {
 	at := len(r.found)
 	inner.Words, inner.Mentioned = words, true
@@ -100,7 +101,8 @@ type load struct {
 	doubts  [][]Word // other possible commands, if an unknown option takes a value
 }
 
-// load separates the carrier's own words from the command that it runs.
+// load separates the program's own options from the command that it runs. words are the words after
+// the program.
 func (k carrier) load(words []Word) load {
 	var l load
 	if k.withoutVerb(words) {
@@ -161,7 +163,8 @@ func (k carrier) load(words []Word) load {
 // maxDoubts is the maximum number of other possible commands.
 const maxDoubts = 4
 
-// option removes an option and its value from the words.
+// option returns the words after the option at their beginning and its value. What the option says
+// about the command is recorded in l.
 func (k carrier) option(l *load, words []Word) []Word {
 	if strings.HasPrefix(words[0].Text, "--") {
 		return k.long(l, words)
@@ -181,7 +184,8 @@ func (k carrier) option(l *load, words []Word) []Word {
 	return words[1:]
 }
 
-// valued handles the value of a one-letter option: the attached text, else the next word.
+// valued handles the value of a one-letter option: attached, if that is not empty, otherwise the
+// next word. It returns the words after the value.
 func (k carrier) valued(l *load, letter byte, attached string, rest []Word) []Word {
 	w := Word{Text: attached, Known: true}
 	if attached == "" && letter != 'i' && len(rest) > 0 {
@@ -200,7 +204,7 @@ func (k carrier) valued(l *load, letter byte, attached string, rest []Word) []Wo
 	return rest
 }
 
-// long handles a long option.
+// long handles an option that begins with two dashes, and its value. It returns the words after it.
 func (k carrier) long(l *load, words []Word) []Word {
 	long, value, given := strings.Cut(words[0].Text, "=")
 	rest := words[1:]
@@ -240,7 +244,7 @@ func (k carrier) whole(long string) string {
 	return long
 }
 
-// split returns the words of a text, followed by the rest.
+// split returns the words of a text, as env -S splits it, followed by rest.
 func (k carrier) split(l *load, text Word, rest []Word) []Word {
 	if l.splits++; l.splits > maxDepth || text.Any != nil || text.Text == string(Unknown) || text.Split {
 		l.unknown = &text
@@ -257,8 +261,8 @@ func (k carrier) withoutVerb(words []Word) bool {
 	}) && len(words) > 0 && words[0].Known
 }
 
-// doubt records another possible command, because the word after an option may be the option's
-// value.
+// doubt records another command that may be run: the word after an unknown option may be that
+// option's value, and the command may begin after it.
 func (k carrier) doubt(l *load, rest []Word) {
 	if len(rest) < 2 || len(l.doubts) >= maxDoubts || k.after && rest[0].Known {
 		return
@@ -274,7 +278,8 @@ func (k carrier) doubt(l *load, rest []Word) {
 	}
 }
 
-// implicit handles a carrier without a command: some run a shell that reads its input.
+// implicit handles a program such as sudo without a command. Some of them then run a shell that
+// reads its script from the input.
 func (r *reader) implicit(c Command, k carrier, in input, at, depth int) {
 	if !k.optional || !in.redirected {
 		return

@@ -10,7 +10,8 @@ func isShell(name string) bool {
 	return slices.Contains([]string{"sh", "bash", "dash", "zsh", "ksh", "ksh93", "mksh", "ash", "fish", "rbash", "yash", "posh", "csh", "tcsh", "pwsh", "nu", "elvish", "xonsh"}, name)
 }
 
-// command adds a command and what it runs.
+// command collects a command and every command that it runs. in describes its input, and depth is
+// how deeply its script is nested.
 func (r *reader) command(c Command, in input, depth int) {
 	if len(c.Words) == 0 || r.full {
 		return
@@ -36,7 +37,7 @@ func (r *reader) command(c Command, in input, depth int) {
 	r.program(c, program, in, depth)
 }
 
-// program adds a command and what it runs, according to the name of its program.
+// program collects a command and what it runs, depending on the name of its program.
 func (r *reader) program(c Command, program string, in input, depth int) {
 	switch {
 	case isShell(program), program == "exe" && strings.HasPrefix(c.Words[0].Text, "/proc/"): // /proc/PID/exe may be a shell
@@ -72,7 +73,7 @@ func (r *reader) program(c Command, program string, in input, depth int) {
 	}
 }
 
-// other handles a program that may run another one.
+// other collects a command whose program may run another one, and what that is.
 func (r *reader) other(c Command, program string, in input, depth int) {
 	if evaluators[program] {
 		for _, w := range c.Words[1:] {
@@ -102,8 +103,8 @@ var evaluators = map[string]bool{
 	"test": true, "[": true, "printf": true, "unset": true, "read": true, "wait": true, "mapfile": true, "readarray": true, "set": true, "compgen": true, "complete": true, "let": true,
 }
 
-// languages handles the words of a program that are callbacks, recipes, or programs of another
-// language.
+// languages collects the commands in those arguments of a program that are scripts, recipes or
+// programs in another language.
 func (r *reader) languages(c *Command, program string, in input, depth int) {
 	r.patterns(c, program)
 	switch {
@@ -122,7 +123,8 @@ func (r *reader) languages(c *Command, program string, in input, depth int) {
 	}
 }
 
-// change records the directory to which cd changes.
+// change records the directory to which the command cd changes, because file names after it are
+// relative to that.
 func (r *reader) change(c Command) {
 	words := c.Words[1:]
 	for len(words) > 0 && words[0].Known && len(words[0].Text) > 1 && words[0].Text[0] == '-' {
@@ -143,7 +145,7 @@ func (r *reader) change(c Command) {
 	}
 }
 
-// changes returns the directories to which options make a program change.
+// changes returns the directories to which options of a program make it change, such as -C.
 func changes(words []Word) []Word {
 	var out []Word
 	for i, w := range words {
@@ -162,14 +164,14 @@ func changes(words []Word) []Word {
 	return out
 }
 
-// behind returns a copy of a command with the program added to Via.
+// behind returns a copy of a command with the program added to Via: the program runs the command.
 func behind(c Command, program string) Command {
 	c.Via = append(slices.Clip(slices.Clone(c.Via)), program)
 	return c
 }
 
-// parallel adds the commands that parallel runs in a shell, with words that follow ::: or come
-// from its input.
+// parallel collects the commands that the program parallel runs. Their arguments follow ":::" or
+// come from its input.
 func (r *reader) parallel(c Command, in input, depth int) {
 	k, _ := carrierOf("parallel")
 	load := k.load(c.Words[1:])
@@ -212,7 +214,7 @@ func (r *reader) parallel(c Command, in input, depth int) {
 	}
 }
 
-// connections adds the commands in options of ssh.
+// connections collects the commands in options of ssh, such as ProxyCommand.
 func (r *reader) connections(c Command, program string, depth int) {
 	for _, w := range c.Words[1:] {
 		key, value, ok := strings.Cut(strings.TrimPrefix(w.Text, "-o"), "=")
@@ -228,7 +230,7 @@ func (r *reader) connections(c Command, program string, depth int) {
 	}
 }
 
-// describe returns a text for a word that is not known.
+// describe returns an unknown word as a text for people.
 func describe(w Word) string {
 	if text := strings.ReplaceAll(w.Text, string(Unknown), "…"); text != "…" {
 		return "the word " + text

@@ -21,7 +21,8 @@ var toolVariables = sync.OnceValue(set("CC CXX LD AR RUSTC RUSTC_WRAPPER RUSTC_W
 // loaders contains the variables that make other programs run the contents of a file.
 var loaders = sync.OnceValue(set("BASH_ENV ZDOTDIR LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES GIT_EXEC_PATH GIT_TEMPLATE_DIR GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM PYTHONSTARTUP PERL5OPT RUBYOPT"))
 
-// requires reports whether options of node load a module.
+// requires reports whether options of node, from NODE_OPTIONS, make it load a module, which is
+// code.
 func requires(options string) bool {
 	for option := range strings.FieldsSeq(options) {
 		name, _, _ := strings.Cut(option, "=")
@@ -32,7 +33,8 @@ func requires(options string) bool {
 	return false
 }
 
-// environ handles a variable that a script sets.
+// environ collects the commands that a program would run because the script sets this environment
+// variable.
 func (s *scope) environ(a *syntax.Assign) {
 	if a.Name == nil || a.Value == nil {
 		if a.Array != nil {
@@ -50,7 +52,9 @@ func (s *scope) environ(a *syntax.Assign) {
 	s.reader.variable(c, a.Name.Value, s.word(a.Value), s.depth)
 }
 
-// variable handles a variable that is set for a command or for the rest of a script.
+// variable collects the commands in the value of an environment variable that is set for a command
+// or for the rest of a script, such as GIT_SSH_COMMAND. If the guard cannot see what the variable
+// makes programs run, it adds a hidden command.
 func (r *reader) variable(c Command, name string, value Word, depth int) {
 	r.expansions(c, value, depth)
 	c = behind(c, name+"=")
@@ -84,8 +88,8 @@ func (r *reader) variable(c Command, name string, value Word, depth int) {
 	}
 }
 
-// expansions adds the commands in substitutions of a text that the shell may evaluate a second
-// time.
+// expansions collects the commands in the substitutions, such as $(...), of a text that the shell
+// may evaluate a second time.
 func (r *reader) expansions(c Command, w Word, depth int) {
 	if w.Any != nil || !strings.Contains(w.Text, "$(") && !strings.Contains(w.Text, "`") && !strings.Contains(w.Text, "${ ") {
 		return
@@ -94,7 +98,8 @@ func (r *reader) expansions(c Command, w Word, depth int) {
 	r.mentionStrictly(c, ": <<GC_END_OF_TEXT\n"+text+"\nGC_END_OF_TEXT\n", depth)
 }
 
-// folder records that the script changes to a directory.
+// folder records that the script may change to a directory, so that later file names may be
+// relative to it.
 func (r *reader) folder(to Word) {
 	if to.Any != nil {
 		for _, w := range to.Any {
@@ -112,7 +117,7 @@ func (r *reader) folder(to Word) {
 	}
 }
 
-// joined returns the path to, relative to base.
+// joined returns the path to; if it is relative, within the directory base.
 func joined(base, to Word) Word {
 	if strings.HasPrefix(to.Text, "/") || strings.HasPrefix(to.Text, "~") || strings.HasPrefix(to.Text, string(Unknown)) {
 		return to

@@ -11,7 +11,7 @@ import (
 // value.
 var gitValues = []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env", "--attr-source", "--list-cmds"}
 
-// git adds git, and what its options and settings run.
+// git collects a git command and every command that its options, settings and subcommand make it run.
 func (r *reader) git(c Command, program string, depth int) {
 	if sub, ok := strings.CutPrefix(program, "git-"); ok {
 		c.Words = append([]Word{{Text: "git", Known: true}, {Text: sub, Known: true}}, c.Words[1:]...)
@@ -54,6 +54,7 @@ func (r *reader) git(c Command, program string, depth int) {
 	}
 }
 
+// settingWord handles a setting of git in the form KEY=VALUE, see [reader.setting].
 func (r *reader) settingWord(c Command, w Word, depth int) (why string) {
 	key, value, _ := strings.Cut(w.Text, "=")
 	return r.setting(c, key, Word{Text: value, Known: w.Known}, depth)
@@ -71,8 +72,8 @@ var (
 	steeringSettings = []string{"push.default", "remote.*.push", "remote.*.mirror", "include.path", "includeif.*", "core.hookspath", "url.*", "init.templatedir", "protocol.ext.allow", "core.worktree"}
 )
 
-// setting handles a setting of git. why is the reason if the setting hides what git will run; else
-// empty.
+// setting collects the command that a setting of git makes it run, such as core.pager. why says what the guard cannot see because
+// of the setting; empty if it sees everything.
 func (r *reader) setting(c Command, key string, value Word, depth int) (why string) {
 	key = strings.ToLower(key)
 	fits := func(pattern string) bool {
@@ -118,8 +119,8 @@ var gitScripts = map[string][]string{
 // gitVerbs contains, by subcommand of git, the word after which a command follows.
 var gitVerbs = map[string]string{"bisect": "run", "submodule": "foreach"}
 
-// subcommand adds what a subcommand of git runs. why is the reason if it hides something; else
-// empty.
+// subcommand collects the commands that a subcommand of git runs, such as git bisect run. why says what the guard cannot see;
+// empty if it sees everything.
 func (r *reader) subcommand(c Command, sub string, words []Word, depth int) (why string) {
 	switch {
 	case sub == "config":
@@ -207,7 +208,7 @@ func argumentless(sub, letters string) bool {
 	return letters != "" && strings.Trim(letters, gitFlags[sub]) == ""
 }
 
-// clustered returns the script of a one-letter option that follows flags in the same word.
+// clustered returns the script of a one-letter option that stands after other one-letter options in the same word.
 func clustered(sub, option string, words []Word) (Word, bool) {
 	text := words[0].Text
 	if len(option) != 2 || len(text) < 3 || text[0] != '-' || text[1] == '-' {
@@ -233,7 +234,8 @@ func operands(words []Word) []Word {
 	return words
 }
 
-// configure handles git config: a setting that is written applies to later commands.
+// configure handles git config. A setting that it writes applies to later git commands, so the command in it is collected. why
+// says what the guard cannot see; empty if it sees everything.
 func (r *reader) configure(c Command, words []Word, depth int) (why string) {
 	var plain []Word
 	for i := 0; i < len(words); i++ {
@@ -267,8 +269,8 @@ func (r *reader) configure(c Command, words []Word, depth int) (why string) {
 	return r.setting(c, plain[0].Text, plain[1], depth)
 }
 
-// lasting reports whether a written setting names a program that git runs later, except for the
-// usual values of editors, pagers and helpers without a path or a shell.
+// lasting reports whether a setting that is written makes git run a program later. Usual editors, pagers and credential helpers
+// do not count.
 func lasting(key string, value Word) bool {
 	key = strings.ToLower(key)
 	if !slices.ContainsFunc(scriptSettings, func(pattern string) bool {

@@ -25,7 +25,8 @@ func set(names string) func() map[string]bool {
 	}
 }
 
-// language reports whether a program is in languages or versioned.
+// language reports whether a program's arguments or input may be a program in another language,
+// which may run commands.
 func language(program string) bool {
 	return languages()[program] || versioned()[strings.TrimRight(program, "0123456789.")]
 }
@@ -38,7 +39,8 @@ var quoted = sync.OnceValue(func() *regexp.Regexp {
 // maxLiterals is the maximum number of texts of a program that are checked.
 const maxLiterals = 200
 
-// interpreted adds, as mentioned, the commands in a program of another language.
+// interpreted collects the texts in a program of another language that may be commands. They are
+// marked as mentioned, which means that it is uncertain.
 func (r *reader) interpreted(c Command, program string, in input, depth int) {
 	if !language(program) {
 		return
@@ -84,8 +86,9 @@ func runsUnseenProgram(c Command, program string, in input) bool {
 	return in.redirected && !in.known && in.piped
 }
 
-// mentions adds, as mentioned, what may be a command in a text: the whole text, its quoted parts
-// separately and together, and what follows the marks of an escape to the shell.
+// mentions collects what may be a command in a text: the whole text, its quoted parts separately
+// and together, and what follows marks such as "!". All of it is marked as mentioned, which means
+// that it is uncertain.
 func (r *reader) mentions(c Command, text string, depth int) {
 	if len(text) < 5 || !strings.ContainsAny(text, " ,\t\n(") {
 		return
@@ -117,8 +120,9 @@ func (r *reader) mentions(c Command, text string, depth int) {
 // removers contains the functions of other languages that remove directory trees.
 var removers = []string{"rmtree", "rmSync", "rm_rf", "rm_r", "rmdirSync", "remove_tree", "remove_dir_all"}
 
-// mentionFile adds, as mentioned, a command for a text in a program that may be the name of a
-// file.
+// mentionFile collects a command that reads the file, for a text in a program that may be a file
+// name; if the program removes directories, also one that removes it. Both are marked as mentioned,
+// which means that it is uncertain.
 func (r *reader) mentionFile(c Command, program, name string) {
 	if name == "" || len(name) > maxName || strings.ContainsAny(name, " \t\n") || !strings.ContainsAny(name, "./~") {
 		return
@@ -140,8 +144,8 @@ const (
 // them.
 var textPrograms = sync.OnceValue(set("echo printf grep egrep fgrep rg ag ack which type whereis man info help apropos compgen complete say logger wall figlet : true false test [ read set shift return exit export unset alias hash apt apt-get apk dnf yum brew pip pip3 pipx gc touch mkdir ls"))
 
-// tails adds, as mentioned, each rest of the words that may be a command. It is unknown where the
-// command begins, because the program's options are unknown.
+// tails collects the commands that may begin at any of these words, because the options of the
+// program are unknown. They are marked as mentioned, which means that it is uncertain.
 func (r *reader) tails(c Command, program string, words []Word, depth int) {
 	if textPrograms()[program] {
 		return
@@ -163,4 +167,5 @@ func (r *reader) tails(c Command, program string, words []Word, depth int) {
 // commands contains the programs that tails looks for in the words of other programs.
 var commands = map[string]bool{"git": true, "rm": true, "dd": true, "cat": true, "sudo": true, "env": true, "eval": true}
 
+// lastPart returns the text after the last slash.
 func lastPart(text string) string { return text[strings.LastIndexByte(text, '/')+1:] }

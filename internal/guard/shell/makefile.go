@@ -11,13 +11,14 @@ var makeOptions = textOptions{
 	long: map[string]byte{"--eval": 'E', "--file": 'f', "--makefile": 'f', "--directory": 'C', "--include-dir": 'C'},
 }
 
+// isMake reports whether a program is a version of make.
 func isMake(program string) bool {
 	return slices.Contains([]string{"make", "gmake", "bmake", "remake", "nmake"}, program)
 }
 
-// recipes handles the recipes that make gets from its words or its input. Recipes have their own
-// variables and functions, so what they run is unknown. The commands in them are added as
-// mentioned.
+// recipes handles recipes that make gets from its arguments or its input. What they run depends on
+// variables of make, so the command is marked as hidden. Commands that are visible in them are
+// collected as mentioned, which means that it is uncertain.
 func (r *reader) recipes(c *Command, in input, depth int) {
 	inner := behind(*c, "make")
 	inner.Words, inner.Reads, inner.Writes, inner.More = nil, nil, nil, false
@@ -35,7 +36,7 @@ func (r *reader) recipes(c *Command, in input, depth int) {
 	})
 }
 
-// recipe adds the commands in recipes as mentioned.
+// recipe collects what may be commands in the text of recipes of make, marked as mentioned.
 func (r *reader) recipe(c Command, text string, depth int) {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, `\ `, " "), string(Unknown), "$unknown")
 	for line := range strings.SplitSeq(text, "\n") {
@@ -50,7 +51,8 @@ func (r *reader) recipe(c Command, text string, depth int) {
 	}
 }
 
-// makeFlags handles the variables that contain options of make.
+// makeFlags handles an environment variable with options of make, such as MAKEFLAGS, by which make
+// runs recipes.
 func (r *reader) makeFlags(c Command, name string, value Word, depth int) {
 	switch {
 	case name == "MAKEFILES":

@@ -13,8 +13,9 @@ const maxPlain = 2048
 // words.
 var reserved = sync.OnceValue(set("if then else elif fi do done case esac while until for in function time select coproc declare local export readonly typeset nameref let repeat foreach end always"))
 
-// plainWords returns the words of a script that is one program with its words, without anything
-// that the shell replaces. Most scripts are like this. The parser would return the same words.
+// plainWords returns the words of a script that consists of one program and its arguments, without
+// anything that the shell replaces. ok is false for any other script. It is faster than the parser,
+// which would return the same words.
 func plainWords(text string, room *Scratch) (words []Word, ok bool) {
 	if len(text) > maxPlain || !utf8.ValidString(text) { // the parser returns an error for invalid UTF-8
 		return nil, false
@@ -42,8 +43,8 @@ func plainWords(text string, room *Scratch) (words []Word, ok bool) {
 	return words, len(words) > 0
 }
 
-// plainWord returns the end of the word that begins at i, negative if it is not plain, and whether
-// it has quotes.
+// plainWord returns where the word that begins at i ends, and whether it contains quotes. A
+// negative end means that the shell would change the word.
 func plainWord(text string, i int) (end int, quotes bool) {
 	for ; i < len(text) && text[i] != ' '; i++ {
 		switch c := text[i]; {
@@ -62,7 +63,8 @@ func plainWord(text string, i int) (end int, quotes bool) {
 	return i, quotes
 }
 
-// plainByte reports whether a character outside quotes has no special meaning anywhere.
+// plainByte reports whether this character, outside of quotes, never has a special meaning for a
+// shell.
 func plainByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("_-./:,@%+=", c) >= 0
 }

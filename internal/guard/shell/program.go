@@ -2,8 +2,8 @@ package shell
 
 import "strings"
 
-// carrierOf returns how a program runs another one. For a program that is not in the tables this
-// is unknown, and its words are checked as they are.
+// carrierOf returns how a program such as sudo runs another one. ok is false if the program is not
+// in the tables.
 func carrierOf(name string) (carrier, bool) {
 	if strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-musl") || name == "ld.so" {
 		return carrier{longs: []string{"--library-path", "--preload", "--argv0", "--audit"}}, true
@@ -16,8 +16,8 @@ func carrierOf(name string) (carrier, bool) {
 	return carrier{}, false
 }
 
-// identityCarrier returns the carriers that run another program as another user or with another
-// environment.
+// identityCarrier returns how programs such as sudo and env run another program: as another user or
+// with another environment.
 func identityCarrier(name string) (carrier, bool) {
 	switch name {
 	case "sudo":
@@ -63,7 +63,8 @@ func identityCarrier(name string) (carrier, bool) {
 	return carrier{}, false
 }
 
-// limitCarrier returns the carriers that limit, time or watch another program.
+// limitCarrier returns how programs such as nice and timeout run another program: with limits, or
+// while they measure it.
 func limitCarrier(name string) (carrier, bool) {
 	switch name {
 	case "nohup", "setsid", "unbuffer", "chronic", "catchsegv", "rlwrap", "dumb-init", "tini", "catatonit", "linux32", "linux64":
@@ -112,7 +113,7 @@ func limitCarrier(name string) (carrier, bool) {
 	return carrier{}, false
 }
 
-// remoteCarrier returns the carriers that run another program elsewhere: in a container, on
+// remoteCarrier returns how programs such as ssh and docker run another program: in a container, on
 // another machine or in another terminal.
 func remoteCarrier(name string) (carrier, bool) {
 	switch name {
@@ -146,8 +147,8 @@ func remoteCarrier(name string) (carrier, bool) {
 	return carrier{}, false
 }
 
-// toolCarrier returns the carriers that add words to another program, or choose where it is
-// searched.
+// toolCarrier returns how programs such as xargs and npx run another program: with added arguments,
+// or from another place.
 func toolCarrier(name string) (carrier, bool) {
 	switch name {
 	case "xargs", "gxargs":
@@ -169,7 +170,7 @@ func toolCarrier(name string) (carrier, bool) {
 	return carrier{}, false
 }
 
-// carriedWords returns how many words of such a program precede the command.
+// carriedWords returns how many arguments of its own such a program has before the command.
 func carriedWords(name string) int {
 	if name == "pgrphack" || name == "with-contenv" {
 		return 0

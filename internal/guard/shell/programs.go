@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// readsCommands reports whether a program reads commands from its input by which it may run other
-// programs.
+// readsCommands reports whether a program that is called with these words reads commands from its
+// input by which it may run other programs.
 func readsCommands(program string, words []Word) bool {
 	switch program {
 	case "ed", "red", "dc", "gdb", "lldb", "gnuplot", "ftp", "lftp", "tclsh", "expect", "wish", "ex", "at", "batch":
@@ -19,7 +19,8 @@ func readsCommands(program string, words []Word) bool {
 	return false
 }
 
-// programFiles returns the options of a program whose value is a file that contains a program.
+// programFiles returns the options of a program whose value is the name of a file with a program in
+// it, such as awk -f.
 func programFiles(program string) (textOptions, bool) {
 	switch program {
 	case "awk", "gawk", "mawk", "nawk":
@@ -40,8 +41,8 @@ func programFiles(program string) (textOptions, bool) {
 	return textOptions{}, false
 }
 
-// streamed reports whether a program runs a program that another program writes or that comes from
-// its input.
+// streamed reports whether a program runs a program text that another program writes or that comes
+// from its input, so that the guard cannot see it.
 func streamed(c Command, program string, in input) bool {
 	words := c.Words[1:]
 	unseen := in.redirected && in.piped && !in.known
@@ -75,7 +76,8 @@ func streamed(c Command, program string, in input) bool {
 	return found
 }
 
-// peers adds the programs that socat and netcat start; their input comes from the network.
+// peers collects the programs that socat and netcat start. The input of these programs comes from
+// the network.
 func (r *reader) peers(c Command, program string, depth int) {
 	inner := behind(c, program)
 	inner.Words, inner.Reads, inner.Writes, inner.More = nil, nil, nil, false
@@ -103,8 +105,8 @@ func (r *reader) peers(c Command, program string, depth int) {
 	})
 }
 
-// daemon adds the program that start-stop-daemon starts: an option names the program, and its
-// words follow --.
+// daemon collects the program that start-stop-daemon starts: an option names it, and its arguments
+// follow "--".
 func (r *reader) daemon(c Command, in input, depth int) {
 	options := textOptions{short: "xa", values: "pnugcdrkPNIRsTO", long: map[string]byte{
 		"--exec": 'x', "--startas": 'a', "--pidfile": 'p', "--name": 'p', "--user": 'p', "--group": 'p', "--chuid": 'p', "--chdir": 'p', "--chroot": 'p', "--nicelevel": 'p', "--signal": 'p', "--retry": 'p', "--umask": 'p', "--output": 'p',
@@ -127,8 +129,8 @@ func (r *reader) daemon(c Command, in input, depth int) {
 	r.command(inner, in, depth+1)
 }
 
-// fedShell adds a shell at the end of the words of a program that passes its input on, such as
-// docker exec -i.
+// fedShell collects a shell at the end of the arguments of a program that passes its own input to
+// it, such as docker exec -i.
 func (r *reader) fedShell(c Command, program string, in input, depth int) {
 	if !slices.Contains([]string{"docker", "podman", "nerdctl"}, program) || !in.redirected {
 		return
@@ -146,8 +148,7 @@ func (r *reader) fedShell(c Command, program string, in input, depth int) {
 	r.command(inner, in, depth+1)
 }
 
-// named adds a program that is named by options of another one: nix run, and the exec plugin of
-// maven.
+// named collects a program that options of another program name, as in nix run.
 func (r *reader) named(c Command, program string, depth int) {
 	inner := behind(c, program)
 	inner.Reads, inner.Writes, inner.Words = nil, nil, nil

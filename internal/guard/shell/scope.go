@@ -21,7 +21,7 @@ type scope struct {
 	turned   bool              // exec has redirected the input of the shell before this position
 }
 
-// place returns a command at this position, without words.
+// place returns a command at this position of the script, without words. text is its source text.
 func (s *scope) place(text string) Command {
 	c := s.within
 	c.Words, c.Reads, c.Writes, c.More, c.Listed, c.Hidden = nil, nil, nil, false, false, ""
@@ -29,7 +29,7 @@ func (s *scope) place(text string) Command {
 	return c
 }
 
-// stmts reads a list of statements.
+// stmts collects the commands in a list of statements. in describes their input.
 func (s *scope) stmts(list []*syntax.Stmt, in input) {
 	for _, st := range list {
 		if s.turned {
@@ -39,7 +39,7 @@ func (s *scope) stmts(list []*syntax.Stmt, in input) {
 	}
 }
 
-// stmt reads one statement.
+// stmt collects the commands in one statement. in describes its input.
 func (s *scope) stmt(st *syntax.Stmt, in input) {
 	if st == nil {
 		return
@@ -89,7 +89,8 @@ func (s *scope) stmt(st *syntax.Stmt, in input) {
 	}
 }
 
-// multiplies reports whether a function calls itself twice, or in the background.
+// multiplies reports whether a function calls itself twice or in the background, so that it would
+// start more and more processes.
 func multiplies(f *syntax.FuncDecl) bool {
 	if f.Name == nil {
 		return false
@@ -120,7 +121,8 @@ func (s *scope) text(n syntax.Node) string {
 	return s.source[from:to]
 }
 
-// redirect adds the files of redirections to c and returns the source of the input.
+// redirect adds the files that redirections read and write to c, and returns the input that c gets
+// by them.
 func (s *scope) redirect(redirs []*syntax.Redirect, c *Command, in input) input {
 	for _, r := range redirs {
 		s.substitutions(r.Word)
@@ -162,7 +164,7 @@ func isDescriptor(w Word) bool {
 	return w.Known && strings.Trim(w.Text, "0123456789-") == ""
 }
 
-// call reads a simple command and the substitutions in its words.
+// call collects a simple command, and the commands that run to compute its words.
 func (s *scope) call(cmd *syntax.CallExpr, c Command, in input) {
 	for _, a := range cmd.Assigns {
 		s.below(a, input{})
@@ -195,8 +197,8 @@ func (s *scope) call(cmd *syntax.CallExpr, c Command, in input) {
 	s.reader.command(c, in, s.depth)
 }
 
-// qualified reports whether a glob pattern in a word may run a command in some shells, as in
-// *(e:'command':).
+// qualified reports whether a wildcard pattern in a word may run a command in some shells, as
+// *(e:'command':) does in zsh.
 func qualified(w *syntax.Word) bool {
 	return slices.ContainsFunc(w.Parts, func(p syntax.WordPart) bool {
 		g, ok := p.(*syntax.ExtGlob)
@@ -204,8 +206,8 @@ func qualified(w *syntax.Word) bool {
 	})
 }
 
-// declare reads export and similar builtins. One that names no variable is added as a command,
-// because it prints the variables.
+// declare collects the commands that run in export and similar builtins. Such a builtin without a
+// variable is itself collected as a command, because it prints all variables.
 func (s *scope) declare(d *syntax.DeclClause, c Command) {
 	s.below(d, input{})
 	s.literals(d)
@@ -224,7 +226,8 @@ func (s *scope) declare(d *syntax.DeclClause, c Command) {
 	}
 }
 
-// binary reads a list or a pipe.
+// binary collects the commands on both sides of &&, || or a pipe. in describes the input of the
+// first one.
 func (s *scope) binary(cmd *syntax.BinaryCmd, in input) {
 	inner := *s
 	inner.straight = s.straight && cmd.Op == syntax.AndStmt
@@ -237,7 +240,8 @@ func (s *scope) binary(cmd *syntax.BinaryCmd, in input) {
 	s.turned = s.turned || inner.turned
 }
 
-// loop reads a for clause; its variable gets the values of its list.
+// loop collects the commands in a for loop. In its body, the loop variable has the values of its
+// list.
 func (s *scope) loop(cmd *syntax.ForClause, in input) {
 	inner := *s
 	inner.straight = false
@@ -273,7 +277,8 @@ func assignedIn(body []*syntax.Stmt, name string) bool {
 	return false
 }
 
-// loopValues returns the words of a loop's list; ok is false if one of them is unknown.
+// loopValues returns the words in the list of a loop. ok is false if one of them is unknown or
+// there are too many.
 func (s *scope) loopValues(items []*syntax.Word) ([]Word, bool) {
 	values := s.words(items)
 	for _, w := range values {
@@ -284,14 +289,14 @@ func (s *scope) loopValues(items []*syntax.Word) ([]Word, bool) {
 	return values, len(values) > 0 && len(values) <= maxWords
 }
 
-// substitutions reads the commands that run to compute the value of a word.
+// substitutions collects the commands that run to compute the value of a word.
 func (s *scope) substitutions(w *syntax.Word) {
 	if w != nil && !literal(w.Parts) {
 		s.below(w, input{})
 	}
 }
 
-// literal reports whether the value of a word's parts is computed without running commands.
+// literal reports whether no command runs to compute the value of these parts of a word.
 func literal(parts []syntax.WordPart) bool {
 	for _, part := range parts {
 		switch p := part.(type) {
@@ -307,7 +312,7 @@ func literal(parts []syntax.WordPart) bool {
 	return true
 }
 
-// below reads the statements inside a node of any kind.
+// below collects the commands in all statements inside a node of the syntax tree.
 func (s *scope) below(n syntax.Node, in input) {
 	inner := *s
 	inner.straight = false
@@ -332,7 +337,7 @@ func (s *scope) below(n syntax.Node, in input) {
 	})
 }
 
-// arithmetic reads the texts of a node that the shell evaluates as arithmetic. The shell runs
+// arithmetic collects the commands in texts that the shell evaluates as arithmetic, where it runs
 // substitutions in an index again.
 func (s *scope) arithmetic(n syntax.Node) {
 	switch n := n.(type) {
@@ -361,8 +366,8 @@ func (s *scope) arithmetic(n syntax.Node) {
 	}
 }
 
-// literals reads the quoted texts inside a node that the shell may evaluate again, for example the
-// names of array elements.
+// literals collects the commands in quoted texts inside a node that the shell may evaluate again,
+// such as names of array elements.
 func (s *scope) literals(n syntax.Node) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		if w, ok := n.(*syntax.Word); ok {

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// text reads a script that is a word of a command.
+// text collects the commands in a script that is a word of the command c. If the word is not known,
+// c is added as hidden.
 func (r *reader) text(c Command, script Word, in input, depth int) {
 	if script.Any != nil {
 		for _, w := range script.Any {
@@ -20,7 +21,7 @@ func (r *reader) text(c Command, script Word, in input, depth int) {
 	r.nested(c, script.Text, in, depth)
 }
 
-// joined reads the script that consists of words joined by spaces.
+// joined collects the commands in the script that consists of these words joined by spaces.
 func (r *reader) joined(c Command, words []Word, in input, depth int) {
 	parts := make([]string, len(words))
 	for i, w := range words {
@@ -33,7 +34,7 @@ func (r *reader) joined(c Command, words []Word, in input, depth int) {
 	r.nested(c, strings.Join(parts, " "), in, depth)
 }
 
-// eval reads the script that consists of the words of eval.
+// eval collects the command eval and the commands in the script that its arguments form.
 func (r *reader) eval(c Command, in input, depth int) {
 	r.add(c)
 	if len(c.Words) > 1 {
@@ -44,7 +45,8 @@ func (r *reader) eval(c Command, in input, depth int) {
 	}
 }
 
-// source adds the command source. It is hidden if its script does not come from a regular file.
+// source collects the command source. It is marked as hidden if its script does not come from a
+// regular file, because the guard then cannot check it.
 func (r *reader) source(c Command, in input, depth int) {
 	words := c.Words[1:]
 	if len(words) > 0 && words[0].Known && words[0].Text == "--" {
@@ -62,13 +64,14 @@ func (r *reader) source(c Command, in input, depth int) {
 	r.add(c)
 }
 
-// stream reports whether a file is an open file descriptor, which other programs write while the
-// command runs.
+// stream reports whether a file name means an open file, such as /dev/stdin, whose content another
+// program writes while the command runs.
 func stream(w Word) bool {
 	return w.Text == "/dev/stdin" || strings.HasPrefix(w.Text, "/dev/fd/") || strings.HasPrefix(w.Text, "/proc/") && strings.Contains(w.Text, "/fd/")
 }
 
-// fromInput reads a script that comes from a command's input.
+// fromInput collects the command c and the commands in its input, which it runs as a script. If the
+// input is not known, c is marked as hidden.
 func (r *reader) fromInput(c Command, in input, depth int) {
 	if !in.known {
 		r.hide(c, "it runs a script that comes from its input")
@@ -88,7 +91,8 @@ type invocation struct {
 	first   *Word // a file that the shell reads first
 }
 
-// invoked parses the options of a shell.
+// invoked returns how a shell is started by its options: with a script in a word, from a file or
+// from its input.
 func invoked(words []Word) invocation {
 	v := invocation{words: words}
 	for len(v.words) > 0 {
@@ -108,7 +112,7 @@ func invoked(words []Word) invocation {
 	return v
 }
 
-// option handles an option of a shell. last is true if the script follows it.
+// option handles one option of a shell. last is true if the script or the file follows this option.
 func (v *invocation) option(text string) (last bool) {
 	long, value, given := strings.Cut(strings.ToLower(text), "=")
 	switch {
@@ -135,8 +139,8 @@ func (v *invocation) option(text string) (last bool) {
 	return false
 }
 
-// shell adds a shell and the commands of its script, which is a word or the input. A script in a
-// file is not read.
+// shell collects a shell and the commands of its script, if that is a word or the input. A script
+// in a file is not read.
 func (r *reader) shell(c Command, program string, in input, depth int) {
 	v := invoked(c.Words[1:])
 	inner := behind(c, program)
@@ -169,7 +173,7 @@ func (r *reader) shell(c Command, program string, in input, depth int) {
 	}
 }
 
-// scripts reads the scripts that trap and alias store for later.
+// scripts collects the commands in scripts that trap and alias store for later.
 func (r *reader) scripts(c Command, program string, depth int) {
 	words := c.Words[1:]
 	for len(words) > 0 && words[0].Known && strings.HasPrefix(words[0].Text, "-") && (words[0].Text != "-" || program == "alias") {
@@ -195,7 +199,7 @@ var executing = map[string][]string{
 	"fd":   {"-x", "-X", "--exec", "--exec-batch"}, "fdfind": {"-x", "-X", "--exec", "--exec-batch"},
 }
 
-// find adds the commands after -exec and similar options.
+// find collects the commands that find and similar programs run, as given after -exec.
 func (r *reader) find(c Command, program string, depth int) {
 	words := c.Words[1:]
 	for i := 0; i < len(words); i++ {
@@ -245,12 +249,13 @@ func nameSuffix(words []Word) string {
 	return pattern
 }
 
-// elsewhere reports whether a word may name a path outside the working directory of the script.
+// elsewhere reports whether a word may be a path outside of the script's working directory.
 func elsewhere(w Word) bool {
 	return !w.Known || strings.HasPrefix(w.Text, "/") || strings.HasPrefix(w.Text, "~") || strings.Contains(w.Text, "..")
 }
 
-// placeholders returns a word in which the marks that a program replaces are unknown.
+// placeholders returns a word in which each of the marks is an unknown part, because a program
+// replaces the mark when it runs.
 func placeholders(w Word, marks ...string) Word {
 	for _, mark := range marks {
 		if mark != "" && strings.Contains(w.Text, mark) {

@@ -52,7 +52,7 @@ func (p *sedParser) peek() byte {
 	return p.text[p.at]
 }
 
-// skip moves past the bytes of a set.
+// skip moves past all following bytes that are in set.
 func (p *sedParser) skip(set string) {
 	for p.at < len(p.text) && strings.IndexByte(set, p.text[p.at]) >= 0 {
 		p.at++
@@ -66,7 +66,7 @@ func (p *sedParser) line() string {
 	return strings.TrimLeft(line, " \t")
 }
 
-// command parses one command with its addresses.
+// command parses one command of sed with its addresses.
 func (p *sedParser) command() {
 	if p.address() {
 		p.skip(" \t")
@@ -153,8 +153,8 @@ func (p *sedParser) address() bool {
 	return true
 }
 
-// delimited returns the text up to a delimiter and moves past it. pattern is true for a regular
-// expression.
+// delimited returns the text up to the delimiter and moves past it. pattern is true if the text is
+// a regular expression, in which a delimiter between brackets may not count.
 func (p *sedParser) delimited(delimiter byte, pattern bool) string {
 	from := p.at
 	for p.at < len(p.text) {
@@ -171,8 +171,8 @@ func (p *sedParser) delimited(delimiter byte, pattern bool) string {
 	return ""
 }
 
-// set moves past a set of characters, whose opening bracket was already read. An unclosed bracket
-// is an ordinary character.
+// set moves past a set of characters in brackets, after the opening bracket. A bracket that is not
+// closed is an ordinary character.
 func (p *sedParser) set() {
 	at := p.at
 	if at < len(p.text) && p.text[at] == '^' {
@@ -235,7 +235,8 @@ func (p *sedParser) appended() {
 	}
 }
 
-// run records a command that the program runs.
+// run records a command that the sed program runs. An empty command means that it runs the edited
+// text.
 func (p *sedParser) run(command string) {
 	if strings.TrimSpace(command) == "" {
 		p.program.runsText = true
@@ -250,8 +251,8 @@ var sedOptions = textOptions{
 	long: map[string]byte{"--expression": 'e', "--file": 'f', "--line-length": 'l'},
 }
 
-// sed handles a command of sed: it adds the commands that its program runs and sets c.Hidden if
-// something is unknown.
+// sed collects the commands that a program of sed runs, and marks c as hidden if the guard cannot
+// see them all.
 func (r *reader) sed(c *Command, in input, depth int) {
 	var scripts []string
 	whole := false
@@ -290,7 +291,7 @@ func (r *reader) sed(c *Command, in input, depth int) {
 	r.sedScript(c, strings.Join(scripts, "\n"), in, depth)
 }
 
-// sedScript handles the text of a program of sed.
+// sedScript collects the commands, and records the files, in the text of one sed program.
 func (r *reader) sedScript(c *Command, text string, in input, depth int) {
 	inner := behind(*c, "sed")
 	inner.Words, inner.Reads, inner.Writes, inner.More = nil, nil, nil, false
@@ -333,7 +334,8 @@ func wordOf(text string) Word {
 	return Word{Text: text, Known: strings.IndexByte(text, byte(Unknown)) < 0}
 }
 
-// nestedUnknown reads a script with unknown parts as if they were the value of a variable.
+// nestedUnknown collects the commands in a script with unknown parts. These are treated like the
+// value of a variable.
 func (r *reader) nestedUnknown(c Command, text string, depth int) {
 	r.nested(c, strings.ReplaceAll(text, string(Unknown), "$unknown"), input{redirected: true}, depth)
 }

@@ -103,6 +103,7 @@ type reader struct {
 	repeats int    // number of loops and functions around the current position
 }
 
+// newReader returns a reader without commands.
 func newReader(opts Options) *reader {
 	if opts.Scratch == nil {
 		opts.Scratch = NewScratch()
@@ -113,7 +114,7 @@ func newReader(opts Options) *reader {
 // errTooMuch reports that a limit for commands or words was exceeded.
 var errTooMuch = errors.New("the script runs too many commands to be judged")
 
-// result returns the commands that were found.
+// result returns the commands that were collected. If there are too many, it returns an error.
 func (r *reader) result() ([]Command, error) {
 	if r.full {
 		return nil, errTooMuch
@@ -132,7 +133,8 @@ func (r *reader) result() ([]Command, error) {
 	return r.found, nil
 }
 
-// add adds a command.
+// add adds a command to the result. If there are too many commands or words, the whole result
+// becomes an error.
 func (r *reader) add(c Command) {
 	r.words += len(c.Words)
 	if r.full || len(r.found) >= maxCommands || r.words > maxAllWords {
@@ -142,7 +144,8 @@ func (r *reader) add(c Command) {
 	r.found = append(r.found, c)
 }
 
-// hide adds a command and states why what it runs is unknown.
+// hide adds a command to the result and marks it as hidden: the guard cannot see what it runs. why
+// is the reason, for people.
 func (r *reader) hide(c Command, why string) {
 	c.Hidden = why
 	r.add(c)
@@ -157,7 +160,8 @@ type input struct {
 	listed     bool   // it consists of file names that a program finds in the working directory
 }
 
-// script reads a script that a command runs.
+// script collects the commands in a script that the command within runs. in describes the input of
+// the script.
 func (r *reader) script(text string, within Command, in input, depth int) error {
 	if err := fit(text); err != nil {
 		return err
@@ -177,8 +181,8 @@ func (r *reader) script(text string, within Command, in input, depth int) error 
 	return nil
 }
 
-// fit returns an error for a text that different shells read differently, or that would need too
-// much of the parser's stack.
+// fit returns an error for a text that must not be parsed: different shells read it differently, or
+// it would need too much of the parser's stack.
 func fit(text string) error {
 	switch {
 	case len(text) > MaxScript:
@@ -213,7 +217,8 @@ func fit(text string) error {
 	return nil
 }
 
-// nested reads a script that a command runs. If the script cannot be read, the command is hidden.
+// nested collects the commands in a script that the command c runs. If the script cannot be read, c
+// is added as hidden.
 func (r *reader) nested(c Command, text string, in input, depth int) {
 	if depth >= maxDepth {
 		r.hide(c, "it is nested too deep")
@@ -226,8 +231,8 @@ func (r *reader) nested(c Command, text string, in input, depth int) {
 	}
 }
 
-// mention adds, as mentioned, the commands of a text that may be a script. It adds nothing if the
-// text is not a script.
+// mention collects the commands in a text that may be a script, marked as mentioned, which means
+// that it is uncertain. If the text is not a script, it adds nothing.
 func (r *reader) mention(c Command, text string, depth int) {
 	if depth >= maxDepth || !strings.ContainsAny(text, " \t\n") {
 		return
@@ -242,8 +247,8 @@ func (r *reader) mention(c Command, text string, depth int) {
 	}
 }
 
-// mentionStrictly adds, as mentioned, the commands of a text that is certainly run as a script, so
-// what is hidden in it counts too.
+// mentionStrictly collects the commands in a text that the shell certainly evaluates, so that parts
+// which the guard cannot see count too. The commands are marked as mentioned.
 func (r *reader) mentionStrictly(c Command, text string, depth int) {
 	if depth >= maxDepth {
 		r.hide(c, "it is nested too deep")
@@ -267,7 +272,7 @@ func (r *reader) mentionStrictly(c Command, text string, depth int) {
 // maxText is the maximum length of a Command.Text.
 const maxText = 160
 
-// brief returns a text on one line, shortened.
+// brief returns a text on one line, shortened to [maxText] characters.
 func brief(text string) string {
 	if oneLine(text) {
 		return text
@@ -296,8 +301,8 @@ func oneLine(text string) bool {
 	return !space && len(text) <= maxText
 }
 
-// name returns the name of a program, the last part of its path. ok is false if the name is
-// unknown.
+// name returns the name of the program that a word names, without its directory. ok is false if the
+// name is not known.
 func name(w Word) (string, bool) {
 	text := w.Text
 	if at := strings.LastIndexByte(text, '/'); at >= 0 {

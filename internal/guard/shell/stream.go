@@ -8,7 +8,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// captured returns the output of a command substitution, if it is easy to determine.
+// captured returns the output of a command substitution such as $(echo x), as far as it is known
+// without running it.
 func (s *scope) captured(p *syntax.CmdSubst) input {
 	if len(p.Stmts) != 1 || p.TempFile || p.ReplyVar {
 		return input{}
@@ -16,7 +17,7 @@ func (s *scope) captured(p *syntax.CmdSubst) input {
 	return s.output(p.Stmts[0])
 }
 
-// output returns the output of a command, if it is easy to determine.
+// output returns the output of a command, as far as it is known without running it.
 func (s *scope) output(st *syntax.Stmt) input {
 	in := input{redirected: true, listed: s.lists(st)}
 	call, ok := st.Cmd.(*syntax.CallExpr)
@@ -54,7 +55,8 @@ func (s *scope) output(st *syntax.Stmt) input {
 	return in
 }
 
-// formatted returns the output of printf, if it is easy to determine; else otherwise.
+// formatted returns the output of printf with this format and arguments; otherwise if that is not
+// known without running it.
 func formatted(format string, args []string, otherwise input) input {
 	if strings.Contains(format, `\c`) || !onlyStrings(format) {
 		return otherwise
@@ -89,7 +91,8 @@ func onlyStrings(format string) bool {
 	return true
 }
 
-// redirectText returns the text of a here-document; otherwise for any other redirection.
+// redirectText returns the text of a here-document as input; for any other redirection it returns
+// otherwise.
 func (s *scope) redirectText(r *syntax.Redirect, otherwise input) input {
 	var w Word
 	switch r.Op {
@@ -136,8 +139,8 @@ func (s *scope) lists(st *syntax.Stmt) bool {
 	return len(needs) == 0 || slices.ContainsFunc(words, func(w Word) bool { return slices.Contains(needs, w.Text) })
 }
 
-// plainCall returns the program and the further words of a command without assignments; empty for
-// any other command.
+// plainCall returns the program and the arguments of a simple command. It returns "" if the command
+// sets variables, is of another kind, or has an unknown program.
 func (s *scope) plainCall(st *syntax.Stmt) (string, []Word) {
 	call, ok := st.Cmd.(*syntax.CallExpr)
 	if !ok || len(call.Args) == 0 || len(call.Assigns) > 0 {

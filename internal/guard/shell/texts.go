@@ -14,8 +14,9 @@ type textOptions struct {
 	long     map[string]byte // long options with a value, and the letter of each
 }
 
-// each calls found for each option of interest, with the index of its value in words, or of the
-// word that contains the value. It returns the indexes of the words that are not options.
+// each calls found for each option of interest (o.short) among the words. Its arguments are the
+// option's letter, its value, and the index of the word with the value. each returns the indexes of
+// the words that are not options.
 func (o textOptions) each(words []Word, found func(letter byte, i int, value Word)) (rest []int) {
 	for i := 0; i < len(words); i++ {
 		w := words[i]
@@ -43,7 +44,7 @@ func (o textOptions) each(words []Word, found func(letter byte, i int, value Wor
 	return rest
 }
 
-// call calls found if the option is of interest.
+// call calls found if the option with this letter is one of interest.
 func (o textOptions) call(found func(byte, int, Word), letter byte, i int, value Word) {
 	if strings.IndexByte(o.short, letter) >= 0 {
 		found(letter, i, value)
@@ -64,8 +65,8 @@ func (o textOptions) longOption(text string) (letter byte, value string, given b
 	return 0, "", false
 }
 
-// cluster reads the one-letter options in one word. It returns the index of the last word that it
-// used.
+// cluster reads the one-letter options in the word with index i, such as -abc, and calls found for
+// those of interest. It returns the index of the last word that it has read.
 func (o textOptions) cluster(words []Word, i int, found func(letter byte, i int, value Word)) int {
 	text := words[i].Text
 	for at := 1; at < len(text); at++ {
@@ -86,8 +87,8 @@ func (o textOptions) cluster(words []Word, i int, found func(letter byte, i int,
 	return i
 }
 
-// program marks a word of a command as a text in a language, so that it does not count as the name
-// of a file.
+// program marks the word with index i as a text in a language, such as a pattern, so that it does
+// not count as a file name.
 func (c *Command) program(i int) {
 	if i < len(c.Words) && !c.Words[i].Program {
 		c.Words = slices.Clone(c.Words)
@@ -95,8 +96,8 @@ func (c *Command) program(i int) {
 	}
 }
 
-// patternFirst returns the options of a program whose first word is a pattern or a program, unless
-// one of these options gives it.
+// patternFirst returns the options of a program, such as grep, whose first argument is a pattern or
+// a program unless one of these options gives it. ok is false for any other program.
 func patternFirst(name string) (textOptions, bool) {
 	switch name {
 	case "grep", "egrep", "fgrep", "ggrep":
@@ -124,7 +125,8 @@ var curlTexts = textOptions{
 	short: "HAXwue", values: "dFTobcmxKErCDPtyYzU", long: map[string]byte{"--header": 'H', "--user-agent": 'A', "--request": 'X', "--write-out": 'w', "--user": 'u', "--referer": 'e', "--data": 'd', "--output": 'o', "--form": 'd'},
 }
 
-// patterns marks the words of a command that are patterns or programs.
+// patterns marks the arguments of a command that are patterns or program texts, so that they do not
+// count as file names.
 func (r *reader) patterns(c *Command, program string) {
 	switch program {
 	case "curl":

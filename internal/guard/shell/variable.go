@@ -29,6 +29,7 @@ type surveyed struct {
 	done *scriptSurvey
 }
 
+// get returns the survey of the script, which is made at the first call.
 func (s *surveyed) get() *scriptSurvey {
 	if s.done == nil {
 		s.done = survey(s.node)
@@ -36,8 +37,8 @@ func (s *surveyed) get() *scriptSurvey {
 	return s.done
 }
 
-// survey counts where variables are set. The value of a variable is known only if it is set
-// exactly once, before its use and on every path to it.
+// survey counts how often each variable is set in a script. The guard uses the value of a variable
+// only if it is set exactly once, before its use and on every path to it.
 func survey(n syntax.Node) *scriptSurvey {
 	s := &scriptSurvey{sets: map[string]int{}}
 	syntax.Walk(n, func(n syntax.Node) bool {
@@ -69,6 +70,7 @@ func survey(n syntax.Node) *scriptSurvey {
 	return s
 }
 
+// assign counts an assignment. An assignment to an unknown name may set any variable.
 func (s *scriptSurvey) assign(a *syntax.Assign) {
 	switch {
 	case a.Name == nil:
@@ -89,6 +91,8 @@ var setters = map[string]bool{
 	"declare": true, "typeset": true, "local": true, "export": true, "readonly": true, "integer": true, "set": true,
 }
 
+// call counts the variables that a command may set, such as read, and records whether it may change
+// the working directory.
 func (s *scriptSurvey) call(c *syntax.CallExpr) {
 	if len(c.Args) == 0 {
 		return
@@ -110,6 +114,8 @@ func (s *scriptSurvey) call(c *syntax.CallExpr) {
 	}
 }
 
+// arithmetic counts each name in an arithmetic expression as set twice, which makes its value
+// unknown.
 func (s *scriptSurvey) arithmetic(n syntax.Node) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		if w, ok := n.(*syntax.Word); ok && syntax.ValidName(w.Lit()) {
@@ -119,7 +125,8 @@ func (s *scriptSurvey) arithmetic(n syntax.Node) {
 	})
 }
 
-// set records the value that an assignment gives to a variable.
+// set records the value that an assignment gives to a variable, if the variable is set only here
+// and on every path.
 func (s *scope) set(a *syntax.Assign) {
 	if a.Name == nil || a.Naked || !s.straight || s.script.get().opaque || s.script.get().sets[a.Name.Value] != 1 {
 		return
@@ -151,7 +158,8 @@ func (s *scope) set(a *syntax.Assign) {
 	s.values[a.Name.Value] = v
 }
 
-// value returns the text of a variable; ok is false if it is unknown.
+// value returns the value of a variable as text. ok is false if it is not known without running the
+// script.
 func (s *scope) value(p *syntax.ParamExp) (string, bool) {
 	if !plain(p) {
 		return "", false
@@ -170,7 +178,8 @@ func (s *scope) value(p *syntax.ParamExp) (string, bool) {
 	return v.words[0].Text, true
 }
 
-// fields returns the words of a variable that is a whole word; ok is false if they are unknown.
+// fields returns the words that a variable stands for, if the whole word w is the variable. ok is
+// false if they are not known.
 func (s *scope) fields(w *syntax.Word) ([]Word, bool) {
 	if len(s.values) == 0 {
 		return nil, false

@@ -33,8 +33,8 @@ type Word struct {
 	Any []Word
 }
 
-// words returns the words that words of the source become. Braces, and variables with known words,
-// may become several.
+// words returns the words of a command as far as they are known. One word of the source may become
+// several, by braces or by a variable.
 func (s *scope) words(list []*syntax.Word) []Word {
 	out := s.reader.opts.Scratch.allocWords(len(list))
 	for _, w := range list {
@@ -111,7 +111,8 @@ func (s *scope) document(r *syntax.Redirect) Word {
 	return w
 }
 
-// single returns the only part of a word, without quotes; nil if there are several parts.
+// single returns the only part of a word, without its quotes; nil if the word has several parts.
+// quoted is true if it was in quotes.
 func single(w *syntax.Word) (part syntax.WordPart, quoted bool) {
 	if len(w.Parts) != 1 {
 		return nil, false
@@ -125,7 +126,8 @@ func single(w *syntax.Word) (part syntax.WordPart, quoted bool) {
 	return w.Parts[0], false
 }
 
-// looped returns the values of a word that consists only of a loop's variable.
+// looped returns the values that a word has one after the other because it is the variable of a
+// loop. ok is false for any other word.
 func (s *scope) looped(w *syntax.Word) ([]Word, bool) {
 	part, _ := single(w)
 	p, ok := part.(*syntax.ParamExp)
@@ -139,7 +141,7 @@ func (s *scope) looped(w *syntax.Word) ([]Word, bool) {
 // plain reports whether a parameter expansion is the unmodified value of a variable.
 func plain(p *syntax.ParamExp) bool { return simple(p) && p.Index == nil }
 
-// simple works like plain, but also allows an array index.
+// simple reports the same as plain, but also allows an array index.
 func simple(p *syntax.ParamExp) bool {
 	return p.Param != nil && !p.Excl && !p.Length && !p.Width && !p.IsSet && p.Flags == nil && p.NestedParam == nil &&
 		p.Slice == nil && p.Repl == nil && p.Exp == nil && p.Names == 0 && len(p.Modifiers) == 0
@@ -155,6 +157,7 @@ type flattener struct {
 	listed bool // all unknown parts are listed names
 }
 
+// word returns the word that was built.
 func (f *flattener) word() Word {
 	if f.known && f.text.String() == "[" { // the program [
 		f.glob = false
@@ -162,7 +165,7 @@ func (f *flattener) word() Word {
 	return Word{Text: f.text.String(), Known: f.known, Split: f.split, Glob: f.glob, Listed: !f.known && f.listed}
 }
 
-// unknown adds an unknown part.
+// unknown adds an unknown part to the word. split is true if the part may become several words.
 func (f *flattener) unknown(split bool) {
 	f.text.WriteRune(Unknown)
 	f.known, f.listed = false, false
@@ -209,7 +212,8 @@ func (f *flattener) single(p *syntax.SglQuoted) {
 	f.text.WriteString(text)
 }
 
-// expansion adds the value of a variable or substitution.
+// expansion adds the value of a variable or a substitution to the word, as far as it is known.
+// split is true outside of quotes.
 func (f *flattener) expansion(part syntax.WordPart, split bool) {
 	switch p := part.(type) {
 	case *syntax.ParamExp:
@@ -247,7 +251,8 @@ func several(part syntax.WordPart) bool {
 	return found
 }
 
-// special reports whether the shell changes a text outside quotes.
+// special reports whether a shell would change this text outside of quotes, because it contains
+// blanks or wildcards or is empty.
 func special(text string) bool { return strings.ContainsAny(text, " \t\n*?[\\") || text == "" }
 
 // literal adds unquoted text.
