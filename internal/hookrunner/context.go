@@ -18,15 +18,16 @@ import (
 	"gascity/worker"
 )
 
-// claimsFile holds the claims that are not acknowledged, in the hooks' own directory.
+// claimsFile is the file, in the directory of the session's hooks, with the claims that are not acknowledged yet. A claim is the
+// request of a hook for the context that the city has for the agent.
 const claimsFile = "claims.json"
 
-// maxClaims is the maximum number of claims that are kept, the newest ones.
+// maxClaims is how many claims are kept. The oldest ones are dropped first.
 const maxClaims = 32
 
-// injectContext fetches the city's context for the agent at the start of a conversation and passes
-// it on: in the answer of the hook or, for an agent CLI that accepts context only with a prompt,
-// with the next prompt.
+// injectContext fetches the context that the city has for the agent at the start of a conversation, and gives it to the agent: in
+// the answer of this hook or, if the agent CLI accepts context only with a prompt, together with the next prompt. source is how
+// the conversation started.
 func (h *hook) injectContext(ctx context.Context, source string) error {
 	sections, err := h.claim(ctx, source)
 	if err != nil || len(sections) == 0 {
@@ -38,9 +39,9 @@ func (h *hook) injectContext(ctx context.Context, source string) error {
 	return h.writeContext(sections)
 }
 
-// claim fetches the city's context for its agent at the start of a conversation. It gives up after
-// half of the hook's time, so that the agent does not wait for a city that does not answer. The
-// city then sends the context later as a prompt.
+// claim asks the city for the agent's context at the start of a conversation and returns its sections. It returns none if the
+// city gives this agent its context in another way. It waits for at most half of the time that the hook has, so that the agent
+// does not wait for a city that does not answer; the city then sends the context as a prompt.
 func (h *hook) claim(ctx context.Context, source string) ([]worker.Section, error) {
 	if !h.cli.InjectsContext(source) || h.Getenv(VariableFolder) == "" {
 		return nil, nil // the city sends the context in another way
@@ -72,11 +73,11 @@ func (h *hook) writeContext(sections []worker.Section) error {
 	return err
 }
 
-// noncePattern matches a nonce in a section.
+// noncePattern finds the nonce of a section of context: a random word that shows that the section is in a transcript.
 var noncePattern = regexp.MustCompile(`\[(gc-[a-z2-7]{10})\]`)
 
-// ackContext acknowledges claims with the nonces in the conversation's transcript. The city sends
-// as a prompt the context that the agent CLI has not accepted.
+// ackContext looks for the nonces of the claimed sections in the transcript of the conversation and reports the ones it finds to
+// the city. The city sends the other sections again, as a prompt.
 func (h *hook) ackContext(ctx context.Context) error {
 	claims, err := h.claims()
 	if err != nil || h.in.TranscriptPath == "" || h.hasPendingSections() {
@@ -108,8 +109,8 @@ func (h *hook) ackContext(ctx context.Context) error {
 	return nil
 }
 
-// newer returns how many of the last claims belong to other conversations than the given one. The
-// transcript of the given conversation cannot show their result.
+// newer returns how many claims at the end of the list belong to other conversations than the given one. The transcript of the
+// given conversation cannot contain their nonces.
 func newer(claims []claimed, conversation string) int {
 	n := 0
 	for _, c := range slices.Backward(claims) {
@@ -121,8 +122,8 @@ func newer(claims []claimed, conversation string) int {
 	return n
 }
 
-// noncesIn returns the distinct nonces in a file. Text in JSON is escaped, but a nonce has no
-// character that needs it.
+// noncesIn returns the nonces in a file, each one once. It searches the bytes of the file without parsing its JSON, because no
+// character of a nonce is escaped in JSON.
 func noncesIn(path string) ([]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -150,7 +151,8 @@ func noncesIn(path string) ([]string, error) {
 	}
 }
 
-// overlap is the number of bytes that are read twice, because a nonce may cross the end of a piece.
+// overlap is the number of bytes at the end of a piece of a file that are read again with the next piece, because a nonce may lie
+// across the border.
 const overlap = 64
 
 // claimed is a claim that is not acknowledged yet.
@@ -159,7 +161,8 @@ type claimed struct {
 	Answered bool `json:"answered"` // the city answered, or knows this start from another report
 }
 
-// claims returns the saved claims, the oldest first.
+// claims returns the saved claims, the oldest first. It returns none if the hooks have no directory, or the file cannot be
+// parsed.
 func (h *hook) claims() ([]claimed, error) {
 	dir := h.Getenv(VariableFolder)
 	if dir == "" {
@@ -189,8 +192,7 @@ func (h *hook) saveClaim(c worker.ContextClaim) error {
 	return h.saveClaims(claims[max(0, len(claims)-maxClaims):])
 }
 
-// answered marks the newest claim as answered: the city has confirmed that it knows about the start of the conversation. A
-// claim is the hook's stored request for the agent's context.
+// answered marks the newest claim as answered: the city has confirmed that it knows about the start of the conversation.
 func (h *hook) answered() error {
 	claims, err := h.claims()
 	if err != nil || len(claims) == 0 {
@@ -200,9 +202,10 @@ func (h *hook) answered() error {
 	return h.saveClaims(claims)
 }
 
+// saveClaims replaces the saved claims.
 func (h *hook) saveClaims(claims []claimed) error { return h.saveFile(claimsFile, claims) }
 
-// saveFile writes a file in the hooks' own directory.
+// saveFile writes v as JSON into a file in the directory of the session's hooks.
 func (h *hook) saveFile(name string, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {

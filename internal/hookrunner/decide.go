@@ -11,8 +11,8 @@ import (
 
 var errNoTool = errors.New("the agent CLI does not say which tool")
 
-// decide asks the city whether a tool may run, and answers the agent CLI. It returns the exit
-// status of the hook.
+// decide asks the city whether the agent may use a tool, and writes the decision for the agent CLI.
+// It returns the exit status of the hook.
 func (h *hook) decide(ctx context.Context) int {
 	if h.in.ToolName == "" {
 		return h.failed(true, errNoTool)
@@ -50,9 +50,10 @@ func (h *hook) refuse(d worker.Decision) int {
 	return h.deny(reason)
 }
 
-// deny returns the exit status for a tool that must not run. It writes the reason to standard error
-// and [agentcli.HookDecides] to standard output. Without that word the script would print a reason of its
-// own.
+// deny forbids the tool: it writes the reason to standard error and returns the exit status that
+// makes the agent CLI block the tool. It also writes the word [agentcli.HookDecides] to standard
+// output, which shows the script that calls this program that the decision is made; otherwise the
+// script would print a reason of its own.
 func (h *hook) deny(reason string) int {
 	if _, err := fmt.Fprintln(h.Stderr, reason); err == nil {
 		_, _ = fmt.Fprintln(h.Stdout, agentcli.HookDecides) // otherwise the script also prints its own reason
@@ -60,8 +61,8 @@ func (h *hook) deny(reason string) int {
 	return agentcli.HookBlocked
 }
 
-// answer writes a decision to the agent CLI after the word [agentcli.HookDecides]. If the text cannot be
-// written completely, the decision fails.
+// answer writes the word [agentcli.HookDecides] and the text of a decision for the agent CLI, and
+// returns the exit status 0. If the text cannot be written completely, it forbids the tool.
 func (h *hook) answer(text []byte) int {
 	if _, err := fmt.Fprintf(h.Stdout, "%s%s\n", agentcli.HookDecides, text); err != nil {
 		return h.failed(true, err)

@@ -27,14 +27,15 @@ type Installed struct {
 	Env  map[string]string // variables to add to the agent's environment
 }
 
-// Install writes the hooks of an agent CLI for one session into the directory dir and replaces
-// earlier ones. It reads and changes no file of the user. program is the path of gc. texts is the
-// session's directory with texts of prompts; empty: none.
+// Install writes the hooks of an agent CLI for one session into the directory dir, and replaces the
+// ones of an earlier start. It does not read or change any file of the user. program is the path of
+// gc. texts is the directory in which the session finds the texts of its prompts; empty if the
+// agent CLI does not read prompts from files.
 func Install(cli agentcli.Hooks, program, dir, texts string) (Installed, error) {
 	return install(cli, program, dir, dir, texts)
 }
 
-// install does the same as Install, but writes the file that names the hooks into fileDir and the
+// install does what Install does, but writes the file that lists the hooks into fileDir and the
 // other files into dir.
 func install(cli agentcli.Hooks, program, dir, fileDir, texts string) (Installed, error) {
 	path := filepath.Join(fileDir, filepath.FromSlash(cli.File))
@@ -67,7 +68,7 @@ func install(cli agentcli.Hooks, program, dir, fileDir, texts string) (Installed
 	return Installed{Path: path, Args: args, Env: env}, nil
 }
 
-// replace writes a file atomically.
+// replace writes a file so that a reader finds either the old text or the whole new one.
 func replace(path string, text []byte) error {
 	if err := fsutil.ReplaceFile(path, text); err != nil {
 		return fmt.Errorf("cannot write the hooks: %w", err)
@@ -75,7 +76,7 @@ func replace(path string, text []byte) error {
 	return nil
 }
 
-// Uninstall removes the files of hooks from their directory.
+// Uninstall removes the files that Install wrote into dir, and what the hooks saved there.
 func Uninstall(cli agentcli.Hooks, dir string) error {
 	path := filepath.Join(dir, filepath.FromSlash(cli.File))
 	err := os.Remove(path)

@@ -14,8 +14,9 @@ import (
 	"gascity/internal/agentcli"
 )
 
-// InstallManually writes the hooks of an agent CLI into a directory, and returns the command line
-// that starts the agent CLI with them. An unknown agent CLI is client.ErrNotFound.
+// InstallManually writes the hooks of the agent CLI with the given name into a directory, for an
+// agent that a user starts without a city. It returns the command line that starts the agent CLI
+// with them. If gc has no hooks for that name, the error is client.ErrNotFound.
 func InstallManually(name, program, dir string) (launch string, err error) {
 	cli, ok := agentcli.LookupHooks(name)
 	if !ok {
@@ -36,7 +37,8 @@ func InstallManually(name, program, dir string) (launch string, err error) {
 	return strings.Join(words, " "), nil
 }
 
-// UninstallManually removes the files of InstallManually, and the directory if it is then empty.
+// UninstallManually removes the files that InstallManually wrote, and the directory if it is then
+// empty.
 func UninstallManually(name, dir string) error {
 	cli, ok := agentcli.LookupHooks(name)
 	if !ok {

@@ -11,34 +11,37 @@ import (
 	"gascity/worker"
 )
 
-// Files in the hooks' own directory, for an agent CLI that accepts context only with a prompt.
+// Files in the directory of the session's hooks, for an agent CLI that accepts context only with a
+// prompt.
 const (
 	pendingFile   = "held.json"      // sections to send with the next prompt
 	compactedFile = "compacted.json" // how far its transcript was searched for compactions
 )
 
-// compactions records how far a transcript was searched, and the last compaction that was found.
+// compactions says up to which offset a transcript was searched for compactions, and which
+// compaction was the last one found. In a compaction, the agent CLI replaces the conversation by a
+// summary, and the context is lost.
 type compactions struct {
 	Path string `json:"path"`
 	Read int64  `json:"read"`
 	Last string `json:"last"`
 }
 
-// hasPendingSections reports whether sections are saved for the next prompt.
+// hasPendingSections reports whether sections of context wait for the next prompt.
 func (h *hook) hasPendingSections() bool {
 	_, err := os.Stat(filepath.Join(h.Getenv(VariableFolder), pendingFile))
 	return err == nil && h.cli.WithPrompt
 }
 
-// savePendingSections saves sections for the next prompt. It replaces the sections of an earlier
-// start.
+// savePendingSections saves sections of context for the next prompt. It replaces those that still
+// wait from an earlier start.
 func (h *hook) savePendingSections(sections []worker.Section) error {
 	return h.saveFile(pendingFile, sections)
 }
 
-// injectPending sends the saved sections together with a prompt. If the transcript shows a
-// compaction, it first fetches new context, because the agent CLI calls no hook for it. Lost
-// sections are detected in the transcript at the end of the turn.
+// injectPending gives the agent the sections of context that wait for a prompt, together with the
+// prompt of this event. If the transcript shows a compaction, it first fetches the context again:
+// this agent CLI calls no hook for a compaction.
 func (h *hook) injectPending(ctx context.Context) error {
 	dir := h.Getenv(VariableFolder)
 	if !h.cli.WithPrompt || dir == "" {
@@ -66,8 +69,9 @@ func (h *hook) injectPending(ctx context.Context) error {
 	return errors.Join(err, h.writeContext(sections))
 }
 
-// skipCompactions marks the compactions before the start of a conversation as seen, because the
-// start itself gives the agent context.
+// skipCompactions notes the compactions that are already in the transcript at the start of a
+// conversation, so that [hook.injectPending] does not act on them: the start itself gives the agent
+// its context.
 func (h *hook) skipCompactions() error {
 	if !h.cli.WithPrompt || h.Getenv(VariableFolder) == "" {
 		return nil
@@ -76,7 +80,8 @@ func (h *hook) skipCompactions() error {
 	return err
 }
 
-// findCompaction reports whether the conversation was compacted since the last call.
+// findCompaction reports whether the transcript has a compaction that the earlier calls did not
+// see, and notes it.
 func (h *hook) findCompaction() (found bool, err error) {
 	if h.in.TranscriptPath == "" {
 		return false, nil
@@ -97,8 +102,8 @@ func (h *hook) findCompaction() (found bool, err error) {
 	return found, h.saveFile(compactedFile, seen)
 }
 
-// compactionIn returns the last compaction in a transcript after the offset from, and the offset up
-// to which it searched.
+// compactionIn searches a transcript from an offset on. It returns the last compaction, empty if
+// there is none, and the offset up to which it searched.
 func (h *hook) compactionIn(path string, from int64) (last string, to int64, err error) {
 	if info, err := os.Stat(path); err != nil || info.Size() < from {
 		from = 0 // the file was rewritten, or does not exist yet

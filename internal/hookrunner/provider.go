@@ -26,8 +26,9 @@ type Options struct {
 	Texts prompts.FileStore
 }
 
-// WrapProvider returns a provider that installs hooks when it starts an agent whose environment
-// names an agent CLI in [VariableHooks]. It removes them when the session stops.
+// WrapProvider returns a provider that does what p does and manages the hooks: it installs them
+// when it starts an agent whose environment names an agent CLI in [VariableHooks], and removes them
+// when the session stops.
 func WrapProvider(p runtime.Provider, opts Options) runtime.Provider { return &hookProvider{p, opts} }
 
 type hookProvider struct {
@@ -37,7 +38,8 @@ type hookProvider struct {
 
 var _ runtime.Router = (*hookProvider)(nil)
 
-// Start implements runtime.Runner.
+// Start installs the hooks of the agent and starts the session with them. It implements
+// runtime.Runner.
 func (o *hookProvider) Start(ctx context.Context, name string, cfg runtime.Config) error {
 	cfg, err := o.withHooks(name, cfg)
 	if err != nil {
@@ -46,7 +48,7 @@ func (o *hookProvider) Start(ctx context.Context, name string, cfg runtime.Confi
 	return o.Provider.Start(ctx, name, cfg)
 }
 
-// Stop implements runtime.Runner.
+// Stop stops the session and removes its hooks. It implements runtime.Runner.
 func (o *hookProvider) Stop(name string) error {
 	err := o.Provider.Stop(name)
 	if err == nil {
@@ -70,8 +72,8 @@ func (o *hookProvider) Route(name string) runtime.Provider {
 	return below
 }
 
-// withHooks installs the hooks for a start and returns cfg extended by them. If the agent has no
-// hooks, it returns cfg unchanged.
+// withHooks installs the hooks for the start of a session and returns cfg with their arguments and
+// environment variables. If gc has no hooks for the agent, it returns cfg as it is.
 func (o *hookProvider) withHooks(name string, cfg runtime.Config) (runtime.Config, error) {
 	cli, ok := agentcli.LookupHooks(cfg.Env[VariableHooks])
 	if !ok || cfg.Command == "" {
@@ -110,9 +112,10 @@ func (o *hookProvider) withHooks(name string, cfg runtime.Config) (runtime.Confi
 // channelCommand is the gc command that runs an agent CLI with its native channel.
 const channelCommand = "agent-channel"
 
-// channelCommandLine returns the command line of a start. If the agent CLI's native channel needs
-// gc's own program, the command line runs that program. If gc is not at the expected path at that
-// time, it runs the agent CLI alone.
+// channelCommandLine returns the command line that starts an agent. If the agent CLI has a native
+// channel that needs gc between the agent CLI and its terminal, the command line starts gc, which
+// starts the agent CLI. If gc is not at its path at that time, for example in a container, the
+// command line starts the agent CLI directly.
 func (o *hookProvider) channelCommandLine(cfg runtime.Config) string {
 	family := cfg.Env[VariableChannel]
 	if _, relayed := agentcli.ChannelOf(family); !relayed {
@@ -122,19 +125,21 @@ func (o *hookProvider) channelCommandLine(cfg runtime.Config) string {
 	return "exec /bin/sh -c " + quote(script) + " " + quote(o.opts.Program) + " " + quote(family) + " " + cfg.Command
 }
 
+// quote returns text as one word for a POSIX shell.
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// folder returns a session's own directory. Its name is a hash, because a session name may contain
-// any character.
+// folder returns the directory for the hooks of a session.
 func (o *hookProvider) folder(name string) string { return filepath.Join(o.opts.Dir, folderName(name)) }
 
+// folderName returns the name of the directory for a session: a hash, because the name of a session
+// may contain any character.
 func folderName(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return hex.EncodeToString(sum[:8])
 }
 
-// rootFolder returns the session's own directory to which only root can write; empty if there is
-// none.
+// rootFolder returns the directory of a session to which only root can write. It is empty if there
+// is no such directory.
 func (o *hookProvider) rootFolder(name string) string {
 	for _, dir := range []string{o.opts.Dir, o.opts.RootDir} {
 		if dir != "" && onlyRootCanWrite(dir) {
@@ -144,8 +149,9 @@ func (o *hookProvider) rootFolder(name string) string {
 	return ""
 }
 
-// forget removes a session's hooks, but keeps the offsets of its transcripts for the next instance.
-// A file that cannot be removed is not used before the next start replaces it.
+// forget removes the hooks of a stopped session, but keeps the offsets up to which its transcripts
+// were read, for the next start. It ignores files that cannot be removed: the next start replaces
+// them before it uses them.
 func (o *hookProvider) forget(name string) {
 	if o.opts.Texts.Dir != "" {
 		_ = o.opts.Texts.Close(name) // the next start removes the rest
@@ -164,7 +170,7 @@ func (o *hookProvider) forget(name string) {
 	_ = os.Remove(dir) // it stays if it is not empty
 }
 
-// relaunchProvider adds hooks to the relaunches of the wrapped provider.
+// relaunchProvider is a provider that installs the hooks again when it relaunches an agent.
 type relaunchProvider struct {
 	runtime.Provider
 	outer *hookProvider
@@ -173,7 +179,8 @@ type relaunchProvider struct {
 // Route implements runtime.Router.
 func (w *relaunchProvider) Route(string) runtime.Provider { return w.Provider }
 
-// Relaunch implements runtime.RelaunchProvider.
+// Relaunch starts the agent again in its session, with hooks. It implements
+// runtime.RelaunchProvider.
 func (w *relaunchProvider) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
 	cfg, err := w.outer.withHooks(name, cfg)
 	if err != nil {
@@ -182,7 +189,7 @@ func (w *relaunchProvider) Relaunch(ctx context.Context, name string, cfg runtim
 	return runtime.Relaunch(ctx, w.Provider, name, cfg)
 }
 
-// fencedProvider removes the hooks when the wrapped provider stops an instance.
+// fencedProvider is a provider that also removes the hooks when it stops an instance of a session.
 type fencedProvider struct {
 	runtime.Provider
 	outer *hookProvider
@@ -191,7 +198,8 @@ type fencedProvider struct {
 // Route implements runtime.Router.
 func (f *fencedProvider) Route(string) runtime.Provider { return f.Provider }
 
-// StopInstance implements runtime.Fencer.
+// StopInstance stops the session if it is still the instance with the given token, and removes its
+// hooks. It implements runtime.Fencer.
 func (f *fencedProvider) StopInstance(ctx context.Context, name, token string) error {
 	err := runtime.StopInstance(ctx, f.Provider, name, token)
 	if err == nil {
@@ -200,7 +208,8 @@ func (f *fencedProvider) StopInstance(ctx context.Context, name, token string) e
 	return err
 }
 
-// InterruptInstance implements runtime.Fencer.
+// InterruptInstance interrupts the session if it is still the instance with the given token. It
+// implements runtime.Fencer.
 func (f *fencedProvider) InterruptInstance(ctx context.Context, name, token string) error {
 	return runtime.InterruptInstance(ctx, f.Provider, name, token)
 }

@@ -8,7 +8,8 @@ import (
 	"gascity/worker"
 )
 
-// reportEvent reports to the city what an event means.
+// reportEvent reports the event of the hook to the city: the start or end of a conversation, of a
+// turn or of a tool. It also gives the agent its context where the event allows that.
 func (h *hook) reportEvent(ctx context.Context) error {
 	if h.in.AgentID != "" && h.event.Means != agentcli.HookTool {
 		return nil // a turn of a sub-agent is not a turn of the agent
@@ -50,9 +51,10 @@ func (h *hook) reportEvent(ctx context.Context) error {
 	return nil
 }
 
-// begin handles the start of a conversation. It sends the agent its context before it reports the
-// conversation; otherwise the city would send the context as a prompt. After a compaction the
-// current turn continues.
+// begin handles the start of a conversation, or its continuation after a compaction. It gives the
+// agent its context first and then reports the conversation; in the other order, the city would
+// send the context as a prompt. After a compaction it reports only the compaction, because the turn
+// continues.
 func (h *hook) begin(ctx context.Context) error {
 	contextErr := errors.Join(h.skipCompactions(), h.injectContext(ctx, h.in.Source))
 	if h.in.Source == agentcli.HookSourceCompact {
@@ -64,7 +66,7 @@ func (h *hook) begin(ctx context.Context) error {
 	return errors.Join(contextErr, h.opened(ctx))
 }
 
-// compacted reports a compaction of the conversation.
+// compacted reports to the city that the conversation was compacted.
 func (h *hook) compacted(ctx context.Context) error {
 	_, err := h.client.Telemetry(ctx, worker.TelemetryEvent{Type: worker.Compacted, Timestamp: h.began})
 	if err == nil && h.cli.InjectsContext(agentcli.HookSourceCompact) {
@@ -73,7 +75,7 @@ func (h *hook) compacted(ctx context.Context) error {
 	return err
 }
 
-// opened reports that a conversation accepts prompts.
+// opened reports to the city that a conversation has begun and accepts prompts.
 func (h *hook) opened(ctx context.Context) error {
 	if h.in.Source == agentcli.HookSourceResume {
 		if err := h.skipPast(); err != nil {
@@ -94,8 +96,8 @@ func (h *hook) opened(ctx context.Context) error {
 	return errors.Join(h.report(ctx, worker.Ready, worker.Detail{}), proved)
 }
 
-// end reports the end of a conversation. It reports that the agent stops unless another
-// conversation follows.
+// end reports the end of a conversation: its token usage and, unless another conversation follows
+// in the same agent, that the agent stops.
 func (h *hook) end(ctx context.Context) error {
 	err := h.reportUsage(ctx)
 	if h.in.Reason == agentcli.HookSourceClear || h.in.Reason == agentcli.HookSourceResume {
@@ -104,6 +106,8 @@ func (h *hook) end(ctx context.Context) error {
 	return errors.Join(err, h.report(ctx, worker.Stopping, worker.Detail{Reason: h.in.Reason}))
 }
 
+// report sends a transition of the agent to the city, with the source hook and the ID of the
+// conversation.
 func (h *hook) report(ctx context.Context, event worker.Transition, detail worker.Detail) error {
 	detail.Via, detail.ConversationID = worker.ViaHook, h.in.SessionID
 	return h.client.Report(ctx, event, detail)

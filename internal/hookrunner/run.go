@@ -12,7 +12,7 @@ import (
 	"gascity/worker"
 )
 
-// Call is one call of a hook.
+// Call is one call of a hook by an agent CLI: the arguments and files of the process.
 type Call struct {
 	// Args are the arguments after "gc hook run": --for NAME, --within DURATION, EVENT.
 	Args           []string
@@ -33,7 +33,8 @@ const (
 	afterwardsWithin = 10 * time.Second
 )
 
-// Called reports whether a command line is the call of a hook, and returns its arguments.
+// Called reports whether args, the arguments of gc, are the call of a hook, and returns the
+// arguments after "hook run".
 func Called(args []string) ([]string, bool) {
 	if len(args) >= 2 && args[0] == "hook" && args[1] == "run" && !slices.Contains(args, "--help") && !slices.Contains(args, "-h") {
 		return args[2:], true
@@ -44,7 +45,7 @@ func Called(args []string) ([]string, bool) {
 // maxInput is the maximum size in bytes of an agent CLI's input to a hook.
 const maxInput = 32 << 20
 
-// hook is one call of a hook.
+// hook is a call of a hook while it runs.
 type hook struct {
 	Call
 	cli      agentcli.Hooks
@@ -56,9 +57,10 @@ type hook struct {
 	began    time.Time
 }
 
-// Run runs one call and returns its exit status. The status is 2, with a reason on standard error,
-// for a tool that must not run, for a failed decision, and if the event is unknown. Otherwise it is
-// 0. Run returns at the end of ctx or at its own deadline, even if the agent CLI or the city hangs.
+// Run handles one call of a hook and returns the exit status of the process. The status is 2, with
+// a reason on standard error, if the agent must not use the tool, if the decision about a tool
+// failed, or if the event is unknown. Otherwise it is 0. Run returns when ctx ends or the hook's
+// own time is over, even if the agent CLI or the city does not answer.
 func Run(ctx context.Context, c Call) (status int) {
 	h := &hook{Call: c, began: time.Now()}
 	known := false
@@ -95,7 +97,8 @@ func Run(ctx context.Context, c Call) (status int) {
 	return 0
 }
 
-// failed returns the exit status of a call that failed.
+// failed writes the error of a call and returns its exit status: 2, which blocks a tool, if the
+// event decides about one or is unknown (known is false), otherwise 0.
 func (h *hook) failed(known bool, err error) int {
 	reason := fmt.Sprintf("gc: %s hook: %v", h.event.Name, err)
 	if known && !h.event.Decides() {
@@ -105,7 +108,7 @@ func (h *hook) failed(known bool, err error) int {
 	return h.deny(reason)
 }
 
-// parse parses the arguments and returns the deadline of the call.
+// parse parses the arguments and returns how long the call may take.
 func (h *hook) parse() (time.Duration, error) {
 	var name, event string
 	var within time.Duration
@@ -156,7 +159,7 @@ func (h *hook) parse() (time.Duration, error) {
 	return within, nil
 }
 
-// read reads the input from the agent CLI.
+// read reads the JSON that the agent CLI sends to the hook, and parses it.
 func (h *hook) read(ctx context.Context) error {
 	type result struct {
 		text []byte
@@ -190,7 +193,8 @@ func (h *hook) read(ctx context.Context) error {
 
 var errNoCity = errors.New("GC_WORKER_SOCKET, GC_WORKER_TOKEN and GC_RUN_ID are not all set: the agent was not started by a city")
 
-// clientOf returns a client for the city that the agent's environment names.
+// clientOf returns a client for the worker API of the city that started the agent, from the agent's
+// environment variables.
 func clientOf(getenv func(string) string) (*worker.Client, error) {
 	c := &worker.Client{Socket: getenv("GC_WORKER_SOCKET"), URL: getenv("GC_WORKER_URL"), Token: getenv("GC_WORKER_TOKEN"), RunID: getenv("GC_RUN_ID")}
 	if c.Socket != "" {

@@ -27,9 +27,10 @@ const (
 	begunFile = "begun.json"
 )
 
-// reportUsage reports the token usage of the agent's model from its transcript. The hook reads the
-// transcript because it runs where the file is, also in a pod. The city counts a second report only
-// once.
+// reportUsage reports to the city how many tokens the agent's model has used, from the transcripts
+// of the conversation and its sub-agents. The hook does this, not the city, because it runs on the
+// machine with the transcripts, for example in a pod. The city counts a response that is reported
+// twice only once.
 func (h *hook) reportUsage(ctx context.Context) error {
 	if h.cli.Usage == "" || h.in.TranscriptPath == "" {
 		return nil
@@ -46,8 +47,8 @@ func (h *hook) reportUsage(ctx context.Context) error {
 	return errors.Join(append(failed, saveReadOffsets(dir, read))...)
 }
 
-// reportUsageLater reports the turn's usage from a separate process. The end of the turn is already
-// reported. Usage that is missed here is reported after the next turn.
+// reportUsageLater starts a separate process that reports the usage of the turn, so that the agent
+// does not wait for it. If no process can be started, it reports the usage itself.
 func (h *hook) reportUsageLater(ctx context.Context) error {
 	if h.cli.Usage == "" || h.in.TranscriptPath == "" {
 		return nil
@@ -58,8 +59,8 @@ func (h *hook) reportUsageLater(ctx context.Context) error {
 	return h.reportAfterTurn(ctx)
 }
 
-// reportAfterTurn does the remaining work of a turn's end after its transcript is written: it
-// reports usage and acknowledges context.
+// reportAfterTurn does the work after the end of a turn for which the agent need not wait: it
+// reports the token usage and acknowledges the context.
 func (h *hook) reportAfterTurn(ctx context.Context) error {
 	err := h.reportUsage(ctx)
 	return errors.Join(err, h.ackContext(ctx))
@@ -74,8 +75,8 @@ const (
 	pollInterval  = 15 * time.Millisecond
 )
 
-// await waits until the transcript contains the turn's last words, because agent CLIs write it
-// asynchronously.
+// await waits until the transcript contains the last message of the turn, because agent CLIs write
+// their transcript later than they call the hook. It gives up after writtenWithin or writtenLater.
 func (h *hook) await(ctx context.Context, path string, from int64) {
 	words, err := json.Marshal(h.in.LastMessage)
 	if err != nil || h.in.LastMessage == "" {
@@ -98,7 +99,7 @@ func (h *hook) await(ctx context.Context, path string, from int64) {
 	}
 }
 
-// tail returns up to maxPiece bytes of a file after the offset from.
+// tail returns the bytes of a file from an offset on, at most maxPiece.
 func tail(path string, from int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -108,8 +109,8 @@ func tail(path string, from int64) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(f, from, maxPiece))
 }
 
-// transcripts returns the transcript of the conversation and those of its sub-agents, which are in
-// a directory with the same name.
+// transcripts returns the paths of the conversation's transcript and of those of its sub-agents,
+// which are in a directory named after it.
 func transcripts(path string) []string {
 	beside, err := filepath.Glob(strings.TrimSuffix(path, filepath.Ext(path)) + "/subagents/*.jsonl")
 	if err != nil {
@@ -118,7 +119,7 @@ func transcripts(path string) []string {
 	return append([]string{path}, beside...)
 }
 
-// reportUsageIn reports the usage in one transcript after the offset from, and returns the offset
+// reportUsageIn reports the token usage in one transcript from an offset on, and returns the offset
 // up to which it has reported.
 func (h *hook) reportUsageIn(ctx context.Context, path string, from int64) (int64, error) {
 	f, err := os.Open(path)
@@ -156,8 +157,8 @@ func (h *hook) reportUsageIn(ctx context.Context, path string, from int64) (int6
 	}
 }
 
-// skipPast marks the usage of a resumed conversation as reported, because it was reported before. A
-// transcript that this session has read before keeps its offset.
+// skipPast marks the usage in the transcripts of a resumed conversation as reported: earlier runs
+// have reported it. A transcript whose offset is known keeps that offset.
 func (h *hook) skipPast() error {
 	dir := h.Getenv(VariableFolder)
 	read := loadReadOffsets(dir)
@@ -172,7 +173,8 @@ func (h *hook) skipPast() error {
 	return saveReadOffsets(dir, read)
 }
 
-// loadReadOffsets returns the offsets up to which each transcript was reported, by path.
+// loadReadOffsets returns, for each path of a transcript, the offset up to which its usage was
+// reported. Without a saved file the result is empty, and everything is reported again.
 func loadReadOffsets(dir string) map[string]int64 {
 	for _, name := range []string{readFile, begunFile} {
 		var read map[string]int64
@@ -184,7 +186,8 @@ func loadReadOffsets(dir string) map[string]int64 {
 	return map[string]int64{} // everything is reported again
 }
 
-// saveStartOffsets saves the read offsets of the transcripts at the start of a run.
+// saveStartOffsets saves the offsets that are valid at the start of a run, as a copy for the case
+// that the file with the newest offsets is lost.
 func (h *hook) saveStartOffsets() error {
 	dir := h.Getenv(VariableFolder)
 	if dir == "" || h.cli.Usage == "" {
@@ -193,7 +196,7 @@ func (h *hook) saveStartOffsets() error {
 	return h.saveFile(begunFile, loadReadOffsets(dir))
 }
 
-// saveReadOffsets saves the read offsets of the transcripts that still exist.
+// saveReadOffsets saves the offsets of the transcripts that still exist.
 func saveReadOffsets(dir string, read map[string]int64) error {
 	if dir == "" {
 		return nil
