@@ -7,7 +7,8 @@ import (
 	"gascity/provider/all"
 )
 
-// catalog returns the names that a configuration may use.
+// catalog returns the names that a city.toml may use: the agent CLIs, the rule sets and the runtime
+// providers that this version of gc has.
 func (l *Loader) catalog() config.Catalog {
 	k := config.Catalog{AgentCLIs: agentcli.Builtin().Names(), RuleSets: guard.Shipped()}
 	for _, driver := range all.Drivers() {
@@ -19,8 +20,8 @@ func (l *Loader) catalog() config.Catalog {
 	return k
 }
 
-// route returns the routing function of a driver in the form that the configuration uses; nil if
-// the driver has none.
+// route returns a function that chooses the runtime provider of a session, for a driver that only
+// chooses between others, such as auto and hybrid. It returns nil for every other driver.
 func (l *Loader) route(driver all.Driver) func(config.Routing) (string, error) {
 	if driver.Route == nil {
 		return nil
@@ -30,7 +31,7 @@ func (l *Loader) route(driver all.Driver) func(config.Routing) (string, error) {
 	}
 }
 
-// RemoteMatch is the environment variable that overrides remote_match.
+// RemoteMatch is the environment variable that replaces the setting remote_match of city.toml.
 const RemoteMatch = "GC_HYBRID_REMOTE_MATCH"
 
 // routing returns the routing settings of the city's configuration.
@@ -42,7 +43,8 @@ func (l *Loader) routing(s *config.Session) all.Routing {
 	return r
 }
 
-// shimCommand returns the command that runs a shim.
+// shimCommand returns the command that starts gc as a shim: the small process that runs an agent in
+// a terminal.
 func (l *Loader) shimCommand() []string { return []string{l.Executable, "shim"} }
 
 // acp returns the settings for the Agent Client Protocol of the city's configuration.

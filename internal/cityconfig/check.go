@@ -16,7 +16,8 @@ import (
 	"gascity/worker"
 )
 
-// ShowConfig returns the resolved configuration with the origin of each value.
+// ShowConfig returns each value of the city's configuration, and where it comes from. An invalid
+// configuration is an error.
 func (l *Loader) ShowConfig(ctx context.Context, root string) (client.Config, error) {
 	r, err := l.Load(ctx, root)
 	if err != nil {
@@ -25,13 +26,14 @@ func (l *Loader) ShowConfig(ctx context.Context, root string) (client.Config, er
 	return l.Show(r.City)
 }
 
-// CheckConfig returns every mistake in the configuration.
+// CheckConfig returns every mistake in the city's configuration. The result is empty if there is
+// none. The error is not nil only if gc cannot read the configuration at all.
 func (l *Loader) CheckConfig(ctx context.Context, root string) ([]client.ConfigFault, error) {
 	r, err := l.Load(ctx, root)
 	return l.faults(ctx, root, r, err)
 }
 
-// faults returns every mistake in a configuration that was loaded with an error or without.
+// faults returns every mistake in a configuration. r and err are the results of loading it.
 func (l *Loader) faults(ctx context.Context, root string, r Loaded, err error) ([]client.ConfigFault, error) {
 	alone := err == nil
 	if alone {
@@ -66,13 +68,13 @@ func (l *Loader) faults(ctx context.Context, root string, r Loaded, err error) (
 	return faults, nil
 }
 
+// faultOf returns a mistake in the form of the control API.
 func faultOf(e *config.Error) client.ConfigFault {
 	return client.ConfigFault{File: e.File, Line: e.Line, Column: e.Column, Message: e.Message, Hint: e.Hint, Excerpt: excerpt(e)}
 }
 
-// unusable returns an error for each configured runtime provider that exists and cannot be used
-// now, such as a script whose file is missing. The file may appear later; until then gc cannot run
-// the agents.
+// unusable returns a mistake for each runtime provider of the configuration that gc knows and that
+// cannot be used at this time, for example a script whose file is missing.
 func (l *Loader) unusable(root string, city *config.City) []*config.Error {
 	var faults []*config.Error
 	seen, cfg := map[string]bool{}, l.ProviderConfig(root, root, nil)
@@ -102,8 +104,8 @@ func excerpt(e *config.Error) string {
 	return e.Source + "\n" + e.Caret()
 }
 
-// ExplainMissing returns a client.ErrNotFound with a fix if the city has no city.toml, and any
-// other err unchanged.
+// ExplainMissing returns an error that says how to create city.toml if err means that the file does
+// not exist, and otherwise err itself.
 func ExplainMissing(root string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: there is no %s; make one with: gc init", client.ErrNotFound, filepath.Join(root, client.CityFile))
@@ -111,7 +113,7 @@ func ExplainMissing(root string, err error) error {
 	return err
 }
 
-// Prime returns the sections of an agent's startup context, see
+// Prime returns the sections of the context that an agent gets at its start, see
 // [plan.ContextParts.Sections].
 func (l *Loader) Prime(ctx context.Context, root, agent string, mode worker.ContextMode) ([]worker.Section, error) {
 	r, err := l.Load(ctx, root)
@@ -133,8 +135,9 @@ func (l *Loader) Prime(ctx context.Context, root, agent string, mode worker.Cont
 	return nil, fmt.Errorf("%w: no agent is called %q; %s", client.ErrNotFound, agent, hint)
 }
 
-// CheckNotEmpty returns an error if city.toml is empty in a city that has had a controller. An
-// editor or a full disk can leave an empty file; it must not stop every agent.
+// CheckNotEmpty returns an error if city.toml is empty and a controller has already run in this
+// city. An editor or a full disk can leave an empty file behind; without this error, gc would stop
+// every agent.
 func CheckNotEmpty(city *config.City) error {
 	if city.Blank() && citydir.HasRunBefore(city.Root) {
 		return config.Join([]*config.Error{{

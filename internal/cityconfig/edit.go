@@ -14,8 +14,9 @@ import (
 	"gascity/internal/domain/plan"
 )
 
-// AddSection appends a section to the city's city.toml, if the file is valid with it. Comments and
-// everything else stay as they are. Calls for one city must not overlap.
+// AddSection appends a section to city.toml. If the file would not be valid with it, AddSection
+// changes nothing and returns the mistakes. The caller must not run two calls for one city at the
+// same time.
 func (l *Loader) AddSection(ctx context.Context, root, section string) error {
 	path, err := filepath.EvalSymlinks(filepath.Join(root, client.CityFile))
 	if err != nil {
@@ -32,7 +33,7 @@ func (l *Loader) AddSection(ctx context.Context, root, section string) error {
 	return replace(path, before, []byte(text))
 }
 
-// check returns an error if a city with this city.toml could not be loaded.
+// check returns the mistakes in text, the proposed content of city.toml.
 func (l *Loader) check(root string, text []byte) error {
 	city, err := config.Parse(filepath.Join(root, client.CityFile), text, l.catalog())
 	if err != nil {
@@ -47,8 +48,8 @@ func (l *Loader) check(root string, text []byte) error {
 	return err
 }
 
-// replace replaces a file that has the content before. Readers see the old content or the whole new
-// one. The mode stays. If another program has changed the file meanwhile, nothing is written.
+// replace writes the content after into the file path, if the file still has the content before. A
+// reader finds either the old content or the whole new one. The mode of the file stays.
 func replace(path string, before, after []byte) (err error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -20,9 +20,10 @@ import (
 	"gascity/internal/config"
 )
 
-// Editor reads and writes the text of a city's city.toml without showing its credentials: each is
-// replaced by a placeholder that stands for the same value when the text comes back. It is safe for
-// concurrent use.
+// Editor gives the text of city.toml to a web page, and writes the edited text back. The page does
+// not get the credentials: the text has a placeholder for each one, and the editor puts the
+// credential back where the edited text still has the placeholder. An Editor is safe for concurrent
+// use.
 type Editor struct {
 	loader *Loader
 	root   string
@@ -32,17 +33,18 @@ type Editor struct {
 	write sync.Locker // held while gc changes city.toml
 }
 
-// NewEditor returns the editor of a city. leaks reports whether a text has a known credential.
+// NewEditor returns the editor for the city.toml of the city at root. It locks write while it
+// changes the file. leaks reports whether a text contains a credential that gc knows.
 func NewEditor(l *Loader, root string, write sync.Locker, leaks func(text string) bool) *Editor {
 	return &Editor{loader: l, root: root, write: write, leaks: leaks, key: []byte(rand.Text())}
 }
 
 var errUnread = fmt.Errorf("%w: %s has changed on disk since it was read, so nothing was written; read it again and compare", client.ErrRefused, client.CityFile)
 
-// placeholder matches what stands for a credential.
+// placeholder matches a placeholder, which stands for a credential in the text that a page gets.
 var placeholder = regexp.MustCompile(`"?` + strings.Repeat(`\*`, len(config.Masked)) + `[0-9a-f]{16}"?`)
 
-// document is the text of city.toml with its credentials.
+// document is the text of city.toml: with its credentials, and with placeholders.
 type document struct {
 	path    string
 	text    []byte
@@ -50,13 +52,13 @@ type document struct {
 	secrets map[string][]byte // the source text of each credential, by its placeholder
 }
 
-// hash returns the name of a text.
+// hash returns the SHA-256 hash of a text in hexadecimal digits.
 func hash(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
-// read reads the file and hides its credentials.
+// read reads city.toml and replaces its credentials by placeholders.
 func (e *Editor) read(ctx context.Context) (document, error) {
 	d := document{path: filepath.Join(e.root, client.CityFile), secrets: map[string][]byte{}}
 	var err error
@@ -85,14 +87,16 @@ func (e *Editor) read(ctx context.Context) (document, error) {
 	return d, nil
 }
 
-// placeholder returns what stands for a credential: always the same for the same source text.
+// placeholder returns the placeholder for a credential. The same source text always gets the same
+// placeholder, until gc starts again.
 func (e *Editor) placeholder(secret []byte) string {
 	sum := hmac.New(sha256.New, e.key)
 	sum.Write(secret)
 	return `"` + config.Masked + hex.EncodeToString(sum.Sum(nil)[:8]) + `"`
 }
 
-// File returns the text of city.toml for an editor.
+// File returns the text of city.toml with placeholders and its hash. It refuses a file with a
+// credential that it cannot replace, for example in the middle of a command.
 func (e *Editor) File(ctx context.Context) (client.ConfigFile, error) {
 	d, err := e.read(ctx)
 	if err != nil {
@@ -104,7 +108,8 @@ func (e *Editor) File(ctx context.Context) (client.ConfigFile, error) {
 	return client.ConfigFile{Path: d.path, Text: d.shown, Hash: hash(d.text), Hidden: len(d.secrets)}, nil
 }
 
-// restore returns an edited text with the credentials of the file on disk.
+// restore returns an edited text with the credentials of the file in place of their placeholders. A
+// placeholder that does not belong to the file is an error.
 func (d document) restore(text string) ([]byte, error) {
 	var unknown error
 	restored := placeholder.ReplaceAllStringFunc(text, func(name string) string {
@@ -121,7 +126,7 @@ func (d document) restore(text string) ([]byte, error) {
 	return []byte(restored), unknown
 }
 
-// Draft is another text of city.toml after its checks.
+// Draft is an edited text of city.toml that was checked.
 type Draft struct {
 	Loaded Loaded
 	Usable bool // the controller would accept it
@@ -130,8 +135,8 @@ type Draft struct {
 	Text   []byte // with credentials
 }
 
-// Check checks an edited text as the controller does before it uses a configuration. It changes
-// nothing.
+// Check checks an edited text like the controller does before it uses a configuration, and returns
+// the mistakes. It does not write the file.
 func (e *Editor) Check(ctx context.Context, text string) (Draft, error) {
 	d, err := e.read(ctx)
 	if err != nil {
@@ -161,8 +166,9 @@ func (e *Editor) Check(ctx context.Context, text string) (Draft, error) {
 	return out, nil
 }
 
-// Apply replaces city.toml by an edited text if the file still has the hash, and if the controller
-// would accept the text. Readers see the old text or the whole new one. The file keeps its mode.
+// Apply writes an edited text to city.toml. It refuses the text if the controller would not accept
+// it, or if the file has changed since its hash was read. A reader of the file finds either the old
+// text or the whole new one. The file keeps its mode.
 func (e *Editor) Apply(ctx context.Context, edit client.ConfigEdit) error {
 	e.write.Lock()
 	defer e.write.Unlock()
@@ -183,7 +189,8 @@ func (e *Editor) Apply(ctx context.Context, edit client.ConfigEdit) error {
 	return e.replace(ctx, path, draft)
 }
 
-// replace writes the text to a new file and renames it.
+// replace writes the text of a draft to a new file and renames that to path, unless path has
+// changed since the draft was checked.
 func (e *Editor) replace(ctx context.Context, path string, draft Draft) (err error) {
 	info, err := os.Stat(path)
 	if err != nil {

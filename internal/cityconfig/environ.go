@@ -8,7 +8,7 @@ import (
 	"gascity/internal/agentcli"
 )
 
-// Environ is a process environment, "K=V".
+// Environ is the environment of a process: entries NAME=VALUE.
 type Environ []string
 
 // Lookup returns the value of a variable, and whether it is set.
@@ -27,7 +27,7 @@ func (e Environ) Get(name string) string {
 	return value
 }
 
-// cutName returns the value of an environment entry if it has the given name.
+// cutName returns the value of an entry NAME=VALUE, and true, if the entry has the given name.
 func cutName(entry, name string) (string, bool) {
 	if len(entry) > len(name) && entry[:len(name)] == name && entry[len(name)] == '=' {
 		return entry[len(name)+1:], true
@@ -35,9 +35,10 @@ func cutName(entry, name string) (string, bool) {
 	return "", false
 }
 
-// passed are the variables that agents get from the environment of the controller, and
-// passedPrefixes are prefixes of further ones. All other variables must be set in city.toml. The
-// driver sets the variables of the terminal.
+// passed are the names of the variables that every agent gets from the environment of the
+// controller, and passedPrefixes the beginnings of further names. An agent gets no other variable
+// unless city.toml or the profile of its agent CLI names it. The driver sets the variables about
+// the terminal.
 var (
 	passed = []string{
 		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "SSH_AUTH_SOCK",
@@ -51,9 +52,9 @@ var (
 // last logout.
 const RuntimeBase = "XDG_RUNTIME_DIR"
 
-// SocketBases returns the directories that may hold the sockets of a city's sessions, the preferred
-// one first: the user's state directory, which survives a logout, and the runtime directory, which
-// does not.
+// SocketBases returns the directories in which the sockets of a city's sessions may be, the
+// preferred one first: the user's state directory, which exists until it is deleted, and the
+// runtime directory, which the system deletes when the user logs out.
 func (e Environ) SocketBases() []string {
 	state := e.Get("XDG_STATE_HOME")
 	if home := e.Get("HOME"); !filepath.IsAbs(state) && filepath.IsAbs(home) {
@@ -62,8 +63,9 @@ func (e Environ) SocketBases() []string {
 	return []string{state, e.Get(RuntimeBase)}
 }
 
-// RuntimeOverride returns the runtime provider that GC_SESSION selects; empty if it selects none.
-// In an agent's own environment the variable holds the session's name and selects nothing.
+// RuntimeOverride returns the runtime provider in the variable GC_SESSION, which replaces the one
+// in city.toml; empty if there is none. In the environment of an agent, GC_SESSION is the name of
+// the session and no provider.
 func (e Environ) RuntimeOverride() string {
 	if selection := e.Get("GC_SESSION"); selection != e.Get("GC_SESSION_NAME") {
 		return selection
@@ -71,9 +73,8 @@ func (e Environ) RuntimeOverride() string {
 	return ""
 }
 
-// Base returns the base environment of agents: the part of the process's environment that an agent
-// may see. It includes the variables that the profiles of agent CLIs name, and all others with the
-// same prefixes.
+// Base returns the variables of this environment that every agent gets: those in passed, and those
+// of the agent CLIs, which begin with the name of a profile or like a variable in a profile.
 func (e Environ) Base(profiles *agentcli.Set) []string {
 	prefixes := slices.Concat(passedPrefixes, vendorPrefixes(profiles))
 	var out []string
@@ -87,8 +88,8 @@ func (e Environ) Base(profiles *agentcli.Set) []string {
 	return slices.Compact(out)
 }
 
-// vendorPrefixes returns the prefixes of the agent CLIs' variables, such as "VENDOR_", from the
-// names of the profiles and the variables that they read.
+// vendorPrefixes returns the beginnings of the variables that belong to the known agent CLIs, such
+// as "GEMINI_", from the names of the profiles and the variables in them.
 func vendorPrefixes(profiles *agentcli.Set) []string {
 	var out []string
 	add := func(word string) {

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// helpLimit is the time limit for one program.
+// helpLimit is how long a program may take to print its help text.
 const helpLimit = 5 * time.Second
 
-// HelpTexts is a cache of the help texts of programs. It runs a program again only if the size or
-// the modification time of its file has changed. The zero value is ready. It is safe for concurrent
-// use.
+// HelpTexts finds and remembers the texts that programs print for --help. It runs a program again
+// only if the size or the modification time of its file has changed. The zero value is ready for
+// use. It is safe for concurrent use.
 type HelpTexts struct {
 	Limit time.Duration // time limit for one program; zero means 5 s
 
@@ -28,7 +28,8 @@ type helpKey struct {
 	mtime time.Time
 }
 
-// Of returns the help text of a program; empty if the program does not print one within the limit.
+// Of returns the help text of the program in file. It is empty if the program does not print one
+// within the time limit. env is the environment of the program and path its PATH.
 func (h *HelpTexts) Of(ctx context.Context, file string, env []string, path string) string {
 	real, err := filepath.EvalSymlinks(file)
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 	"gascity/internal/proc"
 )
 
-// The states of a [InstalledCLI].
+// The states of an [InstalledCLI].
 const (
 	CLIMissing  = "not installed"
 	CLIFound    = "found"    // a version that gc was tested with
 	CLIUntested = "untested" // found, but gc was not tested with its version
 )
 
-// InstalledCLI is an agent CLI that gc knows.
+// InstalledCLI describes an agent CLI that gc knows, and whether it is installed on this machine.
 type InstalledCLI struct {
 	Name    string // name of its profile
 	Command string // its program
@@ -32,7 +32,7 @@ type InstalledCLI struct {
 	Modes   []string
 }
 
-// Machine describes where to search for programs.
+// Machine says how to search this machine for programs.
 type Machine struct {
 	Finder *proc.ProgramFinder
 	Env    []string // the environment of the programs that are run
@@ -42,8 +42,8 @@ type Machine struct {
 // versionLimit is the maximum time for an agent CLI to print its version.
 const versionLimit = 10 * time.Second
 
-// List returns the agent CLIs of the profiles with the installed file and version of each. It runs
-// each installed program to get its version.
+// List returns every agent CLI that has a profile. For an installed one it includes the file and
+// the version, for which it runs the program.
 func (m Machine) List(ctx context.Context, profiles *agentcli.Set) ([]InstalledCLI, error) {
 	var out []InstalledCLI
 	for _, name := range profiles.Names() {
@@ -73,7 +73,7 @@ func (m Machine) List(ctx context.Context, profiles *agentcli.Set) ([]InstalledC
 	return out, ctx.Err()
 }
 
-// Names returns the agent CLIs of the profiles whose programs are installed.
+// Names returns the names of the agent CLIs that are installed. It does not run them.
 func (m Machine) Names(ctx context.Context, profiles *agentcli.Set) []string {
 	var names []string
 	for _, name := range profiles.Names() {
@@ -90,7 +90,8 @@ func (m Machine) Names(ctx context.Context, profiles *agentcli.Set) []string {
 
 var versionNumber = regexp.MustCompile(`[0-9]+(?:\.[0-9]+)+`)
 
-// versionOf runs a program and returns its version; empty if it does not print one.
+// versionOf runs a program with --version and returns the version number in its output; empty if
+// there is none.
 func (m Machine) versionOf(ctx context.Context, found proc.FoundProgram) string {
 	limited, cancel := context.WithTimeout(ctx, versionLimit)
 	defer cancel()

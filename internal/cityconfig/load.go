@@ -15,7 +15,7 @@ import (
 	"gascity/internal/service/budgets"
 )
 
-// Loaded is a configuration with everything that is derived from it.
+// Loaded is the configuration of a city together with what gc derives from it.
 type Loaded struct {
 	City     *config.City
 	Desired  plan.Desired
@@ -35,7 +35,7 @@ func (l *Loader) Load(ctx context.Context, root string) (Loaded, error) {
 	return l.resolve(city)
 }
 
-// LoadText is like [Loader.Load] for another text of city.toml.
+// LoadText does what [Loader.Load] does with text instead of the content of city.toml.
 func (l *Loader) LoadText(ctx context.Context, root string, text []byte) (Loaded, error) {
 	city, err := config.LoadText(ctx, filepath.Join(root, client.CityFile), text, l.catalog())
 	if err != nil {
@@ -44,7 +44,7 @@ func (l *Loader) LoadText(ctx context.Context, root string, text []byte) (Loaded
 	return l.resolve(city)
 }
 
-// resolve derives everything from a configuration.
+// resolve derives the sessions, the guard rules, the budgets and the warnings from a configuration.
 func (l *Loader) resolve(city *config.City) (r Loaded, err error) {
 	r.City = city
 	if r.Spending, err = budgets.RulesOf(city); err != nil {
@@ -70,7 +70,8 @@ func (l *Loader) resolve(city *config.City) (r Loaded, err error) {
 	return r, err
 }
 
-// Preview resolves another configuration as if it were the city's own.
+// Preview returns the sessions that the city would have with the configuration in req. It changes
+// nothing.
 func (l *Loader) Preview(root string, req client.PreviewRequest) (plan.Desired, error) {
 	path := cmp.Or(req.Path, filepath.Join(root, client.CityFile))
 	city, err := config.Parse(path, []byte(req.Config), l.catalog())
@@ -82,7 +83,8 @@ func (l *Loader) Preview(root string, req client.PreviewRequest) (plan.Desired, 
 	return desired, err
 }
 
-// inputs returns the facts about this process that resolving a configuration needs.
+// inputs returns what [plan.Resolve] needs besides the configuration: the profiles, the
+// environment, the time and a function to read files.
 func (l *Loader) inputs() plan.Inputs {
 	return plan.Inputs{
 		Profiles: agentcli.Builtin(), Known: l.catalog(), RuntimeOverride: l.Environ.RuntimeOverride(),
@@ -93,12 +95,13 @@ func (l *Loader) inputs() plan.Inputs {
 // maxNamedFile is the maximum size in bytes of a file that the configuration names.
 const maxNamedFile = 16 << 20
 
-// ReadNamed reads a file that the configuration names. It refuses a pipe instead of waiting for it.
+// ReadNamed reads a file that the configuration names. It returns an error for a pipe or a device,
+// from which reading could wait without end.
 func ReadNamed(path string) ([]byte, error) {
 	return config.ReadFile(context.Background(), path, maxNamedFile) //nolint:forbidigo // a regular file: nothing is waited for
 }
 
-// Show returns the configuration with the origin of each value, for people.
+// Show returns each value of a configuration, and where it comes from.
 func (l *Loader) Show(city *config.City) (client.Config, error) {
 	values, err := plan.Values(city, l.inputs())
 	if err != nil {
@@ -111,8 +114,9 @@ func (l *Loader) Show(city *config.City) (client.Config, error) {
 	return out, nil
 }
 
-// Files returns the files and directories that the configuration includes besides city.toml. A
-// change of one of them changes the configuration.
+// Files returns the paths of the files and directories, besides city.toml, that the configuration
+// names and gc reads with it, such as prompts and rules. If one of them changes, gc must load the
+// configuration again.
 func (r *Loaded) Files() []string {
 	paths := append(guard.ListRuleFiles(r.City), r.City.Abs(r.City.Usage.Prices))
 	for _, c := range r.City.Credentials {
@@ -135,7 +139,7 @@ func (r *Loaded) Files() []string {
 	return slices.Compact(paths)
 }
 
-// rules compiles the guard of a configuration.
+// rules returns the guard rules of a configuration for its agents.
 func (l *Loader) rules(city *config.City, desired plan.Desired) (*guard.CityRules, error) {
 	src := guard.CitySource{City: city, Home: l.Environ.Get("HOME"), Read: ReadNamed}
 	for i := range desired.Sessions {

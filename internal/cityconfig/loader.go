@@ -14,7 +14,8 @@ import (
 	"gascity/runtime"
 )
 
-// Loader loads configurations on behalf of a process. It is safe for concurrent use.
+// Loader loads configurations of cities. It has the environment and the programs of this process,
+// which some settings depend on. It is safe for concurrent use.
 type Loader struct {
 	Environ    Environ // of the process
 	Executable string  // path of this program, which is also the shim
@@ -29,7 +30,8 @@ type Loader struct {
 	OpenProvider func(selection string, cfg all.Config) (runtime.Provider, error)
 }
 
-// NewLoader returns a loader for a process with the environment. It reads nothing.
+// NewLoader returns a loader for a process with the given environment. executable is the path of
+// gc. It reads no file.
 func NewLoader(environ []string, executable string, now func() time.Time) *Loader {
 	l := &Loader{Environ: environ, Executable: executable, Now: now, Helps: &HelpTexts{}, OpenProvider: all.Open}
 	l.Finder = &proc.ProgramFinder{Shell: l.Environ.Get("SHELL"), Env: func() []string { return l.Environ.Base(agentcli.Builtin()) }}

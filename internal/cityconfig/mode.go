@@ -12,9 +12,9 @@ import (
 	"gascity/provider/all"
 )
 
-// ModeRemarks returns a remark for each agent on this machine whose installed agent CLI does not
-// list the agent's permission mode in its help text. An agent CLI that is not installed, does not
-// answer or lists no modes gets none.
+// ModeRemarks returns a warning for each agent with a permission mode that its agent CLI, as it is
+// installed on this machine, does not list in its help text. There is no warning about an agent CLI
+// that is not installed, does not answer or lists no modes.
 func (l *Loader) ModeRemarks(ctx context.Context, city *config.City) []*config.Error {
 	if city == nil {
 		return nil
@@ -54,8 +54,9 @@ func (l *Loader) ModeRemarks(ctx context.Context, city *config.City) []*config.E
 	return remarks
 }
 
-// runsHere reports whether the agent's command line runs on this machine in a terminal. For an
-// agent that speaks the Agent Client Protocol it returns false, because the protocol sets its mode.
+// runsHere reports whether the agent CLI runs on this machine in a terminal, with the permission
+// mode in its command line. It returns false for an agent that speaks the Agent Client Protocol,
+// because the protocol sets the mode.
 func (l *Loader) runsHere(city *config.City, a *config.Agent) bool {
 	selection, _, err := city.RuntimeFor(a, l.Environ.RuntimeOverride(), l.catalog())
 	if err != nil {

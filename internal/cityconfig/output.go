@@ -12,12 +12,12 @@ import (
 
 const maxOutput = 1 << 20
 
-// homeVariable names the directory in which gemini writes files even if it is only asked for its
-// version.
+// homeVariable is the environment variable with the directory in which gemini writes its files. It writes some even if it only
+// prints its version.
 const homeVariable = "GEMINI_CLI_HOME"
 
-// programOutput runs a program with one argument, without a terminal, and returns what it prints; empty if
-// it fails. What gemini writes goes into a temporary directory, not into the user's home directory.
+// programOutput runs a program with one argument, without a terminal, and returns what it prints; empty if it fails. gemini
+// writes its files into a temporary directory meanwhile, not into the user's home directory.
 func programOutput(ctx context.Context, file, arg string, env []string, path string) string {
 	cmd := exec.CommandContext(ctx, file, arg)
 	cmd.Env = append(slices.Clone(env), "PATH="+path)
@@ -40,6 +40,7 @@ func programOutput(ctx context.Context, file, arg string, env []string, path str
 // boundedOutput keeps the first [maxOutput] bytes that are written to it.
 type boundedOutput struct{ bytes.Buffer }
 
+// Write keeps the part of p that fits and reports that all of it was written. It implements io.Writer.
 func (b *boundedOutput) Write(p []byte) (int, error) {
 	b.Buffer.Write(p[:min(len(p), max(0, maxOutput-b.Len()))])
 	return len(p), nil

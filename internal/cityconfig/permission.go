@@ -48,8 +48,8 @@ func (u unaskedAgent) mode() string {
 	return u.profile.PermissionMode
 }
 
-// refusedAsRoot returns a remark for each agent whose agent CLI does not start when this user is
-// root.
+// refusedAsRoot returns a warning for each of the agents whose agent CLI refuses to run without
+// asking when the user is root, if this process runs as root.
 func (l *Loader) refusedAsRoot(city *config.City, agents []unaskedAgent) []*config.Error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -68,8 +68,8 @@ func (l *Loader) refusedAsRoot(city *config.City, agents []unaskedAgent) []*conf
 	return remarks
 }
 
-// UnaskedText returns a message that lists the agents that run their tools without asking a person,
-// and what decides instead; empty if there are none.
+// UnaskedText returns a message for people that lists the agents that use their tools without
+// asking a person, and says what decides about those tools. It is empty if every agent asks.
 func (r *Loaded) UnaskedText() string {
 	if len(r.unasked) == 0 {
 		return ""
@@ -88,7 +88,8 @@ func (r *Loaded) UnaskedText() string {
 	return fmt.Sprintf("%s %s tools without asking a person (all permissions skipped); %s", strings.Join(names, ", "), verb, rest)
 }
 
-// AskingRemedy returns the fix that makes such agents ask a person.
+// AskingRemedy returns the settings of city.toml with which the agents in [Loaded.UnaskedText] ask
+// a person or are checked by the guard.
 func (r *Loaded) AskingRemedy() string {
 	const guard = `set [guard] sets = ["dangerous-command", "protected-branch", "secrets-reading"]`
 	for _, u := range r.unasked {
@@ -99,8 +100,8 @@ func (r *Loaded) AskingRemedy() string {
 	return guard
 }
 
-// RefusedModes returns a line for each agent whose installed agent CLI does not accept its
-// permission mode.
+// RefusedModes returns the warnings of [Loader.ModeRemarks] for the city at root, one line for each
+// agent.
 func (l *Loader) RefusedModes(ctx context.Context, root string) ([]string, error) {
 	r, err := l.Load(ctx, root)
 	if err != nil {
@@ -113,7 +114,7 @@ func (l *Loader) RefusedModes(ctx context.Context, root string) ([]string, error
 	return lines, nil
 }
 
-// Unasked returns the message that gc start shows, see [Loaded.UnaskedText].
+// Unasked returns the message of [Loaded.UnaskedText] for the city at root, which gc start shows.
 func (l *Loader) Unasked(ctx context.Context, root string) (string, error) {
 	r, err := l.Load(ctx, root)
 	if err != nil {

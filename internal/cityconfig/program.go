@@ -11,11 +11,11 @@ import (
 	"gascity/provider/all"
 )
 
-// FindProgram searches for the program of a session's agent in the same way as the agent's shell.
-// If it is not found there, FindProgram searches the PATH of the user's login shell, which also has
-// programs that were installed after the controller started. It returns that PATH only if the agent
-// needs it. It does not search if the agent runs elsewhere, if only the shell can evaluate the
-// command, or if pre_start may create the program.
+// FindProgram finds out whether the program of a session's agent is installed. The error missing says which one is not found and
+// what to do. FindProgram searches the agent's PATH, and then the PATH of the user's login shell, which also has programs that
+// were installed after the controller started. If the agent needs the second one, path is that PATH; otherwise it is empty. There
+// is no search if the agent runs on another machine, if only a shell can evaluate the command, or if pre_start may create the
+// program.
 func (l *Loader) FindProgram(ctx context.Context, s *plan.Session) (path string, missing error) {
 	driver, _, err := all.Find(s.Provider)
 	if err != nil || driver.Where != all.WhereLocal || len(s.Config.PreStart) > 0 {
@@ -35,8 +35,8 @@ func (l *Loader) FindProgram(ctx context.Context, s *plan.Session) (path string,
 	return "", nil
 }
 
-// ResolveProgram finds a program in the agent's own PATH if it has one. Otherwise it searches the
-// controller's PATH and then the PATH of the login shell.
+// ResolveProgram searches for the program name of a session. If the session sets PATH, it searches there; otherwise in
+// controllerPath and then in the PATH of the user's login shell.
 func (l *Loader) ResolveProgram(ctx context.Context, s *plan.Session, name, controllerPath string) (proc.FoundProgram, error) {
 	dir := cmp.Or(s.Config.WorkDir, ".")
 	if own, ok := s.Config.Env["PATH"]; ok {

@@ -15,13 +15,13 @@ import (
 	"gascity/runtime"
 )
 
-// ProviderConfig returns the configuration with which a driver of the city is opened. dir is the
-// directory for its sockets.
+// ProviderConfig returns the settings with which the city at root opens a runtime provider. dir is
+// the directory for the provider's sockets.
 func (l *Loader) ProviderConfig(root, dir string, logger *slog.Logger) all.Config {
 	return l.ConfigOf(l.Section(root), root, dir, logger)
 }
 
-// ConfigOf returns the same as ProviderConfig for a configuration that is already loaded.
+// ConfigOf does what [Loader.ProviderConfig] does for a configuration that is already loaded.
 func (l *Loader) ConfigOf(city *config.City, root, dir string, logger *slog.Logger) all.Config {
 	return all.Config{
 		Dir: dir, LogDir: filepath.Join(root, citydir.StateFolder, citydir.LogFolder), StateDir: filepath.Join(root, citydir.StateFolder, citydir.ProviderFolder),
@@ -30,8 +30,9 @@ func (l *Loader) ConfigOf(city *config.City, root, dir string, logger *slog.Logg
 	}
 }
 
-// TrialConfig returns the configuration to try a driver in the directory dir, with the city's
-// routing and remote settings. An empty root means no city.
+// TrialConfig returns the settings to try a runtime provider in the directory dir without touching
+// the city at root: with the routing and the hosts of that city, but without its sessions. If root
+// is empty, it uses default settings.
 func (l *Loader) TrialConfig(root, dir string) all.Config {
 	cfg := l.ProviderConfig(dir, filepath.Join(dir, "s"), slog.New(slog.DiscardHandler))
 	if root == "" {
@@ -45,7 +46,7 @@ func (l *Loader) TrialConfig(root, dir string) all.Config {
 	return cfg
 }
 
-// remoteConfig returns the city's settings for other hosts and clusters.
+// remoteConfig returns the city's settings for agents that run on other hosts or in a cluster.
 func (l *Loader) remoteConfig(root string, s *config.Session) all.Remote {
 	return all.Remote{ID: citydir.ID(root), Program: l.Executable, SSH: all.SSH{
 		Programs: s.SSH.Programs, Options: s.SSH.Options, Connect: s.SSH.ConnectTimeout,
@@ -55,9 +56,9 @@ func (l *Loader) remoteConfig(root string, s *config.Session) all.Remote {
 	}}
 }
 
-// Section returns the part of the city's configuration that drivers need. It also works if the
-// configuration is invalid, because sessions may run. If city.toml cannot be parsed, it returns
-// only a default name.
+// Section returns the configuration of the city for opening its runtime providers. It does not
+// check the configuration, because sessions may run although city.toml is invalid. If city.toml
+// cannot be parsed, the result has only the default name of the city.
 func (l *Loader) Section(root string) *config.City {
 	path := filepath.Join(root, client.CityFile)
 	text, err := ReadNamed(path)
@@ -69,7 +70,8 @@ func (l *Loader) Section(root string) *config.City {
 	return &config.City{Workspace: config.Workspace{Name: filepath.Base(root)}}
 }
 
-// SocketBases returns the directories that may hold the sockets of the city's sessions.
+// SocketBases returns the directories in which the sockets of the city's sessions may be, the
+// preferred one first.
 func (l *Loader) SocketBases() []string {
 	if l.ShortLived {
 		return []string{l.Environ.Get(RuntimeBase)}
@@ -77,13 +79,15 @@ func (l *Loader) SocketBases() []string {
 	return l.Environ.SocketBases()
 }
 
-// Open opens a runtime provider of the city.
+// Open opens the runtime provider with the given name and argument (selection) for the city at
+// root.
 func (l *Loader) Open(root, selection string, logger *slog.Logger) (runtime.Provider, error) {
 	return l.OpenFor(l.Section(root), root, selection, "", logger)
 }
 
-// OpenFor opens a runtime provider of the city. Its agents on other machines reach the worker API
-// through the socket worker; empty: they do not.
+// OpenFor does what [Loader.Open] does with a configuration that is already loaded. worker is the
+// socket through which agents on other machines reach the worker API. If it is empty, they cannot
+// reach it.
 func (l *Loader) OpenFor(city *config.City, root, selection, worker string, logger *slog.Logger) (runtime.Provider, error) {
 	dir, err := citydir.RuntimeDir(root, l.SocketBases()...)
 	if err != nil {
@@ -98,8 +102,9 @@ func (l *Loader) OpenFor(city *config.City, root, selection, worker string, logg
 	return p, nil
 }
 
-// SessionProviders returns the runtime providers that may have sessions of the city. If no use was
-// recorded, as in a city of an older gc, it returns every provider that needs no argument.
+// SessionProviders returns the runtime providers in which the city may have sessions: those that it
+// has used. A city from an old version of gc has no record of them; then the result is every
+// provider that works without an argument.
 func (l *Loader) SessionProviders(root string) ([]string, error) {
 	used, err := citydir.UsedProviders(root)
 	if err != nil || len(used) > 0 {
@@ -113,8 +118,8 @@ func (l *Loader) SessionProviders(root string) ([]string, error) {
 	return used, nil
 }
 
-// Unavailable returns the runtime providers of a configuration that cannot be opened, with the
-// reason for each. It opens none. city has the settings for the providers.
+// Unavailable returns the runtime providers of the desired sessions that cannot be opened on this
+// machine, with the reason for each. It opens none of them.
 func (l *Loader) Unavailable(ctx context.Context, city *config.City, root string, desired *plan.Desired) map[string]string {
 	cfg := l.ConfigOf(city, root, root, slog.New(slog.DiscardHandler))
 	out, asked := map[string]string{}, map[string]bool{}

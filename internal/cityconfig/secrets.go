@@ -16,8 +16,9 @@ import (
 	"gascity/internal/service/credentials"
 )
 
-// Secrets returns a source of credentials for the city at root: relative files and commands use
-// that directory. It calls hide with each value, to keep it out of the log.
+// Secrets returns the functions that read the credentials of the city at root: from the
+// environment, from files and from commands. Relative paths begin at root. Each value is also
+// passed to hide, so that it does not appear in the log.
 func (l *Loader) Secrets(root string, hide func(string)) config.SecretSource {
 	return config.SecretSource{
 		Env: func(name string) (string, bool) {
@@ -43,8 +44,9 @@ func (l *Loader) Secrets(root string, hide func(string)) config.SecretSource {
 	}
 }
 
-// HideUpstreams hides the values of session variables whose names look like credentials, and the
-// upstream secrets of the given kinds.
+// HideUpstreams adds the credentials of the desired sessions to a redactor: the environment
+// variables whose names look like credentials, and the credentials for model providers that have
+// one of the given kinds.
 func HideUpstreams(ctx context.Context, secrets *redact.Redactor, desired *plan.Desired, from config.SecretSource, kinds ...config.SecretKind) {
 	for i := range desired.Sessions {
 		s := &desired.Sessions[i]
@@ -60,8 +62,8 @@ func HideUpstreams(ctx context.Context, secrets *redact.Redactor, desired *plan.
 	}
 }
 
-// Redactor returns a redactor that hides the city's credentials from the environment, from files
-// and from city.toml. It runs no command.
+// Redactor returns a redactor that hides the credentials of the city at root: those in the
+// environment, in files and in city.toml. It does not run the commands that print credentials.
 func (l *Loader) Redactor(ctx context.Context, root string) *redact.Redactor {
 	known := &redact.Redactor{}
 	known.HideEnvironment(l.Environ)

@@ -9,8 +9,9 @@ import (
 	"gascity/internal/config"
 )
 
-// Starter returns the city.toml of a new city with an agent for each named agent CLI, in the mode
-// in which the agent CLI asks a person. Without names, the city has an agent that runs a shell.
+// Starter returns the text of city.toml for a new city with one agent for each named agent CLI.
+// Each agent has the permission mode in which its agent CLI asks a person. Without names, the city
+// has one agent that runs a shell.
 func Starter(city string, providers []string) ([]byte, error) {
 	profiles := agentcli.Builtin()
 	starter := config.Starter{City: city}
@@ -33,7 +34,7 @@ func Starter(city string, providers []string) ([]byte, error) {
 	return []byte(config.Template(starter)), nil
 }
 
-// starterAgent returns an agent of a new city that runs the agent CLI.
+// starterAgent returns the agent of a new city for one agent CLI.
 func starterAgent(profiles *agentcli.Set, name string) config.StarterAgent {
 	p, _ := profiles.Lookup(name)
 	_, hooked := agentcli.LookupHooks(p.Family)
@@ -42,7 +43,8 @@ func starterAgent(profiles *agentcli.Set, name string) config.StarterAgent {
 	return a
 }
 
-// unknownCLI returns the message about an unknown agent CLI, with the known ones.
+// unknownCLI returns the message that gc has no profile for an agent CLI. It suggests a similar
+// name and lists the known ones.
 func unknownCLI(name string) string {
 	profiles := agentcli.Builtin()
 	words := fmt.Sprintf("there is no agent CLI %q", name)

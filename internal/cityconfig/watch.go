@@ -16,17 +16,19 @@ import (
 	"gascity/client"
 )
 
-// quietTime is the default time without further edits after which the configuration is read.
+// quietTime is how long no further edit must follow before the configuration is read, unless
+// city.toml sets another time.
 const quietTime = 200 * time.Millisecond
 
-// maxQuietTimes limits the wait for that time, in multiples of it: after so long, the configuration
-// is read even if edits continue.
+// maxQuietTimes limits that wait: after this many times quietTime, the configuration is read
+// although edits continue.
 const maxQuietTimes = 10
 
-// maxFolders is the maximum number of directories of overlays that are watched.
+// maxFolders is how many directories of overlays are watched at most.
 const maxFolders = 1000
 
-// Watcher reloads the configuration of a city after each edit. All fields are required.
+// Watcher loads the configuration of a city again after each edit of its files. All fields are
+// required.
 type Watcher struct {
 	Root   string
 	Loaded func() Loaded // the last valid configuration
@@ -34,9 +36,9 @@ type Watcher struct {
 	Logger *slog.Logger
 }
 
-// Run reloads the configuration after edits of city.toml and of the files that it names, once no
-// further edit follows for a while. It returns when ctx ends. If the system cannot watch files, Run
-// logs that and returns; gc apply still works.
+// Run calls Reload after edits of city.toml and of the files that it names, once no further edit
+// has followed for a while. It returns when ctx ends. If the system cannot watch files, Run logs
+// that and returns at once; the user must then run gc apply after an edit.
 func (c Watcher) Run(ctx context.Context) error {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -82,7 +84,8 @@ func (c Watcher) Run(ctx context.Context) error {
 	}
 }
 
-// watch is the set of watched files. It watches their directories, because editors replace files.
+// watch is the set of files that a Watcher watches. It watches their directories, because many
+// editors replace a file instead of writing into it.
 type watch struct {
 	Watcher
 
@@ -92,7 +95,8 @@ type watch struct {
 	trees   []string
 }
 
-// follow updates the watches to the files of the last valid configuration.
+// follow watches the files that the last valid configuration names, and no longer those that only
+// an older one named.
 func (w *watch) follow() {
 	last := w.Loaded()
 	w.quiet = last.City.Daemon.TickDebounce
@@ -144,7 +148,7 @@ func addFolders(wanted map[string]bool, tree string) error {
 	})
 }
 
-// concerns reports whether a change of path is a change of the configuration.
+// concerns reports whether the configuration depends on the file path.
 func (w *watch) concerns(path string) bool {
 	if w.files[path] {
 		return true
