@@ -85,7 +85,7 @@ func TestWhatHasNoEffectIsNamed(t *testing.T) {
 	}
 	said := messages(faults)
 	for _, want := range []string{
-		"warning: packs are not supported, so these files beside it have no effect: pack.toml, packs/, agents/*/agent.toml; write the agents that they define as [[agents]] in city.toml\n",
+		"warning: gc does not support packs, so these files in the city directory have no effect: pack.toml, packs/, agents/*/agent.toml; write the agents that they define as [[agents]] in city.toml\n",
 		"warning: includes has no effect", "warning: named_session has no effect",
 	} {
 		if !strings.Contains(said, want) {
@@ -100,7 +100,7 @@ func TestWhatHasNoEffectIsNamed(t *testing.T) {
 	bad, _ := examine(t, d, root)
 	count := 0
 	for _, f := range bad {
-		if strings.Contains(f.Message, "packs are not supported") {
+		if strings.Contains(f.Message, "gc does not support packs") {
 			count++
 		}
 	}

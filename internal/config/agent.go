@@ -2,7 +2,7 @@ package config
 
 import "time"
 
-// Agent is one [[agents]] section.
+// Agent is an [[agents]] section of city.toml: the configuration of one agent or of one pool.
 type Agent struct {
 	Keys
 	Identity
@@ -15,7 +15,7 @@ type Agent struct {
 	Attention
 }
 
-// Identity contains the name and the directories of an agent.
+// Identity has the keys with the name and the directories of an agent.
 type Identity struct {
 	Name        string   `toml:"name" doc:"The agent's name: letters, digits, '.', '_' and '-'. With dir, its qualified name is dir/name."`
 	Description string   `toml:"description" doc:"One line for people."`
@@ -25,7 +25,8 @@ type Identity struct {
 	DependsOn   []string `toml:"depends_on" doc:"Agents that must be ready before this one starts; of a pool, one member is enough. A sleeping agent is woken."`
 }
 
-// QualifiedName returns "dir/name", or only the name if dir is empty.
+// QualifiedName returns the name by which people and commands refer to the agent: "dir/name", or
+// only the name if dir is empty.
 func (i Identity) QualifiedName() string {
 	if i.Dir == "" {
 		return i.Name
@@ -33,7 +34,7 @@ func (i Identity) QualifiedName() string {
 	return i.Dir + "/" + i.Name
 }
 
-// Launch contains the command of an agent and its prompts.
+// Launch has the keys for the command of an agent and for its prompts.
 type Launch struct {
 	Provider       string            `toml:"provider" doc:"The agent CLI: a built-in profile or a [providers.<name>]."`
 	Upstream       string            `toml:"upstream" doc:"The [upstreams.<name>] that serves the model."`
@@ -55,9 +56,9 @@ type Launch struct {
 	WakeMode       WakeMode          `toml:"wake_mode" doc:"Whether a later start continues the conversation (resume), if its id is known, or begins a new one (fresh). Default: resume."`
 }
 
-// Hints describe how to detect that an agent is ready and alive. A change of a hint restarts no
-// agent. ready_prompt_prefix and process_names apply to a running agent at once, the others to the
-// next start.
+// Hints has the keys that say how gc detects that an agent is ready and alive. A change of one of
+// them does not restart the agent: ready_prompt_prefix and process_names apply to a running agent
+// at once, the others from its next start.
 type Hints struct {
 	ReadyPromptPrefix      string   `toml:"ready_prompt_prefix" doc:"Beginning of the screen line that shows that the agent is ready."`
 	ReadyDelayMs           int      `toml:"ready_delay_ms" doc:"Time to wait for readiness, in milliseconds, when there is no ready_prompt_prefix."`
@@ -66,7 +67,8 @@ type Hints struct {
 	AcceptStartupDialogs   *bool    `toml:"accept_startup_dialogs" doc:"Answer known start-up dialogs. Default: if process_names or emits_permission_warning is set."`
 }
 
-// Setup lists commands that run around a start. All are templates and run with sh -c.
+// Setup has the keys with the commands that gc runs before and after the start of an agent. Each
+// command is a Go template and runs with sh -c.
 type Setup struct {
 	PreStart           []string `toml:"pre_start" doc:"Commands before the session is created, where the agent will run. A failure aborts the start."`
 	SessionSetup       []string `toml:"session_setup" doc:"Commands once the agent is ready. A failure is a warning."`
@@ -74,7 +76,8 @@ type Setup struct {
 	SessionLive        []string `toml:"session_live" doc:"Idempotent commands at the end of a start, and again when they change."`
 }
 
-// Staging lists what is copied into the working directory.
+// Staging has the keys that say what gc copies into the working directory before the start of an
+// agent.
 type Staging struct {
 	OverlayDir        string      `toml:"overlay_dir" doc:"Folder copied into the working folder; nothing that exists is overwritten. Relative to the city, //x too."`
 	PackOverlayDirs   []string    `toml:"pack_overlay_dirs" doc:"Overlay folders with lower priority, after the workspace's."`
@@ -83,14 +86,14 @@ type Staging struct {
 	HooksInstalled    *bool       `toml:"hooks_installed" doc:"The agent's hooks are installed, so the prompt needs no instruction to run gc prime. Default: whether install_agent_hooks names its provider."`
 }
 
-// CopyEntry is a file or folder to copy.
+// CopyEntry is an item of copy_files: a file or directory to copy.
 type CopyEntry struct {
 	Keys
 	Src    string `toml:"src" doc:"Source; relative to the city, //x too."`
 	RelDst string `toml:"rel_dst" doc:"Destination inside the working folder. Default: its root."`
 }
 
-// Scaling contains the keys of pools of agents.
+// Scaling has the keys of a pool.
 type Scaling struct {
 	Pool              Pool          `toml:"pool" doc:"Makes the agent a pool: several sessions, started and stopped to match the wanted number."`
 	MaxActiveSessions *int          `toml:"max_active_sessions" doc:"Another name of max in [agents.pool]. The value 1 without other pool keys does not make the agent a pool."`
@@ -107,7 +110,7 @@ type Pool struct {
 	Check string `toml:"check" doc:"Shell command whose last output line is the wanted number of members; it runs in the city directory. If it fails, the last number stays. Default: min members."`
 }
 
-// Rest contains the keys that limit how long a session runs.
+// Rest has the keys that limit how long a session runs.
 type Rest struct {
 	IdleTimeout         time.Duration    `toml:"idle_timeout" doc:"Idle time after which the session is put to sleep: stopped until a prompt, a person or an agent that depends on it needs it. It has no effect on the members of a pool."`
 	SleepAfterIdle      OptionalDuration `toml:"sleep_after_idle" doc:"Another name of idle_timeout; the shorter value counts, and off disables this one."`
@@ -115,7 +118,8 @@ type Rest struct {
 	MaxSessionAgeJitter time.Duration    `toml:"max_session_age_jitter" doc:"Maximum random addition to max_session_age, chosen for each start."`
 }
 
-// Attention contains the policies for an agent's questions, context and stalls.
+// Attention has the keys that say what gc does about an agent's unanswered questions, its full
+// context window and its turns without progress.
 type Attention struct {
 	Pending Pending `toml:"pending" doc:"What happens when the agent's question gets no answer."`
 	Context Context `toml:"context" doc:"What happens when the agent's context window fills up."`
@@ -124,7 +128,8 @@ type Attention struct {
 	OnStall              OnStall          `toml:"on_stall" doc:"What gc does when this agent stalls; see on_stall in [daemon]. Default: the value in [daemon]."`
 }
 
-// Context is the [agents.context] section: the policy for a context window that fills up.
+// Context is the [agents.context] section: what gc does when the context window of the agent's
+// model fills up.
 type Context struct {
 	Keys
 	WarnAt    int           `toml:"warn_at" doc:"Percentage of the context window, as reported by the agent's worker, at which gc emits the event worker.context. Default: never."`
@@ -133,7 +138,8 @@ type Context struct {
 	Within    time.Duration `toml:"within" doc:"How long a compaction may take. Until it ends the agent gets no prompts and is not restarted because of its configuration, its age or its own request. Default: 5m."`
 }
 
-// Pending is the [agents.pending] section: the policy for a question that has no answer.
+// Pending is the [agents.pending] section: what gc does with a question of the agent that no person
+// answers.
 type Pending struct {
 	Keys
 	Policy PendingPolicy `toml:"policy" doc:"wait: gc never answers; deny: gc refuses a permission and cancels any other question; answer: gc sends answer; escalate: gc sends the alert again. Logins, limits and questions that only a person may answer are always escalated. Default: escalate."`

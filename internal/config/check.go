@@ -15,7 +15,7 @@ import (
 	"gascity/internal/agent"
 )
 
-// checker checks the values of a decoded city.
+// checker checks the values of a city.toml that was decoded, and collects the mistakes.
 type checker struct {
 	city    *City
 	catalog Catalog
@@ -29,7 +29,8 @@ type checker struct {
 	routeFails bool // an error of routing was already reported
 }
 
-// fail adds an error, unless the decoder has reported one at the same position.
+// fail adds a mistake at a position. It adds nothing if the decoder has already reported a mistake
+// at that position.
 func (c *checker) fail(at Origin, hint, format string, args ...any) {
 	e := c.city.ErrorAt(at, format, args...)
 	e.Hint = hint
@@ -38,7 +39,7 @@ func (c *checker) fail(at Origin, hint, format string, args ...any) {
 	}
 }
 
-// check checks everything.
+// check checks every section and collects the mistakes in errs.
 func (c *checker) check() {
 	c.workspace()
 	c.session()
@@ -69,7 +70,7 @@ func (c *checker) check() {
 func (c *checker) workspace() {
 	w := &c.city.Workspace
 	if strings.TrimSpace(w.Name) == "" || strings.ContainsFunc(w.Name, unicode.IsControl) {
-		c.fail(w.Origin("name"), "", "a city needs a name in one line, not %q", w.Name)
+		c.fail(w.Origin("name"), "", "the name of a city must be one line of text, not %q", w.Name)
 	}
 	c.agentCLI(w.Keys, w.Provider)
 	c.folders(w.Keys, "pack_overlay_dirs", w.PackOverlayDirs)
@@ -91,13 +92,14 @@ func (c *checker) session() {
 	}
 }
 
-// backends checks a section whose values are runtime providers.
+// backends checks a section whose values are runtime providers: each must exist and run sessions
+// itself.
 func (c *checker) backends(keys Keys, section any) {
 	for _, f := range fieldsOf(reflect.TypeOf(section)) {
 		selection := reflect.ValueOf(section).FieldByIndex(f.index).String()
 		c.runtime(keys, f.name, selection)
 		if c.catalog.runtime(selection).Route != nil {
-			c.fail(keys.Origin(f.name), "name one where sessions run", "%q only routes sessions to others", selection)
+			c.fail(keys.Origin(f.name), "write a runtime provider that runs sessions itself", "%q runs no sessions: it only routes them to other runtime providers", selection)
 		}
 	}
 }
@@ -118,6 +120,7 @@ const (
 	maxProgress = time.Hour
 )
 
+// delivery checks the [delivery] table.
 func (c *checker) delivery() {
 	d := &c.city.Delivery
 	if t := d.ProgressTimeout; d.Has("progress_timeout") && (t < minProgress || t > maxProgress) {
@@ -125,14 +128,15 @@ func (c *checker) delivery() {
 	}
 }
 
-// positive reports an error if the key is written and its value is zero.
+// positive adds a mistake if the key is in the file with the value zero.
 func (c *checker) positive(keys Keys, key string, value int64) {
 	if value == 0 && keys.Has(key) {
 		c.fail(keys.Origin(key), "", "%s cannot be zero", key)
 	}
 }
 
-// rigs checks the [[rigs]] tables: each has a name of its own and a path to an existing folder.
+// rigs checks the [[rigs]] sections: each must have a unique name and the path of an existing
+// directory.
 func (c *checker) rigs() {
 	seen := map[string]Origin{}
 	for i := range c.city.Rigs {
@@ -154,17 +158,18 @@ func (c *checker) rigs() {
 // maxName is the maximum length of a name in bytes, because people read names in tables.
 const maxName = 200
 
-// segment matches a valid name without slashes.
+// segment matches a valid name, or one part of a path of names.
 var segment = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 
-// name checks a required name without slashes, and reports whether it is valid.
+// name checks the required key name of a section, and reports whether it is valid. A name cannot
+// contain a slash.
 func (c *checker) name(keys Keys, value string) bool {
 	const key = "name"
 	switch {
 	case !keys.Has(key):
 		c.fail(keys.Header(), fmt.Sprintf("add %s = \"...\"", key), "%s is missing", key)
 	case strings.Contains(value, "/"):
-		c.fail(keys.Origin(key), `write the part before the last "/" as dir`, "%s cannot hold a slash: %q", key, value)
+		c.fail(keys.Origin(key), `write the part before the last "/" as dir`, "%s cannot contain a slash: %q", key, value)
 	case !segment.MatchString(value):
 		c.fail(keys.Origin(key), "use letters, digits, '.', '_' and '-', and begin with a letter or digit", "%q is not a valid %s", value, key)
 	case len(value) > maxName:
@@ -175,7 +180,7 @@ func (c *checker) name(keys Keys, value string) bool {
 	return false
 }
 
-// provider checks a [providers.NAME] table.
+// provider checks a [providers.NAME] table, which describes an agent CLI.
 func (c *checker) provider(name string, p Provider) {
 	if !segment.MatchString(name) {
 		c.fail(p.Header(), "use letters, digits, '.', '_' and '-'", "%q is not the name of a provider", name)
@@ -183,7 +188,7 @@ func (c *checker) provider(name string, p Provider) {
 	c.variables(p.Keys, p.Env)
 	for _, key := range slices.Sorted(maps.Keys(p.UpstreamEnv)) {
 		if known := upstreamKeys(); !slices.Contains(known, key) {
-			c.fail(p.Origin("upstream_env."+key), suggest(key, known), "an upstream has no %q", key)
+			c.fail(p.Origin("upstream_env."+key), suggest(key, known), "upstream_env cannot have the key %q", key)
 		}
 	}
 	if p.Base != "" {
@@ -191,10 +196,12 @@ func (c *checker) provider(name string, p Provider) {
 	}
 }
 
+// upstreamKeys returns the keys that upstream_env may have: the values of an upstream that agent
+// CLIs read from environment variables.
 func upstreamKeys() []string { return []string{"base_url", "api_key", "auth_token"} }
 
-// base checks the key base of a provider: it names a built-in profile or another provider, without a
-// cycle.
+// base checks the key base of the agent CLI called name: it must refer to a built-in profile or to
+// another [providers.NAME] section, and must not lead back to this one.
 func (c *checker) base(name string, p Provider) {
 	kind, base := p.BaseOf()
 	declared := slices.Sorted(maps.Keys(c.city.Providers))
@@ -210,7 +217,8 @@ func (c *checker) base(name string, p Provider) {
 	}
 }
 
-// baseCycle reports an error if the base of a provider leads back to the provider.
+// baseCycle adds a mistake if following the key base from section to section leads back to the
+// section called name.
 func (c *checker) baseCycle(name string, at Origin) {
 	path := []string{name}
 	for next := name; ; {
@@ -257,12 +265,13 @@ func (c *checker) variables(keys Keys, env map[string]string) {
 			c.fail(keys.Origin("env."+name), "use letters, digits and '_'", "%q is not the name of an environment variable", name)
 		}
 		if strings.ContainsRune(env[name], 0) {
-			c.fail(keys.Origin("env."+name), "", "the value of %s holds a NUL byte", name)
+			c.fail(keys.Origin("env."+name), "remove the byte", "the value of %s contains a NUL byte, which no environment variable can have", name)
 		}
 	}
 }
 
-// agentCLI checks the key provider of an agent or of the workspace.
+// agentCLI checks that the key provider names an agent CLI that is built in or has a
+// [providers.NAME] section.
 func (c *checker) agentCLI(keys Keys, name string) {
 	if name == "" || c.catalog.AgentCLIs == nil {
 		return
@@ -278,7 +287,8 @@ func (c *checker) agentCLI(keys Keys, name string) {
 	}
 }
 
-// runtime checks the selection of a runtime provider.
+// runtime checks that the key names a runtime provider that gc has, with the right kind of
+// argument.
 func (c *checker) runtime(keys Keys, key, selection string) {
 	if selection == "" {
 		return
@@ -288,7 +298,7 @@ func (c *checker) runtime(keys Keys, key, selection string) {
 	}
 }
 
-// duplicates reports agents with the same name.
+// duplicates adds a mistake for each agent whose qualified name another agent already has.
 func (c *checker) duplicates() {
 	seen := map[string]Origin{}
 	for i := range c.city.Agents {
@@ -305,7 +315,7 @@ func (c *checker) duplicates() {
 	}
 }
 
-// sessionNames checks that all agents get different session names.
+// sessionNames checks that session_template gives every agent another session name.
 func (c *checker) sessionNames() {
 	w := &c.city.Workspace
 	if w.SessionTemplate == "" {
@@ -327,7 +337,8 @@ func (c *checker) sessionNames() {
 	}
 }
 
-// cleanDir reports whether an agent's dir is a clean path inside the city.
+// cleanDir reports whether dir is a path of valid names below the city directory, without "." and
+// "..".
 func cleanDir(dir string) bool {
 	for part := range strings.SplitSeq(dir, "/") {
 		if !segment.MatchString(part) {

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// agent checks one agent.
+// agent checks one [[agents]] section.
 func (c *checker) agent(a *Agent) {
 	c.name(a.Keys, a.Name)
 	if a.Dir != "" && !cleanDir(a.Dir) {
-		c.fail(a.Origin("dir"), "it is a rig's name or a folder inside the city; another folder goes to work_dir", "%q is not a valid dir of an agent", a.Dir)
+		c.fail(a.Origin("dir"), "dir is the name of a rig or a folder inside the city; write any other folder as work_dir", "%q is not a valid dir of an agent", a.Dir)
 	}
 	c.agentCLI(a.Keys, a.Provider)
 	c.checkProvider(a)
@@ -30,8 +30,8 @@ func (c *checker) agent(a *Agent) {
 	c.agentFiles(a)
 }
 
-// checkProvider checks the runtime provider of the agent. An error in the agent's own session key
-// does not prevent the other agents from running.
+// checkProvider checks which runtime provider the agent gets. A mistake in the agent's own key
+// session is added to [City.Faults], because it keeps only this agent from running.
 func (c *checker) checkProvider(a *Agent) {
 	_, _, err := c.city.RuntimeFor(a, "", c.catalog)
 	errs, ok := AsErrors(err)
@@ -45,12 +45,13 @@ func (c *checker) checkProvider(a *Agent) {
 	}
 }
 
-// checkCommand checks that the agent has a command and that the prompt can reach it.
+// checkCommand checks that the agent has a command, and that its first prompt can get to that
+// command.
 func (c *checker) checkCommand(a *Agent) {
 	w := &c.city.Workspace
 	bare := a.Provider == "" && w.Provider == ""
 	if bare && a.StartCommand == "" && w.StartCommand == "" {
-		c.fail(a.Header(), "set provider or start_command, here or in [workspace]", "agent %q has nothing to run", a.QualifiedName())
+		c.fail(a.Header(), "set provider or start_command, here or in [workspace]", "agent %q has no command to run", a.QualifiedName())
 	}
 	if bare && a.PromptMode == PromptFlag && a.PromptFlag == "" {
 		c.fail(a.Origin("prompt_mode"), `set prompt_flag = "--prompt" or the like`, "prompt_mode is flag but there is no prompt_flag")
@@ -60,7 +61,7 @@ func (c *checker) checkCommand(a *Agent) {
 	}
 }
 
-// agentFiles checks the files and folders that an agent's keys name.
+// agentFiles checks that the files and directories in the agent's keys exist.
 func (c *checker) agentFiles(a *Agent) {
 	c.file(a.Origin("prompt_template"), "prompt_template", a.PromptTemplate)
 	c.file(a.Origin("session_setup_script"), "session_setup_script", a.SessionSetupScript)
@@ -73,48 +74,52 @@ func (c *checker) agentFiles(a *Agent) {
 			c.exists(f.Origin("src"), "src", f.Src)
 		}
 		if f.RelDst != "" && !filepath.IsLocal(f.RelDst) {
-			c.fail(f.Origin("rel_dst"), "it is relative to the working folder and stays inside", "rel_dst %q leaves the working folder", f.RelDst)
+			c.fail(f.Origin("rel_dst"), "write a path relative to the working folder, without ..", "rel_dst %q is outside the working folder", f.RelDst)
 		}
 	}
 }
 
-// folders checks that each item of a list names an existing folder.
+// folders checks that each path in a list is an existing directory.
 func (c *checker) folders(keys Keys, key string, dirs []string) {
 	for i, dir := range dirs {
 		if dir == "" {
-			c.fail(keys.ItemOrigin(key, i), "", "%s holds an empty path", key)
+			c.fail(keys.ItemOrigin(key, i), "remove it, or write the path", "%s contains an empty path", key)
 		}
 		c.folder(keys.ItemOrigin(key, i), key, dir)
 	}
 }
 
+// file checks that a path is empty or an existing file.
 func (c *checker) file(at Origin, key, path string) {
 	if isDir, ok := c.exists(at, key, path); ok && isDir {
 		c.fail(at, "", "%s is a folder, not a file: %s", key, c.city.Abs(path))
 	}
 }
 
+// folder checks that a path is empty or an existing directory.
 func (c *checker) folder(at Origin, key, path string) {
 	if isDir, ok := c.exists(at, key, path); ok && !isDir {
 		c.fail(at, "", "%s is a file, not a folder: %s", key, c.city.Abs(path))
 	}
 }
 
-// exists reports whether a path is a directory. ok is false if the path is empty, is not checked
-// or does not exist; the last case is reported as an error.
+// exists checks that a path exists. isDir says whether it is a directory. ok is false if that is
+// not known: the path is empty, the checker does not check files, or the path does not exist, which
+// exists adds as a mistake.
 func (c *checker) exists(at Origin, key, path string) (isDir, ok bool) {
 	if path == "" || c.stat == nil {
 		return false, false
 	}
 	info, err := c.stat(c.city.Abs(path))
 	if err != nil {
-		c.fail(at, "paths are relative to the city directory", "%s is not there: %s", key, c.city.Abs(path))
+		c.fail(at, "paths are relative to the city directory", "the path of %s does not exist: %s", key, c.city.Abs(path))
 		return false, false
 	}
 	return info.IsDir(), true
 }
 
-// dependencies checks depends_on: known agents, no cycles.
+// dependencies checks the key depends_on of all agents: each name must be an agent, and no agent
+// may wait for itself through others.
 func (c *checker) dependencies() {
 	edges := map[string][]string{}
 	names := make([]string, 0, len(c.city.Agents))
@@ -145,7 +150,8 @@ func (c *checker) dependencies() {
 	}
 }
 
-// findCycle returns a path from start back to start, or nil if there is none.
+// findCycle follows the edges of a graph from start and returns a path that leads back to start;
+// nil if there is none.
 func findCycle(edges map[string][]string, start string) []string {
 	seen := map[string]bool{}
 	var walk func(path []string) []string
@@ -167,8 +173,8 @@ func findCycle(edges map[string][]string, start string) []string {
 	return walk([]string{start})
 }
 
-// Dependency returns the qualified name of the agent that a names in depends_on. name is a
-// qualified name, or the name of another agent in the same dir.
+// Dependency returns the qualified name of the agent that the agent a means by name in its key
+// depends_on: an agent in the same dir, or a qualified name. ok is false if there is no such agent.
 func (c *City) Dependency(a *Agent, name string) (string, bool) {
 	if a.Dir != "" {
 		if _, ok := c.Agent(a.Dir + "/" + name); ok {
@@ -179,8 +185,8 @@ func (c *City) Dependency(a *Agent, name string) (string, bool) {
 	return name, ok
 }
 
-// BaseOf returns the two parts of the base of a provider: "builtin" and "x" for "builtin:x", ""
-// and "x" for "x".
+// BaseOf splits the key base at its colon: it returns "builtin" and "x" for "builtin:x", and "" and
+// "x" for "x".
 func (p Provider) BaseOf() (kind, name string) {
 	kind, name, found := strings.Cut(p.Base, ":")
 	if !found {
@@ -189,8 +195,9 @@ func (p Provider) BaseOf() (kind, name string) {
 	return kind, name
 }
 
-// CheckRuntime returns an error if the selection of a runtime provider is not valid, else nil. The
-// error has a message and a hint, but no position.
+// CheckRuntime returns a mistake if the selection, the name of a runtime provider with or without
+// an argument, is not valid; nil if it is valid. The mistake has a message and a hint, but no
+// position in a file.
 func (k Catalog) CheckRuntime(selection string) *Error {
 	if k.Runtimes == nil {
 		return nil
@@ -210,7 +217,9 @@ func (k Catalog) CheckRuntime(selection string) *Error {
 	return &Error{Message: fmt.Sprintf("there is no runtime provider %q", selection), Hint: hint}
 }
 
-// judge checks the argument of a selection of this runtime provider.
+// checkArgument returns a mistake if the argument in the selection of this runtime provider is
+// missing, not allowed or invalid; otherwise nil. hasArgument is false if the selection has no
+// colon.
 func (r Runtime) checkArgument(selection, argument string, hasArgument bool) *Error {
 	switch {
 	case r.Argument == "" && hasArgument, r.Argument != "" && argument == "":

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// City is one city's configuration.
+// City is the configuration of one city: the content of its city.toml.
 type City struct {
 	Keys
 	Path string `toml:"-"` // the path of city.toml, as given to [Load]
@@ -35,10 +35,10 @@ type City struct {
 	source []byte
 }
 
-// Blank reports whether the file contains only white space.
+// Blank reports whether city.toml contains only white space.
 func (c *City) Blank() bool { return len(bytes.TrimSpace(c.source)) == 0 }
 
-// Workspace is the section of the city as a whole.
+// Workspace is the [workspace] section: settings that are for the whole city.
 type Workspace struct {
 	Keys
 	Name              string   `toml:"name" doc:"The city's name; default: the name of its folder. It is part of every session's name."`
@@ -59,7 +59,7 @@ type Rig struct {
 	Suspended bool   `toml:"suspended" doc:"No agent of this rig runs."`
 }
 
-// Agent returns the agent with the qualified name.
+// Agent returns the agent with the qualified name; ok is false if there is none.
 func (c *City) Agent(qualifiedName string) (*Agent, bool) {
 	for i := range c.Agents {
 		if c.Agents[i].QualifiedName() == qualifiedName {
@@ -69,7 +69,7 @@ func (c *City) Agent(qualifiedName string) (*Agent, bool) {
 	return nil, false
 }
 
-// Rig returns the rig with the name.
+// Rig returns the rig with the name; ok is false if there is none.
 func (c *City) Rig(name string) (*Rig, bool) {
 	for i := range c.Rigs {
 		if c.Rigs[i].Name == name {
@@ -79,8 +79,8 @@ func (c *City) Rig(name string) (*Rig, bool) {
 	return nil, false
 }
 
-// Abs returns a path of the configuration as an absolute path. Relative paths and paths that begin
-// with // are inside the city directory. An empty path stays empty.
+// Abs returns the absolute path for a path in the configuration. A relative path, and one that
+// begins with //, is inside the city directory. An empty path stays empty.
 func (c *City) Abs(path string) string {
 	if path == "" {
 		return ""

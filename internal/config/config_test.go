@@ -208,13 +208,13 @@ func TestMistakes(t *testing.T) {
 		"alias twice":           {agent + "command = 'y'\n", "4:1", "start_command and command are the same key", ""},
 		"agent twice":           {agent + agent, "5:8", `there are two agents named "w"`, "city.toml:2"},
 		"agent without name":    {"[[agents]]\nstart_command='x'\n", "1:3", "name is missing", "add name"},
-		"agent with slash":      {"[[agents]]\nname='a/b'\nstart_command='x'\n", "2:6", "cannot hold a slash", "dir"},
+		"agent with slash":      {"[[agents]]\nname='a/b'\nstart_command='x'\n", "2:6", "cannot contain a slash", "dir"},
 		"agent with space":      {"[[agents]]\nname='a b'\nstart_command='x'\n", "2:6", `"a b" is not a valid name`, ""},
 		"agent with long name":  {"[[agents]]\nname='" + strings.Repeat("a", 201) + "'\nstart_command='x'\n", "2:6", "name has 201 characters", "at most 200"},
 		"agents as table":       {"[agents]\nname='w'\n", "1:2", "agents must be an array, not a table", "write [[agents]]"},
 		"byte order mark":       {"\ufeff[workspace]\n", "1:1", "byte order mark", "UTF-8 without"},
 		"dir outside":           {agent + "dir = '../x'\n", "4:7", `"../x" is not a valid dir`, "work_dir"},
-		"nothing to run":        {"[[agents]]\nname='w'\n", "1:3", "nothing to run", "provider or start_command"},
+		"nothing to run":        {"[[agents]]\nname='w'\n", "1:3", "no command to run", "provider or start_command"},
 		"unknown provider":      {agent + "provider = 'robt'\n", "4:12", `no agent CLI "robt"`, `did you mean "robot"?`},
 		"provider of no kind":   {agent + "provider = 'zzzzzz'\n", "4:12", `no agent CLI "zzzzzz"`, `known: `},
 		"unknown upstream":      {agent + "upstream = 'prox'\n[upstreams.proxy]\n", "4:12", "no [upstreams.prox]", `"proxy"`},
@@ -223,7 +223,7 @@ func TestMistakes(t *testing.T) {
 		"runtime with arg":      {"[session]\nprovider = 'term:x'\n", "2:12", `"term:x" is not a runtime provider`, "write term"},
 		"runtime checks arg":    {"[session]\nprovider = 'remote:h:0'\n", "2:12", "remote:h:0: port 0", ""},
 		"backend unknown":       {"[session.hybrid]\nremote = 'trem'\n", "2:10", `no runtime provider "trem"`, `"term"`},
-		"backend that routes":   {"[session.hybrid]\nlocal = 'byname'\n", "2:9", `"byname" only routes`, "where sessions run"},
+		"backend that routes":   {"[session.hybrid]\nlocal = 'byname'\n", "2:9", `"byname" runs no sessions`, "runs sessions itself"},
 		"backend missing":       {"[session]\nprovider = 'byname'\nremote_match = 'w'\n" + agent + "[[agents]]\nname='w2'\nstart_command='x'\n", "2:12", "no remote", ""},
 		"session template":      {"[workspace]\nsession_template = '{{.Nope}}'\n" + agent, "2:20", "Nope", ".Agent"},
 		"broken template":       {"[workspace]\nsession_template = '{{'\n" + agent, "2:20", "session_template", ".Agent"},
@@ -240,7 +240,7 @@ func TestMistakes(t *testing.T) {
 		"two references":        {"[upstreams.a]\napi_key={env='X', file='y'}\n", "2:1", "exactly one reference", ""},
 		"variable name":         {agent + "env = {'A-B' = 'x'}\n", "4:16", `"A-B" is not the name of an environment variable`, ""},
 		"copy without source":   {agent + "copy_files = [{rel_dst='a'}]\n", "4:15", "has no src", ""},
-		"copy outside":          {agent + "copy_files = [{src='a', rel_dst='../b'}]\n", "4:33", "leaves the working folder", ""},
+		"copy outside":          {agent + "copy_files = [{src='a', rel_dst='../b'}]\n", "4:33", "outside the working folder", ""},
 		"rig without path":      {"[[rigs]]\nname='r'\n", "1:3", `rig "r" has no path`, ""},
 		"rig twice":             {"[[rigs]]\nname='r'\npath='a'\n[[rigs]]\nname='r'\npath='b'\n", "5:6", "two rigs", "city.toml:2"},
 		"lost prompt":           {agent + "lifecycle='one_shot'\nnudge='hello'\n", "4:11", "its prompt would be lost", "prompt_mode"},
@@ -336,7 +336,7 @@ copy_files = [{src = "gone"}]
 	for _, e := range errs {
 		got = append(got, e.Message[:strings.LastIndex(e.Message, ": ")])
 	}
-	want := []string{"prompt_template is not there", "overlay_dir is a file, not a folder", "pack_overlay_dirs is not there", "src is not there"}
+	want := []string{"the path of prompt_template does not exist", "overlay_dir is a file, not a folder", "the path of pack_overlay_dirs does not exist", "the path of src does not exist"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Credential is a [credentials.<name>] section: the source of a credential and how it is renewed.
-// Its value is never part of a fingerprint.
+// Credential is a [credentials.<name>] section: where gc reads a credential, and how it renews it.
+// The value is never part of a fingerprint, so a new value does not restart an agent.
 type Credential struct {
 	Keys
 	Env           string         `toml:"env" doc:"The environment variable of the controller that contains the credential."`
@@ -20,14 +20,14 @@ type Credential struct {
 	Timeout       time.Duration  `toml:"timeout" default:"30s" doc:"Maximum duration of the command; then it is killed with its child processes."`
 }
 
-// CredentialType is the type of a credential.
+// CredentialType says what kind of credential it is.
 type CredentialType string
 
 // Words lists the allowed values.
 func (CredentialType) Words() []string { return []string{"api_key", "oauth", "token"} }
 
-// credentials checks the [credentials.NAME] tables, and that every reference to a credential names one
-// of them.
+// credentials checks the [credentials.NAME] tables, and that each key of another section that
+// refers to a credential names one of them.
 func (c *checker) credentials() {
 	for _, name := range slices.Sorted(maps.Keys(c.city.Credentials)) {
 		c.credentialSection(name, c.city.Credentials[name])
@@ -47,17 +47,17 @@ func (c *checker) credentials() {
 	}
 }
 
-// account checks one section.
+// credentialSection checks one [credentials.NAME] table.
 func (c *checker) credentialSection(name string, it Credential) {
 	if !segment.MatchString(name) {
 		c.fail(it.Header(), "use letters, digits, '.', '_' and '-'", "%q is not the name of a credential", name)
 	}
 	written := slices.DeleteFunc([]string{it.Env, it.File, it.Command}, func(text string) bool { return text == "" })
 	if len(written) != 1 {
-		c.fail(it.Header(), `write one of env = "NAME", file = "PATH" and command = "LINE"`, "the credential %q has %d sources, must have one", name, len(written))
+		c.fail(it.Header(), `write one of env = "NAME", file = "PATH" and command = "LINE"`, "the credential %q must have exactly one source, but has %d", name, len(written))
 	}
 	if it.Env != "" && it.Has("lifetime") {
-		c.fail(it.Origin("lifetime"), "a variable of the controller never changes", "the credential %q cannot be renewed", name)
+		c.fail(it.Origin("lifetime"), "remove lifetime, or read the credential from a file or a command", "the credential %q comes from an environment variable and cannot be renewed, so lifetime has no effect", name)
 	}
 	for _, text := range []string{it.Env, it.Variable} {
 		if text != "" && !variable.MatchString(text) {
@@ -67,7 +67,8 @@ func (c *checker) credentialSection(name string, it Credential) {
 	c.positive(it.Keys, "timeout", int64(it.Timeout))
 }
 
-// credential checks a reference to a credential.
+// credentialReference checks that there is a [credentials.NAME] table for a name that another key
+// refers to.
 func (c *checker) credentialReference(at Origin, name string) {
 	if _, ok := c.city.Credentials[name]; !ok {
 		c.fail(at, suggest(name, slices.Sorted(maps.Keys(c.city.Credentials))), "there is no [credentials.%s]", name)

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// decoder decodes a tree into a City and collects the errors.
+// decoder fills a [City] with the values of a parsed city.toml and collects the mistakes.
 type decoder struct {
 	city *City
 	errs []*Error
 }
 
-// decode decodes the text of a city.toml. If there are errors, the city does not contain the
-// values that they concern.
+// decode parses and decodes the text of a city.toml. A value with a mistake is not in the city that
+// it returns.
 func decode(path string, source []byte) (*City, []*Error) {
 	d := &decoder{city: &City{Path: path, source: source}}
 	root, err := parseTree(path, source)
@@ -29,15 +29,15 @@ func decode(path string, source []byte) (*City, []*Error) {
 	return d.city, d.errs
 }
 
-// fail adds an error.
+// fail adds a mistake at a position.
 func (d *decoder) fail(at Origin, hint, format string, args ...any) {
 	e := d.city.ErrorAt(at, format, args...)
 	e.Hint = hint
 	d.errs = append(d.errs, e)
 }
 
-// table decodes a table into a section. The label names the section in messages, for example
-// "[session]"; it is empty for the top level.
+// table decodes a table into the struct of its section. label names the section in messages, for
+// example "[session]"; it is empty for the top level of the file.
 func (d *decoder) table(n *node, section reflect.Value, label string) {
 	fields := fieldsOf(section.Type())
 	keys := section.Addr().Interface().(interface{ keys() *Keys }).keys()
@@ -69,10 +69,10 @@ func (d *decoder) table(n *node, section reflect.Value, label string) {
 	}
 }
 
-// keys returns k.
+// keys returns k itself, so that code with only a section can get the Keys that are embedded in it.
 func (k *Keys) keys() *Keys { return k }
 
-// isSection reports whether t is a struct with [Keys].
+// isSection reports whether t is the struct of a section: it has a field of the type [Keys].
 func isSection(t reflect.Type) bool {
 	if t.Kind() != reflect.Struct {
 		return false
@@ -81,7 +81,7 @@ func isSection(t reflect.Type) bool {
 	return ok && f.Type == keysType
 }
 
-// unknownKey adds an error for an unknown key.
+// unknownKey adds the mistake that a section has no such key, and suggests a similar one.
 func (d *decoder) unknownKey(e *entry, fields []field, label string) {
 	names := make([]string, 0, len(fields))
 	for _, f := range fields {
@@ -90,7 +90,7 @@ func (d *decoder) unknownKey(e *entry, fields []field, label string) {
 	d.fail(e.at, suggest(e.name, names), "unknown key %q%s", e.name, inSection(label))
 }
 
-// inSection returns the position in a section as the end of a message.
+// inSection returns the end of a message that says in which section something is.
 func inSection(label string) string {
 	if label == "" {
 		return " at the top level"
@@ -98,7 +98,8 @@ func inSection(label string) string {
 	return " in " + label
 }
 
-// entry decodes a key of a section.
+// entry decodes one key of a section and records its position. A key that is also written under its
+// second name is a mistake.
 func (d *decoder) entry(e *entry, f field, section reflect.Value, keys *Keys, label string) {
 	appends := f.typ.Kind() == reflect.Slice && isSection(f.typ.Elem())
 	if keys.Has(f.name) && !appends {
@@ -114,7 +115,7 @@ func (d *decoder) entry(e *entry, f field, section reflect.Value, keys *Keys, la
 	d.value(e, f, target, keys)
 }
 
-// value decodes the value of a key.
+// value decodes the value of a key into target, the field for it.
 func (d *decoder) value(e *entry, f field, target reflect.Value, keys *Keys) {
 	n := e.value
 	switch t := target.Type(); {
@@ -137,7 +138,7 @@ func (d *decoder) value(e *entry, f field, target reflect.Value, keys *Keys) {
 	}
 }
 
-// want reports whether the value of a key has the kind k; if not, it adds an error.
+// want reports whether the value of a key has the kind k, and adds a mistake if not.
 func (d *decoder) want(e *entry, k kind) bool {
 	if e.value.kind == k {
 		return true
@@ -206,7 +207,7 @@ func (d *decoder) list(e *entry, target reflect.Value, keys *Keys) {
 	keys.recordItems(e.name, origins)
 }
 
-// secret decodes a credential, written as a string or as a table with one key.
+// secret decodes a credential: a string, or a table with exactly one key, such as {env = "NAME"}.
 func (d *decoder) secret(e *entry, target reflect.Value) {
 	switch n := e.value; {
 	case n.kind == stringKind:
@@ -251,7 +252,7 @@ func (d *decoder) scalar(n *node, name string, target reflect.Value) {
 	}
 }
 
-// wantedKind returns the TOML kind for a Go type.
+// wantedKind returns the kind of TOML value that a field of the type t is decoded from.
 func wantedKind(t reflect.Type) kind {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -265,7 +266,7 @@ func wantedKind(t reflect.Type) kind {
 	return stringKind // durations among them
 }
 
-// setScalar sets target from its text.
+// setScalar parses text as the type of target and sets target to the result.
 func setScalar(target reflect.Value, text string) error {
 	if target.Kind() == reflect.Pointer {
 		target.Set(reflect.New(target.Type().Elem()))

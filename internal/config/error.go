@@ -13,7 +13,7 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// Error is one error in a configuration file, with its position.
+// Error is one mistake in a configuration file, with its position.
 type Error struct {
 	File    string
 	Line    int    // from 1; 0 means the whole file
@@ -58,7 +58,8 @@ func (e *Error) Brief() string {
 	return fmt.Sprintf("%s:%d:%d: %s%s", e.File, e.Line, e.Column, e.Message, e.remedy())
 }
 
-// remedy returns the hint as the end of a message.
+// remedy returns "; " and the hint, for the end of a message, or an empty string if there is no
+// hint.
 func (e *Error) remedy() string {
 	if e.Hint == "" {
 		return ""
@@ -84,14 +85,14 @@ func (e *Error) Caret() string {
 	return b.String()
 }
 
-// Errors is a list of errors, sorted by position. It is never empty.
+// Errors is a list of mistakes, sorted by position. It has at least one.
 type Errors []*Error
 
 // maxTexts is the maximum number of errors in the text of an [Errors].
 const maxTexts = 20
 
-// Error returns the texts of the first maxTexts errors, separated by empty lines, and the number
-// of further errors.
+// Error returns the texts of the first maxTexts mistakes, with empty lines between them, and then
+// the number of further mistakes.
 func (es Errors) Error() string {
 	texts := make([]string, 0, maxTexts+1)
 	for i, e := range es {
@@ -104,7 +105,7 @@ func (es Errors) Error() string {
 	return strings.Join(texts, "\n\n")
 }
 
-// Unwrap returns the single errors.
+// Unwrap returns the mistakes, so that package errors finds each of them.
 func (es Errors) Unwrap() []error {
 	errs := make([]error, len(es))
 	for i, e := range es {
@@ -126,13 +127,13 @@ func Join(errs []*Error) error {
 	return Errors(slices.CompactFunc(sorted, func(a, b *Error) bool { return *a == *b }))
 }
 
-// AsErrors returns the [Errors] in the chain of err; ok is false if there is none.
+// AsErrors returns the [Errors] that err is or wraps; ok is false if there is none.
 func AsErrors(err error) (Errors, bool) {
 	return errors.AsType[Errors](err)
 }
 
-// ErrorAt returns an error at the position of o in the city's file. If o has no position, the
-// error is about the whole file.
+// ErrorAt returns a mistake with a message at the position o in city.toml. If o has no position,
+// the mistake is about the whole file.
 func (c *City) ErrorAt(o Origin, format string, args ...any) *Error {
 	e := locate(c.source, o)
 	e.File = cmp.Or(o.File, c.Path)
@@ -140,10 +141,10 @@ func (c *City) ErrorAt(o Origin, format string, args ...any) *Error {
 	return &e
 }
 
-// longestExcerpt is the maximum number of bytes of a source line in an error.
+// longestExcerpt is up to how many bytes from its start a source line is shown in a mistake.
 const longestExcerpt = 1000
 
-// locate returns an error with the position of o and the source line at that position.
+// locate returns a mistake without a message, at the position of o, with the source line there.
 func locate(source []byte, o Origin) Error {
 	if o.File == "" || o.Line == 0 || o.offset > len(source) {
 		return Error{}
@@ -163,18 +164,19 @@ func locate(source []byte, o Origin) Error {
 	return Error{Line: o.Line, Column: o.Column, Source: maskLine(printable(line)), Width: width}
 }
 
-// lineAt returns the line that contains offset, without its line end, and the offset of its first
-// byte.
+// lineAt returns the line around an offset, without its line end, and the offset at which the line
+// begins.
 func lineAt(source []byte, offset int) (line []byte, start int) {
 	start = bytes.LastIndexByte(source[:offset], '\n') + 1
 	line, _, _ = bytes.Cut(source[start:], []byte("\n"))
 	return bytes.Clone(bytes.TrimSuffix(line, []byte("\r"))), start
 }
 
-// assignment matches a key and the rest of the line after the equals sign.
+// assignment matches a key, the equals sign and the rest of the line.
 var assignment = regexp.MustCompile(`([A-Za-z0-9_.-]+)(["']?\s*=\s*)(\S.*)`)
 
-// maskLine masks the values of credentials in a line, so that no error shows them.
+// maskLine replaces the values of credentials in a line by asterisks, so that no message shows
+// them.
 func maskLine(line string) string {
 	for from := 0; ; {
 		m := assignment.FindStringSubmatchIndex(line[from:])
@@ -188,7 +190,8 @@ func maskLine(line string) string {
 	}
 }
 
-// printable replaces control characters, which could move the cursor of a terminal.
+// printable replaces the control characters in a line, except tabs. In a terminal, they could move
+// the cursor.
 func printable(line []byte) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\t' && (r < ' ' || r >= 0x7f && r < 0xa0) {
@@ -198,7 +201,7 @@ func printable(line []byte) string {
 	}, string(line))
 }
 
-// originAt returns the origin of the byte at source[offset].
+// originAt returns the position of the byte at an offset of the file.
 func originAt(file string, source []byte, offset int) Origin {
 	offset = min(max(offset, 0), len(source))
 	start := bytes.LastIndexByte(source[:offset], '\n') + 1
@@ -207,8 +210,9 @@ func originAt(file string, source []byte, offset int) Origin {
 	}
 }
 
-// farOut is the number of bytes of a line that are counted as characters. Beyond it each byte
-// counts as one column, because a line may be as long as the file and have thousands of positions.
+// farOut is up to how many bytes of a line are counted as characters for a column. Each byte after
+// them counts as one column. The limit keeps the time short for a file with one very long line and
+// thousands of positions in it.
 const farOut = 4096
 
 // columnAt returns the column, from 1, of an offset in the line that begins at start.

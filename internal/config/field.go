@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// field describes one key of a section, according to its struct tags.
+// field describes one key of a section, from the struct tags of its Go field.
 type field struct {
 	name   string
 	alias  string
@@ -17,8 +17,8 @@ type field struct {
 
 var keysType = reflect.TypeFor[Keys]()
 
-// fieldsOf returns the keys of a section, including those of embedded groups, in the order of the
-// struct.
+// fieldsOf returns the keys of the section with the Go type t, in the order of the struct. It
+// includes the keys of embedded structs.
 func fieldsOf(t reflect.Type) []field {
 	var fields []field
 	for i := range t.NumField() {
@@ -44,12 +44,13 @@ func fieldsOf(t reflect.Type) []field {
 	return fields
 }
 
-// matches reports whether the field is for the key.
+// matches reports whether key is the name of the field or its second name.
 func (f field) matches(key string) bool {
 	return key == f.name || f.alias != "" && key == f.alias
 }
 
-// words returns the allowed values of a type with a closed list.
+// words returns the allowed values of a type that has a fixed list of them, and nil for every other
+// type.
 func words(t reflect.Type) []string {
 	if w, ok := reflect.TypeAssert[word](reflect.Zero(t)); ok {
 		return w.Words()

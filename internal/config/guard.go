@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Guard is the [guard] section: what agents may do with their tools. A city without it allows
-// everything.
+// Guard is the [guard] section: which tools agents may use, and how. Without this section,
+// everything is allowed.
 type Guard struct {
 	Keys
 	RuleSources
@@ -26,14 +26,14 @@ type GuardRole struct {
 	RuleSources
 }
 
-// RuleSources lists the sources of rules.
+// RuleSources has the keys that say where rules come from.
 type RuleSources struct {
 	Sets    []string    `toml:"sets" doc:"Built-in rule sets."`
 	Files   []string    `toml:"files" doc:"Files with rules, TOML; relative to the city."`
 	Default GuardAction `toml:"default" doc:"What happens to a call that no rule matches. Default: the most severe default of the sets and files, else allow."`
 }
 
-// GuardRule is a [[guard.rules]] section.
+// GuardRule is a [[guard.rules]] section: one rule of the guard.
 type GuardRule struct {
 	Keys
 	ID       string      `toml:"id" doc:"The rule's name; unique."`
@@ -51,7 +51,7 @@ type GuardRule struct {
 	Access   GuardAccess `toml:"access" doc:"Only files that are read, or only files that are written. Default: both."`
 }
 
-// GuardAction is the action of a rule for a call.
+// GuardAction says what happens to a call of a tool that a rule matches.
 type GuardAction string
 
 // The actions.
@@ -66,16 +66,17 @@ func (GuardAction) Words() []string {
 	return []string{string(GuardAllow), string(GuardAsk), string(GuardDeny)}
 }
 
-// GuardAccess states how a file is used.
+// GuardAccess says which use of a file a rule is about: reading or writing it.
 type GuardAccess string
 
 // Words lists the allowed values.
 func (GuardAccess) Words() []string { return []string{"read", "write"} }
 
-// UnguardedPolicy is the policy for a session whose worker has not shown that it asks.
+// UnguardedPolicy says what happens to a session whose worker has not shown that it asks gc before
+// it uses a tool.
 type UnguardedPolicy string
 
-// The policies for such a session.
+// The policies. The session gets no prompts, or gc only reports it.
 const (
 	UnguardedHold   UnguardedPolicy = "hold"
 	UnguardedReport UnguardedPolicy = "report"
@@ -86,7 +87,7 @@ func (UnguardedPolicy) Words() []string {
 	return []string{string(UnguardedHold), string(UnguardedReport)}
 }
 
-// GuardBypass is the policy for a session that ran a denied tool.
+// GuardBypass says what happens to a session that used a tool although gc denied it.
 type GuardBypass string
 
 // Words lists the allowed values.
@@ -95,7 +96,7 @@ func (GuardBypass) Words() []string { return []string{"stop", "interrupt", "repo
 // Guarded reports whether the city has a [guard] section.
 func (c *City) Guarded() bool { return c.Has("guard") }
 
-// Patterns returns the patterns of the [guard.roles] sections in the order of the file.
+// Patterns returns the patterns of the [guard.roles.<pattern>] sections in the order of the file.
 func (g *Guard) Patterns() []string {
 	names := slices.Sorted(maps.Keys(g.Roles))
 	slices.SortStableFunc(names, func(a, b string) int { return g.Roles[a].at.offset - g.Roles[b].at.offset })
@@ -120,13 +121,13 @@ func (c *checker) guard() {
 			}
 		}
 		if first, ok := seen[r.ID]; ok && r.ID != "" {
-			c.fail(r.Origin("id"), "the first one is at "+first.String(), "there are two rules %q", r.ID)
+			c.fail(r.Origin("id"), "the first one is at "+first.String(), "there are two rules with the id %q", r.ID)
 		}
 		seen[r.ID] = r.Origin("id")
 	}
 }
 
-// ruleSources checks the names of rule sets and the paths of rule files.
+// ruleSources checks that the rule sets and the files with rules exist.
 func (c *checker) ruleSources(keys Keys, s RuleSources) {
 	for i, name := range s.Sets {
 		if c.catalog.RuleSets != nil && !slices.Contains(c.catalog.RuleSets, name) {
@@ -136,14 +137,14 @@ func (c *checker) ruleSources(keys Keys, s RuleSources) {
 	for i, path := range s.Files {
 		at := keys.ItemOrigin("files", i)
 		if path == "" {
-			c.fail(at, "", "files holds an empty path")
+			c.fail(at, "remove it, or write the path", "files contains an empty path")
 		}
 		c.file(at, "a file of rules", path)
 	}
 }
 
-// ErrorIn returns an error at a position in another file than city.toml. source is the text of
-// that file.
+// ErrorIn returns a mistake without a message, at a position in another file than city.toml. source
+// is the text of that file. If line is less than 1, the mistake is about the whole file.
 func ErrorIn(file string, source []byte, line, column int) *Error {
 	if line < 1 {
 		return &Error{File: file}

@@ -9,16 +9,15 @@ import (
 	"gascity/runtime"
 )
 
-// Span is a part of a text, in bytes.
+// Span is a part of a text, as offsets in bytes. To is the offset after its last byte.
 type Span struct{ From, To int }
 
-// ErrHidden reports a text whose credentials cannot be separated from the rest.
+// ErrHidden means that gc cannot tell where a credential in a text ends, so the text must not be shown.
 var ErrHidden = errors.New("a credential in it cannot be separated from the rest")
 
-// HiddenSpans returns the values in a city.toml that must not be shown, in order: those that
-// [City.Values] masks, and what a comment assigns to the name of a credential. In a text that is not
-// valid TOML it is the rest of each line that assigns to such a name; a value on several lines there is
-// [ErrHidden].
+// HiddenSpans returns the parts of a city.toml that must not be shown, in order: the credentials, and what a comment assigns to
+// the name of a credential. If the text is not valid TOML, a part is the rest of the line after the name of a credential and an
+// equals sign. If such a value has several lines, the error is [ErrHidden].
 func HiddenSpans(source []byte) ([]Span, error) {
 	root, err := parseTree("", source)
 	if err != nil {
@@ -32,7 +31,8 @@ func HiddenSpans(source []byte) ([]Span, error) {
 	return hidden, nil
 }
 
-// collect adds the strings of a value: all to scalars, and to hidden those that belong to a credential.
+// collect adds the positions of all strings in a value to scalars, and those of credentials also to hidden. secret is true if the
+// value itself belongs to a credential.
 func (n *node) collect(secret bool, hidden, scalars *[]Span) {
 	if n.kind == stringKind {
 		span := Span{n.at.offset, n.at.offset + n.at.length}
@@ -49,7 +49,8 @@ func (n *node) collect(secret bool, hidden, scalars *[]Span) {
 	}
 }
 
-// isHidden reports whether an entry is the value of a credential. Sections and references are not.
+// isHidden reports whether a key of city.toml has a credential as its value. A table and a reference such as env:NAME are no
+// credentials.
 func isHidden(e *entry) bool {
 	switch e.name {
 	case "worker_token_age", "credential", "credentials": // keys of gc that only sound like it
@@ -64,18 +65,20 @@ func isHidden(e *entry) bool {
 	return runtime.CredentialName(e.name)
 }
 
-// mayHoldCredential reports whether an address may hold a credential, as that of a webhook does: it has a user or more than a host.
+// mayHoldCredential reports whether an address may contain a credential: it has a user name or a path. The path in the address of
+// a webhook is often secret.
 func mayHoldCredential(address string) bool {
 	_, host, _ := strings.Cut(address, "//")
 	return strings.Contains(host, "@") || strings.Contains(strings.TrimRight(host, `/"' `), "/")
 }
 
-// isCredential reports whether a line of a file assigns a credential to a key; rest is what follows the equals sign.
+// isCredential reports whether a line of a file assigns a credential to a key. rest is the text after the equals sign.
 func isCredential(key, rest string) bool {
 	return runtime.CredentialName(key) || key == "url" && mayHoldCredential(rest)
 }
 
-// hiddenComments returns what the comments of a valid text assign to credentials.
+// hiddenComments returns what the comments of a valid city.toml assign to the names of credentials. scalars are the positions of
+// its strings, in which a # begins no comment.
 func hiddenComments(source []byte, scalars []Span) []Span {
 	var hidden []Span
 	for at := 0; at < len(source); at++ {
@@ -93,7 +96,7 @@ func hiddenComments(source []byte, scalars []Span) []Span {
 	return hidden
 }
 
-// hiddenInLines returns what the lines of a text that is not valid assign to credentials.
+// hiddenInLines returns what the lines of a text that is not valid TOML assign to the names of credentials.
 func hiddenInLines(source []byte) ([]Span, error) {
 	var hidden []Span
 	for at := 0; at < len(source); at++ {
@@ -109,7 +112,7 @@ func hiddenInLines(source []byte) ([]Span, error) {
 	return hidden, nil
 }
 
-// hiddenInLine returns the rest of a line after the name of a credential and an equals sign.
+// hiddenInLine returns the part of a line after the name of a credential and an equals sign; nil if there is none.
 func hiddenInLine(source []byte, line Span) []Span {
 	for from := line.From; ; {
 		m := assignment.FindSubmatchIndex(source[from:line.To])
@@ -123,7 +126,7 @@ func hiddenInLine(source []byte, line Span) []Span {
 	}
 }
 
-// lineEnd returns where the line at an offset ends, without its line end.
+// lineEnd returns the offset at which the line around an offset ends, before its line end.
 func lineEnd(source []byte, at int) int {
 	end := len(source)
 	if n := bytes.IndexByte(source[at:], '\n'); n >= 0 {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// IgnoredKeys are keys of one section that gc accepts with a warning and ignores: other programs
-// that read city.toml use them.
+// IgnoredKeys are keys of one section that gc accepts with a warning and does not use, because
+// other programs that read city.toml use them.
 type IgnoredKeys struct {
 	Section string   // as in the file; empty for the top level
 	Keys    []string // a trailing * stands for every key with that prefix
@@ -15,7 +15,7 @@ type IgnoredKeys struct {
 	section reflect.Type
 }
 
-// Ignored returns all ignored keys, in the order of the sections.
+// Ignored returns all keys that gc accepts and does not use, in the order of the sections.
 func Ignored() []IgnoredKeys {
 	const (
 		delivery  = "gc delivers prompts without such limits, see [delivery]"
@@ -54,8 +54,8 @@ func Ignored() []IgnoredKeys {
 	}
 }
 
-// reasonIgnored returns why a key of a section has no effect, or an empty string if it is not an
-// ignored key.
+// reasonIgnored returns why gc does not use a key of a section. It returns an empty string for
+// every other key.
 func reasonIgnored(section reflect.Type, key string) string {
 	for _, group := range Ignored() {
 		if group.section != section {

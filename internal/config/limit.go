@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// The limits of a city.toml. They are checked before the text is decoded, because the decoder may
-// need very long even for a small text.
+// The limits of a city.toml. They are checked before the text is decoded, because the decoder can
+// need very long for a text that exceeds one, even if the text is small.
 const (
 	maxFile    = 4 << 20 // bytes
 	maxDepth   = 16      // nested arrays and inline tables, plus parts of a dotted key
@@ -18,9 +18,9 @@ const (
 	maxKey     = 1_024   // bytes of a dotted key
 )
 
-// ReadFile returns the contents of a configuration file, at most limit bytes. It never blocks: a
-// pipe, a socket or a device other than the null device is an error. It returns the cause of ctx
-// if ctx is done.
+// ReadFile returns the content of a file. A file with more than limit bytes is an error. ReadFile
+// does not wait for data: a pipe, a socket or a device, except the null device, is an error. If ctx
+// has ended, it returns the cause.
 func ReadFile(ctx context.Context, path string, limit int64) ([]byte, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -50,8 +50,8 @@ func ReadFile(ctx context.Context, path string, limit int64) ([]byte, error) {
 	return text, context.Cause(ctx)
 }
 
-// checkLimits returns an error with its position if the text exceeds a limit. The text need not be
-// valid TOML.
+// checkLimits returns a mistake if a text exceeds one of the limits of a city.toml, otherwise nil.
+// The text need not be valid TOML.
 func checkLimits(file string, source []byte) *Error {
 	exceeded := func(offset int, hint, format string, args ...any) *Error {
 		e := locate(source, originAt(file, source, offset))
@@ -65,13 +65,13 @@ func checkLimits(file string, source []byte) *Error {
 	for s.next() {
 		switch {
 		case s.depth+s.dots >= maxDepth:
-			return exceeded(s.at, "write it flatter", "the nesting is deeper than the limit of %d", maxDepth)
+			return exceeded(s.at, "nest fewer tables and arrays in each other", "the nesting is deeper than the limit of %d", maxDepth)
 		case s.tables > maxTables:
-			return exceeded(s.at, "make agents of one kind a pool", "there are more tables than the limit of %d", maxTables)
+			return exceeded(s.at, "write many agents of one kind as one pool", "there are more tables than the limit of %d", maxTables)
 		case s.entries > maxEntries:
-			return exceeded(s.at, "make agents of one kind a pool", "there are more keys and array elements than the limit of %d", maxEntries)
+			return exceeded(s.at, "write many agents of one kind as one pool", "there are more keys and array elements than the limit of %d", maxEntries)
 		case s.keys > maxKeys:
-			return exceeded(s.at, "make a table of some of them", "the table has more keys than the limit of %d", maxKeys)
+			return exceeded(s.at, "move some of the keys into another table", "the table has more keys than the limit of %d", maxKeys)
 		case s.name > maxKey:
 			return exceeded(s.at-s.name, "use a shorter key", "the key is longer than the limit of %d bytes", maxKey)
 		}
@@ -79,7 +79,8 @@ func checkLimits(file string, source []byte) *Error {
 	return nil
 }
 
-// limitScanner counts the tables, keys and elements of a TOML text without decoding it.
+// limitScanner reads a TOML text byte by byte and counts its tables, keys and elements, without
+// decoding it.
 type limitScanner struct {
 	source []byte
 	at     int // offset of the last read byte
@@ -98,8 +99,8 @@ type limitScanner struct {
 	value  bool // the current key has ended
 }
 
-// next reads the next byte that is not in a string or comment. It returns false at the end of the
-// text.
+// next reads the next byte outside of strings and comments, and updates the counts. It returns
+// false at the end of the text.
 func (s *limitScanner) next() bool {
 	if s.offset >= len(s.source) {
 		return false
@@ -163,10 +164,11 @@ func (s *limitScanner) next() bool {
 	return true
 }
 
+// beginKey resets the counts of a key before a new one.
 func (s *limitScanner) beginKey() { s.dots, s.key, s.value = 0, 0, false }
 
-// skipString moves to the end of a string with one line or several. quote is its first byte. A
-// string with one line that is not closed ends with its line.
+// skipString moves to the end of the string whose first quote was just read. The string may have
+// one line or several. A string of one line that is not closed ends with its line.
 func (s *limitScanner) skipString(quote byte) {
 	text := s.source
 	long := s.offset+1 < len(text) && text[s.offset] == quote && text[s.offset+1] == quote

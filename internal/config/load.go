@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Catalog contains the names that the configuration may use. A nil list is not checked.
+// Catalog has the names that a city.toml may use. A name is not checked if its list is nil.
 type Catalog struct {
 	// Runtimes contains the runtime providers. The first one is the default.
 	Runtimes []Runtime
@@ -37,14 +37,14 @@ type Runtime struct {
 	Transports []string
 }
 
-// Routing contains the input of [Runtime.Route].
+// Routing is what [Runtime.Route] needs to know about a session.
 type Routing struct {
 	Session   string // its name
 	Transport string // one of the runtime's Transports, else empty
 	Settings  *Session
 }
 
-// Form returns the syntax of a selection: "name" or "name:<argument>".
+// Form returns how a selection of the runtime provider is written: "name" or "name:<argument>".
 func (r Runtime) Form() string {
 	if r.Argument == "" {
 		return r.Name
@@ -63,7 +63,7 @@ func Load(ctx context.Context, path string, known Catalog) (*City, error) {
 	return LoadText(ctx, path, data, known)
 }
 
-// LoadText works like [Load], with a text in place of that of the file at path.
+// LoadText does what [Load] does with a text instead of the content of the file at path.
 func LoadText(ctx context.Context, path string, data []byte, known Catalog) (*City, error) {
 	city, err := read(path, data, known, os.Stat)
 	if ended := context.Cause(ctx); ended != nil {
@@ -72,19 +72,20 @@ func LoadText(ctx context.Context, path string, data []byte, known Catalog) (*Ci
 	return city, err
 }
 
-// Parse works like [Load] on the text of a file at path, but does not check the files that it
-// names. It does not access the file system.
+// Parse does what [Load] does with a text instead of the content of the file at path, but does not
+// check whether the files in it exist. It does not access the file system.
 func Parse(path string, data []byte, known Catalog) (*City, error) {
 	return read(path, data, known, nil)
 }
 
-// ReadText reads the text of a city.toml, up to its largest size. It refuses a pipe.
+// ReadText returns the text of a city.toml. A file that is larger than the limit of a city.toml, or
+// a pipe, is an error.
 func ReadText(ctx context.Context, path string) ([]byte, error) { return ReadFile(ctx, path, maxFile) }
 
 type statFunc func(path string) (fs.FileInfo, error)
 
-// read decodes and checks a city.toml. path is only used for messages and relative paths. The error
-// has all mistakes.
+// read decodes and checks the text of a city.toml. It uses path only in messages and for relative
+// paths. The error has all mistakes. If stat is nil, it does not check whether files exist.
 func read(path string, data []byte, known Catalog, stat statFunc) (*City, error) {
 	root, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {

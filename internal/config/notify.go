@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Notify is a [[notify]] section: where notifications are sent, and which.
+// Notify is a [[notify]] section: a sink, which is a place to which gc sends notifications, and which ones it gets.
 type Notify struct {
 	Keys
 	Name string     `toml:"name" doc:"The name of the sink; unique. gc notify list and gc notify test use it."`
@@ -66,7 +66,8 @@ func (NotifyType) Words() []string {
 	}
 }
 
-// keys returns the keys that the type needs, and those that it may have, besides those of every type.
+// keys returns the keys that a sink of this type must have, and those that it may have. Keys that every sink may have are in
+// neither list.
 func (t NotifyType) keys() (required, optional []string) {
 	switch t {
 	case NotifyExec:
@@ -100,10 +101,10 @@ func (NotifyKind) Words() []string {
 	}
 }
 
-// NotifyTLS states how the connection to a mail server is encrypted.
+// NotifyTLS says how the connection to a mail server is encrypted.
 type NotifyTLS string
 
-// The ways.
+// The kinds of encryption.
 const (
 	NotifyStartTLS NotifyTLS = "starttls"
 	NotifyOnlyTLS  NotifyTLS = "tls"
@@ -115,13 +116,14 @@ func (NotifyTLS) Words() []string {
 	return []string{string(NotifyStartTLS), string(NotifyOnlyTLS), string(NotifyNoTLS)}
 }
 
-// DaySpan is a time of the day: minutes since midnight. It ends on the next day if To is not after From.
+// DaySpan is a part of the day, such as 22:00-07:00. From and To are minutes after midnight. If To is not after From, the part
+// ends on the next day.
 type DaySpan struct{ From, To int }
 
 // minutesOfDay is the number of minutes of a day.
 const minutesOfDay = 24 * 60
 
-// ParseDaySpan parses a time of the day such as 22:00-07:00.
+// ParseDaySpan parses a part of the day such as 22:00-07:00.
 func ParseDaySpan(text string) (DaySpan, error) {
 	var h1, m1, h2, m2 int
 	_, err := fmt.Sscanf(text, "%d:%d-%d:%d", &h1, &m1, &h2, &m2)
@@ -132,7 +134,7 @@ func ParseDaySpan(text string) (DaySpan, error) {
 	return s, nil
 }
 
-// End returns when the span ends that contains the time, in the time's location; zero if the span does not contain it.
+// End returns when the part of the day around the time t ends, in the location of t. It returns the zero time if t is not in it.
 func (s DaySpan) End(t time.Time) time.Time {
 	year, month, day := t.Date()
 	at := t.Hour()*60 + t.Minute()
@@ -147,7 +149,7 @@ func (s DaySpan) End(t time.Time) time.Time {
 	return time.Date(year, month, day, 0, s.To, 0, 0, t.Location())
 }
 
-// notify checks the [[notify]] tables.
+// notify checks the [[notify]] sections.
 func (c *checker) notify() {
 	seen := map[string]Origin{}
 	var names []string
@@ -169,7 +171,7 @@ func (c *checker) notify() {
 	}
 }
 
-// notifySink checks the keys of a type of sink.
+// notifySink checks that a sink has the keys that its type needs, and no others.
 func (c *checker) notifySink(n *Notify) {
 	if !n.Has("type") {
 		c.fail(n.Header(), `add type = "desktop", or another of: `+strings.Join(n.Type.Words(), ", "), "the sink %q has no type", n.Name)
@@ -208,7 +210,7 @@ func (c *checker) notifySink(n *Notify) {
 	}
 }
 
-// IsWebAddress reports whether text is an http or https address without a password.
+// IsWebAddress reports whether text is an http or https address without a user name and a password.
 func IsWebAddress(text string) bool {
 	at, err := url.Parse(text)
 	return err == nil && at.Host != "" && (at.Scheme == "http" || at.Scheme == "https") && at.User == nil
@@ -222,7 +224,7 @@ func (c *checker) notifyEmail(n *Notify) {
 	case err != nil:
 		c.fail(n.Origin("server"), `write it like "smtp.example.org:587"`, "%q is not a host with a port", n.Server)
 	case n.TLS == NotifyNoTLS && !IsLoopback(host):
-		c.fail(n.Origin("tls"), `write "starttls" or "tls"`, "others could read the messages and the password on their way to %s", host)
+		c.fail(n.Origin("tls"), `write "starttls" or "tls"`, "tls is none, so others could read the messages and the password on the way to %s", host)
 	}
 	for i, address := range append([]string{n.From}, n.To...) {
 		if _, err := mail.ParseAddress(address); err != nil && (i > 0 || address != "") {
@@ -234,15 +236,15 @@ func (c *checker) notifyEmail(n *Notify) {
 		}
 	}
 	if n.User != "" && n.Token.IsZero() {
-		c.fail(n.Origin("user"), `add token = "env:NAME"`, "user needs the password as token")
+		c.fail(n.Origin("user"), `add token = "env:NAME"`, "user is set, but the password, in the key token, is not")
 	}
 }
 
-// notifyRule checks the keys that decide what is sent, and when.
+// notifyRule checks the keys that say which notifications a sink gets, and when. names are the names of all sinks.
 func (c *checker) notifyRule(n *Notify, names []string) {
 	for i, pattern := range n.Agents {
 		if _, err := path.Match(pattern, ""); err != nil {
-			c.fail(n.ItemOrigin("agents", i), "", "%q is not a valid pattern", pattern)
+			c.fail(n.ItemOrigin("agents", i), "close each [ with a ]", "%q is not a valid pattern", pattern)
 		} else if !c.matchesAgent(pattern) {
 			c.fail(n.ItemOrigin("agents", i), suggest(pattern, c.agentNames()), "no agent is called %q", pattern)
 		}
@@ -256,7 +258,7 @@ func (c *checker) notifyRule(n *Notify, names []string) {
 	case n.Has("escalate_after") != n.Has("escalate_to"):
 		c.fail(n.Header(), "write both", "escalate_after and escalate_to belong together")
 	case n.EscalateTo != "" && n.EscalateTo == n.Name:
-		c.fail(n.Origin("escalate_to"), "name another sink", "%q escalates to itself", n.Name)
+		c.fail(n.Origin("escalate_to"), "name another sink", "the sink %q escalates to itself", n.Name)
 	case n.EscalateTo != "" && !slices.Contains(names, n.EscalateTo):
 		c.fail(n.Origin("escalate_to"), suggest(n.EscalateTo, names), "there is no [[notify]] with the name %q", n.EscalateTo)
 	}

@@ -37,7 +37,7 @@ func TestNotifyErrors(t *testing.T) {
 		"wrong quiet hours": {"name = \"x\"\ntype = \"desktop\"\nquiet = [\"22-7\"]", ":9:10: \"22-7\" is not a time of the day"},
 		"half a rule":       {"name = \"x\"\ntype = \"desktop\"\nescalate_to = \"y\"", "belong together"},
 		"unknown sink":      {"name = \"x\"\ntype = \"desktop\"\nescalate_to = \"y\"\nescalate_after = \"5m\"", `there is no [[notify]] with the name "y"`},
-		"itself":            {"name = \"x\"\ntype = \"desktop\"\nescalate_to = \"x\"\nescalate_after = \"5m\"", "escalates to itself"},
+		"itself":            {"name = \"x\"\ntype = \"desktop\"\nescalate_to = \"x\"\nescalate_after = \"5m\"", `the sink "x" escalates to itself`},
 		"open mail":         {"name = \"x\"\ntype = \"email\"\nserver = \"mail.example.org:25\"\nfrom = \"a@b.c\"\nto = [\"a@b.c\"]\ntls = \"none\"", "others could read"},
 		"no e-mail address": {"name = \"x\"\ntype = \"email\"\nserver = \"mail.example.org:25\"\nfrom = \"a@b.c\"\nto = [\"a@b.c\", \"person\"]", `:11:16: "person" is not an e-mail address`},
 		"unknown login":     {"name = \"x\"\ntype = \"slack\"\nurl = \"credential:hook\"", "there is no [credentials.hook]"},

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// packs adds a note if the city directory contains packs or agents in separate files. Other
-// implementations use such files; gc reads only city.toml.
+// packs adds a note if the city directory contains packs or files with agents. Other programs that
+// read city.toml also read those; gc does not.
 func (c *checker) packs() {
 	if c.stat == nil {
 		return
@@ -24,12 +24,12 @@ func (c *checker) packs() {
 	if len(found) == 0 {
 		return
 	}
-	note := c.city.ErrorAt(Origin{}, "packs are not supported, so these files beside it have no effect: %s", strings.Join(found, ", "))
+	note := c.city.ErrorAt(Origin{}, "gc does not support packs, so these files in the city directory have no effect: %s", strings.Join(found, ", "))
 	note.Hint = "write the agents that they define as [[agents]] in city.toml"
 	c.city.Notes = append(c.city.Notes, note)
 }
 
-// globEscape returns a pattern that matches only the path itself.
+// globEscape returns a file pattern that matches exactly the given path.
 func globEscape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }

@@ -2,17 +2,17 @@ package config
 
 import "fmt"
 
-// Scale is the size of a pool, from [agents.pool] or from the other keys for it.
+// Scale is how many members a pool has.
 type Scale struct {
 	Min, Max int
 	Check    string // shell command that prints the wanted number; empty: Min is wanted
 }
 
-// mostMembers is the maximum size of a pool, because people see each member in lists.
+// maxMembers is how many members a pool may have at most, because lists show each of them.
 const maxMembers = 1000
 
-// Scale returns the size of the agent's pool; ok is false if the agent is not a pool.
-// max_active_sessions = 1 without other pool keys does not make it one.
+// Scale returns how many members the agent's pool has; ok is false if the agent is not a pool.
+// max_active_sessions = 1 without another key of a pool does not make the agent a pool.
 func (a *Agent) Scale() (scale Scale, ok bool) {
 	most := a.MaxActiveSessions
 	alone := !a.Has("pool") && !a.Has("min_active_sessions") && !a.Has("scale_check")
@@ -39,15 +39,16 @@ func (a *Agent) Scale() (scale Scale, ok bool) {
 	return scale, true
 }
 
-// Member returns the agent of one member of a pool, numbered from 1. It has the keys of the pool's
-// agent. Its name does not depend on the size of the pool.
+// Member returns the configuration of one member of a pool. number counts from 1. It has the keys
+// of the pool, and a name that does not depend on how many members there are.
 func (a *Agent) Member(number int) Agent {
 	member := *a
 	member.Name = fmt.Sprintf("%s-%d", a.Name, number)
 	return member
 }
 
-// sizeKey returns the position of the min or max of a pool.
+// sizeKey returns the position of a pool's min or max. It is in [agents.pool], or the other key
+// with the same meaning.
 func (a *Agent) sizeKey(key string) Origin {
 	if a.Pool.Has(key) {
 		return a.Pool.Origin(key)
@@ -68,15 +69,15 @@ func (c *checker) pool(a *Agent) {
 	switch {
 	case !ok:
 	case a.Lifecycle == OneShot:
-		c.fail(a.Origin("lifecycle"), "leave out the pool, or lifecycle", "a one_shot command ends by itself and cannot be a pool")
+		c.fail(a.Origin("lifecycle"), "remove the pool, or lifecycle", "a one_shot command ends by itself and cannot be a pool")
 	case !hasMax:
 		at := a.Header()
 		if a.Has("pool") {
 			at = a.Origin("pool")
 		}
-		c.fail(at, "add max = 3, or how many there may be at most", "the pool %q has no max", a.QualifiedName())
+		c.fail(at, "add the largest number of members, such as max = 3", "the pool %q has no max", a.QualifiedName())
 	case scale.Max == 0:
-		c.fail(a.sizeKey("max"), "suspended = true keeps an agent from running", "a pool of at most 0 members has none")
+		c.fail(a.sizeKey("max"), "write suspended = true to keep the agent from running", "a pool cannot have at most 0 members")
 	case scale.Max > maxMembers:
 		c.fail(a.sizeKey("max"), "", "a pool has at most %d members, not %d", maxMembers, scale.Max)
 	case scale.Min > scale.Max:
@@ -84,7 +85,7 @@ func (c *checker) pool(a *Agent) {
 	}
 }
 
-// members checks that no member of a pool has the name of another agent.
+// members checks that no agent has the name of a pool's member.
 func (c *checker) members() {
 	owners := map[string]*Agent{}
 	for i := range c.city.Agents {
@@ -127,10 +128,10 @@ func (c *checker) pending(a *Agent) {
 	c.positive(p.Keys, "after", int64(p.After))
 	switch {
 	case p.Policy == PendingAnswer && p.Answer == "":
-		c.fail(p.Origin("policy"), `add answer = "..."`, "the policy is answer, but there is none")
+		c.fail(p.Origin("policy"), `add answer = "..."`, "the policy is answer, but no answer is set")
 	case p.Policy != PendingAnswer && p.Has("answer"):
 		c.fail(p.Origin("answer"), `add policy = "answer"`, "an answer has no effect without the policy answer")
 	case p.Policy == PendingWait && p.Has("after"):
-		c.fail(p.Origin("after"), "write policy = deny, answer or escalate", "the policy wait waits forever, not %s", p.After)
+		c.fail(p.Origin("after"), "write policy = deny, answer or escalate", "with the policy wait, gc waits forever, so after = %s has no effect", p.After)
 	}
 }

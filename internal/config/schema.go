@@ -10,8 +10,9 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// Schema returns the JSON Schema (2020-12) of city.toml, for editors. It contains keys, types and
-// lists of allowed values. Only [Load] checks what depends on other keys or on files.
+// Schema returns the JSON Schema (2020-12) of city.toml, which editors use to suggest and check
+// keys. It describes the keys, their types and the allowed values. What depends on several keys or
+// on files, only [Load] checks.
 func Schema() []byte {
 	reflector := &jsonschema.Reflector{
 		Anonymous:                  true,
@@ -32,7 +33,7 @@ func Schema() []byte {
 	return append(data, '\n')
 }
 
-// comment returns the description of a key from its doc tag.
+// comment returns the description of the Go field with a name, from its doc tag.
 func comment(t reflect.Type, name string) string {
 	if t.Kind() != reflect.Struct {
 		return ""
@@ -44,7 +45,7 @@ func comment(t reflect.Type, name string) string {
 	return describe(field{doc: f.Tag.Get("doc"), preset: f.Tag.Get("default")})
 }
 
-// describe returns the description of a field.
+// describe returns the description of a key, including its default.
 func describe(f field) string {
 	text := f.doc
 	if f.preset != "" {
@@ -56,8 +57,8 @@ func describe(f field) string {
 // durationPattern is the pattern of a Go duration.
 const durationPattern = `^([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h)(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))*$`
 
-// mapSchema returns the schema of a type that needs another one than the default; nil for any
-// other type.
+// mapSchema returns the schema of a Go type for which the library would generate a wrong one, such
+// as a duration; nil for any other type.
 func mapSchema(t reflect.Type) *jsonschema.Schema {
 	switch t {
 	case keysType:
@@ -89,7 +90,7 @@ func mapSchema(t reflect.Type) *jsonschema.Schema {
 	return nil
 }
 
-// secretSchema returns the schema of a [Secret].
+// secretSchema returns the schema of a [Secret]: a string, or a table with one key.
 func secretSchema() *jsonschema.Schema {
 	one := uint64(1)
 	properties := jsonschema.NewProperties()
@@ -103,7 +104,7 @@ func secretSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "string"}, table}}
 }
 
-// sectionTypes returns the types of all sections.
+// sectionTypes returns the Go types of all sections.
 func sectionTypes() []reflect.Type {
 	return []reflect.Type{
 		reflect.TypeFor[Usage](), reflect.TypeFor[Budget](), reflect.TypeFor[Credential](),
@@ -115,7 +116,7 @@ func sectionTypes() []reflect.Type {
 	}
 }
 
-// sectionNamed returns the section type with a name, nil if there is none.
+// sectionNamed returns the Go type of a section by the name of the type; nil if there is none.
 func sectionNamed(name string) reflect.Type {
 	types := sectionTypes()
 	if i := slices.IndexFunc(types, func(t reflect.Type) bool { return t.Name() == name }); i >= 0 {
@@ -124,8 +125,8 @@ func sectionNamed(name string) reflect.Type {
 	return nil
 }
 
-// refine adds to a schema what the reflector does not read from the struct tags: aliases, ignored
-// keys and defaults.
+// refine adds to the schema of a section what the library does not read from the struct tags:
+// second names, keys without effect and defaults.
 func refine(definition *jsonschema.Schema, section reflect.Type) {
 	if section == nil || definition.Properties == nil {
 		return

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// SecretKind states where the value of a [Secret] is stored.
+// SecretKind says where the value of a [Secret] is.
 type SecretKind string
 
-// The kinds of secrets. The zero kind is an absent secret.
+// The kinds of secrets. The empty kind means that there is no secret.
 const (
 	SecretLiteral SecretKind = "literal" // in city.toml
 	SecretEnv     SecretKind = "env"     // in an environment variable of the controller
@@ -19,22 +19,23 @@ const (
 	SecretCredential SecretKind = "credential"
 )
 
-// Secret is a credential or a reference to one. Its value is never printed: String, Go syntax,
-// JSON and TOML show the reference, or asterisks for a literal.
+// Secret is a credential, or a reference to one. Printing it never shows the credential: as a
+// string, in Go syntax, JSON and TOML it is the reference, or asterisks if the value itself is in
+// city.toml (a literal).
 type Secret struct {
 	kind SecretKind
 	text string // the reference, or the value of a literal
 }
 
-// Masked is printed in place of a credential.
+// Masked is the text that is shown instead of a credential.
 const Masked = "********"
 
-// NewSecret returns a secret. text is the name of the variable or credential, the path, the
-// command line, or the value of a literal.
+// NewSecret returns a secret of a kind. text is, depending on the kind, the name of the variable or
+// credential, the path, the command line, or the credential itself.
 func NewSecret(kind SecretKind, text string) Secret { return Secret{kind, text} }
 
-// ParseSecret parses the short form: env:NAME, file:PATH, command:LINE or credential:NAME. Any
-// other text is the value itself.
+// ParseSecret parses a secret that is written as a string: env:NAME, file:PATH, command:LINE or
+// credential:NAME. Any other text is the credential itself.
 func ParseSecret(text string) Secret {
 	for _, kind := range []SecretKind{SecretEnv, SecretFile, SecretCommand, SecretCredential} {
 		if rest, ok := strings.CutPrefix(text, string(kind)+":"); ok {
@@ -47,14 +48,14 @@ func ParseSecret(text string) Secret {
 	return Secret{SecretLiteral, text}
 }
 
-// Kind returns where the value is stored; empty for an absent secret.
+// Kind returns where the value is; empty if there is no secret.
 func (s Secret) Kind() SecretKind { return s.kind }
 
-// IsZero reports whether the secret is absent.
+// IsZero reports whether there is no secret.
 func (s Secret) IsZero() bool { return s.kind == "" }
 
-// Reference returns the name of the variable or credential, the path or the command line; empty
-// for a literal.
+// Reference returns the name of the variable or credential, the path or the command line. It is
+// empty if the credential itself is in city.toml.
 func (s Secret) Reference() string {
 	if s.kind == SecretLiteral {
 		return ""
@@ -62,7 +63,8 @@ func (s Secret) Reference() string {
 	return s.text
 }
 
-// String returns the reference, for example "env:NAME", and asterisks for a literal.
+// String returns the reference, for example "env:NAME", or asterisks if the credential itself is in
+// city.toml.
 func (s Secret) String() string {
 	switch s.kind {
 	case "":
@@ -80,8 +82,8 @@ func (s Secret) GoString() string { return s.String() }
 // MarshalText returns String(), so that JSON and TOML do not contain the value.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// SecretSource reads the values that secrets refer to. All functions except Credential are
-// required.
+// SecretSource has the functions that read the values that secrets refer to. All except Credential
+// are required.
 type SecretSource struct {
 	Env     func(name string) (string, bool)
 	File    func(path string) ([]byte, error)
@@ -90,8 +92,8 @@ type SecretSource struct {
 	Credential func(ctx context.Context, name string) (string, error)
 }
 
-// Resolve returns the secret's value without line ends at its end. It returns "" for an absent
-// secret. An empty or missing value is an error. Errors contain the reference and never the value.
+// Resolve returns the credential, without line ends at its end. If there is no secret, it returns
+// "". A missing or empty value is an error. The error contains the reference and never the value.
 func (s Secret) Resolve(ctx context.Context, from SecretSource) (string, error) {
 	var data []byte
 	var err error

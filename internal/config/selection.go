@@ -6,12 +6,12 @@ import (
 	"gascity/internal/agent"
 )
 
-// RuntimeFor returns the runtime provider of an agent and the origin of that choice. In order of
-// precedence: the agent's own session key; environment, the value of GC_SESSION (empty if unset);
-// [session] provider; the first of known.Runtimes. A runtime provider that only routes is replaced
-// by the one that it chooses, unless a is nil. For an unknown name RuntimeFor returns the name and
-// an error that lists the known ones. The error has no position if the name comes from the
-// environment.
+// RuntimeFor returns the runtime provider of an agent and where that choice comes from. The first
+// of these that is set counts: the agent's key session; environment, which is the value of
+// GC_SESSION; the key provider of [session]; the first of known.Runtimes. If the result only routes
+// sessions to other runtime providers, RuntimeFor returns the one that it chooses for the agent; if
+// a is nil, it returns the result itself. For an unknown name, it returns the name and an error
+// that lists the known ones. The error has no position if the name comes from the environment.
 func (c *City) RuntimeFor(a *Agent, environment string, known Catalog) (string, Origin, error) {
 	selection, origin := c.selectRuntime(environment, known)
 	transport := ""
@@ -41,7 +41,8 @@ func (c *City) RuntimeFor(a *Agent, environment string, known Catalog) (string, 
 	return selection, origin, Errors{placed}
 }
 
-// selectRuntime returns the city's runtime provider for agents without a session key.
+// selectRuntime returns the runtime provider of agents without the key session, and where that
+// choice comes from.
 func (c *City) selectRuntime(environment string, known Catalog) (string, Origin) {
 	switch {
 	case environment != "":
@@ -54,7 +55,8 @@ func (c *City) selectRuntime(environment string, known Catalog) (string, Origin)
 	return "", DefaultOrigin()
 }
 
-// route returns the runtime provider to which a session of the agent is routed.
+// route returns the runtime provider that a function of the type [Runtime.Route] chooses for the
+// agent.
 func (c *City) route(route func(Routing) (string, error), a *Agent, transport string) (string, *Error) {
 	w := &c.Workspace
 	selection, err := route(Routing{
@@ -67,12 +69,11 @@ func (c *City) route(route func(Routing) (string, error), a *Agent, transport st
 	return selection, nil
 }
 
-// Protocol reports whether agents speak the Agent Client Protocol with the selected runtime
-// provider.
+// Protocol reports whether agents of the selected runtime provider speak the Agent Client Protocol.
 func (k Catalog) Protocol(selection string) bool { return k.runtime(selection).Protocol }
 
-// runtime returns the runtime provider with the name of the selection, the zero value if there is
-// none.
+// runtime returns the runtime provider that a selection, a name with or without an argument, means.
+// If there is none, it returns the zero value.
 func (k Catalog) runtime(selection string) Runtime {
 	for _, r := range k.Runtimes {
 		if r.Name == selection {

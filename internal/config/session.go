@@ -20,21 +20,24 @@ type Session struct {
 	K8s K8sSession `toml:"k8s" doc:"Sessions in pods of a Kubernetes cluster."`
 }
 
-// AutoSession names the runtime providers to which sessions are routed by transport.
+// AutoSession is the [session.auto] section: to which runtime provider sessions are routed by their
+// transport.
 type AutoSession struct {
 	Keys
 	Default string `toml:"default" doc:"The runtime provider of agents without a transport. Default: the default runtime provider of gc."`
 	ACP     string `toml:"acp" doc:"The runtime provider of agents with session = \"acp\". Default: acp."`
 }
 
-// HybridSession names the runtime providers to which sessions are routed by name.
+// HybridSession is the [session.hybrid] section: to which runtime provider sessions are routed by
+// their name.
 type HybridSession struct {
 	Keys
 	Local  string `toml:"local" doc:"The runtime provider of sessions whose name does not contain remote_match. Default: the default runtime provider of gc."`
 	Remote string `toml:"remote" doc:"The runtime provider of sessions whose name contains remote_match. Required if remote_match is set."`
 }
 
-// ACPSession contains the options of sessions over the Agent Client Protocol.
+// ACPSession is the [session.acp] section: settings for agents that speak the Agent Client
+// Protocol.
 type ACPSession struct {
 	Keys
 	HandshakeTimeout  time.Duration `toml:"handshake_timeout" default:"30s" doc:"Maximum duration of the handshake."`
@@ -42,7 +45,7 @@ type ACPSession struct {
 	OutputBufferLines int           `toml:"output_buffer_lines" default:"1000" doc:"Lines kept for peek."`
 }
 
-// SSHSession contains the options of sessions on other hosts.
+// SSHSession is the [session.ssh] section: settings for sessions on other hosts.
 type SSHSession struct {
 	Keys
 	Options        []string          `toml:"options" doc:"Further arguments of ssh, such as [\"-F\", \"file\"]. Your own ssh configuration also applies."`
@@ -50,8 +53,9 @@ type SSHSession struct {
 	ConnectTimeout time.Duration     `toml:"connect_timeout" default:"60s" doc:"Maximum duration of connecting, including the copy of gc."`
 }
 
-// K8sSession contains the options of sessions in pods. The GC_K8S_ environment variables override
-// them. Such a variable in an agent's env applies only to that agent.
+// K8sSession is the [session.k8s] section: settings for sessions in pods. An environment variable
+// that begins with GC_K8S_ replaces the key with the rest of its name. Such a variable in the env
+// of an agent is only for that agent.
 type K8sSession struct {
 	Keys
 	Namespace  string `toml:"namespace" default:"gc" doc:"Namespace of all pods of the city. It must exist. The env of an agent cannot change it."`
@@ -71,7 +75,7 @@ type Delivery struct {
 	ProgressTimeout time.Duration `toml:"progress_timeout" default:"1m" doc:"How long the delivery of one prompt may take, from its first byte. After that the prompt has a final state or is in the queue again. A text gets 1 s more for each 8 KiB. From 5s to 1h."`
 }
 
-// Daemon is the [daemon] section: the controller.
+// Daemon is the [daemon] section: settings of the controller.
 type Daemon struct {
 	Keys
 	PatrolInterval       time.Duration    `toml:"patrol_interval" default:"30s" doc:"Maximum time between two checks of all sessions if no event occurs."`

@@ -9,8 +9,8 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// suggest returns a hint with the name that was probably meant. If no name is similar and there
-// are at most 16, the hint lists all of them.
+// suggest returns a hint for a word that is not in names: the name that was probably meant or, if
+// none is similar and there are at most 16, all of them. Otherwise the hint is empty.
 func suggest(word string, names []string) string {
 	best := textfmt.Nearest(word, names)
 	switch {
@@ -22,8 +22,8 @@ func suggest(word string, names []string) string {
 	return "known: " + strings.Join(slices.Sorted(slices.Values(names)), ", ")
 }
 
-// Suggest returns a hint for a name that is not among names: the name that was probably meant, or
-// all names if there are few. It may be empty.
+// Suggest returns a hint for a word that is not in names: the name that was probably meant, or all
+// names if there are few. It may be empty.
 func Suggest(word string, names iter.Seq[string]) string {
 	return suggest(word, slices.Sorted(names))
 }

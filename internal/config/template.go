@@ -12,7 +12,8 @@ import (
 //go:embed template.toml
 var templateText string
 
-// shellAgent is the agent of a new city if no agent CLI was named.
+// shellAgent is the text of the agent in a new city for which no agent CLI was named: it runs a
+// shell.
 const shellAgent = `# An agent: here a shell. ` + "`gc start`" + ` runs it, ` + "`gc attach worker`" + ` shows it,
 # ` + "`gc send worker \"ls\"`" + ` types into it.
 [[agents]]
@@ -28,8 +29,9 @@ env = { PS1 = "$ " }
 # name = "coder"
 `
 
-// unguarded is the key of [guard] for a city whose agents cannot ask gc. heldNote is a comment for
-// a city in which some agents can.
+// unguarded is the text with the key unguarded of [guard], for a new city whose agents all cannot
+// ask gc before they use a tool. heldNote is the comment about that key in a city in which some
+// agents can ask.
 const (
 	unguarded = `# A program that cannot ask gc before it uses a tool, like %s below,
 # gets prompts all the same. Remove this line when every agent can ask.
@@ -41,7 +43,7 @@ unguarded = "report"
 `
 )
 
-// Starter contains the values for a new city.toml.
+// Starter is what the text of a new city.toml depends on.
 type Starter struct {
 	City   string
 	Agents []StarterAgent // empty: the agent is a shell
@@ -59,7 +61,7 @@ type StarterAgent struct {
 	Hooks    bool              // it can ask gc before it uses a tool
 }
 
-// Template returns the text of a new city.toml with comments.
+// Template returns the text of a new city.toml, with comments that explain it.
 func Template(s Starter) string {
 	lapse := ""
 	var agents strings.Builder
@@ -84,7 +86,7 @@ func Template(s Starter) string {
 	return strings.TrimRight(text, "\n") + "\n"
 }
 
-// keys returns the keys of the agent except its name, one per line.
+// keys returns the lines of city.toml with the keys of the agent, except its name.
 func (a StarterAgent) keys() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "provider = %s\n", quoteTOML(a.Provider))

@@ -24,11 +24,12 @@ const (
 	dateKind
 )
 
+// String returns the kind with its article, for messages.
 func (k kind) String() string {
 	return [...]string{"a table", "an array", "a string", "an integer", "a float", "a boolean", "a date"}[k]
 }
 
-// node is a TOML value with its position.
+// node is a TOML value with its position in the file.
 type node struct {
 	kind    kind
 	at      Origin   // the value
@@ -37,14 +38,14 @@ type node struct {
 	items   []*node  // of an array
 }
 
-// entry is a key of a table.
+// entry is a key of a TOML table, with its value.
 type entry struct {
 	name  string
 	at    Origin // the key
 	value *node
 }
 
-// entry returns the entry with a name, nil if there is none.
+// entry returns the key with a name; nil if the table does not have it.
 func (n *node) entry(name string) *entry {
 	for _, e := range n.entries {
 		if e.name == name {
@@ -54,7 +55,7 @@ func (n *node) entry(name string) *entry {
 	return nil
 }
 
-// treeBuilder builds a tree of nodes from the parser's expressions.
+// treeBuilder builds the tree of values from what the TOML parser returns.
 type treeBuilder struct {
 	file   string
 	source []byte
@@ -64,11 +65,12 @@ type treeBuilder struct {
 	table  *node // the table of the last header
 }
 
-// byteOrderMark is written by some editors before UTF-8 text; TOML does not allow it.
+// byteOrderMark is a character that some editors write at the beginning of a file. TOML does not
+// allow it.
 const byteOrderMark = "\ufeff"
 
-// parseTree parses a TOML document. The decoder checks the whole document first, so the builder
-// can assume that it is valid.
+// parseTree parses a TOML text into a tree. It first checks the limits, and then with the decoder
+// that the text is valid, because the parser for the tree requires a valid text.
 func parseTree(file string, source []byte) (*node, *Error) {
 	if bytes.HasPrefix(source, []byte(byteOrderMark)) {
 		e := locate(source, originAt(file, source, 0))
@@ -100,7 +102,7 @@ func parseTree(file string, source []byte) (*node, *Error) {
 	return b.root, nil
 }
 
-// syntaxError returns an [Error] for an error of the decoder.
+// syntaxError returns an error of the TOML decoder as a mistake with a position.
 func syntaxError(file string, source []byte, err error) *Error {
 	e := Error{File: file, Message: strings.TrimPrefix(err.Error(), "toml: ")}
 	if located, ok := errors.AsType[*toml.DecodeError](err); ok {
@@ -111,7 +113,8 @@ func syntaxError(file string, source []byte, err error) *Error {
 	return &e
 }
 
-// offsetOf returns the offset of a row and a column in bytes, both from 1.
+// offsetOf returns the offset of a position in a text. row and column count from 1; column counts
+// bytes.
 func offsetOf(source []byte, row, column int) int {
 	offset := 0
 	for range row - 1 {
@@ -124,7 +127,7 @@ func offsetOf(source []byte, row, column int) int {
 	return min(offset+max(0, column-1), len(source))
 }
 
-// add adds an expression to the tree.
+// add adds one expression of the parser, a header or a key with its value, to the tree.
 func (b *treeBuilder) add(expression *unstable.Node) {
 	switch expression.Kind {
 	case unstable.Table:
@@ -152,8 +155,9 @@ func lastKey(keys unstable.Iterator) *unstable.Node {
 	return last
 }
 
-// descend follows a dotted key from table, creates missing entries, and returns the last entry.
-// For an array of tables it continues in the last element, except at the end of the key.
+// descend follows a dotted key from a table on, adds the parts that do not exist yet, and returns
+// the entry of the last part. At an array of tables it continues in the last element, except at the
+// end of the key.
 func (b *treeBuilder) descend(table *node, keys unstable.Iterator) *entry {
 	for {
 		keys.Next()
@@ -181,7 +185,7 @@ func (b *treeBuilder) addPair(table *node, pair *unstable.Node) {
 	e.value = b.value(pair.Value(), b.afterEquals(last))
 }
 
-// afterEquals returns the position of the value after a key.
+// afterEquals returns the position of the first character after a key, the equals sign and blanks.
 func (b *treeBuilder) afterEquals(key *unstable.Node) Origin {
 	offset := int(key.Raw.Offset + key.Raw.Length)
 	for offset < len(b.source) && strings.IndexByte(" \t=", b.source[offset]) >= 0 {
@@ -190,7 +194,8 @@ func (b *treeBuilder) afterEquals(key *unstable.Node) Origin {
 	return b.originAt(offset, 1)
 }
 
-// value returns the node of a value. fallback is its position if the parser returns none.
+// value returns the node for a value of the parser. fallback is its position if the parser does not
+// know one.
 func (b *treeBuilder) value(v *unstable.Node, fallback Origin) *node {
 	n := &node{kind: kindOf(v.Kind), at: fallback, text: string(v.Data)}
 	if v.Raw.Length > 0 {
@@ -213,8 +218,8 @@ func (b *treeBuilder) origin(n *unstable.Node) Origin {
 	return b.originAt(int(n.Raw.Offset), int(n.Raw.Length))
 }
 
-// originAt returns the same as the function [originAt]. It is faster for many positions in one
-// text.
+// originAt returns the same as the function [originAt], from an index of the lines. That is faster
+// for many positions in one text.
 func (b *treeBuilder) originAt(offset, length int) Origin {
 	offset = min(max(offset, 0), len(b.source))
 	line, found := slices.BinarySearch(b.lines, offset)
@@ -244,7 +249,7 @@ func kindOf(k unstable.Kind) kind {
 	}
 }
 
-// plain returns the value as strings, integers, booleans, slices and maps.
+// plain returns the value in plain Go types: strings, integers, booleans, slices and maps.
 func (n *node) plain() any {
 	switch n.kind {
 	case tableKind:

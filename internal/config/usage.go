@@ -16,7 +16,7 @@ type Usage struct {
 	Budgets []Budget `toml:"budgets" doc:"Limits for the usage of agents."`
 }
 
-// Budget is a [[usage.budgets]] section.
+// Budget is a [[usage.budgets]] section: a limit for the usage of agents.
 type Budget struct {
 	Keys
 	Name    string        `toml:"name" doc:"The budget's name; unique."`
@@ -30,7 +30,7 @@ type Budget struct {
 	Silence time.Duration `toml:"silence" doc:"How long an agent may work without a usage report before the budget counts as used up. Default: no limit."`
 }
 
-// BudgetScope states whose usage a budget adds up.
+// BudgetScope says whose usage is added up for one budget.
 type BudgetScope string
 
 // The scopes.
@@ -45,7 +45,7 @@ func (BudgetScope) Words() []string {
 	return []string{string(ScopeSession), string(ScopeAgent), string(ScopeCity)}
 }
 
-// BudgetMeasure states what a budget counts.
+// BudgetMeasure says what a budget counts.
 type BudgetMeasure string
 
 // The measures.
@@ -61,15 +61,15 @@ func (BudgetMeasure) Words() []string {
 	return []string{string(MeasureTokens), string(MeasureUSD), string(MeasureTurns), string(MeasureTime)}
 }
 
-// BudgetAct is the action when a budget is used up.
+// BudgetAct says what happens when the limit of a budget is reached.
 type BudgetAct string
 
-// The acts, the mildest first.
+// The actions, the mildest first.
 const (
 	ActWarn      BudgetAct = "warn"
 	ActHold      BudgetAct = "hold"      // new prompts wait
 	ActInterrupt BudgetAct = "interrupt" // the turn is interrupted, and new prompts wait
-	ActStop      BudgetAct = "stop"      // the session is stopped and held
+	ActStop      BudgetAct = "stop"      // the session is stopped until the budget allows it again
 )
 
 // Words lists the allowed values.
@@ -77,13 +77,13 @@ func (BudgetAct) Words() []string {
 	return []string{string(ActWarn), string(ActHold), string(ActInterrupt), string(ActStop)}
 }
 
-// Amount is a limit. The zero value is an absent key.
+// Amount is the limit of a budget: a number or a duration. In the zero value, there is no limit.
 type Amount struct {
 	Value float64       // of a number
 	Span  time.Duration // of a duration
 }
 
-// String returns the value as it is written in a city.toml.
+// String returns the limit as it is written in city.toml.
 func (a Amount) String() string {
 	if a.Span > 0 {
 		return quoted(a.Span.String())
@@ -91,13 +91,13 @@ func (a Amount) String() string {
 	return strconv.FormatFloat(a.Value, 'f', -1, 64)
 }
 
-// amount decodes a limit.
+// amount decodes the limit of a budget, the value n of the key name.
 func (d *decoder) amount(n *node, name string) (a Amount) {
 	var err error
 	switch n.kind {
 	case stringKind:
 		if a.Span, err = parseDuration(n.text); err != nil {
-			d.fail(n.at, `write a number, or of time a duration such as "2h"`, "%s: %v", name, err)
+			d.fail(n.at, `write a number or, with measure = "time", a duration such as "2h"`, "%s: %v", name, err)
 		}
 	case integerKind:
 		var whole int64
@@ -141,21 +141,21 @@ func (c *checker) budget(b *Budget) {
 	c.positive(b.Keys, "window", int64(b.Window))
 	c.positive(b.Keys, "silence", int64(b.Silence))
 	if _, err := path.Match(b.Match, ""); err != nil {
-		c.fail(b.Origin("match"), "", "%q is not a valid pattern", b.Match)
+		c.fail(b.Origin("match"), "close each [ with a ]", "%q is not a valid pattern", b.Match)
 	}
 	switch {
 	case b.Match != "" && b.Scope == ScopeCity:
-		c.fail(b.Origin("match"), `leave it out, or write scope = "agent"`, "a budget of the city is for all agents")
+		c.fail(b.Origin("match"), `remove it, or write scope = "agent"`, "match has no effect: a budget of the whole city is for all agents")
 	case b.Cached && b.Measure != "tokens":
-		c.fail(b.Origin("cached"), `it goes with measure = "tokens"`, "%s are not read from a cache", b.Measure)
+		c.fail(b.Origin("cached"), `remove it, or write measure = "tokens"`, "cached has no effect on a budget that counts %s", b.Measure)
 	}
 	if b.Match != "" && b.Scope == ScopeAgent && !c.matchesAgent(b.Match) {
 		c.fail(b.Origin("match"), suggest(b.Match, c.agentNames()), "no agent is called %q", b.Match)
 	}
 }
 
-// limit checks that a budget's limit fits its measure: a duration for time, otherwise a number above
-// zero.
+// limit checks that the limit of a budget fits what it counts: a duration for time, and a number
+// above zero for everything else.
 func (c *checker) limit(b *Budget) {
 	at := b.Origin("limit")
 	timed := b.Measure == MeasureTime
@@ -163,13 +163,13 @@ func (c *checker) limit(b *Budget) {
 	case !b.Has("limit"):
 		c.fail(b.Header(), "add limit = ...", "the budget %q has no limit", b.Name)
 	case timed && b.Limit.Span <= 0:
-		c.fail(at, `write it like "2h"`, "the limit of a time is a duration above zero")
+		c.fail(at, `write it like "2h"`, "the limit of a budget that counts time must be a duration above zero")
 	case !timed && b.Measure != "" && b.Limit.Span > 0:
-		c.fail(at, `durations go with measure = "time"`, "the limit of %s is a number", b.Measure)
+		c.fail(at, `write a number, or measure = "time"`, "the limit of a budget that counts %s must be a number, not a duration", b.Measure)
 	case !timed && b.Limit.Span == 0 && !(b.Limit.Value > 0 && b.Limit.Value <= 1e18):
-		c.fail(at, `suspended = true keeps an agent from running`, "a limit is a number above zero")
+		c.fail(at, `write suspended = true for an agent that must not run`, "the limit of a budget must be a number above zero")
 	case b.Measure == "turns" && b.Limit.Value < 1:
-		c.fail(at, "", "the minimum limit is one turn")
+		c.fail(at, "", "the limit of a budget that counts turns must be at least 1")
 	}
 }
 
@@ -189,6 +189,8 @@ func (c *checker) agentNames() []string {
 	return names
 }
 
+// matchesAgent reports whether an agent or a member of a pool has a name that the pattern matches.
+// It returns true for an invalid pattern, which is reported elsewhere.
 func (c *checker) matchesAgent(pattern string) bool {
 	return slices.ContainsFunc(c.agentNames(), func(name string) bool {
 		fits, err := path.Match(pattern, name)

@@ -8,11 +8,11 @@ import (
 	"gascity/runtime"
 )
 
-// word is a string type with a closed list of values. The empty string means
-// that the key is absent.
+// word is a string type that allows only certain values. The empty string means that the key is not
+// in the file.
 type word interface{ Words() []string }
 
-// PromptMode states how the first prompt reaches the agent.
+// PromptMode says how the first prompt gets to the agent.
 type PromptMode string
 
 // The prompt modes.
@@ -28,7 +28,8 @@ func (PromptMode) Words() []string {
 	return []string{string(PromptArg), string(PromptFlag), string(PromptNone), string(PromptWorker)}
 }
 
-// Channel states how prompts reach a running agent. If it is absent, [ChannelNative] applies.
+// Channel says how prompts get to a running agent. If the key is not in the file, [ChannelNative]
+// applies.
 type Channel string
 
 // The channels.
@@ -40,16 +41,16 @@ const (
 // Words lists the allowed values.
 func (Channel) Words() []string { return []string{string(ChannelNative), string(ChannelTyped)} }
 
-// Lifecycle is the expected lifetime of an agent's command.
+// Lifecycle says how long the agent's command is expected to run.
 type Lifecycle string
 
-// OneShot marks a command that does bounded work and exits.
+// OneShot means that the command does a task and exits.
 const OneShot = Lifecycle(runtime.LifecycleOneShot)
 
 // Words lists the allowed values.
 func (Lifecycle) Words() []string { return []string{string(OneShot)} }
 
-// WakeMode states whether a later start continues the conversation.
+// WakeMode says whether a later start of the agent continues its conversation or begins a new one.
 type WakeMode string
 
 // Words lists the allowed values.
@@ -61,7 +62,7 @@ const (
 	WakeFresh  WakeMode = "fresh"
 )
 
-// PendingPolicy is the policy for a question that has no answer.
+// PendingPolicy says what gc does with a question that no person answers.
 type PendingPolicy string
 
 // The policies. If the key is absent, PendingEscalate applies.
@@ -77,7 +78,7 @@ func (PendingPolicy) Words() []string {
 	return []string{string(PendingWait), string(PendingDeny), string(PendingAnswer), string(PendingEscalate)}
 }
 
-// OnStall is the action for an agent that shows no progress in its turn.
+// OnStall says what gc does with an agent that shows no progress in its turn.
 type OnStall string
 
 // The actions. If the key is absent, StallReport applies.
@@ -92,28 +93,28 @@ func (OnStall) Words() []string {
 	return []string{string(StallReport), string(StallInterrupt), string(StallRestart)}
 }
 
-// Switch is on or off.
+// Switch is a setting that is "on" or "off".
 type Switch string
 
-// On is the value "on".
+// On is the value of a [Switch] that is on.
 const On Switch = "on"
 
 // Words lists the allowed values.
 func (Switch) Words() []string { return []string{"on", "off"} }
 
-// ResumeStyle states whether resume_flag is a flag or a subcommand.
+// ResumeStyle says whether the key resume_flag is a flag or a subcommand.
 type ResumeStyle string
 
 // Words lists the allowed values.
 func (ResumeStyle) Words() []string { return []string{"flag", "subcommand"} }
 
-// OptionalDuration is a duration or "off". The zero value means an absent key.
+// OptionalDuration is a duration or "off". The zero value means that the key is not in the file.
 type OptionalDuration struct {
 	Duration time.Duration
 	Off      bool
 }
 
-// String returns the value as it is written in a city.toml.
+// String returns the value as it is written in city.toml.
 func (d OptionalDuration) String() string {
 	if d.Off {
 		return "off"
@@ -130,7 +131,7 @@ func parseOptionalDuration(text string) (OptionalDuration, error) {
 	return OptionalDuration{Duration: d}, err
 }
 
-// parseDuration reads a Go duration that is not negative.
+// parseDuration parses a duration in the syntax of Go. A negative one is an error.
 func parseDuration(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	switch {

@@ -13,16 +13,16 @@ import (
 	"gascity/runtime"
 )
 
-// Value is one value of the configuration as text for people.
+// Value is one value of the configuration, as text for people.
 type Value struct {
 	Key    string // "session.provider", "agents.worker.env.HOME"
 	Value  string // as TOML; credentials are masked with asterisks
 	Origin Origin
 }
 
-// Values returns the written values and the defaults of the sections, in the order of the sections
-// and of their keys. It does not contain values that an agent inherits from its provider; see
-// plan.Values.
+// Values returns the values that are in the file and the defaults of the sections, in the order of
+// the sections and their keys. What an agent inherits from the profile of its agent CLI is not
+// included; plan.Values has it.
 func (c *City) Values() []Value {
 	var values []Value
 	add := func(prefix string, section any) {
@@ -71,7 +71,8 @@ func (c *City) Values() []Value {
 	return values
 }
 
-// sectionValues returns the written keys and the defaults of a section.
+// sectionValues returns the values of one section that are in the file, and its defaults. prefix is
+// the name of the section in keys.
 func sectionValues(prefix string, section reflect.Value) []Value {
 	keys := section.Addr().Interface().(interface{ keys() *Keys }).keys()
 	var values []Value
@@ -95,7 +96,8 @@ func sectionValues(prefix string, section reflect.Value) []Value {
 	return values
 }
 
-// Mask returns the value of a variable, or asterisks if its name is that of a credential.
+// Mask returns the value of an environment variable, or asterisks if its name shows that the value
+// is a credential.
 func Mask(name, value string) string {
 	if value != "" && runtime.CredentialName(name) {
 		return Masked
@@ -103,7 +105,7 @@ func Mask(name, value string) string {
 	return value
 }
 
-// FormatValue returns a value of a section as TOML.
+// FormatValue returns the Go value of a key as it would be written in TOML.
 func FormatValue(value any) string {
 	switch v := value.(type) {
 	case Secret:
@@ -143,7 +145,7 @@ func FormatValue(value any) string {
 	}
 }
 
-// formatTable returns a map as an inline TOML table, with credentials masked.
+// formatTable returns a Go map as an inline TOML table, with asterisks instead of credentials.
 func formatTable(table reflect.Value) string {
 	keys := make([]string, 0, table.Len())
 	for _, k := range table.MapKeys() {
@@ -172,7 +174,7 @@ func quoted(s string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// elem returns the element type of a slice or map, else the type itself.
+// elem returns the element type of a slice or map, and every other type unchanged.
 func elem(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
 		return t.Elem()

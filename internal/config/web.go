@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Web is the [web] section: the web console.
+// Web is the [web] section: settings of the web console.
 type Web struct {
 	Keys
 	Enabled  bool     `toml:"enabled" doc:"The controller serves the web console. Without it, gc web starts it."`
@@ -19,10 +19,10 @@ type Web struct {
 }
 
 // ParseWebHost parses an item of the key hosts: a name, a name with a port, or an origin such as
-// https://name:8443. It returns the Host header and the origin of requests that reach the listener
-// by that name. Without a scheme, a name with a port has that of the listener, http or https, and a
-// name without a port has https: a proxy with a certificate is in front. ok is false for any other
-// text.
+// https://name:8443. It returns the Host header and the origin that browsers send when they use
+// that name. listener is "http" or "https", the scheme of gc's own listener; it applies to a name
+// with a port. A name without a port has https, because a proxy with a certificate is then in front
+// of gc. ok is false for any other text.
 func ParseWebHost(text, listener string) (host, origin string, ok bool) {
 	scheme, host, given := strings.Cut(text, "://")
 	if !given {
@@ -46,7 +46,7 @@ func (c *checker) web() {
 	w := &c.city.Web
 	for i, host := range w.Hosts {
 		if _, _, ok := ParseWebHost(host, "http"); !ok {
-			c.fail(w.ItemOrigin("hosts", i), `write it like "name:8420" or "box.example.ts.net", in small letters`, "%q is not the name of a host", host)
+			c.fail(w.ItemOrigin("hosts", i), `write it like "name:8420" or "box.example.ts.net", in lower case`, "%q is not the name of a host", host)
 		}
 	}
 	if (w.CertFile == "") != (w.KeyFile == "") {
@@ -68,7 +68,7 @@ func (c *checker) web() {
 	}
 }
 
-// IsLoopback reports whether only this machine can reach an address of a listener.
+// IsLoopback reports whether a listener on the address can be reached only from this machine.
 func IsLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()

@@ -187,7 +187,7 @@ func TestMistakesHaveTheirPlace(t *testing.T) {
 		{"unknown key", "[guard]\nset = ['read-only']\n", "", `city.toml:2:1: unknown key "set" in [guard]; did you mean "sets"?`},
 		{"unknown action", "[[guard.rules]]\nid='a'\naction='dny'\n", "", `city.toml:3:8: action cannot be "dny"; did you mean "deny"?`},
 		{"no action", "[[guard.rules]]\nid='a'\n", "", "city.toml:1:9: a rule of the guard has no action"},
-		{"twice", "[[guard.rules]]\nid='a'\naction='deny'\n[[guard.rules]]\nid='a'\naction='deny'\n", "", `there are two rules "a"`},
+		{"twice", "[[guard.rules]]\nid='a'\naction='deny'\n[[guard.rules]]\nid='a'\naction='deny'\n", "", `there are two rules with the id "a"`},
 		{"no file", "[guard]\nfiles = ['none.toml']\n", "", "city.toml:2:10: a file of rules is not there"},
 		{"key of a file", "[guard]\nfiles = ['ours.toml']\n", "[[rules]]\nid='a'\nactoin='deny'\n", `ours.toml:3:1: unknown key "rules.actoin"; did you mean "action"?`},
 		{"syntax of a file", "[guard]\nfiles = ['ours.toml']\n", "[[rules]\n", "ours.toml:1:"},
