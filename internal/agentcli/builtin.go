@@ -23,10 +23,11 @@ var builtin = sync.OnceValue(func() *Set {
 	return set
 })
 
-// Builtin returns the profiles that are part of the program. The first call loads them.
+// Builtin returns the profiles that are part of gc. The first call loads them.
 func Builtin() *Set { return builtin() }
 
-// load reads every profiles/*.toml of fsys. It returns all errors together, with file and position.
+// load reads all files profiles/*.toml in fsys. The error has every mistake, with its file and
+// position.
 func load(fsys fs.FS) (*Set, error) {
 	names, err := fs.Glob(fsys, "profiles/*.toml")
 	if err != nil {
@@ -51,7 +52,7 @@ func load(fsys fs.FS) (*Set, error) {
 	return set, nil
 }
 
-// read reads one profile, whose name must be that of its file.
+// read reads the profile in one file. The name in the profile must be that of the file.
 func read(fsys fs.FS, name string) (Profile, error) {
 	data, err := fs.ReadFile(fsys, name)
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Channel describes how to run an agent CLI as a server with a terminal client, so that prompts go
-// directly to the server and are not typed into the terminal. The zero value means that the agent
-// CLI has no such server.
+// Channel says how to run an agent CLI as two processes: a server, and a client that shows the
+// conversation in the terminal. gc sends prompts to the server instead of typing them into the
+// terminal. In the zero value, the agent CLI has no server.
 type Channel struct {
 	// Server are the arguments that start the program as a server, after its options. The server
 	// uses JSON-RPC on its standard input and output, one message per line.
@@ -33,8 +33,8 @@ type Channel struct {
 // the agent CLI has a native channel.
 const ChannelTyped = "typed"
 
-// NativeChannel returns a description of how prompts reach the agent CLI of a family without being
-// typed, as words that follow "by"; empty: they are typed.
+// NativeChannel returns through what the prompts get to the agent CLI of a family without being
+// typed, as words that can follow "by" in a message. It is empty if prompts are typed.
 func NativeChannel(family string) string {
 	return map[string]string{
 		"codex":    "codex's server",          // gc's own program runs it, see [ChannelOf]
@@ -46,8 +46,8 @@ func NativeChannel(family string) string {
 // MarkSocket is the placeholder for the path of the socket in [Channel.Connect].
 const MarkSocket = "{socket}"
 
-// ChannelOf returns how to run the agent CLI of a family with a native channel. ok is false if it
-// has none.
+// ChannelOf returns how to run the agent CLI of a family as a server and a client; ok is false if
+// that is not possible.
 func ChannelOf(family string) (c Channel, ok bool) {
 	if family != "codex" {
 		return Channel{}, false
@@ -66,21 +66,23 @@ func ChannelOf(family string) (c Channel, ok bool) {
 	}, true
 }
 
-// option is one option of a command line. If its value is a separate word, that word follows.
+// option is one option of a command line: one word, or two if its value is a word of its own.
 type option []string
 
-// name returns the option without a value that is joined with "=".
+// name returns the name of the option, without a value that follows "=".
 func (o option) name() string {
 	name, _, _ := strings.Cut(o[0], "=")
 	return name
 }
 
-// subcommand matches a word that may be a subcommand of the agent CLI instead of a prompt.
+// subcommand matches a word that may be a subcommand of the agent CLI and is not certain to be a
+// prompt.
 var subcommand = regexp.MustCompile(`^[a-z][a-z-]*$`)
 
-// Split returns the arguments of the server and of the terminal client for a command line of the
-// agent CLI without the program's name. ok is false if the command line contains something unknown.
-// Then the program must run without a channel.
+// Split divides a command line of the agent CLI, without the name of the program, into the
+// arguments of the server and those of the client. socket is the path at which the client connects.
+// ok is false if the command line has an option or a subcommand that gc does not know; the agent
+// CLI must then run as one process.
 func (c Channel) Split(args []string, socket string) (server, client []string, ok bool) {
 	options, words, ok := c.parse(args)
 	resumes := len(words) > 1 && words[0] == c.Resume && c.Resume != ""
@@ -102,7 +104,8 @@ func (c Channel) Split(args []string, socket string) (server, client []string, o
 	return append(server, c.Server...), append(client, words...), true
 }
 
-// parse separates the options from the other words. ok is false if an option is unknown.
+// parse divides the arguments of a command line into options and other words. ok is false if an
+// option is not known.
 func (c Channel) parse(args []string) (options []option, words []string, ok bool) {
 	for len(args) > 0 {
 		arg := args[0]

@@ -14,8 +14,8 @@ var (
 	choiceWord = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 )
 
-// HelpChoices returns the values that a program's help text lists for one of its options. It
-// returns nil if the help text does not mention the option or lists its values in an unknown form.
+// HelpChoices returns the values that a help text lists for an option. It returns nil if the help
+// text does not have the option, or lists its values in a form that gc does not know.
 func HelpChoices(help, flag string) []string {
 	block, in := "", false
 	for line := range strings.Lines(help) {
@@ -45,7 +45,7 @@ func HelpChoices(help, flag string) []string {
 	return choices
 }
 
-// namesOption reports whether a line of a help text begins the description of an option.
+// namesOption reports whether a line of a help text begins the description of the option flag.
 func namesOption(line, flag string) bool {
 	for word := range strings.FieldsSeq(line) {
 		if !strings.HasPrefix(word, "-") {
@@ -59,9 +59,9 @@ func namesOption(line, flag string) bool {
 	return false
 }
 
-// RefusedMode returns why an installed agent CLI does not accept the arguments of a permission mode
-// according to its help text, and a proposal. Both are empty if it accepts them, if the help text
-// lists no values, or if the mode is unknown.
+// RefusedMode compares the arguments of a permission mode with the help text of the installed agent
+// CLI. If the help text does not list a value that the mode uses, it returns why the agent CLI does
+// not accept the mode and what to write instead. Otherwise both results are empty.
 func (p Profile) RefusedMode(mode, help string) (why, proposal string) {
 	if mode == "" {
 		mode = p.PermissionMode
@@ -79,7 +79,7 @@ func (p Profile) RefusedMode(mode, help string) (why, proposal string) {
 }
 
 // refusedArgument returns the first option of a permission mode whose value is not in the help
-// text, and the values that are. flag is empty if there is none.
+// text, and the values that the help text lists for it. If there is none, flag is empty.
 func (p Profile) refusedArgument(mode, help string) (flag, value string, choices []string) {
 	args := p.PermissionModes[mode]
 	for i := 0; i+1 < len(args); i++ {

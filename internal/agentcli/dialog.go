@@ -1,6 +1,6 @@
 package agentcli
 
-// DialogKind is the subject of a dialog.
+// DialogKind is what a dialog of an agent CLI is about.
 type DialogKind string
 
 // The kinds.
@@ -24,11 +24,11 @@ const (
 	DialogUnknown DialogKind = "unknown-menu"
 )
 
-// Policy is a way to answer a dialog.
+// Policy says how gc answers a dialog.
 type Policy string
 
-// The policies. If a rule has no labels for the current policy, gc sends no keys and the dialog
-// becomes a pending question.
+// The policies. If a rule has no labels for the policy, gc sends no keys, and the dialog becomes a
+// question for a person.
 const (
 	PolicyAccept  Policy = "accept"
 	PolicyDecline Policy = "decline"
@@ -39,8 +39,8 @@ const (
 	PolicyDeny    Policy = "deny"
 )
 
-// Dialog is a rule for one dialog of an agent CLI. gc always reads the options and the highlighted
-// row from the screen; the rule only contains the labels to choose.
+// Dialog is a rule for one dialog of an agent CLI: how to recognize it on the screen, and which of
+// its options to choose. gc reads the options and the highlighted row from the screen each time.
 type Dialog struct {
 	ID   string     `toml:"id"` // unique in the profile: "trust-2.1"
 	Kind DialogKind `toml:"kind"`
@@ -86,7 +86,7 @@ const (
 	Continue = "continue" // the option of a notice
 )
 
-// FormOption returns the only option of a form.
+// FormOption returns the only option of a dialog that has a field instead of options.
 func (d Dialog) FormOption() string {
 	if d.Kind == DialogNotice {
 		return Continue
@@ -97,7 +97,8 @@ func (d Dialog) FormOption() string {
 // IsForm reports whether the dialog has a field instead of options.
 func (d Dialog) IsForm() bool { return d.Field.String() != "" }
 
-// In reports whether the rule applies to the given version of the agent CLI.
+// In reports whether the rule is for the given version of the agent CLI. An unknown version, which
+// is empty, always matches.
 func (d Dialog) In(version string) bool {
 	if version == "" {
 		return true

@@ -8,8 +8,8 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// hint returns the last part of an error about an unknown name: a similar known name, if there is
-// one, and all known names.
+// hint returns the end of a message about an unknown name: a similar known name, if there is one,
+// and all known names.
 func hint(name string, known []string) string {
 	text := ""
 	if near := textfmt.Nearest(name, known); near != "" {
@@ -33,7 +33,7 @@ func compareVersions(a, b string) int {
 	return 0
 }
 
-// part returns the number at index i, or 0 if there is none.
+// part returns the number at the index i, or 0 if there is no such part or it is not a number.
 func part(parts []string, i int) int {
 	if i >= len(parts) {
 		return 0

@@ -7,8 +7,8 @@ import (
 	"gascity/worker"
 )
 
-// HookBlocked is the exit status that prevents a tool from running in every agent CLI. The reason goes
-// to standard error, and nothing to standard output.
+// HookBlocked is the exit status with which a hook keeps a tool from running, in every agent CLI.
+// The hook writes the reason to standard error and nothing to standard output.
 const HookBlocked = 2
 
 // hookSpecific is the JSON answer of [HookFormSpecific].
@@ -29,8 +29,8 @@ type hookVerdict struct {
 	Message  string `json:"message,omitempty"`
 }
 
-// Allowed returns the answer that a tool may run. An empty answer leaves the decision to the agent
-// CLI.
+// Allowed returns the answer of a hook that the agent may use a tool. If it is empty, the agent CLI
+// decides by its own rules, which may ask a person.
 func (c Hooks) Allowed(e HookEvent) ([]byte, error) {
 	if c.Form != HookFormSpecific || e.Means != HookAsk {
 		return nil, nil
@@ -38,8 +38,8 @@ func (c Hooks) Allowed(e HookEvent) ([]byte, error) {
 	return json.Marshal(hookSpecific{hookOutput{Event: e.Name, Asked: &hookVerdict{Behavior: "allow"}}})
 }
 
-// AllowedByPerson returns the answer that a person has allowed a tool, so that the agent CLI does
-// not ask again.
+// AllowedByPerson returns the answer of a hook that a person has allowed a tool. With it the agent
+// CLI does not ask a person again.
 func (c Hooks) AllowedByPerson(e HookEvent, reason string) ([]byte, error) {
 	if c.Form != HookFormSpecific || e.Means == HookAsk {
 		return c.Allowed(e)
@@ -47,8 +47,9 @@ func (c Hooks) AllowedByPerson(e HookEvent, reason string) ([]byte, error) {
 	return json.Marshal(hookSpecific{hookOutput{Event: e.Name, Decision: "allow", Reason: reason}})
 }
 
-// Refused returns the answer that a person or the city refuses a tool for which the agent CLI would
-// ask. ok is false if only the exit status can refuse it.
+// Refused returns the answer of a hook that the agent must not use a tool about which the agent CLI
+// would ask a person. ok is false if there is no such answer and only the exit status [HookBlocked]
+// can refuse the tool.
 func (c Hooks) Refused(e HookEvent, reason string) (text []byte, ok bool) {
 	if c.Form != HookFormSpecific || e.Means != HookAsk {
 		return nil, false
@@ -57,7 +58,7 @@ func (c Hooks) Refused(e HookEvent, reason string) (text []byte, ok bool) {
 	return text, err == nil
 }
 
-// Context returns the answer that adds sections to the conversation that begins.
+// Context returns the answer of a hook that adds sections of text to the conversation that begins.
 func (c Hooks) Context(e HookEvent, sections []worker.Section) ([]byte, error) {
 	parts := make([]string, len(sections))
 	for i, s := range sections {

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// HookInput is the input of a hook, with the common names of all agent CLIs. A field that an agent CLI
-// does not send is zero.
+// HookInput is what an agent CLI sends to a hook, as JSON. A field that it does not send is zero.
 type HookInput struct {
 	SessionID      string          `json:"session_id"`
 	TranscriptPath string          `json:"transcript_path"`
@@ -47,8 +46,8 @@ func ParseHookInput(text []byte) (HookInput, error) {
 	return in, nil
 }
 
-// PromptText returns the prompt as the agent CLI received it: without the elements that it adds
-// around pasted text. The end of such an element repeats its ID.
+// PromptText returns the prompt that the agent CLI got. It removes the elements that the agent CLI
+// adds around pasted text; each ends with a tag that has the ID of its start.
 func (c Hooks) PromptText(in HookInput) string {
 	if c.Pasted == "" {
 		return in.Prompt
@@ -68,7 +67,7 @@ func (c Hooks) PromptText(in HookInput) string {
 	}
 }
 
-// BackgroundTasks returns the number of tasks that still run after the end of a turn.
+// BackgroundTasks returns how many background tasks still run after a turn has ended.
 func (in HookInput) BackgroundTasks() int {
 	var list []json.RawMessage
 	if json.Unmarshal(in.Background, &list) == nil {
@@ -77,7 +76,7 @@ func (in HookInput) BackgroundTasks() int {
 	return 0
 }
 
-// ErrorText returns the error as text for people.
+// ErrorText returns the error in the input, as text for people.
 func (in HookInput) ErrorText() string {
 	var text string
 	if json.Unmarshal(in.Error, &text) == nil {

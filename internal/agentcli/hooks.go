@@ -9,10 +9,10 @@ import (
 // HooksVariable is the environment variable of an agent that names the agent CLI whose hooks it has.
 const HooksVariable = "GC_HOOKS"
 
-// HookMeaning is the meaning of an event for a city.
+// HookMeaning is what an event of an agent CLI means for gc.
 type HookMeaning string
 
-// The meanings. Events that are not listed are ignored.
+// The meanings. gc installs no hooks for other events.
 const (
 	HookGuard     HookMeaning = "guard"     // a tool is about to run; it runs only if the city allows it
 	HookAsk       HookMeaning = "ask"       // the agent CLI would ask a person; the city asks instead
@@ -43,10 +43,12 @@ type HookEvent struct {
 	Means HookMeaning
 }
 
-// Decides reports whether a failure of the event's hook must block the agent.
+// Decides reports whether the hook of the event decides if the agent may use a tool. If such a hook
+// fails, the tool must not run.
 func (e HookEvent) Decides() bool { return e.Means == HookGuard || e.Means == HookAsk }
 
-// Within returns gc's own deadline for one call. It is well before [HookEvent.Limit].
+// Within returns how long gc takes at most for one call of the hook. It is much shorter than
+// [HookEvent.Limit].
 func (e HookEvent) Within() time.Duration {
 	if e.Decides() {
 		return decideWithin
@@ -54,7 +56,7 @@ func (e HookEvent) Within() time.Duration {
 	return reportWithin
 }
 
-// Limit returns the deadline that the agent CLI enforces for one call.
+// Limit returns after what time the agent CLI stops a call of the hook.
 func (e HookEvent) Limit() time.Duration {
 	if e.Decides() {
 		return decideLimit
@@ -62,9 +64,9 @@ func (e HookEvent) Limit() time.Duration {
 	return reportLimit
 }
 
-// HookForm is the form of a decision for the agent CLI. A denial is always exit status 2 with the
-// reason on standard error, the only form that every agent CLI supports. An answer never mixes
-// fields of two forms, because some agent CLIs ignore such an answer.
+// HookForm is the form in which a hook answers the agent CLI. To deny a tool, every form uses the
+// exit status 2 and a reason on standard error. An answer never has fields of two forms, because
+// some agent CLIs ignore such an answer.
 type HookForm string
 
 // The forms.
@@ -120,7 +122,8 @@ type Hooks struct {
 	Late bool
 }
 
-// InjectsContext reports whether the agent can receive context at a start of the given kind.
+// InjectsContext reports whether a hook can give the agent context when a conversation starts in
+// the given way, such as [HookSourceResume].
 func (c Hooks) InjectsContext(source string) bool { return slices.Contains(c.ContextSources, source) }
 
 // The placeholders in [Hooks.Args] and [Hooks.Env].
@@ -130,7 +133,8 @@ const (
 	HookMarkHooks = "{hooks}"
 )
 
-// Event returns the event with the agent CLI's name for it.
+// Event returns the event that has the given name in this agent CLI; ok is false if gc has no hook
+// for it.
 func (c Hooks) Event(name string) (HookEvent, bool) {
 	at := slices.IndexFunc(c.Events, func(e HookEvent) bool { return e.Name == name })
 	if at < 0 {
@@ -139,7 +143,8 @@ func (c Hooks) Event(name string) (HookEvent, bool) {
 	return c.Events[at], true
 }
 
-// LookupHooks returns the data about the hooks of an agent CLI.
+// LookupHooks returns the data about the hooks of an agent CLI; ok is false if gc has no hooks for
+// it.
 func LookupHooks(name string) (Hooks, bool) {
 	for _, c := range hookTable() {
 		if c.Name == name {
@@ -149,9 +154,11 @@ func LookupHooks(name string) (Hooks, bool) {
 	return Hooks{}, false
 }
 
-// HookNames returns the agent CLIs with known hooks, sorted. Every command calls it for its help, so it does not make the table.
+// HookNames returns the names of the agent CLIs for which gc has hooks, sorted. It does not make the table, because every command
+// of gc calls it for its help.
 func HookNames() []string { return []string{"claude", "codex", "gemini", "opencode", "pi"} }
 
+// clone returns a copy that shares no list or map with c.
 func (c Hooks) clone() Hooks {
 	c.Events, c.Args, c.Env, c.ContextSources = slices.Clone(c.Events), slices.Clone(c.Args), maps.Clone(c.Env), slices.Clone(c.ContextSources)
 	c.Beside = maps.Clone(c.Beside)

@@ -11,29 +11,32 @@ import (
 	"time"
 )
 
-// HookMark is a part of every hook command of gc. It identifies the commands that gc installed.
+// HookMark is a part of every command that gc installs as a hook. gc recognizes its own hooks by
+// it.
 const HookMark = " hook run --for "
 
-// HookDecides is the first word in the output of a hook that decides, before the answer to the agent
-// CLI. An output without it does not come from gc.
+// HookDecides is how the output of a hook that decides about a tool begins. The answer for the
+// agent CLI follows it. The script that runs gc accepts no other output, because it would not be
+// from gc.
 const HookDecides = "gc decides:"
 
-// HookGuardFile is the name of the script that runs the hooks that decide, in the directory of the
-// hooks.
+// HookGuardFile is the file name of the shell script that runs gc for hooks that decide about a
+// tool.
 const HookGuardFile = "guard.sh"
 
 //go:embed hookscripts/guard.sh
 var guardScript string
 
-// HookGuardScript returns the content of [HookGuardFile].
+// HookGuardScript returns the content of the file [HookGuardFile].
 func HookGuardScript() []byte { return []byte(guardScript) }
 
-// guardLimit is the time after which the script stops a program that exceeds its own deadline.
+// guardLimit is how long the script waits for gc before it stops gc and denies the tool.
 const guardLimit = decideWithin + 15*time.Second
 
-// Command returns the shell command of one event, for hooks in the directory dir. For an event that
-// decides, the command exits with status 2 if the program is missing, fails, hangs, is killed or is
-// not gc: every other status lets the tool run.
+// Command returns the shell command for the hook of an event. program is the path of gc and dir the
+// directory of the hooks. If the event decides about a tool, the command exits with status 2, which
+// denies the tool, also if gc is missing, fails, hangs, is killed, or is another program: with
+// every other status the agent CLI would run the tool.
 func (c Hooks) Command(program, dir string, e HookEvent) string {
 	command := fmt.Sprintf("%s%s%s --within %s %s", quoteWord(program), HookMark, c.Name, e.Within(), e.Name)
 	if e.Decides() {
@@ -42,6 +45,7 @@ func (c Hooks) Command(program, dir string, e HookEvent) string {
 	return command + " || exit 0"
 }
 
+// quoteWord returns text as one word for a POSIX shell.
 func quoteWord(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 type hookEntry struct {
@@ -55,7 +59,7 @@ type hookHandler struct {
 	Timeout int64  `json:"timeout"`
 }
 
-// entries returns the hook settings of each event.
+// entries returns the settings of the agent CLI with the hook of each event.
 func (c Hooks) entries(program, dir string) map[string][]hookEntry {
 	out := map[string][]hookEntry{}
 	for _, e := range c.Events {
@@ -64,9 +68,9 @@ func (c Hooks) entries(program, dir string) map[string][]hookEntry {
 	return out
 }
 
-// Settings returns the content of [Hooks.File] for hooks in the directory dir and a gc at the path
-// program. texts is the directory with files that the agent CLI reads without asking, see
-// [Hooks.ReadsFiles]; empty: none.
+// Settings returns the content of the file [Hooks.File], for a gc at the path program and hooks in
+// the directory dir. texts is the directory with prompts that the agent CLI may read without
+// asking, see [Hooks.ReadsFiles]; empty if there is none.
 func (c Hooks) Settings(program, dir, texts string) ([]byte, error) {
 	if c.Script != "" {
 		return []byte(c.Script), nil
@@ -80,8 +84,8 @@ func (c Hooks) Settings(program, dir, texts string) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// Launch returns the arguments and environment variables with which one session uses the file at
-// path in dir.
+// Launch returns the arguments and the environment variables with which an agent CLI uses the hooks
+// in the file path in one session, without a change of the user's settings.
 func (c Hooks) Launch(program, dir, path string) (args []string, env map[string]string, err error) {
 	fill := strings.NewReplacer(HookMarkFile, path, HookMarkDir, dir)
 	for _, a := range c.Args {
@@ -102,7 +106,7 @@ func (c Hooks) Launch(program, dir, path string) (args []string, env map[string]
 	return args, env, nil
 }
 
-// assignments returns one configuration override per event, each after its flag.
+// assignments returns the hooks as arguments: for each event a flag and a setting in TOML.
 func (c Hooks) assignments(program, dir string) ([]string, error) {
 	var out []string
 	for _, e := range c.Events {

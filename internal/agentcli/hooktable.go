@@ -17,7 +17,8 @@ var opencodeScript string
 //go:embed hookscripts/opencode-terminal.js
 var opencodeTerminalScript string
 
-// hookTable returns the data about all agent CLIs, measured with the versions in the profiles.
+// hookTable returns the data about the hooks of all agent CLIs. It was measured with the versions
+// in their profiles.
 func hookTable() []Hooks {
 	return []Hooks{
 		{

@@ -43,8 +43,8 @@ type Input struct {
 	Reactions []Reaction `toml:"reactions"`
 }
 
-// Reaction is a part of a text that triggers an action of the input box, so that the text is not
-// accepted unchanged.
+// Reaction is a kind of text on which the input box does something, for example opens a menu, so
+// that it does not accept the text unchanged.
 type Reaction struct {
 	Match Pattern `toml:"match"` // matched against the whole text
 	What  string  `toml:"what"`  // description of the action, for people
@@ -84,7 +84,7 @@ func (c *Characters) UnmarshalText(text []byte) error {
 	return err
 }
 
-// character parses a character such as "U+200B".
+// character parses a character that is written as "U+200B".
 func character(text string) (rune, error) {
 	digits, ok := strings.CutPrefix(text, "U+")
 	n, err := strconv.ParseUint(digits, 16, 32)
@@ -104,6 +104,7 @@ func ContainsCharacter(ranges []Characters, r rune) bool {
 	return false
 }
 
+// validate returns the first mistake in the description of an input box; nil if there is none.
 func (in Input) validate() error {
 	if in.TabWidth < 0 || in.AddsBlankFrom < 0 || in.AddsBlankLines < 0 {
 		return errors.New("screen.input: tab_width, adds_blank_from and adds_blank_lines must not be negative")

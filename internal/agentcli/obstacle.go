@@ -8,8 +8,8 @@ import (
 	"gascity/runtime"
 )
 
-// Groups returns the named, non-empty groups of the first match in s; ok is false if there is no
-// match.
+// Groups returns what the named groups of the pattern match at its first match in s, except for
+// empty ones; ok is false if the pattern does not match.
 func (p Pattern) Groups(s string) (groups map[string]string, ok bool) {
 	if p.re == nil {
 		return nil, false
@@ -27,14 +27,14 @@ func (p Pattern) Groups(s string) (groups map[string]string, ok bool) {
 	return groups, true
 }
 
-// errorRule maps the words of a failure to a kind of obstacle.
+// errorRule says by which words a failure is of a kind of obstacle.
 type errorRule struct {
 	kind  string
 	words *regexp.Regexp
 }
 
-// errorRules are the rules in order of precedence: the first match decides. Numbers are HTTP
-// statuses.
+// errorRules are the rules for the kind of a failure. The first rule that matches counts. The
+// numbers in them are HTTP statuses.
 var errorRules = sync.OnceValue(func() []errorRule {
 	return []errorRule{
 		{runtime.ObstacleLimit, regexp.MustCompile(`(?i)\b(usage|session|weekly|daily|[0-9]+-hour) limit|\bquota (was |is |has been )?(exceeded|exhausted|reached)|exceeded your (current )?quota|insufficient_quota|credit balance is too low|out of credits|billing_error`)},
@@ -55,8 +55,9 @@ func ErrorKind(text string) string {
 	return rules[i].kind
 }
 
-// RetryKind returns the kind of obstacle for the error of a request that is repeated:
-// [runtime.ObstacleNoNetwork] for a network failure, otherwise [runtime.ObstacleRetrying].
+// RetryKind returns the kind of obstacle for an error after which the agent CLI tries again:
+// [runtime.ObstacleNoNetwork] for a failure of the network, and [runtime.ObstacleRetrying] for any
+// other.
 func RetryKind(text string) string {
 	if ErrorKind(text) == runtime.ObstacleNoNetwork {
 		return runtime.ObstacleNoNetwork

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Patch is a city's change of a profile. A nil field changes nothing; an empty value that is not
-// nil clears the field.
+// Patch is what a city changes in a profile. A field that is nil changes nothing. A field that is
+// empty but not nil makes the field of the profile empty.
 type Patch struct {
 	// Base is the profile to start from; empty: the profile of the same name.
 	Base string `toml:"base"`
@@ -37,7 +37,8 @@ type Patch struct {
 	Dialogs                []Dialog            `toml:"dialogs"` // added before the others; replaces a dialog with the same ID
 }
 
-// apply returns p with the patch applied. The caller must own p.
+// apply returns the profile p with the changes of the patch. It may change the maps of p, so the
+// caller must not share them.
 func (patch Patch) apply(p Profile) Profile {
 	set(&p.Command, patch.Command)
 	set(&p.PromptMode, patch.PromptMode)
@@ -70,19 +71,22 @@ func (patch Patch) apply(p Profile) Profile {
 	return p
 }
 
+// set sets field if value is not nil.
 func set[T any](field, value *T) {
 	if value != nil {
 		*field = *value
 	}
 }
 
+// list sets field to a copy of value if value is not nil.
 func list(field *[]string, value []string) {
 	if value != nil {
 		*field = slices.Clone(value)
 	}
 }
 
-// merged returns base with the entries of over added; base does not change.
+// merged returns a map with the entries of base and over. Where both have a key, that of over
+// counts. base does not change.
 func merged[V any](base, over map[string]V) map[string]V {
 	if len(over) == 0 {
 		return base

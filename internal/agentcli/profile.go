@@ -16,7 +16,7 @@ import (
 	"slices"
 )
 
-// PromptMode is the way in which the first prompt reaches an agent.
+// PromptMode says how the first prompt gets to an agent.
 type PromptMode string
 
 // The prompt modes. The empty mode is [PromptNone].
@@ -28,7 +28,7 @@ const (
 	PromptWorker PromptMode = "worker"
 )
 
-// ResumeStyle is the way in which a conversation is resumed.
+// ResumeStyle says how the command line of an agent CLI resumes a conversation.
 type ResumeStyle string
 
 // The resume styles. The empty style means that the agent CLI cannot resume.
@@ -44,8 +44,8 @@ const (
 	UpstreamAuthToken = "auth_token"
 )
 
-// Profile is the data about one agent CLI. The zero value of a field means "not known". Profiles
-// from a [Set] are copies that callers may change.
+// Profile is the data about one agent CLI. A field with its zero value is not known. A profile that
+// a [Set] returns is a copy, which the caller may change.
 type Profile struct {
 	// Name is the name that a city uses ("claude"). Family is the built-in profile from which this
 	// one is derived, and the name itself for a built-in one. Overlays, hooks and start-up behavior
@@ -130,8 +130,8 @@ type Profile struct {
 	Dialogs []Dialog `toml:"dialogs"`
 }
 
-// ACPProfile returns a profile that runs the same agent CLI with the Agent Client Protocol and
-// without any settings for a terminal. ok is false if the profile has no command for that.
+// ACPProfile returns a profile that runs the same agent CLI with the Agent Client Protocol. It has
+// no settings for a terminal. ok is false if the agent CLI does not speak that protocol.
 func (p Profile) ACPProfile() (speaking Profile, ok bool) {
 	if p.ACPCommand == "" && p.ACPArgs == nil {
 		return p, false
@@ -145,9 +145,9 @@ func (p Profile) ACPProfile() (speaking Profile, ok bool) {
 	return p, true
 }
 
-// ACPMode returns the session mode of the Agent Client Protocol for a permission mode. The empty
-// mode is the one in which the agent CLI asks a person; its session mode is empty if the modes are
-// unknown. Any other unknown mode is an error that lists the known ones.
+// ACPMode returns the session mode in the Agent Client Protocol for a permission mode. An empty
+// permission mode means the one in which the agent CLI asks a person; its session mode is empty if
+// no modes are known. Any other mode that is not known is an error, which lists the known ones.
 func (p Profile) ACPMode(mode string) (string, error) {
 	if mode == "" {
 		return p.ACPModes[p.ACPAsking], nil
@@ -162,11 +162,13 @@ func (p Profile) ACPMode(mode string) (string, error) {
 	return id, nil
 }
 
-// Unrestricted is the name of the mode in which an agent CLI skips all permission questions.
+// Unrestricted is the name of the permission mode in which an agent CLI uses all tools without
+// asking.
 const Unrestricted = "unrestricted"
 
-// SkipsPermissions reports whether the agent CLI uses its tools without asking, in the given
-// permission mode and with the given additional environment. The empty mode is the profile's own.
+// SkipsPermissions reports whether the agent CLI uses its tools without asking a person, in a
+// permission mode and with environment variables in addition to those of the profile. An empty mode
+// means the mode of the profile.
 func (p Profile) SkipsPermissions(mode string, env map[string]string) bool {
 	builtin := Builtin().Resolve(p.Family, Generic)
 	for name := range p.AskingEnv {
@@ -177,7 +179,8 @@ func (p Profile) SkipsPermissions(mode string, env map[string]string) bool {
 	return p.NeverAsks || cmp.Or(mode, p.PermissionMode) == Unrestricted
 }
 
-// TestedVersion reports whether a version is within the range that gc was tested with.
+// TestedVersion reports whether a version is neither older than the oldest version that gc was
+// tested with nor newer than the newest one.
 func (p Profile) TestedVersion(version string) bool {
 	if version == "" || len(p.Tested) == 0 {
 		return false
@@ -185,8 +188,8 @@ func (p Profile) TestedVersion(version string) bool {
 	return compareVersions(version, p.Tested[0]) >= 0 && compareVersions(version, p.Tested[len(p.Tested)-1]) <= 0
 }
 
-// TestedRange returns the range of tested versions as text for people; empty if no version was
-// tested.
+// TestedRange returns the oldest and the newest version that gc was tested with, as text for
+// people. It is empty if gc was not tested with any.
 func (p Profile) TestedRange() string {
 	switch len(p.Tested) {
 	case 0:
@@ -197,9 +200,9 @@ func (p Profile) TestedRange() string {
 	return p.Tested[0] + " to " + p.Tested[len(p.Tested)-1]
 }
 
-// Argv returns the command with its arguments in the given permission mode. The empty mode is the
-// profile's own. It returns nil if the profile has no command, and an error that lists the known
-// modes if the mode is unknown.
+// Argv returns the command and its arguments for a permission mode. An empty mode means the mode of
+// the profile. Without a command in the profile the result is nil. A mode that is not known is an
+// error, which lists the known ones.
 func (p Profile) Argv(mode string) ([]string, error) {
 	if mode == "" {
 		mode = p.PermissionMode

@@ -7,8 +7,9 @@ import (
 	"unicode"
 )
 
-// Screen describes how to read an agent CLI's screen. Rows are matched without a box border, and
-// NBSP counts as a space. An empty list never matches; the corresponding state is then unknown.
+// Screen says how gc reads the screen of an agent CLI. Patterns are compared with one row at a
+// time, without the border of a box; a no-break space counts as a space. An empty list matches
+// nothing, so gc does not detect the state that it is for.
 type Screen struct {
 	InputBox InputBox `toml:"composer"`
 
@@ -74,7 +75,7 @@ type Screen struct {
 	RestoresPrompt bool `toml:"restores_prompt"`
 }
 
-// Frame is the border of an input box.
+// Frame says what surrounds the input box of an agent CLI.
 type Frame string
 
 // The frames.
@@ -85,7 +86,7 @@ const (
 	FrameLine  Frame = "line"  // the cursor's own row, as in a shell
 )
 
-// InputBox describes the area in which an agent CLI accepts input.
+// InputBox says where on the screen an agent CLI accepts input.
 type InputBox struct {
 	Frame Frame `toml:"frame"` // empty: gc cannot recognize the input box
 	// Marks are the possible beginnings of its first row ("❯"); the rest of the row is content.
@@ -104,19 +105,19 @@ type InputBox struct {
 	Scrolls bool `toml:"scrolls"`
 }
 
-// Settle is the pause between a paste and its Enter. It starts when the paste is seen on the
-// screen.
+// Settle says how long gc waits between pasting a text and Enter. The wait begins when the text is
+// on the screen.
 type Settle struct {
 	MinBytes int `toml:"min_bytes"` // applies to texts of at least so many bytes
 	DelayMs  int `toml:"delay_ms"`  // minimum wait
 	QuietMs  int `toml:"quiet_ms"`  // and time without a change of the input box
 }
 
-// DefaultSettle returns the safe rule for an unknown program: Enter when the screen has not changed
-// for 150 ms after the echo.
+// DefaultSettle returns the wait for an unknown program: until the screen has not changed for 150
+// ms.
 func DefaultSettle() Settle { return Settle{QuietMs: 150} }
 
-// FindSettle returns the rule for a text of n bytes.
+// FindSettle returns the wait for a text of n bytes.
 func (s Screen) FindSettle(n int) Settle {
 	found := DefaultSettle()
 	for _, rule := range s.Settle {
@@ -127,10 +128,10 @@ func (s Screen) FindSettle(n int) Settle {
 	return found
 }
 
-// BusyEnter is the effect of Enter during a turn.
+// BusyEnter says what Enter does with a text in the input box while a turn is running.
 type BusyEnter string
 
-// The effects. The empty one is unknown: gc treats the text as queued.
+// The effects. If it is not known (empty), gc assumes that the text waits.
 const (
 	BusyQueues  BusyEnter = "queue"   // the text waits for the end of the turn
 	BusyMerges  BusyEnter = "merge"   // waiting texts become one prompt, so gc types none during a turn
@@ -138,8 +139,7 @@ const (
 	BusyIgnores BusyEnter = "ignored" // the text is lost or refused
 )
 
-// Pattern is a compiled regular expression (RE2). The zero value matches
-// nothing.
+// Pattern is a compiled regular expression in the syntax RE2. The zero value matches nothing.
 type Pattern struct{ re *regexp.Regexp }
 
 // NewPattern compiles a regular expression.
@@ -154,8 +154,8 @@ func NewPattern(text string) (Pattern, error) {
 // Match reports whether the pattern matches a part of s.
 func (p Pattern) Match(s string) bool { return p.re != nil && p.re.MatchString(s) }
 
-// Find returns the first group of the first match in s, or the whole match if the pattern has no
-// group.
+// Find returns what the first group of the pattern matches at its first match in s, or the whole
+// match if the pattern has no group; ok is false if it does not match.
 func (p Pattern) Find(s string) (text string, ok bool) {
 	if p.re == nil {
 		return "", false
@@ -175,6 +175,7 @@ func (p Pattern) Replace(s, with string) string {
 	return p.re.ReplaceAllLiteralString(s, with)
 }
 
+// String returns the regular expression as text.
 func (p Pattern) String() string {
 	if p.re == nil {
 		return ""
@@ -182,11 +183,11 @@ func (p Pattern) String() string {
 	return p.re.String()
 }
 
-// MarshalText returns the expression as text.
+// MarshalText returns the regular expression as text. It implements encoding.TextMarshaler.
 func (p Pattern) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// UnmarshalText compiles the expression. An empty expression is an error, because it would match
-// everything.
+// UnmarshalText compiles a regular expression. An empty one is an error, because it would match
+// every text. It implements encoding.TextUnmarshaler.
 func (p *Pattern) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		return fmt.Errorf("a pattern must not be empty")
@@ -209,8 +210,9 @@ func MatchAny(patterns []Pattern, s string) bool {
 	return false
 }
 
-// Prompt returns the text to put into the input box so that text is a prompt and not a shell
-// command; ok is false if there is no known way.
+// Prompt returns what gc types for the prompt text: usually the text itself. If the program would
+// run it as a shell command, the result has something in front that prevents this; ok is false if
+// nothing is known that does.
 func (s Screen) Prompt(text string) (line string, ok bool) {
 	if !s.IsShell(text) {
 		return text, true
@@ -218,16 +220,16 @@ func (s Screen) Prompt(text string) (line string, ok bool) {
 	return s.ShellGuard + text, s.ShellGuard != ""
 }
 
-// byteOrderMark is the character that a program removes from the start of a text when it decodes
-// the text.
+// byteOrderMark is a character that some programs remove from the beginning of a text.
 const byteOrderMark = '\ufeff'
 
-// IsShell reports whether the program would run the text as a shell command.
+// IsShell reports whether the program would run a text as a shell command.
 func (s Screen) IsShell(text string) bool {
 	return s.Shell != "" && strings.HasPrefix(strings.TrimLeftFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == byteOrderMark }), s.Shell)
 }
 
-// IsCommand reports whether the program may treat the text as one of its own commands.
+// IsCommand reports whether the program may take a text as one of its own commands and not as a
+// prompt.
 func (s Screen) IsCommand(text string) bool {
 	return s.Command != "" && strings.HasPrefix(strings.TrimSpace(text), s.Command)
 }

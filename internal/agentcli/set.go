@@ -12,20 +12,20 @@ import (
 // Generic is the name of the profile for an unknown program.
 const Generic = "generic"
 
-// ErrUnknownProfile reports a name that is not in a [Set].
+// ErrUnknownProfile means that a [Set] has no profile with a name.
 var ErrUnknownProfile = errors.New("unknown agent CLI profile")
 
-// Set is an immutable collection of profiles. All methods are safe for concurrent use.
+// Set is a collection of profiles that never changes. It is safe for concurrent use.
 type Set struct{ profiles map[string]Profile }
 
-// Lookup returns a copy of the named profile.
+// Lookup returns a copy of the profile with the name; ok is false if there is none.
 func (s *Set) Lookup(name string) (Profile, bool) {
 	p, ok := s.profiles[name]
 	return p.clone(), ok
 }
 
-// Get returns a copy of the named profile, or an error matching [ErrUnknownProfile] that suggests a
-// similar name and lists the known ones.
+// Get returns a copy of the profile with the name. If there is none, the error is
+// [ErrUnknownProfile] and suggests a similar name or lists the known ones.
 func (s *Set) Get(name string) (Profile, error) {
 	if p, ok := s.Lookup(name); ok {
 		return p, nil
@@ -33,8 +33,8 @@ func (s *Set) Get(name string) (Profile, error) {
 	return Profile{}, fmt.Errorf("%w %q%s", ErrUnknownProfile, name, hint(name, s.Names()))
 }
 
-// Resolve returns the most specific profile of an agent: that of the name, otherwise that of the
-// family, otherwise [Generic].
+// Resolve returns the profile of an agent: the one with the name; if there is none, the one of the
+// family; and if there is none either, [Generic].
 func (s *Set) Resolve(name, family string) Profile {
 	for _, n := range []string{name, family} {
 		if p, ok := s.Lookup(n); ok {
@@ -45,8 +45,8 @@ func (s *Set) Resolve(name, family string) Profile {
 	return p
 }
 
-// Screenless returns the set without its data about screens and dialogs, for sessions whose screen
-// another program draws.
+// Screenless returns a set without the data about screens and dialogs. It is for sessions in which
+// not the agent CLI but another program draws the screen.
 func (s *Set) Screenless() *Set {
 	bare := s.profiles[Generic]
 	profiles := maps.Clone(s.profiles)
@@ -64,8 +64,9 @@ func (s *Set) Names() []string { return sortedKeys(s.profiles) }
 // similar.
 func (s *Set) Suggest(name string) string { return textfmt.Nearest(name, s.Names()) }
 
-// With returns a set in which the named profile is changed by patch; s does not change. A name that
-// is not in s starts as a copy of patch.Base or of [Generic]. An error names the wrong field.
+// With returns a set in which the profile with the name is changed by patch. s itself does not
+// change. If s has no such profile, the change begins with a copy of patch.Base, or of [Generic].
+// An error names the field that is wrong.
 func (s *Set) With(name string, patch Patch) (*Set, error) {
 	base, err := s.base(name, patch.Base)
 	if err != nil {
@@ -81,7 +82,8 @@ func (s *Set) With(name string, patch Patch) (*Set, error) {
 	return &Set{next}, nil
 }
 
-// base returns the profile from which the named profile starts.
+// base returns the profile that a change of the profile name begins with. from is the name in
+// [Patch.Base].
 func (s *Set) base(name, from string) (Profile, error) {
 	if from != "" {
 		p, err := s.Get(from)
@@ -93,6 +95,7 @@ func (s *Set) base(name, from string) (Profile, error) {
 	return s.Resolve(name, Generic), nil
 }
 
+// clone returns a copy that shares no list or map with p.
 func (p Profile) clone() Profile {
 	p.Args, p.ACPArgs = slices.Clone(p.Args), slices.Clone(p.ACPArgs)
 	p.Env, p.UnsetEnv = maps.Clone(p.Env), slices.Clone(p.UnsetEnv)
@@ -104,4 +107,5 @@ func (p Profile) clone() Profile {
 	return p
 }
 
+// sortedKeys returns the keys of a map, sorted.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

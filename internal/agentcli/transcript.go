@@ -19,7 +19,7 @@ const (
 	TranscriptRecord  TranscriptFormat = "record"  // gc's own record of a protocol
 )
 
-// Transcript says where an agent CLI records its conversations on the machine on which it runs.
+// Transcript says in which files an agent CLI records its conversations, on the machine on which it runs.
 type Transcript struct {
 	Format TranscriptFormat
 	// Home is the environment variable with the agent CLI's own directory. Folder is that directory below the user's home
@@ -36,7 +36,7 @@ const (
 	TranscriptMarkShort = "{id8}"
 )
 
-// transcriptTable returns the known places by the name of the agent CLI.
+// transcriptTable returns where the known agent CLIs record their conversations, by the name of the agent CLI.
 func transcriptTable() map[string]Transcript {
 	return map[string]Transcript{
 		"claude": {TranscriptBlocks, "CLAUDE_CONFIG_DIR", ".claude", "projects/*/{id}.jsonl"},
@@ -46,14 +46,14 @@ func transcriptTable() map[string]Transcript {
 	}
 }
 
-// LookupTranscript returns where the agent CLI of the given name records its conversations.
+// LookupTranscript returns where the agent CLI with the name records its conversations; ok is false if that is not known.
 func LookupTranscript(name string) (Transcript, bool) {
 	t, ok := transcriptTable()[name]
 	return t, ok
 }
 
-// Files returns the pattern of the transcript of a conversation, for filepath.Glob. getenv returns a variable of the
-// agent's environment. ok is false if the directory or the conversation cannot be part of a pattern.
+// Files returns a pattern for filepath.Glob that matches the transcript of a conversation. getenv returns a variable of the
+// agent's environment. ok is false if the ID of the conversation or the directory has characters that a pattern cannot contain.
 func (t Transcript) Files(conversation string, getenv func(string) string) (pattern string, ok bool) {
 	home := ""
 	if t.Home != "" {

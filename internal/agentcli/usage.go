@@ -9,10 +9,10 @@ import (
 	"gascity/worker"
 )
 
-// UsageCodec is the format in which a transcript records token usage. The empty codec reports nothing.
+// UsageCodec is the format in which the transcripts of an agent CLI have token counts. The empty one means that they have none.
 type UsageCodec string
 
-// The codecs. Each parses JSON lines and ignores a line that it does not understand.
+// The formats. Each has one JSON value in a line; lines of an unknown kind are ignored.
 const (
 	// UsageCodecBlocks has one record per block of a message. Each record has the usage of the whole
 	// message, so records with the same message ID count once. The token counts do not overlap.
@@ -27,10 +27,9 @@ const (
 
 const fromTranscript = "transcript"
 
-// Usage returns one event with the token usage of each response in a piece of a transcript. The
-// order is that of the first record of each response; the values are those of its last record. text
-// must start at the beginning of a line. An incomplete last line is ignored; used is the number of
-// bytes that were parsed.
+// Usage returns an event with the token usage of each response of the model in a part of a transcript, in the order of the first
+// line about each response. If there are several lines about one response, the last one counts. text must start at the beginning
+// of a line. used is the number of bytes that were parsed; an incomplete last line is not.
 func (c UsageCodec) Usage(text []byte) (events []worker.TelemetryEvent, used int) {
 	used = bytes.LastIndexByte(text, '\n') + 1
 	read, ok := map[UsageCodec]func(*usageRecord) (worker.TelemetryEvent, bool){
@@ -60,11 +59,11 @@ func (c UsageCodec) Usage(text []byte) (events []worker.TelemetryEvent, used int
 	return events, used
 }
 
-// rolloutTurnEnd is in the line that ends a turn in a transcript of [UsageCodecRollout].
+// rolloutTurnEnd is a part of the line that ends a turn in a transcript of the format [UsageCodecRollout].
 var rolloutTurnEnd = []byte(`"type":"task_complete"`)
 
-// Has reports whether a piece of a transcript contains a response with these words and its usage.
-// The prompt may contain the words too.
+// Has reports whether a part of a transcript has a response with the words and the usage for it. The words may also be in the
+// prompt.
 func (c UsageCodec) Has(text, words []byte) bool {
 	if c == UsageCodecRollout { // the usage follows the words of a response
 		for at := bytes.LastIndex(text, words); at >= 0; at = bytes.LastIndex(text[:at], words) {
@@ -87,17 +86,17 @@ func (c UsageCodec) Has(text, words []byte) bool {
 	return false
 }
 
-// summaryTaken is the text that replaces the model's answer to the summary of a compacted
-// conversation, in a transcript of [UsageCodecFolded].
+// summaryTaken is the text with which, in a transcript of the format [UsageCodecFolded], the model's part of the conversation
+// begins after a compaction.
 const summaryTaken = "Got it. Thanks for the additional context!"
 
-// IsCompactionAnswer reports whether a text of a transcript of [TranscriptFolded] replaces the model's answer to the
-// summary of a compacted conversation.
+// IsCompactionAnswer reports whether text is the message that an agent CLI with the format [TranscriptFolded] writes into a
+// transcript after the summary of a compacted conversation, instead of an answer of the model.
 func IsCompactionAnswer(text string) bool { return strings.TrimSpace(text) == summaryTaken }
 
-// Compaction returns the name of the last compaction in a piece of a transcript of an agent CLI
-// that calls no hook for it; empty if there is none. The name stays the same if the transcript
-// repeats the compaction. used is as in [UsageCodec.Usage].
+// Compaction returns the ID of the last compaction in a part of a transcript; empty if there is none. It is for an agent CLI that
+// calls no hook for a compaction. If the transcript has the same compaction twice, both have the same ID. used is as in
+// [UsageCodec.Usage].
 func (c UsageCodec) Compaction(text []byte) (name string, used int) {
 	used = bytes.LastIndexByte(text, '\n') + 1
 	if c != UsageCodecFolded {
@@ -125,7 +124,7 @@ func (c UsageCodec) Compaction(text []byte) (name string, used int) {
 	return name, used
 }
 
-// usageRecord is a line of any transcript format.
+// usageRecord has the fields about token usage of a line in any of the formats.
 type usageRecord struct {
 	Type      string    `json:"type"`
 	Timestamp time.Time `json:"timestamp"`
@@ -150,7 +149,7 @@ type usageRecord struct {
 	} `json:"tokens"`
 }
 
-// counts are the names of the token counts in the agent CLIs' transcripts.
+// usageCounts are the names of the token counts in the transcripts.
 type usageCounts struct {
 	Input     *int64 `json:"input_tokens"`
 	Output    *int64 `json:"output_tokens"`
@@ -163,7 +162,7 @@ type usageCounts struct {
 // synthetic is the model name of a message that no model wrote.
 const synthetic = "<synthetic>"
 
-// usageBlock returns the usage in a record of [UsageCodecBlocks].
+// usageBlock returns the usage in a line of the format [UsageCodecBlocks]; ok is false if it has none.
 func usageBlock(r *usageRecord) (worker.TelemetryEvent, bool) {
 	m := &r.Message
 	if r.Type != "assistant" || m.Usage == nil || m.Model == synthetic {
@@ -174,7 +173,7 @@ func usageBlock(r *usageRecord) (worker.TelemetryEvent, bool) {
 	}}, true
 }
 
-// usageResponse returns the usage in a record of [UsageCodecRollout].
+// usageResponse returns the usage in a line of the format [UsageCodecRollout]; ok is false if it has none.
 func usageResponse(r *usageRecord) (worker.TelemetryEvent, bool) {
 	p := &r.Payload
 	if r.Type != "token_usage_record" && p.Type != "token_usage_record" || p.Usage == nil {
@@ -185,7 +184,7 @@ func usageResponse(r *usageRecord) (worker.TelemetryEvent, bool) {
 	}}, true
 }
 
-// usageFolded returns the usage in a record of [UsageCodecFolded].
+// usageFolded returns the usage in a line of the format [UsageCodecFolded]; ok is false if it has none.
 func usageFolded(r *usageRecord) (worker.TelemetryEvent, bool) {
 	t := r.Tokens
 	if t == nil {

@@ -11,9 +11,10 @@ import (
 	"gascity/worker"
 )
 
-// UsageFileOf returns the pattern of the file in which an ACP agent records the token usage of a
-// conversation. It is for an agent that does not report usage by the protocol. agent is the agent's
-// own name. ok is false if no file is known.
+// UsageFileOf returns a file pattern for the file in which an agent that speaks the Agent Client
+// Protocol records the token usage of a conversation. It is for an agent that does not report its
+// usage in the protocol. agent is the name that the agent gives itself. ok is false if no such file
+// is known.
 func UsageFileOf(agent, conversation string, getenv func(string) string) (pattern string, ok bool) {
 	if agent != "codex-acp" || conversation == "" || strings.ContainsAny(conversation, `*?[\/`) {
 		return "", false
@@ -25,8 +26,9 @@ func UsageFileOf(agent, conversation string, getenv func(string) string) (patter
 	return filepath.Join(home, "sessions", "*", "*", "*", "rollout-*-"+conversation+".jsonl"), true
 }
 
-// ReportsErrorsToModel reports whether an ACP agent, by its own name, passes the client's error
-// answer to a permission request on to its model and does not use the tool.
+// ReportsErrorsToModel reports whether an agent that speaks the Agent Client Protocol does not use
+// a tool if its permission request is answered with an error, and gives its model the error's text.
+// agent is the name that the agent gives itself.
 func ReportsErrorsToModel(agent string) bool { return agent == "@agentclientprotocol/claude-agent-acp" }
 
 // UsageTotals are the token counts of a conversation so far.
@@ -36,8 +38,8 @@ type UsageTotals struct {
 	Last                             int64 // the sum of its last response
 }
 
-// LastUsageTotals returns the newest totals in a transcript that contains running totals. ok is false if
-// it has none.
+// LastUsageTotals returns the newest token counts of the whole conversation in a transcript; ok is
+// false if it has none.
 func LastUsageTotals(text []byte) (UsageTotals, bool) {
 	lines := bytes.Split(text[:bytes.LastIndexByte(text, '\n')+1], []byte{'\n'})
 	for _, line := range slices.Backward(lines) {
@@ -68,8 +70,8 @@ type runningTotals struct {
 	Sum       int64 `json:"total_tokens"`
 }
 
-// Since returns the usage since earlier totals. If the totals are smaller than before, they have
-// restarted, and all of them are new.
+// Since returns the usage between the earlier totals before and t. If t is smaller, the agent CLI
+// has begun to count again, and the result is all of t.
 func (t UsageTotals) Since(before UsageTotals) worker.Usage {
 	if t.Sum < before.Sum {
 		before = UsageTotals{}

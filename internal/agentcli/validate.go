@@ -8,7 +8,7 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// Validate returns all errors in the profile, joined; nil if the profile is valid.
+// Validate returns all mistakes in the profile as one error; nil if there are none.
 func (p Profile) Validate() error {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -51,6 +51,7 @@ func (p Profile) Validate() error {
 	return errors.Join(errs...)
 }
 
+// validate returns the first mistake in the description of the screen; nil if there is none.
 func (s Screen) validate() error {
 	switch s.InputBox.Frame {
 	case "", FrameRules, FrameBox, FrameLine:
@@ -74,6 +75,8 @@ func (s Screen) validate() error {
 	return s.Input.validate()
 }
 
+// validateDialogs returns all mistakes in the rules for dialogs as one error; nil if there are
+// none.
 func (p Profile) validateDialogs() error {
 	var errs []error
 	seen := map[string]bool{}

@@ -12,8 +12,9 @@ import (
 	"gascity/worker"
 )
 
-// reporter reports the server's events to the agent's city in order, and receives the city's
-// messages. Reports that cannot be sent wait until the city answers.
+// reporter sends reports about the conversation to the city of the agent, in the order of the
+// events, and receives prompts and interrupts from it. A report that cannot be sent waits until the
+// city answers.
 type reporter struct {
 	client  *worker.Client
 	server  *server
@@ -31,7 +32,8 @@ type reporter struct {
 // maxReports is the maximum number of reports that wait for a city; further reports are lost.
 const maxReports = 1000
 
-// newReporter returns a reporter for the city in the agent's environment; nil if there is none.
+// newReporter returns a reporter for the city that the environment of the agent names. It returns
+// nil if the agent was not started by a city.
 func newReporter(getenv func(string) string, family, version string) *reporter {
 	c := &worker.Client{Socket: getenv("GC_WORKER_SOCKET"), URL: getenv("GC_WORKER_URL"), Token: getenv("GC_WORKER_TOKEN"), RunID: getenv("GC_RUN_ID")}
 	if c.Socket != "" {
@@ -43,7 +45,8 @@ func newReporter(getenv func(string) string, family, version string) *reporter {
 	return &reporter{client: c, family: family, version: version, reports: make(chan func(context.Context), maxReports), passing: make(chan struct{}, 1), sent: map[string]bool{}, promptOfTurn: map[string]string{}}
 }
 
-// report queues one report. It never blocks.
+// report queues a function that sends one report. If too many reports wait, the report is dropped.
+// It never waits.
 func (r *reporter) report(do func(context.Context)) {
 	select {
 	case r.reports <- do:
@@ -58,8 +61,8 @@ func (r *reporter) lifecycle(event worker.Transition, detail worker.Detail) {
 	r.report(func(ctx context.Context) { _ = r.client.ReportAt(ctx, event, at, detail) }) // what the city refuses it will not take later either
 }
 
-// reportChange reports a change of the conversation. The caller holds the server's mu. It does not
-// block.
+// reportChange queues the reports for one change of the conversation. The caller holds the lock mu
+// of the server. It never waits. r may be nil.
 func (r *reporter) reportChange(c change) {
 	if r == nil {
 		return
@@ -81,8 +84,8 @@ func (r *reporter) reportChange(c change) {
 	}
 }
 
-// reportShown reports that a thread accepts prompts. For the first thread it also reports the agent's
-// start.
+// reportShown reports that the thread on the screen accepts prompts. For the first thread it first
+// reports that the agent has started.
 func (r *reporter) reportShown() {
 	if !r.opened {
 		r.opened = true
@@ -91,7 +94,7 @@ func (r *reporter) reportShown() {
 	r.lifecycle(worker.Ready, worker.Detail{})
 }
 
-// reportEnd reports the end of a turn and the result of its prompt.
+// reportEnd reports that a turn has ended, and what became of its prompt.
 func (r *reporter) reportEnd(t turn) {
 	prompt := r.promptOfTurn[t.ID]
 	delete(r.promptOfTurn, t.ID)
@@ -114,10 +117,11 @@ func (r *reporter) reportEnd(t turn) {
 	r.lifecycle(worker.Idle, worker.Detail{Reason: reason})
 }
 
-// attempts matches the attempt numbers in the message of a repeated request.
+// attempts matches "2/5" in a message of the server: the number of an attempt, and of how many.
 var attempts = regexp.MustCompile(`\b([0-9]+)/([0-9]+)\b`)
 
-// retry returns the error of a request that is repeated, and the number of the next attempt.
+// retry returns the message of an error after which the server tries again, and which attempt that
+// is.
 func (e *turnError) retry() (message string, r worker.Retry) {
 	if found := attempts.FindStringSubmatch(e.Message); found != nil {
 		r.Attempt, _ = strconv.Atoi(found[1]) // the pattern has only digits
@@ -129,22 +133,26 @@ func (e *turnError) retry() (message string, r worker.Retry) {
 	return e.text(), r
 }
 
+// text returns the message and the details of the error.
 func (e *turnError) text() string {
 	return strings.TrimSpace(e.Message + " " + e.Details)
 }
 
+// telemetry queues a report of telemetry with the current time.
 func (r *reporter) telemetry(e worker.TelemetryEvent) {
 	e.Timestamp = time.Now()
 	r.report(func(ctx context.Context) { _, _ = r.client.Telemetry(ctx, e) }) // what the city refuses it will not take later either
 }
 
+// ack queues the report of what became of a message of the city: its state, with details for
+// people.
 func (r *reporter) ack(id string, state worker.Progress, detail string) {
 	r.report(func(ctx context.Context) {
 		_ = r.client.Ack(ctx, worker.Ack{ID: id, State: state, Detail: detail, At: time.Now()})
 	})
 }
 
-// sendReports sends queued reports until ctx ends.
+// sendReports sends the queued reports one after the other, until ctx ends.
 func (r *reporter) sendReports(ctx context.Context) {
 	for {
 		select {
@@ -156,8 +164,8 @@ func (r *reporter) sendReports(ctx context.Context) {
 	}
 }
 
-// finish waits until the result of the current prompt is known and the queued reports are sent, at
-// most [flushTimeout]. No further prompt is passed to the server.
+// finish waits until the result of the prompt that is being sent is known and the queued reports
+// are sent, at most [flushTimeout]. After it, no further prompt is sent to the server.
 func (r *reporter) finish() {
 	wait := time.NewTimer(flushTimeout)
 	defer wait.Stop()
@@ -174,8 +182,8 @@ func (r *reporter) finish() {
 	}
 }
 
-// listen handles the city's messages until ctx or the run ends. It starts when the agent accepts
-// prompts; before that, prompts are typed.
+// listen receives the prompts and interrupts of the city until ctx or the run ends. It begins when
+// the agent accepts prompts; until then, the city types prompts into the terminal.
 func (r *reporter) listen(ctx context.Context) {
 	if !r.server.until(ctx, func() bool { return r.server.conversation.thread != "" }) {
 		return
@@ -203,8 +211,8 @@ func (r *reporter) listen(ctx context.Context) {
 	}
 }
 
-// prompt passes one prompt of the city to the server. [reporter.reportChange] reports when the
-// conversation contains it and when its turn ends.
+// prompt sends one prompt of the city to the server. [reporter.reportChange] reports later that the
+// conversation contains the prompt, and that its turn has ended.
 func (r *reporter) prompt(ctx context.Context, m worker.Message) {
 	select {
 	case r.passing <- struct{}{}:
@@ -229,7 +237,8 @@ func (r *reporter) prompt(ctx context.Context, m worker.Message) {
 	}
 }
 
-// interrupt interrupts the running turn for the city's message with the given ID.
+// interrupt interrupts the running turn because the city has asked for it. id is the ID of the
+// city's message.
 func (r *reporter) interrupt(ctx context.Context, id string) {
 	if err := r.server.interrupt(ctx); err != nil {
 		r.ack(id, worker.Failed, "the turn was not interrupted: "+err.Error())

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// conversation is the state of the thread on the screen, as the messages between server and
-// terminal client show it. It decides nothing and does no I/O. The caller serializes the calls.
+// conversation is what is known about the thread on the screen, from the messages between server
+// and client: its turn and its open questions. It sends and reads nothing itself. The caller must
+// not run two methods at the same time.
 type conversation struct {
 	thread    string            // ID of the thread on the screen; empty: none yet
 	turn      string            // ID of its running turn; empty: none
@@ -20,7 +21,7 @@ type conversation struct {
 	endings   []string          // keys of ends, the oldest first
 }
 
-// change is the change of a conversation by one message.
+// change says what one message has changed in a conversation.
 type change struct {
 	shown   bool       // another thread is on the screen
 	began   bool       // a turn began
@@ -30,26 +31,28 @@ type change struct {
 	failure *turnError // the model could not be reached; the turn goes on
 }
 
+// newConversation returns a conversation about which nothing is known yet.
 func newConversation() *conversation {
 	return &conversation{opening: map[string]bool{}, listing: map[string]bool{}, questions: map[string]bool{}, messages: map[string]string{}, ends: map[string]string{}}
 }
 
-// busy reports whether a turn is running or about to start, a question is open, or another thread
-// is about to be shown.
+// busy reports whether a prompt must wait: a turn runs or is about to begin, a question is open, or
+// another thread is about to be shown.
 func (c *conversation) busy() bool {
 	return c.turn != "" || len(c.asking) > 0 || len(c.questions) > 0 || len(c.opening) > 0
 }
 
-// maxMessages is the maximum number of user messages and of turns that are remembered.
+// maxMessages is how many user messages, and how many ended turns, are remembered.
 const maxMessages = 256
 
-// turnOf returns the turn of the user message with the sender's ID.
+// turnOf returns the turn of a user message. id is the ID that the sender gave to the message. ok
+// is false if the message is not known.
 func (c *conversation) turnOf(id string) (turn string, ok bool) {
 	turn, ok = c.messages[id]
 	return turn, ok
 }
 
-// handleClient applies a message of the terminal client to the state.
+// handleClient updates the conversation for a message of the client.
 func (c *conversation) handleClient(m message) {
 	id := string(m.ID)
 	switch m.Method {
@@ -67,8 +70,8 @@ func (c *conversation) handleClient(m message) {
 	}
 }
 
-// handleServer applies a message of the server to the state and returns the change. Answers to gc's
-// own requests are not passed to it; see [conversation.recordTurn].
+// handleServer updates the conversation for a message of the server and returns what has changed.
+// It does not get the answers to gc's own requests; see [conversation.recordTurn] for those.
 func (c *conversation) handleServer(m message) change {
 	switch {
 	case m.Method == "":
@@ -87,7 +90,7 @@ func (c *conversation) handleServer(m message) change {
 	return c.applyNotice(m.Method, n)
 }
 
-// applyAnswer applies an answer of the server to the client.
+// applyAnswer updates the conversation for an answer of the server to a request of the client.
 func (c *conversation) applyAnswer(m message) change {
 	id := string(m.ID)
 	if at := slices.Index(c.asking, id); at >= 0 {
@@ -116,7 +119,7 @@ func (c *conversation) applyAnswer(m message) change {
 	return change{shown: shown}
 }
 
-// recordTurn records that a turn is running, and reports whether that is new.
+// recordTurn notes that a turn is running, and reports whether that was not known.
 func (c *conversation) recordTurn(t turn) bool {
 	if _, ended := c.ends[t.ID]; ended || t.ID == "" || t.ID == c.turn || hasEnded(t.Status) {
 		return false
@@ -130,7 +133,8 @@ func hasEnded(status string) bool {
 	return status == turnCompleted || status == turnInterrupted || status == turnFailed
 }
 
-// applyNotice applies a notification about the thread on the screen and returns the change.
+// applyNotice updates the conversation for a notification of the server about the thread on the
+// screen, and returns what has changed.
 func (c *conversation) applyNotice(method string, n notice) change {
 	switch method {
 	case noticeTurnStarted:
@@ -161,8 +165,8 @@ func (c *conversation) applyNotice(method string, n notice) change {
 	return change{}
 }
 
-// remember adds an entry to a map that keeps the newest [maxMessages] entries, and returns the new
-// order of its keys.
+// remember sets an entry of a map and drops the oldest entry if there are more than [maxMessages].
+// order has the keys of the map, the oldest first; remember returns the new order.
 func remember(entries map[string]string, order []string, key, value string) []string {
 	if _, known := entries[key]; !known {
 		if order = append(order, key); len(order) > maxMessages {

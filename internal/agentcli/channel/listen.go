@@ -23,16 +23,16 @@ const (
 	sendWithin = 30 * time.Second
 )
 
-// socket is the socket to which the terminal client connects, in a directory that only this user
-// can access.
+// socket is the Unix socket to which the client connects, in a directory that only this user can
+// access.
 type socket struct {
 	path string
 	own  string // the temporary directory created for the socket; empty: none
 	net  net.Listener
 }
 
-// listen opens the socket in the session's own directory dir. If that path is too long or not
-// private, it uses a new temporary directory.
+// listen opens the socket in the directory dir of the session. If the path would be too long or
+// others can access dir, it creates a temporary directory for the socket.
 func listen(ctx context.Context, dir string) (*socket, error) {
 	p := &socket{path: filepath.Join(dir, socketName)}
 	if dir == "" || len(p.path) > maxSocketPath || !private(dir) {
@@ -58,7 +58,7 @@ func private(dir string) bool {
 	return err == nil && info.IsDir() && info.Mode().Perm()&0o077 == 0
 }
 
-// close closes the socket and removes it.
+// close closes the socket and removes it, with its temporary directory.
 func (p *socket) close() {
 	if p.net != nil {
 		_ = p.net.Close() // it removes the socket
@@ -68,8 +68,9 @@ func (p *socket) close() {
 	}
 }
 
-// serve relays messages for one terminal client at a time until the socket is closed. It refuses a
-// second client, because the server supports only one.
+// serve accepts one client at a time on the socket and passes messages between it and the server,
+// until the socket is closed. While a client is connected, it refuses another one, because the
+// server supports only one.
 func (p *socket) serve(ctx context.Context, s *server) error {
 	var one sync.Mutex
 	upgrader := websocket.Upgrader{CheckOrigin: func(r *http.Request) bool { return r.Header.Get("Origin") == "" }} // refuse web pages
@@ -93,7 +94,7 @@ func (p *socket) serve(ctx context.Context, s *server) error {
 	return nil
 }
 
-// relay passes messages between the terminal client and the server until the client disconnects.
+// relay passes messages between one client and the server until the client disconnects.
 func relay(ctx context.Context, conn *websocket.Conn, s *server) {
 	conn.SetReadLimit(maxFrame)
 	var sending sync.Mutex

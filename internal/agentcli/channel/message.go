@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// message is one JSON-RPC message. A message with a method and an ID is a request, one with only a
-// method is a notification, and one with only an ID is an answer.
+// message is one JSON-RPC message. With a method and an ID it is a request, with only a method a
+// notification, and with only an ID an answer.
 type message struct {
 	ID     json.RawMessage `json:"id,omitempty"`
 	Method string          `json:"method,omitempty"`
@@ -21,12 +21,14 @@ type rpcError struct {
 	Message string `json:"message"`
 }
 
+// Error returns the message of the error.
 func (e *rpcError) Error() string { return e.Message }
 
-// ownPrefix is the prefix of the IDs of gc's own requests. The terminal client does not use it.
+// ownPrefix is the beginning of the IDs of gc's own requests to the server. No ID of the client
+// begins like that.
 const ownPrefix = `"gc-`
 
-// own reports whether a message is an answer to a request of gc.
+// own reports whether the message is the answer to a request of gc and not of the client.
 func (m message) own() bool {
 	return m.Method == "" && strings.HasPrefix(string(m.ID), ownPrefix)
 }
@@ -48,7 +50,7 @@ const (
 	noticeError         = "error"
 )
 
-// thread, turn and item are the used parts of the server's objects.
+// thread, turn and item are objects of the server's protocol, with the fields that gc uses.
 type thread struct {
 	ID        string `json:"id"`
 	Ephemeral bool   `json:"ephemeral"`
@@ -62,7 +64,7 @@ type turn struct {
 	Error  *turnError `json:"error"`
 }
 
-// The statuses of a turn that has ended. Any other status means that it is running.
+// The statuses of a turn that has ended. With any other status it is running.
 const (
 	turnCompleted   = "completed"
 	turnInterrupted = "interrupted"
@@ -81,7 +83,7 @@ type item struct {
 
 const itemUserMessage = "userMessage"
 
-// notice is the used part of a notification's parameters.
+// notice has the parameters of a notification that gc uses.
 type notice struct {
 	ThreadID string `json:"threadId"`
 	TurnID   string `json:"turnId"`
@@ -100,7 +102,7 @@ const (
 	statusError = "systemError"
 )
 
-// textInput is the input of a turn: one text.
+// textInput is the content of a prompt: one text.
 type textInput struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
@@ -117,9 +119,9 @@ type turnParams struct {
 	TurnID   string `json:"turnId"`
 }
 
-// markHooksTrusted returns the server's list of hooks with the hooks of its own command line marked
-// as trusted. Otherwise a client that resumes a conversation would ask about them and write the
-// answer into the user's configuration.
+// markHooksTrusted returns the server's list of hooks, in the line of an answer, with the hooks of
+// the server's own command line marked as trusted. Without the mark, the client asks a person about
+// them when it resumes a conversation, and writes the answer into the user's configuration.
 func markHooksTrusted(line []byte) []byte {
 	var answer map[string]any
 	if json.Unmarshal(line, &answer) != nil {

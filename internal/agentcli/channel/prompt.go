@@ -18,8 +18,8 @@ const (
 	interruptWithin = 20 * time.Second
 )
 
-// begin waits until no turn is running and blocks new turns of the terminal's user until
-// [server.release]. It returns the thread on the screen.
+// begin waits until the thread on the screen is free for a prompt of gc, and returns its ID. From
+// then on, prompts that the user types in the client wait until [server.release].
 func (s *server) begin(ctx context.Context) (thread string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, idleWithin)
 	defer cancel()
@@ -46,7 +46,8 @@ func (s *server) exited() bool {
 	return s.gone
 }
 
-// release permits turns of the terminal's user again.
+// release ends what [server.begin] began: prompts that the user types in the client are passed to
+// the server again.
 func (s *server) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,8 +55,8 @@ func (s *server) release() {
 	s.changeLocked()
 }
 
-// prompt passes one prompt to the server. It sends the text at most once. It returns an empty state
-// if the conversation contains the prompt.
+// prompt sends one prompt to the server, at most once. It returns an empty state if the prompt is
+// in the conversation; otherwise the state to report to the city, with the reason.
 func (s *server) prompt(ctx context.Context, id, text string) (state worker.Progress, detail string) {
 	thread, err := s.begin(ctx)
 	if err != nil {
@@ -86,8 +87,8 @@ func (s *server) prompt(ctx context.Context, id, text string) (state worker.Prog
 	return "", ""
 }
 
-// interrupt interrupts the running turn and waits for its end. If no turn is running, it returns
-// nil.
+// interrupt interrupts the running turn and waits until it has ended. If no turn is running, it
+// does nothing.
 func (s *server) interrupt(ctx context.Context) error {
 	s.mu.Lock()
 	thread, turn := s.conversation.thread, s.conversation.turn

@@ -45,7 +45,7 @@ const (
 	exitUsage  = 2
 )
 
-// Options are the inputs of [Run].
+// Options are the arguments, files and environment of [Run].
 type Options struct {
 	Args           []string // FAMILY PROGRAM ARGUMENT...
 	Environ        []string
@@ -54,7 +54,8 @@ type Options struct {
 	Version        string // of gc
 }
 
-// Called returns the arguments of the program, and whether gc's arguments call it.
+// Called reports whether args, the arguments of gc, start this program, and returns the arguments
+// after the command.
 func Called(args []string) ([]string, bool) {
 	if len(args) >= 3 && args[0] == Command {
 		return args[1:], true
@@ -62,8 +63,9 @@ func Called(args []string) ([]string, bool) {
 	return nil, false
 }
 
-// Run runs the program and returns its exit status after the terminal client has exited. If the
-// channel cannot be set up, Run runs the agent CLI without it, and prompts are typed.
+// Run runs the agent CLI as a server and a client and returns the exit status of the client. If gc
+// cannot set that up, Run starts the agent CLI as one process, without a channel; its prompts are
+// then typed.
 func Run(ctx context.Context, opts Options) int {
 	if len(opts.Args) < 2 {
 		fmt.Fprintln(opts.Stderr, "gc: only gc starts this program; do not call it")
@@ -89,19 +91,20 @@ func Run(ctx context.Context, opts Options) int {
 	return status
 }
 
-// host is one run of the program.
+// host is one run of this program.
 type host struct {
 	opts            Options
 	family, program string
 	signals         <-chan os.Signal
 }
 
-// stoppedError reports that a signal stopped the program.
+// stoppedError means that a signal stopped this program.
 type stoppedError struct{ signal syscall.Signal }
 
+// Error returns the name of the signal.
 func (e *stoppedError) Error() string { return "stopped by " + e.signal.String() }
 
-// errUnused reports that the terminal client exited before it showed a conversation.
+// errUnused means that the client exited before it showed a conversation.
 var errUnused = errors.New("the terminal client could not use the server")
 
 // getenv returns the value of an environment variable; empty if it is not set.
@@ -114,8 +117,9 @@ func (h *host) getenv(name string) string {
 	return ""
 }
 
-// serve runs the server and the client. It returns an error if the channel could not be set up or a
-// signal stopped the program.
+// serve runs the server and the client until the client exits, and returns the client's exit
+// status. An error means that the server or the client could not be used, or that a signal stopped
+// this program.
 func (h *host) serve(ctx context.Context, args []string) (status int, err error) {
 	channel, ok := agentcli.ChannelOf(h.family)
 	if !ok {
@@ -154,7 +158,8 @@ func (h *host) serve(ctx context.Context, args []string) (status int, err error)
 	return status, err
 }
 
-// runClient runs the terminal client until the client or the server exits, or a signal arrives.
+// runClient runs the client until it or the server exits or this program gets a signal that stops
+// it. It returns the exit status of the client.
 func (h *host) runClient(s *server, args []string) (status int, err error) {
 	client, ended, err := h.start(args)
 	if err != nil {
@@ -188,14 +193,15 @@ func (h *host) runClient(s *server, args []string) (status int, err error) {
 	}
 }
 
-// used reports whether the terminal client has shown a conversation.
+// used reports whether the client has shown a conversation through this server.
 func (s *server) used() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.conversation.thread != ""
 }
 
-// start runs the agent CLI in the foreground of the terminal.
+// start starts the agent CLI with the terminal as its input and output. The channel that it returns
+// gets the result when the process exits.
 func (h *host) start(args []string) (*exec.Cmd, <-chan error, error) {
 	cmd := exec.Command(h.program, args...) //nolint:noctx // [host.end] stops it
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = h.opts.Environ, h.opts.Stdin, h.opts.Stdout, h.opts.Stderr
@@ -207,7 +213,8 @@ func (h *host) start(args []string) (*exec.Cmd, <-chan error, error) {
 	return cmd, ended, nil
 }
 
-// end stops the terminal client: SIGTERM first, SIGKILL after [clientGrace].
+// end stops the client: it sends SIGTERM, and SIGKILL if the client has not exited after
+// [clientGrace].
 func (h *host) end(cmd *exec.Cmd, ended <-chan error) {
 	_ = cmd.Process.Signal(syscall.SIGTERM) // an error means that it has exited
 	wait := time.NewTimer(clientGrace)
@@ -220,7 +227,7 @@ func (h *host) end(cmd *exec.Cmd, ended <-chan error) {
 	}
 }
 
-// plain runs the agent CLI without a channel.
+// plain runs the agent CLI as one process, without a channel, and returns its exit status.
 func (h *host) plain(args []string) (int, error) {
 	cmd, ended, err := h.start(args)
 	if err != nil {
@@ -240,8 +247,8 @@ func (h *host) plain(args []string) (int, error) {
 	}
 }
 
-// exitStatus returns the exit status of a process in the form of a shell: 128 plus the number of a
-// signal.
+// exitStatus returns the exit status of a process like a shell does: 128 plus the number of the
+// signal if a signal ended it.
 func exitStatus(cmd *exec.Cmd, err error) int {
 	if err == nil {
 		return 0

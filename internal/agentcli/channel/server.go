@@ -21,7 +21,8 @@ const (
 
 var errServerGone = errors.New("the server of the agent CLI has exited")
 
-// server is the agent CLI running as a server, and the relay between it and the terminal client.
+// server is the process of the agent CLI that runs as a server. It passes messages between that
+// process and the client.
 type server struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
@@ -45,8 +46,8 @@ type server struct {
 // sender sends one message to the terminal client.
 type sender func(line []byte) error
 
-// startServer starts the agent CLI as a server. It keeps the server's standard error and does not
-// show it, because the client uses the terminal.
+// startServer starts the agent CLI as a server. The server's standard error is kept for a message
+// and not shown, because the client has the terminal. notify gets each change of the conversation.
 func startServer(program string, args, env []string, notify func(change)) (*server, error) {
 	s := &server{
 		cmd: exec.Command(program, args...), tail: &proc.Tail{}, done: make(chan struct{}), changed: make(chan struct{}), //nolint:noctx // it runs as long as this program
@@ -68,7 +69,7 @@ func startServer(program string, args, env []string, notify func(change)) (*serv
 	return s, nil
 }
 
-// read relays the server's output until the server exits.
+// read handles each line of the server's output until the server exits.
 func (s *server) read() {
 	r := bufio.NewReaderSize(s.out, 64<<10)
 	for {
@@ -92,14 +93,14 @@ func (s *server) read() {
 	close(s.done)
 }
 
-// changeLocked wakes the callers that wait in [server.until]. The caller holds mu.
+// changeLocked wakes every caller of [server.until], after a change. The caller holds mu.
 func (s *server) changeLocked() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// until calls condition with mu held after each change, and returns true when condition does. It
-// returns false if ctx ends or the server exits first.
+// until waits until condition returns true. It calls condition with mu held, at first and after
+// each change. It returns false if ctx ends or the server exits first.
 func (s *server) until(ctx context.Context, condition func() bool) bool {
 	for {
 		s.mu.Lock()
@@ -119,7 +120,8 @@ func (s *server) until(ctx context.Context, condition func() bool) bool {
 	}
 }
 
-// handleServer handles one line of the server. It relays a line that it cannot parse.
+// handleServer handles one line of the server: it takes the answers to gc's own requests, and
+// passes every other line to the client, also one that it cannot parse.
 func (s *server) handleServer(line []byte) {
 	var m message
 	err := json.Unmarshal(line, &m)
@@ -149,8 +151,9 @@ func (s *server) handleServer(line []byte) {
 	}
 }
 
-// handleClient handles one message of the terminal client. A prompt of the terminal's user waits
-// while gc passes a prompt of the city, so that the two do not become one turn.
+// handleClient passes one message of the client to the server. If the message is a prompt of the
+// user and gc is sending a prompt of the city, it waits first, so that the two do not become one
+// turn.
 func (s *server) handleClient(ctx context.Context, line []byte) error {
 	var m message
 	if err := json.Unmarshal(line, &m); err != nil {
@@ -175,7 +178,7 @@ func (s *server) handleClient(ctx context.Context, line []byte) error {
 	return s.write(line)
 }
 
-// write writes one message as one line.
+// write sends one message to the server, as one line.
 func (s *server) write(text []byte) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -183,7 +186,8 @@ func (s *server) write(text []byte) error {
 	return err
 }
 
-// oneLine returns a JSON text without line breaks. In JSON they occur only between tokens.
+// oneLine returns a JSON text without its line breaks. In a valid JSON text, line breaks are only
+// between values, so the meaning stays the same.
 func oneLine(text []byte) []byte {
 	out := make([]byte, 0, len(text)+1)
 	for _, b := range text {
@@ -194,7 +198,8 @@ func oneLine(text []byte) []byte {
 	return out
 }
 
-// call sends a request of gc and returns the result in its answer.
+// call sends a request of gc to the server and returns the result. An answer with an error is an
+// error.
 func (s *server) call(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	text, err := json.Marshal(params)
 	if err != nil {
@@ -233,14 +238,16 @@ func (s *server) call(ctx context.Context, method string, params any) (json.RawM
 	}
 }
 
-// connect sets the terminal client; nil: it has disconnected.
+// connect sets the function that sends messages to the client. nil means that no client is
+// connected.
 func (s *server) connect(client sender) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.client = client
 }
 
-// stop stops the server: it closes the input, and sends SIGKILL after grace.
+// stop stops the server: it closes the server's input, and sends SIGKILL if it has not exited after
+// grace.
 func (s *server) stop(grace time.Duration) {
 	_ = s.in.Close() // an error does not matter, because the server is stopped anyway
 	wait := time.NewTimer(grace)

@@ -7,7 +7,7 @@ import (
 	"gascity/client"
 )
 
-// blocks parses [agentcli.TranscriptBlocks]: one record for each block of a message.
+// blocks parses the format [agentcli.TranscriptBlocks]: one line for each block of a message.
 type blocks struct{}
 
 type blocksRecord struct {
@@ -34,6 +34,7 @@ var (
 	commandOutput = regexp.MustCompile(`(?s)^<local-command-(?:stdout|stderr)>(.*)</local-command-`)
 )
 
+// line adds what one line says to l. It implements parser.
 func (b *blocks) line(text []byte, l *list) error {
 	var r blocksRecord
 	if err := decode(text, &r); err != nil {
@@ -76,7 +77,8 @@ func (b *blocks) line(text []byte, l *list) error {
 	return nil
 }
 
-// user adds what a record of the user has: a prompt, results of tools, or a command of the agent CLI.
+// user adds a line that has the type user: a prompt, the results of tools, or a command of the
+// agent CLI.
 func (b *blocks) user(r *blocksRecord, l *list) {
 	for _, p := range r.Message.Content {
 		if p.Type == "tool_result" {

@@ -8,7 +8,8 @@ import (
 	"gascity/internal/agentcli"
 )
 
-// folded parses [agentcli.TranscriptFolded]: a message is written again when it changes.
+// folded parses the format [agentcli.TranscriptFolded]: a message is written again, as a new line,
+// when it changes.
 type folded struct {
 	known map[string]bool // IDs of messages that were shown
 }
@@ -35,6 +36,7 @@ type foldedCall struct {
 	Shown     json.RawMessage `json:"resultDisplay"`
 }
 
+// line adds what one line says to l. It implements parser.
 func (f *folded) line(text []byte, l *list) error {
 	var r struct {
 		foldedMessage
@@ -55,7 +57,8 @@ func (f *folded) line(text []byte, l *list) error {
 	return nil
 }
 
-// rewritten handles one message of a list that replaces all messages, as after a compaction.
+// rewritten adds the message at the index i of a list that replaces all messages of the
+// conversation, for example after a compaction. Messages that l already has are only updated.
 func (f *folded) rewritten(all []foldedMessage, i int, l *list) {
 	m := &all[i]
 	switch {
@@ -74,7 +77,7 @@ func (f *folded) rewritten(all []foldedMessage, i int, l *list) {
 	}
 }
 
-// message adds a message, or updates the entries of a message that was added before.
+// message adds a message, or updates the entries of a message that l already has.
 func (f *folded) message(m *foldedMessage, l *list) {
 	at := m.Timestamp.Time
 	key := "text " + m.ID
@@ -102,6 +105,8 @@ func (f *folded) message(m *foldedMessage, l *list) {
 	f.known[m.ID] = true
 }
 
+// answer adds a message of the model: its thoughts, its text and its tool calls. key is the key of
+// the entry with the text.
 func (f *folded) answer(m *foldedMessage, key string, l *list) {
 	at := m.Timestamp.Time
 	if !f.known[m.ID] {
@@ -132,7 +137,7 @@ func (f *folded) answer(m *foldedMessage, key string, l *list) {
 	}
 }
 
-// foldedResult returns the result of a tool call as text.
+// foldedResult returns what a tool call returned, as text.
 func foldedResult(c *foldedCall) string {
 	var parts []struct {
 		Response struct {

@@ -24,7 +24,7 @@ const (
 	linePlaces = 64
 )
 
-// list holds the newest entries of a conversation.
+// list has the newest entries of a conversation. The parsers add to it.
 type list struct {
 	opts    Options
 	entries []client.ConversationEntry
@@ -38,12 +38,13 @@ type list struct {
 	place  int   // number of entries of the current line
 }
 
+// newList returns an empty list.
 func newList(opts Options) *list { return &list{opts: opts, keys: map[string]uint64{}} }
 
-// startLine begins the line at offset.
+// startLine sets the offset of the line in the file to which the next entries belong. The IDs of entries are made from it.
 func (l *list) startLine(offset int64) { l.offset, l.place = offset, 0 }
 
-// prompt adds a prompt. Prompts without anything between them belong to one turn.
+// prompt adds a prompt. It begins a new turn, unless the entry before it is also a prompt.
 func (l *list) prompt(at time.Time, text string) {
 	if l.opts.Prompt != nil {
 		text = l.opts.Prompt(text)
@@ -58,14 +59,14 @@ func (l *list) prompt(at time.Time, text string) {
 	l.add(client.ConversationEntry{Kind: client.EntryPrompt, Time: at, Text: text, From: client.PromptByTerminal})
 }
 
-// text adds an entry of the given kind with a text; an empty text adds nothing.
+// text adds an entry of the given kind with a text. It adds nothing if the text is empty, except for a compaction.
 func (l *list) text(kind string, at time.Time, text string) {
 	if strings.TrimSpace(text) != "" || kind == client.EntryCompaction {
 		l.add(client.ConversationEntry{Kind: kind, Time: at, Text: text})
 	}
 }
 
-// call adds a tool call. key is its ID in the transcript.
+// call adds a call of a tool. key is its ID in the transcript; a call with a known key is not added again.
 func (l *list) call(key string, at time.Time, name string, input json.RawMessage) {
 	if l.find(key) != nil {
 		return
@@ -77,7 +78,7 @@ func (l *list) call(key string, at time.Time, name string, input json.RawMessage
 	}
 }
 
-// describe sets the name and the argument of a tool call.
+// describe sets the name of the tool and the argument of a tool call.
 func (l *list) describe(e *client.ConversationEntry, name string, input json.RawMessage) {
 	tool := *e.Tool // readers of earlier snapshots have the old value
 	tool.Name, _ = bounded(textfmt.OneLine(l.clean(name)), maxArgument)
@@ -85,7 +86,7 @@ func (l *list) describe(e *client.ConversationEntry, name string, input json.Raw
 	e.Tool = &tool
 }
 
-// result sets the result of a tool call. A result of an unknown call is ignored.
+// result sets what a tool call returned, and whether it failed. It does nothing if the call is not in the list.
 func (l *list) result(key, text string, failed bool) {
 	e := l.find(key)
 	if e == nil || e.Tool == nil {
@@ -102,14 +103,14 @@ func (l *list) result(key, text string, failed bool) {
 	e.Tool = &tool
 }
 
-// replace sets the text of an entry that has changed.
+// replace sets the text of an entry.
 func (l *list) replace(e *client.ConversationEntry, text string) {
 	l.bytes -= len(e.Text)
 	e.Text, e.Bytes = bounded(l.clean(text), maxText)
 	l.bytes += len(e.Text)
 }
 
-// add appends an entry and drops the oldest ones if there are too many.
+// add appends an entry, and removes the oldest entries if there are too many. It returns the entry in the list.
 func (l *list) add(e client.ConversationEntry) *client.ConversationEntry {
 	e.ID = uint64(l.offset)*linePlaces + uint64(min(l.place, linePlaces-1)) + 1 //nolint:gosec // offsets are positive
 	if n := len(l.entries); n > 0 && e.ID <= l.entries[n-1].ID {
@@ -147,7 +148,7 @@ func (l *list) drop() {
 	}
 }
 
-// find returns the entry with a key, nil if there is none.
+// find returns the entry with a key; nil if there is none.
 func (l *list) find(key string) *client.ConversationEntry {
 	id, known := l.keys[key]
 	if !known || key == "" {
@@ -168,8 +169,8 @@ func (l *list) find(key string) *client.ConversationEntry {
 	return &l.entries[at]
 }
 
-// clean returns text without secrets, control sequences and control characters. Invisible characters stay: the output
-// decides about them.
+// clean returns text without secrets, control sequences and control characters. It keeps invisible characters; what shows the
+// text decides about those.
 func (l *list) clean(text string) string {
 	text = strings.ToValidUTF8(text, "\ufffd")
 	if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
@@ -200,7 +201,7 @@ func withoutControls(text string) string {
 	return out.String()
 }
 
-// sequenceEnd returns the length of the control sequence at the beginning of text.
+// sequenceEnd returns the length in bytes of the control sequence with which text begins.
 func sequenceEnd(text string) int {
 	if len(text) < 2 {
 		return len(text)
@@ -236,7 +237,8 @@ func sequenceEnd(text string) int {
 	return 1 + size
 }
 
-// bounded returns the beginning of text, at most limit bytes, and the size of the whole text if it was shortened.
+// bounded returns the beginning of text, at most limit bytes. If that is not the whole text, size is the size of the whole text,
+// otherwise 0.
 func bounded(text string, limit int) (beginning string, size int) {
 	if len(text) <= limit {
 		return text, 0
@@ -248,12 +250,12 @@ func bounded(text string, limit int) (beginning string, size int) {
 	return strings.Clone(text[:end]), len(text) // a part of a string keeps all of it in memory
 }
 
-// argumentNames are the names of the arguments that describe a tool call best, the best first.
+// argumentNames are the names of arguments that say most about a tool call, the best first.
 var argumentNames = []string{
 	"command", "cmd", "file_path", "filePath", "absolute_path", "path", "notebook_path", "pattern", "query", "url", "dir_path", "description", "prompt", "input", "name", "title",
 }
 
-// argumentOf returns the most important argument of a tool call as text.
+// argumentOf returns the argument of a tool call that says most about it, as text.
 func argumentOf(input json.RawMessage) string {
 	var text string
 	if json.Unmarshal(input, &text) == nil {
@@ -296,7 +298,7 @@ func plain(value json.RawMessage) string {
 	return ""
 }
 
-// join appends text to an entry.
+// join appends text to the text of an entry. If the entry has its largest size already, join only counts the bytes.
 func (l *list) join(e *client.ConversationEntry, text string) {
 	size := e.Bytes
 	if size > 0 { // it has its limit already

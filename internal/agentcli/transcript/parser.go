@@ -10,7 +10,7 @@ import (
 	"gascity/internal/agentcli"
 )
 
-// parser parses the lines of a transcript in their order.
+// parser parses the lines of a transcript, in their order.
 type parser interface {
 	// line adds what the line says to l. The error is that the line is not in the format at all; a kind of line that is
 	// not known is no error.
@@ -19,7 +19,7 @@ type parser interface {
 
 var errFormat = errors.New("not a line of a transcript")
 
-// newParser returns the parser of a format; nil for an unknown one.
+// newParser returns the parser for a format; nil if the format is not known.
 func newParser(format agentcli.TranscriptFormat) parser {
 	switch format {
 	case agentcli.TranscriptBlocks:
@@ -36,7 +36,7 @@ func newParser(format agentcli.TranscriptFormat) parser {
 	return nil
 }
 
-// decode decodes a line that must be a JSON object. A member of an unexpected type is an error too.
+// decode parses a line that must be a JSON object. A field of another type than in into is an error.
 func decode(text []byte, into any) error {
 	if len(text) == 0 || text[0] != '{' {
 		return errFormat
@@ -44,10 +44,10 @@ func decode(text []byte, into any) error {
 	return json.Unmarshal(text, into)
 }
 
-// moment is a time that may have any form; a form that is not known is the zero time.
+// moment is a time in JSON. A value that is no time in a known form becomes the zero time and no error.
 type moment struct{ time.Time }
 
-// UnmarshalJSON implements json.Unmarshaler.
+// UnmarshalJSON parses a time: text, or milliseconds since 1970. It implements json.Unmarshaler.
 func (m *moment) UnmarshalJSON(raw []byte) error {
 	var n float64
 	switch {
@@ -78,7 +78,7 @@ type part struct {
 // content is the content of a message: a string, an object or a list of parts. What has another form is empty.
 type content []part
 
-// UnmarshalJSON implements json.Unmarshaler.
+// UnmarshalJSON parses a string, an object or a list of objects. It implements json.Unmarshaler.
 func (c *content) UnmarshalJSON(raw []byte) error {
 	*c = nil
 	raw = bytes.TrimSpace(raw)

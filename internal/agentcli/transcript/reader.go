@@ -30,10 +30,10 @@ const (
 	tailBytes = 64
 )
 
-// ErrNoFile reports that there is no transcript: the conversation may be empty.
+// ErrNoFile means that there is no transcript. The conversation may have no message yet.
 var ErrNoFile = errors.New("no transcript")
 
-// Options are the settings of a [Reader]. A zero field means no such step.
+// Options are the functions that a [Reader] applies to texts. A nil function is not called.
 type Options struct {
 	// Mask removes secrets from a text. It gets the whole text, before it is shortened.
 	Mask func(text string) string
@@ -41,7 +41,7 @@ type Options struct {
 	Prompt func(text string) string
 }
 
-// Reader reads one transcript. It is not safe for concurrent use.
+// Reader reads one transcript, from where it stopped the last time. It is not safe for concurrent use.
 type Reader struct {
 	path   string
 	format agentcli.TranscriptFormat
@@ -64,7 +64,7 @@ func NewReader(path string, format agentcli.TranscriptFormat, opts Options) *Rea
 	return r
 }
 
-// reset forgets everything that was read.
+// reset makes the reader begin with an empty list at the start of the file.
 func (r *Reader) reset() {
 	r.info, r.offset, r.tail, r.skipping, r.cut, r.skipped = nil, 0, nil, false, false, 0
 	r.list = newList(r.opts)
@@ -74,16 +74,16 @@ func (r *Reader) reset() {
 // Path returns the path of the file.
 func (r *Reader) Path() string { return r.path }
 
-// Entries returns the entries that are kept, oldest first. The caller must not change them.
+// Entries returns the entries of the conversation that are kept, the oldest first. The caller must not change them.
 func (r *Reader) Entries() []client.ConversationEntry { return r.list.entries }
 
-// Turns returns the number of turns so far.
+// Turns returns how many turns the conversation has had.
 func (r *Reader) Turns() int { return r.list.turn }
 
-// Skipped returns the number of lines that could not be parsed.
+// Skipped returns how many lines could not be parsed.
 func (r *Reader) Skipped() int { return r.skipped }
 
-// Cut reports whether older entries exist that are not kept.
+// Cut reports whether the conversation has older entries than those that are kept.
 func (r *Reader) Cut() bool { return r.cut || r.list.dropped > 0 }
 
 // Read parses what was appended to the file since the last call. If the file is another one or was rewritten, Read begins
@@ -115,7 +115,8 @@ func (r *Reader) Read(ctx context.Context) error {
 	return r.readFrom(ctx, file)
 }
 
-// continues reports whether the file is the one that was read before, with more at its end.
+// continues reports whether the file is still the one that was read, with the same bytes before the offset. Otherwise it was
+// replaced or written again.
 func (r *Reader) continues(file *os.File, info os.FileInfo) bool {
 	if !os.SameFile(r.info, info) || info.Size() < r.offset {
 		return false
@@ -125,7 +126,7 @@ func (r *Reader) continues(file *os.File, info os.FileInfo) bool {
 	return err == nil && bytes.Equal(now, r.tail)
 }
 
-// readFrom parses the complete lines after the offset.
+// readFrom reads the file from the offset on and parses its complete lines.
 func (r *Reader) readFrom(ctx context.Context, file io.ReaderAt) error {
 	var rest []byte // an incomplete line; it begins at r.offset
 	piece := make([]byte, pieceBytes)
@@ -145,7 +146,7 @@ func (r *Reader) readFrom(ctx context.Context, file io.ReaderAt) error {
 	}
 }
 
-// lines parses the complete lines in text and returns the rest. The offset is that of the rest.
+// lines parses the complete lines in text, moves the offset behind them, and returns what follows the last line end.
 func (r *Reader) lines(text []byte) []byte {
 	for {
 		end := bytes.IndexByte(text, '\n')
@@ -170,7 +171,7 @@ func (r *Reader) lines(text []byte) []byte {
 	return slices.Clone(text)
 }
 
-// advance moves the offset behind text.
+// advance moves the offset behind text, and keeps the last bytes to compare them later.
 func (r *Reader) advance(text []byte) {
 	r.offset += int64(len(text))
 	if len(text) < tailBytes {
@@ -179,6 +180,7 @@ func (r *Reader) advance(text []byte) {
 	r.tail = bytes.Clone(text[max(0, len(text)-tailBytes):])
 }
 
+// line parses one line and counts it as skipped if it cannot be parsed.
 func (r *Reader) line(text []byte) {
 	text = bytes.TrimSpace(text)
 	if len(text) == 0 {

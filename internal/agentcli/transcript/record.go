@@ -25,11 +25,12 @@ type Line struct {
 	Status string    `json:"status,omitempty"` // done or failed when the tool call has ended
 }
 
-// record parses [agentcli.TranscriptRecord].
+// record parses the format [agentcli.TranscriptRecord].
 type record struct {
 	breaks string // the line ends at the end of the last text: an entry is shown without them
 }
 
+// line adds what one line says to l. It implements parser.
 func (p *record) line(text []byte, l *list) error {
 	var r Line
 	if err := decode(text, &r); err != nil {
@@ -69,5 +70,6 @@ func (p *record) line(text []byte, l *list) error {
 	return nil
 }
 
-// setBreaks stores the line ends at the end of a text.
+// setBreaks keeps the line ends at the end of a text, which the entry does not have. They are added if the text continues in the
+// next line.
 func (p *record) setBreaks(text string) { p.breaks = text[len(strings.TrimRight(text, "\n")):] }

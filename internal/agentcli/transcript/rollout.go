@@ -7,7 +7,8 @@ import (
 	"gascity/client"
 )
 
-// rollout parses [agentcli.TranscriptRollout]: the items of the model's interface, between events.
+// rollout parses the format [agentcli.TranscriptRollout]: the items that are exchanged with the
+// model, and events between them.
 type rollout struct{}
 
 type rolloutRecord struct {
@@ -30,11 +31,13 @@ type rolloutPayload struct {
 	Message   json.RawMessage `json:"message"`
 }
 
-// rolloutContext are the beginnings of texts that the agent CLI itself adds as the user.
+// rolloutContext are the beginnings of texts that are recorded as messages of the user but come
+// from the agent CLI itself.
 var rolloutContext = []string{
 	"<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<turn_aborted>", "<permissions", "<INSTRUCTIONS>", "<skills", "<model_switch>", "<user_shell_command>", "<apps_",
 }
 
+// line adds what one line says to l. It implements parser.
 func (*rollout) line(text []byte, l *list) error {
 	var r rolloutRecord
 	if err := decode(text, &r); err != nil {
@@ -57,6 +60,8 @@ func (*rollout) line(text []byte, l *list) error {
 	return nil
 }
 
+// rolloutItem adds an item that was exchanged with the model: a message, its thoughts, or a tool
+// call or its result.
 func rolloutItem(r *rolloutRecord, l *list) {
 	at, p := r.Timestamp.Time, &r.Payload
 	switch p.Type {
@@ -84,7 +89,8 @@ func rolloutItem(r *rolloutRecord, l *list) {
 	}
 }
 
-// rolloutPrompt adds the texts of a message of the user that the agent CLI has not added.
+// rolloutPrompt adds a message of the user as a prompt, without the texts that the agent CLI itself
+// has added to it.
 func rolloutPrompt(c content, r *rolloutRecord, l *list) {
 	var kept content
 	for _, p := range c {
@@ -101,7 +107,7 @@ func rolloutPrompt(c content, r *rolloutRecord, l *list) {
 	l.prompt(r.Timestamp.Time, kept.text())
 }
 
-// rolloutOutput returns the text of a tool's output and whether the tool failed.
+// rolloutOutput returns what a tool returned, as text, and whether the tool failed.
 func rolloutOutput(raw json.RawMessage) (text string, failed bool) {
 	var whole struct {
 		Content  content `json:"content"`
@@ -131,7 +137,8 @@ func rolloutOutput(raw json.RawMessage) (text string, failed bool) {
 	return "", false
 }
 
-// exitStatus reports whether the output names an exit status other than zero in its first lines.
+// exitStatus reports whether the first lines of a tool's output say that the command exited with a
+// status other than zero.
 func exitStatus(text string) bool {
 	for line := range strings.Lines(text[:min(len(text), 400)]) {
 		for _, beginning := range []string{"Exit code: ", "Process exited with code "} {

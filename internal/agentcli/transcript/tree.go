@@ -2,8 +2,8 @@ package transcript
 
 import "gascity/client"
 
-// tree parses [agentcli.TranscriptTree]: entries with the ID of their parent. Branches that were left are shown as well,
-// in the order in which they were written.
+// tree parses the format [agentcli.TranscriptTree]: each entry has the ID of its parent. The entries of branches that the
+// conversation no longer follows are shown too, in the order of the file.
 type tree struct{}
 
 type treeRecord struct {
@@ -23,6 +23,7 @@ type treeRecord struct {
 	} `json:"message"`
 }
 
+// line adds what one line says to l. It implements parser.
 func (*tree) line(text []byte, l *list) error {
 	var r treeRecord
 	if err := decode(text, &r); err != nil {
@@ -50,6 +51,7 @@ func (*tree) line(text []byte, l *list) error {
 	return nil
 }
 
+// treeAnswer adds a message of the model: its text, its thoughts and its tool calls.
 func treeAnswer(r *treeRecord, l *list) {
 	at := r.Timestamp.Time
 	for _, p := range r.Message.Content {
