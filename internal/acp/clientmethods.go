@@ -1,6 +1,7 @@
 package acp
 
-// ReadFileParams request a text file: at most Limit lines, beginning with line Line, counted from 1. Zero values mean all.
+// ReadFileParams are the parameters of a request to read a text file: at most Limit lines, from the line with the number Line on,
+// counted from 1. Zero means from the first line, or all lines.
 type ReadFileParams struct {
 	SessionID string `json:"sessionId"`
 	Path      string `json:"path"`
@@ -8,19 +9,19 @@ type ReadFileParams struct {
 	Limit     int    `json:"limit"`
 }
 
-// ReadFileResult is the answer to ReadFileParams.
+// ReadFileResult is the answer to a request with [ReadFileParams].
 type ReadFileResult struct {
 	Content string `json:"content"`
 }
 
-// WriteFileParams request to replace or create a text file.
+// WriteFileParams are the parameters of a request to write a text file.
 type WriteFileParams struct {
 	SessionID string `json:"sessionId"`
 	Path      string `json:"path"`
 	Content   string `json:"content"`
 }
 
-// TerminalParams request to start a command.
+// TerminalParams are the parameters of a request to start a command.
 type TerminalParams struct {
 	SessionID       string     `json:"sessionId"`
 	Command         string     `json:"command"`
@@ -30,7 +31,7 @@ type TerminalParams struct {
 	OutputByteLimit int        `json:"outputByteLimit"`
 }
 
-// TerminalRef names a started command.
+// TerminalRef refers to a command that was started, by its ID.
 type TerminalRef struct {
 	SessionID  string `json:"sessionId,omitempty"`
 	TerminalID string `json:"terminalId"`

@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// Handler serves the requests and notifications of the peer.
+// Handler handles what the other side of a connection (the peer) sends.
 type Handler interface {
 	// Request answers a request of the peer. It runs in a goroutine of its own. ctx ends with the connection and when the peer
 	// cancels the request. An error that is not an [*Error] is sent as an internal error.
@@ -23,7 +23,7 @@ type Handler interface {
 	Stray(line string)
 }
 
-// Conn is one connection to a peer. It is safe for concurrent use.
+// Conn is one connection between a client and an agent. It is safe for concurrent use.
 type Conn struct {
 	lines   *lineReader
 	handler Handler
@@ -40,7 +40,7 @@ type Conn struct {
 	done chan struct{} // closed when the connection has ended
 }
 
-// NewConn returns a connection that reads from r and writes to w. It reads nothing before [Conn.Serve].
+// NewConn returns a connection that reads messages from r and writes them to w. It reads nothing before [Conn.Serve] is called.
 func NewConn(r io.Reader, w io.Writer, handler Handler) *Conn {
 	return &Conn{
 		lines: newLineReader(r, MaxLine), w: w, handler: handler,
@@ -48,8 +48,8 @@ func NewConn(r io.Reader, w io.Writer, handler Handler) *Conn {
 	}
 }
 
-// Serve reads messages until the end of input, for which it returns nil, or until a read error. It returns after all requests
-// of the peer have been answered.
+// Serve reads and handles messages until the end of the input, for which it returns nil, or until a read fails. It returns when
+// every request of the peer has been answered.
 func (c *Conn) Serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var requests sync.WaitGroup
@@ -79,8 +79,8 @@ func (c *Conn) Serve(ctx context.Context) error {
 	}
 }
 
-// handleMessage handles one message of the peer: a request in a goroutine of its own, a cancel request, a notification, or an
-// answer.
+// handleMessage handles one message of the peer: a request, in a new goroutine; the cancellation of a request; a notification; or
+// an answer.
 func (c *Conn) handleMessage(ctx context.Context, requests *sync.WaitGroup, m message) {
 	switch {
 	case m.Method != "" && m.ID != nil:
@@ -114,7 +114,8 @@ func (c *Conn) handleMessage(ctx context.Context, requests *sync.WaitGroup, m me
 	}
 }
 
-// answer handles one request of the peer. Errors of writing the answer are ignored; the next read fails then.
+// answer handles one request of the peer and writes the answer. It ignores an error of the write, because the next read then
+// fails too.
 func (c *Conn) answer(ctx context.Context, m message) {
 	reply := message{Version: rpcVersion, ID: m.ID}
 	result, err := c.handler.Request(ctx, m.Method, m.Params)
@@ -130,7 +131,7 @@ func (c *Conn) answer(ctx context.Context, m message) {
 	_ = c.write(reply) // see the comment above
 }
 
-// resolve stores the answer of a call and wakes its caller.
+// resolve gives the answer of the peer to the call that waits for it.
 func (c *Conn) resolve(m message) {
 	key := idKey(m.ID)
 	c.mu.Lock()
@@ -151,7 +152,7 @@ func (c *Conn) resolve(m message) {
 	close(p.answered)
 }
 
-// end marks the connection as ended and fails all waiting calls with ErrClosed.
+// end ends the connection. All calls that wait for an answer get the error ErrClosed.
 func (c *Conn) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -201,14 +202,14 @@ func (c *Conn) Notify(method string, params any) error {
 	return c.write(message{Version: rpcVersion, Method: method, Params: raw})
 }
 
-// Pending is a call that waits for its answer.
+// Pending is a request to the peer that has no answer yet.
 type Pending struct {
 	answered chan struct{}
 	result   json.RawMessage
 	err      error
 }
 
-// Start writes a request and returns without waiting for the answer. After an error the peer did not get the whole request.
+// Start sends a request and does not wait for the answer. If it returns an error, the peer did not get the whole request.
 func (c *Conn) Start(method string, params any) (*Pending, error) {
 	raw, err := json.Marshal(params)
 	if err != nil {
@@ -233,10 +234,11 @@ func (c *Conn) Start(method string, params any) (*Pending, error) {
 	return p, nil
 }
 
-// Answered returns a channel that is closed when the answer was received or the connection has ended.
+// Answered returns a channel that is closed when the answer is there or the connection has ended.
 func (p *Pending) Answered() <-chan struct{} { return p.answered }
 
-// Result decodes the answer into result, which may be nil. Call it only after Answered is closed.
+// Result decodes the answer into result, which may be nil, or returns the error in the answer. Call it only after the channel of
+// Answered is closed.
 func (p *Pending) Result(result any) error {
 	switch {
 	case p.err != nil:
@@ -250,7 +252,7 @@ func (p *Pending) Result(result any) error {
 	return nil
 }
 
-// Call sends a request, waits for the answer, and decodes it into result, which may be nil.
+// Call sends a request, waits for the answer and decodes it into result, which may be nil.
 func (c *Conn) Call(ctx context.Context, method string, params, result any) error {
 	p, err := c.Start(method, params)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Error is an error in an answer of the peer or in an answer to it.
+// Error is an error that one side of a connection answers a request with.
 type Error struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message"`
@@ -26,6 +26,7 @@ const (
 	CodeCancelled        = -32800
 )
 
+// Error returns the message and the beginning of the data.
 func (e *Error) Error() string {
 	const most = 400
 	text := e.Message
@@ -39,29 +40,30 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s (code %d)", text, e.Code)
 }
 
-// IsCode reports whether err is an answer of the peer with that code.
+// IsCode reports whether err is an error of the peer with the given code.
 func IsCode(err error, code int) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Code == code
 }
 
-// ErrClosed reports that the connection has ended. Calls in progress fail with it.
+// ErrClosed means that the connection has ended before the answer to a request arrived.
 var ErrClosed = errors.New("the connection to the agent has ended")
 
-// LongLineError reports a line that was longer than the limit and was skipped.
+// LongLineError means that a line was skipped because it was longer than [MaxLine].
 type LongLineError struct {
 	Bytes int // length of the line without the newline
 	Begin string
 }
 
+// Error says how long the line was, and what the limit is.
 func (e *LongLineError) Error() string {
 	return fmt.Sprintf("a message of %d bytes was dropped: the limit is %d", e.Bytes, MaxLine)
 }
 
-// MethodNotFound returns the error for an unknown method.
+// MethodNotFound returns the error for a request with a method that is not known.
 func MethodNotFound(method string) *Error {
 	return &Error{Code: CodeMethodNotFound, Message: "method not found: " + method}
 }
 
-// InvalidParams returns the error for invalid parameters.
+// InvalidParams returns the error for a request with wrong parameters. why says what is wrong.
 func InvalidParams(why string) *Error { return &Error{Code: CodeInvalidParams, Message: why} }

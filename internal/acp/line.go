@@ -10,12 +10,13 @@ import (
 // MaxLine is the longest message that is accepted, in bytes without the newline.
 const MaxLine = 64 << 20
 
-// lineReader reads lines up to a limit. A longer line is skipped with an error, and the next call reads the following line.
+// lineReader reads lines up to a limit. For a longer line it returns an error; the next call reads the line after it.
 type lineReader struct {
 	r     *bufio.Reader
 	limit int
 }
 
+// newLineReader returns a reader of the lines of r with at most limit bytes.
 func newLineReader(r io.Reader, limit int) *lineReader {
 	return &lineReader{bufio.NewReaderSize(r, 64<<10), limit}
 }

@@ -19,7 +19,7 @@ type message struct {
 
 const rpcVersion = "2.0"
 
-// parse parses a line. A batch gives several messages; an empty line gives none and no error.
+// parse parses a line and returns its messages: one, or several if the line is a batch, or none if it is empty.
 func parse(line []byte) ([]message, error) {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 {
@@ -62,9 +62,11 @@ func parseOne(raw []byte) (message, error) {
 	return m, nil
 }
 
+// isNull reports whether a JSON value is missing or null.
 func isNull(raw json.RawMessage) bool {
 	return len(raw) == 0 || string(raw) == "null"
 }
 
-// idKey returns an ID as text. 7 and "7" are the same ID, because some peers answer a number as a string.
+// idKey returns the ID of a request as text. The IDs 7 and "7" give the same text, because some peers answer a number as a
+// string.
 func idKey(raw json.RawMessage) string { return strings.Trim(string(bytes.TrimSpace(raw)), `"`) }

@@ -2,10 +2,10 @@ package acp
 
 import "encoding/json"
 
-// Options are the configuration options of a session. Options that cannot be decoded are skipped.
+// Options are the options of a session that can be set. Those that cannot be decoded are left out.
 type Options []ConfigOption
 
-// ConfigOption is one configuration option.
+// ConfigOption is one option of a session that can be set.
 type ConfigOption struct {
 	ID       string
 	Category string
@@ -13,10 +13,10 @@ type ConfigOption struct {
 	Values   []string // the possible values, including those in groups
 }
 
-// categoryMode is the category of the option that holds the agent's mode.
+// categoryMode is the category of the option for the agent's mode.
 const categoryMode = "mode"
 
-// Mode returns the option that holds the agent's mode; ok is false if there is none.
+// Mode returns the option for the agent's mode; ok is false if the session has none.
 func (o Options) Mode() (mode ConfigOption, ok bool) {
 	for _, one := range o {
 		if one.Category == categoryMode || one.ID == categoryMode {
@@ -26,7 +26,8 @@ func (o Options) Mode() (mode ConfigOption, ok bool) {
 	return ConfigOption{}, false
 }
 
-// UnmarshalJSON decodes the members that have the expected type and ignores the others.
+// UnmarshalJSON decodes a list of options and leaves out what has another form than expected. It
+// implements json.Unmarshaler.
 func (o *Options) UnmarshalJSON(raw []byte) error {
 	var all []json.RawMessage
 	read(raw, &all)
@@ -53,7 +54,8 @@ func (o *Options) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// valuesOf returns a value, or all values of a group.
+// valuesOf returns the value in an element of an option's list, or all values if the element is a
+// group.
 func valuesOf(raw json.RawMessage) (all []string) {
 	var v struct {
 		Value   string            `json:"value"`

@@ -2,7 +2,7 @@ package acp
 
 import "encoding/json"
 
-// PermissionParams request a permission.
+// PermissionParams are the parameters of a request with which an agent asks whether it may use a tool.
 type PermissionParams struct {
 	SessionID string   `json:"sessionId"`
 	Title     string   `json:"title"` // title of the question, only in the draft; version 1 has the title of the tool call
@@ -36,12 +36,12 @@ type PermissionOutcome struct {
 	OptionID string `json:"optionId,omitempty"`
 }
 
-// Selected returns the result that selects the option with the given ID.
+// Selected returns the answer that chooses the option with the given ID.
 func Selected(id string) PermissionResult {
 	return PermissionResult{PermissionOutcome{Outcome: "selected", OptionID: id}}
 }
 
-// Cancelled returns the result for a permission request whose turn was cancelled.
+// Cancelled returns the answer that the turn was cancelled, so that there is no decision.
 func Cancelled() PermissionResult { return PermissionResult{PermissionOutcome{Outcome: "cancelled"}} }
 
 // OptionOfKind returns the first option of a kind; ok is false if there is none.
@@ -54,8 +54,8 @@ func OptionOfKind(options []Option, kind string) (o Option, ok bool) {
 	return Option{}, false
 }
 
-// subjectOf returns the tool call of a permission request of the draft. A request for a command is returned as a tool call that
-// executes the command.
+// subjectOf returns the tool call that a permission request of the draft is about. A request for a command becomes a tool call
+// that runs the command.
 func subjectOf(raw json.RawMessage) (t ToolCall) {
 	var subject struct {
 		Tool    json.RawMessage `json:"toolCall"`
@@ -74,7 +74,7 @@ func subjectOf(raw json.RawMessage) (t ToolCall) {
 	return ToolCall{ID: subject.ID, Title: subject.Command, Kind: "execute", RawInput: input}
 }
 
-// UnmarshalJSON decodes a permission request. Options that cannot be decoded are skipped.
+// UnmarshalJSON decodes a permission request and leaves out options that cannot be decoded. It implements json.Unmarshaler.
 func (p *PermissionParams) UnmarshalJSON(raw []byte) error {
 	var m struct {
 		SessionID string            `json:"sessionId"`

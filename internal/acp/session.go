@@ -2,14 +2,14 @@ package acp
 
 import "encoding/json"
 
-// Implementation names a client or an agent.
+// Implementation is the name and version of a client or an agent.
 type Implementation struct {
 	Name    string `json:"name"`
 	Title   string `json:"title,omitempty"`
 	Version string `json:"version"`
 }
 
-// InitializeParams are the first request on a connection.
+// InitializeParams are the parameters of the first request on a connection.
 type InitializeParams struct {
 	ProtocolVersion    int                `json:"protocolVersion"`
 	ClientCapabilities ClientCapabilities `json:"clientCapabilities"`
@@ -29,8 +29,8 @@ type FSCapabilities struct {
 	WriteTextFile bool `json:"writeTextFile"`
 }
 
-// InitializeResult is the agent's answer. If its version is different from the requested one, the agent supports only that
-// version.
+// InitializeResult is the agent's answer to the first request. If its version is not the requested one, the agent supports only
+// that version.
 type InitializeResult struct {
 	ProtocolVersion   int               `json:"protocolVersion"`
 	AgentCapabilities AgentCapabilities `json:"agentCapabilities"`
@@ -39,7 +39,7 @@ type InitializeResult struct {
 	Info              *Implementation   `json:"info"` // in the draft
 }
 
-// About returns the name and version of the agent; nil if it did not report them.
+// About returns the agent's name and version; nil if it did not send them.
 func (r InitializeResult) About() *Implementation {
 	if r.Info != nil {
 		return r.Info
@@ -72,7 +72,7 @@ type AuthMethod struct {
 	Description string `json:"description"`
 }
 
-// UnmarshalJSON decodes an AuthMethod of version 1 or of the draft.
+// UnmarshalJSON decodes a sign-in method of version 1 or of the draft. It implements json.Unmarshaler.
 func (a *AuthMethod) UnmarshalJSON(raw []byte) error {
 	var m map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &m); err != nil {
@@ -87,13 +87,14 @@ func (a *AuthMethod) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// AuthenticateParams select a sign-in method.
+// AuthenticateParams are the parameters of a request to sign in.
 type AuthenticateParams struct {
 	MethodID string `json:"methodId"`
 }
 
-// MCPServer is a server that the agent must connect to. A stdio server has Command, Args and Env; its Type is empty, or
-// [TypeStdio] in the draft. A server of type "http" or "sse" has URL and Headers. The lists of its kind must not be nil.
+// MCPServer is a server for the Model Context Protocol that the agent must connect to. If the agent starts it, it has Command,
+// Args and Env, and its Type is empty, or [TypeStdio] in the draft. With the type "http" or "sse" it has URL and Headers. The
+// lists that it has must not be nil.
 type MCPServer struct {
 	Type    string
 	Name    string
@@ -107,7 +108,7 @@ type MCPServer struct {
 // TypeStdio is the type of a server that the agent starts. Only the draft sends it.
 const TypeStdio = "stdio"
 
-// MarshalJSON encodes only the members of the server's kind.
+// MarshalJSON encodes the fields that a server of this type has. It implements json.Marshaler.
 func (s MCPServer) MarshalJSON() ([]byte, error) {
 	if s.Type == "" || s.Type == TypeStdio {
 		return json.Marshal(struct {
@@ -132,14 +133,15 @@ type Variable struct {
 	Value string `json:"value"`
 }
 
-// SessionParams open a session. SessionID names the session to load or resume. MCPServers must not be nil.
+// SessionParams are the parameters of a request to open a session: a new one or, with a SessionID, one to load or resume.
+// MCPServers must not be nil.
 type SessionParams struct {
 	SessionID  string      `json:"sessionId,omitempty"`
 	Cwd        string      `json:"cwd"`
 	MCPServers []MCPServer `json:"mcpServers"`
 }
 
-// SessionResult is the answer to SessionParams. A loaded session keeps its ID.
+// SessionResult is the answer to a request to open a session. A session that was loaded keeps its ID.
 type SessionResult struct {
 	SessionID string `json:"sessionId"`
 	Modes     *Modes `json:"modes"`
@@ -161,13 +163,13 @@ type Mode struct {
 	Name string `json:"name"`
 }
 
-// SetModeParams change the mode.
+// SetModeParams are the parameters of a request to change the mode of a session.
 type SetModeParams struct {
 	SessionID string `json:"sessionId"`
 	ModeID    string `json:"modeId"`
 }
 
-// SetOptionParams change an option of a session, in the draft.
+// SetOptionParams are the parameters of a request to change an option of a session, in the draft.
 type SetOptionParams struct {
 	SessionID string `json:"sessionId"`
 	ConfigID  string `json:"configId"`
@@ -180,18 +182,18 @@ func Selection(session, option, value string) SetOptionParams {
 	return SetOptionParams{SessionID: session, ConfigID: option, Type: "id", Value: value}
 }
 
-// PromptParams start a turn.
+// PromptParams are the parameters of a prompt, which begins a turn.
 type PromptParams struct {
 	SessionID string  `json:"sessionId"`
 	Prompt    []Block `json:"prompt"`
 }
 
-// CancelParams cancel the turn in progress.
+// CancelParams are the parameters of a notification that cancels the turn.
 type CancelParams struct {
 	SessionID string `json:"sessionId"`
 }
 
-// Block is a piece of content. This package uses the text of blocks of type "text" and the names of other blocks.
+// Block is a part of a message. This package uses the text of blocks of the type "text", and the names of other blocks.
 type Block struct {
 	Type string `json:"type"`
 	Text string `json:"text,omitempty"`

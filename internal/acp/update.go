@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// UpdateParams are an update of the agent, during or between turns.
+// UpdateParams are the parameters of a notification with which an agent reports what it does.
 type UpdateParams struct {
 	SessionID string `json:"sessionId"`
 	Update    Update `json:"update"`
@@ -58,8 +58,8 @@ const (
 	KindFetch   = "fetch"
 )
 
-// Update is one update. Members that its kind does not have are empty. A member that cannot be decoded is skipped, so that a
-// changed member does not affect the others.
+// Update is what an agent reports. Fields that its kind does not have are empty. A field that cannot be decoded is left out; the
+// others are still used.
 type Update struct {
 	Kind    string
 	Message string      // ID of the message, for chunks and whole messages; may be empty
@@ -98,7 +98,7 @@ type ToolCall struct {
 	Paths    []string        `json:"-"` // paths of files that it uses, from its locations and diffs
 }
 
-// UnmarshalJSON decodes the members that have the expected type and ignores the others.
+// UnmarshalJSON decodes an update and leaves out fields of another type than expected. It implements json.Unmarshaler.
 func (u *Update) UnmarshalJSON(raw []byte) error {
 	*u = Update{Raw: append(json.RawMessage(nil), raw...)}
 	var m map[string]json.RawMessage
@@ -149,12 +149,12 @@ func (u *Update) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// listOf returns a JSON list with one member.
+// listOf returns a JSON list with the one element raw.
 func listOf(raw json.RawMessage) json.RawMessage {
 	return append(append(json.RawMessage("["), raw...), ']')
 }
 
-// stateOf decodes the members of a state update.
+// stateOf decodes an update of the session's state.
 func stateOf(m map[string]json.RawMessage) (s State) {
 	read(m["state"], &s.State)
 	var background []json.RawMessage
@@ -166,14 +166,14 @@ func stateOf(m map[string]json.RawMessage) (s State) {
 	return s
 }
 
-// read decodes a member into into. If the member has an unexpected type, it is ignored.
+// read decodes raw into into. If the types do not match, it changes nothing.
 func read(raw json.RawMessage, into any) {
 	if len(raw) > 0 {
 		_ = json.Unmarshal(raw, into) // an unexpected type is ignored
 	}
 }
 
-// toolOf decodes the members of a tool call.
+// toolOf decodes a tool call.
 func toolOf(m map[string]json.RawMessage) ToolCall {
 	var t ToolCall
 	read(m["toolCallId"], &t.ID)
@@ -211,13 +211,14 @@ func toolOf(m map[string]json.RawMessage) ToolCall {
 	return t
 }
 
+// addPath adds a path to the tool call, unless it has that path.
 func (t *ToolCall) addPath(path string) {
 	if path != "" && !slices.Contains(t.Paths, path) {
 		t.Paths = append(t.Paths, path)
 	}
 }
 
-// UnmarshalJSON decodes the members that have the expected type and ignores the others.
+// UnmarshalJSON decodes a tool call and leaves out fields of another type than expected. It implements json.Unmarshaler.
 func (t *ToolCall) UnmarshalJSON(raw []byte) error {
 	var m map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &m); err != nil {

@@ -1,9 +1,10 @@
 package acp
 
-// Window is the number of used tokens in the conversation's context and its size. A Size of zero means unknown.
+// Window is how many tokens of the model's context window are used, and how many it has. A Size of zero means that this is not
+// known.
 type Window struct{ Used, Size int64 }
 
-// Spent holds the token usage of one turn. Nil means not reported.
+// Spent is the token usage of one turn. A nil field was not reported.
 type Spent struct {
 	Input, Output, CacheRead, CacheWrite, Thought *int64
 	// Cached reports that Input includes tokens that were read from the cache.
@@ -11,8 +12,8 @@ type Spent struct {
 	Model  string
 }
 
-// Spent returns the token usage of the turn: from the member that the protocol defines, else from _meta, where some agents
-// report it. ok is false if it is not reported.
+// Spent returns the token usage of the turn. The protocol defines a field for it; some agents report it in _meta instead. ok is
+// false if it was not reported.
 func (r PromptResult) Spent() (s Spent, ok bool) {
 	var meta struct {
 		Quota struct {

@@ -23,7 +23,8 @@ var toolOfKind = map[string]string{
 	acp.KindSearch: "Grep", acp.KindFetch: "WebFetch",
 }
 
-// mergeToolCall returns the tool call with the newest value of each member. old has the values of earlier updates.
+// mergeToolCall returns a tool call with the values of the update t and, for the fields that the update does not have, those of
+// old.
 func mergeToolCall(old, t acp.ToolCall) acp.ToolCall {
 	t.ID, t.Name, t.Kind = cmp.Or(t.ID, old.ID), cmp.Or(t.Name, old.Name), cmp.Or(t.Kind, old.Kind)
 	t.Title, t.Status = cmp.Or(t.Title, old.Title), cmp.Or(t.Status, old.Status)
@@ -41,8 +42,8 @@ func mergeToolCall(old, t acp.ToolCall) acp.ToolCall {
 	return t
 }
 
-// callOf returns the call that the city is asked to authorize. Agents name and describe their tools freely. Whatever runs a
-// command is passed to the rules as a shell with that command.
+// callOf returns a tool call in the form in which the city's rules check it. Each agent names and describes its tools in its own
+// way; a call that runs a command becomes a call of a shell with that command.
 func callOf(t acp.ToolCall) worker.Call {
 	input := map[string]json.RawMessage{}
 	if json.Unmarshal(t.RawInput, &input) != nil || input == nil {
@@ -68,25 +69,29 @@ func callOf(t acp.ToolCall) worker.Call {
 	return worker.Call{ID: t.ID, Tool: name, Input: raw(input), Partial: true}
 }
 
+// has reports whether the input of a tool has a value with the given name that is not empty.
 func has(input map[string]json.RawMessage, name string) bool {
 	value := input[name]
 	return len(value) > 0 && string(value) != "null" && string(value) != `""`
 }
 
-// shownBytes is the number of bytes of a written file that are shown to people.
+// shownBytes is how many bytes of a file that an agent writes are shown to people.
 const shownBytes = 4096
 
+// readCall returns the call for reading a file, in the form in which the city's rules check it.
 func readCall(p acp.ReadFileParams) worker.Call {
 	return worker.Call{Tool: toolRead, Input: raw(map[string]string{"file_path": p.Path}), Partial: true}
 }
 
+// writeCall returns the call for writing a file, in the form in which the city's rules check it. It has only the beginning of the
+// file.
 func writeCall(p acp.WriteFileParams) worker.Call {
 	content := strings.ToValidUTF8(p.Content[:min(len(p.Content), shownBytes)], "")
 	return worker.Call{Tool: toolWrite, Input: raw(map[string]string{"file_path": p.Path, "content": content}), Partial: true}
 }
 
-// terminalCall returns the call for a command in a terminal. A command without arguments is a line for a shell and is passed as
-// text. A program with arguments is passed as a list of words.
+// terminalCall returns the call for running a command, in the form in which the city's rules check it. A command without
+// arguments is a line for a shell. A program with arguments is a list of words.
 func (h *host) terminalCall(p acp.TerminalParams) worker.Call {
 	words := append([]string{p.Command}, p.Args...)
 	if len(p.Args) == 0 {
@@ -109,7 +114,7 @@ func (h *host) terminalCall(p acp.TerminalParams) worker.Call {
 	}
 }
 
-// raw returns v as JSON. The values in this package can always be encoded.
+// raw returns v as JSON. The values that this package passes to it can always be encoded.
 func raw(v any) json.RawMessage {
 	text, err := json.Marshal(v)
 	if err != nil {

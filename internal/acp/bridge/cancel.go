@@ -8,8 +8,8 @@ import (
 	"gascity/internal/acp"
 )
 
-// cancel cancels the current turn and returns when it has ended. Without a turn it returns nil at once. Queued prompts stay in
-// the queue.
+// cancel cancels the running turn and returns when it has ended. If no turn runs, it returns nil. Prompts in the queue stay
+// there.
 func (h *host) cancel(ctx context.Context) error {
 	h.mu.Lock()
 	t, id := h.turn, h.conversation
@@ -49,7 +49,8 @@ func (h *host) cancel(ctx context.Context) error {
 	return errUnsettled
 }
 
-// cancelOwn cancels work that the agent does without a prompt. Only agents that use the draft of the protocol report such work.
+// cancelOwn cancels work that the agent does without a prompt of gc. Only agents that speak the draft of version 2 report such
+// work.
 func (h *host) cancelOwn(ctx context.Context, id string) error {
 	if err := h.conn.Notify(acp.MethodCancel, acp.CancelParams{SessionID: id}); err != nil {
 		return err
@@ -71,7 +72,7 @@ func (h *host) cancelOwn(ctx context.Context, id string) error {
 	}
 }
 
-// within waits until done is closed, and reports whether that was before limit and before ctx ended.
+// within waits until done is closed. It returns false if limit is over or ctx ends first.
 func within(ctx context.Context, done <-chan struct{}, limit time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

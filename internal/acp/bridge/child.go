@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// stderrKept is the number of bytes of an agent's standard error that are added to an error.
+// stderrKept is how many bytes at the end of the agent's standard error are kept for messages.
 const stderrKept = 4096
 
-// drainTime bounds the wait for the last output of an agent that has exited, because its background processes may keep the
-// pipes open.
+// drainTime is how long to wait for the last output of an agent that has exited. Its background processes may keep the pipes
+// open.
 const drainTime = 500 * time.Millisecond
 
-// child is the agent's process. It leads a process group.
+// child is the process of the agent, which leads a process group of its own.
 type child struct {
 	cmd            *exec.Cmd
 	in             io.WriteCloser
@@ -35,7 +35,7 @@ type child struct {
 	closeStdinOnce sync.Once
 }
 
-// startChild starts command with sh.
+// startChild starts the agent: command, with sh.
 func startChild(command string, env []string, p *transcript) (*child, error) {
 	c := &child{cmd: exec.Command("/bin/sh", "-c", command), transcript: p, ended: make(chan struct{})} //nolint:noctx // it lives as long as this program
 	c.cmd.Env = slices.DeleteFunc(slices.Clone(env), func(e string) bool { return strings.HasPrefix(e, SpecVariable+"=") })
@@ -72,7 +72,7 @@ func startChild(command string, env []string, p *transcript) (*child, error) {
 	return c, nil
 }
 
-// readErrors prints the agent's standard error line by line and stores the end of it.
+// readErrors prints the agent's standard error line by line and keeps the end of it.
 func (c *child) readErrors() {
 	r := bufio.NewReaderSize(c.errors, 64<<10)
 	for {
@@ -90,14 +90,14 @@ func (c *child) readErrors() {
 	}
 }
 
-// lastErrors returns the end of the agent's standard error.
+// lastErrors returns the end of the agent's standard error, for a message.
 func (c *child) lastErrors() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return strings.TrimSpace(strings.ToValidUTF8(string(c.tail), "?"))
 }
 
-// drain waits until all output was read, at most for drainTime. served is closed when standard output was read.
+// drain waits until all output of the agent was read, at most drainTime. served is closed when its standard output was read.
 func (c *child) drain(served <-chan struct{}) {
 	limit := time.NewTimer(drainTime)
 	defer limit.Stop()
@@ -121,10 +121,10 @@ func (c *child) closeStdin() {
 	c.closeStdinOnce.Do(func() { _ = c.in.Close() }) // an error does not matter
 }
 
-// signal sends a signal to the agent's process group.
+// signal sends a signal to all processes of the agent's process group.
 func (c *child) signal(sig syscall.Signal) { _ = syscall.Kill(-c.cmd.Process.Pid, sig) } // gone is what we want
 
-// end stops the agent: it closes standard input, then sends SIGTERM, then SIGKILL. Before each further step it waits for grace;
+// end stops the agent: it closes its standard input, sends SIGTERM, and then SIGKILL. It waits for grace between these steps;
 // zero means 1 s.
 func (c *child) end(grace time.Duration) {
 	c.closeStdin()
@@ -142,8 +142,8 @@ func (c *child) end(grace time.Duration) {
 	}
 }
 
-// exitLikeAgent ends this process in the same way as the agent. If a signal killed the agent, this process kills itself with
-// the signal. Else exitLikeAgent returns the exit code.
+// exitLikeAgent makes this process end like the agent has ended. If a signal killed the agent, this process sends that signal to
+// itself. Otherwise exitLikeAgent returns the exit code for this process.
 func (c *child) exitLikeAgent() int {
 	status, ok := c.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if !ok || !status.Signaled() {

@@ -14,19 +14,20 @@ import (
 	"gascity/runtime"
 )
 
-// ErrNoHost reports that no host answers on the socket: the host has exited or has not started yet.
+// ErrNoHost means that no host answers on the socket: it has exited or has not started yet. A host is the program of this package
+// that runs the agent.
 var ErrNoHost = errors.New("the session's host does not answer")
 
-// ErrUnsettled reports that a turn continues although it was cancelled.
+// ErrUnsettled means that the agent did not end its turn after a cancel request.
 var ErrUnsettled = errors.New("the agent does not end its turn")
 
-// Client sends requests to one host. Each request opens a connection of its own. It is safe for concurrent use.
+// Client sends requests to the host of one session, each over a new connection. It is safe for concurrent use.
 type Client struct {
 	Socket   string
 	Instance string // the token of the instance; a host of another instance refuses the request
 }
 
-// Delivery is one prompt.
+// Delivery is one prompt for the agent.
 type Delivery struct {
 	ID      string
 	Once    bool // if a prompt with this ID was sent before, it is not sent again
@@ -35,8 +36,8 @@ type Delivery struct {
 	Confirm time.Duration // longest time to wait for a sign that the agent has accepted the prompt
 }
 
-// Deliver delivers one prompt to the agent, see runtime.Deliverer. If ctx ends while the prompt is queued, it is not sent.
-// After an error other than [ErrNoHost] and runtime.ErrStaleInstance the outcome may be unknown.
+// Deliver sends one prompt to the agent and returns its outcome, see runtime.Deliverer. If ctx ends while the prompt is in the
+// host's queue, it is not sent. After an error other than [ErrNoHost] and runtime.ErrStaleInstance, the outcome may be unknown.
 func (c Client) Deliver(ctx context.Context, d Delivery) (runtime.Outcome, error) {
 	conn, err := c.dial(ctx)
 	if err != nil {
@@ -60,7 +61,8 @@ func (c Client) Deliver(ctx context.Context, d Delivery) (runtime.Outcome, error
 	return *r.Outcome, r.err()
 }
 
-// Settle returns the outcome of a delivery. If the prompt was not sent yet, it will not be sent any more.
+// Settle returns the outcome of the delivery with the given ID. If the prompt was not sent to the agent yet, it is removed from
+// the queue.
 func (c Client) Settle(ctx context.Context, id string) (runtime.Outcome, error) {
 	r, err := c.ask(ctx, request{Op: opSettle, ID: id})
 	if err != nil || r.Outcome == nil {
@@ -69,14 +71,14 @@ func (c Client) Settle(ctx context.Context, id string) (runtime.Outcome, error) 
 	return *r.Outcome, nil
 }
 
-// Cancel cancels the current turn, if there is one, and returns when it has ended. It returns [ErrUnsettled] if the turn does
-// not end.
+// Cancel cancels the running turn and returns when it has ended. If no turn runs, it does nothing. It returns [ErrUnsettled] if
+// the turn does not end.
 func (c Client) Cancel(ctx context.Context) error {
 	_, err := c.ask(ctx, request{Op: opCancel})
 	return err
 }
 
-// Respond answers a question, see runtime.InteractionProvider.
+// Respond answers a question of the agent, see runtime.InteractionProvider.
 func (c Client) Respond(ctx context.Context, answer runtime.InteractionResponse) error {
 	r, err := c.ask(ctx, request{Op: opRespond, Answer: &answer})
 	if r.Failure == failAnswer {
@@ -85,7 +87,8 @@ func (c Client) Respond(ctx context.Context, answer runtime.InteractionResponse)
 	return err
 }
 
-// State returns the state of the host. If after is not zero, it waits until the state's Seq is greater than after.
+// State returns the state of the host and its agent. If after is not zero, it waits until the state has a Seq greater than after,
+// which means that something has changed.
 func (c Client) State(ctx context.Context, after uint64) (State, error) {
 	r, err := c.ask(ctx, request{Op: opState, After: after})
 	if err != nil || r.State == nil {
@@ -94,7 +97,7 @@ func (c Client) State(ctx context.Context, after uint64) (State, error) {
 	return *r.State, nil
 }
 
-// ask sends one request to the host and returns its reply. A failure in the reply is returned as an error.
+// ask sends one request to the host and returns its reply. If the reply says that the request failed, ask returns an error.
 func (c Client) ask(ctx context.Context, r request) (reply, error) {
 	conn, err := c.dial(ctx)
 	if err != nil {
@@ -109,7 +112,7 @@ func (c Client) ask(ctx context.Context, r request) (reply, error) {
 	return answer, answer.err()
 }
 
-// err converts the failure of a reply into an error; nil if there is none.
+// err returns the error that a reply contains; nil if there is none.
 func (r reply) err() error {
 	switch r.Failure {
 	case "":
@@ -132,7 +135,7 @@ type call struct {
 	stop func() bool
 }
 
-// dial connects to the host. It returns ErrNoHost if no host listens on the socket.
+// dial connects to the host. If no host listens on the socket, the error is ErrNoHost.
 func (c Client) dial(ctx context.Context) (*call, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -148,12 +151,13 @@ func (c Client) dial(ctx context.Context) (*call, error) {
 	return &call{conn, bufio.NewReaderSize(conn, 64<<10), ctx, stop}, nil
 }
 
+// end closes the connection.
 func (c *call) end() {
 	c.stop()
 	_ = c.Close() // all data was exchanged
 }
 
-// exchange sends one line of JSON and reads the reply.
+// exchange sends one line of JSON and reads the line with the reply.
 func (c *call) exchange(line any) (reply, error) {
 	raw, err := json.Marshal(line)
 	if err != nil {

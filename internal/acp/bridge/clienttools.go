@@ -13,8 +13,8 @@ import (
 	"gascity/internal/acp"
 )
 
-// clientTools runs the file and terminal methods of the protocol for the agent, in the working directory. Symbolic links are
-// followed, but must not lead out of the directory.
+// clientTools runs the methods of the protocol with which an agent uses files and commands, in its working directory. A symbolic
+// link is followed if its target is in that directory.
 type clientTools struct {
 	dir string // with symbolic links resolved
 	env []string
@@ -25,7 +25,8 @@ type clientTools struct {
 	closed    bool
 }
 
-// newClientTools returns the tools for the working directory dir. Commands get env without SpecVariable.
+// newClientTools returns the tools for an agent with the working directory dir. env is the environment of the commands, from
+// which the variable SpecVariable is removed.
 func newClientTools(dir string, env []string) *clientTools {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
@@ -39,10 +40,10 @@ func newClientTools(dir string, env []string) *clientTools {
 	return w
 }
 
-// maxFile is the largest file that is read for an agent, in bytes, because it must fit into a message.
+// maxFile is the size in bytes of the largest file that an agent can read this way, because the file must fit into one message.
 const maxFile = acp.MaxLine / 2
 
-// inside returns path relative to the working directory, with symbolic links resolved. A path outside it is an error.
+// inside returns a path relative to the working directory, without symbolic links. A path outside of that directory is an error.
 func (w *clientTools) inside(path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		return "", acp.InvalidParams("the path " + path + " is not absolute")
@@ -67,8 +68,8 @@ func (w *clientTools) inside(path string) (string, error) {
 	return rel, nil
 }
 
-// root opens the working directory with os.Root, so that a link that is created later cannot lead out of it. It also returns
-// path relative to it.
+// root opens the working directory as an os.Root, with which no symbolic link can lead out of it, and returns path relative to
+// it.
 func (w *clientTools) root(path string) (*os.Root, string, error) {
 	rel, err := w.inside(path)
 	if err != nil {
@@ -78,7 +79,7 @@ func (w *clientTools) root(path string) (*os.Root, string, error) {
 	return root, rel, err
 }
 
-// read reads a regular file in the working directory for the agent.
+// read returns the content of a regular file in the working directory.
 func (w *clientTools) read(p acp.ReadFileParams) (acp.ReadFileResult, error) {
 	root, rel, err := w.root(p.Path)
 	if err != nil {
@@ -107,8 +108,8 @@ func (w *clientTools) read(p acp.ReadFileParams) (acp.ReadFileResult, error) {
 	return acp.ReadFileResult{Content: linesOf(string(text), p.Line, p.Limit)}, err
 }
 
-// linesOf returns at most limit lines of text, beginning with line number from, counted from 1. Zero values mean the first line
-// and no limit.
+// linesOf returns at most limit lines of text, from the line with the number from on. Line numbers begin with 1. Zero means the
+// first line, or no limit.
 func linesOf(text string, from, limit int) string {
 	for range max(from-1, 0) {
 		_, rest, ok := strings.Cut(text, "\n")
@@ -131,7 +132,7 @@ func linesOf(text string, from, limit int) string {
 	return text[:end]
 }
 
-// write writes a regular file in the working directory for the agent. It creates missing folders.
+// write writes a regular file in the working directory and creates missing directories.
 func (w *clientTools) write(p acp.WriteFileParams) error {
 	root, rel, err := w.root(p.Path)
 	if err != nil {
@@ -147,7 +148,7 @@ func (w *clientTools) write(p acp.WriteFileParams) error {
 	return root.WriteFile(rel, []byte(p.Content), 0o666)
 }
 
-// close kills all running commands and refuses new ones.
+// close kills all commands that still run. After it, no command can be started.
 func (w *clientTools) close() {
 	w.mu.Lock()
 	w.closed = true

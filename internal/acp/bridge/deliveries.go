@@ -8,10 +8,10 @@ import (
 	"gascity/runtime"
 )
 
-// maxDeliveries is the number of deliveries that are stored.
+// maxDeliveries is how many deliveries are remembered.
 const maxDeliveries = 4096
 
-// stage is the progress of a delivery.
+// stage says how far the delivery of a prompt is.
 type stage int
 
 const (
@@ -21,7 +21,7 @@ const (
 	sent
 )
 
-// entry is one delivery. It is guarded by host.mu.
+// entry is the delivery of one prompt. It is used with host.mu locked.
 type entry struct {
 	id      string
 	text    string // empty after it was sent
@@ -33,8 +33,8 @@ type entry struct {
 	failed  bool                  // the agent ended before it accepted the prompt
 }
 
-// announce creates an entry for the delivery id. If once is true and the prompt was already sent, it returns the existing
-// entry.
+// announce returns a new entry for the delivery with the given ID. If once is true and a prompt with that ID was already sent, it
+// returns the entry for that one, and the prompt is not sent again.
 func (h *host) announce(id string, once bool) *entry {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -55,7 +55,7 @@ func (h *host) announce(id string, once bool) *entry {
 	return e
 }
 
-// withdraw removes an entry from the queue if it was not sent. h.mu must be held.
+// withdraw removes a prompt from the queue, unless it was sent. h.mu must be held.
 func (h *host) withdraw(e *entry) {
 	if e.stage == sent {
 		return
@@ -65,7 +65,7 @@ func (h *host) withdraw(e *entry) {
 	h.broadcastLocked()
 }
 
-// enqueue adds an announced text to the queue and sends it if the agent is ready.
+// enqueue adds the text of an announced prompt to the queue, and sends it if the agent is ready.
 func (h *host) enqueue(e *entry, text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -78,7 +78,7 @@ func (h *host) enqueue(e *entry, text string) {
 	h.next()
 }
 
-// next sends the first queued prompt if the agent can accept it. h.mu must be held.
+// next sends the first prompt of the queue, unless the agent is not ready or works. h.mu must be held.
 func (h *host) next() {
 	if !h.ready || h.ended || h.turn != nil || h.working || len(h.queue) == 0 {
 		return
@@ -89,8 +89,8 @@ func (h *host) next() {
 	h.begin(e)
 }
 
-// push queues one text and waits for its outcome. If ctx ends or t.Busy passes while the text is queued, it is removed from the
-// queue.
+// push adds a prompt to the queue and waits for its outcome. If the prompt is still in the queue when ctx ends or t.Busy is over,
+// push removes it.
 func (h *host) push(ctx context.Context, e *entry, t text) runtime.Outcome {
 	h.enqueue(e, t.Text)
 	if out, done := h.awaitTurn(ctx, e, t.Busy); done {
@@ -108,7 +108,8 @@ func (h *host) push(ctx context.Context, e *entry, t text) runtime.Outcome {
 	return e.outcome()
 }
 
-// awaitTurn waits until the text was sent. done reports that it will not be sent; out is then its outcome.
+// awaitTurn waits until the prompt of an entry was sent to the agent. done is true if it will not be sent; out is then its
+// outcome.
 func (h *host) awaitTurn(ctx context.Context, e *entry, busy time.Duration) (out runtime.Outcome, done bool) {
 	limit := time.NewTimer(busy)
 	defer limit.Stop()
@@ -134,8 +135,8 @@ func (h *host) awaitTurn(ctx context.Context, e *entry, busy time.Duration) (out
 	}
 }
 
-// queuedOutcome returns the outcome of a queued text that will not be sent. done is false if the text stays queued. h.mu must
-// be held.
+// queuedOutcome returns the outcome of a prompt in the queue that cannot be sent any more. done is false if it can still be sent.
+// late means that it has waited for too long. h.mu must be held.
 func (h *host) queuedOutcome(e *entry, late bool) (out runtime.Outcome, done bool) {
 	refused := func(reason runtime.RefusalReason, detail string) (runtime.Outcome, bool) {
 		h.withdraw(e)
@@ -157,7 +158,7 @@ func (h *host) queuedOutcome(e *entry, late bool) (out runtime.Outcome, done boo
 	return out, false
 }
 
-// outcome returns the known outcome of an entry that was sent. host.mu must be held.
+// outcome returns what is known about a prompt that was sent. host.mu must be held.
 func (e *entry) outcome() runtime.Outcome {
 	switch {
 	case e.refused != "":
@@ -170,7 +171,7 @@ func (e *entry) outcome() runtime.Outcome {
 	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "sent to the agent, without a response yet"}
 }
 
-// resolveDelivery returns the outcome of a delivery. A text that was not sent yet is withdrawn.
+// resolveDelivery returns the outcome of the delivery with the given ID. A prompt that is still in the queue is removed from it.
 func (h *host) resolveDelivery(id string) runtime.Outcome {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// exitBySignal kills this process with a signal, so that its parent sees how the agent exited.
+// exitBySignal sends a signal to this process, so that its parent sees the same signal that ended
+// the agent.
 func exitBySignal(sig syscall.Signal) {
 	signal.Reset(sig)
 	if syscall.Kill(os.Getpid(), sig) == nil {

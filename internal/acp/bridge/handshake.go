@@ -13,7 +13,8 @@ import (
 	"gascity/runtime"
 )
 
-// handshake opens the connection and the session, so that the agent can accept prompts.
+// handshake agrees with the agent on the version of the protocol and opens a session. After it, the agent accepts prompts.
+// version is that of gc.
 func (h *host) handshake(ctx context.Context, version string) error {
 	late := fmt.Errorf("it did not answer within %s (handshake_timeout)", h.spec.Handshake)
 	ctx, cancel := context.WithTimeoutCause(ctx, h.spec.Handshake, late)
@@ -38,8 +39,8 @@ func (h *host) handshake(ctx context.Context, version string) error {
 	return nil
 }
 
-// initialize agrees with the agent on a version of the protocol. The draft is used only if the spec allows it and the agent
-// supports it.
+// initialize agrees with the agent on the version of the protocol. It uses the draft of version 2 only if the spec allows that
+// and the agent supports it.
 func (h *host) initialize(ctx context.Context, version string) (about acp.InitializeResult, err error) {
 	gc := acp.Implementation{Name: "gc", Version: version}
 	params := acp.InitializeParams{
@@ -63,7 +64,7 @@ func (h *host) initialize(ctx context.Context, version string) (about acp.Initia
 	return about, nil
 }
 
-// open opens the session with the conversation of the spec, or with a new one.
+// open opens a session that continues the conversation of the spec, or begins a new one.
 func (h *host) open(ctx context.Context, about acp.InitializeResult) (acp.SessionResult, error) {
 	stdio := ""
 	if h.isDraft() {
@@ -99,7 +100,7 @@ func (h *host) open(ctx context.Context, about acp.InitializeResult) (acp.Sessio
 	return opened, nil
 }
 
-// signIn signs in with the method of the spec. why is the error with which the agent requested that.
+// signIn signs in to the agent with the method that the spec names. why is the error with which the agent asked for that.
 func (h *host) signIn(ctx context.Context, about acp.InitializeResult, why error) error {
 	var known []string
 	for _, m := range about.AuthMethods {
@@ -121,7 +122,7 @@ func (h *host) signIn(ctx context.Context, about acp.InitializeResult, why error
 	return nil
 }
 
-// selectMode sets the mode of the spec in a new session.
+// selectMode sets the mode that the spec names in a new session, unless the session has it already.
 func (h *host) selectMode(ctx context.Context, opened acp.SessionResult) error {
 	option, _ := opened.Options.Mode()
 	h.mu.Lock()
@@ -140,7 +141,7 @@ func (h *host) selectMode(ctx context.Context, opened acp.SessionResult) error {
 	return nil
 }
 
-// modesOf returns the current mode of an opened session and the modes that the agent offers.
+// modesOf returns the mode of a session and the modes that the agent offers.
 func modesOf(opened acp.SessionResult) (current string, offered []string) {
 	if opened.Modes == nil {
 		option, _ := opened.Options.Mode()
@@ -152,8 +153,8 @@ func modesOf(opened acp.SessionResult) (current string, offered []string) {
 	return opened.Modes.Current, offered
 }
 
-// checkMode returns an error that lists the offered modes if mode is not one of them. If the agent offers no list, it returns
-// nil.
+// checkMode returns an error that lists the modes that the agent offers, if mode is not one of them. If the agent offers no list,
+// it returns nil.
 func checkMode(mode string, offered []string) error {
 	if len(offered) == 0 || slices.Contains(offered, mode) {
 		return nil
@@ -161,7 +162,7 @@ func checkMode(mode string, offered []string) error {
 	return fmt.Errorf("the agent has no mode %q; it has: %s", mode, strings.Join(offered, ", "))
 }
 
-// askMode requests the agent to change its mode. In the draft the mode is one of the session's options.
+// askMode asks the agent to change its mode. In the draft of version 2 the mode is one of the options of the session.
 func (h *host) askMode(ctx context.Context, conversation, mode string) error {
 	h.mu.Lock()
 	draft, option := h.draft, h.modeOption
@@ -175,13 +176,15 @@ func (h *host) askMode(ctx context.Context, conversation, mode string) error {
 	return h.conn.Call(ctx, acp.MethodSetOption, acp.Selection(conversation, option, mode), nil)
 }
 
+// isDraft reports whether the draft of version 2 of the protocol is used.
 func (h *host) isDraft() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.draft
 }
 
-// becomeReady stores what the agent reported, prints the ready line, and sends the first queued prompt.
+// becomeReady stores what the agent has said about itself and its session, prints the line that the agent is ready, and sends the
+// first prompt of the queue.
 func (h *host) becomeReady(about acp.InitializeResult, opened acp.SessionResult) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -214,7 +217,8 @@ func (h *host) becomeReady(about acp.InitializeResult, opened acp.SessionResult)
 	h.next()
 }
 
-// servers converts configured MCP servers to the protocol, sorted by name. stdio is the type for servers that the agent starts.
+// servers returns the configured MCP servers in the form of the protocol, sorted by name. stdio is the type for servers that the
+// agent itself starts.
 func servers(configured []runtime.MCPServerConfig, stdio string) []acp.MCPServer {
 	all := make([]acp.MCPServer, 0, len(configured))
 	for _, c := range configured {
@@ -231,6 +235,7 @@ func servers(configured []runtime.MCPServerConfig, stdio string) []acp.MCPServer
 	return all
 }
 
+// variables returns the entries of a map in the form of the protocol, sorted by name.
 func variables(m map[string]string) []acp.Variable {
 	all := make([]acp.Variable, 0, len(m))
 	for _, name := range slices.Sorted(maps.Keys(m)) {

@@ -21,7 +21,7 @@ import (
 	"gascity/worker"
 )
 
-// host is the state of the program.
+// host is the state of this program, which runs one agent.
 type host struct {
 	// Constant after construction.
 	spec       Spec
@@ -75,7 +75,7 @@ type host struct {
 	count      int // number of questions so far
 }
 
-// Options are the options of [Run].
+// Options are the arguments, environment and output of [Run].
 type Options struct {
 	Args    []string // the first prompt after "--", if there is one
 	Environ []string
@@ -83,8 +83,8 @@ type Options struct {
 	Version string // version of gc
 }
 
-// Run runs the program and returns its exit status when the agent has exited. If a signal killed the agent, Run kills this
-// process with that signal and does not return.
+// Run runs an agent and returns the exit status of this program when the agent has exited. If a signal killed the agent, Run
+// sends that signal to this process and does not return.
 func Run(ctx context.Context, opts Options) int {
 	p := &transcript{w: opts.Stdout}
 	spec, token, err := specOf(opts.Environ)
@@ -109,7 +109,7 @@ func Run(ctx context.Context, opts Options) int {
 	return h.run(ctx, opts.Version)
 }
 
-// lookup returns a function that returns variables of an environment.
+// lookup returns a function that returns the value of a variable in environ; empty if it is not set.
 func lookup(environ []string) func(string) string {
 	return func(name string) string {
 		for _, e := range slices.Backward(environ) {
@@ -121,7 +121,7 @@ func lookup(environ []string) func(string) string {
 	}
 }
 
-// specOf returns the spec and the instance token from the environment.
+// specOf returns what the environment says about the agent to run, and the token of the instance.
 func specOf(environ []string) (spec Spec, token string, err error) {
 	var raw string
 	for _, e := range environ {
@@ -145,6 +145,7 @@ func specOf(environ []string) (spec Spec, token string, err error) {
 	return spec, token, nil
 }
 
+// firstPrompt returns the arguments of the program as the first prompt for the agent.
 func firstPrompt(args []string) string {
 	if len(args) > 0 && args[0] == "--" {
 		args = args[1:]
@@ -152,7 +153,7 @@ func firstPrompt(args []string) string {
 	return strings.Join(args, " ")
 }
 
-// run starts the agent and serves requests until it exits. It returns the exit status.
+// run starts the agent and handles requests until it exits. It returns the exit status.
 func (h *host) run(ctx context.Context, version string) int {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
@@ -205,8 +206,8 @@ func (h *host) run(ctx context.Context, version string) int {
 	return h.child.exitLikeAgent()
 }
 
-// waitForExit waits until the agent has exited and returns -1. If the host itself failed, it stops the agent and returns the
-// exit status.
+// waitForExit waits until the agent has exited and returns -1. If this program itself has failed, it stops the agent and returns
+// an exit status.
 func (h *host) waitForExit(signals <-chan os.Signal, failed <-chan error) (code int) {
 	for {
 		select {
@@ -231,7 +232,7 @@ func (h *host) waitForExit(signals <-chan os.Signal, failed <-chan error) (code 
 	}
 }
 
-// exitsWithin reports whether the agent exits within d. Then its exit explains the failure.
+// exitsWithin waits until the agent exits, at most for d, and reports whether it did.
 func (h *host) exitsWithin(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -243,7 +244,7 @@ func (h *host) exitsWithin(d time.Duration) bool {
 	}
 }
 
-// explain returns the message for a failed handshake, with the end of the agent's standard error.
+// explain returns the message that the handshake has failed, with the end of the agent's standard error.
 func (h *host) explain(err error) string {
 	text := "acp: the handshake with the agent failed: " + err.Error()
 	if last := h.child.lastErrors(); last != "" {
@@ -252,20 +253,21 @@ func (h *host) explain(err error) string {
 	return text
 }
 
+// conversationID returns the ID of the agent's conversation.
 func (h *host) conversationID() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.conversation
 }
 
-// broadcastLocked increments seq and wakes all waiting callers. h.mu must be held.
+// broadcastLocked wakes all callers that wait for a change, and counts the change in seq. h.mu must be held.
 func (h *host) broadcastLocked() {
 	h.seq++
 	close(h.changed)
 	h.changed = make(chan struct{})
 }
 
-// markEnded records that the agent has exited and wakes all waiting callers.
+// markEnded notes that the agent has exited and wakes all callers that wait for a change.
 func (h *host) markEnded() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -273,7 +275,7 @@ func (h *host) markEnded() {
 	h.broadcastLocked()
 }
 
-// state returns the current state. h.mu must be held.
+// state returns the state of the host and its agent. h.mu must be held.
 func (h *host) state() State {
 	s := State{
 		Seq: h.seq, Since: h.since, Name: h.name, Conversation: h.conversation, Dir: h.dir, Mode: h.mode, Modes: h.modes,

@@ -13,16 +13,16 @@ import (
 // The host asks the agent's city about each tool that it learns of before the tool runs: tools for which the agent requests a
 // permission, and file and terminal methods. The host learns of other tools only when they run.
 
-// sendCanary reports to the city, once, that permission requests of this agent are checked. It does not prove that the agent
-// has a guard.
+// sendCanary shows the city that this program asks it before the agent uses a tool, with a request that names no real tool. It
+// does not show that the agent asks about every tool.
 func (h *host) sendCanary(ctx context.Context) {
 	if h.city != nil {
 		_, _ = h.city.Authorize(ctx, worker.Call{Tool: worker.Canary, Partial: true}) // an error does not matter: the first real request reports it too
 	}
 }
 
-// decide asks the city about a call. It stops when q is answered in another way. Without a city every call is allowed, if a
-// person allows it.
+// decide asks the city whether a call is allowed. It stops waiting when the question q is answered in another way. If the agent
+// belongs to no city, the call is allowed, and a person is still asked.
 func (h *host) decide(ctx context.Context, q *question, call worker.Call) worker.Decision {
 	if h.city == nil {
 		return worker.Decision{Allowed: true}
@@ -52,7 +52,7 @@ func (h *host) decide(ctx context.Context, q *question, call worker.Call) worker
 	return d
 }
 
-// reasonOf returns the reason of a denial, for the agent and for people.
+// reasonOf returns why a call was denied, with the name of the rule.
 func reasonOf(d worker.Decision) string {
 	if d.Rule == "" {
 		return d.Reason
@@ -60,19 +60,21 @@ func reasonOf(d worker.Decision) string {
 	return d.Reason + " (rule " + d.Rule + ")"
 }
 
+// denial returns the error with which the agent is answered if the city denies a call.
 func denial(d worker.Decision) error {
 	return &acp.Error{Code: acp.CodeDenied, Message: "denied: " + reasonOf(d)}
 }
 
-// explains reports whether the agent passes the error of a permission request to its model. The protocol has no other way to
-// send a reason.
+// explains reports whether this agent gives its model the error with which a permission request is answered. The protocol has no
+// other way to send the model a reason.
 func (h *host) explains() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return agentcli.ReportsErrorsToModel(h.agent)
 }
 
-// serveAuthorized runs a method for the agent if the city allows the call.
+// serveAuthorized handles a request of the agent to use a file or a command: it asks the city about the call, and does it only if
+// that is allowed. call returns the call for the parameters of the request, and do does it.
 func serveAuthorized[P any](ctx context.Context, h *host, params json.RawMessage, call func(P) worker.Call, do func(P) (any, error)) (any, error) {
 	return serve(params, func(p P) (any, error) {
 		q := h.addQuestion(acp.PermissionParams{})
@@ -88,7 +90,7 @@ func serveAuthorized[P any](ctx context.Context, h *host, params json.RawMessage
 	})
 }
 
-// refuse records that a tool call was denied. If the tool has already run, refuse reports that to the city.
+// refuse notes that a tool call was denied. If the agent has already used the tool, it reports that to the city.
 func (h *host) refuse(q *question) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -101,8 +103,8 @@ func (h *host) refuse(q *question) {
 	}
 }
 
-// used processes an update of a tool call. A denied call is expected to fail. If it did not fail, that is reported, also after
-// the end of the turn.
+// used handles an update of a tool call. If the call was denied but the tool was used all the same, it reports that to the city,
+// also after the turn has ended.
 func (h *host) used(t acp.ToolCall) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -119,7 +121,7 @@ func (h *host) used(t acp.ToolCall) {
 	}
 }
 
-// bypassed reports to the city that a denied tool has run. h.mu must be held.
+// bypassed reports to the city that the agent has used a tool that was denied. h.mu must be held.
 func (h *host) bypassed(u *use) {
 	h.transcript.line("acp: the agent says that a denied tool has run: " + cmp.Or(u.call.Title, u.call.ID))
 	h.report.used(u)

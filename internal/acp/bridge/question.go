@@ -14,13 +14,13 @@ import (
 	"gascity/runtime"
 )
 
-// Further actions of an answer, in addition to those of package runtime.
+// Actions of an answer that package runtime does not have.
 const (
 	ActionApproveAlways = "approve_always"
 	ActionDenyAlways    = "deny_always"
 )
 
-// question is a permission request of the agent.
+// question is a permission request of the agent that has no answer yet.
 type question struct {
 	id     string
 	at     time.Time
@@ -33,7 +33,8 @@ type question struct {
 	done   chan struct{}
 }
 
-// answer sets the result and reports whether it is the first one. Later results are ignored.
+// answer sets the answer to a question and returns true. If the question already has an answer, it changes nothing and returns
+// false.
 func (q *question) answer(r acp.PermissionResult) (first bool) {
 	q.once.Do(func() {
 		q.result, first = r, true
@@ -42,7 +43,8 @@ func (q *question) answer(r acp.PermissionResult) (first bool) {
 	return first
 }
 
-// addQuestion adds a permission request. It returns nil if the turn was cancelled or the agent has exited.
+// addQuestion adds a permission request. It returns nil if the request needs no answer because the turn was cancelled or the
+// agent has exited.
 func (h *host) addQuestion(p acp.PermissionParams) *question {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -60,7 +62,7 @@ func (h *host) addQuestion(p acp.PermissionParams) *question {
 	return q
 }
 
-// forget removes a question from the open questions.
+// forget removes a question, because it was answered.
 func (h *host) forget(q *question) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -70,7 +72,7 @@ func (h *host) forget(q *question) {
 	}
 }
 
-// ask handles a permission request: it waits until the city or a person has answered it, or it is cancelled.
+// ask handles a permission request of the agent. It returns when the city or a person has answered, or the request was cancelled.
 func (h *host) ask(ctx context.Context, p acp.PermissionParams) (any, error) {
 	h.markAccepted("permission request")
 	q := h.addQuestion(p)
@@ -101,7 +103,7 @@ func (h *host) ask(ctx context.Context, p acp.PermissionParams) (any, error) {
 	return q.result, nil
 }
 
-// raise makes the question visible to people.
+// raise shows a question to people.
 func (h *host) raise(q *question) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -110,13 +112,13 @@ func (h *host) raise(q *question) {
 	h.broadcastLocked()
 }
 
-// raised returns the index of the visible question with the given id, or of the first one if id is empty; negative if there is
-// none. h.mu must be held.
+// raised returns the index of the question with the given ID that people are asked, or of the first one if id is empty. It is
+// negative if there is none. h.mu must be held.
 func (h *host) raised(id string) int {
 	return slices.IndexFunc(h.asked, func(q *question) bool { return q.open && (id == "" || q.id == id) })
 }
 
-// refusal returns the result that rejects this one call.
+// refusal returns the answer that rejects only this one call.
 func refusal(options []acp.Option) acp.PermissionResult {
 	if o, ok := acp.OptionOfKind(options, acp.RejectOnce); ok {
 		return acp.Selected(o.ID)
@@ -124,10 +126,12 @@ func refusal(options []acp.Option) acp.PermissionResult {
 	return acp.Cancelled()
 }
 
+// title returns the text of the question.
 func (q *question) title() string {
 	return cmp.Or(q.params.Title, q.params.Tool.Title, q.params.Tool.Kind, "permission")
 }
 
+// names returns the names of the question's options.
 func (q *question) names() []string {
 	names := make([]string, 0, len(q.params.Options))
 	for _, o := range q.params.Options {
@@ -136,7 +140,7 @@ func (q *question) names() []string {
 	return names
 }
 
-// interaction returns the question in the form of package runtime.
+// interaction returns the question in the form in which package runtime reports questions.
 func (q *question) interaction() *runtime.PendingInteraction {
 	meta := map[string]string{runtime.MetaSource: string(runtime.SourceACP), runtime.MetaTool: cmp.Or(q.params.Tool.Kind, q.params.Tool.Title), runtime.MetaText: "no"}
 	if input := q.params.Tool.RawInput; len(input) > 0 {
@@ -153,7 +157,7 @@ func (q *question) interaction() *runtime.PendingInteraction {
 	}
 }
 
-// respond answers a visible question.
+// respond answers a question that people are asked.
 func (h *host) respond(r runtime.InteractionResponse) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -173,8 +177,8 @@ func (h *host) respond(r runtime.InteractionResponse) error {
 	return nil
 }
 
-// nameOf returns the name of the option with the given ID, or its ID if it has no name; an empty string if there is no such
-// option.
+// nameOf returns the name of the option with the given ID, or the ID if the option has no name. If there is no such option, it
+// returns an empty string.
 func nameOf(options []acp.Option, id string) string {
 	for _, o := range options {
 		if o.ID == id && id != "" {
@@ -184,8 +188,8 @@ func nameOf(options []acp.Option, id string) string {
 	return ""
 }
 
-// choose returns the agent's option for an answer. An option that applies once is never replaced by one that applies always, or
-// the reverse.
+// choose returns the option of the agent that an answer means. It never takes an option that is for all later calls for an answer
+// that is for one call, or the reverse.
 func choose(options []acp.Option, r runtime.InteractionResponse) (acp.PermissionResult, error) {
 	kind := map[string]string{
 		runtime.ActionApprove: acp.AllowOnce, ActionApproveAlways: acp.AllowAlways,
@@ -205,7 +209,7 @@ func choose(options []acp.Option, r runtime.InteractionResponse) (acp.Permission
 	return acp.PermissionResult{}, &runtime.AnswerError{Action: r.Action, Text: r.Text, Why: "a permission is answered by one of its options"}
 }
 
-// byLabel returns the option with the given name, ID or number.
+// byLabel returns the option with the name, the ID or the number that a person has written.
 func byLabel(options []acp.Option, r runtime.InteractionResponse) (acp.PermissionResult, error) {
 	for _, called := range []func(acp.Option) bool{
 		func(o acp.Option) bool { return cmp.Or(o.Name, o.ID) == r.Text },

@@ -22,8 +22,8 @@ const (
 	recordText = 256 << 10
 )
 
-// recorder writes the record of the conversation, from which gc shows it to people. It is safe for concurrent use. A nil
-// recorder writes nothing. Errors are ignored: the agent works without its record.
+// recorder writes the conversation into a file, the record, from which gc shows it to people. It is safe for concurrent use. A
+// nil recorder writes nothing. It ignores errors, because the agent can work without a record.
 type recorder struct {
 	mu    sync.Mutex
 	file  *fsutil.LogFile
@@ -41,7 +41,7 @@ type recordedCall struct {
 	over   bool
 }
 
-// newRecorder returns a recorder that appends to the file at path; nil if path is empty or cannot be opened.
+// newRecorder returns a recorder that appends to the file at path. It returns nil if path is empty or the file cannot be opened.
 func newRecorder(path string) *recorder {
 	if path == "" {
 		return nil
@@ -53,7 +53,7 @@ func newRecorder(path string) *recorder {
 	return &recorder{file: file, calls: map[string]*recordedCall{}}
 }
 
-// write appends a line. r.mu must be held.
+// write appends a line to the file. r.mu must be held.
 func (r *recorder) write(line agenttranscript.Line) {
 	line.Time = time.Now().UTC()
 	line.Text, line.Result = atMost(line.Text), atMost(line.Result)
@@ -64,11 +64,12 @@ func (r *recorder) write(line agenttranscript.Line) {
 	_, _ = r.file.Write(append(text, '\n')) // the agent works without its record
 }
 
+// atMost returns the beginning of a text that is as long as a line may contain.
 func atMost(text string) string {
 	return strings.ToValidUTF8(text[:min(len(text), recordText)], "\ufffd")
 }
 
-// flush writes the collected text. r.mu must be held.
+// flush writes the text that was collected. r.mu must be held.
 func (r *recorder) flush() {
 	if r.text.Len() == 0 {
 		return
@@ -78,13 +79,13 @@ func (r *recorder) flush() {
 	r.more = true
 }
 
-// end writes the collected text; the next text is an entry of its own. r.mu must be held.
+// end writes the text that was collected, and ends its entry. r.mu must be held.
 func (r *recorder) end() {
 	r.flush()
 	r.kind, r.more = "", false
 }
 
-// entry records an entry with a text.
+// entry writes an entry of the given kind with a text.
 func (r *recorder) entry(kind, text string) {
 	if r == nil {
 		return
@@ -95,7 +96,7 @@ func (r *recorder) entry(kind, text string) {
 	r.write(agenttranscript.Line{Kind: kind, Text: text})
 }
 
-// chunk records a piece of an answer or of thinking.
+// chunk adds a piece to an answer of the agent or to its thoughts, depending on kind. Pieces are collected into longer lines.
 func (r *recorder) chunk(kind, text string) {
 	if r == nil || text == "" {
 		return
@@ -112,7 +113,7 @@ func (r *recorder) chunk(kind, text string) {
 	}
 }
 
-// tool records an update of a tool call.
+// tool writes what an update of a tool call has changed.
 func (r *recorder) tool(t acp.ToolCall) {
 	if r == nil || t.ID == "" {
 		return
@@ -146,7 +147,7 @@ func (r *recorder) tool(t acp.ToolCall) {
 	r.write(line)
 }
 
-// inputOf returns the most important argument of a tool call.
+// inputOf returns the argument of a tool call that says most about it.
 func inputOf(t *acp.ToolCall) string {
 	var input struct {
 		Command json.RawMessage `json:"command"`
@@ -166,7 +167,7 @@ func inputOf(t *acp.ToolCall) string {
 	return t.Title
 }
 
-// turnEnded records the end of a turn. A failure is an error of the model provider or the agent.
+// turnEnded writes how a turn has ended. failed means an error of the model provider or of the agent.
 func (r *recorder) turnEnded(failed bool, text string) {
 	if r == nil {
 		return
@@ -184,7 +185,7 @@ func (r *recorder) turnEnded(failed bool, text string) {
 	clear(r.calls)
 }
 
-// close writes the rest and closes the file.
+// close writes the text that was collected and closes the file.
 func (r *recorder) close() {
 	if r == nil {
 		return

@@ -12,8 +12,8 @@ import (
 	"gascity/worker"
 )
 
-// reporter reports the agent's activity and token usage to its city over the worker API. It never delays the agent: reports
-// wait in a queue until the city answers. The zero value reports nothing.
+// reporter reports the agent's activity and token usage to its city. It never makes the agent wait: the reports are in a queue
+// until the city answers. The zero value reports nothing.
 type reporter struct {
 	client *worker.Client
 	// hooked reports that the agent CLI calls hooks, which report its tools and tokens. Then these are not reported a second
@@ -45,7 +45,7 @@ const (
 	hooksVariable = "GC_HOOKS"
 )
 
-// newReporter returns a reporter for the city that the environment names.
+// newReporter returns a reporter for the city that the environment of the agent names. Without a city it reports nothing.
 func newReporter(getenv func(string) string) *reporter {
 	c := &worker.Client{Socket: getenv("GC_WORKER_SOCKET"), URL: getenv("GC_WORKER_URL"), Token: getenv("GC_WORKER_TOKEN"), RunID: getenv("GC_RUN_ID")}
 	if c.Socket != "" {
@@ -72,7 +72,7 @@ func (r *reporter) enqueue(i item) {
 	}
 }
 
-// serve sends reports until [reporter.close] is called or ctx ends.
+// serve sends the reports in the queue until [reporter.close] is called or ctx ends.
 func (r *reporter) serve(ctx context.Context) {
 	if r.client == nil {
 		return
@@ -99,7 +99,7 @@ func (r *reporter) serve(ctx context.Context) {
 	}
 }
 
-// close stops the reporter after it has sent the queued reports, at most for [flushTimeout].
+// close ends the queue and waits until its reports are sent, at most [flushTimeout].
 func (r *reporter) close() {
 	if r.client == nil {
 		return
@@ -116,6 +116,7 @@ func (r *reporter) close() {
 	}
 }
 
+// filled returns the event, with the token usage from the usage file if there is one.
 func (i item) filled(ctx context.Context) worker.TelemetryEvent {
 	if i.usageFile != nil {
 		i.event.Usage = i.usageFile.spent(ctx, i.last)
@@ -123,7 +124,7 @@ func (i item) filled(ctx context.Context) worker.TelemetryEvent {
 	return i.event
 }
 
-// plan reports the plan of the agent.
+// plan queues a report of the agent's plan: the steps that it intends, with their states.
 func (r *reporter) plan(entries []acp.PlanEntry) {
 	var steps strings.Builder
 	for _, e := range entries {
@@ -132,19 +133,19 @@ func (r *reporter) plan(entries []acp.PlanEntry) {
 	r.enqueue(item{event: worker.TelemetryEvent{Type: worker.Plan, Timestamp: time.Now(), Message: strings.TrimSuffix(steps.String(), "\n")}})
 }
 
-// mode reports that the agent's mode has changed.
+// mode queues a report that the agent has another mode.
 func (r *reporter) mode(mode string) {
 	r.enqueue(item{event: worker.TelemetryEvent{Type: worker.ModeChanged, Timestamp: time.Now(), Message: mode}})
 }
 
-// use is the state of one tool call.
+// use is one tool call, with what its updates have said so far.
 type use struct {
 	call  acp.ToolCall // with the values of all updates
 	began time.Time
 	over  bool
 }
 
-// updateUse merges an update into the state of its tool call and returns that. uses has the tool calls of the current turn.
+// updateUse adds an update to the tool call that it belongs to, and returns the call. uses has the tool calls of the turn.
 func updateUse(uses map[string]*use, t acp.ToolCall) *use {
 	u := uses[t.ID]
 	if u == nil || t.ID == "" { // each update without an ID is a call of its own
@@ -155,7 +156,7 @@ func updateUse(uses map[string]*use, t acp.ToolCall) *use {
 	return u
 }
 
-// runningTool returns the name of the tool that has been running longest; empty if none runs.
+// runningTool returns the name of the tool that has been running for the longest time; empty if none runs.
 func runningTool(uses map[string]*use) string {
 	var oldest *use
 	for _, u := range uses {
@@ -170,7 +171,7 @@ func runningTool(uses map[string]*use) string {
 	return cmp.Or(oldest.call.Name, oldest.call.Title, oldest.call.Kind, "tool")
 }
 
-// tool reports a tool call that has ended, once.
+// tool handles an update of a tool call. When the call has ended, it queues one report about it.
 func (r *reporter) tool(uses map[string]*use, t acp.ToolCall) {
 	u := updateUse(uses, t)
 	if u.over || r.hooked || t.Status != acp.ToolCompleted && t.Status != acp.ToolFailed {
@@ -180,7 +181,7 @@ func (r *reporter) tool(uses map[string]*use, t acp.ToolCall) {
 	r.used(u)
 }
 
-// used reports a tool call that has ended.
+// used queues a report that a tool call has ended.
 func (r *reporter) used(u *use) {
 	r.enqueue(item{event: worker.TelemetryEvent{
 		Type: worker.ToolUsed, Timestamp: time.Now(), Message: u.call.Title,
@@ -190,7 +191,7 @@ func (r *reporter) used(u *use) {
 	}})
 }
 
-// turn reports the end of a turn with its token usage.
+// turn queues the report that a turn has ended, with its token usage.
 func (r *reporter) turn(name string, usage *worker.Usage, book *usageFile, window acp.Window) {
 	e := worker.TelemetryEvent{Type: worker.TurnComplete, Timestamp: time.Now(), MessageID: name, Usage: usage}
 	if window.Size > 0 && window.Used >= 0 && window.Used <= window.Size {

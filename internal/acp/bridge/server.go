@@ -15,17 +15,17 @@ import (
 	"gascity/runtime"
 )
 
-// server handles requests on the host's socket.
+// server handles the requests that arrive on the socket of a host.
 type server struct {
 	h        *host
 	listener net.Listener
 }
 
-// requestTime bounds the time in which a caller must send its request.
+// requestTime is how long a caller may take to send its request.
 const requestTime = 30 * time.Second
 
-// listen creates the socket, which only this user can connect to. It replaces the socket of a previous host: the shim runs only
-// one host at a time.
+// listen creates the socket, to which only this user can connect. It replaces the socket of an earlier host; the shim runs only
+// one at a time.
 func listen(ctx context.Context, h *host) (*server, error) {
 	if err := os.MkdirAll(filepath.Dir(h.spec.Socket), 0o700); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func listen(ctx context.Context, h *host) (*server, error) {
 // close closes the listener and removes the socket. It may be called twice.
 func (s *server) close() error { return s.listener.Close() }
 
-// serve accepts connections until the socket is closed. It returns when all requests are answered.
+// serve accepts connections until the socket is closed or ctx ends. It returns when every request is answered.
 func (s *server) serve(ctx context.Context) {
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -65,7 +65,7 @@ func (s *server) serve(ctx context.Context) {
 	}
 }
 
-// answer handles one connection. It cancels the request when the caller disconnects.
+// answer handles the request of one connection. If the caller disconnects, the request is cancelled.
 func (s *server) answer(ctx context.Context, c net.Conn) {
 	defer c.Close()
 	ctx, cancel := context.WithCancel(ctx)
@@ -116,14 +116,14 @@ func (s *server) answer(ctx context.Context, c net.Conn) {
 	<-gone
 }
 
-// withdrawAnnounced withdraws a delivery whose text was not received.
+// withdrawAnnounced removes a delivery whose text has not arrived.
 func (h *host) withdrawAnnounced(e *entry) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.withdraw(e)
 }
 
-// do handles the requests that have one line and get one line.
+// do handles a request that has one line and returns the line of the reply.
 func (h *host) do(ctx context.Context, r request) reply {
 	switch r.Op {
 	case opSettle:
@@ -146,7 +146,7 @@ func (h *host) do(ctx context.Context, r request) reply {
 	return reply{Failure: failUnknown}
 }
 
-// responded answers a question and returns the reply for the caller.
+// responded gives the agent the answer in a request, and returns the reply.
 func (h *host) responded(r request) reply {
 	if r.Answer == nil {
 		return reply{Failure: "no answer"}
@@ -164,8 +164,8 @@ func (h *host) responded(r request) reply {
 	return reply{}
 }
 
-// await returns the state when its Seq is greater than after, the agent has exited, or ctx has ended. For after zero it returns
-// at once.
+// await waits until the state has a Seq greater than after, the agent has exited or ctx has ended, and returns the state. If
+// after is zero, it does not wait.
 func (h *host) await(ctx context.Context, after uint64) State {
 	for {
 		h.mu.Lock()

@@ -23,7 +23,8 @@ const (
 	terminalLinger = 500 * time.Millisecond // time for background processes to close the output after the command has exited
 )
 
-// terminal is one command that runs for the agent, in a process group of its own.
+// terminal is one command that was started for the agent, in a process group of its own. The
+// protocol calls it a terminal, but it has none.
 type terminal struct {
 	cmd  *exec.Cmd
 	done chan struct{} // closed when the command has exited
@@ -35,7 +36,8 @@ type terminal struct {
 	status acp.ExitStatus // valid after done is closed
 }
 
-// Write stores the end of the output, at most limit bytes.
+// Write adds a piece of the command's output and keeps only the last limit bytes. It implements
+// io.Writer.
 func (t *terminal) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -59,7 +61,7 @@ func isVariable(name string) bool {
 	return name != ""
 }
 
-// create starts a command for the agent in the working directory and returns its ID.
+// create starts a command for the agent and returns its ID.
 func (w *clientTools) create(p acp.TerminalParams) (acp.TerminalRef, error) {
 	dir := cmp.Or(p.Cwd, w.dir)
 	if _, err := w.inside(dir); err != nil {
@@ -97,7 +99,7 @@ func (w *clientTools) create(p acp.TerminalParams) (acp.TerminalRef, error) {
 	return acp.TerminalRef{TerminalID: id}, nil
 }
 
-// await waits until the command has exited and records its status.
+// await waits until the command has exited and stores its exit status.
 func (t *terminal) await() {
 	_ = t.cmd.Wait() // the exit status is in t.cmd.ProcessState
 	t.mu.Lock()
@@ -112,7 +114,7 @@ func (t *terminal) await() {
 	close(t.done)
 }
 
-// end kills the process group of the command and waits for the command.
+// end kills all processes of the command and waits until it has exited.
 func (t *terminal) end() {
 	select {
 	case <-t.done:
@@ -123,7 +125,8 @@ func (t *terminal) end() {
 	<-t.done
 }
 
-// terminal returns the command with the given ID.
+// terminal returns the command with the given ID. If there is none, it returns an error for the
+// agent.
 func (w *clientTools) terminal(id string) (*terminal, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -165,6 +168,7 @@ func (w *clientTools) wait(ctx context.Context, p acp.TerminalRef) (acp.ExitStat
 	}
 }
 
+// kill kills a command. Its output can still be read.
 func (w *clientTools) kill(p acp.TerminalRef) error {
 	t, err := w.terminal(p.TerminalID)
 	if err == nil {
@@ -173,7 +177,7 @@ func (w *clientTools) kill(p acp.TerminalRef) error {
 	return err
 }
 
-// release kills a command and removes it.
+// release kills a command and forgets its output.
 func (w *clientTools) release(p acp.TerminalRef) error {
 	t, err := w.terminal(p.TerminalID)
 	if err != nil {

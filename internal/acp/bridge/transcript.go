@@ -6,14 +6,14 @@ import (
 	"sync"
 )
 
-// transcript prints the conversation as plain text. It is safe for concurrent use.
+// transcript prints the conversation as plain text, for the terminal. It is safe for concurrent use.
 type transcript struct {
 	mu   sync.Mutex
 	w    io.Writer
 	kind string // kind of the text in the unfinished line; empty at the beginning of a line
 }
 
-// line prints complete lines.
+// line prints text as lines of its own.
 func (p *transcript) line(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -38,13 +38,14 @@ func (p *transcript) chunk(kind, text string) {
 	}
 }
 
-// endLine ends an unfinished line.
+// endLine begins a new line, unless the output is already at the beginning of one.
 func (p *transcript) endLine() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.breakLine()
 }
 
+// breakLine does what endLine does. p.mu must be held.
 func (p *transcript) breakLine() {
 	if p.kind != "" {
 		p.write("\n")
@@ -52,7 +53,8 @@ func (p *transcript) breakLine() {
 	}
 }
 
-// write prints text without control characters. Errors are ignored: if the shim has exited, this program exits too.
+// write prints text without control characters. It ignores errors: if they occur, the shim has exited, and this program exits
+// too.
 func (p *transcript) write(text string) { _, _ = io.WriteString(p.w, stripControls(text)) }
 
 // stripControls removes control characters that could affect a terminal.

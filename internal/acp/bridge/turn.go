@@ -13,7 +13,7 @@ import (
 	"gascity/worker"
 )
 
-// turn is the agent's work on one prompt. It is guarded by host.mu.
+// turn is the agent's work on one prompt. It is used with host.mu locked.
 type turn struct {
 	entry     *entry
 	written   chan struct{} // closed when the prompt was written or could not be
@@ -22,7 +22,7 @@ type turn struct {
 	work      *work // only for the draft
 }
 
-// begin starts a turn. h.mu must be held.
+// begin sends the prompt of an entry to the agent, which begins a turn. h.mu must be held.
 func (h *host) begin(e *entry) {
 	t := &turn{entry: e, written: make(chan struct{}), ended: make(chan struct{}), work: &work{over: make(chan struct{})}}
 	text := e.text
@@ -49,10 +49,10 @@ func (h *host) begin(e *entry) {
 	}()
 }
 
-// quotedBytes is the number of bytes of a prompt that are printed; the agent gets the whole prompt.
+// quotedBytes is how many bytes of a prompt are printed.
 const quotedBytes = 2000
 
-// quoted returns a prompt in the form in which it is printed.
+// quoted returns a prompt as it is printed: each line after "> ", and only the beginning of a long prompt.
 func quoted(text string) string {
 	shown := text
 	if len(text) > quotedBytes {
@@ -61,7 +61,7 @@ func quoted(text string) string {
 	return "> " + strings.ReplaceAll(shown, "\n", "\n> ")
 }
 
-// markAccepted records that the agent has accepted the prompt of the current turn. sign describes the proof.
+// markAccepted notes that the agent has accepted the prompt of the turn. sign says by what that was seen.
 func (h *host) markAccepted(sign string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -70,6 +70,7 @@ func (h *host) markAccepted(sign string) {
 	}
 }
 
+// confirm notes that the agent has accepted the prompt, unless its outcome is already known. sign says by what that was seen.
 func (e *entry) confirm(sign string) {
 	if e.sign == "" && e.refused == "" && !e.failed {
 		e.sign = sign
@@ -77,7 +78,7 @@ func (e *entry) confirm(sign string) {
 	}
 }
 
-// finish ends a turn with the agent's answer and starts the next one.
+// finish ends a turn after the agent's answer to its prompt, and sends the next prompt of the queue.
 func (h *host) finish(t *turn, result acp.PromptResult, err error) {
 	h.transcript.endLine()
 	h.mu.Lock()
@@ -115,7 +116,7 @@ func (h *host) finish(t *turn, result acp.PromptResult, err error) {
 	h.next()
 }
 
-// account reports the token usage of the turn to the city. h.mu must be held.
+// account queues the report of the tokens that the turn has used. h.mu must be held.
 func (h *host) account(result acp.PromptResult) {
 	var usage *worker.Usage
 	if s, answer := result.Spent(); answer {
@@ -131,7 +132,8 @@ func (h *host) account(result acp.PromptResult) {
 	h.window.Used, h.previousUses, h.uses = 0, h.uses, map[string]*use{}
 }
 
-// recordAnswer sets the outcome of a prompt from the error of its answer. h.mu must be held.
+// recordAnswer sets the outcome of a prompt after the agent has answered it. err is the error in the answer or nil. h.mu must be
+// held.
 func (h *host) recordAnswer(e *entry, err error) {
 	var answer *acp.Error
 	switch {
@@ -164,5 +166,5 @@ const (
 	signalTime = time.Second      // after each SIGINT
 )
 
-// errUnsettled reports that a cancelled turn does not end.
+// errUnsettled means that the agent did not end its turn after a cancel request and two interrupts.
 var errUnsettled = errors.New("the agent does not end its turn after a cancel request and two SIGINT")

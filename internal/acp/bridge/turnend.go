@@ -6,8 +6,8 @@ import (
 	"gascity/internal/acp"
 )
 
-// work is the state of a prompt in the draft of the protocol. There the answer to the prompt only means that the agent has
-// accepted it. Later updates report that the session works or is idle. It is guarded by host.mu.
+// work is how far the agent is with a prompt, in the draft of version 2 of the protocol. There, the answer to a prompt only means
+// that the agent has accepted it; later updates say that the session works or is idle. It is used with host.mu locked.
 type work struct {
 	inserted bool // the prompt is in the conversation
 	began    bool
@@ -32,7 +32,7 @@ func (h *host) awaitWork(t *turn) (acp.PromptResult, error) {
 	return t.work.result, nil
 }
 
-// inserted records that the prompt of the current turn is in the conversation.
+// inserted notes that the prompt of the turn is in the conversation.
 func (h *host) inserted() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -41,8 +41,8 @@ func (h *host) inserted() {
 	}
 }
 
-// handleState processes a state update of the draft. A repeated idle state does not end another turn. If the agent never
-// reported that it works, an idle state ends only a cancelled turn. Unknown states are ignored.
+// handleState handles an update of the session's state. A second idle state does not end another turn. If the agent has never
+// reported that it works, an idle state ends only a turn that was cancelled. Unknown states are ignored.
 func (h *host) handleState(s acp.State) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -62,8 +62,7 @@ func (h *host) handleState(s acp.State) {
 	h.next()
 }
 
-// handleIdle ends work: the work on a prompt that is in the conversation, or work that the agent did without a prompt. h.mu
-// must be held.
+// handleIdle ends the work of the agent: on a prompt that is in the conversation, or without a prompt. h.mu must be held.
 func (h *host) handleIdle(s acp.State) {
 	had := h.working
 	h.working = false

@@ -11,7 +11,8 @@ import (
 	"gascity/runtime"
 )
 
-// Notification implements acp.Handler.
+// Notification handles an update of the agent: it prints it, writes it into the record and reports it to the city. It implements
+// acp.Handler.
 func (h *host) Notification(method string, params json.RawMessage) {
 	if method != acp.MethodUpdate {
 		return // other notifications are ignored
@@ -66,7 +67,7 @@ func (h *host) Notification(method string, params json.RawMessage) {
 	}
 }
 
-// recordProgress records an update that shows progress of the turn.
+// recordProgress notes when the agent last showed progress, if the kind of update means that.
 func (h *host) recordProgress(kind string) {
 	sign := turnUpdates[kind]
 	if kind == acp.UpdateUsage {
@@ -80,8 +81,8 @@ func (h *host) recordProgress(kind string) {
 	h.progress = runtime.Progress{At: time.Now(), Sign: sign}
 }
 
-// inTurn calls do if a turn is in progress. When an agent loads a conversation it repeats old updates, which were already
-// reported.
+// inTurn calls do if a turn runs. Without a turn it does nothing: when an agent loads a conversation, it repeats old updates,
+// which were reported before.
 func (h *host) inTurn(do func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -90,7 +91,7 @@ func (h *host) inTurn(do func()) {
 	}
 }
 
-// recordMode records the current mode of the agent; an empty mode is ignored. h.mu must be held.
+// recordMode notes the agent's mode and reports a change to the city. It ignores an empty mode. h.mu must be held.
 func (h *host) recordMode(mode string) {
 	if mode == "" || mode == h.mode {
 		return
@@ -100,13 +101,13 @@ func (h *host) recordMode(mode string) {
 	h.broadcastLocked()
 }
 
-// recordKinds maps the kinds of updates with text to the kinds of entries of the record.
+// recordKinds maps kinds of updates with text to the kinds of entries in the record of the conversation.
 var recordKinds = map[string]string{
 	acp.UpdateAgentMessage: client.EntryAnswer, acp.UpdateAgentThought: client.EntryThinking,
 	acp.UpdateAgentWhole: client.EntryAnswer, acp.UpdateThoughtWhole: client.EntryThinking,
 }
 
-// turnUpdates maps the kinds of updates that occur only during work on a prompt to their descriptions.
+// turnUpdates maps the kinds of updates that an agent sends only while it works on a prompt to their names for people.
 var turnUpdates = map[string]string{
 	acp.UpdateUserMessage: "user message", acp.UpdateAgentMessage: "agent message", acp.UpdateAgentThought: "agent thought",
 	acp.UpdateToolCall: "tool call", acp.UpdateToolChange: "tool call", acp.UpdatePlan: "plan",
@@ -130,7 +131,7 @@ func (h *host) showTool(t acp.ToolCall) {
 	}
 }
 
-// Stray implements acp.Handler. It prints a line that is not a message.
+// Stray prints a line that is no message of the protocol. It implements acp.Handler.
 func (h *host) Stray(line string) {
 	const most = 4096
 	if len(line) > most {
@@ -139,7 +140,7 @@ func (h *host) Stray(line string) {
 	h.transcript.line(strings.ToValidUTF8(line, "?"))
 }
 
-// Request implements acp.Handler.
+// Request handles a request of the agent: for a permission, a file or a command. It implements acp.Handler.
 func (h *host) Request(ctx context.Context, method string, params json.RawMessage) (any, error) {
 	if method != acp.MethodPermission && h.isDraft() {
 		return nil, acp.MethodNotFound(method) // in the draft a client has no file and terminal methods
@@ -165,6 +166,7 @@ func (h *host) Request(ctx context.Context, method string, params json.RawMessag
 	return nil, acp.MethodNotFound(method)
 }
 
+// serve calls do with the parameters of a request. If they cannot be decoded, it returns an error for the agent.
 func serve[P any](raw json.RawMessage, do func(P) (any, error)) (any, error) {
 	var p P
 	if err := json.Unmarshal(raw, &p); err != nil {

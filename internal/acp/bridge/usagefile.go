@@ -11,14 +11,14 @@ import (
 	"gascity/worker"
 )
 
-// usageFile is a file with running totals of tokens. Some agents write it and do not report the usage of a turn. It is used
-// only by the reporter's goroutine.
+// usageFile is a file in which an agent counts the tokens of its conversation. Some agents write one and do not report the usage
+// of a turn. Only the goroutine of the reporter uses it.
 type usageFile struct {
 	pattern string
 	base    agentcli.UsageTotals
 }
 
-// newUsageFile returns the usage file of the named agent; nil if the agent has none. Only tokens that are added from now on
+// newUsageFile returns the usage file of the agent with the given name; nil if it has none. Only the tokens after this call
 // count.
 func newUsageFile(agent, conversation string, getenv func(string) string) *usageFile {
 	pattern, ok := agentcli.UsageFileOf(agent, conversation, getenv)
@@ -30,7 +30,7 @@ func newUsageFile(agent, conversation string, getenv func(string) string) *usage
 	return l
 }
 
-// read returns the totals in the file; ok is false if it cannot be read.
+// read returns the token counts in the file; ok is false if it cannot be read.
 func (l *usageFile) read() (agentcli.UsageTotals, bool) {
 	paths, err := filepath.Glob(l.pattern)
 	if err != nil || len(paths) == 0 {
@@ -50,8 +50,8 @@ const (
 	pollInterval  = 20 * time.Millisecond
 )
 
-// spent returns the tokens that were added since the last call; nil if there are none. last is the number of tokens of the last
-// response; zero if it was not reported.
+// spent returns the tokens that were added since its last call; nil if there are none. last is how many tokens the last response
+// used, by which spent sees that the file is up to date; zero if that is not known.
 func (l *usageFile) spent(ctx context.Context, last int64) *worker.Usage {
 	ctx, cancel := context.WithTimeout(ctx, writtenWithin)
 	defer cancel()
@@ -69,6 +69,7 @@ func (l *usageFile) spent(ctx context.Context, last int64) *worker.Usage {
 	}
 }
 
+// since returns the usage up to now since its last call.
 func (l *usageFile) since(now agentcli.UsageTotals) *worker.Usage {
 	u := now.Since(l.base)
 	l.base = now

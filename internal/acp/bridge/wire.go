@@ -10,13 +10,13 @@ import (
 // SpecVariable is the environment variable with the [Spec] of a host as JSON. It is removed from the agent's environment.
 const SpecVariable = "GC_ACP_HOST"
 
-// tokenVariable is the environment variable with the instance token. Requests with another token are refused.
+// tokenVariable is the environment variable with the token of the instance. A request with another token is refused.
 const tokenVariable = "GC_INSTANCE_TOKEN"
 
 // ReadyPrefix is the beginning of the line that a host prints when the agent can accept prompts.
 const ReadyPrefix = "acp: connected"
 
-// Spec describes what a host runs. The host runs it in its own working directory.
+// Spec says how a host runs its agent. The host itself runs in the working directory of the agent.
 type Spec struct {
 	Command      string                    `json:"command"` // for sh -c
 	Socket       string                    `json:"socket"`
@@ -32,7 +32,7 @@ type Spec struct {
 // DefaultHandshake is the default timeout from the agent's start to its first session.
 const DefaultHandshake = 30 * time.Second
 
-// The operations of the host's socket.
+// The operations that a request can ask for.
 const (
 	opDeliver = "deliver"
 	opSettle  = "settle"
@@ -41,7 +41,7 @@ const (
 	opState   = "state"
 )
 
-// request is the first line of a connection.
+// request is the first line that a caller sends on a connection.
 type request struct {
 	Op       string                       `json:"op"`
 	Instance string                       `json:"instance"`
@@ -51,14 +51,15 @@ type request struct {
 	After    uint64                       `json:"after,omitempty"` // for state: wait for a greater Seq
 }
 
-// text is the second line of a delivery. It is sent after the announcement was answered.
+// text is the second line of a request to deliver a prompt. The caller sends it after the reply to the first line.
 type text struct {
 	Text    string        `json:"text"`
 	Busy    time.Duration `json:"busy"`    // longest time to wait in the queue
 	Confirm time.Duration `json:"confirm"` // longest time to wait for a confirmation
 }
 
-// reply is the answer to a request. Failure is one of the constants below or a message for people; empty means success.
+// reply is the answer to a request. Failure is empty if the request succeeded; otherwise it is one of the constants below or a
+// message for people.
 type reply struct {
 	Failure string           `json:"failure,omitempty"`
 	Detail  string           `json:"detail,omitempty"`
@@ -66,7 +67,7 @@ type reply struct {
 	State   *State           `json:"state,omitempty"`
 }
 
-// The failures that programs distinguish.
+// The failures for which the client returns an error of its own.
 const (
 	failStale     = "stale instance"
 	failGone      = "interaction gone"

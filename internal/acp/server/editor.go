@@ -26,8 +26,8 @@ type Options struct {
 	Out     io.Writer
 }
 
-// Serve serves one editor until it closes its side, and then returns nil. If the agent does not exist, the error matches
-// client.ErrNotFound, and nothing is written.
+// Serve lets one editor use a session of the city as an agent. It returns nil when the editor closes the connection. If the city
+// has no such agent, the error matches client.ErrNotFound, and nothing was written.
 func Serve(ctx context.Context, opts Options) error {
 	s, err := opts.City.Session(ctx, opts.Agent)
 	if err != nil {
@@ -41,8 +41,8 @@ func Serve(ctx context.Context, opts Options) error {
 	return b.conn.Serve(ctx)
 }
 
-// usesTerminal reports whether a runtime provider runs agents on terminals. The output of such agents is redrawn. An unknown
-// provider counts as one with terminals.
+// usesTerminal reports whether a runtime provider runs its agents in terminals, in which the output is drawn again and again.
+// place is the runtime provider; one that is not known counts as one with terminals.
 func usesTerminal(known []client.Provider, place string) bool {
 	name, _, _ := strings.Cut(place, ":")
 	for _, p := range known {
@@ -53,7 +53,7 @@ func usesTerminal(known []client.Provider, place string) bool {
 	return true
 }
 
-// bridge is the connection of one editor.
+// bridge is the connection of one editor to one session of the city.
 type bridge struct {
 	Options
 	conn     *acp.Conn
@@ -64,10 +64,11 @@ type bridge struct {
 	turn *turn // nil if no prompt is in progress
 }
 
-// Stray implements acp.Handler. It ignores the line.
+// Stray ignores a line that is no message of the protocol. It implements acp.Handler.
 func (b *bridge) Stray(string) {}
 
-// Notification implements acp.Handler.
+// Notification handles a notification of the editor: a cancel request cancels the turn; others are ignored. It implements
+// acp.Handler.
 func (b *bridge) Notification(method string, _ json.RawMessage) {
 	if method != acp.MethodCancel {
 		return
@@ -79,7 +80,7 @@ func (b *bridge) Notification(method string, _ json.RawMessage) {
 	}
 }
 
-// Request implements acp.Handler.
+// Request handles a request of the editor: to begin or load a session, or to send a prompt. It implements acp.Handler.
 func (b *bridge) Request(ctx context.Context, method string, params json.RawMessage) (any, error) {
 	var p struct {
 		SessionID string            `json:"sessionId"`
@@ -124,7 +125,7 @@ func (b *bridge) about() any {
 	}
 }
 
-// replay sends the last output of the session to the editor.
+// replay sends the last output of the session to the editor, which has just loaded the session.
 func (b *bridge) replay(ctx context.Context) error {
 	lines, err := b.printed(ctx)
 	if err == nil {
@@ -133,7 +134,7 @@ func (b *bridge) replay(ctx context.Context) error {
 	return err
 }
 
-// sendText sends text of the agent to the editor.
+// sendText sends a text to the editor as a message of the agent. It sends nothing if the text is empty.
 func (b *bridge) sendText(text string) error {
 	if strings.TrimSpace(text) == "" {
 		return nil
@@ -143,7 +144,7 @@ func (b *bridge) sendText(text string) error {
 	}})
 }
 
-// textOf returns the text of a prompt. For an embedded file it contains the file's text, for a linked file its URI.
+// textOf returns the text of a prompt. An embedded file becomes its text, and a link to a file becomes its URI.
 func textOf(blocks []json.RawMessage) string {
 	var parts []string
 	for _, raw := range blocks {

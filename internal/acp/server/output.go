@@ -26,7 +26,8 @@ func (b *bridge) printed(ctx context.Context) ([]string, error) {
 	return lines, nil
 }
 
-// sendNewLines sends new lines of output to the editor. While the agent works, lines that may still change are not sent.
+// sendNewLines sends the lines that are new in the session's output to the editor. over means that the turn has ended; before
+// that, the last lines are not sent, because they may still change.
 func (t *turn) sendNewLines(over bool) error {
 	now, err := t.printed(t.ctx)
 	if err != nil {
@@ -53,8 +54,8 @@ func (t *turn) sendNewLines(over bool) error {
 	return t.sendText(strings.Join(now[from:end], "\n") + "\n")
 }
 
-// countSent returns the number of lines of now that were already sent. The first sent lines may have scrolled away, and the
-// last ones may have been redrawn.
+// countSent returns how many lines at the beginning of now were already sent. The first lines of sent may no longer be in now,
+// and its last ones may have changed.
 func countSent(sent, now []string) int {
 	best := 0
 	for from := range sent {

@@ -10,7 +10,8 @@ import (
 	"gascity/internal/acp"
 )
 
-// ask sends each open question to the editor once. A question without options ends the turn: the next prompt is the answer.
+// ask sends each open question to the editor, once. It returns the reason if a question ends the turn: one without options, which
+// the user answers with the next prompt. Otherwise the reason is empty.
 func (t *turn) ask(open []client.Pending) (reason string) {
 	for _, q := range open {
 		if t.asked[q.ID] {
@@ -30,8 +31,8 @@ func (t *turn) ask(open []client.Pending) (reason string) {
 	return ""
 }
 
-// requestPermission asks the editor for a permission and sends its choice to the city. If the question was already answered
-// elsewhere, the city refuses the choice.
+// requestPermission shows the user of the editor a question and sends the choice to the city. If someone has answered the
+// question already, the city refuses the choice.
 func (t *turn) requestPermission(ctx context.Context, q client.Pending) {
 	options := make([]acp.Option, len(q.Options))
 	for i, label := range q.Options {
@@ -51,8 +52,8 @@ func (t *turn) requestPermission(ctx context.Context, q client.Pending) {
 	}
 }
 
-// kindOf guesses the kind of an option from its label. Editors use the kind for display only; the answer is the option's
-// number.
+// kindOf guesses from the label of an option whether it allows or rejects, once or always. Editors use that only for display; the
+// answer is the number of the option.
 func kindOf(label string) string {
 	words := strings.ToLower(label)
 	ever := strings.Contains(words, "always") || strings.Contains(words, "don't ask again") || strings.Contains(words, "never")
@@ -72,4 +73,5 @@ func kindOf(label string) string {
 	return acp.AllowOnce
 }
 
+// isLetter reports whether b is a letter from a to z.
 func isLetter(b byte) bool { return b >= 'a' && b <= 'z' }

@@ -23,7 +23,8 @@ const (
 	exitTimeout = 5 * time.Second
 )
 
-// turn is the work on one prompt of the editor. Only the goroutine of its request uses it, except for stop.
+// turn is the work on one prompt of the editor. Only the goroutine that handles the request with the prompt uses it, except for
+// stop and once.
 type turn struct {
 	*bridge
 	ctx  context.Context //nolint:containedctx // it lives as long as the turn
@@ -43,9 +44,11 @@ type turn struct {
 	notRunningSince  time.Time
 }
 
+// cancel asks the goroutine of the turn to interrupt the agent. It may be called several times.
 func (t *turn) cancel() { t.once.Do(func() { close(t.stop) }) }
 
-// prompt sends a prompt to the session and returns when its turn has ended. If the editor disconnects, the turn continues.
+// prompt sends a prompt of the editor to the session and returns when its turn has ended. If the editor disconnects, the agent
+// still finishes its turn.
 func (b *bridge) prompt(ctx context.Context, text string) (any, error) {
 	ctx, end := context.WithCancel(ctx)
 	t := &turn{bridge: b, ctx: ctx, stop: make(chan struct{}), asked: map[string]bool{}}
@@ -79,7 +82,7 @@ func (b *bridge) prompt(ctx context.Context, text string) (any, error) {
 	return acp.PromptResult{StopReason: reason}, nil
 }
 
-// submit sends the prompt to the city. If a question without options is open, the prompt is the answer to it.
+// submit sends the text of the editor to the city: as the answer if a question without options is open, otherwise as a prompt.
 func (t *turn) submit(text string) error {
 	open, err := t.City.Pending(t.ctx, t.Agent, client.OnlyOpen)
 	if err != nil {
@@ -104,7 +107,8 @@ func (t *turn) submit(text string) error {
 	}
 }
 
-// isTemporary reports whether an error means that no controller answers at the moment, for less than controllerTimeout.
+// isTemporary reports whether an error means only that no controller answers, and has not done so for less than
+// controllerTimeout.
 func (t *turn) isTemporary(err error) bool {
 	if err == nil {
 		t.unreachableSince = time.Time{}
@@ -122,7 +126,7 @@ func (t *turn) isTemporary(err error) bool {
 // pause waits for pollInterval. It returns false if the editor has disconnected.
 func (t *turn) pause() bool { return retry.Sleep(t.ctx, pollInterval) }
 
-// follow waits until the turn has ended and returns the reason.
+// follow waits until the turn has ended and returns the reason in the words of the protocol.
 func (t *turn) follow() (reason string, err error) {
 	for {
 		select {
@@ -160,8 +164,8 @@ func (t *turn) interrupt() {
 	}
 }
 
-// poll reads the state of the session and sends new output to the editor. It returns the reason if the turn has ended, else an
-// empty string.
+// poll reads the state of the session and sends new output to the editor. It returns why the turn has ended, or an empty string
+// if it has not.
 func (t *turn) poll() (reason string, err error) {
 	if t.receipt.ID != "" {
 		if t.receipt, err = t.City.Receipt(t.ctx, t.receipt.ID, ""); err != nil {
@@ -186,7 +190,7 @@ func (t *turn) poll() (reason string, err error) {
 	return reason, err
 }
 
-// judge returns the reason if the turn has ended, else an empty string.
+// judge returns why the turn has ended, or an empty string if it has not. asks means that a question is open.
 func (t *turn) judge(s client.Session, asks bool) (reason string, err error) {
 	r := t.receipt
 	switch r.State {
@@ -211,8 +215,8 @@ func (t *turn) judge(s client.Session, asks bool) (reason string, err error) {
 	return t.idleReason(s.Activity.State, asks), nil
 }
 
-// idleReason returns the reason if the agent is idle and the turn has ended, else an empty string. If the agent was not seen
-// working, it must be idle for idleTime.
+// idleReason returns why the turn has ended if the agent is idle, or an empty string if the turn still runs. If the agent was
+// never seen at work, it must have been idle for idleTime.
 func (t *turn) idleReason(activity string, asks bool) (reason string) {
 	switch activity {
 	case "idle", "ready", "limited", "unknown":
