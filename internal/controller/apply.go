@@ -99,12 +99,12 @@ func (c *Controller) Apply(ctx context.Context, req client.ApplyRequest) (client
 		for _, e := range entries {
 			e.apply, l.dirty = true, true
 		}
-		done := client.Done{Changed: len(entries) > 0, Detail: fmt.Sprintf("%d applied now", len(entries))}
+		done := client.Done{Changed: len(entries) > 0, Detail: fmt.Sprintf("gc now applies the changed configuration of %d sessions", len(entries))}
 		switch len(entries) {
 		case 0:
-			done.Detail = "no change waits"
+			done.Detail = "no changed configuration waits to be applied"
 		case 1:
-			done.Session = entries[0].rec.Session
+			done.Session, done.Detail = entries[0].rec.Session, "gc now applies its changed configuration"
 		}
 		answer(done, nil)
 	})

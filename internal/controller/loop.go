@@ -87,7 +87,10 @@ func newLoop(c *Controller) *loop {
 	return l
 }
 
-func (l *loop) now() time.Time     { return l.c.opts.Now() }
+// now returns the current time; tests set another clock.
+func (l *loop) now() time.Time { return l.c.opts.Now() }
+
+// settings returns the settings of the configuration that is loaded.
 func (l *loop) settings() Settings { return l.loaded.Settings }
 
 // run runs the loop until ctx ends or the controller is asked to exit, and then shuts it down.

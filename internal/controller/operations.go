@@ -173,7 +173,7 @@ func (l *loop) restartable(names []string) ([]*entry, error) {
 		case away && all:
 			continue
 		case away:
-			return nil, fmt.Errorf("%w: %s would not come back: %s", client.ErrRefused, name, e.action.Reason)
+			return nil, fmt.Errorf("%w: %s was not stopped, because gc could not start it again: %s", client.ErrRefused, name, e.action.Reason)
 		case s == nil:
 			return nil, fmt.Errorf("%w: %s is not configured any more", client.ErrRefused, name)
 		case s.Suspended:
@@ -181,7 +181,7 @@ func (l *loop) restartable(names []string) ([]*entry, error) {
 		case e.rec.Hold.Kind == session.HoldSuspend:
 			return nil, fmt.Errorf("%w: %s is suspended; start it with: gc start %s", client.ErrRefused, name, name)
 		case e.rec.Hold.Kind == session.HoldBudget:
-			return nil, fmt.Errorf("%w: %s is out of its budget (%s)", client.ErrRefused, name, e.rec.Hold.Reason)
+			return nil, fmt.Errorf("%w: %s has used up its budget (%s)", client.ErrRefused, name, e.rec.Hold.Reason)
 		case e.unknown():
 			return nil, fmt.Errorf("%w: the state of %s is not known: %s", client.ErrRefused, name, e.action.Reason)
 		}

@@ -58,9 +58,9 @@ func ackDrain(c *orderCase) (orderOutcome, error) {
 	r := &c.Record
 	switch {
 	case !r.IsDraining():
-		return orderOutcome{}, fmt.Errorf("%w: %s is not draining; an agent acknowledges only after gc drain asked it to finish its work", client.ErrRefused, r.Session)
+		return orderOutcome{}, fmt.Errorf("%w: %s has no work to confirm: gc drain has not asked it to finish", client.ErrRefused, r.Session)
 	case !r.Drain.Acked.IsZero():
-		return unchanged("it has already acknowledged")
+		return unchanged("it has already confirmed that its work is finished")
 	}
 	r.Drain.Acked = c.Now
 	return changedOutcome("it is stopped now", orderEvent{event.SessionDrained, "the agent has finished its work", nil}), nil

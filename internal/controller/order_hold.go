@@ -88,7 +88,7 @@ func newSleepOrder(reason string) order {
 		case session.HoldSleep:
 			return unchanged("it is already asleep")
 		case session.HoldSuspend:
-			return unchanged("it is suspended, which is more")
+			return unchanged("it is already suspended, so it does not run until a person starts it")
 		case session.HoldBudget:
 			return unchanged("it is already stopped because its budget is used up")
 		}
@@ -134,7 +134,7 @@ func (c *orderCase) applyHold(h session.Hold) (orderOutcome, error) {
 func newWithholdOrder(reason string, until time.Time) order {
 	return func(c *orderCase) (orderOutcome, error) {
 		if c.Record.Hold.Kind == session.HoldSuspend {
-			return unchanged("it is suspended, which is more")
+			return unchanged("it is already suspended, so it does not run until a person starts it")
 		}
 		if err := c.configured(); err != nil {
 			return orderOutcome{}, err
@@ -156,7 +156,7 @@ func newAllowOrder(reason string) order {
 
 // withheld returns the error of a request to run a session whose budget is used up.
 func (c *orderCase) withheld() error {
-	return fmt.Errorf("%w: %s is out of its budget (%s)", client.ErrRefused, c.Record.Session, c.Record.Hold.Reason)
+	return fmt.Errorf("%w: %s has used up its budget (%s)", client.ErrRefused, c.Record.Session, c.Record.Hold.Reason)
 }
 
 // newResumeOrder returns an order that ends a suspension or a drain. If an obstacle blocks prompts

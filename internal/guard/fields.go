@@ -8,7 +8,7 @@ import (
 )
 
 // errNotObject reports that the JSON value is not an object.
-var errNotObject = errors.New("it is something else")
+var errNotObject = errors.New("it is not a JSON object")
 
 // fieldsOf returns the members of a JSON object and their names in order. If a name occurs twice,
 // the last member counts.

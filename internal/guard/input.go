@@ -44,7 +44,7 @@ const maxNesting = 6
 
 var (
 	errNoObject = errors.New("the tool's input is not a JSON object")
-	errNUL      = errors.New("the tool's input holds a NUL byte")
+	errNUL      = errors.New("the tool's input contains a NUL byte")
 )
 
 // read returns the parts of a call, prepared for the rules: the programs that it runs and the files

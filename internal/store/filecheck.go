@@ -11,8 +11,8 @@ import (
 
 // The causes when the database files were removed or replaced.
 var (
-	errGone     = errors.New("no longer there")
-	errReplaced = errors.New("another file now")
+	errGone     = errors.New("deleted while gc used it")
+	errReplaced = errors.New("replaced by another file while gc used it")
 )
 
 // place is a file that SQLite has open, and its name. If the file is removed or replaced, SQLite
@@ -34,11 +34,11 @@ func (p place) check() error {
 	is, err := os.Stat(p.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return fmt.Errorf("%s is %w", filepath.Base(p.name), errGone)
+		return fmt.Errorf("%s was %w", filepath.Base(p.name), errGone)
 	case err != nil:
 		return err
 	case !os.SameFile(p.was, is):
-		return fmt.Errorf("%s is %w", filepath.Base(p.name), errReplaced)
+		return fmt.Errorf("%s was %w", filepath.Base(p.name), errReplaced)
 	}
 	return nil
 }

@@ -22,9 +22,9 @@ func (d *DB) findMissing() error {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	found := fmt.Errorf("%w: there is no %s, and the city had one", ErrMissing, filepath.Base(d.path))
+	found := fmt.Errorf("%w: the file %s does not exist, although the city had one", ErrMissing, filepath.Base(d.path))
 	if err == nil {
-		found = fmt.Errorf("%w: %s is empty, and the city has lived", ErrMissing, filepath.Base(d.path))
+		found = fmt.Errorf("%w: the file %s is empty, although the city has run before", ErrMissing, filepath.Base(d.path))
 	}
 	_, err = os.Stat(d.path + "-wal")
 	journal := err == nil

@@ -48,7 +48,7 @@ func (d *DB) addReceipt(ctx context.Context, t *tx, r prompt.Receipt) (kept prom
 		return prompt.Receipt{}, false, err
 	}
 	if taken {
-		return prompt.Receipt{}, false, fmt.Errorf("receipt %s: the id is taken", r.ID)
+		return prompt.Receipt{}, false, fmt.Errorf("receipt %s: another receipt has this id", r.ID)
 	}
 	err = t.exec(ctx, "INSERT INTO receipt (id, session, key, final, updated, body) VALUES (?, ?, ?, ?, ?, '')",
 		r.ID, r.Session, r.Key, r.Final(), nanos(r.UpdatedAt))

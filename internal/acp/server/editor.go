@@ -101,7 +101,7 @@ func (b *bridge) Request(ctx context.Context, method string, params json.RawMess
 		return nil, acp.MethodNotFound(method)
 	}
 	if p.SessionID != b.id {
-		return nil, &acp.Error{Code: acp.CodeResourceNotFound, Message: fmt.Sprintf("there is one session here, %s, and no %q", b.id, p.SessionID)}
+		return nil, &acp.Error{Code: acp.CodeResourceNotFound, Message: fmt.Sprintf("this connection has only the session %s and no session %q", b.id, p.SessionID)}
 	}
 	switch method {
 	case acp.MethodPrompt:

@@ -43,7 +43,7 @@ func (d *planner) targetFor(s *Session, o *Observed) target {
 	case held.Kind == session.HoldSleep:
 		return target{desired: client.DesiredStopped, state: client.StateAsleep, reason: appendReason("it sleeps", held.Reason)}
 	case held.Kind == session.HoldBudget:
-		return target{desired: client.DesiredSuspended, state: client.StateSuspended, reason: appendReason("it is out of its budget", held.Reason), until: held.Until}
+		return target{desired: client.DesiredSuspended, state: client.StateSuspended, reason: appendReason("it has used up its budget", held.Reason), until: held.Until}
 	default: // an unknown kind of hold is treated as suspend
 		return target{desired: client.DesiredSuspended, state: client.StateSuspended, reason: appendReason("it is suspended", held.Reason)}
 	}

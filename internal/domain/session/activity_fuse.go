@@ -148,7 +148,7 @@ func (f *fusion) admit(i int) {
 // previous choice, and records why.
 func (f *fusion) choose(i int, why string, confidence Confidence) {
 	if f.judged[f.choice].Used {
-		f.judged[f.choice].Used, f.judged[f.choice].Why = false, fmt.Sprintf("%s says otherwise: %s", f.evidence.latest[i].Source, why)
+		f.judged[f.choice].Used, f.judged[f.choice].Why = false, fmt.Sprintf("%s was used instead: %s", f.evidence.latest[i].Source, why)
 	}
 	f.choice, f.confidence = i, confidence
 	f.judged[i].Used, f.judged[i].Why = true, why
@@ -223,7 +223,7 @@ func (f *fusion) replaceContradicted() {
 		}
 		f.due(due)
 		if due.After(f.now) || !f.isConfirmedUntil(e, due) {
-			f.judged[i].Why = fmt.Sprintf("it contradicts %s, but not long enough yet", chosen.Source)
+			f.judged[i].Why = fmt.Sprintf("it contradicts %s, but not for long enough yet", chosen.Source)
 			return
 		}
 		f.choose(i, fmt.Sprintf("it has contradicted %s for so long that %[1]s probably missed a change", chosen.Source), ConfidenceGuess)

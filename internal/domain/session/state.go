@@ -59,11 +59,12 @@ type TransitionError struct {
 	To      State
 }
 
+// Error says to which state the trigger does not apply, and what the state is now.
 func (e *TransitionError) Error() string {
 	if e.From.IsHeld() {
 		return fmt.Sprintf("%q does not apply to a session that is %s; release it first", e.Trigger, e.From)
 	}
-	return fmt.Sprintf("%q does not apply to a session that is %s; it is taken to be %s", e.Trigger, e.From, e.To)
+	return fmt.Sprintf("%q does not apply to a session that is %s; gc now treats it as %s", e.Trigger, e.From, e.To)
 }
 
 // Next returns the state after a trigger. It is defined for all arguments; an invalid state counts

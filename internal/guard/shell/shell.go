@@ -112,7 +112,7 @@ func newReader(opts Options) *reader {
 }
 
 // errTooMuch reports that a limit for commands or words was exceeded.
-var errTooMuch = errors.New("the script runs too many commands to be judged")
+var errTooMuch = errors.New("the script runs too many commands to be checked")
 
 // result returns the commands that were collected. If there are too many, it returns an error.
 func (r *reader) result() ([]Command, error) {
@@ -188,9 +188,9 @@ func fit(text string) error {
 	case len(text) > MaxScript:
 		return fmt.Errorf("the script has %d bytes; at most %d are read", len(text), MaxScript)
 	case strings.ContainsRune(text, Unknown):
-		return errors.New("the script holds a NUL byte")
+		return errors.New("the script contains a NUL byte")
 	case strings.Contains(text, "\r"):
-		return errors.New("the script holds a carriage return, which shells take in different ways")
+		return errors.New("the script contains a carriage return, which shells interpret in different ways")
 	}
 	open, brackets := 0, 0
 	for i := range len(text) {

@@ -15,7 +15,7 @@ type TextFiles struct {
 	Engines *Engines
 }
 
-var errAsksToRead = errors.New("its agent CLI is not known to read files outside of its working directory without a question")
+var errAsksToRead = errors.New("gc does not know that its agent CLI reads files outside of its working directory without asking a person")
 
 // Write writes the text of a prompt to a file for the agent and returns its path. It returns an
 // error if the agent CLI would ask a person before it reads the file. It implements

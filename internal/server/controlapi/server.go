@@ -87,7 +87,7 @@ func (m *guardedMux) HandleFunc(pattern string, h func(http.ResponseWriter, *htt
 	bounded := func(w http.ResponseWriter, r *http.Request) {
 		if row.limit > 0 { // a stream sets a deadline for each write
 			if err := httpkit.SetDeadline(w, row.limit+httpwire.MaxStall); err != nil {
-				m.server.Refuse(w, r, fmt.Errorf("cannot bound the answer: %w", err))
+				m.server.Refuse(w, r, fmt.Errorf("cannot set the time limit of the answer: %w", err))
 				return
 			}
 		}

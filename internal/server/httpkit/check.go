@@ -52,7 +52,7 @@ func (a *API) NotFromPage(r *http.Request) error {
 func (a *API) ForHost(hosts ...string) Check {
 	return func(r *http.Request) error {
 		if !slices.Contains(hosts, r.Host) {
-			return fmt.Errorf("%w: host %q is not this %s", a.Forbidden, r.Host, a.Service)
+			return fmt.Errorf("%w: the request is for the host %q, which is not a name of this %s", a.Forbidden, r.Host, a.Service)
 		}
 		return nil
 	}

@@ -75,7 +75,7 @@ func (s Source) run(ctx context.Context, w Environment) ([]byte, error) {
 
 // errLeftOpen means that the output must not be used, because another process may still write to
 // it.
-var errLeftOpen = errors.New("a process that it left behind keeps its output open")
+var errLeftOpen = errors.New("the command has ended, but a process that it started keeps its output open")
 
 // helper is a running command.
 type helper struct {

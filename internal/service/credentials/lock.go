@@ -25,7 +25,7 @@ func (l Locks) acquire(ctx context.Context, command string, within time.Duration
 	if l.Dir == "" {
 		return nil, nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, within, errors.New("its lock is held"))
+	ctx, cancel := context.WithTimeoutCause(ctx, within, errors.New("another process has locked it"))
 	defer cancel()
 	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot lock the login: %w", err)

@@ -42,7 +42,7 @@ type Environment struct {
 const maxValue = 64 << 10
 
 // ErrEmpty means that the source contains no credential.
-var ErrEmpty = errors.New("it is empty or not there")
+var ErrEmpty = errors.New("it is empty or does not exist")
 
 // answer is the JSON form of a credential in a file or in the output of a command.
 type answer struct {

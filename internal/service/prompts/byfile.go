@@ -31,11 +31,16 @@ type TextFiles interface {
 // noFiles is a TextFiles that gives no agent a file.
 type noFiles struct{}
 
-var errNoFiles = errors.New("the agent is not known to read files without a question")
+var errNoFiles = errors.New("gc does not know that the agent CLI reads files without asking a person")
 
+// Write returns an error, because no agent gets a file.
 func (noFiles) Write(session.Snapshot, string, string) (string, error) { return "", errNoFiles }
-func (noFiles) Remove(string, string) error                            { return nil }
-func (noFiles) RemoveExcept(map[string]bool) error                     { return nil }
+
+// Remove does nothing, because there is no file.
+func (noFiles) Remove(string, string) error { return nil }
+
+// RemoveExcept does nothing, because there is no file.
+func (noFiles) RemoveExcept(map[string]bool) error { return nil }
 
 // deliverByFile writes the text of a prompt to a file and delivers a line that asks the agent to
 // read that file. It is for a text that the agent's input box would change. refused is the outcome
@@ -81,7 +86,7 @@ func (o *owner) writeText(v session.Snapshot, r *prompt.Receipt) (path string, e
 	text := runtime.FlattenText(textOf(r.Content))
 	switch {
 	case len(filesOf(r.Content)) > 0:
-		return "", errors.New("other files go with it")
+		return "", errors.New("the prompt already has files")
 	case prompt.NamesCommand(strings.TrimSpace(text)):
 		return "", errors.New("it may be a command of the agent CLI")
 	case strings.HasPrefix(text, byteOrderMark):

@@ -14,7 +14,7 @@ import (
 )
 
 // ErrNoFolder means that the agent of the session was started without a directory.
-var ErrNoFolder = errors.New("the agent was started before it could be given files")
+var ErrNoFolder = errors.New("the agent was started without a directory for files")
 
 // FileStore is a directory that contains the directories of sessions. Its methods may be called
 // concurrently.

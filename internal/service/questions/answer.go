@@ -157,7 +157,7 @@ func ending(p session.Pending) string {
 	case client.PendingGone:
 		return fmt.Sprintf("the instance of %s that asked %s was over at %s", p.Agent, p.ID, at)
 	default:
-		return fmt.Sprintf("%s was settled at the agent itself at %s", p.ID, at)
+		return fmt.Sprintf("%s was answered in the agent itself, not through gc, at %s", p.ID, at)
 	}
 }
 
@@ -188,7 +188,7 @@ func (d *Service) recordAnswer(ctx context.Context, a attempt, failed error) err
 func notSent(a attempt, failed error) error {
 	switch {
 	case errors.Is(failed, runtime.ErrInteractionUnsupported), errors.Is(failed, errors.ErrUnsupported):
-		return fmt.Errorf("%w: %s cannot be answered so from here; answer it at the agent: gc attach %s: %w", client.ErrUnsupported, a.id, a.view.Agent, failed)
+		return fmt.Errorf("%w: gc cannot give this answer to %s; answer it in the agent: gc attach %s: %w", client.ErrUnsupported, a.id, a.view.Agent, failed)
 	case failed != nil && a.asked.Kind == client.PendingInputBlocked:
 		return fmt.Errorf("%w: the input box of %s is not empty: %w; clean it with gc attach %s, or: gc restart %s", client.ErrRefused, a.view.Agent, failed, a.view.Agent, a.view.Agent)
 	case errors.Is(failed, runtime.ErrInteractionGone), errors.Is(failed, runtime.ErrSessionNotFound), errors.Is(failed, runtime.ErrStaleInstance):

@@ -156,7 +156,7 @@ func (m *Receipts) AddReceipt(_ context.Context, r prompt.Receipt) (prompt.Recei
 		}
 	}
 	if _, taken := m.receipts[r.ID]; taken {
-		return prompt.Receipt{}, false, fmt.Errorf("cannot keep receipt %s: the id is taken", r.ID)
+		return prompt.Receipt{}, false, fmt.Errorf("cannot store receipt %s: another receipt has this id", r.ID)
 	}
 	if m.receipts == nil {
 		m.receipts = map[string]prompt.Receipt{}
