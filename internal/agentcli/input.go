@@ -58,7 +58,7 @@ type Characters struct{ First, Last rune }
 // Contains reports whether a character is in the range.
 func (c Characters) Contains(r rune) bool { return c.First <= r && r <= c.Last }
 
-// String returns the range as text.
+// String returns the range as it is written in a profile, such as "U+200B-U+200F".
 func (c Characters) String() string {
 	if c.First == c.Last {
 		return fmt.Sprintf("U+%04X", c.First)
@@ -69,7 +69,8 @@ func (c Characters) String() string {
 // MarshalText returns the range as text.
 func (c Characters) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// UnmarshalText parses a range.
+// UnmarshalText parses a range that is written like "U+200B" or "U+200B-U+200F". It implements
+// encoding.TextUnmarshaler.
 func (c *Characters) UnmarshalText(text []byte) error {
 	first, last, both := strings.Cut(string(text), "-")
 	if !both {

@@ -21,8 +21,8 @@ const (
 	guardSize = 8 << 20       // maximum size of one file; fsutil.KeptLogs older files are kept
 )
 
-// openGuard creates the guard without rules, which denies everything. It returns the log file of
-// tool calls.
+// openGuard creates the guard, which denies every call until it gets rules. It returns the file to
+// which the guard writes the calls of tools.
 func (k *controllerProcess) openGuard() (*fsutil.LogFile, error) {
 	file, err := fsutil.OpenLog(k.guardLog(), guardSize)
 	if err == nil {

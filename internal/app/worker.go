@@ -99,7 +99,7 @@ func (k *controllerProcess) listenForWorkers(ctx context.Context) (net.Listener,
 	return l, nil
 }
 
-// retire deletes the files of a session's run.
+// retire deletes the files of a session whose run has ended.
 func (k *controllerProcess) retire(session string) {
 	if err := k.port.RemoveFile(session); err != nil {
 		k.logger.Warn("cannot remove the port file of a session", "session", session, "error", err)

@@ -19,7 +19,8 @@ type unaskedAgent struct {
 	profile agentcli.Profile
 }
 
-// findUnasked returns the agents of a city whose agent CLIs run their tools without asking.
+// findUnasked returns the agents of a city whose agent CLIs use their tools without asking a
+// person.
 func findUnasked(city *config.City) ([]unaskedAgent, error) {
 	profiles, err := plan.Profiles(city, agentcli.Builtin())
 	if err != nil {

@@ -23,7 +23,7 @@ type Credential struct {
 // CredentialType says what kind of credential it is.
 type CredentialType string
 
-// Words lists the allowed values.
+// Words returns the values that a CredentialType may have in city.toml.
 func (CredentialType) Words() []string { return []string{"api_key", "oauth", "token"} }
 
 // credentials checks the [credentials.NAME] tables, and that each key of another section that

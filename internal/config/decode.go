@@ -147,7 +147,7 @@ func (d *decoder) want(e *entry, k kind) bool {
 	return false
 }
 
-// mapping decodes a table into a map.
+// mapping decodes a TOML table with any names into a Go map.
 func (d *decoder) mapping(e *entry, target reflect.Value, keys *Keys) {
 	if !d.want(e, tableKind) {
 		return
@@ -176,7 +176,7 @@ func (d *decoder) mapping(e *entry, target reflect.Value, keys *Keys) {
 	}
 }
 
-// list decodes an array into a slice.
+// list decodes a TOML array into a Go slice.
 func (d *decoder) list(e *entry, target reflect.Value, keys *Keys) {
 	t := target.Type()
 	if isSection(t.Elem()) && e.value.kind == tableKind {

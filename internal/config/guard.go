@@ -61,7 +61,7 @@ const (
 	GuardDeny  GuardAction = "deny"
 )
 
-// Words lists the allowed values.
+// Words returns the values that a GuardAction may have in city.toml.
 func (GuardAction) Words() []string {
 	return []string{string(GuardAllow), string(GuardAsk), string(GuardDeny)}
 }
@@ -69,7 +69,7 @@ func (GuardAction) Words() []string {
 // GuardAccess says which use of a file a rule is about: reading or writing it.
 type GuardAccess string
 
-// Words lists the allowed values.
+// Words returns the values that a GuardAccess may have in city.toml.
 func (GuardAccess) Words() []string { return []string{"read", "write"} }
 
 // UnguardedPolicy says what happens to a session whose worker has not shown that it asks gc before
@@ -82,7 +82,7 @@ const (
 	UnguardedReport UnguardedPolicy = "report"
 )
 
-// Words lists the allowed values.
+// Words returns the values that a UnguardedPolicy may have in city.toml.
 func (UnguardedPolicy) Words() []string {
 	return []string{string(UnguardedHold), string(UnguardedReport)}
 }
@@ -90,7 +90,7 @@ func (UnguardedPolicy) Words() []string {
 // GuardBypass says what happens to a session that used a tool although gc denied it.
 type GuardBypass string
 
-// Words lists the allowed values.
+// Words returns the values that a GuardBypass may have in city.toml.
 func (GuardBypass) Words() []string { return []string{"stop", "interrupt", "report"} }
 
 // Guarded reports whether the city has a [guard] section.

@@ -58,7 +58,7 @@ const (
 	NotifyEmail    NotifyType = "email"    // e-mail by SMTP
 )
 
-// Words lists the allowed values.
+// Words returns the values that a NotifyType may have in city.toml.
 func (NotifyType) Words() []string {
 	return []string{
 		string(NotifyExec), string(NotifyWebhook), string(NotifySlack), string(NotifyDiscord), string(NotifyTeams),
@@ -111,7 +111,7 @@ const (
 	NotifyNoTLS    NotifyTLS = "none"
 )
 
-// Words lists the allowed values.
+// Words returns the values that a NotifyTLS may have in city.toml.
 func (NotifyTLS) Words() []string {
 	return []string{string(NotifyStartTLS), string(NotifyOnlyTLS), string(NotifyNoTLS)}
 }

@@ -56,7 +56,7 @@ func (a *Agent) sizeKey(key string) Origin {
 	return a.Origin(key + "_active_sessions")
 }
 
-// pool checks the keys of a pool.
+// pool checks the keys that make the agent a pool.
 func (c *checker) pool(a *Agent) {
 	for key, former := range map[string]string{"min": "min_active_sessions", "max": "max_active_sessions", "check": "scale_check"} {
 		if a.Pool.Has(key) && a.Has(former) {
@@ -109,7 +109,7 @@ func (c *checker) members() {
 	}
 }
 
-// context checks [agents.context].
+// context checks the [agents.context] section of an agent.
 func (c *checker) context(x *Context) {
 	c.positive(x.Keys, "within", int64(x.Within))
 	for name, at := range map[string]int{"warn_at": x.WarnAt, "compact_at": x.CompactAt, "handoff_at": x.HandoffAt} {
@@ -122,7 +122,7 @@ func (c *checker) context(x *Context) {
 	}
 }
 
-// pending checks [agents.pending].
+// pending checks the [agents.pending] section of an agent.
 func (c *checker) pending(a *Agent) {
 	p := &a.Pending
 	c.positive(p.Keys, "after", int64(p.After))

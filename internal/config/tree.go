@@ -213,7 +213,7 @@ func (b *treeBuilder) value(v *unstable.Node, fallback Origin) *node {
 	return n
 }
 
-// origin returns the position of a parser's node.
+// origin returns the position in the file of a node of the parser.
 func (b *treeBuilder) origin(n *unstable.Node) Origin {
 	return b.originAt(int(n.Raw.Offset), int(n.Raw.Length))
 }
@@ -229,7 +229,7 @@ func (b *treeBuilder) originAt(offset, length int) Origin {
 	return Origin{File: b.file, Line: line + 1, Column: columnAt(b.source, b.lines[line], offset), offset: offset, length: length}
 }
 
-// kindOf returns the kind of a parser's node.
+// kindOf returns the kind of TOML value that a node of the parser is.
 func kindOf(k unstable.Kind) kind {
 	switch k {
 	case unstable.String:

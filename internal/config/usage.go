@@ -40,7 +40,7 @@ const (
 	ScopeCity    BudgetScope = "city"
 )
 
-// Words lists the allowed values.
+// Words returns the values that a BudgetScope may have in city.toml.
 func (BudgetScope) Words() []string {
 	return []string{string(ScopeSession), string(ScopeAgent), string(ScopeCity)}
 }
@@ -56,7 +56,7 @@ const (
 	MeasureTime   BudgetMeasure = "time" // time in which an agent is busy; its limits are durations
 )
 
-// Words lists the allowed values.
+// Words returns the values that a BudgetMeasure may have in city.toml.
 func (BudgetMeasure) Words() []string {
 	return []string{string(MeasureTokens), string(MeasureUSD), string(MeasureTurns), string(MeasureTime)}
 }
@@ -72,7 +72,7 @@ const (
 	ActStop      BudgetAct = "stop"      // the session is stopped until the budget allows it again
 )
 
-// Words lists the allowed values.
+// Words returns the values that a BudgetAct may have in city.toml.
 func (BudgetAct) Words() []string {
 	return []string{string(ActWarn), string(ActHold), string(ActInterrupt), string(ActStop)}
 }

@@ -23,7 +23,7 @@ const (
 	PromptWorker PromptMode = "worker"
 )
 
-// Words lists the allowed values.
+// Words returns the values that a PromptMode may have in city.toml.
 func (PromptMode) Words() []string {
 	return []string{string(PromptArg), string(PromptFlag), string(PromptNone), string(PromptWorker)}
 }
@@ -38,7 +38,7 @@ const (
 	ChannelTyped  Channel = client.ChannelTyped
 )
 
-// Words lists the allowed values.
+// Words returns the values that a Channel may have in city.toml.
 func (Channel) Words() []string { return []string{string(ChannelNative), string(ChannelTyped)} }
 
 // Lifecycle says how long the agent's command is expected to run.
@@ -47,13 +47,13 @@ type Lifecycle string
 // OneShot means that the command does a task and exits.
 const OneShot = Lifecycle(runtime.LifecycleOneShot)
 
-// Words lists the allowed values.
+// Words returns the values that a Lifecycle may have in city.toml.
 func (Lifecycle) Words() []string { return []string{string(OneShot)} }
 
 // WakeMode says whether a later start of the agent continues its conversation or begins a new one.
 type WakeMode string
 
-// Words lists the allowed values.
+// Words returns the values that a WakeMode may have in city.toml.
 func (WakeMode) Words() []string { return []string{string(WakeResume), string(WakeFresh)} }
 
 // The wake modes. If the key is absent, WakeResume applies.
@@ -73,7 +73,7 @@ const (
 	PendingEscalate PendingPolicy = "escalate"
 )
 
-// Words lists the allowed values.
+// Words returns the values that a PendingPolicy may have in city.toml.
 func (PendingPolicy) Words() []string {
 	return []string{string(PendingWait), string(PendingDeny), string(PendingAnswer), string(PendingEscalate)}
 }
@@ -88,7 +88,7 @@ const (
 	StallRestart   OnStall = "restart"
 )
 
-// Words lists the allowed values.
+// Words returns the values that a OnStall may have in city.toml.
 func (OnStall) Words() []string {
 	return []string{string(StallReport), string(StallInterrupt), string(StallRestart)}
 }
@@ -99,13 +99,13 @@ type Switch string
 // On is the value of a [Switch] that is on.
 const On Switch = "on"
 
-// Words lists the allowed values.
+// Words returns the values that a Switch may have in city.toml.
 func (Switch) Words() []string { return []string{"on", "off"} }
 
 // ResumeStyle says whether the key resume_flag is a flag or a subcommand.
 type ResumeStyle string
 
-// Words lists the allowed values.
+// Words returns the values that a ResumeStyle may have in city.toml.
 func (ResumeStyle) Words() []string { return []string{"flag", "subcommand"} }
 
 // OptionalDuration is a duration or "off". The zero value means that the key is not in the file.

@@ -29,7 +29,7 @@ type backend struct {
 	cannotRelaunch bool // a relaunch failed as unsupported
 }
 
-// canRelaunch reports whether this provider can relaunch the agent of a session.
+// canRelaunch reports whether this provider can start the agent of a session again without a new session.
 func (p *backend) canRelaunch(name string) bool {
 	if p.provider == nil || p.cannotRelaunch {
 		return false
@@ -146,8 +146,8 @@ func (l *loop) list(p *backend) {
 	})
 }
 
-// applyListing processes the result of a listing. It only marks sessions for observation. In a partial
-// listing, the names are reliable, and a missing name means nothing.
+// applyListing handles the result of a listing: it requests an observation of each session for which the listing is new. A name
+// in a partial listing certainly exists; a name that is missing from it may exist too.
 func (l *loop) applyListing(p *backend, listing ops.Listing) {
 	p.listing = false
 	if p.health.Update(&listing) {

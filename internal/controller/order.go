@@ -45,7 +45,7 @@ type orderEvent struct {
 // changed.
 type order func(c *orderCase) (orderOutcome, error)
 
-// unchanged returns the outcome of an order that finds nothing to do.
+// unchanged returns the outcome of an order that had nothing to do. detail says why.
 func unchanged(detail string) (orderOutcome, error) { return orderOutcome{Detail: detail}, nil }
 
 // changedOutcome returns the outcome of an order that has changed the record.

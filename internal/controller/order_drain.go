@@ -53,7 +53,8 @@ func endDrain(r *session.Record, now time.Time) {
 	}
 }
 
-// ackDrain records that the agent has finished its drain.
+// ackDrain handles the report of an agent that it has finished the work for which gc let it run on
+// (gc drain ack). The agent is then stopped.
 func ackDrain(c *orderCase) (orderOutcome, error) {
 	r := &c.Record
 	switch {

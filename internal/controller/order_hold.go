@@ -27,12 +27,12 @@ func (c *orderCase) free(reason, detail string) orderOutcome {
 	return out
 }
 
-// newReleasedEvent returns the event that a session's hold was released.
+// newReleasedEvent returns the event that a session has no hold any more, so that it may run.
 func newReleasedEvent(reason string) orderEvent {
 	return orderEvent{event.SessionReleased, "nothing keeps the session from running", map[string]string{"reason": reason}}
 }
 
-// newHeldEvent returns the event that a session was put on hold.
+// newHeldEvent returns the event that a session has got a hold, which keeps it from running.
 func newHeldEvent(h session.Hold) orderEvent {
 	return orderEvent{event.SessionHeld, "the session is kept from running", map[string]string{"hold": string(h.Kind), "reason": h.Reason}}
 }
@@ -109,7 +109,8 @@ func newSuspendOrder(reason string) order {
 	}
 }
 
-// setHold sets a hold of a configured session.
+// setHold gives the session a hold, which keeps it from running. A session that is not in city.toml
+// is an error.
 func (c *orderCase) setHold(kind session.HoldKind, reason string) (orderOutcome, error) {
 	if err := c.configured(); err != nil {
 		return orderOutcome{}, err
@@ -117,7 +118,8 @@ func (c *orderCase) setHold(kind session.HoldKind, reason string) (orderOutcome,
 	return c.applyHold(session.Hold{Kind: kind, Reason: reason, Since: c.Now})
 }
 
-// applyHold sets a hold and ends a drain.
+// applyHold gives the session a hold, and ends a drain: the agent is stopped without waiting for
+// the end of its work.
 func (c *orderCase) applyHold(h session.Hold) (orderOutcome, error) {
 	c.Record.Drain, c.Record.Hold = session.Drain{}, h
 	detail := "it does not run"

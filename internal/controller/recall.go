@@ -129,7 +129,7 @@ func (l *loop) stored(key session.Key, version uint64, err error) {
 	}
 }
 
-// durable reports whether the store holds the current version of the entry's record.
+// durable reports whether the store has saved the current version of the entry's record.
 func (e *entry) durable() bool { return e.stored >= e.version }
 
 // touch gives the record a new version number, so that the next pass saves it.

@@ -134,7 +134,8 @@ func (l *loop) beginCityStop() {
 	l.dirty = true
 }
 
-// addToCensus adds the result of a session's last stop to the census if the city is being stopped.
+// addToCensus adds the result of a session's last stop to the census, the report of a stop of the whole city. It does nothing if
+// the city is not being stopped.
 func (l *loop) addToCensus(e *entry) {
 	if l.ending != nil {
 		l.ending.Add(e.last)
@@ -283,8 +284,8 @@ func (l *loop) closeServers(census client.Census) {
 	})
 }
 
-// answerCityStop answers the waiting callers. The controller exits only if the census is clean.
-// Otherwise it stays, starts nothing, and continues to stop the rest.
+// answerCityStop sends the census, the report of the stop, to the callers that wait for it. The controller exits only if the
+// census shows that every agent has stopped. Otherwise it stays, starts nothing, and continues to stop the others.
 func (l *loop) answerCityStop(census client.Census) {
 	waiting := l.ending.waiting
 	l.ending.waiting = nil

@@ -110,7 +110,7 @@ func (r *CityRules) AlwaysAllow(agent string, c worker.Call) (Rule, error) {
 	return rule, nil
 }
 
-// literal returns a pattern that matches only the text.
+// literal returns a pattern that matches exactly the given text.
 func literal(text string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`).Replace(text)
 }

@@ -19,7 +19,7 @@ type subject struct {
 	certain bool // files contains all files that the part names
 }
 
-// subjectOfPart returns the subject for a part.
+// subjectOfPart returns what the rules are compared with for one part of a call.
 func (r *scratch) subjectOfPart(p part, req *Request, home []string) subject {
 	s := subject{part: p, home: home}
 	switch {

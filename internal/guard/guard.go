@@ -29,7 +29,8 @@ const (
 	Deny  Action = "deny"
 )
 
-// severity returns the rank of an action; the empty action has the lowest.
+// severity returns a number for comparing actions: the more severe, the greater. The empty action
+// has 0.
 func (a Action) severity() int {
 	switch a {
 	case "":
@@ -118,7 +119,7 @@ func (t truth) not() truth {
 	return t
 }
 
-// at returns the truth, but at most most.
+// at returns the lesser of two truths: the receiver, or most if that is less certain.
 func (t truth) at(most truth) truth { return min(t, most) }
 
 // Decide returns the verdict on a call. It is safe for concurrent use.
@@ -207,5 +208,5 @@ func defaultReason(a Action, tool string) string {
 	return ""
 }
 
-// readable replaces unknown parts of a word by "…".
+// readable returns a word for people, with "…" in place of the parts that are not known.
 func readable(text string) string { return strings.ReplaceAll(text, "\x00", "…") }

@@ -194,7 +194,7 @@ func (g *gatherer) script(kind fieldKind, raw json.RawMessage) error {
 	return err
 }
 
-// add adds commands as parts.
+// add adds each of the commands to the parts of the call that are checked.
 func (g *gatherer) add(commands []shell.Command) {
 	for i := range commands {
 		g.parts = appendCommand(g.parts, &commands[i])

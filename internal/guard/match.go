@@ -173,7 +173,7 @@ func (t term) among(words []shell.Word, more bool) truth {
 	return found
 }
 
-// argument reports whether a word is certainly not an option.
+// argument reports whether a word of a command line is certainly an argument and not an option.
 func argument(w *shell.Word) bool {
 	return w.Known && !w.Glob && w.Any == nil && (w.Text == "" || w.Text[0] != '-')
 }

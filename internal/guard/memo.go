@@ -34,7 +34,7 @@ func newMemo() *memo {
 	return &memo{seed: maphash.MakeSeed(), new: map[memoKey]Verdict{}, old: map[memoKey]Verdict{}}
 }
 
-// find returns the stored verdict on a request.
+// find returns the verdict that was stored for an equal request; ok is false if there is none.
 func (m *memo) find(req *Request) (Verdict, bool) {
 	if len(req.Input) > maxMemoInput {
 		return Verdict{}, false

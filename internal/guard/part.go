@@ -91,7 +91,8 @@ const (
 	usesContent
 )
 
-// fileUseOf returns how a program uses files. It matters only for unknown words: a known word that
+// fileUseOf returns how a program uses the files in its arguments. The result matters only for an
+// argument that is not known before the command runs, such as a variable. A known argument that
 // names a file counts for every program.
 func fileUseOf(program string) fileUse {
 	switch program {

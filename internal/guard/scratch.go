@@ -22,7 +22,8 @@ func newScratch() *scratch {
 	}
 }
 
-// acquireScratch returns unused memory. The caller must release it with releaseScratch.
+// acquireScratch returns memory for checking one call. The caller must give it back with
+// releaseScratch.
 func (p *Policy) acquireScratch() *scratch {
 	if r, ok := p.scratchPool.Get().(*scratch); ok {
 		return r
@@ -59,8 +60,8 @@ func (r *scratch) split(text string) []string {
 	return r.names[from : from+n : from+n]
 }
 
-// freeFiles returns an empty slice to which files may be appended. Call commit before the next
-// call.
+// freeFiles returns an empty slice in this memory, to which the caller may append files. The caller
+// must call commit before it calls freeFiles again.
 func (r *scratch) freeFiles() []file { return r.files[len(r.files):] }
 
 // commit marks appended files as used, so that the memory after them is free.

@@ -57,7 +57,8 @@ func (o *hookProvider) Stop(name string) error {
 	return err
 }
 
-// Route implements runtime.Router.
+// Route returns the provider for the optional methods of a session: one that manages the hooks when
+// it relaunches or stops the session. It implements runtime.Router.
 func (o *hookProvider) Route(name string) runtime.Provider {
 	below := o.Provider
 	if name == "" {
@@ -176,7 +177,8 @@ type relaunchProvider struct {
 	outer *hookProvider
 }
 
-// Route implements runtime.Router.
+// Route returns the provider for the optional methods that this one does not have. It implements
+// runtime.Router.
 func (w *relaunchProvider) Route(string) runtime.Provider { return w.Provider }
 
 // Relaunch starts the agent again in its session, with hooks. It implements
@@ -195,7 +197,8 @@ type fencedProvider struct {
 	outer *hookProvider
 }
 
-// Route implements runtime.Router.
+// Route returns the provider for the optional methods that this one does not have. It implements
+// runtime.Router.
 func (f *fencedProvider) Route(string) runtime.Provider { return f.Provider }
 
 // StopInstance stops the session if it is still the instance with the given token, and removes its

@@ -59,7 +59,7 @@ func (h *health) faultOf(s side) error {
 	return h.faults[s]
 }
 
-// fault returns the current fault, nil if there is none.
+// fault returns the fault that the store has now; nil if it works.
 func (h *health) fault() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

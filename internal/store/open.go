@@ -301,7 +301,8 @@ type link struct {
 // Close closes the connection and its pool.
 func (l *link) Close() error { return errors.Join(l.Conn.Close(), l.pool.Close()) }
 
-// connect opens a pool and takes one connection from it; the link closes both.
+// connect opens the database and returns a link with one connection to it. Closing the link closes
+// the connection and the pool of package sql that it comes from.
 func connect(ctx context.Context, source string) (*link, error) {
 	connector, err := sqlite.NewConnector(source)
 	if err != nil {

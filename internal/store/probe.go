@@ -52,7 +52,7 @@ func (d *DB) failed(size int, err error) {
 	d.health.report(writing, unavailable("write", d.path, err))
 }
 
-// probe checks whether a fault has ended.
+// probe tries whether reading or writing works again after a fault.
 func (d *DB) probe(ctx context.Context, t *tx) {
 	if d.health.faultOf(reading) != nil {
 		// read reports the result itself.

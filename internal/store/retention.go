@@ -35,13 +35,13 @@ type amount struct {
 // groups contains the amount of each group in the database.
 type groups map[group]amount
 
-// add adds an event to the amounts.
+// add adds one event with the given ID and size to the numbers of its group.
 func (g groups) add(k group, id uint64, size int64) {
 	a := g[k]
 	g[k] = amount{a.count + 1, a.bytes + size, max(a.newest, id)}
 }
 
-// remove removes an event from the amounts.
+// remove subtracts one event with the given size from the numbers of its group.
 func (g groups) remove(k group, size int64) {
 	a := g[k]
 	a.count--

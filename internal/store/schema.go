@@ -169,7 +169,7 @@ func migrate(ctx context.Context, conn *sql.Conn, path string, steps []string, o
 	return nil
 }
 
-// backup writes a copy of the database and replaces an existing copy with the same name.
+// backup writes a copy of the database next to it and replaces an earlier copy.
 func backup(ctx context.Context, conn *sql.Conn, path string) error {
 	fresh := path + ".tmp"
 	if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {

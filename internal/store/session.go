@@ -29,7 +29,8 @@ func (d *DB) Load(ctx context.Context) ([]session.Record, error) {
 		"SELECT session || ' (' || provider || ')', body FROM session ORDER BY session, provider")
 }
 
-// Save implements session.Store. It never stores the instance's token.
+// Save stores the record of a session, without the token of its instance. It implements
+// session.Store.
 func (d *DB) Save(ctx context.Context, r session.Record) error {
 	body, err := d.opts.Secrets.Encode(r, "conversation", "stored")
 	if err != nil {

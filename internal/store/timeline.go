@@ -56,9 +56,10 @@ type persisted struct {
 	oldest    time.Time // zero: unknown
 }
 
-// Append implements event.Log. It masks secrets in the event. It fails only after [DB.Close]. An
-// event that cannot be written stays visible and is written when the store works again. If that
-// takes too long, the oldest such events are lost, and their readers get a gap. It does not block.
+// Append appends an event to the log, with secrets masked. It fails only after [DB.Close]. An event
+// that cannot be written stays visible and is written when the store works again. If that takes too
+// long, the oldest such events are lost, and their readers get a gap. It does not wait. It
+// implements event.Log.
 func (d *DB) Append(_ context.Context, e client.Event) (client.Event, error) {
 	e.Text, e.Data = d.opts.Secrets.Text(e.Text), d.opts.Secrets.Data(e.Data)
 	l := &d.events
@@ -138,7 +139,8 @@ func (l *timeline) resetLost() int {
 	return lost
 }
 
-// startLocked returns the id of the first event in memory, or of the next event if there is none.
+// startLocked returns the ID of the oldest event that is in memory; if there is none, that of the
+// next event.
 func (l *timeline) startLocked() uint64 { return l.next - uint64(len(l.tail)) }
 
 // snapshot is a copy of the time line in memory.
@@ -164,7 +166,8 @@ func (p *snapshot) gap(id, forgotten uint64) bool {
 	return id < min(forgotten, p.start-1) || slices.ContainsFunc(p.holes, func(h hole) bool { return id < h.upto })
 }
 
-// After implements event.Log. It reads recent events from memory.
+// After returns the events after the one with the given ID. gap is true if some of them are lost.
+// It takes recent events from memory. It implements event.Log.
 func (d *DB) After(ctx context.Context, id uint64) (events []client.Event, gap bool, err error) {
 	l := &d.events
 	l.mu.Lock()
@@ -184,7 +187,8 @@ func (d *DB) After(ctx context.Context, id uint64) (events []client.Event, gap b
 	return events, gap, nil
 }
 
-// Page returns at most limit events after an ID. It implements event.Log.
+// Page returns the events after the one with the given ID, at most limit. If no event has an ID as
+// large as that one, it begins with the oldest event. It implements event.Log.
 func (d *DB) Page(ctx context.Context, id uint64, limit int) (events []client.Event, err error) {
 	limit = max(1, limit)
 	l := &d.events
@@ -229,7 +233,8 @@ func (d *DB) Since(ctx context.Context, t time.Time) (id uint64, err error) {
 	return id, err
 }
 
-// Wait implements event.Log. It returns [ErrClosed] if the store is closed.
+// Wait waits until there is an event after the one with the given ID. It returns [ErrClosed] if the
+// store is closed. It implements event.Log.
 func (d *DB) Wait(ctx context.Context, id uint64) error {
 	for {
 		d.events.mu.Lock()

@@ -52,8 +52,9 @@ func (j *job) claim() bool {
 // drop cancels the job and returns true, unless the writer has already begun it.
 func (j *job) drop() bool { return j.state.CompareAndSwap(jobWaits, jobDropped) }
 
-// write sends a change to the writer. It returns nil when the change is as durable as requested,
-// or an error if it was not made. If the result is unknown, the error says so.
+// write lets the writer goroutine make a change with do, and returns when the change is saved as
+// safely as g requires. An error means that the change was not made, or says that this is not
+// known. op says for messages what the change does.
 func (d *DB) write(ctx context.Context, op string, g durability, do func(context.Context, *tx) error) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -146,7 +147,7 @@ func (d *DB) run(ctx context.Context, t *tx) {
 	}
 }
 
-// gather returns the first job and those that are waiting, at most maxBatch.
+// gather returns first and the jobs that wait after it, at most maxBatch, for one transaction.
 func (d *DB) gather(first *job) []*job {
 	batch := []*job{first}
 	for len(batch) < maxBatch {

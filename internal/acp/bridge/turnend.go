@@ -17,7 +17,8 @@ type work struct {
 	failure  *acp.Error
 }
 
-// awaitWork waits until the agent has finished its work on an accepted prompt.
+// awaitWork waits until the agent has finished its work on an accepted prompt, in the draft of version 2 of the protocol. An
+// error means that the connection has ended or that the work failed.
 func (h *host) awaitWork(t *turn) (acp.PromptResult, error) {
 	select {
 	case <-t.work.over:

@@ -112,7 +112,7 @@ func (b *bridge) Request(ctx context.Context, method string, params json.RawMess
 	return struct{}{}, nil
 }
 
-// about returns the answer to the initialize request.
+// about returns the answer to the editor's first request: the name and version of gc, and what it supports.
 func (b *bridge) about() any {
 	return map[string]any{
 		"protocolVersion": acp.Version, "authMethods": []any{},

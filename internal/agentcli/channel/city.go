@@ -54,7 +54,8 @@ func (r *reporter) report(do func(context.Context)) {
 	}
 }
 
-// lifecycle queues a lifecycle report with the current time.
+// lifecycle queues a report of what the agent does, such as the start of a turn, with the current
+// time.
 func (r *reporter) lifecycle(event worker.Transition, detail worker.Detail) {
 	detail.Via = worker.ViaHook // like the reports of its hooks; commands are typed
 	at := time.Now()

@@ -79,7 +79,9 @@ func Limit(l Log, rate Rate, now func() time.Time) *Limited {
 	}
 }
 
-// Append implements [Log]. An event that is deferred or left out is returned without an id.
+// Append appends an event or, if there are too many events of its session or kind, defers it or
+// leaves it out. It returns an event that was deferred or left out without an ID. It implements
+// [Log].
 func (l *Limited) Append(ctx context.Context, e client.Event) (client.Event, error) {
 	owner := e.Session
 	if owner == "" && e.Agent != "" {

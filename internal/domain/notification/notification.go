@@ -128,7 +128,7 @@ type Delivery struct {
 	Updated time.Time     `json:"updated"`
 }
 
-// Final reports whether the delivery needs no further request.
+// Final reports whether gc makes no further attempt to send the notification to this sink.
 func (d *Delivery) Final() bool { return d.State != Sending }
 
 // Key identifies a delivery.

@@ -32,7 +32,7 @@ func (d *planner) selfEnded(a Action, o *Observed) Action {
 	return a.with(VerbStop, client.StateStopping, reason)
 }
 
-// endText returns an end as a clause of a sentence.
+// endText returns how an instance ended, as a part of a sentence such as "it exited with status 1".
 func endText(e *runtime.End) string {
 	if e.Exit != nil {
 		return "it " + e.String()

@@ -86,7 +86,8 @@ func (p *patcher) apply(name, base string, section config.Provider) {
 	p.set = next
 }
 
-// patchOf returns the section as a patch. A key that is not written is not changed.
+// patchOf returns what a [providers.<name>] section changes in the profile of an agent CLI. A key
+// that is not in the section changes nothing.
 func patchOf(base string, s config.Provider, inherited agentcli.Profile) agentcli.Patch {
 	patch := agentcli.Patch{
 		Base:                   base,

@@ -161,7 +161,7 @@ func (c *Conversation) CloseForHandoff() {
 	c.Closed, c.Former = true, former
 }
 
-// abandoned returns the conversation in the form in which another one refers to it.
+// abandoned returns what a later conversation of the agent keeps about this one: which it was, and why it could not be continued.
 func (c *Conversation) abandoned() *Abandoned {
 	return &Abandoned{ID: c.ID, Dir: c.Dir, Mode: c.Mode, Rungs: c.Rungs, At: c.At, Failure: c.Failure}
 }

@@ -12,7 +12,7 @@ type RecentNames struct {
 	current, previous map[[sha256.Size]byte]struct{}
 }
 
-// Add adds a name. It may remove the oldest names.
+// Add adds a name. If there are too many names, it may drop the oldest ones.
 func (r *RecentNames) Add(name string) {
 	if r.current == nil || len(r.current) >= maxRecentNames {
 		r.previous, r.current = r.current, map[[sha256.Size]byte]struct{}{}

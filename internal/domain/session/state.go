@@ -38,7 +38,8 @@ func States() []State {
 // IsValid reports whether s is one of [States].
 func (s State) IsValid() bool { return slices.Contains(States(), s) }
 
-// IsHeld reports whether only a release leaves the state: suspended and quarantined.
+// IsHeld reports whether the session is suspended or quarantined. It leaves these two states only
+// when it is released, for example with gc start.
 func (s State) IsHeld() bool { return s == StateSuspended || s == StateQuarantined }
 
 // IsDown reports whether the session does not run in this state.

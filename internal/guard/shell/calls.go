@@ -14,8 +14,8 @@ var runners = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(?:system|popen[234]?|Popen|exec[lv]p?e?|execute|passthru|shell_exec|proc_open|pcntl_exec|getoutput|getstatusoutput|check_output|check_call|subprocess\.(?:run|call)|posix_spawnp?|os\.spawn\w+|execSync|execFile(?:Sync)?|spawn(?:Sync)?|Deno\.Command|Bun\.spawn(?:Sync)?|exec)\s*[( ]\s*(.*)`)
 })
 
-// plainExec reports whether a call of exec in a program is not one that runs a command. In
-// JavaScript it may be a method of a regular expression.
+// plainExec reports whether a call in the text of a program only looks like one that runs a
+// command. In JavaScript, exec may be a method of a regular expression.
 func plainExec(language, text, call string) bool {
 	switch language {
 	case "node", "nodejs", "deno", "bun":

@@ -227,7 +227,7 @@ func (k carrier) long(l *load, words []Word) []Word {
 	return rest
 }
 
-// whole returns the full name of a long option that may be abbreviated.
+// whole returns the full name of a long option of this program, which a user may write shorter.
 func (k carrier) whole(long string) string {
 	for _, all := range [][]string{k.texts, k.longs} {
 		if slices.Contains(all, long) {
@@ -253,16 +253,17 @@ func (k carrier) split(l *load, text Word, rest []Word) []Word {
 	return slices.Concat(splitWords(text), rest)
 }
 
-// withoutVerb reports whether none of the carrier's verbs is among the words, so that it runs
-// nothing.
+// withoutVerb reports whether the command line has none of the subcommands with which this program
+// runs another command.
 func (k carrier) withoutVerb(words []Word) bool {
 	return len(k.verbs) > 0 && !slices.ContainsFunc(words, func(w Word) bool {
 		return w.Any != nil || slices.Contains(k.verbs, w.Text)
 	}) && len(words) > 0 && words[0].Known
 }
 
-// doubt records another command that may be run: the word after an unknown option may be that
-// option's value, and the command may begin after it.
+// doubt adds a second possible reading of a command line with an unknown option. The first reading
+// takes the word after the option as the command that is run; the second takes that word as the
+// value of the option, so that the command begins after it. rest are the words after the option.
 func (k carrier) doubt(l *load, rest []Word) {
 	if len(rest) < 2 || len(l.doubts) >= maxDoubts || k.after && rest[0].Known {
 		return

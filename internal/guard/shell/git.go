@@ -152,7 +152,8 @@ func (r *reader) subcommand(c Command, sub string, words []Word, depth int) (why
 	return why
 }
 
-// afterVerb adds the command that git bisect run or git submodule foreach runs.
+// afterVerb adds the command that a subcommand such as git bisect run or git submodule foreach runs. It follows a word such as
+// run or foreach.
 func (r *reader) afterVerb(c Command, sub string, words []Word, depth int) {
 	at := slices.IndexFunc(words, func(w Word) bool { return w.Text == gitVerbs[sub] })
 	if at < 0 {
@@ -226,7 +227,7 @@ func clustered(sub, option string, words []Word) (Word, bool) {
 	return Word{}, false
 }
 
-// operands returns the words after the options.
+// operands returns the words of a command line from the first one that is no option.
 func operands(words []Word) []Word {
 	for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") {
 		words = words[1:]

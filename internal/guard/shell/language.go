@@ -14,7 +14,7 @@ var languages = sync.OnceValue(set("node nodejs deno bun luajit tclsh wish expec
 // versioned contains those of them whose names may end with a version.
 var versioned = sync.OnceValue(set("python pypy perl ruby php lua"))
 
-// set returns a table of names, made when it is needed.
+// set returns a function that returns the given names as a set. The set is made at the first call.
 func set(names string) func() map[string]bool {
 	return func() map[string]bool {
 		all := map[string]bool{}

@@ -112,7 +112,7 @@ func multiplies(f *syntax.FuncDecl) bool {
 	return calls > 1
 }
 
-// text returns the source text of a node.
+// text returns the part of the script's text that a node of the syntax tree was parsed from.
 func (s *scope) text(n syntax.Node) string {
 	from, to := n.Pos().Offset(), n.End().Offset()
 	if int(to) > len(s.source) || from > to {

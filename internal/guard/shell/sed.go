@@ -125,7 +125,8 @@ func (p *sedParser) command() {
 // digits contains the digits of numbers in addresses; an unknown part may be one.
 const digits = "0123456789" + string(Unknown)
 
-// address parses an address and reports whether there was one.
+// address parses the address before a command of sed, such as a line number, and reports whether
+// there was one.
 func (p *sedParser) address() bool {
 	switch c := p.peek(); {
 	case strings.IndexByte(digits, c) >= 0 && p.at < len(p.text):
@@ -221,7 +222,8 @@ func (p *sedParser) substitute() {
 	}
 }
 
-// appended moves past the text of a, i and c. A backslash at the end of a line continues the text.
+// appended moves past the text that the commands a, i and c of sed insert. A backslash at the end
+// of a line continues the text.
 func (p *sedParser) appended() {
 	p.skip(" \t")
 	for p.at < len(p.text) {

@@ -288,7 +288,7 @@ func brief(text string) string {
 	return text
 }
 
-// oneLine reports whether brief returns the text unchanged.
+// oneLine reports whether a text needs no change to be shown in one line by brief.
 func oneLine(text string) bool {
 	space := true // the previous byte is a space
 	for i := range len(text) {

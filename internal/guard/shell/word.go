@@ -65,7 +65,7 @@ func bare(w *syntax.Word) bool {
 	return !slices.ContainsFunc(w.Parts, func(p syntax.WordPart) bool { _, ok := p.(*syntax.Lit); return !ok })
 }
 
-// word returns a word of the source as far as it is known.
+// word returns a word of the script with the values of its variables, as far as they are known.
 func (s *scope) word(w *syntax.Word) Word {
 	if w == nil {
 		return Word{Known: true}
@@ -172,7 +172,8 @@ func (f *flattener) unknown(split bool) {
 	f.split = f.split || split
 }
 
-// part adds one part of a word.
+// part adds one part of a word, for example a text in quotes or a variable. first means that it is
+// the first part.
 func (f *flattener) part(part syntax.WordPart, first bool) {
 	switch p := part.(type) {
 	case *syntax.Lit:
@@ -238,7 +239,8 @@ func (f *flattener) expansion(part syntax.WordPart, split bool) {
 	f.unknown(split)
 }
 
-// several reports whether a part becomes several words even in quotes, like "$@".
+// several reports whether a part of a word can become several words although it is in quotes, like
+// "$@".
 func several(part syntax.WordPart) bool {
 	found := false
 	syntax.Walk(part, func(n syntax.Node) bool {

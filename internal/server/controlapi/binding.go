@@ -90,7 +90,8 @@ func bound(parent context.Context, row route) (context.Context, context.CancelFu
 	return httpkit.Detached(parent, row.limit)
 }
 
-// stream returns the binding of a route that answers with a stream.
+// stream returns the function that registers a route of the control API whose answer is a stream.
+// contentType is that of the stream, and h writes it.
 func stream(contentType string, h streamer) binding {
 	return func(s *Server, op huma.Operation, row route) {
 		op.Responses["200"] = &huma.Response{
@@ -119,9 +120,9 @@ func stream(contentType string, h streamer) binding {
 // a later error closes the connection.
 type downloader[T any] func(ctx context.Context, city City, target string, in T, w io.Writer) error
 
-// download returns the binding of a route that answers with a file. Secrets in the file are not
-// masked, because that would damage it; the handler is responsible for its content. The context ends
-// when the caller disconnects.
+// download returns the function that registers a route of the control API whose answer is a file.
+// Secrets in the file are not masked, because that would damage it; the handler is responsible for
+// its content. The context of the handler ends when the caller disconnects.
 func download[T any](contentType string, h downloader[T]) binding {
 	return func(s *Server, op huma.Operation, row route) {
 		op.Responses["200"] = &huma.Response{

@@ -28,7 +28,8 @@ func bundle(ctx context.Context, city City, _ string, _ struct{}, w io.Writer) e
 	return d.Bundle(ctx, w)
 }
 
-// copyOut writes files of a session's working directory, unchanged.
+// copyOut writes files of a session's working directory as an archive. It does not mask secrets in
+// them.
 func copyOut(ctx context.Context, city City, target string, in client.CopyOutRequest, w io.Writer) error {
 	c, ok := city.(Copier)
 	if !ok {

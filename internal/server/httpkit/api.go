@@ -129,8 +129,8 @@ func (a *API) Handler(routes http.Handler, checks ...Check) http.Handler {
 	})
 }
 
-// recover answers a request whose handler panicked with a problem document, so that one bad request
-// does not stop the controller.
+// recover handles a panic in the handler of a request: it answers with an error, so that one bad
+// request does not stop the controller.
 func (a *API) recover(w http.ResponseWriter, r *http.Request) {
 	cause := recover()
 	if cause == nil {
@@ -148,7 +148,8 @@ func (a *API) RefusePath(w http.ResponseWriter, r *http.Request) {
 	a.Refuse(w, r, fmt.Errorf("%w: there is no path %.200s %.200q, see /openapi.json", a.NotFound, r.Method, r.URL.Path))
 }
 
-// Refuse answers with the problem document of err and logs it, with at most 200 characters of the path.
+// Refuse answers a request with the error err, as a problem document, and logs it with at most 200
+// characters of the path.
 func (a *API) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	attrs := []any{"method", fmt.Sprintf("%.200s", r.Method), "path", fmt.Sprintf("%.200s", r.URL.Path), "code", a.Problem(err).Code, "error", err}
 	if who, ok := PeerOf(r.Context()); ok && who.Err == nil {
@@ -195,7 +196,7 @@ func (a *API) Bound(parent context.Context, limit time.Duration) (context.Contex
 	return ctx, func() { stop(); end() }
 }
 
-// untilClosing returns a context that ends with its parent and when the service begins to stop.
+// untilClosing returns a context that ends when its parent ends or the service begins to stop.
 func (a *API) untilClosing(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
 	unhook := LifetimeOf(parent).OnClosing(func() { cancel(a.Ending) })

@@ -69,7 +69,7 @@ func (a *API) connect(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, peerKey{}, a.peer(c))
 }
 
-// peer identifies the process at the other end of a connection.
+// peer returns which user and process are at the other end of a connection.
 func (a *API) peer(c net.Conn) (who Peer) {
 	switch c := c.(type) {
 	case *net.UnixConn:

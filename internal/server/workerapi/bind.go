@@ -203,8 +203,8 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	return text, err
 }
 
-// write answers with a value as JSON. Secrets are masked unless row.exact is set. A value of type
-// none is answered with status 204.
+// write answers a request with out as JSON. Secrets are masked unless row.exact is set. If out has
+// the type none, the answer is the status 204 without a body.
 func write[O any](s *Server, row route, w http.ResponseWriter, out O) error {
 	if err := httpkit.SetDeadline(w, slow); err != nil {
 		return err

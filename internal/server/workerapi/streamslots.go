@@ -44,8 +44,9 @@ func (s *streamSlots) acquire(ctx context.Context, id string) (leave func(), err
 	}
 }
 
-// tryAcquire reserves the stream of a run if it is free. Otherwise leave is nil and free is closed
-// when the stream closes.
+// tryAcquire reserves the stream of the run with the given ID, because only one may be open. If it
+// succeeds, the caller must call leave at the end. If another one is open, leave is nil, and free
+// is closed when that one closes.
 func (s *streamSlots) tryAcquire(id string) (free chan struct{}, leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -54,8 +54,8 @@ func earliestCounted(budgets []usage.Budget, now time.Time) time.Time {
 	return now.Add(-span)
 }
 
-// spanOf returns how long an entry can count: the longest window of a budget, and at least burning.
-// Zero means for ever.
+// spanOf returns how long an entry can count: the longest window of the budgets, and at least
+// [burning], the time from which the burn rate is computed. Zero means for ever.
 func spanOf(budgets []usage.Budget) time.Duration {
 	span := burning
 	for _, b := range budgets {
@@ -125,8 +125,8 @@ func working(v *session.Snapshot) bool {
 	return v.Unknown == "" && v.Running && (v.Activity.State == runtime.ActivityBusy || v.Activity.State == runtime.ActivityBackground)
 }
 
-// busy returns every session as a usage.Busy. Since is zero for a session that is not busy, and not
-// before the host last woke from sleep.
+// busy returns every session with the time since when it has been busy. That time is zero for a
+// session that is not busy, and not before the host last woke from sleep.
 func (b *entryCache) busy(views []session.Snapshot) []usage.Busy {
 	out := make([]usage.Busy, 0, len(views))
 	for i := range views {

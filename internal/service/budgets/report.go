@@ -214,7 +214,7 @@ type burn struct {
 	counted, priced, all int
 }
 
-// burnOf returns the burn of a session, and creates it if there is none.
+// burnOf returns the entry of a session in burns, from which its burn rate is computed. It adds one if there is none.
 func burnOf(burns map[string]*burn, name string) *burn {
 	if burns[name] == nil {
 		burns[name] = &burn{}

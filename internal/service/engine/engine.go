@@ -26,8 +26,9 @@ func (s Signal) Wake() {
 	}
 }
 
-// Loop calls work first immediately, then after each value from woken, and at the time next that work has returned; a zero next
-// is never. due is true in a call at that time. Loop returns when ctx ends; work may cancel ctx.
+// Loop calls work at once, and then whenever woken receives a value or the time has come that work returned as next. A zero next
+// means that there is no such time. due is true if work is called because of the time. Loop returns when ctx ends; work may
+// cancel ctx.
 func Loop(ctx context.Context, now func() time.Time, woken <-chan struct{}, work func(due bool) (next time.Time)) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()

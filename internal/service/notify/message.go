@@ -44,12 +44,13 @@ type Item struct {
 	Link     string    `json:"link,omitempty"`
 }
 
-// itemOf returns the item of a subject, without the details of its question.
+// itemOf returns the part of a message that is about one subject, such as one question of an agent, without the details of that
+// question.
 func itemOf(s notification.Subject) Item {
 	return Item{Kind: string(s.Kind), Agent: s.Agent, Session: s.Session, Question: s.Question, Title: title(s), Prompt: s.Text, Since: s.Since}
 }
 
-// title returns one line about a subject.
+// title returns one line about a subject, for the title of a message.
 func title(s notification.Subject) string {
 	switch s.Kind {
 	case notification.Question:

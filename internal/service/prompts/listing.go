@@ -136,7 +136,8 @@ func (e *Engine) beginCall(wait string) error {
 	return nil
 }
 
-// endCall ends the count of a call that waits.
+// endCall subtracts one from the number of calls that wait for a receipt, if the call with this
+// wait is one of them.
 func (e *Engine) endCall(wait string) {
 	if wait != "" {
 		e.calls.Add(-1)

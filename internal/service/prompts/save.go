@@ -54,7 +54,8 @@ func (e *Engine) saveNew(ctx context.Context, b *sessionQueue, r prompt.Receipt)
 	return prompt.Receipt{}, false, fmt.Errorf("%w: cannot save the prompt: %w", client.ErrUnavailable, err)
 }
 
-// markUncertain adds an uncertain receipt and wakes resolveUncertain.
+// markUncertain notes a receipt whose write has failed although it may be in the store, and wakes
+// resolveUncertain, which finds that out.
 func (e *Engine) markUncertain(b *sessionQueue, r prompt.Receipt) {
 	r.Content = nil // the store has it, or it is not needed
 	e.mu.Lock()
@@ -63,8 +64,8 @@ func (e *Engine) markUncertain(b *sessionQueue, r prompt.Receipt) {
 	e.uncertainAdded.Wake()
 }
 
-// resolveUncertain asks the store about each uncertain receipt until the store answers. It returns
-// when ctx ends.
+// resolveUncertain finds out, for each receipt that markUncertain has noted, whether it is in the
+// store. It asks until the store answers. It returns when ctx ends.
 func (e *Engine) resolveUncertain(ctx context.Context) {
 	for delay := retry.New(engine.RetryFirst, engine.RetryLongest); ; {
 		e.mu.Lock()

@@ -77,7 +77,7 @@ func (d *Service) load(ctx context.Context) bool {
 	return true
 }
 
-// recheckAll queues every session with an open question.
+// recheckAll makes the service read every session with an open question again.
 func (d *Service) recheckAll() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -149,7 +149,7 @@ func (d *Service) raiseLocked(ctx context.Context, e *entry) {
 	d.emit(ctx, event.PendingRaised, *e.Open, fmt.Sprintf("%s asks: %s", e.Open.Agent, headline(*e.Open)), raised(*e.Open))
 }
 
-// endLocked moves an ended episode to the history, saves it and reports it.
+// endLocked moves a question that has ended to the history, saves it and reports it.
 func (d *Service) endLocked(ctx context.Context, e *entry, p session.Pending) {
 	d.history = append(d.history, p)
 	d.pruneLocked()
@@ -192,14 +192,14 @@ func (d *Service) dropLocked(gone *entry) {
 	}
 }
 
-// newID returns a short ID that no stored episode has.
+// newID returns a short ID that no stored question has.
 func (d *Service) newID() string {
 	return engine.NewID("q-", d.opts.Random, func(id string) bool {
 		return slices.ContainsFunc(*d.published.Load(), func(p client.Pending) bool { return p.ID == id })
 	})
 }
 
-// pruneLocked removes the oldest ended episodes from the history.
+// pruneLocked removes the oldest ended questions from the history.
 func (d *Service) pruneLocked() {
 	now := d.opts.Now()
 	for len(d.history) > maxEnded || len(d.history) > 0 && now.Sub(d.history[0].EndedAt) > endedRetention {
@@ -209,7 +209,7 @@ func (d *Service) pruneLocked() {
 	}
 }
 
-// saveLocked saves an episode. If the store fails, the episode is shown anyway and saved later.
+// saveLocked saves a question. If the store fails, the question is shown all the same and saved later.
 func (d *Service) saveLocked(ctx context.Context, p session.Pending) {
 	d.saver.Save(ctx, p.ID, p)
 	if !d.saver.Due().IsZero() {
@@ -217,7 +217,7 @@ func (d *Service) saveLocked(ctx context.Context, p session.Pending) {
 	}
 }
 
-// storeLocked writes an episode to the store, after it has deleted the episodes that are still to be deleted.
+// storeLocked writes a question to the store. Before that, it deletes the questions that could not be deleted yet.
 func (d *Service) storeLocked(ctx context.Context, p session.Pending) error {
 	for id := range d.toDelete {
 		if err := d.opts.Store.RemovePending(ctx, id); err != nil {

@@ -184,7 +184,7 @@ func (d *Service) publishLocked() {
 	d.published.Store(&all)
 }
 
-// toClient returns the episode as the control API returns it.
+// toClient returns a question in the form of the control API.
 func toClient(p session.Pending) client.Pending {
 	out := client.Pending{
 		ID: p.ID, Agent: p.Agent, Session: p.Session, Instance: p.Instance, Kind: p.Kind, Prompt: p.Prompt, Options: p.Options,

@@ -146,7 +146,8 @@ func (c *City) KindsOf(match func(client.Event) bool) []string {
 	return out
 }
 
-// Advance lets time of the bubble pass and waits until all goroutines are idle.
+// Advance lets d of the test's simulated time (package synctest) pass, and waits until all
+// goroutines are idle.
 func Advance(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()

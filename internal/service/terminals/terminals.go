@@ -433,15 +433,15 @@ func (v *Viewer) update() (u Update, changed <-chan struct{}, fresh bool) {
 	return u, sh.changed, fresh
 }
 
-// drivesNow reports whether the viewer is the driver.
+// drivesNow reports whether the viewer is the driver, the only viewer that can type into the terminal.
 func (v *Viewer) drivesNow() bool {
 	v.show.mu.RLock()
 	defer v.show.mu.RUnlock()
 	return v.show.driver == v
 }
 
-// TakeOver makes the viewer the driver. It returns an error that matches errors.ErrUnsupported if the runtime provider cannot
-// type.
+// TakeOver makes the viewer the driver, the only viewer that can type into the terminal. It returns an error that matches
+// errors.ErrUnsupported if the runtime provider cannot type.
 func (v *Viewer) TakeOver(ctx context.Context) error {
 	sh := v.show
 	sh.typing.Lock()
@@ -476,7 +476,7 @@ func (v *Viewer) TakeOver(ctx context.Context) error {
 	return nil
 }
 
-// Release makes the viewer a watcher again. It does nothing if the viewer is not the driver.
+// Release ends what [Viewer.TakeOver] began: the viewer can only watch. It does nothing if the viewer is not the driver.
 func (v *Viewer) Release() {
 	sh := v.show
 	sh.mu.Lock()

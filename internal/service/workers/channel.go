@@ -34,8 +34,8 @@ var (
 // the channel does not have itself.
 func (c *channel) Route(string) runtime.Provider { return c.Provider }
 
-// Sense implements runtime.Sensor. It adds what the worker reported to the reading of the
-// underlying provider.
+// Sense reads the agent's channels with the underlying provider and adds what the worker has
+// reported. It implements runtime.Sensor.
 func (c *channel) Sense(ctx context.Context, name string) (runtime.Reading, error) {
 	reading, err := runtime.Sense(ctx, c.Provider, name)
 	switch {
@@ -88,8 +88,9 @@ func (a *liveRun) addEvidenceLocked(r *runtime.Reading) {
 	r.Evidence = append(slices.Clone(r.Evidence), e)
 }
 
-// Observe implements runtime.Observer. Only the underlying provider reports whether the agent has
-// exited. If it does not report the exit status, Observe adds the status that the worker reported.
+// Observe observes the session with the underlying provider, which alone decides whether the agent
+// has exited. If it does not report the exit status, Observe adds the one that the worker has
+// reported. It implements runtime.Observer.
 func (c *channel) Observe(ctx context.Context, name string) (runtime.Observation, error) {
 	seen, err := runtime.Observe(ctx, c.Provider, name)
 	if err != nil || seen.Agent != runtime.Dead || seen.Exit != nil || seen.InstanceToken != "" && seen.InstanceToken != c.run.instance {
@@ -108,8 +109,8 @@ func (c *channel) StopInstance(ctx context.Context, name, token string) error {
 	return runtime.StopInstance(ctx, c.Provider, name, token)
 }
 
-// InterruptInstance implements runtime.Fencer. It asks the worker to end its turn if the worker
-// offers that; otherwise it uses the underlying provider.
+// InterruptInstance asks the worker to end its turn if the worker can do that; otherwise the
+// underlying provider interrupts the agent. It implements runtime.Fencer.
 func (c *channel) InterruptInstance(ctx context.Context, name, token string) error {
 	a := c.run
 	if token != a.instance {
@@ -133,9 +134,9 @@ func (c *channel) InterruptInstance(ctx context.Context, name, token string) err
 	return &runtime.Error{Op: "interrupt", Session: name, Err: err}
 }
 
-// WaitForInterruptBoundary implements runtime.InterruptBoundaryWaitProvider. It waits until the
-// worker reports that it is ready or idle. If no worker reports turns, the underlying provider
-// decides.
+// WaitForInterruptBoundary waits until the worker reports that it is ready or idle. If no worker
+// reports turns, the underlying provider decides. It implements
+// runtime.InterruptBoundaryWaitProvider.
 func (c *channel) WaitForInterruptBoundary(ctx context.Context, name string, since time.Time, timeout time.Duration) error {
 	a := c.run
 	if a.presence() == absent && (!a.reportsTurns() || a.isStateFromHook()) {

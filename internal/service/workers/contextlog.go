@@ -74,7 +74,8 @@ func typeOfSection(key string) string {
 	return kind
 }
 
-// hasType reports whether any version of a section type was sent in this epoch.
+// hasType reports whether a section of the given type was sent in this epoch, in any version. An
+// epoch is the time since the conversation began or was last compacted.
 func (r contextLog) hasType(kind string) bool {
 	return slices.ContainsFunc(r.Types, func(key string) bool { return typeOfSection(key) == kind })
 }
@@ -228,8 +229,8 @@ func (r contextLog) withNonce(instance, key string, s worker.Section) worker.Sec
 	return s
 }
 
-// addOpen adds a section to an open message. It changes the maps of r, which must be the caller's
-// own copy.
+// addOpen notes that the section with a key is in the message with an ID, which the worker has not
+// confirmed yet. It changes the maps of r, which must be the caller's own copy.
 func (r contextLog) addOpen(id, key string) contextLog {
 	r.Types = append(slices.Clip(r.Types), key)
 	r.Open[id] = append(slices.Clip(r.Open[id]), key)

@@ -135,15 +135,16 @@ const (
 // or a change of the controller.
 const returnWithin = 15 * time.Second
 
-// presence returns the presence of the worker within returnWithin.
+// presence returns whether the worker is connected (present), was connected until less than
+// returnWithin ago (returning), or neither (absent).
 func (a *liveRun) presence() presence {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.presenceLocked(returnWithin)
 }
 
-// presenceLocked returns the presence of the worker. returning means that its stream closed less
-// than within ago.
+// presenceLocked returns whether the worker is connected (present), was connected until less than
+// within ago (returning), or neither (absent).
 func (a *liveRun) presenceLocked(within time.Duration) presence {
 	switch {
 	case a.reader != nil:

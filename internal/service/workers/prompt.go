@@ -45,8 +45,8 @@ func unconfirmed(reason runtime.RefusalReason, detail string) runtime.Outcome {
 	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Reason: reason, Detail: detail}
 }
 
-// Deliver implements runtime.Deliverer. The way by which a prompt is sent is saved before its first
-// byte is sent.
+// Deliver sends a prompt to the worker or, without one, to the underlying provider. Which of both gets it is saved before the
+// first byte is sent. It implements runtime.Deliverer.
 func (c *channel) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	a := c.run
 	if d.Instance != "" && d.Instance != a.instance {

@@ -125,7 +125,8 @@ func (a *liveRun) inStartupGrace() bool {
 	return !a.begun.IsZero() && a.engine.opts.Now().Sub(a.begun) < startupGrace
 }
 
-// hasLoadedMemory reports whether the memory of an earlier controller was read.
+// hasLoadedMemory reports whether the engine has read what an earlier controller stored about this
+// run.
 func (a *liveRun) hasLoadedMemory() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -35,7 +35,7 @@ func (m *workerOnly) Settle(ctx context.Context, name string, d runtime.Delivery
 	return m.Deliver(ctx, name, d)
 }
 
-// Withdraw implements runtime.Withdrawer. It always returns true, because nothing was sent.
+// Withdraw always returns true, because Deliver sends nothing. It implements runtime.Withdrawer.
 func (m *workerOnly) Withdraw(context.Context, string, runtime.Delivery) (bool, error) {
 	return true, nil
 }

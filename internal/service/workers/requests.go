@@ -46,8 +46,7 @@ func (e *Engine) Prompt(ctx context.Context, p worker.Prompt, wait worker.Progre
 	}, nil
 }
 
-// Identity implements workerapi.Orders. It passes credentials to the worker and does not store
-// them.
+// Identity passes credentials to the worker and does not store them. It implements workerapi.Orders.
 func (e *Engine) Identity(_ context.Context, id worker.Identity) (worker.IdentityAnswer, error) {
 	a, err := e.runByID(id.RunID)
 	if err != nil {

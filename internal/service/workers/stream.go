@@ -56,7 +56,8 @@ func (a *liveRun) openReader(after uint64) (*reader, error) {
 	return r, nil
 }
 
-// feed passes items from one reader to out until the reader is closed or ctx ends.
+// feed passes the messages for one reader, a connection of the run's worker, to out until the
+// reader is closed or ctx ends.
 func (a *liveRun) feed(ctx context.Context, r *reader, out chan<- session.StreamItem) {
 	defer close(out)
 	defer a.readerClosed(r)
@@ -98,7 +99,7 @@ func sendItem(ctx context.Context, out chan<- session.StreamItem, i session.Stre
 	}
 }
 
-// readerClosed records that a reader is closed.
+// readerClosed notes that a reader, a connection of the run's worker, is closed.
 func (a *liveRun) readerClosed(r *reader) {
 	a.mu.Lock()
 	if a.reader == r {

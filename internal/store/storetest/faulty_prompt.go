@@ -41,7 +41,8 @@ func (f *Faulty) OpenReceipts(ctx context.Context) ([]prompt.Receipt, error) {
 	return list(ctx, f, "open receipts", func() ([]prompt.Receipt, error) { return f.stores.Receipts.OpenReceipts(ctx) })
 }
 
-// Receipt implements prompt.Store. In the mode [Empty] it knows no receipt.
+// Receipt returns a receipt of the underlying store. In the mode [Empty] there is none. It
+// implements prompt.Store.
 func (f *Faulty) Receipt(ctx context.Context, id string) (prompt.Receipt, error) {
 	r, err := read(ctx, f, "receipt "+id, func() (prompt.Receipt, error) { return f.stores.Receipts.Receipt(ctx, id) })
 	if err == nil && r.ID == "" {
@@ -106,7 +107,8 @@ func (f *Faulty) Since(ctx context.Context, t time.Time) (uint64, error) {
 	return read(ctx, f, "events since "+t.String(), func() (uint64, error) { return f.stores.Events.Since(ctx, t) })
 }
 
-// Wait implements event.Log. Only the modes Hangs and Fails affect it.
+// Wait waits for an event in the underlying log. Only the modes Hangs and Fails change that. It
+// implements event.Log.
 func (f *Faulty) Wait(ctx context.Context, id uint64) error {
 	if mode, err := f.state(ctx); mode == Fails {
 		return err

@@ -335,7 +335,7 @@ func NewEvents(retain int, base uint64, now func() time.Time) *Events {
 	return &Events{retain: max(1, retain), base: base, last: base, now: now, grown: make(chan struct{})}
 }
 
-// Append implements [event.Log]. It never fails.
+// Append appends an event and never fails. It implements [event.Log].
 func (m *Events) Append(_ context.Context, e client.Event) (client.Event, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

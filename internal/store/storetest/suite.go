@@ -105,7 +105,8 @@ func filled[T any](seed int) T {
 	return value
 }
 
-// fill sets v and everything in it.
+// fill gives v, and every field and element in it, a value that is not zero. n counts the values,
+// so that each is different.
 func fill(v reflect.Value, n *int) {
 	*n++
 	switch v.Kind() {
