@@ -128,7 +128,7 @@ func (c *Conn) answer(ctx context.Context, m message) {
 			reply.Error = &Error{Code: CodeInternal, Message: err.Error()}
 		}
 	}
-	_ = c.write(reply) // see the comment above
+	_ = c.write(reply) // after an error, the next read fails too
 }
 
 // resolve gives the answer of the peer to the call that waits for it.

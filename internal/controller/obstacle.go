@@ -37,7 +37,7 @@ func (l *loop) updateObstacle(e *entry) {
 	case a.Obstacle.Kind != "":
 		next := a.Obstacle
 		if was.IsSame(&next) && next.Detail == was.Detail && next.Source == runtime.SourceScreen && was.Source == next.Source && !was.ResetAt.IsZero() {
-			next.ResetAt = was.ResetAt // "resets 3pm", read again after 3pm, is not tomorrow
+			next.ResetAt = was.ResetAt // a screen that still shows "resets 3pm" after 3pm does not mean 3pm tomorrow
 		}
 		l.setObstacle(e, next)
 	case was.Kind == "" || a.State == runtime.ActivityUnknown:

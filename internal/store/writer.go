@@ -113,11 +113,11 @@ func (d *DB) slow(op string) error {
 	return err
 }
 
-// wakeWriter signals the writer that the fault has changed.
+// wakeWriter signals the writer goroutine that a fault has begun or ended. It does not wait.
 func (d *DB) wakeWriter() {
 	select {
 	case d.wake <- struct{}{}:
-	default: // it will
+	default: // a signal is already waiting for it
 	}
 }
 
@@ -264,7 +264,7 @@ func (t *tx) begin(ctx context.Context, g durability) error {
 
 // rollback undoes an unfinished transaction. It fails only if SQLite has already rolled back.
 func (t *tx) rollback(ctx context.Context) {
-	_ = t.exec(ctx, "ROLLBACK") // see above
+	_ = t.exec(ctx, "ROLLBACK") // it fails only if SQLite has already rolled back
 }
 
 // apply carries out one change within the transaction. If the change fails and others is true, only

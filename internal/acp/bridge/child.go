@@ -122,7 +122,7 @@ func (c *child) closeStdin() {
 }
 
 // signal sends a signal to all processes of the agent's process group.
-func (c *child) signal(sig syscall.Signal) { _ = syscall.Kill(-c.cmd.Process.Pid, sig) } // gone is what we want
+func (c *child) signal(sig syscall.Signal) { _ = syscall.Kill(-c.cmd.Process.Pid, sig) } // an error means that the processes have exited
 
 // end stops the agent: it closes its standard input, sends SIGTERM, and then SIGKILL. It waits for grace between these steps;
 // zero means 1 s.

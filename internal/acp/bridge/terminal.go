@@ -75,7 +75,7 @@ func (w *clientTools) create(p acp.TerminalParams) (acp.TerminalRef, error) {
 	t := &terminal{done: make(chan struct{}), limit: min(cmp.Or(max(p.OutputByteLimit, 0), outputDefault), outputMost)}
 	t.cmd = exec.Command(p.Command, p.Args...) //nolint:noctx // stopped by kill, release and the exit of the agent
 	if len(p.Args) == 0 {                      // agents put a whole shell line into Command
-		t.cmd = exec.Command("/bin/sh", "-c", p.Command) //nolint:noctx // as above
+		t.cmd = exec.Command("/bin/sh", "-c", p.Command) //nolint:noctx // stopped by kill, release and the exit of the agent
 	}
 	t.cmd.Dir, t.cmd.Env = dir, slices.Clone(w.env)
 	for _, v := range p.Env {

@@ -57,9 +57,9 @@ func (r *reporter) report(do func(context.Context)) {
 // lifecycle queues a report of what the agent does, such as the start of a turn, with the current
 // time.
 func (r *reporter) lifecycle(event worker.Transition, detail worker.Detail) {
-	detail.Via = worker.ViaHook // like the reports of its hooks; commands are typed
+	detail.Via = worker.ViaHook // it counts like the report of a hook, so the city still types commands of the agent CLI
 	at := time.Now()
-	r.report(func(ctx context.Context) { _ = r.client.ReportAt(ctx, event, at, detail) }) // what the city refuses it will not take later either
+	r.report(func(ctx context.Context) { _ = r.client.ReportAt(ctx, event, at, detail) }) // a report that the city refuses is not sent again
 }
 
 // reportChange queues the reports for one change of the conversation. The caller holds the lock mu
@@ -142,7 +142,7 @@ func (e *turnError) text() string {
 // telemetry queues a report of telemetry with the current time.
 func (r *reporter) telemetry(e worker.TelemetryEvent) {
 	e.Timestamp = time.Now()
-	r.report(func(ctx context.Context) { _, _ = r.client.Telemetry(ctx, e) }) // what the city refuses it will not take later either
+	r.report(func(ctx context.Context) { _, _ = r.client.Telemetry(ctx, e) }) // a report that the city refuses is not sent again
 }
 
 // ack queues the report of what became of a message of the city: its state, with details for

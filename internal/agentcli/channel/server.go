@@ -255,7 +255,7 @@ func (s *server) stop(grace time.Duration) {
 	select {
 	case <-s.done:
 	case <-wait.C:
-		_ = s.cmd.Process.Kill() // gone is what we want
+		_ = s.cmd.Process.Kill() // an error means that it has exited
 		<-s.done
 	}
 }

@@ -197,7 +197,7 @@ func (l *Limited) release(ctx context.Context, end bool) (next time.Duration) {
 			wait(due.Sub(now))
 			continue
 		}
-		_, _ = l.Log.Append(ctx, d.event(l.rate)) // see above
+		_, _ = l.Log.Append(ctx, d.event(l.rate)) // fails only when the log is closed: then it has no readers
 		delete(l.dropped, owner)
 	}
 	return next

@@ -28,7 +28,7 @@ func (r *resolver) prompt(cfg *runtime.Config) {
 		case config.PromptNone:
 			cfg.Nudge = join(text, a.Nudge)
 			if cfg.Lifecycle == runtime.LifecycleOneShot && a.PromptTemplate == "" {
-				cfg.Nudge = a.Nudge // do not send a prompt with only a beacon
+				cfg.Nudge = a.Nudge // a prompt that has only the beacon, the line with city, agent and time, is not sent
 			}
 		case config.PromptFlag:
 			if flag == "" {

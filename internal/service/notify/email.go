@@ -44,7 +44,7 @@ func (s email) Send(ctx context.Context, m *Message) error {
 	if err := s.transfer(c, password, text); err != nil {
 		return smtpError(err)
 	}
-	_ = c.Quit() // the message is confirmed
+	_ = c.Quit() // the server has confirmed the message, so an error does not matter
 	return nil
 }
 

@@ -446,7 +446,7 @@ func (c *consumer) prune(ctx context.Context) {
 		keep = append(keep, c.state.Open[i].ID)
 	}
 	if err := c.engine.opts.Store.DeleteDeliveries(ctx, before, keep); err != nil {
-		return // tomorrow
+		return // it is tried again tomorrow
 	}
 	c.engine.mu.Lock()
 	defer c.engine.mu.Unlock()

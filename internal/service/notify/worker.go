@@ -317,7 +317,7 @@ func (e *Engine) item(ctx context.Context, s notification.Subject) (item Item, n
 	case err == nil, errors.Is(err, client.ErrNotFound):
 		return item, false
 	}
-	return item, true // it is not known
+	return item, true // gc does not know whether the question is still open
 }
 
 // finish saves the final state of deliveries and why they ended. While the store fails, it tries again, because a confirmed

@@ -221,7 +221,7 @@ func (d *Service) saveLocked(ctx context.Context, p session.Pending) {
 func (d *Service) storeLocked(ctx context.Context, p session.Pending) error {
 	for id := range d.toDelete {
 		if err := d.opts.Store.RemovePending(ctx, id); err != nil {
-			break // later
+			break // it is tried again later
 		}
 		delete(d.toDelete, id)
 	}

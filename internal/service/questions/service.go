@@ -170,7 +170,7 @@ func (d *Service) publishLocked() {
 		all = append(all, toClient(p))
 	}
 	for _, e := range d.entries {
-		if e.Open != nil && e.Open.ID != "" { // a new episode has no ID yet
+		if e.Open != nil && e.Open.ID != "" { // a question that was just found has no ID yet
 			all = append(all, toClient(*e.Open))
 			if p := e.Open; p.Tool != "" && p.Input != "" && len(p.Input) <= maxPrompt-utf8.UTFMax { // not cut
 				calls[p.ID] = ToolCall{p.Tool, p.Input, p.Dir, p.Guard}

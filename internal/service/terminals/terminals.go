@@ -514,7 +514,7 @@ func (v *Viewer) Write(ctx context.Context, p []byte) error {
 	if typist == nil || !v.drivesNow() {
 		return ErrNotDriver
 	}
-	sh.ask() // the echo is wanted soon
+	sh.ask() // the screen must soon show what was typed
 	return typist.Write(ctx, p)
 }
 

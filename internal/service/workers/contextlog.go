@@ -145,7 +145,7 @@ func (r contextLog) AddCitySections(instance string, c worker.Context, at time.T
 // (orders) that contain them. A section is sent again if its content has changed. In modes compact
 // and resume it is always sent again, because the conversation may have lost it. skipped is the
 // reason for each type that is not sent.
-func (r contextLog) Send(instance string, c worker.Context, at time.Time, alive func(id string) bool) (next contextLog, orders []contextMessage, skipped map[string]string, err error) { //nolint:revive // the answer has all four
+func (r contextLog) Send(instance string, c worker.Context, at time.Time, alive func(id string) bool) (next contextLog, orders []contextMessage, skipped map[string]string, err error) { //nolint:revive // the callers need all four results
 	return r.addSections(instance, c, at, alive, func(s worker.Section) string {
 		last, known := r.Versions[s.Type]
 		switch {
@@ -162,7 +162,7 @@ func (r contextLog) Send(instance string, c worker.Context, at time.Time, alive 
 
 // addSections is the common part of AddCitySections and Send. skip returns why a section is not
 // sent, or an empty string to send it.
-func (r contextLog) addSections(instance string, c worker.Context, at time.Time, alive func(id string) bool, skip func(worker.Section) string) (next contextLog, orders []contextMessage, skipped map[string]string, err error) { //nolint:revive // the answer has all four
+func (r contextLog) addSections(instance string, c worker.Context, at time.Time, alive func(id string) bool, skip func(worker.Section) string) (next contextLog, orders []contextMessage, skipped map[string]string, err error) { //nolint:revive // the callers need all four results
 	if len(r.Types)+len(c.Sections) > maxSections {
 		return r, nil, nil, fmt.Errorf("%w: an epoch has at most %d sections", worker.ErrRefused, maxSections)
 	}
