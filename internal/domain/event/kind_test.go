@@ -84,6 +84,7 @@ func Kinds() []KindInfo {
 	return slices.Concat(kinds, questionKinds(), waitKinds(), promptKinds(), workerKinds(), budgetKinds(), webKinds())
 }
 
+// questionKinds returns the kinds of events about questions of agents.
 func questionKinds() []KindInfo {
 	id, asks := Datum{"id", "the question or approval"}, Datum{"instance", "public fingerprint of the instance that asks"}
 	kind := Datum{"kind", "permission, question, menu, login or limit"}
@@ -107,6 +108,7 @@ func questionKinds() []KindInfo {
 	}
 }
 
+// waitKinds returns the kinds of events about waits: conditions of which an agent is notified.
 func waitKinds() []KindInfo {
 	id, condition := Datum{"id", "the wait"}, Datum{"for", "its condition"}
 	return []KindInfo{
@@ -115,6 +117,7 @@ func waitKinds() []KindInfo {
 	}
 }
 
+// promptKinds returns the kinds of events about prompts.
 func promptKinds() []KindInfo {
 	evidence := Datum{"evidence", "what proved it"}
 	data := []Datum{
@@ -140,6 +143,7 @@ func promptKinds() []KindInfo {
 	}
 }
 
+// workerKinds returns the kinds of events that workers report, or that are about workers.
 func workerKinds() []KindInfo {
 	account, end := Datum{"credential", "its name in city.toml"}, Datum{"until", "when it expires, RFC 3339; absent: unknown"}
 	run, body := Datum{"run", "the run_id"}, Datum{"body", "the report as JSON, without contents and credentials"}
@@ -161,6 +165,7 @@ func workerKinds() []KindInfo {
 	}
 }
 
+// budgetKinds returns the kinds of events about budgets.
 func budgetKinds() []KindInfo {
 	name, who := Datum{"budget", "its name"}, Datum{"who", "the session or agent; absent: the city"}
 	return []KindInfo{
@@ -178,6 +183,7 @@ func budgetKinds() []KindInfo {
 	}
 }
 
+// webKinds returns the kinds of events about the web console.
 func webKinds() []KindInfo {
 	device, name := Datum{"device", "the id of the device"}, Datum{"name", "the name of the device"}
 	scope := Datum{"scope", "see, answer, type or manage"}

@@ -15,7 +15,7 @@ import (
 	"gascity/internal/store/storetest"
 )
 
-// limited starts a limited log inside of a bubble.
+// limited runs a limited log above inner, in a test with simulated time. stop ends it.
 func limited(t testing.TB, inner event.Log, rate event.Rate) (l *event.Limited, stop func()) {
 	t.Helper()
 	l = event.Limit(inner, rate, time.Now)
@@ -30,10 +30,9 @@ func limited(t testing.TB, inner event.Log, rate event.Rate) (l *event.Limited, 
 	}
 }
 
-// TestOneAgentFloodsNobody appends 3,400 events a second of one session for a minute. It
-// proves that the log gets a bounded number, that the last one is among them, that the
-// number which was left out is reported, and that other sessions, other kinds, other
-// decisions and the city are not touched.
+// TestOneAgentFloodsNobody appends 3,400 events a second of one session for a minute. It checks
+// that the log gets a limited number of them, the last one included, and a report of how many were
+// left out. Events of other sessions and of other kinds are not left out.
 func TestOneAgentFloodsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := storetest.NewEvents(1<<20, 0, time.Now)
@@ -83,8 +82,8 @@ func TestOneAgentFloodsNobody(t *testing.T) {
 	})
 }
 
-// TestWhatIsHeldBackComesSoon proves that the newest event that was held back is appended
-// by itself, although nothing follows it.
+// TestWhatIsHeldBackComesSoon checks that the newest event that was deferred is appended after a
+// while, although no other event follows it.
 func TestWhatIsHeldBackComesSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := storetest.NewEvents(100, 0, time.Now)
@@ -109,8 +108,9 @@ func TestWhatIsHeldBackComesSoon(t *testing.T) {
 	})
 }
 
-// TestEveryEventIsAppendedOrCounted proves for random bursts of several sessions that each
-// event is in the log or counted in a report, in order, and that none exceeds its rate.
+// TestEveryEventIsAppendedOrCounted checks, for random bursts of events of several sessions, that
+// each event is in the log or counted in a report, that the order stays, and that no session gets
+// more than its rate.
 func TestEveryEventIsAppendedOrCounted(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		rate := event.Rate{
@@ -160,6 +160,7 @@ func TestEveryEventIsAppendedOrCounted(t *testing.T) {
 	})
 }
 
+// mustAppend appends an event; an error ends the test.
 func mustAppend(t testing.TB, l event.Log, e client.Event) {
 	t.Helper()
 	if _, err := l.Append(t.Context(), e); err != nil {
@@ -167,6 +168,7 @@ func mustAppend(t testing.TB, l event.Log, e client.Event) {
 	}
 }
 
+// texts returns the texts of all events in a log.
 func texts(t *testing.T, l event.Log) string {
 	var out []string
 	events, _, _ := l.After(t.Context(), 0)

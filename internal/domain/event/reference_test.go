@@ -13,6 +13,8 @@ import (
 
 var update = flag.Bool("update", false, "write generated files")
 
+// TestKindsAreDistinctAndExplained checks that each kind of event is in the table once, has a name
+// such as session.started, and an explanation.
 func TestKindsAreDistinctAndExplained(t *testing.T) {
 	seen := map[Kind]bool{}
 	for _, k := range Kinds() {
@@ -24,6 +26,8 @@ func TestKindsAreDistinctAndExplained(t *testing.T) {
 	}
 }
 
+// TestEventReferenceIsCurrent checks that docs/reference/events.md is what the table of kinds
+// generates.
 func TestEventReferenceIsCurrent(t *testing.T) {
 	path := filepath.Join("..", "..", "..", "docs", "reference", "events.md")
 	want := Reference()

@@ -34,6 +34,7 @@ func ev(kind event.Kind, data ...string) client.Event {
 	return e
 }
 
+// TestFoldOpensAndClosesSubjects checks which events begin something that a person is notified of, and which events end it.
 func TestFoldOpensAndClosesSubjects(t *testing.T) {
 	t.Parallel()
 	busy, idle := ev(event.SessionActivity, "activity", "busy"), ev(event.SessionActivity, "activity", "idle")
@@ -102,6 +103,7 @@ func plan(s *State, at time.Time, attached bool, rules ...Rule) (due []Batch, ne
 	return due, next, done
 }
 
+// TestPlanSendsWhenTheRuleAllows checks which notifications are sent, and when, for rules with delays, quiet hours and patterns.
 func TestPlanSendsWhenTheRuleAllows(t *testing.T) {
 	t.Parallel()
 	question := Subject{ID: "q-1", Kind: Question, Agent: "web-1", Session: "s", Question: "q-1", Since: noon}
@@ -144,7 +146,8 @@ func TestPlanSendsWhenTheRuleAllows(t *testing.T) {
 	}
 }
 
-func TestPlanLeavesOutWhatIsOlderThanTheSink(t *testing.T) {
+// TestNewSinkGetsNothingOlder checks that a sink gets no notification of what began before the sink was added.
+func TestNewSinkGetsNothingOlder(t *testing.T) {
 	t.Parallel()
 	s := State{Open: []Subject{{ID: "q-1", Kind: Question, Since: noon}}, Sinks: map[string]time.Time{"x": noon.Add(time.Second), "y": noon}}
 	due, next, _ := plan(&s, noon.Add(time.Minute), false, Rule{Sink: "x", Kinds: NeedsMe.Kinds()}, Rule{Sink: "y", Kinds: NeedsMe.Kinds()})
@@ -153,7 +156,8 @@ func TestPlanLeavesOutWhatIsOlderThanTheSink(t *testing.T) {
 	}
 }
 
-func TestPlanJoinsSubjects(t *testing.T) {
+// TestPlanSendsSeveralSubjectsAsOneMessage checks that notifications of the same time are sent as one message.
+func TestPlanSendsSeveralSubjectsAsOneMessage(t *testing.T) {
 	t.Parallel()
 	var s State
 	for i := range 5 {
@@ -177,7 +181,7 @@ func TestPlanJoinsSubjects(t *testing.T) {
 	}
 }
 
-// TestEscalation: a second rule for a sink with a longer delay, as an escalation makes it.
+// TestEscalation checks that a second rule with a longer delay sends a notification to its own sink later, as an escalation does.
 func TestEscalation(t *testing.T) {
 	t.Parallel()
 	s := State{Open: []Subject{{ID: "q-1", Kind: Question, Question: "q-1", Since: noon}}}
@@ -199,7 +203,7 @@ func TestEscalation(t *testing.T) {
 	}
 }
 
-// TestWords: city.toml accepts exactly the kinds and groups.
+// TestWords checks that city.toml accepts exactly the kinds and groups of notifications that the rules know.
 func TestWords(t *testing.T) {
 	t.Parallel()
 	if configured := config.NotifyKind("").Words(); !slices.Equal(configured, Words()) {
@@ -207,6 +211,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// TestIDsAreStableAndDifferent checks that a notification always has the same ID in the same city, and that two notifications
+// have different ones.
 func TestIDsAreStableAndDifferent(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
@@ -221,7 +227,7 @@ func TestIDsAreStableAndDifferent(t *testing.T) {
 	}
 }
 
-// TestClockSetBack: a clock that was set back delays and loses nothing.
+// TestClockSetBack checks that a clock that was set back neither delays nor loses a notification.
 func TestClockSetBack(t *testing.T) {
 	now := time.Date(2026, 5, 4, 11, 0, 0, 0, time.UTC)
 	ahead := now.Add(time.Hour)

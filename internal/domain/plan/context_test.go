@@ -12,8 +12,9 @@ import (
 	"gascity/worker"
 )
 
-// TestSections: whatever the parts are, each type comes once, none is longer than its
-// mode allows, and what was cut says so and is the beginning of the whole.
+// TestSections checks, for random parts of a context, that each type of section comes once, that
+// none is longer than its mode allows, and that a section that was cut says so and is the beginning
+// of the whole.
 func TestSections(t *testing.T) {
 	limits := map[worker.ContextMode]int{worker.FullContext: plan.MaxFullContext, worker.CompactContext: plan.MaxCompactContext, worker.ResumeContext: plan.MaxResumeContext}
 	rapid.Check(t, func(t *rapid.T) {
@@ -44,6 +45,7 @@ func TestSections(t *testing.T) {
 	})
 }
 
+// TestModes checks the text of the context in each mode.
 func TestModes(t *testing.T) {
 	p := plan.ContextParts{Agent: "crew/one", Identity: "[town] crew/one", Role: "You repair.\n", Task: "Look at the mail."}
 	want := map[string]string{

@@ -12,14 +12,16 @@ import (
 
 var conversationStart = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// talker returns an agent whose CLI takes an id and resumes by it.
+// talker returns a session whose agent CLI accepts the ID of a new conversation and can resume it.
 func talker() *plan.Session {
 	s := &plan.Session{Config: runtime.Config{Command: "talk", WorkDir: "/w", PromptSuffix: "'begin'", Nudge: "hello"}}
 	s.Resume = plan.Resume{Again: "talk --resume " + plan.ConversationMark, New: "talk --id " + plan.ConversationMark, Mode: "ask", Nudge: "go on"}
 	return s
 }
 
-func TestTheWayOfAConversation(t *testing.T) {
+// TestChooseConversationAfterEachOutcome checks which conversation each start of an agent gets: a
+// new one, the same one again after a failed start, or none to resume.
+func TestChooseConversationAfterEachOutcome(t *testing.T) {
 	s := talker()
 	first := plan.ChooseConversation(s, session.Conversation{}, conversationStart)
 	if !regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(first.ID) {
@@ -63,9 +65,9 @@ func TestTheWayOfAConversation(t *testing.T) {
 	}
 }
 
-// TestAFreshStartThatFailsGivesNothingAway is a machine on which no start works:
-// the conversation must be there when it does again.
-func TestAFreshStartThatFailsGivesNothingAway(t *testing.T) {
+// TestFailedNewConversationKeepsTheOldOne checks that an agent whose new conversation also fails to
+// start resumes its old conversation later, unless that does not exist any more.
+func TestFailedNewConversationKeepsTheOldOne(t *testing.T) {
 	for failure, back := range map[session.ResumeFailure]bool{session.ResumeOther: true, session.ResumeNotFound: false} {
 		s, c := talker(), session.Conversation{ID: "old", Begun: true}
 		for range 2 {
@@ -83,7 +85,8 @@ func TestAFreshStartThatFailsGivesNothingAway(t *testing.T) {
 	}
 }
 
-func TestWhoDoesNotResume(t *testing.T) {
+// TestAgentsThatDoNotResume checks which agents begin a new conversation although they have one.
+func TestAgentsThatDoNotResume(t *testing.T) {
 	begun := session.Conversation{ID: "old", Begun: true}
 	tests := []struct {
 		name   string
@@ -109,7 +112,8 @@ func TestWhoDoesNotResume(t *testing.T) {
 	}
 }
 
-func TestTheWordsOfAFailure(t *testing.T) {
+// TestResumeFailureTexts checks by which texts of an agent CLI a failed resume is classified.
+func TestResumeFailureTexts(t *testing.T) {
 	c := &session.Conversation{ID: "7f0e-1", Rung: session.RungResume}
 	exit := &runtime.Exit{Code: 1}
 	for output, want := range map[string]session.ResumeFailure{

@@ -8,8 +8,9 @@ import (
 	"gascity/runtime"
 )
 
-// TestAStartThatWasCutOff goes through the table of docs/explanation/supervision.md.
-func TestAStartThatWasCutOff(t *testing.T) {
+// TestInterruptedStart checks what happens to a session whose start was interrupted by the end of
+// the controller, see the table in docs/explanation/supervision.md.
+func TestInterruptedStart(t *testing.T) {
 	for name, row := range map[string]struct {
 		change func(*Session, *Observed)
 		want   Verb

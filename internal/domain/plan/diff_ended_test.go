@@ -9,10 +9,10 @@ import (
 	"gascity/runtime"
 )
 
-// TestAnInstanceThatHasEndedByItsOwnWord: it is cleared away after a while, on a fresh
-// look, unless a person is there or it has shown since that it lives; and its report
-// concerns no other agent.
-func TestAnInstanceThatHasEndedByItsOwnWord(t *testing.T) {
+// TestInstanceThatReportedItsExit checks what happens to an instance whose worker has reported its
+// exit although its process runs: it is stopped after a while and a new observation, unless a
+// terminal is attached or the agent has shown activity since. No other agent is stopped.
+func TestInstanceThatReportedItsExit(t *testing.T) {
 	end := &runtime.End{At: noon.Add(-time.Minute), Exit: &runtime.Exit{Code: 3}}
 	at := func(state runtime.Activity, since time.Time) func(o *Observed) {
 		return func(o *Observed) { o.Activity = session.Activity{State: state, Since: since} }

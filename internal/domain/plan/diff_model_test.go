@@ -17,6 +17,7 @@ import (
 // simulation is a model of what really runs, changed by applied actions only.
 type simulation map[sessionKey]*Observed
 
+// drawSimulation draws random configured sessions and what is observed of each.
 func drawSimulation(t *rapid.T) (Desired, simulation) {
 	desired, w := Desired{City: "town"}, simulation{}
 	for i := range rapid.IntRange(0, 8).Draw(t, "sessions") {
@@ -46,6 +47,8 @@ func drawSimulation(t *rapid.T) (Desired, simulation) {
 	return desired, w
 }
 
+// drawObserved draws a random observation of a session. ok is false if the session was not
+// observed.
 func drawObserved(t *rapid.T, s Session) (Observed, bool) {
 	o := healthy(s)
 	liveness := rapid.SampledFrom([]runtime.Liveness{runtime.Unknown, runtime.Alive, runtime.Alive, runtime.Dead})
@@ -72,7 +75,7 @@ func drawObserved(t *rapid.T, s Session) (Observed, bool) {
 	return o, rapid.Float64Range(0, 1).Draw(t, "looked at") > 0.1
 }
 
-// drawOrders draws what somebody asked of a session, and what it does.
+// drawOrders draws random requests for a session, and a random activity.
 func drawOrders(t *rapid.T, o *Observed) {
 	maybe := rapid.Map(rapid.IntRange(0, 9), func(n int) bool { return n > 7 })
 	past := rapid.Map(rapid.IntRange(0, 600), func(n int) time.Time { return noon.Add(-time.Duration(n) * time.Second) })
@@ -97,6 +100,7 @@ func drawOrders(t *rapid.T, o *Observed) {
 	}
 }
 
+// observed returns the observations in random order.
 func (w simulation) observed() []Observed {
 	var out []Observed
 	for _, o := range w { // in no order, on purpose
@@ -105,7 +109,8 @@ func (w simulation) observed() []Observed {
 	return out
 }
 
-// apply does what the controller would have done, at once and with success.
+// apply changes the observation of a session as if the controller had done the action at once, with
+// success.
 func (w simulation) apply(s *Session, a Action) {
 	o := w[sessionKey{a.Provider, a.Session}]
 	if a.ReleaseHold {
@@ -130,6 +135,7 @@ func (w simulation) apply(s *Session, a Action) {
 	}
 }
 
+// drawPolicy draws a random policy.
 func drawPolicy(t *rapid.T) Policy {
 	policy := Policy{Stopping: rapid.Float64Range(0, 1).Draw(t, "stopping") > 0.8, Disruptions: rapid.IntRange(0, 3).Draw(t, "disruptions")}
 	if rapid.Bool().Draw(t, "woke") {
@@ -138,6 +144,8 @@ func drawPolicy(t *rapid.T) Policy {
 	return policy
 }
 
+// TestNothingIsDoneToTheUnknown checks that no action is decided for a session that was not
+// observed, whose state is unknown, or for which another action is still in progress.
 func TestNothingIsDoneToTheUnknown(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		desired, w := drawSimulation(t)
@@ -162,9 +170,10 @@ func TestNothingIsDoneToTheUnknown(t *testing.T) {
 	})
 }
 
-// TestWhatIsNotConfiguredIsOnlyTakenOverAndEnded draws previous members of a pool
-// and previous agents: none of the decisions about them needs a configuration.
-func TestWhatIsNotConfiguredIsOnlyTakenOverAndEnded(t *testing.T) {
+// TestUnconfiguredSessionsAreOnlyAdoptedAndStopped checks, for random members of removed pools and
+// removed agents, that they are adopted or stopped and nothing else, because every other action
+// needs a configuration.
+func TestUnconfiguredSessionsAreOnlyAdoptedAndStopped(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		desired, w := drawSimulation(t)
 		observed := w.observed()
@@ -198,7 +207,9 @@ func TestWhatIsNotConfiguredIsOnlyTakenOverAndEnded(t *testing.T) {
 	})
 }
 
-func TestNothingIsDoneWhileFrozen(t *testing.T) {
+// TestFrozenPolicyDecidesNoAction checks that no action is decided while the store cannot save its
+// result, except adoptions and stops that a person requested.
+func TestFrozenPolicyDecidesNoAction(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		desired, w := drawSimulation(t)
 		policy := drawPolicy(t)
@@ -214,6 +225,8 @@ func TestNothingIsDoneWhileFrozen(t *testing.T) {
 	})
 }
 
+// TestEveryStateAcceptsStop checks that a stop of the city stops every session of the city that
+// exists, whatever its state.
 func TestEveryStateAcceptsStop(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		desired, w := drawSimulation(t)
@@ -229,7 +242,9 @@ func TestEveryStateAcceptsStop(t *testing.T) {
 	})
 }
 
-func TestOnlyRestingSessionsArePutToSleepOrStartedAfresh(t *testing.T) {
+// TestOnlyIdleSessionsAreDisrupted checks that gc puts a session to sleep or restarts it on its own
+// only if it is idle, has no open question and no attached terminal.
+func TestOnlyIdleSessionsAreDisrupted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		desired, w := drawSimulation(t)
 		for _, a := range Diff(desired, w.observed(), noon, Policy{Disruptions: 9}) {
@@ -245,6 +260,8 @@ func TestOnlyRestingSessionsArePutToSleepOrStartedAfresh(t *testing.T) {
 	})
 }
 
+// TestOrderOfActionsDoesNotDependOnTheOrderOfObservations checks that the same observations in
+// another order give the same actions in the same order.
 func TestOrderOfActionsDoesNotDependOnTheOrderOfObservations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		desired, w := drawSimulation(t)
@@ -259,6 +276,8 @@ func TestOrderOfActionsDoesNotDependOnTheOrderOfObservations(t *testing.T) {
 	})
 }
 
+// TestAppliedActionsConverge checks that the actions, done one after the other, lead to a state in
+// which nothing is left to do.
 func TestAppliedActionsConverge(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		desired, w := drawSimulation(t)
@@ -309,8 +328,8 @@ func TestAppliedActionsConverge(t *testing.T) {
 	})
 }
 
-// checkFreeToStart fails if the agent of a session that is about to start has
-// another home in which it runs, or may run.
+// checkFreeToStart fails if an agent is about to be started while it runs, or may run, in another
+// session.
 func (w simulation) checkFreeToStart(t *rapid.T, a Action) {
 	for _, o := range w {
 		if o.Agent == a.Agent && o.Owner == OwnerThisCity && (o.running() || o.orphaned() || o.unknown() != "") {
@@ -319,7 +338,9 @@ func (w simulation) checkFreeToStart(t *rapid.T, a Action) {
 	}
 }
 
-func TestThousandSessionsAreDecidedWithinTheBudget(t *testing.T) {
+// TestDecidingAThousandSessionsIsFast checks that the actions for 1,000 sessions are decided within
+// 20 ms.
+func TestDecidingAThousandSessionsIsFast(t *testing.T) {
 	desired, observed := fleet(1000)
 	const budget = 20 * time.Millisecond
 	best := time.Hour

@@ -11,10 +11,10 @@ import (
 	"gascity/runtime"
 )
 
-// TestAnAgentMovesWhenItMay edits the place of an agent that runs: it ends for a place
-// where something can be started and at the end of its turn, or because somebody wants
-// it to end, and for nothing else.
-func TestAnAgentMovesWhenItMay(t *testing.T) {
+// TestAgentMovesToAnotherProvider checks when a running agent is stopped after a change of its
+// runtime provider: at the end of its turn, and only if sessions can be started at the new
+// provider, or because a person requests a stop.
+func TestAgentMovesToAnotherProvider(t *testing.T) {
 	closed := Policy{Closed: map[string]string{"fake": "there is no such tool"}}
 	open := Policy{}
 	rows := []struct {
@@ -66,10 +66,9 @@ func TestAnAgentMovesWhenItMay(t *testing.T) {
 	}
 }
 
-// TestNothingOfOneselfEndsForAClosedPlace draws worlds in which some agents are
-// configured for places that cannot be opened: what they do where they run ends only
-// because somebody asked for it.
-func TestNothingOfOneselfEndsForAClosedPlace(t *testing.T) {
+// TestAgentsStayIfTheNewProviderIsClosed checks, for random agents whose new runtime provider
+// cannot be opened, that gc stops a running one only if a person or the agent requested it.
+func TestAgentsStayIfTheNewProviderIsClosed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		desired, w := drawSimulation(t)
 		policy := drawPolicy(t)

@@ -13,7 +13,7 @@ import (
 	"gascity/runtime"
 )
 
-// poolCity returns a city that is one pool, none of whose members runs.
+// poolCity returns a city whose only agents are the members of one pool. None of them runs.
 func poolCity(low, high int) (Desired, []Observed) {
 	p := Pool{Agent: "worker", Min: low, Max: high, Check: "count", DrainTimeout: time.Minute}
 	var desired Desired
@@ -28,11 +28,12 @@ func poolCity(low, high int) (Desired, []Observed) {
 	return desired, observed
 }
 
+// wanted returns a policy for a pool that wants n members.
 func wanted(n int) Policy {
 	return Policy{PoolWants: map[string]int{"worker": n}, Quiet: time.Minute, MaxRestarts: 3, RestartWindow: time.Hour}
 }
 
-// run makes members run with an activity.
+// run makes the members with the given numbers run, with an activity.
 func run(desired Desired, observed []Observed, activity runtime.Activity, numbers ...int) {
 	for _, n := range numbers {
 		observed[n-1] = healthy(desired.Sessions[n-1])
@@ -40,6 +41,8 @@ func run(desired Desired, observed []Observed, activity runtime.Activity, number
 	}
 }
 
+// TestPoolChoosesItsMembers checks which members of a pool are started, kept and drained for a
+// wanted number.
 func TestPoolChoosesItsMembers(t *testing.T) {
 	busy, resting := runtime.ActivityBusy, runtime.ActivityIdle
 	failing := func(o *Observed) { o.Fault, o.NextAt = "exited with code 1", noon.Add(time.Second) }
@@ -101,6 +104,8 @@ func TestPoolChoosesItsMembers(t *testing.T) {
 	}
 }
 
+// TestPoolWithoutACheckRunsItsMinimum checks that a pool without a check command runs its min
+// members.
 func TestPoolWithoutACheckRunsItsMinimum(t *testing.T) {
 	desired, observed := poolCity(2, 4)
 	desired.Pools[0].Check = ""
@@ -113,7 +118,9 @@ func TestPoolWithoutACheckRunsItsMinimum(t *testing.T) {
 	}
 }
 
-func TestADrainSaysForHowLong(t *testing.T) {
+// TestDrainHasADeadline checks that the decision to drain a busy member has the deadline and the
+// reason.
+func TestDrainHasADeadline(t *testing.T) {
 	desired, observed := poolCity(0, 1)
 	run(desired, observed, runtime.ActivityBusy, 1)
 	want := session.Drain{Epoch: 1, Reason: "the pool worker wants 0", Since: noon, Deadline: noon.Add(time.Minute)}
@@ -122,7 +129,9 @@ func TestADrainSaysForHowLong(t *testing.T) {
 	}
 }
 
-func TestAShrunkPoolLetsItsFormerMembersGo(t *testing.T) {
+// TestMembersAboveTheNewMaximumAreRemoved checks that members above a reduced max are drained if
+// they are busy and stopped if they are idle.
+func TestMembersAboveTheNewMaximumAreRemoved(t *testing.T) {
 	desired, observed := poolCity(0, 4)
 	run(desired, observed, runtime.ActivityBusy, 3, 4)
 	observed[3].Activity.State = runtime.ActivityIdle
@@ -136,6 +145,8 @@ func TestAShrunkPoolLetsItsFormerMembersGo(t *testing.T) {
 	}
 }
 
+// TestAnAgentThatBecomesAPoolIsDrained checks that a single agent that becomes a pool is drained
+// before the first member is started.
 func TestAnAgentThatBecomesAPoolIsDrained(t *testing.T) {
 	desired, observed := poolCity(1, 1)
 	former := healthy(sessionOf("worker"))
@@ -146,7 +157,9 @@ func TestAnAgentThatBecomesAPoolIsDrained(t *testing.T) {
 	}
 }
 
-func TestWhatDependsOnAPoolWaitsForOneMember(t *testing.T) {
+// TestDependentOfAPoolWaitsForOneMember checks that an agent that depends on a pool is started when
+// one member is ready.
+func TestDependentOfAPoolWaitsForOneMember(t *testing.T) {
 	desired, observed := poolCity(1, 3)
 	app := sessionOf("app")
 	app.DependsOn = []string{"worker"}
@@ -160,7 +173,9 @@ func TestWhatDependsOnAPoolWaitsForOneMember(t *testing.T) {
 	}
 }
 
-func TestNoMoreSessionsThanTheCityMayHave(t *testing.T) {
+// TestCityLimitOfSessions checks that no more sessions are started than max_active_sessions allows.
+// A session whose start is in progress counts.
+func TestCityLimitOfSessions(t *testing.T) {
 	desired, observed := poolCity(0, 4)
 	desired.MaxSessions = 2
 	observed[3].Owner, observed[3].Working = OwnerUnknown, VerbStart // its first start
@@ -173,9 +188,9 @@ func TestNoMoreSessionsThanTheCityMayHave(t *testing.T) {
 	}
 }
 
-// TestWhatNobodyHasLookedAtCounts has one previous session, or one that is merely
-// listed, beside a pool or a city that may have one.
-func TestWhatNobodyHasLookedAtCounts(t *testing.T) {
+// TestUnobservedSessionsCountForLimits checks that sessions that are known only from a record or a
+// listing, and not observed yet, count for the limits of pools and of the city.
+func TestUnobservedSessionsCountForLimits(t *testing.T) {
 	dead := runtime.Observation{Session: runtime.Dead, Agent: runtime.Dead}
 	rows := []struct {
 		name  string
@@ -207,7 +222,9 @@ func TestWhatNobodyHasLookedAtCounts(t *testing.T) {
 	}
 }
 
-func TestAnAgentThatMovedWaitsForItsFormerSessionAfterARestart(t *testing.T) {
+// TestMovedAgentWaitsForItsPreviousSession checks that a moved agent is not started while it is
+// unknown whether it still runs at its previous runtime provider.
+func TestMovedAgentWaitsForItsPreviousSession(t *testing.T) {
 	s := sessionOf("a")
 	former := Observed{Name: s.Name, Provider: "former", Agent: "a", Epoch: 1}
 	if a := Diff(Desired{Sessions: []Session{s}}, []Observed{stoppedSession(s), former}, noon, Policy{})[0]; a.Verb != VerbWait {
@@ -219,6 +236,8 @@ func TestAnAgentThatMovedWaitsForItsFormerSessionAfterARestart(t *testing.T) {
 	}
 }
 
+// TestParseCount checks which outputs of a pool's check are a number of members, and what the error
+// says about others.
 func TestParseCount(t *testing.T) {
 	for text, want := range map[string]int{"3": 3, "3\n": 3, "looking\n\n 12 \r\n\n": 12, "0": 0} {
 		if n, err := ParseCount([]byte(text)); n != want || err != nil {
@@ -232,6 +251,8 @@ func TestParseCount(t *testing.T) {
 	}
 }
 
+// FuzzParseCount checks that no output of a pool's check gives a negative number, or a number with
+// an error.
 func FuzzParseCount(f *testing.F) {
 	for _, seed := range []string{"3", "a\n4\n", "-1", ""} {
 		f.Add([]byte(seed))
@@ -243,8 +264,8 @@ func FuzzParseCount(f *testing.F) {
 	})
 }
 
-// At no instant of any history do more members live than the pool may have: the
-// count is taken after every single act, and starts and stops take their time.
+// TestAPoolIsNeverAboveItsMaximum checks, for random histories, that a pool never has more than max
+// members. It counts after every step. Starts and stops take several steps.
 func TestAPoolIsNeverAboveItsMaximum(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		most := rapid.IntRange(1, 5).Draw(t, "max")
@@ -279,8 +300,8 @@ func TestAPoolIsNeverAboveItsMaximum(t *testing.T) {
 	})
 }
 
-// restart makes what is known what another controller knows before its first
-// looks: the records.
+// restart reduces what is known about the sessions to what a new controller knows before its first
+// observations: the records.
 func restart(observed []Observed) {
 	for i := range observed {
 		o := &observed[i]
@@ -294,6 +315,7 @@ func restart(observed []Observed) {
 	}
 }
 
+// replaceObserved replaces the observation with the same name, or appends it.
 func replaceObserved(observed []Observed, o Observed) []Observed {
 	for i := range observed {
 		if observed[i].Name == o.Name {
@@ -304,6 +326,7 @@ func replaceObserved(observed []Observed, o Observed) []Observed {
 	return append(observed, o)
 }
 
+// alive returns how many sessions run, may run, or have an action in progress.
 func alive(observed []Observed) int {
 	n := 0
 	for _, o := range observed {
@@ -314,7 +337,7 @@ func alive(observed []Observed) int {
 	return n
 }
 
-// act begins an act; chance ends it.
+// act begins the action for a session. chance ends it later.
 func act(t *rapid.T, o *Observed, a Action) {
 	switch {
 	case a.Verb == VerbDrain:
@@ -331,7 +354,7 @@ func act(t *rapid.T, o *Observed, a Action) {
 	}
 }
 
-// chance lets something happen to a member.
+// chance changes a session at random: an action ends, or the agent becomes busy or exits.
 func chance(t *rapid.T, o *Observed) {
 	living := runtime.Observation{Session: runtime.Alive, Agent: runtime.Alive}
 	switch happens := rapid.IntRange(0, 9).Draw(t, "happens"); {

@@ -10,26 +10,31 @@ import (
 	"gascity/runtime"
 )
 
+// observedActivity returns an activity that was observed since the given time.
 func observedActivity(activity runtime.Activity, since time.Time) session.Activity {
 	return session.Activity{State: activity, Since: since}
 }
 
-// idle is a session that has been idle for an hour and may be so for half of one.
+// idle makes a session idle for an hour, with an idle_timeout of half an hour.
 func idle(s *Session, o *Observed) {
 	s.IdleAfter = 30 * time.Minute
 	o.Activity = observedActivity(runtime.ActivityIdle, noon.Add(-time.Hour))
 }
 
+// aged makes a session older than its maximum age.
 func aged(s *Session, o *Observed) {
 	s.MaxAge, o.AgeFrom = 24*time.Hour, noon.Add(-25*time.Hour)
 }
 
+// drain makes a session drain. then is the hold that follows the drain.
 func drain(o *Observed, then session.HoldKind) {
 	o.Epoch = 4
 	o.Drain = session.Drain{Epoch: 4, Reason: "to rest", Since: noon.Add(-time.Minute), Deadline: noon.Add(time.Minute), Then: then}
 }
 
-func TestDecisionsAboutHoldsAndRest(t *testing.T) {
+// TestDecisionsAboutHoldsDrainsAndIdleTimes checks the action, the shown state and the reason for
+// sessions with holds, drains, idle times and ages.
+func TestDecisionsAboutHoldsDrainsAndIdleTimes(t *testing.T) {
 	policy := Policy{Quiet: time.Minute, MaxRestarts: 3, RestartWindow: time.Hour}
 	hold := func(kind session.HoldKind) session.Hold { return session.Hold{Kind: kind, Reason: "by hand"} }
 	rows := []struct {
@@ -149,7 +154,9 @@ func TestDecisionsAboutHoldsAndRest(t *testing.T) {
 	}
 }
 
-func TestSleepersAreWoken(t *testing.T) {
+// TestSleepingSessionsAreWoken checks what starts a sleeping session: a wake, a prompt or a
+// restart.
+func TestSleepingSessionsAreWoken(t *testing.T) {
 	for name, change := range map[string]func(o *Observed){
 		"by hand":   func(o *Observed) { o.WakeReason = "it was asked for" },
 		"a prompt":  func(o *Observed) { o.Queued = 1 },
@@ -169,7 +176,9 @@ func TestSleepersAreWoken(t *testing.T) {
 	}
 }
 
-func TestADependencyThatSleepsIsWoken(t *testing.T) {
+// TestSleepingDependencyIsWoken checks that sleeping agents are started if an agent that depends on
+// them must be started.
+func TestSleepingDependencyIsWoken(t *testing.T) {
 	disk, db, app := sessionOf("disk"), sessionOf("db"), sessionOf("app")
 	db.DependsOn, app.DependsOn = []string{"disk"}, []string{"db"}
 	desired := Desired{Sessions: []Session{disk, db, app}}
@@ -193,7 +202,9 @@ func TestADependencyThatSleepsIsWoken(t *testing.T) {
 	}
 }
 
-func TestALimitIsNoFailure(t *testing.T) {
+// TestUsageLimitDelaysAStart checks that an agent that has exited because of a usage limit is
+// started again when the limit ends, whatever failures it has.
+func TestUsageLimitDelaysAStart(t *testing.T) {
 	s := sessionOf("a")
 	o := stoppedSession(s)
 	o.Obstacle = session.Obstacle{
@@ -231,6 +242,8 @@ func TestALimitIsNoFailure(t *testing.T) {
 	}
 }
 
+// TestAFleetThatWaitsForOneLimitIsSpread checks that the starts of many agents after the end of one
+// usage limit are spread over time, and that each agent always has the same delay.
 func TestAFleetThatWaitsForOneLimitIsSpread(t *testing.T) {
 	seen := map[time.Duration]bool{}
 	for epoch := range uint64(100) {
@@ -245,7 +258,9 @@ func TestAFleetThatWaitsForOneLimitIsSpread(t *testing.T) {
 	}
 }
 
-func TestNothingEndsForATimeoutRightAfterASuspend(t *testing.T) {
+// TestTimeoutsWaitAfterASuspend checks that no idle time, age, drain or wait for a drifted
+// configuration stops an agent right after the host was suspended.
+func TestTimeoutsWaitAfterASuspend(t *testing.T) {
 	policy := Policy{Quiet: time.Minute, DriftWait: time.Minute, Patrol: 30 * time.Second}
 	for name, change := range map[string]func(s *Session, o *Observed){
 		"idle":  func(s *Session, o *Observed) { idle(s, o); o.Activity.Since = noon.Add(-8 * time.Hour) },
@@ -273,7 +288,9 @@ func TestNothingEndsForATimeoutRightAfterASuspend(t *testing.T) {
 	}
 }
 
-func TestMaxAgeIsSpreadAndStaysTheSame(t *testing.T) {
+// TestMaxAgeHasARandomAddition checks that max_session_age_jitter delays the restart by another
+// time for each instance, and always by the same one for the same instance.
+func TestMaxAgeHasARandomAddition(t *testing.T) {
 	due := map[time.Time]bool{}
 	for epoch := range uint64(20) {
 		s := sessionOf("a")
@@ -291,7 +308,9 @@ func TestMaxAgeIsSpreadAndStaysTheSame(t *testing.T) {
 	}
 }
 
-func TestNothingIsStartedOrEndedWhileFrozen(t *testing.T) {
+// TestFrozenSessionsSayWhatWaits checks that a start and a stop wait while the store fails, and
+// that the reason says so.
+func TestFrozenSessionsSayWhatWaits(t *testing.T) {
 	policy := Policy{Frozen: "the disk is full"}
 	s := sessionOf("a")
 	o := stoppedSession(s)
@@ -313,7 +332,9 @@ func TestNothingIsStartedOrEndedWhileFrozen(t *testing.T) {
 	}
 }
 
-func TestAPromptWakesASleeperIfItIsNewerThanTheHold(t *testing.T) {
+// TestPromptNewerThanTheSleepWakes checks that a prompt wakes a sleeping session only if it was
+// accepted after the session was put to sleep.
+func TestPromptNewerThanTheSleepWakes(t *testing.T) {
 	s := sessionOf("a")
 	for _, row := range []struct {
 		prompt time.Time
@@ -344,7 +365,9 @@ func TestAPromptWakesASleeperIfItIsNewerThanTheHold(t *testing.T) {
 	}
 }
 
-func TestNothingIsEndedUnaskedWhileNobodyCanReadWhatTheAgentDoes(t *testing.T) {
+// TestDoubtedActivityPreventsASleepAndARestart checks that gc neither restarts an agent for its age
+// nor puts it to sleep while its activity cannot be read.
+func TestDoubtedActivityPreventsASleepAndARestart(t *testing.T) {
 	s := sessionOf("a")
 	s.IdleAfter, s.MaxAge = time.Minute, time.Minute
 	o := healthy(s)

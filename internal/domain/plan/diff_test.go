@@ -14,6 +14,7 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
+// sessionOf returns the desired session of an agent.
 func sessionOf(agent string) Session {
 	return Session{
 		Agent: agent, Name: "gc-town-" + agent, Provider: "fake",
@@ -22,7 +23,7 @@ func sessionOf(agent string) Session {
 	}
 }
 
-// healthy returns the observation of s as it is when all is well.
+// healthy returns the observation of a session that runs as configured.
 func healthy(s Session) Observed {
 	return Observed{
 		Name: s.Name, Provider: s.Provider, Agent: s.Agent, Owner: OwnerThisCity, Managed: true,
@@ -33,13 +34,14 @@ func healthy(s Session) Observed {
 	}
 }
 
+// stoppedSession returns the observation of a session that does not exist.
 func stoppedSession(s Session) Observed {
 	o := healthy(s)
 	o.Observation, o.Managed = runtime.Observation{Session: runtime.Dead, Agent: runtime.Dead}, false
 	return o
 }
 
-// one diffs a single session.
+// one returns the action for a single session.
 func one(t *testing.T, s Session, o Observed, policy Policy) Action {
 	t.Helper()
 	actions := Diff(Desired{City: "town", Sessions: []Session{s}}, []Observed{o}, noon, policy)
@@ -49,6 +51,8 @@ func one(t *testing.T, s Session, o Observed, policy Policy) Action {
 	return actions[0]
 }
 
+// TestDecisions checks the action, the shown state and the reason for a single session in many
+// situations.
 func TestDecisions(t *testing.T) {
 	quiet := Policy{Quiet: time.Minute, MaxRestarts: 3, RestartWindow: time.Hour, DriftWait: 5 * time.Minute}
 	ending := quiet
@@ -177,9 +181,12 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
+// once makes the session run a command that does its work and exits.
 func once(s *Session) { s.Config.Lifecycle = runtime.LifecycleOneShot }
 
-func TestDriftNamesTheFields(t *testing.T) {
+// TestDriftNamesTheChangedFields checks that the decision names the fields of the configuration
+// that were changed, added and removed.
+func TestDriftNamesTheChangedFields(t *testing.T) {
 	s := sessionOf("a")
 	o := healthy(s)
 	s.Core, s.Fields = "v1:x", map[string]string{"Command": "9", "SessionLive": "3", "WorkDir": "4"}
@@ -188,7 +195,9 @@ func TestDriftNamesTheFields(t *testing.T) {
 	}
 }
 
-func TestStraysAreStoppedOnlyIfTheyAreOurs(t *testing.T) {
+// TestUnconfiguredSessionsAreStoppedOnlyIfTheyAreTheCitys checks that a session that is not
+// configured is stopped only if it certainly belongs to this city.
+func TestUnconfiguredSessionsAreStoppedOnlyIfTheyAreTheCitys(t *testing.T) {
 	s := sessionOf("old")
 	for _, row := range []struct {
 		name   string
@@ -216,7 +225,9 @@ func TestStraysAreStoppedOnlyIfTheyAreOurs(t *testing.T) {
 	}
 }
 
-func TestWavesFollowDependencies(t *testing.T) {
+// TestStartsFollowDependencies checks that an agent is started only after the agents that it
+// depends on are ready.
+func TestStartsFollowDependencies(t *testing.T) {
 	db, job, app := sessionOf("db"), sessionOf("job"), sessionOf("app")
 	once(&job)
 	job.DependsOn, app.DependsOn = []string{"db"}, []string{"db", "job"}
@@ -249,7 +260,9 @@ func TestWavesFollowDependencies(t *testing.T) {
 	}
 }
 
-func TestAnIdentityMovesWithoutBeingTwice(t *testing.T) {
+// TestRenamedSessionWaitsForThePreviousOne checks that an agent whose session has got another name
+// is not started before the session with the previous name has stopped.
+func TestRenamedSessionWaitsForThePreviousOne(t *testing.T) {
 	s := sessionOf("a")
 	former := healthy(s)
 	former.Name = "town--a"
@@ -272,6 +285,8 @@ func TestAnIdentityMovesWithoutBeingTwice(t *testing.T) {
 	}
 }
 
+// TestMassDriftIsRateLimited checks that after a change of all agents only a few are restarted at
+// the same time.
 func TestMassDriftIsRateLimited(t *testing.T) {
 	var desired Desired
 	var observed []Observed

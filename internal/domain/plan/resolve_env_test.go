@@ -11,6 +11,8 @@ import (
 	"gascity/internal/config"
 )
 
+// TestEnv checks the environment of an agent: templates, variables of the city, variables of the
+// profile, and gc's own.
 func TestEnv(t *testing.T) {
 	s := resolve(t, `
 [[agents]]
@@ -40,6 +42,8 @@ path = "projects/r"
 	}
 }
 
+// TestUnknownVariableIsAWarning checks that a variable in env that is not set is a warning with its
+// position.
 func TestUnknownVariableIsAWarning(t *testing.T) {
 	_, warnings, err := resolveText(t, plainAgent+"env={A='$NOPE'}\n", "")
 	if err != nil || len(warnings) != 1 || warnings[0].Agent != "w" || !strings.Contains(warnings[0].Message, "$NOPE") || warnings[0].Origin.Line != 4 {
@@ -47,6 +51,8 @@ func TestUnknownVariableIsAWarning(t *testing.T) {
 	}
 }
 
+// TestUpstream checks which environment variables an agent gets from its upstream, and that its own
+// env replaces them.
 func TestUpstream(t *testing.T) {
 	text := robotAgent + `upstream = "proxy"
 env = { ANTHROPIC_BASE_URL = "http://mine" }
@@ -78,6 +84,8 @@ env = { MODEL = "big" }
 	}
 }
 
+// TestSecretsOfUpstreamsResolve checks how the credentials of an upstream are read, and that an
+// error does not contain them.
 func TestSecretsOfUpstreamsResolve(t *testing.T) {
 	source := config.SecretSource{
 		Env:     func(string) (string, bool) { return "", false },

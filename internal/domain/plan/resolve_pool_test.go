@@ -18,7 +18,9 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func TestAPoolHasMembers(t *testing.T) {
+// TestPoolIsResolvedToItsMembers checks that a pool is resolved to one session for each member,
+// with the limits of the pool and of the city.
+func TestPoolIsResolvedToItsMembers(t *testing.T) {
 	desired, warnings, err := resolveText(t, `
 [workspace]
 max_active_sessions = 9
@@ -75,6 +77,8 @@ depends_on = ["d/w"]
 	}
 }
 
+// TestMembersKeepTheirSessionsWhenThePoolGrows checks that a larger max does not change the
+// sessions of the existing members.
 func TestMembersKeepTheirSessionsWhenThePoolGrows(t *testing.T) {
 	small, _, err := resolveText(t, plainAgent+"max_active_sessions = 2\n", "")
 	if err != nil {
@@ -89,7 +93,9 @@ func TestMembersKeepTheirSessionsWhenThePoolGrows(t *testing.T) {
 	}
 }
 
-func TestAMistakeInAPoolIsToldOnce(t *testing.T) {
+// TestMistakeInAPoolIsReportedOnce checks that a mistake in the section of a pool is one error, not
+// one for each member.
+func TestMistakeInAPoolIsReportedOnce(t *testing.T) {
 	_, _, err := resolveText(t, "[[agents]]\nname='w'\nstart_command='{{.X}}'\nmax_active_sessions=50\nscale_check='{{.Y}}'\n", "")
 	if errs, _ := config.AsErrors(err); len(errs) != 1 || errs[0].Line != 5 {
 		t.Errorf("got:\n%v", err)
@@ -100,7 +106,9 @@ func TestAMistakeInAPoolIsToldOnce(t *testing.T) {
 	}
 }
 
-func TestRestAndAttentionAreResolved(t *testing.T) {
+// TestIdleTimesAndPoliciesAreResolved checks the resolved values of the keys about idle times,
+// ages, questions, stalls and the context window, and their defaults.
+func TestIdleTimesAndPoliciesAreResolved(t *testing.T) {
 	s := resolve(t, plainAgent)
 	if s.IdleAfter != 0 || s.MaxAge != 0 || s.DrainTimeout != 5*time.Minute || s.Pending != (plan.PendingPolicy{Policy: "escalate", After: 10 * time.Minute}) {
 		t.Errorf("by default: %v, %v, %v, %+v", s.IdleAfter, s.MaxAge, s.DrainTimeout, s.Pending)
@@ -121,7 +129,9 @@ func TestRestAndAttentionAreResolved(t *testing.T) {
 	}
 }
 
-func TestConversationsAreContinued(t *testing.T) {
+// TestResumeCommandOfEachKind checks with which command an agent resumes a conversation, and with
+// which one it begins a new one.
+func TestResumeCommandOfEachKind(t *testing.T) {
 	const id = "0b5f"
 	byFlag := robotAgent + "args=['a b']\nnudge='go on'\nprompt_template='p'\n" + robot
 	sub := "[[agents]]\nname='w'\nprovider='robot'\nargs=['a b']\n[providers.robot]\nbase='builtin:codex'\ncommand='robot'\nresume_flag='threads continue'\nresume_style='subcommand'\nsession_id_flag=''\npermission_mode=''\n"
@@ -156,7 +166,9 @@ func TestConversationsAreContinued(t *testing.T) {
 	}
 }
 
-func TestAContinuedConversationIsNudgedAndInItsFolder(t *testing.T) {
+// TestResumedAgentGetsItsNudgeAndItsFolder checks that an agent that resumes a conversation gets
+// its nudge but not the first prompt, and runs in its working directory.
+func TestResumedAgentGetsItsNudgeAndItsFolder(t *testing.T) {
 	s := resolve(t, robotAgent+"prompt_mode='none'\nprompt_template='p'\nnudge='go on'\n"+robot)
 	if !strings.Contains(s.Config.Nudge, "Do w.") {
 		t.Fatalf("the first prompt is %q", s.Config.Nudge)
@@ -178,7 +190,9 @@ func TestAContinuedConversationIsNudgedAndInItsFolder(t *testing.T) {
 	}
 }
 
-func TestAnIDIsNeverMoreThanAnID(t *testing.T) {
+// TestUnsafeConversationIDIsRefused checks that an ID with characters that a shell or an agent CLI
+// could interpret is never put into a command.
+func TestUnsafeConversationIDIsRefused(t *testing.T) {
 	s := resolve(t, robotAgent+robot)
 	for _, id := range []string{"", "-x", "--help", "a b", "$(x)", "a;b", "a'b", "a\nb", "`x`", "a&b", strings.Repeat("x", 257)} {
 		if cfg, ok := s.ResumeCommand(session.Conversation{ID: id}, session.RungResume); ok {
@@ -190,7 +204,9 @@ func TestAnIDIsNeverMoreThanAnID(t *testing.T) {
 	}
 }
 
-func TestAResumeCommandNamesTheConversation(t *testing.T) {
+// TestResumeCommandNeedsTheConversationID checks that a resume_command without {{.SessionKey}} is
+// an error, and that no other key may use it.
+func TestResumeCommandNeedsTheConversationID(t *testing.T) {
 	_, _, err := resolveText(t, plainAgent+"resume_command='x --continue'\n", "")
 	if errs, _ := config.AsErrors(err); len(errs) != 1 || !strings.Contains(errs[0].Error(), "{{.SessionKey}}") || errs[0].Line != 4 {
 		t.Errorf("got:\n%v", err)
@@ -201,7 +217,7 @@ func TestAResumeCommandNamesTheConversation(t *testing.T) {
 	}
 }
 
-// observedAs returns what a controller sees of sessions that run as resolved.
+// observedAs returns the observations of sessions that run exactly as they were resolved.
 func observedAs(desired plan.Desired) []plan.Observed {
 	var observed []plan.Observed
 	for _, s := range desired.Sessions {
@@ -214,7 +230,9 @@ func observedAs(desired plan.Desired) []plan.Observed {
 	return observed
 }
 
-func TestAPermutedConfigurationChangesNothing(t *testing.T) {
+// TestOrderOfSectionsDoesNotMatter checks that the same sections and keys of city.toml in another
+// order give the same sessions.
+func TestOrderOfSectionsDoesNotMatter(t *testing.T) {
 	agents := [][]string{
 		{"name = 'a'", "start_command = 'x'", "env = { A = '1', B = '$A', C = '3' }", "session_live = ['l']"},
 		{"name = 'b'", "provider = 'robot'", "depends_on = ['a']", "ready_delay_ms = 3", "env = { Z = '1', Y = '2' }"},
@@ -255,7 +273,9 @@ func TestAPermutedConfigurationChangesNothing(t *testing.T) {
 	})
 }
 
-func TestAnotherConfigurationCanBeTried(t *testing.T) {
+// TestPreviewOfAnotherConfiguration checks that the actions for another configuration can be
+// computed without making it active.
+func TestPreviewOfAnotherConfiguration(t *testing.T) {
 	current, _, err := resolveText(t, plainAgent+"[[agents]]\nname='v'\nstart_command='x'\n", "")
 	if err != nil {
 		t.Fatal(err)
@@ -282,7 +302,9 @@ func TestAnotherConfigurationCanBeTried(t *testing.T) {
 	}
 }
 
-func TestADriverContinuesAConversationByItsEnvironment(t *testing.T) {
+// TestConversationOfAProtocolIsInTheEnvironment checks that an agent that speaks a protocol gets
+// the conversation to resume in its environment, and not in its command.
+func TestConversationOfAProtocolIsInTheEnvironment(t *testing.T) {
 	s := resolve(t, robotAgent+robot)
 	s.Resume = plan.Resume{Protocol: true}
 	c := session.Conversation{ID: "x", Mode: "careful"}

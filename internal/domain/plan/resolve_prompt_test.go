@@ -11,6 +11,7 @@ import (
 	"gascity/test/tier"
 )
 
+// TestPrompt checks in which form the first prompt gets to the agent, for each prompt mode.
 func TestPrompt(t *testing.T) {
 	tier.Process(t)
 	for name, c := range map[string]struct {
@@ -36,7 +37,7 @@ func TestPrompt(t *testing.T) {
 	}
 }
 
-// unquote lets a real shell read one word.
+// unquote returns the word that a real shell reads from a quoted one.
 func unquote(t *testing.T, word string) string {
 	t.Helper()
 	if word == "" {
@@ -49,6 +50,8 @@ func unquote(t *testing.T, word string) string {
 	return string(out)
 }
 
+// TestAnyPromptIsOneWordOfAShell checks that a prompt with any characters is one word for a shell,
+// with the same characters.
 func TestAnyPromptIsOneWordOfAShell(t *testing.T) {
 	tier.Process(t)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -67,6 +70,8 @@ func TestAnyPromptIsOneWordOfAShell(t *testing.T) {
 	})
 }
 
+// TestLongPromptStaysInTheSuffix checks that a long prompt is in the suffix of the command and not
+// in the command itself.
 func TestLongPromptStaysInTheSuffix(t *testing.T) {
 	desired, _, err := resolveText(t, robotAgent+"prompt_template='p'\n"+robot, strings.Repeat("long ", 100_000))
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"gascity/runtime"
 )
 
+// testKnownNames returns the names that the configurations of these tests may use.
 func testKnownNames() config.Catalog {
 	return config.Catalog{
 		Runtimes:  []config.Runtime{{Name: "term"}, {Name: "plain"}, {Name: "wire", Protocol: true}, {Name: "script", Argument: "<script>"}},
@@ -25,6 +26,7 @@ func testKnownNames() config.Catalog {
 	}
 }
 
+// inputs returns the inputs of Resolve. prompt is the content of every prompt template.
 func inputs(prompt string) plan.Inputs {
 	return plan.Inputs{
 		Profiles: agentcli.Builtin(),
@@ -54,6 +56,7 @@ permission_mode = ""
 env = { ROBOT = "1" }
 `
 
+// resolveText resolves the text of a city.toml.
 func resolveText(t *testing.T, text, prompt string) (plan.Desired, []plan.Warning, error) {
 	t.Helper()
 	city, err := config.Parse("/srv/lights/city.toml", []byte(text), testKnownNames())
@@ -63,6 +66,7 @@ func resolveText(t *testing.T, text, prompt string) (plan.Desired, []plan.Warnin
 	return plan.Resolve(city, inputs(prompt))
 }
 
+// resolve resolves the text of a city.toml without mistakes and returns its first session.
 func resolve(t *testing.T, text string) plan.Session {
 	t.Helper()
 	desired, _, err := resolveText(t, text, "Do {{.Agent}}.\n")
@@ -77,8 +81,8 @@ const (
 	robotAgent = "[[agents]]\nname = \"w\"\nprovider = \"robot\"\n"
 )
 
-// TestKeys shows for each key what it changes: the fields of runtime.Config and
-// which fingerprints move (p: provision, l: launch, v: live).
+// TestKeys checks for each key which fields of runtime.Config it changes, and which fingerprints
+// (p: provision, l: launch, v: live).
 func TestKeys(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"overlay", "pack"} {
@@ -170,7 +174,9 @@ func changedFields(a, b runtime.Config) string {
 	return strings.Join(fields, " ")
 }
 
-func TestRotatedCredentialsAndChangedHintsMoveNothing(t *testing.T) {
+// TestNewCredentialsAndHintsDoNotChangeTheFingerprint checks that a new value of a credential, or
+// of a hint of readiness, does not change the fingerprint, so that the agent is not restarted.
+func TestNewCredentialsAndHintsDoNotChangeTheFingerprint(t *testing.T) {
 	old := resolve(t, plainAgent+"env={A_TOKEN='old'}\nready_prompt_prefix='> '\n")
 	changed := resolve(t, plainAgent+"env={A_TOKEN='new'}\nready_prompt_prefix='$ '\n")
 	if changed.Config.Env["A_TOKEN"] != "new" || changed.Core != old.Core {
@@ -178,6 +184,7 @@ func TestRotatedCredentialsAndChangedHintsMoveNothing(t *testing.T) {
 	}
 }
 
+// TestCommand checks the command line of an agent for each way to configure it.
 func TestCommand(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"own":                      {plainAgent, "run"},
@@ -208,7 +215,8 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// TestACPCommandOfASection: it is run for agents that speak the protocol, and not else.
+// TestACPCommandOfASection checks that acp_command of a [providers.NAME] section is run for agents
+// that speak the Agent Client Protocol, and only for those.
 func TestACPCommandOfASection(t *testing.T) {
 	const text = "[providers.mine]\ncommand='prog'\nargs=['-x']\nacp_command='speak'\nacp_args=['a b']\n"
 	city, err := config.Parse("/srv/lights/city.toml", []byte(text), testKnownNames())
@@ -226,10 +234,10 @@ func TestACPCommandOfASection(t *testing.T) {
 	}
 }
 
-// TestGeminiByACPNamesTheConversationItContinues proves that gemini by the Agent Client Protocol is
-// started with the id of the conversation that it is to continue: without that it deletes the
-// conversation at its second restart. Other agent CLIs, and a command of the city's own, get none.
-func TestGeminiByACPNamesTheConversationItContinues(t *testing.T) {
+// TestGeminiByACPGetsTheConversationID checks that gemini, over the Agent Client Protocol, is
+// started with the ID of the conversation that it resumes. Without the ID it deletes the
+// conversation at its second restart. Other agent CLIs, and a start_command, do not get the ID.
+func TestGeminiByACPGetsTheConversationID(t *testing.T) {
 	const id = "7b2dc015-3e4b-4124-9b16-ab33541127a8"
 	for text, want := range map[string]string{
 		"provider='gemini'\nargs_append=['-m', 'x']": "gemini --acp -m x --resume " + id,
@@ -247,9 +255,9 @@ func TestGeminiByACPNamesTheConversationItContinues(t *testing.T) {
 	}
 }
 
-// TestPermissionModesByACP: a permission mode of an agent that speaks the protocol is its session
-// mode there; without one claude gets the mode in which it asks. A mode that is not known by the
-// protocol is a mistake that names the known ones, and the agent's own GC_ACP_MODE counts.
+// TestPermissionModesByACP checks which session mode of the Agent Client Protocol belongs to a
+// permission mode. Without a permission mode, claude gets the mode in which it asks. A mode that
+// the protocol does not have is an error that lists the known ones. GC_ACP_MODE replaces the mode.
 func TestPermissionModesByACP(t *testing.T) {
 	agent := func(name, more string) string {
 		return "[[agents]]\nname='w'\nprovider='" + name + "'\n" + more + "\n[session]\nprovider='wire'\n"
@@ -287,8 +295,8 @@ func TestPermissionModesByACP(t *testing.T) {
 	}
 }
 
-// TestACPCommandOfACLI: agents that speak the protocol run the CLI's own program for it, which
-// knows neither the flags nor the hooks of the one with a terminal.
+// TestACPCommandOfACLI checks that agents that speak the Agent Client Protocol run the program of
+// the agent CLI for that protocol, without the flags and the hooks of its program for a terminal.
 func TestACPCommandOfACLI(t *testing.T) {
 	for name, want := range map[string]string{"claude": "claude-agent-acp", "codex": "codex-acp", "gemini": "gemini --acp", "opencode": "opencode acp"} {
 		text := "[[agents]]\nname='w'\nprovider='" + name + "'\nargs_append=['-x']\n[session]\nprovider='wire'\n"
@@ -298,7 +306,9 @@ func TestACPCommandOfACLI(t *testing.T) {
 	}
 }
 
-func TestHintsOfTheAgentWinEvenWhenZero(t *testing.T) {
+// TestHintsOfTheAgentReplaceThoseOfTheProfile checks that a hint in the agent's section replaces
+// that of the profile, also if its value is zero or empty.
+func TestHintsOfTheAgentReplaceThoseOfTheProfile(t *testing.T) {
 	inherited := resolve(t, robotAgent+robot).Config
 	if inherited.ReadyPromptPrefix == "" || inherited.ReadyDelayMs == 0 || len(inherited.ProcessNames) == 0 || !inherited.EmitsPermissionWarning {
 		t.Fatalf("the profile's hints are not inherited: %+v", inherited)
@@ -314,7 +324,9 @@ const (
 	prime  = "\n\nRun `gc prime $GC_AGENT` to initialize your context."
 )
 
-func TestSelectionSuspensionAndDependencies(t *testing.T) {
+// TestProviderSuspensionAndDependencies checks the resolved runtime provider, suspension, timeouts
+// and dependencies of agents.
+func TestProviderSuspensionAndDependencies(t *testing.T) {
 	city, err := config.Parse("/srv/lights/city.toml", []byte(`
 [session]
 provider = "plain"
@@ -369,7 +381,9 @@ depends_on = ["r/b"]
 	}
 }
 
-func TestMistakesHavePlaces(t *testing.T) {
+// TestMistakesHavePositions checks that each mistake is reported with its position and names what
+// is wrong.
+func TestMistakesHavePositions(t *testing.T) {
 	for name, c := range map[string]struct{ text, prompt, place, message string }{
 		"command":         {"[[agents]]\nname='w'\nstart_command='run {{.Sesion}}'\n", "", "city.toml:3:15", "there is no {{.Sesion}}"},
 		"second item":     {plainAgent + "pre_start=['a','b {{.X}}']\n", "", "city.toml:4:16", "there is no {{.X}}"},
@@ -407,13 +421,17 @@ func TestMistakesHavePlaces(t *testing.T) {
 	}
 }
 
-func TestAllMistakesOfAllAgents(t *testing.T) {
+// TestAllMistakesOfAllAgentsAreReported checks that the mistakes of all agents are reported at
+// once.
+func TestAllMistakesOfAllAgentsAreReported(t *testing.T) {
 	_, _, err := resolveText(t, "[[agents]]\nname='a'\nstart_command='{{.X}}'\n[[agents]]\nname='b'\nstart_command='{{.Y}}'\nargs=['{{.Z}}']\n", "")
 	if errs, _ := config.AsErrors(err); len(errs) != 3 {
 		t.Errorf("three mistakes give:\n%v", err)
 	}
 }
 
+// TestResolveIsDeterministicExceptForTheBeacon checks that resolving the same text twice gives the
+// same sessions, except for the time in the beacon, the first line of a prompt.
 func TestResolveIsDeterministicExceptForTheBeacon(t *testing.T) {
 	text := robotAgent + "env={B='2',A='1',C='$A'}\n" + robot
 	first := resolve(t, text)
@@ -434,7 +452,9 @@ func TestResolveIsDeterministicExceptForTheBeacon(t *testing.T) {
 	}
 }
 
-func TestValuesTellWhereTheyComeFrom(t *testing.T) {
+// TestValuesHaveTheirOrigins checks that each shown value of the configuration has the position or
+// the source that it comes from.
+func TestValuesHaveTheirOrigins(t *testing.T) {
 	city, err := config.Parse("/srv/lights/city.toml", []byte(robotAgent+"ready_delay_ms=1\n"+robot), testKnownNames())
 	if err != nil {
 		t.Fatal(err)
@@ -466,6 +486,7 @@ func TestValuesTellWhereTheyComeFrom(t *testing.T) {
 	}
 }
 
+// TestExamplesResolve checks that the cities in the directory examples have no mistakes.
 func TestExamplesResolve(t *testing.T) {
 	paths, err := filepath.Glob("../../../examples/*/city.toml")
 	if err != nil || len(paths) < 2 {

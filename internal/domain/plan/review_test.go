@@ -11,9 +11,9 @@ import (
 	"gascity/runtime"
 )
 
-// TestReviewIsWhatDiffWouldSay changes what one agent does, or who looks at it:
-// where the short way has an answer, it is that of the long one.
-func TestReviewIsWhatDiffWouldSay(t *testing.T) {
+// TestReviewAgreesWithDiff checks, for random changes of one agent, that Review gives the same
+// action as Diff wherever it gives one.
+func TestReviewAgreesWithDiff(t *testing.T) {
 	tried, reviewed := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		desired, w := drawSimulation(t)

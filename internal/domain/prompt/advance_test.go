@@ -11,7 +11,8 @@ import (
 
 var states = []State{Accepted, Queued, Injected, Submitted, Consumed, Expired, Dead, Cancelled, Unconfirmed}
 
-// Every pair of states, unknown words included.
+// TestAdvanceIsTotal checks for every pair of states, and for unknown states, whether a receipt may
+// change from one to the other.
 func TestAdvanceIsTotal(t *testing.T) {
 	allowed := map[string]bool{
 		"accepted>queued": true, "accepted>expired": true, "accepted>dead": true, "accepted>cancelled": true,
@@ -33,7 +34,8 @@ func TestAdvanceIsTotal(t *testing.T) {
 	}
 }
 
-func TestMoveLeavesTheReceiptAlone(t *testing.T) {
+// TestMoveReturnsACopy checks that Move does not change the receipt that it is called on.
+func TestMoveReturnsACopy(t *testing.T) {
 	at := time.Unix(1000, 0)
 	before := Receipt{State: Queued, Steps: make([]Step, 1, 8)}
 	before.Steps[0] = Step{State: Queued, At: at}
@@ -46,8 +48,8 @@ func TestMoveLeavesTheReceiptAlone(t *testing.T) {
 	}
 }
 
-// A prompt that is refused for a day does not grow without bound, and says once
-// what it waited for.
+// TestStepsAreBounded checks that the steps of a prompt that is refused for a day do not grow
+// without limit, and have each reason once.
 func TestStepsAreBounded(t *testing.T) {
 	at := time.Unix(1000, 0)
 	r := Receipt{State: Accepted, Steps: []Step{{State: Accepted, At: at}}}
@@ -69,8 +71,9 @@ func TestStepsAreBounded(t *testing.T) {
 	}
 }
 
-// A text that was sent and taken back stays in the account, however often.
-func TestStepsKeepWhatWasTakenBack(t *testing.T) {
+// TestStepsHaveEachRemovedText checks that the steps of a receipt have each attempt whose text was
+// sent and removed again.
+func TestStepsHaveEachRemovedText(t *testing.T) {
 	at := time.Unix(1000, 0)
 	r := Receipt{State: Queued, Steps: []Step{{State: Queued, At: at}}}
 	for range 3 {
@@ -86,8 +89,9 @@ func TestStepsKeepWhatWasTakenBack(t *testing.T) {
 	}
 }
 
-// What the agent took is closed as it is, once, and says why.
-func TestSubmittedIsClosedAsItIs(t *testing.T) {
+// TestClosedReceiptIsFinal checks that a receipt that is closed in the state submitted has the
+// reason and can never change again.
+func TestClosedReceiptIsFinal(t *testing.T) {
 	at := time.Unix(1000, 0)
 	taken := Receipt{State: Submitted, Evidence: "composer"}
 	closed, err := taken.Move(Submitted, at, "its agent ended")

@@ -9,6 +9,7 @@ import (
 
 var noon = time.Unix(100_000, 0)
 
+// waiting returns a queued receipt, changed by edit.
 func waiting(id string, edit func(*Receipt)) Receipt {
 	r := Receipt{
 		ID: id, State: Queued, Priority: Normal, Instance: "i1", CreatedAt: noon, ExpiresAt: noon.Add(time.Hour),
@@ -20,6 +21,7 @@ func waiting(id string, edit func(*Receipt)) Receipt {
 	return r
 }
 
+// submittedReceipt returns a receipt that was submitted with the given evidence.
 func submittedReceipt(evidence string) Receipt {
 	r := waiting("p", nil)
 	r, _ = r.Move(Injected, noon, "")
@@ -27,15 +29,17 @@ func submittedReceipt(evidence string) Receipt {
 	return r
 }
 
+// open returns the observation of a session that accepts prompts.
 func open() Observation {
 	return Observation{Known: true, Instance: "i1", Activity: runtime.ActivityReady}
 }
 
-// inTurn is an agent that reports a turn.
+// inTurn makes an agent busy with a turn that it has reported itself.
 func inTurn(s *Observation) {
 	s.Activity, s.IsCertain, s.Since, s.ReadAt = runtime.ActivityBusy, true, noon, noon
 }
 
+// TestDecide checks the next action for one receipt in many situations.
 func TestDecide(t *testing.T) {
 	injected, _ := waiting("p", nil).Move(Injected, noon, "")
 	for _, c := range []struct {
@@ -126,9 +130,9 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// Nothing overtakes: neither a prompt whose outcome is not known, nor one that is
-// refused, nor an attempt under way.
-func TestNothingOvertakes(t *testing.T) {
+// TestPromptsStayInOrder checks that no prompt is sent before an earlier one that is refused, in
+// delivery, or of unknown outcome.
+func TestPromptsStayInOrder(t *testing.T) {
 	first := waiting("first", func(r *Receipt) { r.Seq = 1 })
 	second := waiting("second", func(r *Receipt) { r.Seq = 2 })
 	if got := Decide([]*Receipt{&second, &first}, open(), noon, ""); got.ID != "first" {
@@ -158,9 +162,10 @@ func TestNothingOvertakes(t *testing.T) {
 	}
 }
 
-// An agent whose hook names each prompt that begins a turn rests, by what is known of it,
-// until the hook has named the one that it took: the next prompt would be typed into its turn.
-func TestAPromptWaitsForTheTurnOfTheOneBefore(t *testing.T) {
+// TestPromptWaitsForTheReportedTurnOfTheOneBefore checks that, if an agent's hook reports the
+// prompt of each turn, the next prompt waits until the hook has reported the previous one.
+// Otherwise it would be typed into that turn.
+func TestPromptWaitsForTheReportedTurnOfTheOneBefore(t *testing.T) {
 	before, next := submittedReceipt("composer_emptied+status"), waiting("next", func(r *Receipt) { r.Seq = 2 })
 	tells := open()
 	tells.ReportsTurns, tells.Activity, tells.ReadAt, tells.AcceptedAt = true, runtime.ActivityIdle, noon.Add(1), noon
@@ -189,9 +194,9 @@ func TestAPromptWaitsForTheTurnOfTheOneBefore(t *testing.T) {
 	}
 }
 
-// What a program may have taken for a command of its own is not said to be consumed because
-// the agent rests: only a reported turn proves that.
-func TestACommandIsNotConsumedByRest(t *testing.T) {
+// TestIdleAgentDoesNotConsumeACommand checks that a prompt that may be a command of the agent CLI
+// is not consumed because the agent is idle. Only a reported turn proves that.
+func TestIdleAgentDoesNotConsumeACommand(t *testing.T) {
 	rests := open()
 	rests.ReadAt = noon.Add(workerIdleConfirmation)
 	for evidence, want := range map[string]State{

@@ -9,8 +9,8 @@ import (
 	"gascity/runtime"
 )
 
-// TestPromptsWaitForTheProbe: while an obstacle holds them back prompts of every priority wait
-// until the time of the probe, then one is offered, and the next waits for what comes of it.
+// TestPromptsWaitForTheProbe checks that, during an obstacle such as a usage limit, prompts of
+// every priority wait until the next try. Then one is sent, and the next one waits for its result.
 func TestPromptsWaitForTheProbe(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for _, priority := range []prompt.Priority{prompt.Normal, prompt.Urgent, prompt.System} {

@@ -9,6 +9,7 @@ import (
 	"gascity/runtime"
 )
 
+// TestSettle checks the new state of a receipt and its reason for each outcome of an attempt.
 func TestSettle(t *testing.T) {
 	at := time.Unix(1000, 0)
 	stale := &runtime.Error{Op: "deliver to", Session: "s", Err: runtime.ErrStaleInstance}
@@ -49,8 +50,8 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// A text that is sent and removed again goes back into the queue three times, whichever way
-// the driver says so. Then the receipt is dead, and says why.
+// TestATextIsSentBackThreeTimes checks that a prompt whose text is removed again, or refused, goes
+// back into the queue three times. After that the receipt is dead and has the reason.
 func TestATextIsSentBackThreeTimes(t *testing.T) {
 	for name, attempt := range map[string]Attempt{
 		"removed after the delivery": {Withdrawn: true, Outcome: runtime.Outcome{Detail: "no echo"}},

@@ -20,9 +20,9 @@ type simulation struct {
 	began    time.Time      // of the controller
 }
 
-// Whatever happens, receipts are never lost or made, nothing leaves a final
-// state, what the agent took stays taken, order holds, no text is sent twice without proof, and none is open
-// beyond its limit.
+// TestReceiptsReconcile checks for random histories that no receipt is lost, that none changes after its final state, that the
+// order stays, that no text is sent twice without proof that the agent does not have it, and that no receipt is open for longer
+// than its limit.
 func TestReceiptsReconcile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &simulation{now: noon, sight: open(), bytes: map[string]int{}, removed: map[string]int{}}
@@ -43,6 +43,7 @@ func TestReceiptsReconcile(t *testing.T) {
 	})
 }
 
+// happen makes one random event: a new prompt, an observation, the end of an attempt, or the end of a controller.
 func (w *simulation) happen(t *rapid.T) {
 	w.now = w.now.Add(time.Duration(rapid.IntRange(0, 4000).Draw(t, "ms")) * time.Millisecond)
 	switch rapid.SampledFrom([]string{"send", "send", "sight", "sight", "land", "land", "crash", "cancel", "sleep"}).Draw(t, "event") {
@@ -77,6 +78,7 @@ func (w *simulation) happen(t *rapid.T) {
 	}
 }
 
+// drawObservation draws a random observation of the session.
 func drawObservation(t *rapid.T, now time.Time) Observation {
 	s := Observation{
 		Known: rapid.Bool().Draw(t, "known"), Instance: rapid.SampledFrom([]string{"", "i1", "i2"}).Draw(t, "instance"),
@@ -91,7 +93,7 @@ func drawObservation(t *rapid.T, now time.Time) Observation {
 	return s
 }
 
-// land gives the attempt under way an outcome.
+// land ends the attempt in progress with a random outcome.
 func (w *simulation) land(t *rapid.T, i int) {
 	out := rapid.SampledFrom([]runtime.Outcome{
 		{State: runtime.OutcomeSubmitted, Evidence: "composer_emptied+busy"},
@@ -117,7 +119,7 @@ func (w *simulation) land(t *rapid.T, i int) {
 	w.receipts[i] = r
 }
 
-// work does what Decide says until it says to wait.
+// work does the actions that Decide returns until it returns a wait.
 func (w *simulation) work(t *rapid.T) {
 	for range 200 {
 		var receipts []*Receipt
@@ -151,6 +153,7 @@ func (w *simulation) work(t *rapid.T) {
 	t.Fatal("it never rests")
 }
 
+// deliver begins an attempt and fails if the prompt must not be sent now.
 func (w *simulation) deliver(t *rapid.T, i int) {
 	r := w.receipts[i]
 	if w.flight != "" || !w.sight.Known || w.sight.Instance == "" || w.sight.ClosedReason != "" {
@@ -174,6 +177,7 @@ func (w *simulation) deliver(t *rapid.T, i int) {
 	w.flight = r.ID
 }
 
+// move changes the state of a receipt and fails if that is not allowed.
 func (w *simulation) move(t *rapid.T, i int, to State) {
 	before := w.receipts[i]
 	r, err := w.receipts[i].Move(to, w.now, "")
@@ -186,6 +190,7 @@ func (w *simulation) move(t *rapid.T, i int, to State) {
 	w.receipts[i] = r
 }
 
+// find returns the index of the receipt with an ID; -1 if there is none.
 func (w *simulation) find(id string) int {
 	for i, r := range w.receipts {
 		if id != "" && r.ID == id {
@@ -195,6 +200,7 @@ func (w *simulation) find(id string) int {
 	return -1
 }
 
+// check fails if the receipts break a rule that must always hold.
 func (w *simulation) check(t *rapid.T) {
 	injected := 0
 	for _, r := range w.receipts {

@@ -9,6 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
+// TestQueueOrder checks the order in which prompts are delivered: the one in delivery, then by priority, then by their
+// acceptance.
 func TestQueueOrder(t *testing.T) {
 	receipts := []*Receipt{
 		{ID: "n1", Seq: 1, Priority: Normal, State: Queued},
@@ -34,6 +36,8 @@ func TestQueueOrder(t *testing.T) {
 	}
 }
 
+// TestBackoffIsBounded checks that the pause after each refusal grows up to its maximum, and is short while a terminal is
+// attached.
 func TestBackoffIsBounded(t *testing.T) {
 	last := time.Duration(0)
 	for n := range 100 {
@@ -48,9 +52,9 @@ func TestBackoffIsBounded(t *testing.T) {
 	}
 }
 
-// TestMovesAreThoseOfAList: after any moves, priorities and new prompts the queue has the order of a list with the same moves, and a
-// move changes one receipt.
-func TestMovesAreThoseOfAList(t *testing.T) {
+// TestMovesGiveTheOrderOfAList checks, for random moves, priorities and new prompts, that the queue has the order that a list has
+// after the same moves, and that a move changes one receipt.
+func TestMovesGiveTheOrderOfAList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var receipts []*Receipt
 		var list []string // of one priority

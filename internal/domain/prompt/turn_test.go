@@ -7,8 +7,9 @@ import (
 	"gascity/internal/domain/prompt"
 )
 
-// TestAnAgentIsAboutToBegin: a moment after it was given a prompt, while that is handed over, and a
-// moment after it has taken it; not with one that waits for long, nor with one that has ended.
+// TestAnAgentIsAboutToBegin checks when an agent counts as about to start a turn: during the
+// delivery of a prompt and shortly before and after it, but not with a prompt that waits for long
+// or has ended.
 func TestAnAgentIsAboutToBegin(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	at := func(ago time.Duration, states ...prompt.State) prompt.Receipt {

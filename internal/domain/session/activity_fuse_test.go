@@ -14,20 +14,23 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// at is so many seconds after noon.
+// at returns the time that is so many seconds after noon.
 func at(seconds float64) time.Time { return noon.Add(time.Duration(seconds * float64(time.Second))) }
 
-// evidenceAt is evidence since a second, as read in the given one.
+// evidenceAt returns evidence of an activity since a time, as read at another time, both in seconds
+// after noon.
 func evidenceAt(source runtime.Source, word runtime.Activity, since, read float64) runtime.Evidence {
 	return runtime.Evidence{Source: source, Activity: word, Since: at(since), At: at(read)}
 }
 
+// asks returns evidence of a question.
 func asks(source runtime.Source, kind string, since, read float64) runtime.Evidence {
 	e := evidenceAt(source, runtime.ActivityWaiting, since, read)
 	e.Kind = kind
 	return e
 }
 
+// limited returns evidence of a usage limit.
 func limited(source runtime.Source, until, since, read float64) runtime.Evidence {
 	e := evidenceAt(source, runtime.ActivityLimited, since, read)
 	if until > 0 {
@@ -45,7 +48,7 @@ const (
 	transcript          = runtime.SourceTranscript
 )
 
-// sense folds one reading of the given evidence, read in the latest second of it.
+// sense returns the evidence after one reading, which was made at the latest time in the evidence.
 func sense(evidence ...runtime.Evidence) *EvidenceSet {
 	var s EvidenceSet
 	r := runtime.Reading{Instance: "i", Evidence: evidence}
@@ -56,6 +59,8 @@ func sense(evidence ...runtime.Evidence) *EvidenceSet {
 	return &s
 }
 
+// TestWhatTheEvidenceAmountsTo checks the activity that Fuse concludes from the evidence of several
+// sources, its source, its confidence and when it may change.
 func TestWhatTheEvidenceAmountsTo(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -194,6 +199,7 @@ func TestWhatTheEvidenceAmountsTo(t *testing.T) {
 	}
 }
 
+// formatJudged returns the explanation of an activity as text, one line for each piece of evidence.
 func formatJudged(judged []Judged) string {
 	var b strings.Builder
 	for _, j := range judged {
@@ -202,7 +208,9 @@ func formatJudged(judged []Judged) string {
 	return b.String()
 }
 
-func TestAnotherInstanceKnowsNothingOfThePrevious(t *testing.T) {
+// TestNewInstanceHasNoOldEvidence checks that a reading of another instance removes all evidence
+// about the previous one.
+func TestNewInstanceHasNoOldEvidence(t *testing.T) {
 	s := sense(evidenceAt(status, busy, 0, 10))
 	s.Push(evidenceAt(hook, idle, 5, 5))
 	s.Fold(runtime.Reading{Instance: "successor", At: at(11)})
@@ -211,7 +219,9 @@ func TestAnotherInstanceKnowsNothingOfThePrevious(t *testing.T) {
 	}
 }
 
-func TestASourceThatFallsSilentIsNotIdle(t *testing.T) {
+// TestMissingEvidenceIsNotIdle checks that the activity is unknown, not idle, if the only source
+// reports nothing any more.
+func TestMissingEvidenceIsNotIdle(t *testing.T) {
 	s := sense(evidenceAt(screen, idle, 0, 10))
 	s.Fold(runtime.Reading{Instance: "i", At: at(11)})
 	if a, _, _ := Fuse(s, at(11), Rules{}); a.State != unknown {
@@ -219,6 +229,8 @@ func TestASourceThatFallsSilentIsNotIdle(t *testing.T) {
 	}
 }
 
+// TestPushedEvidenceOutlivesReadingsThatDoNotRepeatIt checks that evidence that a source sent by
+// itself, such as a hook, stays although later readings do not have it, until it is stale.
 func TestPushedEvidenceOutlivesReadingsThatDoNotRepeatIt(t *testing.T) {
 	s := sense(evidenceAt(screen, ready, 0, 1))
 	s.Push(evidenceAt(hook, idle, 5, 5))
@@ -232,6 +244,8 @@ func TestPushedEvidenceOutlivesReadingsThatDoNotRepeatIt(t *testing.T) {
 	}
 }
 
+// TestALateReadingIsIgnored checks that a reading that is older than the latest one changes
+// nothing.
 func TestALateReadingIsIgnored(t *testing.T) {
 	s := sense(evidenceAt(status, idle, 50, 60))
 	s.Fold(runtime.Reading{Instance: "i", At: at(40), Evidence: []runtime.Evidence{evidenceAt(screen, ready, 40, 40)}})
@@ -240,7 +254,9 @@ func TestALateReadingIsIgnored(t *testing.T) {
 	}
 }
 
-func TestAPendingQuestionIsWaitingWhateverItsSourceSays(t *testing.T) {
+// TestBlockingQuestionMeansWaiting checks that an agent with a blocking question is waiting, even
+// if the source of the question reports another activity.
+func TestBlockingQuestionMeansWaiting(t *testing.T) {
 	for _, source := range []runtime.Source{"", screen, status} {
 		var s EvidenceSet
 		s.Fold(runtime.Reading{
@@ -253,7 +269,9 @@ func TestAPendingQuestionIsWaitingWhateverItsSourceSays(t *testing.T) {
 	}
 }
 
-func TestSinceIsWhenTheWordBeganNotWhenItWasReadAgain(t *testing.T) {
+// TestSinceIsTheBeginningOfTheActivity checks that reading the same activity again does not change
+// since when it lasts.
+func TestSinceIsTheBeginningOfTheActivity(t *testing.T) {
 	s := sense(runtime.Evidence{Source: screen, Activity: busy, At: at(1)})
 	s.Fold(runtime.Reading{Instance: "i", At: at(9), Evidence: []runtime.Evidence{{Source: screen, Activity: busy}}})
 	if a, _, _ := Fuse(s, at(9), Rules{}); !a.Since.Equal(at(1)) {
@@ -261,9 +279,9 @@ func TestSinceIsWhenTheWordBeganNotWhenItWasReadAgain(t *testing.T) {
 	}
 }
 
-// TestNothingChangesBeforeItIsDue draws evidence and moments: as long as next is
-// not reached, the fused activity is the same.
-func TestNothingChangesBeforeItIsDue(t *testing.T) {
+// TestActivityDoesNotChangeBeforeNext checks, for random evidence, that the activity stays the same
+// until the time that Fuse returns as next.
+func TestActivityDoesNotChangeBeforeNext(t *testing.T) {
 	words := append(slices.Clone(activities), unknown)
 	rapid.Check(t, func(rt *rapid.T) {
 		var has []runtime.Evidence
@@ -304,8 +322,8 @@ func TestNothingChangesBeforeItIsDue(t *testing.T) {
 	})
 }
 
-// checkWord holds for every result: it is a word that one source said, and all
-// evidence is explained.
+// checkWord checks that an activity is one that a source reported, and that all evidence has an
+// explanation.
 func checkWord(rt *rapid.T, a Activity, judged []Judged) {
 	used := slices.DeleteFunc(slices.Clone(judged), func(j Judged) bool { return !j.Used })
 	if a.State == unknown && len(used) != 0 || a.State != unknown && (len(used) != 1 || used[0].Activity != a.State || used[0].Source != a.Source) {

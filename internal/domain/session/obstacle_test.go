@@ -8,9 +8,9 @@ import (
 	"gascity/runtime"
 )
 
-// TestAnObstacleOfAnySourceIsConcluded: what keeps an agent from making progress is part of its
-// activity, also if the source that decides the activity does not know it; an error of an
-// earlier turn does not explain a turn in progress, and a code is replaced by words.
+// TestAnObstacleOfAnySourceIsConcluded checks which obstacle an activity has: one of any source
+// that fits the activity. An error of an earlier turn does not explain the current turn, and a code
+// is replaced by a text of another source.
 func TestAnObstacleOfAnySourceIsConcluded(t *testing.T) {
 	ev := func(s runtime.Source, a runtime.Activity, o runtime.Obstacle) runtime.Evidence {
 		return runtime.Evidence{Source: s, Activity: a, Obstacle: o}
@@ -49,8 +49,9 @@ func TestAnObstacleOfAnySourceIsConcluded(t *testing.T) {
 	}
 }
 
-// TestPausesBetweenProbesGrow: after 1, 2, 5, 10 and 30 minutes, then each 30; a known end of a
-// limit decides alone, and what holds nothing back has no time.
+// TestPausesBetweenProbesGrow checks the pauses between tries during an obstacle: 1, 2, 5, 10 and
+// then always 30 minutes. If the end of a limit is known, the next try is at that time. An obstacle
+// that holds no prompts back has no next try.
 func TestPausesBetweenProbesGrow(t *testing.T) {
 	o := Obstacle{Obstacle: runtime.Obstacle{Kind: runtime.ObstacleLogin}}
 	for i, want := range []time.Duration{1, 2, 5, 10, 30, 30, 30} {
@@ -69,8 +70,8 @@ func TestPausesBetweenProbesGrow(t *testing.T) {
 	}
 }
 
-// TestARecordWithALimitOfBeforeIsRead: records that an earlier gc wrote have a limit and no
-// obstacle; both are read, and an obstacle survives being stored.
+// TestARecordWithALimitOfBeforeIsRead checks that a record of an earlier gc, which has a limit
+// instead of an obstacle, is read, and that an obstacle is the same after it was stored.
 func TestARecordWithALimitOfBeforeIsRead(t *testing.T) {
 	var r Record
 	old := `{"session":"s","provider":"pty","epoch":3,"limited":{"since":"2026-03-01T12:00:00Z","until":"2026-03-01T15:00:00Z","source":"screen","detail":"5-hour limit"}}`

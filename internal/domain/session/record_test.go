@@ -5,7 +5,9 @@ import (
 	"time"
 )
 
-func TestFailuresAccrueWithinTheWindowOnly(t *testing.T) {
+// TestOnlyFailuresWithinTheWindowCount checks that failures that are older than the window are
+// removed, while the number of failures in a row continues.
+func TestOnlyFailuresWithinTheWindowCount(t *testing.T) {
 	var r Record
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for i := range 5 {

@@ -43,7 +43,7 @@ A reader treats a state that it does not know as ` + "`unknown`" + `.
 	return b.String()
 }
 
-// outcome returns one cell of the table.
+// outcome returns the text for one state and one trigger in the table of the reference.
 func outcome(s State, t Trigger) string {
 	next, err := Next(s, t)
 	word := string(next)

@@ -15,10 +15,10 @@ type agentTrace struct {
 	from int
 }
 
-// TestLostEdgesHeal plays an agent that reports each change by a hook and loses
-// one report in ten, and whose screen is read once a second. The fused activity
-// comes to the truth within the bound, and changes no more often than the truth
-// did, one heal and its end for each lost edge included.
+// TestLostEdgesHeal simulates an agent whose hook reports each change of its activity, and loses
+// one report in ten. The screen is read once a second. The test checks that the concluded activity
+// becomes right within a limited time, and does not change more often than the reports and the
+// corrections require.
 func TestLostEdgesHeal(t *testing.T) {
 	const settle = 13 // seconds: HealAfter, one reading, and a screen that is late
 	rapid.Check(t, func(rt *rapid.T) {
@@ -59,12 +59,12 @@ func TestLostEdgesHeal(t *testing.T) {
 	})
 }
 
-// asEdge returns what a hook says at the beginning of a phase.
+// asEdge returns the report of a hook at the beginning of a phase.
 func asEdge(phase agentTrace) runtime.Evidence {
 	return evidenceAt(hook, phase.word, float64(phase.from), float64(phase.from))
 }
 
-// drawn returns what the screen shows: the truth, a second late.
+// drawn returns what the screen shows: the real activity of one second before.
 func drawn(phases []agentTrace, now int) runtime.Evidence {
 	i := len(phases) - 1
 	if phases[i].from == now && i > 0 {
@@ -73,6 +73,7 @@ func drawn(phases []agentTrace, now int) runtime.Evidence {
 	return evidenceAt(screen, phases[i].word, float64(phases[i].from+1), float64(now))
 }
 
+// drawPhases draws the phases of a random agent, and when the last one ends.
 func drawPhases(rt *rapid.T) (phases []agentTrace, end int) {
 	for range rapid.IntRange(2, 30).Draw(rt, "phases") {
 		word := rapid.SampledFrom([]runtime.Activity{busy, idle, waiting}).Draw(rt, "word")
@@ -85,7 +86,9 @@ func drawPhases(rt *rapid.T) (phases []agentTrace, end int) {
 	return phases, end
 }
 
-func TestAMissedEdgeIsHealedByWhatIsStillSeen(t *testing.T) {
+// TestMissedChangeIsCorrectedByTheScreen checks that the screen replaces a source of higher trust
+// that has contradicted it for long, and only if the screen cannot have changed since.
+func TestMissedChangeIsCorrectedByTheScreen(t *testing.T) {
 	has := []runtime.Evidence{evidenceAt(status, busy, 0, 5), evidenceAt(screen, idle, 1, 5)}
 	if a, _, _ := Fuse(sense(has...), at(100), Rules{}); a.State != busy {
 		t.Errorf("95 s after the only reading it is %s, want busy: there was no look since", a.State)
@@ -97,7 +100,9 @@ func TestAMissedEdgeIsHealedByWhatIsStillSeen(t *testing.T) {
 	}
 }
 
-func TestAHealIsNotUndoneByALittleOutput(t *testing.T) {
+// TestCorrectionStaysDuringOutput checks that further output does not end the correction of a
+// missed change.
+func TestCorrectionStaysDuringOutput(t *testing.T) {
 	s := sense(evidenceAt(status, busy, 0, 100), evidenceAt(screen, idle, 50, 100))
 	s.RecordOutput(at(50))
 	for now := 101.0; now < 130; now++ {
@@ -113,7 +118,9 @@ func TestAHealIsNotUndoneByALittleOutput(t *testing.T) {
 	}
 }
 
-func TestAQuestionIsNeverHealedAwayWhileItStands(t *testing.T) {
+// TestReportedQuestionIsNeverCorrected checks that a question that its source still reports is not
+// replaced by another activity, however long other sources contradict it.
+func TestReportedQuestionIsNeverCorrected(t *testing.T) {
 	for _, source := range []runtime.Source{status, screen, transcript} {
 		for _, lower := range []runtime.Activity{idle, busy, ready} {
 			var s EvidenceSet
@@ -134,7 +141,9 @@ func TestAQuestionIsNeverHealedAwayWhileItStands(t *testing.T) {
 	}
 }
 
-func TestAQuestionThatAHookToldOfIsOverWhenTheScreenGoesOn(t *testing.T) {
+// TestQuestionOfAHookEndsWhenTheScreenContinues checks that a question that a hook has reported is
+// over when the screen has changed since and shows no question.
+func TestQuestionOfAHookEndsWhenTheScreenContinues(t *testing.T) {
 	for _, shown := range []runtime.Activity{busy, idle} {
 		var s EvidenceSet
 		s.Fold(runtime.Reading{Instance: "i", At: at(1)})
@@ -147,9 +156,9 @@ func TestAQuestionThatAHookToldOfIsOverWhenTheScreenGoesOn(t *testing.T) {
 	}
 }
 
-// TestWhatNobodyCouldReadForLongIsUnknown covers readings that fail and output
-// that is not read.
-func TestWhatNobodyCouldReadForLongIsUnknown(t *testing.T) {
+// TestActivityIsUnknownAfterFailedReadings checks that the activity becomes unknown when readings
+// fail, or output is not read, for a while.
+func TestActivityIsUnknownAfterFailedReadings(t *testing.T) {
 	doubts := map[string]func(s *EvidenceSet, at time.Time){
 		"reads fail":         (*EvidenceSet).RecordFailure,
 		"output is not read": (*EvidenceSet).RecordOutput,
@@ -181,7 +190,9 @@ func TestWhatNobodyCouldReadForLongIsUnknown(t *testing.T) {
 	}
 }
 
-func TestWhatIsPushedIsNotDoubtedForReadsThatFail(t *testing.T) {
+// TestPushedEvidenceStaysAfterFailedReadings checks that evidence that a source sent by itself
+// stays valid although readings fail.
+func TestPushedEvidenceStaysAfterFailedReadings(t *testing.T) {
 	var s EvidenceSet
 	s.Push(evidenceAt(hook, busy, 0, 0))
 	s.RecordFailure(at(1))

@@ -16,7 +16,9 @@ var patterns = []ResumePattern{
 	{ResumeExpired, "conversation has expired"},
 }
 
-func TestWhyAResumeFailed(t *testing.T) {
+// TestClassifyResume checks why a resume failed, from the exit and the last output of the agent
+// CLI.
+func TestClassifyResume(t *testing.T) {
 	one, killed := &runtime.Exit{Code: 1}, &runtime.Exit{Code: -1, Signal: "killed"}
 	tests := []struct {
 		name   string
@@ -41,7 +43,9 @@ func TestWhyAResumeFailed(t *testing.T) {
 	}
 }
 
-func TestTheLadder(t *testing.T) {
+// TestLadder checks what the starts after a failed resume try, for each reason: resume again,
+// resume in the directory of the conversation, or begin a new conversation.
+func TestLadder(t *testing.T) {
 	tests := []struct {
 		failure ResumeFailure
 		want    string
@@ -72,9 +76,9 @@ func TestTheLadder(t *testing.T) {
 	}
 }
 
-// TestResumingIsGivenUpInTime draws the failures: a conversation is never resumed
-// more often than the ladder is high, and never again once a rung is fresh.
-func TestResumingIsGivenUpInTime(t *testing.T) {
+// TestResumesAreBounded checks, for random failures, that a conversation is resumed only a limited
+// number of times, and never again after a new conversation was chosen.
+func TestResumesAreBounded(t *testing.T) {
 	failures := rapid.SampledFrom([]ResumeFailure{ResumeInUse, ResumeNotFound, ResumeWrongDir, ResumeExpired, ResumeOther})
 	rapid.Check(t, func(rt *rapid.T) {
 		c := Conversation{ID: "c"}
@@ -102,6 +106,8 @@ func TestResumingIsGivenUpInTime(t *testing.T) {
 	})
 }
 
+// TestAnIDFromAnErrorIsNeverKept checks that an ID that is empty, malformed, or from a start that
+// failed is not stored as the ID of a conversation.
 func TestAnIDFromAnErrorIsNeverKept(t *testing.T) {
 	kept := Conversation{ID: "old", Dir: "/w", Mode: "auto", Rungs: 1, At: at(0)}
 	for name, l := range map[string]ReportedConversation{
@@ -124,9 +130,9 @@ func TestAnIDFromAnErrorIsNeverKept(t *testing.T) {
 	}
 }
 
-// TestWhatIsLearnedKeepsTheRest is about reports that come again and again, of an agent that
-// may have begun in place of another conversation.
-func TestWhatIsLearnedKeepsTheRest(t *testing.T) {
+// TestReportedConversationKeepsOtherFields checks that the report of a conversation's ID does not
+// change what is known about the previous conversation, and that a repeated report changes nothing.
+func TestReportedConversationKeepsOtherFields(t *testing.T) {
 	former := &Abandoned{ID: "old", Failure: ResumeUnable}
 	c := Conversation{Begun: true, Rung: RungFresh, Former: former, Dir: "/w"}
 	l := ReportedConversation{ID: "new", Dir: "/w", At: at(1), Running: true}

@@ -10,7 +10,8 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// TestRecent: what was added is there once, and the newest 256 are never forgotten.
+// TestRecent checks that a name that was added can be removed once, and that the newest 256 names
+// are never dropped.
 func TestRecent(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

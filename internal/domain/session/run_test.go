@@ -18,10 +18,12 @@ import (
 
 var start = time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC)
 
+// report returns a report of a transition, at a time in seconds.
 func report(event worker.Transition, at int) worker.Lifecycle {
 	return worker.Lifecycle{Event: event, Timestamp: start.Add(time.Duration(at) * time.Second)}
 }
 
+// historyOf returns the history after the given reports.
 func historyOf(reports ...worker.Lifecycle) session.RunHistory {
 	var l session.RunHistory
 	for _, r := range reports {
@@ -30,6 +32,7 @@ func historyOf(reports ...worker.Lifecycle) session.RunHistory {
 	return l
 }
 
+// TestStates checks the current transition and the activity after several reports of a worker.
 func TestStates(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -55,8 +58,8 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestOrderAndRepetitionChangeNothing: any order of reports, each once or more, gives
-// the same life.
+// TestOrderAndRepetitionChangeNothing checks that the same reports in any order, each once or
+// several times, give the same history.
 func TestOrderAndRepetitionChangeNothing(t *testing.T) {
 	events := []worker.Transition{worker.Started, worker.Ready, worker.Busy, worker.Idle, worker.Stopping, worker.Stopped, "dreaming"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -74,7 +77,9 @@ func TestOrderAndRepetitionChangeNothing(t *testing.T) {
 	})
 }
 
-func TestAFutureReportHappensNow(t *testing.T) {
+// TestReportInTheFutureCountsAsNow checks that the report of a worker whose clock is a day ahead
+// does not keep later reports from counting.
+func TestReportInTheFutureCountsAsNow(t *testing.T) {
 	l, _ := session.RunHistory{}.Apply(report(worker.Busy, 3600*24), start)
 	l, _ = l.Apply(report(worker.Idle, 1), start.Add(time.Second))
 	if l.State() != worker.Idle {
@@ -82,7 +87,9 @@ func TestAFutureReportHappensNow(t *testing.T) {
 	}
 }
 
-func TestTokensAreBoundToTheirRun(t *testing.T) {
+// TestEachRunAndGenerationHasItsOwnToken checks that the token of a worker is different for each
+// run and each generation, and always the same for the same ones.
+func TestEachRunAndGenerationHasItsOwnToken(t *testing.T) {
 	seen := map[string]bool{}
 	for _, instance := range []string{"a", "b", ""} {
 		for generation := range 3 {
@@ -101,18 +108,18 @@ func TestTokensAreBoundToTheirRun(t *testing.T) {
 	}
 }
 
-// TestAShortTurnOfACoarseClockEnds: reports of one second hold in the order in which
-// they come.
-func TestAShortTurnOfACoarseClockEnds(t *testing.T) {
+// TestReportsWithinOneSecondKeepTheirOrder checks that reports with the same time, from a clock of
+// whole seconds, count in the order in which they arrived.
+func TestReportsWithinOneSecondKeepTheirOrder(t *testing.T) {
 	l := historyOf(report(worker.Started, 1), report(worker.Ready, 1), report(worker.Busy, 1), report(worker.Idle, 1), report(worker.Busy, 1))
 	if l.State() != worker.Idle {
 		t.Errorf("after a turn within a second, and a repetition, the run is %q", l.State())
 	}
 }
 
-// TestWhatAWorkerTellsIsBounded: whatever it says, and whatever it leaves undone, a
-// run's memory stays small.
-func TestWhatAWorkerTellsIsBounded(t *testing.T) {
+// TestMemoryOfARunIsBounded checks that what gc stores about a run stays small, whatever the worker
+// reports and however little it acknowledges.
+func TestMemoryOfARunIsBounded(t *testing.T) {
 	long := strings.Repeat("x", 1<<16)
 	r := report(worker.Started, 1)
 	r.Metadata = worker.Detail{Reason: long, Agent: long, Offers: slices.Repeat([]string{long}, 1000)}
@@ -147,9 +154,9 @@ func TestWhatAWorkerTellsIsBounded(t *testing.T) {
 	}
 }
 
-// TestTheOrderStaysThroughARestart: a reader with numbers of a previous controller gets
-// what waits in the order in which it was put.
-func TestTheOrderStaysThroughARestart(t *testing.T) {
+// TestMessagesKeepTheirOrderUnderAnotherController checks that a worker with event numbers of a
+// previous controller gets the waiting messages in the order in which they were added.
+func TestMessagesKeepTheirOrderUnderAnotherController(t *testing.T) {
 	var box session.Mailbox
 	for _, id := range []string{"a", "b", "c"} {
 		put(t, &box, id)
@@ -160,16 +167,19 @@ func TestTheOrderStaysThroughARestart(t *testing.T) {
 	}
 }
 
+// message returns a message with an ID.
 func message(id string) worker.Message {
 	return worker.Message{ID: id, Kind: worker.PromptMessage, Data: json.RawMessage(`{}`)}
 }
 
+// put adds a message to a mailbox; an error ends the test.
 func put(t interface{ Fatal(args ...any) }, box *session.Mailbox, id string) {
 	if _, err := box.Put(message(id)); err != nil {
 		t.Fatal(err)
 	}
 }
 
+// ids returns the IDs of messages, separated by blanks.
 func ids(list []worker.Message) string {
 	var out []string
 	for _, m := range list {
@@ -178,9 +188,9 @@ func ids(list []worker.Message) string {
 	return strings.Join(out, " ")
 }
 
-// TestWhatIsNotAcknowledgedIsSentAgain models a reader that comes and goes: it gets
-// every message at least once, in order, and none after it has said a word of it.
-func TestWhatIsNotAcknowledgedIsSentAgain(t *testing.T) {
+// TestUnacknowledgedMessagesAreSentAgain checks, for a worker that disconnects at random, that it
+// gets every message at least once, in order, and none again that it has acknowledged.
+func TestUnacknowledgedMessagesAreSentAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var box session.Mailbox
 		var last uint64
@@ -216,6 +226,7 @@ func TestWhatIsNotAcknowledgedIsSentAgain(t *testing.T) {
 	})
 }
 
+// TestMailbox checks adding, reading, acknowledging and removing messages of a mailbox.
 func TestMailbox(t *testing.T) {
 	var box session.Mailbox
 	put(t, &box, "a")

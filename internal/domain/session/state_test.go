@@ -44,6 +44,8 @@ quarantined     quarantined (.)       (.)       (.)       (.)       (.)      qua
 released        .           .         .         .         .         .        .          .          .         stopped     stopped     stopped
 `
 
+// TestMachineIsTotal checks for every state and every trigger which state follows, and whether the
+// pair is expected.
 func TestMachineIsTotal(t *testing.T) {
 	lines := strings.Split(strings.Trim(machine, "\n"), "\n")
 	columns := strings.Fields(lines[0])
@@ -73,6 +75,7 @@ func TestMachineIsTotal(t *testing.T) {
 	}
 }
 
+// checkTransitionError checks that err is the given TransitionError.
 func checkTransitionError(t *testing.T, err error, want TransitionError) {
 	t.Helper()
 	var got *TransitionError
@@ -81,7 +84,9 @@ func checkTransitionError(t *testing.T, err error, want TransitionError) {
 	}
 }
 
-func TestWordsThatAreNoneAreUnknown(t *testing.T) {
+// TestInvalidStatesCountAsUnknown checks that a text that is no state counts as unknown, and that
+// an unknown trigger is an error.
+func TestInvalidStatesCountAsUnknown(t *testing.T) {
 	for _, word := range []State{"", "active", "start-pending", "RUNNING", "closed\x00"} {
 		if got, err := Next(word, TriggerSeen); got != StateRunning || err != nil {
 			t.Errorf("%q seen running is %s, %v; want running", word, got, err)
@@ -92,10 +97,12 @@ func TestWordsThatAreNoneAreUnknown(t *testing.T) {
 	}
 }
 
+// triggersOf draws a random list of triggers.
 func triggersOf(rt *rapid.T) []Trigger {
 	return rapid.SliceOfN(rapid.SampledFrom(Triggers()), 0, 40).Draw(rt, "triggers")
 }
 
+// after returns the state after the triggers.
 func after(from State, triggers []Trigger) State {
 	for _, trigger := range triggers {
 		from, _ = Next(from, trigger)
@@ -103,6 +110,8 @@ func after(from State, triggers []Trigger) State {
 	return from
 }
 
+// TestEveryHistoryEndsInAKnownStateAndAcceptsStop checks that every list of triggers leads to a
+// valid state, and that a stop is allowed in it.
 func TestEveryHistoryEndsInAKnownStateAndAcceptsStop(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		from := rapid.OneOf(rapid.SampledFrom(States()), rapid.Map(rapid.String(), func(s string) State { return State(s) })).Draw(rt, "from")
@@ -124,7 +133,9 @@ func TestEveryHistoryEndsInAKnownStateAndAcceptsStop(t *testing.T) {
 	})
 }
 
-func TestHeldStatesAreLeftByTheirReleaseAlone(t *testing.T) {
+// TestHeldStatesNeedARelease checks that a suspended or quarantined session leaves that state only
+// by its own release.
+func TestHeldStatesNeedARelease(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := rapid.SampledFrom([]State{StateSuspended, StateQuarantined}).Draw(rt, "from")
 		for _, trigger := range triggersOf(rt) {
@@ -142,7 +153,9 @@ func TestHeldStatesAreLeftByTheirReleaseAlone(t *testing.T) {
 	})
 }
 
-func TestAnIntentionNeverMakesItRun(t *testing.T) {
+// TestOnlyObservationsLeadToRunning checks that no request leads to the state running. Only an
+// observation that the session runs does.
+func TestOnlyObservationsLeadToRunning(t *testing.T) {
 	evidence := []Trigger{TriggerReady, TriggerSeen, TriggerUndrain}
 	rapid.Check(t, func(rt *rapid.T) {
 		s := rapid.SampledFrom(States()).Draw(rt, "from")
@@ -156,6 +169,8 @@ func TestAnIntentionNeverMakesItRun(t *testing.T) {
 	})
 }
 
+// TestEveryStateCanBeReachedAndLeft checks that each state can be reached from unknown, and that
+// another state can be reached from it.
 func TestEveryStateCanBeReachedAndLeft(t *testing.T) {
 	reached := map[State]bool{StateUnknown: true}
 	for range States() {
@@ -175,6 +190,8 @@ func TestEveryStateCanBeReachedAndLeft(t *testing.T) {
 	}
 }
 
+// TestStatesReferenceIsCurrent checks that docs/reference/states.md is what the table of states
+// generates.
 func TestStatesReferenceIsCurrent(t *testing.T) {
 	path := filepath.Join("..", "..", "..", "docs", "reference", "states.md")
 	want := Reference()
@@ -205,8 +222,11 @@ var (
 	itIsOrphaned = Facts{Session: runtime.Dead, Agent: runtime.Alive}
 )
 
+// with returns the facts with a hold.
 func with(f Facts, hold HoldKind) Facts { f.Hold = hold; return f }
 
+// TestStoredStatesAreRepaired checks the state of a stored session after a restart of the
+// controller, for what is observed then.
 func TestStoredStatesAreRepaired(t *testing.T) {
 	draining := itRuns
 	draining.Draining = true
@@ -252,7 +272,9 @@ func TestStoredStatesAreRepaired(t *testing.T) {
 	}
 }
 
-func TestARepairIsFinal(t *testing.T) {
+// TestRepairingTwiceChangesNothing checks, for random states and facts, that repairing a repaired
+// state again changes nothing.
+func TestRepairingTwiceChangesNothing(t *testing.T) {
 	lives := rapid.SampledFrom([]runtime.Liveness{runtime.Unknown, runtime.Alive, runtime.Dead})
 	rapid.Check(t, func(rt *rapid.T) {
 		word := rapid.OneOf(rapid.Map(rapid.SampledFrom(States()), func(s State) string { return string(s) }), rapid.String()).Draw(rt, "stored")

@@ -18,6 +18,7 @@ var start = time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC)
 // n returns a reported number.
 func n(v int) *int64 { return new(int64(v)) }
 
+// response returns the report of a response of the model, with its token usage.
 func response(message string, at time.Duration, u worker.Usage) worker.TelemetryEvent {
 	return worker.TelemetryEvent{Type: worker.TurnComplete, Timestamp: start.Add(at), MessageID: message, Usage: &u}
 }
@@ -45,6 +46,7 @@ func ingest(events []worker.TelemetryEvent) []usage.Entry {
 	return out
 }
 
+// total returns the sum of all entries.
 func total(t interface{ Fatalf(string, ...any) }, entries []usage.Entry) usage.Sum {
 	sums := usage.Add(entries, usage.Prices{}, usage.ByAll, time.UTC)
 	if len(sums) != 1 {
@@ -53,8 +55,8 @@ func total(t interface{ Fatalf(string, ...any) }, entries []usage.Entry) usage.S
 	return sums[0]
 }
 
-// TestReportsCountOnceInAnyOrder: reports that are repeated, that grow and that come
-// in any order give the same totals.
+// TestReportsCountOnceInAnyOrder checks that reports that are repeated, grow, or arrive in any
+// order give the same sums.
 func TestReportsCountOnceInAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var events []worker.TelemetryEvent
@@ -76,6 +78,8 @@ func TestReportsCountOnceInAnyOrder(t *testing.T) {
 	})
 }
 
+// TestVendorsWaysOfCountingBecomeDisjoint checks that token counts that contain each other, such as
+// input with cached tokens, become counts that do not overlap.
 func TestVendorsWaysOfCountingBecomeDisjoint(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -96,6 +100,8 @@ func TestVendorsWaysOfCountingBecomeDisjoint(t *testing.T) {
 	}
 }
 
+// TestWhatIsUnknownIsNotZero checks that a response without token counts is counted as unknown and
+// not as zero.
 func TestWhatIsUnknownIsNotZero(t *testing.T) {
 	events := []worker.TelemetryEvent{
 		response("a", 0, worker.Usage{Model: "m", InputTokens: n(1), OutputTokens: n(2)}),
@@ -109,8 +115,8 @@ func TestWhatIsUnknownIsNotZero(t *testing.T) {
 	}
 }
 
-// TestNoReportTurnsASumOver: a worker that reports more than there can be has spent very
-// much, and takes nothing away from what the others spent.
+// TestNoReportTurnsASumOver checks that impossible numbers in a report neither make a sum negative
+// nor reduce what others have used.
 func TestNoReportTurnsASumOver(t *testing.T) {
 	var events []worker.TelemetryEvent
 	for i, told := range []int{math.MaxInt64, math.MinInt64, -1, 1e11 + 1, 7} {
@@ -129,7 +135,9 @@ func TestNoReportTurnsASumOver(t *testing.T) {
 	}
 }
 
-func TestCostIsTheSourcesElseTheTables(t *testing.T) {
+// TestReportedCostReplacesThePriceTable checks that the cost of a response is the reported one, and
+// otherwise that of the price table.
+func TestReportedCostReplacesThePriceTable(t *testing.T) {
 	prices, err := usage.DecodePrices("p", []byte(`
 [[price]]
 model = "m*"
@@ -170,7 +178,9 @@ output = 1
 	}
 }
 
-func TestShippedPricesAreSound(t *testing.T) {
+// TestBuiltInPricesAreValid checks that the built-in price table is valid, and that mistakes in a
+// table are errors.
+func TestBuiltInPricesAreValid(t *testing.T) {
 	prices, err := usage.ShippedPrices()
 	if err != nil {
 		t.Fatal(err)
@@ -185,6 +195,7 @@ func TestShippedPricesAreSound(t *testing.T) {
 	}
 }
 
+// TestSums checks sums by day, by agent, by model and by tool.
 func TestSums(t *testing.T) {
 	events := []worker.TelemetryEvent{
 		response("a", 0, worker.Usage{Model: "m", InputTokens: n(1), OutputTokens: n(2)}),
@@ -216,6 +227,7 @@ func TestSums(t *testing.T) {
 	}
 }
 
+// TestBudgets checks when a budget is used up, and until when.
 func TestBudgets(t *testing.T) {
 	now := start.Add(time.Hour)
 	entries := ingest([]worker.TelemetryEvent{
@@ -238,8 +250,8 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// TestSilenceOfABusyAgentUsesABudgetUp: an agent that spends without a report is
-// stopped.
+// TestSilenceOfABusyAgentUsesABudgetUp checks that a budget with the key silence counts as used up
+// if an agent is busy for longer without a usage report.
 func TestSilenceOfABusyAgentUsesABudgetUp(t *testing.T) {
 	budget := usage.Budget{Name: "b", Scope: usage.ScopeSession, Measure: usage.MeasureTokens, Limit: 1e9, Act: usage.ActInterrupt, Silence: time.Minute}
 	count := func(b usage.Busy) int {
@@ -253,13 +265,15 @@ func TestSilenceOfABusyAgentUsesABudgetUp(t *testing.T) {
 	}
 }
 
+// silentFor returns the stored entry that an agent was silent for so long.
 func silentFor(long time.Duration, at time.Time) usage.Entry {
 	return usage.Entry{Run: "r", Message: "silent", Session: "s", Agent: "a", At: at, Silent: long}
 }
 
-// TestSilenceLastsUntilItTellsAgain: a silent agent is not trusted again because it
-// rests, but because it reports, or the window has passed, or a person says so.
-func TestSilenceLastsUntilItTellsAgain(t *testing.T) {
+// TestSilenceLastsUntilTheNextReport checks that a budget that is used up because of silence stays
+// so until the agent reports usage, the window has passed, or a person lifts it. An idle agent does
+// not end it.
+func TestSilenceLastsUntilTheNextReport(t *testing.T) {
 	budget := usage.Budget{Name: "b", Scope: usage.ScopeSession, Measure: usage.MeasureTokens, Limit: 1e9, Window: time.Hour, Act: usage.ActInterrupt, Silence: time.Minute}
 	idle := []usage.Busy{{Session: "s", Agent: "a"}}
 	noted := silentFor(2*time.Minute, start)
@@ -293,7 +307,9 @@ func TestSilenceLastsUntilItTellsAgain(t *testing.T) {
 	}
 }
 
-func TestBudgetOfTimeCountsWhatTheCityNotes(t *testing.T) {
+// TestBudgetOfTimeCountsBusyTime checks that a budget that counts time adds up the time in which
+// agents were busy, within its window.
+func TestBudgetOfTimeCountsBusyTime(t *testing.T) {
 	budget := usage.Budget{Name: "b", Scope: usage.ScopeAgent, Match: "a*", Measure: usage.MeasureTime, Limit: 3600, Window: 2 * time.Hour, Act: usage.ActHold}
 	entries := []usage.Entry{
 		{Run: "r", Message: "busy 1", Agent: "a1", Session: "s", At: start, Busy: 40 * time.Minute},
@@ -312,7 +328,9 @@ func TestBudgetOfTimeCountsWhatTheCityNotes(t *testing.T) {
 	}
 }
 
-func TestTheMostSevereActBinds(t *testing.T) {
+// TestMostSevereActionApplies checks that, of several budgets that are used up, the most severe
+// action applies, and of equal ones the one that lasts longest.
+func TestMostSevereActionApplies(t *testing.T) {
 	over := func(name string, act usage.Act, until time.Time) usage.Use {
 		return usage.Use{Budget: usage.Budget{Name: name, Scope: usage.ScopeCity, Act: act}, Over: true, Until: until}
 	}

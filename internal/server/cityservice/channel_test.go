@@ -10,8 +10,8 @@ import (
 	"gascity/runtime"
 )
 
-// TestChannelOf: how prompts reach an agent is shown by what is connected, and a prompt that is
-// Typed has a reason.
+// TestChannelOf checks what is shown about how prompts get to an agent: it follows from what is
+// connected, and prompts that are typed have a reason.
 func TestChannelOf(t *testing.T) {
 	t.Parallel()
 	with := func(hooks string, s plan.Session) plan.Session {

@@ -20,7 +20,9 @@ func receipt(id, state, text string, at time.Time) client.Receipt {
 	return client.Receipt{ID: id, State: state, Text: text[:min(len(text), 200)], Bytes: len(text), CreatedAt: at, Source: "maria"}
 }
 
-func TestPromptsAreAttributed(t *testing.T) {
+// TestPromptsOfATranscriptAreMatchedWithReceipts checks that a prompt in a transcript is shown with
+// the receipt of the prompt that gc sent, if there is one.
+func TestPromptsOfATranscriptAreMatchedWithReceipts(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("word \n ", 100)
 	entries := []client.ConversationEntry{
@@ -56,7 +58,9 @@ func TestPromptsAreAttributed(t *testing.T) {
 	}
 }
 
-func TestWithoutATranscriptOnlyFactsAreShown(t *testing.T) {
+// TestConversationWithoutATranscript checks that, without a transcript, a conversation shows only
+// the prompts that gc has sent and what was reported.
+func TestConversationWithoutATranscript(t *testing.T) {
 	t.Parallel()
 	var c client.Conversation
 	tools := []client.ConversationEntry{
@@ -82,6 +86,7 @@ func TestWithoutATranscriptOnlyFactsAreShown(t *testing.T) {
 	}
 }
 
+// TestPagesOfAConversation checks which entries of a conversation a query selects.
 func TestPagesOfAConversation(t *testing.T) {
 	t.Parallel()
 	all := client.Conversation{Turns: 30}

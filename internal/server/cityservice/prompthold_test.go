@@ -45,9 +45,10 @@ func (h *hookTestCity) Deliver(_ context.Context, _ string, d runtime.Delivery) 
 	return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "composer_emptied+busy"}, nil
 }
 
-// TestWhoCannotProveTheGuardWithoutAPromptGetsOne gives prompts to an agent that has not
-// shown that it asks: where its CLI calls no hook before a prompt, and it was started
-// without one, the first goes, also across controllers, and in every other case none (R20).
+// TestWhoCannotProveTheGuardWithoutAPromptGetsOne checks that an agent that has not shown that it
+// asks the guard gets no prompt, with one exception: if its agent CLI calls no hook before the
+// first prompt and it was started without one, it gets the first prompt. The test covers several
+// controllers.
 func TestWhoCannotProveTheGuardWithoutAPromptGetsOne(t *testing.T) {
 	cli := func(late bool) string {
 		at := slices.IndexFunc(agentcli.HookNames(), func(name string) bool { known, _ := agentcli.LookupHooks(name); return known.Late == late })
@@ -91,8 +92,8 @@ func TestWhoCannotProveTheGuardWithoutAPromptGetsOne(t *testing.T) {
 	}
 }
 
-// life is one run of a controller. The session is sent two prompts, and a waiting prompt has a
-// reason.
+// life runs one controller. It sends the session two prompts and checks that a prompt that waits
+// has a reason.
 func (h *hookTestCity) life(t *testing.T, store prompt.Store, desired plan.Session) {
 	t.Helper()
 	events := storetest.NewEvents(1000, 0, time.Now)

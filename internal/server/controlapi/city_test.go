@@ -54,7 +54,7 @@ name = "deep"
 start_command = """fake_agent '{"busy":true}'"""
 `
 
-// newCity returns a real city whose agents rest, ask and work.
+// newCity returns a city with agents that are idle, busy or ask a question.
 func newCity(t *testing.T) *citytest.City {
 	t.Helper()
 	city := citytest.New(t, cityConfig)
@@ -64,7 +64,7 @@ func newCity(t *testing.T) *citytest.City {
 	return city
 }
 
-// delivered returns the texts that were delivered to agents.
+// delivered returns the texts of the prompts that agents have got.
 func delivered(city *citytest.City) []string {
 	var texts []string
 	for _, call := range city.Agents.Calls("Deliver") {
@@ -90,8 +90,8 @@ func first[T any](stream iter.Seq2[T, error]) error {
 	return io.ErrUnexpectedEOF
 }
 
-// TestEveryRouteAnswersAsDescribed calls each method of the client over a real
-// socket and checks the raw answer against the description of its route.
+// TestEveryRouteAnswersAsDescribed calls each method of the client over a socket and checks that the answer agrees with the
+// description of its route.
 func TestEveryRouteAnswersAsDescribed(t *testing.T) {
 	city := newCity(t)
 	check := &describedTransport{t: t, server: controlapi.NewServer(nil, controlapi.Options{}), seen: map[string]bool{}}
@@ -219,7 +219,7 @@ func textOf(lines []client.ScreenLine) string {
 	return b.String()
 }
 
-// readScreens reads a stream of two targets: the one that exists shows its screen and then a change, the other one has none.
+// readScreens reads the screens of two targets: the first shows its screen and then a change, the second has none.
 func readScreens(ctx context.Context, c *client.Client) error {
 	ended, prompted := "", false
 	for u, err := range c.Screens(ctx, []string{"worker", "nobody"}) {
@@ -352,7 +352,7 @@ func readLogs(ctx context.Context, c *client.Client) error {
 	return err
 }
 
-// walkDoctor examines a city without agents: the models of agents do not answer the doctor's prompt.
+// walkDoctor examines a city without agents, because the fake agents do not answer the prompt of the doctor.
 func walkDoctor(t *testing.T, check *describedTransport) {
 	t.Helper()
 	city := citytest.New(t, "[workspace]\n")
@@ -412,7 +412,7 @@ func (d *describedTransport) get(ctx context.Context, path string) error {
 	return nil
 }
 
-// dial connects through a proxy that validates what passes.
+// dial returns a function that connects to the socket through a proxy, which checks the answers.
 func (d *describedTransport) dial(socket string) func(context.Context) (net.Conn, error) {
 	target := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", socket)
@@ -540,8 +540,9 @@ func TestOneMiBPromptsArrive(t *testing.T) {
 	}
 }
 
-// TestAVerbMayBeMeantForOneInstance covers all verbs that act upon what runs.
-func TestAVerbMayBeMeantForOneInstance(t *testing.T) {
+// TestRequestsForAnotherInstanceAreRefused checks that every request about a running session can name an instance and is refused
+// if another one runs.
+func TestRequestsForAnotherInstanceAreRefused(t *testing.T) {
 	city := newCity(t)
 	c, ctx := city.Client, bounded(t)
 	copied := client.CopyRequest{Src: city.Root + "/city.toml", RelDst: "copied"}
@@ -581,7 +582,8 @@ func TestAVerbMayBeMeantForOneInstance(t *testing.T) {
 	}
 }
 
-func TestAnEndNeedsNoBody(t *testing.T) {
+// TestStopNeedsNoBody checks that the requests that stop something can be sent without a body.
+func TestStopNeedsNoBody(t *testing.T) {
 	city := newCity(t)
 	h := rawClient(t, city.Root)
 	for _, verb := range []string{"interrupt", "kill"} {
@@ -591,8 +593,8 @@ func TestAnEndNeedsNoBody(t *testing.T) {
 	}
 }
 
-// TestNoPathIsRedirected sends paths that a mux would clean: each is answered with "not found"
-// and none with a redirect, which a client would follow with a Referer.
+// TestNoPathIsRedirected sends paths such as //x and /x/.. and checks that each is answered with "not found". A redirect would
+// make a client send a Referer.
 func TestNoPathIsRedirected(t *testing.T) {
 	city := newCity(t)
 	c := city.Client
@@ -625,8 +627,8 @@ func TestNoPathIsRedirected(t *testing.T) {
 	}
 }
 
-// TestAPromptArrivesByteForByteOrIsRefused sends bodies that the JSON decoder would change without
-// a word: half of a surrogate pair and bytes that are not UTF-8.
+// TestAPromptArrivesByteForByteOrIsRefused sends prompts that the JSON decoder would change, such as half of a surrogate pair or
+// bytes that are not UTF-8, and checks that each arrives unchanged or is refused.
 func TestAPromptArrivesByteForByteOrIsRefused(t *testing.T) {
 	city := newCity(t)
 	h := rawClient(t, city.Root)
@@ -734,7 +736,8 @@ func request(t *testing.T, h *http.Client, method, path string, header map[strin
 	return res.StatusCode
 }
 
-func TestWhatCanNeverSucceedIsRefusedAtTheEdge(t *testing.T) {
+// TestInvalidRequestsAreRefusedAtOnce checks that requests that can never succeed are refused before the city gets them.
+func TestInvalidRequestsAreRefusedAtOnce(t *testing.T) {
 	city := newCity(t)
 	c := city.Client
 	ctx := bounded(t)
@@ -781,7 +784,8 @@ func TestWhatCanNeverSucceedIsRefusedAtTheEdge(t *testing.T) {
 	}
 }
 
-func TestAPromptIsWaitedFor(t *testing.T) {
+// TestPromptWithWait checks that a request that waits for a prompt returns when the prompt has the state.
+func TestPromptWithWait(t *testing.T) {
 	c := newCity(t).Client
 	got := make(chan client.Receipt, 1)
 	go func() {
@@ -800,7 +804,7 @@ func TestAPromptIsWaitedFor(t *testing.T) {
 	}
 }
 
-// untilQueued waits until so many prompts wait.
+// untilQueued waits until n prompts are in the queue.
 func untilQueued(t *testing.T, c *client.Client, n int) {
 	t.Helper()
 	ctx := bounded(t)
@@ -820,7 +824,8 @@ func untilQueued(t *testing.T, c *client.Client, n int) {
 	}
 }
 
-func TestTheTimeOfAWaitIsKept(t *testing.T) {
+// TestWaitEndsAtItsTimeout checks that a wait ends at the timeout of its request.
+func TestWaitEndsAtItsTimeout(t *testing.T) {
 	c := newCity(t).Client
 	_, err := c.Await(bounded(t), client.WaitRequest{Target: "worker", For: client.WaitStopped, Timeout: 20 * time.Millisecond})
 	if !errors.Is(err, client.ErrTimeout) || !strings.Contains(err.Error(), "20ms") {
@@ -832,7 +837,8 @@ func TestTheTimeOfAWaitIsKept(t *testing.T) {
 	}
 }
 
-func TestPatienceIsNotForWaits(t *testing.T) {
+// TestTimeLimitOfRequestsDoesNotEndWaits checks that the time limit of ordinary requests does not end a wait.
+func TestTimeLimitOfRequestsDoesNotEndWaits(t *testing.T) {
 	city := newCity(t)
 	slow := city.Client
 	r, err := slow.Nudge(bounded(t), "deep", client.NudgeRequest{Text: "x"})

@@ -40,8 +40,8 @@ func secretsOf() []string {
 	return []string{"an-old-credential-in-a-comment", "a-credential-behind-a-value", "a-literal-credential", "a-token-of-a-table", "secret-of-a-webhook"}
 }
 
-// TestConfigFileHidesCredentials reads city.toml for an editor: no credential is in it, the rest is,
-// and the same text with one more key is written with all credentials.
+// TestConfigFileHidesCredentials checks that the text of city.toml for a page has everything except the credentials, and that the
+// same text with one more key is written with all credentials.
 func TestConfigFileHidesCredentials(t *testing.T) {
 	city := citytest.New(t, secretCity)
 	city.AwaitRunning("worker", runtime.ActivityIdle)
@@ -88,8 +88,7 @@ func onDisk(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestConfigFileIsWrittenOnlyAsRead refuses each text that must not be written, and leaves the file as
-// it is.
+// TestConfigFileIsWrittenOnlyAsRead checks that a text that must not be written is refused and that the file stays as it is.
 func TestConfigFileIsWrittenOnlyAsRead(t *testing.T) {
 	city := citytest.New(t, secretCity)
 	path := filepath.Join(city.Root, client.CityFile)
@@ -134,7 +133,7 @@ func TestConfigFileIsWrittenOnlyAsRead(t *testing.T) {
 	}
 }
 
-// TestPreviewHasPositions returns all mistakes of a text with their positions.
+// TestPreviewHasPositions checks that every mistake of an edited text has its position.
 func TestPreviewHasPositions(t *testing.T) {
 	city := citytest.New(t, secretCity)
 	file, err := city.Client.ConfigFile(bounded(t))
@@ -148,8 +147,8 @@ func TestPreviewHasPositions(t *testing.T) {
 	}
 }
 
-// TestConfigFileWithMistakes shows a file that is not valid TOML without its credentials, unless they
-// cannot be separated from the rest.
+// TestConfigFileWithMistakes checks that a file that is not valid TOML is shown without its credentials, or refused if gc cannot
+// tell where a credential ends.
 func TestConfigFileWithMistakes(t *testing.T) {
 	city := citytest.New(t, "[workspace]\n")
 	path := filepath.Join(city.Root, client.CityFile)

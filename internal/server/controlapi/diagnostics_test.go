@@ -24,7 +24,7 @@ name = "worker"
 start_command = "fake_agent"
 `
 
-// TestGuardIsAsked asks the guard of a running city what it would decide.
+// TestGuardIsAsked asks the guard of a running city what it would decide about a call.
 func TestGuardIsAsked(t *testing.T) {
 	city := citytest.New(t, guardedCity)
 	ctx := bounded(t)
@@ -51,8 +51,8 @@ func TestGuardIsAsked(t *testing.T) {
 	}
 }
 
-// TestDecisionsArePaged reads the record in pages, over a rotated file and with equal times: each
-// decision is in exactly one page, newest first.
+// TestDecisionsArePaged reads the recorded decisions in pages, over a rotated file and with equal
+// times, and checks that each decision is in exactly one page, newest first.
 func TestDecisionsArePaged(t *testing.T) {
 	city := citytest.New(t, guardedCity)
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -98,7 +98,7 @@ func TestDecisionsArePaged(t *testing.T) {
 	}
 }
 
-// TestCopyOut copies a file out of a session, as an archive and plain.
+// TestCopyOut copies a file out of a session, as an archive and as it is.
 func TestCopyOut(t *testing.T) {
 	city := newCity(t)
 	city.AwaitRunning("worker", runtime.ActivityIdle)

@@ -39,7 +39,8 @@ func collect(t *testing.T, c *client.Client, after uint64, n int, between func(r
 	return nil, 0
 }
 
-func TestEventsArePastThenLive(t *testing.T) {
+// TestStreamHasStoredEventsFirst checks that a stream of events begins with the stored ones and continues with new ones.
+func TestStreamHasStoredEventsFirst(t *testing.T) {
 	city, c := serve(t, Options{})
 	for range 3 {
 		city.emit("test", client.Agent{}, "past")
@@ -54,8 +55,8 @@ func TestEventsArePastThenLive(t *testing.T) {
 	}
 }
 
-// TestEventsSurviveARestartOfTheServer reads across a server that goes away and
-// comes back: nothing is missed and nothing is read twice.
+// TestEventsSurviveARestartOfTheServer reads events while the server stops and starts again, and checks that none is missing and
+// none comes twice.
 func TestEventsSurviveARestartOfTheServer(t *testing.T) {
 	city := &stubCity{Root: shortDir(t)}
 	city.emit("test", client.Agent{}, "")
@@ -76,7 +77,8 @@ func TestEventsSurviveARestartOfTheServer(t *testing.T) {
 	}
 }
 
-func TestAForgottenEventIsAGap(t *testing.T) {
+// TestDeletedEventIsAGap checks that a reader that asks for deleted events gets a gap.
+func TestDeletedEventIsAGap(t *testing.T) {
 	city, c := serve(t, Options{})
 	for range 5 {
 		city.emit("test", client.Agent{}, "")
@@ -91,7 +93,8 @@ func TestAForgottenEventIsAGap(t *testing.T) {
 	}
 }
 
-func TestASilentStreamHasAHeartbeat(t *testing.T) {
+// TestStreamWithoutEventsHasAHeartbeat checks that a stream without events sends a comment from time to time.
+func TestStreamWithoutEventsHasAHeartbeat(t *testing.T) {
 	city, _ := serve(t, Options{Heartbeat: time.Millisecond})
 	req, err := http.NewRequestWithContext(bounded(t), http.MethodGet, "http://city/v1/events/stream", nil)
 	if err != nil {
@@ -112,8 +115,8 @@ func TestASilentStreamHasAHeartbeat(t *testing.T) {
 	}
 }
 
-// TestASlowReaderIsCutOff connects a reader that reads the head of the stream and nothing more: the city must be
-// able to go on, and the reader's connection must end.
+// TestASlowReaderIsCutOff connects a reader that reads nothing after the head of the stream, and checks that its connection ends
+// and the city does not wait for it.
 func TestASlowReaderIsCutOff(t *testing.T) {
 	cut := make(cutOff, 1)
 	city := &stubCity{Root: shortDir(t)}
@@ -190,9 +193,9 @@ func TestEventsEndWithTheirContext(t *testing.T) {
 	}
 }
 
-// TestACityThatCutsAReaderOffIsResumed closes the city's channel in the middle:
-// the reader comes back for the rest by itself.
-func TestACityThatCutsAReaderOffIsResumed(t *testing.T) {
+// TestDisconnectedReaderContinues closes the stream in the middle and checks that the client reads the other events over a new
+// connection.
+func TestDisconnectedReaderContinues(t *testing.T) {
 	city := &cuttingCity{stubCity: &stubCity{Root: shortDir(t)}}
 	for range 3 {
 		city.emit("test", client.Agent{}, "")

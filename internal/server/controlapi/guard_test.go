@@ -13,6 +13,7 @@ import (
 	"gascity/client"
 )
 
+// TestAnotherUserIsRefusedEverywhere checks that every route refuses a process of another user.
 func TestAnotherUserIsRefusedEverywhere(t *testing.T) {
 	stranger := Options{PeerUID: func(*net.UnixConn) (uid, pid int, err error) { return os.Getuid() + 1, 77, nil }}
 	unknown := Options{PeerUID: func(*net.UnixConn) (uid, pid int, err error) { return 0, 0, errors.New("no such call") }}
@@ -33,6 +34,7 @@ func TestAnotherUserIsRefusedEverywhere(t *testing.T) {
 	}
 }
 
+// TestBodiesAreBounded checks that a body that is too large is refused.
 func TestBodiesAreBounded(t *testing.T) {
 	city, c := serve(t, Options{})
 	_ = city
@@ -42,7 +44,9 @@ func TestBodiesAreBounded(t *testing.T) {
 	}
 }
 
-func TestALongRootIsServedToo(t *testing.T) {
+// TestCityWithALongPathIsServed checks that a city can be served whose path is too long for a
+// socket.
+func TestCityWithALongPathIsServed(t *testing.T) {
 	root := filepath.Join(shortDir(t), strings.Repeat("long/", 40))
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		t.Fatal(err)

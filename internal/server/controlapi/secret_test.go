@@ -22,8 +22,8 @@ const (
 	plantedToken  = "gci_ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 )
 
-// leak returns a value of type T in which every text quotes a secret and a token. Members that
-// name agents and sessions quote the token alone.
+// leak returns a value of type T in which every text contains a secret and a token. Fields with
+// names of agents and sessions contain only the token.
 func leak[T any]() T {
 	var v T
 	plant(reflect.ValueOf(&v).Elem(), false)
@@ -375,9 +375,9 @@ func (c leakyCity) Metrics(_ context.Context, w io.Writer) error {
 	return err
 }
 
-// TestNoRouteAnswersWithASecret asks every route of the control API of a city that quotes a
-// secret and a token wherever it can, in answers and in errors: neither is answered. A new route
-// is in the table, and so in the test.
+// TestNoRouteAnswersWithASecret asks every route of the control API of a city that puts a secret
+// and a token into every answer and every error, and checks that no answer contains one. A new
+// route is tested too, because the test uses the table of routes.
 func TestNoRouteAnswersWithASecret(t *testing.T) {
 	secrets := &redact.Redactor{}
 	secrets.Hide(plantedSecret)

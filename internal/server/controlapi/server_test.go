@@ -53,7 +53,7 @@ func start(t *testing.T, s *Server, root string) (c *client.Client, stop func())
 	return c, stop
 }
 
-// shortDir returns a folder whose path leaves room for a socket.
+// shortDir returns a directory whose path is short enough for a socket.
 func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "gc-api-") //nolint:usetesting // its paths are too long for sockets
@@ -75,7 +75,9 @@ func bounded(t *testing.T) context.Context {
 	return ctx
 }
 
-func TestErrorsKeepTheirSentinels(t *testing.T) {
+// TestErrorsMatchTheSameSentinels checks that an error of the city matches the same error value for
+// the client.
+func TestErrorsMatchTheSameSentinels(t *testing.T) {
 	city := &faultyCity{stubCity: &stubCity{Root: shortDir(t)}}
 	c := serveCity(t, city, city.Root, Options{})
 	for _, want := range []error{
@@ -120,7 +122,9 @@ type wrapped struct{ err error }
 func (w *wrapped) Error() string { return w.err.Error() + "; here is the remedy" }
 func (w *wrapped) Unwrap() error { return w.err }
 
-func TestAPanicIsAProblem(t *testing.T) {
+// TestPanicIsAnsweredWithAnError checks that a panic in a handler is answered with an error and
+// that the server continues.
+func TestPanicIsAnsweredWithAnError(t *testing.T) {
 	city := &panickingCity{stubCity: &stubCity{Root: shortDir(t)}}
 	c := serveCity(t, city, city.Root, Options{})
 	if _, err := c.Status(bounded(t)); err == nil || !strings.Contains(err.Error(), "defect") {
@@ -135,6 +139,7 @@ type panickingCity struct{ *stubCity }
 
 func (*panickingCity) Status(context.Context) (client.Status, error) { panic("boom") }
 
+// TestVersionsAreExchanged checks that client and server send their versions to each other.
 func TestVersionsAreExchanged(t *testing.T) {
 	root := shortDir(t)
 	_, _ = start(t, NewServer(&stubCity{Root: root}, Options{Version: "2.0"}), root)
@@ -151,9 +156,9 @@ func TestVersionsAreExchanged(t *testing.T) {
 	}
 }
 
-// TestAVerbOutlivesItsCaller shows that a caller that hangs up does not break
-// off what it began.
-func TestAVerbOutlivesItsCaller(t *testing.T) {
+// TestRequestContinuesWithoutItsCaller checks that a request that has begun is completed although
+// its caller disconnects.
+func TestRequestContinuesWithoutItsCaller(t *testing.T) {
 	city := &slowCity{stubCity: &stubCity{Root: shortDir(t)}, entered: make(chan struct{}), proceed: make(chan struct{}), ended: make(chan error, 1)}
 	c := serveCity(t, city, city.Root, Options{})
 	ctx, hangUp := context.WithCancel(bounded(t))

@@ -72,7 +72,8 @@ func (*countingCity) Metrics(_ context.Context, w io.Writer) error {
 	return err
 }
 
-// TestMetricsNeedNoVersion: a scraper sends nothing but the request.
+// TestMetricsNeedNoVersion checks that the metrics can be read without the header that other
+// requests need, because a scraper does not send it.
 func TestMetricsNeedNoVersion(t *testing.T) {
 	city := &countingCity{stubCity: &stubCity{Root: shortDir(t)}}
 	c := serveCity(t, city, city.Root, Options{})
@@ -85,7 +86,8 @@ func TestMetricsNeedNoVersion(t *testing.T) {
 // silent is a city that records no usage.
 type silent struct{ City }
 
-func TestWithoutBooksUsageIsUnsupported(t *testing.T) {
+// TestCityWithoutUsageRefusesItsRoutes checks the error of a city that records no usage.
+func TestCityWithoutUsageRefusesItsRoutes(t *testing.T) {
 	c := serveCity(t, silent{&stubCity{}}, shortDir(t), Options{})
 	_, usage := c.Usage(t.Context(), client.UsageRequest{})
 	_, budgets := c.Budgets(t.Context())

@@ -10,8 +10,9 @@ import (
 	"gascity/client"
 )
 
-// TestAWaitEndsWithItsCaller: the prompt stays, the wait does not.
-func TestAWaitEndsWithItsCaller(t *testing.T) {
+// TestWaitEndsWhenItsCallerDisconnects checks that a request that waits for a prompt ends when its
+// caller disconnects, and that the prompt stays.
+func TestWaitEndsWhenItsCallerDisconnects(t *testing.T) {
 	city := &watchedCity{stubCity: &stubCity{Root: shortDir(t)}, began: make(chan struct{}), ended: make(chan error, 1)}
 	c := serveCity(t, city, city.Root, Options{})
 	ctx, hangUp := context.WithCancel(bounded(t))
@@ -53,7 +54,9 @@ func (c *watchedCity) Receipt(ctx context.Context, id, _ string) (client.Receipt
 	return client.Receipt{ID: id}, context.Cause(ctx)
 }
 
-func TestAWaitEndsWithTheController(t *testing.T) {
+// TestWaitEndsWhenTheControllerStops checks that a request that waits gets an error when the
+// controller stops.
+func TestWaitEndsWhenTheControllerStops(t *testing.T) {
 	city := &waitingCity{stubCity: &stubCity{Root: shortDir(t)}, began: make(chan struct{})}
 	c, stop := start(t, NewServer(city, Options{}), city.Root)
 	got := make(chan error, 1)
@@ -123,7 +126,9 @@ func TestEventsOfOneAgent(t *testing.T) {
 	}
 }
 
-func TestAPreviewNeedsACityThatCan(t *testing.T) {
+// TestPreviewIsRefusedByACityWithoutIt checks the error of a city that cannot compare another
+// configuration.
+func TestPreviewIsRefusedByACityWithoutIt(t *testing.T) {
 	city := &stubCity{Root: shortDir(t)}
 	c := serveCity(t, onlyCity{city}, city.Root, Options{})
 	if _, err := c.Preview(bounded(t), client.PreviewRequest{Config: "x"}); !errors.Is(err, client.ErrUnsupported) {

@@ -10,8 +10,8 @@ import (
 	"gascity/internal/terminal/vt"
 )
 
-// TestWatchedStatusFollowsTheCity: the stream begins with the status, has each change once, sends nothing while nothing changes, and
-// ends with an error when the controller exits.
+// TestWatchedStatusFollowsTheCity checks that the stream begins with the status, has each change once, sends nothing while
+// nothing changes, and ends with an error when the controller exits.
 func TestWatchedStatusFollowsTheCity(t *testing.T) {
 	city := newCity(t)
 	c := &client.Client{Root: city.Root, Version: "test"}
@@ -56,8 +56,8 @@ func stateOf(s client.Status, agent string) string {
 	return ""
 }
 
-// TestWatchedScreenShowsWhatPeekReads: a terminal that is fed with the stream shows the agent's screen, and the stream ends without
-// an error when the agent has stopped. An agent that does not run is refused.
+// TestWatchedScreenShowsWhatPeekReads checks that a terminal that gets the stream shows the agent's screen, that the stream ends
+// without an error when the agent has stopped, and that an agent that does not run is refused.
 func TestWatchedScreenShowsWhatPeekReads(t *testing.T) {
 	city := newCity(t)
 	c := &client.Client{Root: city.Root, Version: "test"}

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// The refusal of another user names its process only if that is known: it is not for a TCP connection.
-func TestTheRefusalOfAnotherUser(t *testing.T) {
+// TestRefusalOfAnotherUser checks that the refusal of another user names its process if that is known. It is not known for a TCP
+// connection.
+func TestRefusalOfAnotherUser(t *testing.T) {
 	forbidden := errors.New("forbidden")
 	a := New(API{Forbidden: forbidden, Service: "city"})
 	for want, who := range map[string]Peer{

@@ -12,7 +12,8 @@ import (
 	"gascity/internal/server/httpkit"
 )
 
-func TestListenMakesThePlacePrivate(t *testing.T) {
+// TestListenMakesTheDirectoryPrivate checks the modes of the socket and of its directory.
+func TestListenMakesTheDirectoryPrivate(t *testing.T) {
 	root := t.TempDir()
 	path := client.SocketPath(root)
 	if err := os.Mkdir(filepath.Dir(path), 0o755); err != nil {
@@ -39,6 +40,8 @@ func TestListenMakesThePlacePrivate(t *testing.T) {
 	}
 }
 
+// TestListenReplacesAStaleSocketOnly checks that Listen replaces a socket without a server, and not
+// one that is served or another file.
 func TestListenReplacesAStaleSocketOnly(t *testing.T) {
 	path := client.SocketPath(t.TempDir())
 	first, err := httpkit.Listen(t.Context(), path)
@@ -66,7 +69,9 @@ func TestListenReplacesAStaleSocketOnly(t *testing.T) {
 	}
 }
 
-func TestListenRefusesWhatItCannotTrust(t *testing.T) {
+// TestListenRefusesUnsafeDirectories checks that Listen refuses a directory that another user could
+// change.
+func TestListenRefusesUnsafeDirectories(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "f", "control.sock")
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {

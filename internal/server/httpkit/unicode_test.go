@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// What is refused is exactly what encoding/json would change.
+// TestCheckUnicode checks that exactly the texts are refused that encoding/json would change.
 func TestCheckUnicode(t *testing.T) {
 	for text, want := range map[string]bool{
 		`"plain"`: true, `"é 😀"`: true, `"\ud83d\ude00"`: true, `"\\ud800"`: true, `"\ufffd"`: true, `"\"\u0041"`: true,

@@ -112,8 +112,9 @@ func (doc document) checkRequest(t *testing.T, e endpoint) {
 	}
 }
 
-// TestTheValidatorCanFail checks that an answer that differs from the description is found.
-func TestTheValidatorCanFail(t *testing.T) {
+// TestValidatorFindsWrongAnswers checks that the validator of these tests finds an answer that
+// differs from the description.
+func TestValidatorFindsWrongAnswers(t *testing.T) {
 	doc := described(t)
 	probe := &testing.T{}
 	doc.check(probe, endpoints[1], answer{200, "application/json", `{"allowed":"yes"}`})
@@ -122,8 +123,8 @@ func TestTheValidatorCanFail(t *testing.T) {
 	}
 }
 
-// TestTheSocketServesItsDescription proves that the worker socket answers GET /openapi.json with the
-// document that the reference has, without a token, and answers no other user.
+// TestTheSocketServesItsDescription checks that the worker socket answers GET /openapi.json with
+// the document of the reference, without a token, and refuses other users.
 func TestTheSocketServesItsDescription(t *testing.T) {
 	d := newTestServer(t, false)
 	get := func() (int, []byte) {

@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// TestWhatHTTPItselfRefuses checks that an invalid HTTP request never reaches a handler. It is
-// answered with a status that the reference names, as plain text or empty, and its connection is
-// closed.
+// TestWhatHTTPItselfRefuses checks that an invalid HTTP request never reaches a handler, is
+// answered with a status that the reference names, and that its connection is closed.
 func TestWhatHTTPItselfRefuses(t *testing.T) {
 	const post, body = "POST /lifecycle HTTP/1.1\r\nHost: city\r\nAuthorization: Bearer " + tokenOne + "\r\nContent-Type: application/json\r\n", `{"event":"ready"}`
 	length := fmt.Sprintf("Content-Length: %d\r\n", len(body))

@@ -17,8 +17,8 @@ import (
 	"gascity/worker"
 )
 
-// TestASlowReaderIsCutOff checks that a slow reader is sent the reason if possible, and that the
-// handler returns although the reader reads nothing.
+// TestASlowReaderIsCutOff checks that a reader that reads nothing gets the reason if possible, and
+// that the handler returns.
 func TestASlowReaderIsCutOff(t *testing.T) {
 	city := &fakeCity{items: make(chan session.StreamItem)}
 	path := serve(t, city)
@@ -48,8 +48,8 @@ func TestASlowReaderIsCutOff(t *testing.T) {
 	}
 }
 
-// TestASlowReaderThatGoesOnIsServed checks that a message may take longer than one write may take,
-// and arrives unchanged.
+// TestASlowReaderThatGoesOnIsServed checks that a message to a slow reader may take longer than the
+// limit of one write, and arrives unchanged.
 func TestASlowReaderThatGoesOnIsServed(t *testing.T) {
 	for _, network := range []string{"unix", "tcp4"} {
 		t.Run(network, func(t *testing.T) {
@@ -107,6 +107,8 @@ func TestASlowReaderThatGoesOnIsServed(t *testing.T) {
 	}
 }
 
+// TestLaggedIsTheLastEvent checks that a reader that is too slow gets the event "lagged" and
+// nothing after it.
 func TestLaggedIsTheLastEvent(t *testing.T) {
 	d := newTestServer(t, false)
 	d.city.items = make(chan session.StreamItem, 3)

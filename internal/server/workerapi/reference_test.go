@@ -173,9 +173,9 @@ func sentinelOf(code string) string {
 	return out.String()
 }
 
-// TestEveryBodyHasAnExampleThatIsOne: it has each field that its type knows, and no other,
-// as the description says; and every code is described with what it means.
-func TestEveryBodyHasAnExampleThatIsOne(t *testing.T) {
+// TestEveryBodyHasACompleteExample checks that the example of each body has every field of its type
+// and no other, and that each error code is described.
+func TestEveryBodyHasACompleteExample(t *testing.T) {
 	doc := describe()
 	for _, row := range routes() {
 		if row.serve.request == nil {

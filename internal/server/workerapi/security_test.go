@@ -135,7 +135,7 @@ func serve(t *testing.T, city workerapi.City) (path string) {
 	return path
 }
 
-// serveOn serves a city whose readers may take nothing for a while only.
+// serveOn serves a city on a listener. A write to a reader that takes nothing fails after stall.
 func serveOn(t *testing.T, l net.Listener, city workerapi.City, stall time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -239,8 +239,8 @@ var attacks = []attack{
 	{name: "too much", token: tokenOne, body: func(e endpoint) string { return e.body[:len(e.body)-1] + strings.Repeat(" ", 9<<20) + "}" }, code: "too_large"},
 }
 
-// TestEveryAttackOnEveryEndpointIsRefused checks the error code, that the city is not called, and
-// that the log has a line without the token.
+// TestEveryAttackOnEveryEndpointIsRefused sends every attack to every endpoint and checks the error
+// code, that the city is not called, and that the log has a line without the token.
 func TestEveryAttackOnEveryEndpointIsRefused(t *testing.T) {
 	for _, place := range []string{"unix", "tcp", "second user", "second user by TCP"} {
 		d := newTestServer(t, strings.HasSuffix(strings.ToLower(place), "tcp"))
@@ -286,7 +286,8 @@ func (d *testServer) refused(name string, e endpoint, token string, edit func(*h
 }
 
 // TestWhatIsInOrderIsServed sends valid requests on both transports, from the run's worker and,
-// where allowed, from the owner. It shows that the attacks above fail for their own reasons.
+// where allowed, from the owner. It shows that the attacks of the other tests fail for their own
+// reasons.
 func TestWhatIsInOrderIsServed(t *testing.T) {
 	doc := described(t)
 	for _, tcp := range []bool{false, true} {
@@ -321,6 +322,7 @@ func TestWhatIsInOrderIsServed(t *testing.T) {
 	}
 }
 
+// TestPathsAndMethodsThatThereAreNot checks the answers for unknown paths and methods.
 func TestPathsAndMethodsThatThereAreNot(t *testing.T) {
 	d := newTestServer(t, false)
 	for _, e := range []endpoint{{method: "GET", path: "/"}, {method: "DELETE", path: "/prompt"}, {method: "GET", path: "/authorize"}, {method: "POST", path: "/stream", body: "{}"}, {method: "POST", path: "//prompt", body: "{}"}, {method: "POST", path: "/x/../prompt", body: "{}"}, {method: "GET", path: "/health/"}} {
@@ -328,8 +330,9 @@ func TestPathsAndMethodsThatThereAreNot(t *testing.T) {
 	}
 }
 
-// TestAMissingRunIsTheCallersOwn, but not the owner's, who has none.
-func TestAMissingRunIsTheCallersOwn(t *testing.T) {
+// TestMissingRunMeansTheRunOfTheCaller checks that a request without a run_id is about the run of
+// the caller, and is refused for the owner, who has none.
+func TestMissingRunMeansTheRunOfTheCaller(t *testing.T) {
 	d, doc := newTestServer(t, false), described(t)
 	for _, e := range endpoints {
 		e.path, _, _ = strings.Cut(e.path, "?")
@@ -355,8 +358,9 @@ func TestNumbersOfEvents(t *testing.T) {
 	}
 }
 
-// TestTheLoopbackFallback checks that the port is written in a file that only this user can read.
-func TestTheLoopbackFallback(t *testing.T) {
+// TestPortFileIsPrivate checks that the port of the loopback listener is written to a file that
+// only this user can read.
+func TestPortFileIsPrivate(t *testing.T) {
 	d := newTestServer(t, true)
 	dir := t.TempDir()
 	l, err := workerapi.ListenLoopback(t.Context(), 0)

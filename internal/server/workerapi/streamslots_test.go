@@ -10,8 +10,9 @@ import (
 	"gascity/worker"
 )
 
-// TestOneWorkerReadsAStream has two workers with one token. The second is refused while the first
-// reads; the first loses nothing; the second gets the stream when the first has disconnected.
+// TestOneWorkerReadsAStream connects two workers with one token. It checks that the second one is
+// refused while the first one reads, that the first one loses nothing, and that the second one gets
+// the stream when the first one has disconnected.
 func TestOneWorkerReadsAStream(t *testing.T) {
 	d := newTestServer(t, false)
 	d.city.items = make(chan session.StreamItem)

@@ -29,9 +29,10 @@ func (c waits) Authorize(ctx context.Context, _ string, _ worker.Call) (worker.D
 	return worker.Decision{}, err
 }
 
-// TestAWaitEndsWithItsCallerAndWithItsServer covers all ways in which a handler uses its context. A
-// caller that is still connected gets the error that another controller will answer.
-func TestAWaitEndsWithItsCallerAndWithItsServer(t *testing.T) {
+// TestContextsEndWithTheCallerAndTheServer checks, for all ways in which a handler uses its
+// context, that it ends when the caller disconnects or the server stops. A caller that is still
+// connected gets the error to ask another controller.
+func TestContextsEndWithTheCallerAndTheServer(t *testing.T) {
 	type key struct{}
 	for name, how := range map[string]func(context.Context) error{
 		"itself": func(ctx context.Context) error {
@@ -108,7 +109,7 @@ func TestAWaitEndsWithItsCallerAndWithItsServer(t *testing.T) {
 	}
 }
 
-// authorize asks the guard until ctx ends; no answer is the zero value.
+// authorize asks the guard until ctx ends. Without an answer it returns the zero value.
 func (d *testServer) authorize(ctx context.Context) answer {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://city/authorize", strings.NewReader(`{"tool":"Bash"}`))
 	if err != nil {
