@@ -29,7 +29,8 @@ name = "b"
 start_command = "fake_agent"
 `
 
-// authorize asks the city about a command, as the worker of an agent, in the background.
+// authorize asks the city about a command, as the worker of an agent, in another goroutine. The
+// channel gets the decision.
 func authorize(t *testing.T, w *worker.Client, command string) <-chan worker.Decision {
 	t.Helper()
 	input, err := json.Marshal(map[string]string{"command": command})
@@ -47,7 +48,7 @@ func authorize(t *testing.T, w *worker.Client, command string) <-chan worker.Dec
 	return decided
 }
 
-// asked returns the question of an agent when there is one.
+// asked waits until an agent has a question and returns it.
 func asked(t *testing.T, city *citytest.City, agent string) client.Pending {
 	t.Helper()
 	var list []client.Pending
@@ -59,9 +60,9 @@ func asked(t *testing.T, city *citytest.City, agent string) client.Pending {
 	return list[0]
 }
 
-// A question of the guard shows what the call does and what the rules say. "Allow always" writes
-// exactly the rule that was shown, after a confirmation by its id; it allows that call of that agent
-// from then on, and nothing else.
+// TestAllowAlways checks the question of the guard about a call: it shows what the call does and
+// what the rules say. "Allow always" adds exactly the rule that was shown, after a confirmation by
+// its ID. From then on that agent may make that call, and nothing else is changed.
 func TestAllowAlways(t *testing.T) {
 	city := citytest.New(t, askingCity)
 	city.AwaitRunning("a", runtime.ActivityIdle)
@@ -128,7 +129,8 @@ func TestAllowAlways(t *testing.T) {
 	}
 }
 
-// A call that no rule can allow says why, and a city.toml that cannot be extended stays as it is.
+// TestAllowAlwaysIsRefusedWithAReason checks that a call that no rule can allow always says why,
+// and that a city.toml to which the rule cannot be added stays as it is.
 func TestAllowAlwaysIsRefusedWithAReason(t *testing.T) {
 	city := citytest.New(t, askingCity)
 	city.AwaitRunning("a", runtime.ActivityIdle)

@@ -10,9 +10,10 @@ import (
 	"gascity/client"
 )
 
-// TestAMistakeOfOneAgentIsItsOwn: a place that is not there keeps one agent from
-// running, and says so; a mistake of the file keeps all.
-func TestAMistakeOfOneAgentIsItsOwn(t *testing.T) {
+// TestUnknownProviderIsAMistakeOfOneAgent checks that gc config check reports an unknown runtime
+// provider as a mistake that keeps only its agent from running, and an unknown key as one that
+// keeps all from running.
+func TestUnknownProviderIsAMistakeOfOneAgent(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		alone      bool
@@ -31,8 +32,8 @@ func TestAMistakeOfOneAgentIsItsOwn(t *testing.T) {
 	}
 }
 
-// The controller refuses a file without a word in a city that has worked; the check of the file
-// says the same.
+// TestAnEmptyFileIsAMistakeInACityThatHasWorked checks that the controller and gc config check
+// refuse an empty city.toml in a city that has already run.
 func TestAnEmptyFileIsAMistakeInACityThatHasWorked(t *testing.T) {
 	root := t.TempDir()
 	log := filepath.Join(root, ".gc", "log")

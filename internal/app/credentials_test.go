@@ -41,9 +41,9 @@ name = "stranger"
 start_command = "env > $GC_CITY_PATH/stranger.tmp && mv $GC_CITY_PATH/stranger.tmp $GC_CITY_PATH/stranger.env; sleep 1000"
 `
 
-// TestCredentialsOfAgents: two agents have one login by one call of its helper; its
-// renewal reaches a worker that runs, whose own token is renewed too; and the value
-// is nowhere else: in no file, no argument, no environment of another process.
+// TestCredentialsOfAgents checks that two agents share one login, for which its command runs once;
+// that a new value reaches a running worker; that the worker's own token is also replaced; and that
+// the value is in no file, no argument and no environment of another process.
 func TestCredentialsOfAgents(t *testing.T) {
 	const first, second = "canary-first-4711", "canary-second-4711"
 	d, root := newDaemon(t), newCity(t, credentialCity)

@@ -22,7 +22,7 @@ name = "a"
 start_command = "sleep 1000"
 `
 
-// examine runs the doctor and returns what it found beside what is fine.
+// examine runs the doctor and returns the findings that are problems, and all findings.
 func examine(t *testing.T, d *Daemon, root string) (bad, all []client.Finding) {
 	t.Helper()
 	err := d.Doctor(t.Context(), root, func(f client.Finding) {
@@ -37,6 +37,7 @@ func examine(t *testing.T, d *Daemon, root string) (bad, all []client.Finding) {
 	return bad, all
 }
 
+// TestAHealthyCityHasNoProblem checks that the doctor finds no problem in a city that works.
 func TestAHealthyCityHasNoProblem(t *testing.T) {
 	d, root := newDaemon(t), newCity(t, oneAgent)
 	r := runController(t, d, root)
@@ -53,8 +54,8 @@ func TestAHealthyCityHasNoProblem(t *testing.T) {
 	}
 }
 
-// TestAMissingProgramIsReportedOnce proves that the doctor reports an agent whose program is not
-// installed by one finding, although the agent has also failed.
+// TestAMissingProgramIsReportedOnce checks that the doctor reports an agent whose program is not
+// installed in one finding, although the agent has also failed.
 func TestAMissingProgramIsReportedOnce(t *testing.T) {
 	d, root := newDaemon(t), newCity(t, strings.Replace(oneAgent, "sleep 1000", "no-such-program", 1))
 	r := runController(t, d, root)
@@ -74,9 +75,9 @@ func TestAMissingProgramIsReportedOnce(t *testing.T) {
 	}
 }
 
-// TestTheDoctorProposesALimitForStalls proves that the doctor proposes progress_stall_timeout to a
-// city without one, that the proposed line is valid, and that the doctor then says that a stalled
-// agent is reported.
+// TestTheDoctorProposesALimitForStalls checks that the doctor proposes progress_stall_timeout to a
+// city without it, that the proposed line is valid, and that the doctor then says that stalled
+// agents are reported.
 func TestTheDoctorProposesALimitForStalls(t *testing.T) {
 	said := func(text string) string {
 		_, all := examine(t, newDaemon(t), newCity(t, text))
@@ -96,9 +97,10 @@ func TestTheDoctorProposesALimitForStalls(t *testing.T) {
 	}
 }
 
-// TestEachPlaceIsTried proves that the doctor has an agent answer at each place that the city
-// selects but those that it found wanting, and looks nowhere here for what is elsewhere.
-func TestEachPlaceIsTried(t *testing.T) {
+// TestDoctorTriesEachUsableProvider checks that the doctor starts an agent with each runtime
+// provider that the city uses, except those that cannot be used, and that it does not search this
+// machine for programs of agents on other machines.
+func TestDoctorTriesEachUsableProvider(t *testing.T) {
 	d, root := newDaemon(t), newCity(t, oneAgent+`
 [[agents]]
 name = "piped"
@@ -131,7 +133,8 @@ session = "exec:/no/such/script"
 	}
 }
 
-func TestTheMachineAloneIsExamined(t *testing.T) {
+// TestDoctorWithoutACity checks that the doctor examines the machine if there is no city.
+func TestDoctorWithoutACity(t *testing.T) {
 	bad, all := examine(t, newDaemon(t), "")
 	if len(all) < 3 {
 		t.Errorf("only %d findings: %+v", len(all), all)
@@ -143,8 +146,8 @@ func TestTheMachineAloneIsExamined(t *testing.T) {
 	}
 }
 
-// TestAMistakeIsReportedOnce proves that a mistake which keeps an edit from being in force is
-// reported where city.toml is checked, and not again with the controller.
+// TestAMistakeIsReportedOnce checks that a mistake because of which the controller does not use an
+// edit is reported once, with the check of city.toml.
 func TestAMistakeIsReportedOnce(t *testing.T) {
 	d, root := newDaemon(t), newCity(t, oneAgent)
 	r := runController(t, d, root)
@@ -284,7 +287,7 @@ func makeMode(t *testing.T, dir string, mode os.FileMode) {
 	}
 }
 
-// leaveSocket makes a socket without a server, as after a kill -9.
+// leaveSocket creates a socket without a server, like a process that was killed.
 func leaveSocket(t *testing.T, path string) {
 	t.Helper()
 	makeMode(t, filepath.Dir(path), 0o700)
@@ -298,6 +301,8 @@ func leaveSocket(t *testing.T, path string) {
 	}
 }
 
+// TestTheDoctorNamesEachFault checks, for each fault that the doctor knows, that it is reported,
+// and with a remedy if it is a problem.
 func TestTheDoctorNamesEachFault(t *testing.T) {
 	for _, f := range faults() {
 		t.Run(f.name, func(t *testing.T) {
@@ -318,8 +323,8 @@ func TestTheDoctorNamesEachFault(t *testing.T) {
 	}
 }
 
-// TestTheDoctorsWordsAreTrue: a remedy that cannot help, or a finding that
-// contradicts another one, costs more than none.
+// TestTheDoctorsWordsAreTrue checks that no remedy of the doctor is useless and that no two
+// findings contradict each other.
 func TestTheDoctorsWordsAreTrue(t *testing.T) {
 	t.Run("a file in the place of a folder", func(t *testing.T) {
 		root := newCity(t, oneAgent)
@@ -346,6 +351,7 @@ func TestTheDoctorsWordsAreTrue(t *testing.T) {
 	})
 }
 
+// TestAllFaultsAtOnceAreNamed checks that the doctor reports all faults if they occur together.
 func TestAllFaultsAtOnceAreNamed(t *testing.T) {
 	root := newCity(t, `
 [workspace]
@@ -378,7 +384,8 @@ pre_start = ["true"]
 	}
 }
 
-// leaveSocketIn leaves a stale control socket and the folder's mode as it is.
+// leaveSocketIn creates a stale control socket of a city, and does not change the mode of the
+// directory.
 func leaveSocketIn(t *testing.T, root string) {
 	t.Helper()
 	dir := filepath.Dir(client.SocketPath(root))

@@ -8,9 +8,8 @@ import (
 )
 
 // TestAnAgentThatFloodsLeavesRoomOnTheTimeLine runs an agent that reports 1,200 states within
-// seconds. It proves that the time line takes a bounded number of them, that
-// the last state is there, and that the start of the other agent and the question of this
-// one are not pushed out.
+// seconds. It checks that the event log gets a limited number of them, that the last state is in
+// it, and that the start of another agent and a question are still in it.
 func TestAnAgentThatFloodsLeavesRoomOnTheTimeLine(t *testing.T) {
 	d := newDaemon(t)
 	root := newCity(t, `

@@ -31,9 +31,9 @@ done
 ready_prompt_prefix = "ready>"
 `
 
-// An interrupt right behind a prompt reaches the agent, also while the agent still reports that it
-// is idle. An agent that is idle and was given no prompt gets no key: some agent CLIs quit at it.
-func TestAnInterruptRightBehindAPromptReachesTheAgent(t *testing.T) {
+// TestInterruptRightAfterAPrompt checks that an interrupt right after a prompt reaches the agent, even if the agent still looks
+// idle. An idle agent without a prompt gets no key, because some agent CLIs exit at it.
+func TestInterruptRightAfterAPrompt(t *testing.T) {
 	d, root := newDaemon(t), newCity(t, slowReporter)
 	r := runController(t, d, root)
 	idle := func(a client.Agent) bool {

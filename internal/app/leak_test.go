@@ -15,12 +15,10 @@ import (
 	"gascity/worker"
 )
 
-// TestWhatAnAgentLeaksIsNeitherKeptNorShown has agents that print their
-// credentials and die, as agent CLIs do that do not like one: one from the
-// controller's environment, one that is written in the configuration, and one
-// that is wider than the terminal. What a session printed is recorded as it was,
-// and nothing else holds them.
-func TestWhatAnAgentLeaksIsNeitherKeptNorShown(t *testing.T) {
+// TestPrintedCredentialsAreNeitherStoredNorShown has agents that print a credential and exit: one
+// from the controller's environment, one from city.toml, and one that is wider than the terminal.
+// It checks that only the recording of the terminal has them.
+func TestPrintedCredentialsAreNeitherStoredNorShown(t *testing.T) {
 	wide := "wide-canary-" + strings.Repeat("0123456789", 20)
 	canaries := []string{"sk-canary-0123456789abcdef", "written-canary-0123456789", wide}
 	d := newDaemon(t, "ANTHROPIC_API_KEY="+canaries[0], "ANTHROPIC_AUTH_TOKEN="+wide)
@@ -86,10 +84,10 @@ env = { WRITTEN_KEY = "written-canary-0123456789" }
 	}
 }
 
-// TestTokensOfARunAreMaskedWhereverTheyAreQuoted has an agent print its environment, ask a question
-// and use a tool that quote its tokens. While it lives, after its end and after a kill no answer of
-// either API, no event, no file of the city and no support bundle holds them; what the agent is sent
-// is exact, and so is the recording of its terminal on disk.
+// TestTokensOfARunAreMaskedWhereverTheyAreQuoted has an agent that prints its environment, asks a
+// question and uses a tool, each with its tokens. It checks, while the agent runs, after its exit
+// and after a kill, that no answer of either API, no event, no file and no support bundle has a
+// token. What is sent to the agent, and the recording of its terminal, are exact.
 func TestTokensOfARunAreMaskedWhereverTheyAreQuoted(t *testing.T) {
 	d := newDaemon(t)
 	said := filepath.Join(t.TempDir(), "said")

@@ -31,7 +31,7 @@ name = "two"
 start_command = "env > $GC_CITY_PATH/two.tmp && mv $GC_CITY_PATH/two.tmp $GC_CITY_PATH/two.env; sleep 1000"
 `
 
-// readAgentEnv waits for the environment that an agent has written down.
+// readAgentEnv waits until an agent has written its environment to a file, and returns it.
 func readAgentEnv(t *testing.T, root, agent string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -62,6 +62,8 @@ var endpoints = []string{
 	"POST /prompt", "POST /context", "POST /identity", "POST /interrupt", "GET /health", "GET /events",
 }
 
+// TestWorkersByTheLoopbackPort checks that a worker can use the worker API over the port of
+// 127.0.0.1.
 func TestWorkersByTheLoopbackPort(t *testing.T) {
 	d, root := newDaemon(t), newCity(t, loopbackCity)
 	r := runController(t, d, root)
@@ -122,8 +124,8 @@ func askAs(t *testing.T, method, url, token, run string) int {
 	return res.StatusCode
 }
 
-// second asks as another user of this machine, with the right token. Only root can
-// try, and only where the kernel reports who is connected.
+// second sends a request with the right token as another user of this machine. Only root can do
+// that, and only where the kernel reports the user of a connection.
 func second(t *testing.T, method, url string, env map[string]string) {
 	t.Helper()
 	curl, err := exec.LookPath("curl")
@@ -143,6 +145,7 @@ func second(t *testing.T, method, url string, env map[string]string) {
 	}
 }
 
+// TestNoPortByDefault checks that the worker API has no port unless city.toml enables it.
 func TestNoPortByDefault(t *testing.T) {
 	d, root := newDaemon(t), newCity(t, strings.ReplaceAll(loopbackCity, "worker_http = true\n", ""))
 	r := runController(t, d, root)

@@ -16,8 +16,8 @@ import (
 	"gascity/runtime"
 )
 
-// The process table scan of the contract finds the agents of a real city: each has the name of its
-// session as GC_SESSION_ID in its environment.
+// TestAgentsAreFoundByTheirSessionID checks that the processes of agents can be found in the process table by the variable
+// GC_SESSION_ID.
 func TestAgentsAreFoundByTheirSessionID(t *testing.T) {
 	d, root := newDaemon(t), newCity(t, twoAgents)
 	r := runController(t, d, root)
@@ -48,8 +48,9 @@ name = "sleeper"
 start_command = "sleep 1000"
 `
 
-// An agent is left whose shim was killed and whose folder was removed, so that no session has it. It is
-// not started a second time, the doctor names it, and the stop ends and counts it.
+// TestALostAgentIsNamedAndStopped kills the shim of an agent and removes its directory, so that the agent runs without a session.
+// It checks that the agent is not started a second time, that the doctor names it, and that the stop of the city ends and counts
+// it.
 func TestALostAgentIsNamedAndStopped(t *testing.T) {
 	d, root := newDaemon(t), newCity(t, lostAgents)
 	r := runController(t, d, root)
@@ -100,7 +101,7 @@ func TestALostAgentIsNamedAndStopped(t *testing.T) {
 	}
 }
 
-// killShim kills the shim above an agent.
+// killShim kills the shim that has started an agent.
 func killShim(t *testing.T, agent int, dir string) {
 	t.Helper()
 	for pid := agent; ; {
@@ -123,7 +124,8 @@ func killShim(t *testing.T, agent int, dir string) {
 	}
 }
 
-// A session whose shim and agent were killed has nothing on the disk after a stop: no socket, no record.
+// TestStopRemovesWhatALostSessionLeft kills the shim and the agent of a session and checks that a stop of the city removes its
+// socket and its record.
 func TestStopRemovesWhatALostSessionLeft(t *testing.T) {
 	d, root := newDaemon(t), newCity(t, twoAgents)
 	r := runController(t, d, root)

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 
 const patience = 30 * time.Second
 
-// newDaemon returns an assembly with a small environment of its own.
+// newDaemon returns a Daemon with a small environment.
 func newDaemon(t *testing.T, more ...string) *Daemon {
 	t.Helper()
 	self, err := os.Executable()
@@ -48,14 +48,14 @@ func newDaemon(t *testing.T, more ...string) *Daemon {
 	return New(Options{Environ: env, Executable: program, Version: "test"})
 }
 
-// changed returns an assembly with other options.
+// changed returns a Daemon with other options.
 func changed(d *Daemon, change func(*Options)) *Daemon {
 	opts := d.opts
 	change(&opts)
 	return New(opts)
 }
 
-// newCity makes a city in a short folder and returns its root.
+// newCity creates a city in a directory with a short path and returns its root.
 func newCity(t *testing.T, toml string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "gcd-") //nolint:usetesting // socket paths are short
@@ -101,8 +101,7 @@ type running struct {
 	over   bool // the test has ended it
 }
 
-// runController runs a controller until the test's end; the city is stopped
-// then.
+// runController runs a controller until the end of the test, which then stops the city.
 func runController(t *testing.T, d *Daemon, root string) *running {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -127,7 +126,7 @@ func runController(t *testing.T, d *Daemon, root string) *running {
 	return r
 }
 
-// stopCity ends the city and the controller.
+// stopCity stops the agents and the controller.
 func (r *running) stopCity() client.Census {
 	r.t.Helper()
 	r.over = true
@@ -143,7 +142,7 @@ func (r *running) stopCity() client.Census {
 	return census
 }
 
-// leave ends the controller and leaves the sessions.
+// leave stops the controller. The sessions keep running.
 func (r *running) leave() {
 	r.t.Helper()
 	r.over = true
@@ -153,7 +152,7 @@ func (r *running) leave() {
 	}
 }
 
-// until waits for the agent to be as the test wants it.
+// until waits until is returns true for the agent. what describes that for the failure.
 func (r *running) until(name, what string, is func(client.Agent) bool) client.Agent {
 	r.t.Helper()
 	deadline := time.NewTimer(patience)
@@ -183,7 +182,7 @@ func (r *running) until(name, what string, is func(client.Agent) bool) client.Ag
 
 func isRunning(a client.Agent) bool { return a.State == client.StateRunning && a.PID > 0 }
 
-// awaitText returns nil once the session shows the text.
+// awaitText waits until the session shows the text.
 func awaitText(ctx context.Context, p runtime.Provider, name, text string) error {
 	looks := time.NewTicker(25 * time.Millisecond)
 	defer looks.Stop()

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// fakeCLI installs an agent CLI that prints the choices of --permission-mode in its help text, and
-// returns how often it was asked.
+// fakeCLI installs an agent CLI that prints the values of --permission-mode in its help text. asked
+// returns how often it was run.
 func fakeCLI(t *testing.T, bin, name, script string) (asked func() int) {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "asked")
@@ -43,11 +43,11 @@ provider = "claude"
 permission_mode = "plan"
 `
 
-// TestPermissionModesAreJudgedByTheInstalledCLI proves that check, doctor and start name each agent
-// whose permission mode the installed version of its agent CLI does not list, with the modes that it
-// accepts; that a program is asked once, also by many at the same time, and again when its file has
-// changed.
-func TestPermissionModesAreJudgedByTheInstalledCLI(t *testing.T) {
+// TestPermissionModesAreComparedWithTheInstalledCLI checks that gc config check, the doctor and gc
+// start name each agent whose permission mode the installed agent CLI does not list, with the modes
+// that it lists; that the program is run once, also for several callers at the same time, and again
+// when its file has changed.
+func TestPermissionModesAreComparedWithTheInstalledCLI(t *testing.T) {
 	bin, root := t.TempDir(), newCity(t, modeCity)
 	d := newDaemon(t, "PATH="+bin+":/usr/bin:/bin", "SHELL=/bin/false")
 	help := `echo '  --permission-mode <mode>  the mode'; echo '     (choices: "acceptEdits",'; echo '     "manual", "dontAsk")'`
@@ -92,8 +92,8 @@ func TestPermissionModesAreJudgedByTheInstalledCLI(t *testing.T) {
 	}
 }
 
-// TestAnAgentCLIThatDoesNotAnswerIsNoFailure proves that an agent CLI that fails, prints without an
-// end or lists no modes, and one that is not installed, get no warning.
+// TestAnAgentCLIThatDoesNotAnswerIsNoFailure checks that there is no warning about an agent CLI
+// that fails, prints without end, lists no modes, or is not installed.
 func TestAnAgentCLIThatDoesNotAnswerIsNoFailure(t *testing.T) {
 	root := newCity(t, modeCity)
 	for name, script := range map[string]string{

@@ -24,9 +24,9 @@ name = "shell"
 start_command = "sleep 1000"
 `
 
-// TestWhoSkipsPermissionsIsSaid proves that the line of gc start and the doctor name the agents
-// whose agent CLIs run their tools without asking, that the doctor warns of it where no guard checks
-// them, and that as root a mode that the agent CLI refuses is a warning with a mode that works.
+// TestWhoSkipsPermissionsIsSaid checks that gc start and the doctor name the agents that use their tools without asking; that the
+// doctor warns of it if no guard checks them; and that, as root, a mode that the agent CLI refuses is a warning with a mode that
+// works.
 func TestWhoSkipsPermissionsIsSaid(t *testing.T) {
 	d, root := newDaemon(t), newCity(t, threeAgents)
 	words, err := d.Unasked(t.Context(), root)
@@ -59,7 +59,7 @@ func TestWhoSkipsPermissionsIsSaid(t *testing.T) {
 	}
 }
 
-// messages joins what was found, with the kind of each.
+// messages returns the messages of faults, one in each line, with their kinds.
 func messages(faults []client.ConfigFault) string {
 	var b strings.Builder
 	for _, f := range faults {
@@ -71,9 +71,8 @@ func messages(faults []client.ConfigFault) string {
 	return b.String()
 }
 
-// TestWhatHasNoEffectIsNamed proves that packs beside city.toml, agents in folders, and keys that
-// gc accepts and does not use are warnings of gc config check, which are no mistakes, and of the
-// doctor: a city of another implementation that would run nothing says so.
+// TestWhatHasNoEffectIsNamed checks that packs, agents in directories, and keys that gc does not use are warnings of gc config
+// check and of the doctor, and no mistakes.
 func TestWhatHasNoEffectIsNamed(t *testing.T) {
 	d, root := newDaemon(t), newCity(t, "[workspace]\nname = 'swarm'\nincludes = ['packs/x']\n[[named_session]]\nname = 'mayor'\n")
 	write(t, filepath.Join(root, "pack.toml"), "")
@@ -109,8 +108,8 @@ func TestWhatHasNoEffectIsNamed(t *testing.T) {
 	}
 }
 
-// TestACityThatGitWouldCommitIsReported proves that the doctor warns of a city in a repository whose
-// state git does not ignore, and that what gc init does satisfies it.
+// TestACityThatGitWouldCommitIsReported checks that the doctor warns of a city in a repository if git does not ignore the state
+// of the city, and that gc init prevents that.
 func TestACityThatGitWouldCommitIsReported(t *testing.T) {
 	d, root := newDaemon(t), newCity(t, oneAgent)
 	find := func() (level string) {
@@ -137,9 +136,8 @@ func TestACityThatGitWouldCommitIsReported(t *testing.T) {
 	}
 }
 
-// TestInstalledAgentCLIsAreListed proves that the list has every agent CLI that gc knows, with the
-// version that its program prints and whether gc was tested with it, and that a program that prints no
-// version, or hangs with an error, is listed all the same.
+// TestInstalledAgentCLIsAreListed checks that the list has every agent CLI that gc knows, with the version that its program
+// prints and whether gc was tested with it. A program that prints no version, or hangs, is listed too.
 func TestInstalledAgentCLIsAreListed(t *testing.T) {
 	bin := t.TempDir()
 	for name, script := range map[string]string{"claude": "echo '2.1.200 (Claude Code)'", "codex": "echo codex-cli 0.170.0", "gemini": "exit 1"} {

@@ -23,10 +23,10 @@ start_command = "sleep 1000"
 session = "ptty"
 `
 
-// TestAStrangePlaceConcernsItsAgentOnly starts a city with an agent whose provider
-// is unknown: it fails and says why, the other one runs, the end is clean, and only
-// the provider that was open is noted.
-func TestAStrangePlaceConcernsItsAgentOnly(t *testing.T) {
+// TestUnknownProviderStopsOnlyItsAgent starts a city with an agent whose runtime provider is
+// unknown. It checks that this agent fails with a message, that the other one runs, that the stop
+// is clean, and that only the provider that was opened is stored as used.
+func TestUnknownProviderStopsOnlyItsAgent(t *testing.T) {
 	d, root := newDaemon(t), newCity(t, strange)
 	r := runController(t, d, root)
 	r.until("a", "running", isRunning)
@@ -50,9 +50,9 @@ func TestAStrangePlaceConcernsItsAgentOnly(t *testing.T) {
 	r.stopCity()
 }
 
-// TestAPlaceThatWasUsedIsNeverTakenForEmpty proves that a provider which cannot be
-// opened any more is unknown, and not without sessions.
-func TestAPlaceThatWasUsedIsNeverTakenForEmpty(t *testing.T) {
+// TestProviderThatCannotBeOpenedIsUnknown checks that a runtime provider that was used and cannot
+// be opened any more counts as unknown, and not as one without sessions.
+func TestProviderThatCannotBeOpenedIsUnknown(t *testing.T) {
 	d, root := newDaemon(t), newCity(t, oneAgent)
 	k := &controllerProcess{daemon: d, root: root, logger: slog.New(slog.DiscardHandler)}
 	if p, err := k.openProvider(t.Context(), "ptty"); err != nil {
@@ -74,7 +74,8 @@ func TestAPlaceThatWasUsedIsNeverTakenForEmpty(t *testing.T) {
 	}
 }
 
-// TestRoutesOfTheEnvironment proves which remote_match wins.
+// TestRoutesOfTheEnvironment checks which remote_match applies: the one of the environment variable
+// or the one of city.toml.
 func TestRoutesOfTheEnvironment(t *testing.T) {
 	const text = oneAgent + "[session]\nprovider = \"hybrid\"\nremote_match = \"town\"\n[session.hybrid]\nremote = \"subprocess\"\n"
 	root := newCity(t, text)
@@ -93,7 +94,8 @@ func TestRoutesOfTheEnvironment(t *testing.T) {
 	}
 }
 
-// TestAMissingScriptIsAMistake has agents at scripts that are not there, no programs, and there.
+// TestAMissingScriptIsAMistake checks the messages for runtime providers whose script does not
+// exist or is not executable, and that there is none for a script that can be run.
 func TestAMissingScriptIsAMistake(t *testing.T) {
 	agents := oneAgent
 	for name, selection := range map[string]string{"b": "exec:./none", "c": "exec:./text", "d": "exec:./good", "e": "exec:no-such-program"} {
@@ -121,9 +123,9 @@ func TestAMissingScriptIsAMistake(t *testing.T) {
 	}
 }
 
-// TestAScriptIsOfTheCity gives both checks of a provider a script by a relative path:
-// it is the one in the city directory, not in the place of the check.
-func TestAScriptIsOfTheCity(t *testing.T) {
+// TestScriptPathIsRelativeToTheCity checks that the script of a runtime provider is searched
+// relative to the city directory.
+func TestScriptPathIsRelativeToTheCity(t *testing.T) {
 	d, root := newDaemon(t), newCity(t, oneAgent)
 	report := func(r cli.CheckResult) { t.Errorf("a case was run: %+v", r) }
 	for _, path := range []string{"./none", "below/none"} {

@@ -9,10 +9,9 @@ import (
 	"gascity/client"
 )
 
-// TestAnAgentCLIThatIsInstalledLaterIsFound proves what happens to an agent whose program is installed
-// after the controller started, in a directory that only the user's login shell has in its PATH: the
-// failure names the program and the remedy, the remedy works, the doctor finds the program where
-// the controller does, and the longer PATH is no change of the configuration that restarts the agent.
+// TestAnAgentCLIThatIsInstalledLaterIsFound checks what happens to an agent whose program is installed after the start of the
+// controller, in a directory that only the user's login shell has in its PATH: the failure names the program and the remedy, the
+// remedy works, the doctor finds the program in the same place, and the longer PATH does not restart the agent.
 func TestAnAgentCLIThatIsInstalledLaterIsFound(t *testing.T) {
 	home, bin := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(home, ".profile"), "PATH=\"$PATH:"+bin+"\"\n")
@@ -64,7 +63,7 @@ func TestAnAgentCLIThatIsInstalledLaterIsFound(t *testing.T) {
 	}
 }
 
-// TestAMissingProgramNamesThePATHOfItsAgent: an agent that sets PATH in its env is started with that PATH, so the failure names it.
+// TestAMissingProgramNamesThePATHOfItsAgent checks that the failure of an agent that sets PATH in its env names that PATH.
 func TestAMissingProgramNamesThePATHOfItsAgent(t *testing.T) {
 	d := newDaemon(t)
 	root := newCity(t, strings.Replace(oneAgent, "sleep 1000", "no-such-cli", 1)+"env = { PATH = \"/nowhere\" }\n")

@@ -12,9 +12,9 @@ import (
 	"gascity/worker"
 )
 
-// TestNothingOfARefusedFileIsInForce edits the guard, the policy of questions and the command that
-// reports them in a file that the controller refuses, since it renames the city: tools are judged and
-// questions are reported as before. The same edits in a file that is accepted are in force.
+// TestNothingOfARefusedFileIsInForce edits the guard, the policy of questions and on_pending in a city.toml that the controller
+// refuses, because it renames the city. It checks that the previous settings stay, and that the same edits in an accepted file
+// apply.
 func TestNothingOfARefusedFileIsInForce(t *testing.T) {
 	dir := t.TempDir()
 	said := filepath.Join(dir, "said")

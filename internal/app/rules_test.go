@@ -32,9 +32,9 @@ env = { HOME = "/home/crew" }
 max = 2
 `
 
-// TestAFaultyFileOfRulesIsNotTaken edits a file of rules under a controller: the
-// mistake is reported, and the previous configuration stays.
-func TestAFaultyFileOfRulesIsNotTaken(t *testing.T) {
+// TestInvalidRuleFileKeepsThePreviousRules edits a file with rules while a controller runs, and
+// checks that a mistake is reported and that the previous rules stay.
+func TestInvalidRuleFileKeepsThePreviousRules(t *testing.T) {
 	root := newCity(t, guardedCity)
 	file := filepath.Join(root, "ours.toml")
 	write(t, file, "[[rules]]\nid = 'a'\naction = 'deny'\ncommands = ['terraform']\n")
@@ -67,7 +67,7 @@ func TestAFaultyFileOfRulesIsNotTaken(t *testing.T) {
 	r.stopCity()
 }
 
-// TestAgentsAreKnownToTheGuard holds what an agent's configuration says of it.
+// TestAgentsAreKnownToTheGuard checks what the guard knows about an agent from its configuration.
 func TestAgentsAreKnownToTheGuard(t *testing.T) {
 	root := newCity(t, guardedCity)
 	write(t, filepath.Join(root, "ours.toml"), "")
@@ -100,7 +100,8 @@ func TestAgentsAreKnownToTheGuard(t *testing.T) {
 	}
 }
 
-func TestTheDoctorTellsOfTheGuardInPassing(t *testing.T) {
+// TestDoctorReportsTheGuard checks what the doctor says about the guard of a city.
+func TestDoctorReportsTheGuard(t *testing.T) {
 	for toml, want := range map[string]string{"[workspace]\nname='x'\n": "no [guard]: agents may use every tool", "[guard]\nsets=['protected-branch']\n": "rules; for a call that no rule matches: allow"} {
 		root := newCity(t, toml)
 		found := 0

@@ -34,6 +34,7 @@ name = "sleeper"
 start_command = "sleep 1000"
 `
 
+// TestACityLivesFromStartToStop runs a city from its start to its stop.
 func TestACityLivesFromStartToStop(t *testing.T) {
 	d, root := newDaemon(t), newCity(t, twoAgents)
 	r := runController(t, d, root)
@@ -79,6 +80,8 @@ func TestACityLivesFromStartToStop(t *testing.T) {
 	}
 }
 
+// TestAgentsOutliveTheController checks that agents keep running when the controller exits, and
+// that the next controller adopts them.
 func TestAgentsOutliveTheController(t *testing.T) {
 	d, root := newDaemon(t), newCity(t, twoAgents)
 	r := runController(t, d, root)
@@ -100,6 +103,7 @@ func TestAgentsOutliveTheController(t *testing.T) {
 	r.stopCity()
 }
 
+// TestOneControllerForEachCity checks that a second controller of the same city is refused.
 func TestOneControllerForEachCity(t *testing.T) {
 	d, root := newDaemon(t), newCity(t, "[workspace]\nname = \"town\"\n")
 	r := runController(t, d, root)
@@ -110,9 +114,9 @@ func TestOneControllerForEachCity(t *testing.T) {
 	r.leave()
 }
 
-// TestAStartWaitsForTheControllerBeforeIt: a process that was killed holds its
-// lock for a moment more.
-func TestAStartWaitsForTheControllerBeforeIt(t *testing.T) {
+// TestStartWaitsForTheLockOfAKilledController checks that a start waits for a moment if a
+// controller that was just killed still has its lock.
+func TestStartWaitsForTheLockOfAKilledController(t *testing.T) {
 	root := newCity(t, "[workspace]\nname = \"town\"\n")
 	release, err := citydir.Lock(t.Context(), root, 4242)
 	if err != nil {
@@ -134,7 +138,9 @@ func TestAStartWaitsForTheControllerBeforeIt(t *testing.T) {
 	}
 }
 
-func TestAControllerThatIsOustedEndsAndLeavesItsAgents(t *testing.T) {
+// TestControllerExitsIfItsDirectoriesAreRemoved checks that a controller whose state directory or
+// socket directory was removed exits, and that the agents keep running.
+func TestControllerExitsIfItsDirectoriesAreRemoved(t *testing.T) {
 	for _, taken := range []string{citydir.StateFolder, citydir.RuntimeFolder} {
 		t.Run(taken, func(t *testing.T) {
 			d, root := newDaemon(t), newCity(t, twoAgents)
@@ -167,8 +173,8 @@ func TestAControllerThatIsOustedEndsAndLeavesItsAgents(t *testing.T) {
 	}
 }
 
-// TestAnAgentCanAskAboutItsCity: in an agent's environment GC_SESSION names its
-// session and not a provider.
+// TestAnAgentCanAskAboutItsCity checks that gc works in the environment of an agent, where
+// GC_SESSION is the name of the session and not a runtime provider.
 func TestAnAgentCanAskAboutItsCity(t *testing.T) {
 	root := newCity(t, twoAgents)
 	d := newDaemon(t, "GC_SESSION=gc-town-echo", "GC_SESSION_NAME=gc-town-echo", "GC_AGENT=echo")
@@ -184,7 +190,9 @@ func TestAnAgentCanAskAboutItsCity(t *testing.T) {
 	}
 }
 
-func TestAnEditIsReadAndABrokenOneIsTold(t *testing.T) {
+// TestEditsAreReadAndMistakesAreReported checks that an edit of city.toml is read, and that an edit
+// with a mistake is reported and changes nothing.
+func TestEditsAreReadAndMistakesAreReported(t *testing.T) {
 	d, root := newDaemon(t), newCity(t, twoAgents)
 	r := runController(t, d, root)
 	echo := r.until("echo", "running", isRunning)
@@ -208,8 +216,8 @@ func TestAnEditIsReadAndABrokenOneIsTold(t *testing.T) {
 	r.stopCity()
 }
 
-// Saves that never rest are read all the same.
-func TestEndlessSavesAreRead(t *testing.T) {
+// TestConstantEditsAreRead checks that city.toml is read although it is saved again all the time.
+func TestConstantEditsAreRead(t *testing.T) {
 	slow := strings.Replace(twoAgents, `tick_debounce = "50ms"`, `tick_debounce = "500ms"`, 1)
 	d, root := newDaemon(t), newCity(t, slow)
 	r := runController(t, d, root)
@@ -235,7 +243,7 @@ func TestEndlessSavesAreRead(t *testing.T) {
 	r.stopCity()
 }
 
-// replaceFile saves as editors do: another file takes the name.
+// replaceFile replaces a file by another one, as editors do.
 func replaceFile(path, text string) error {
 	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
 		return err
@@ -243,6 +251,8 @@ func replaceFile(path, text string) error {
 	return os.Rename(path+".new", path)
 }
 
+// TestAgentsGetAnAllowedEnvironment checks which variables of the controller's environment agents
+// get.
 func TestAgentsGetAnAllowedEnvironment(t *testing.T) {
 	d := newDaemon(t, "ANTHROPIC_API_KEY=sk-1", "GC_SESSION_NAME=outer", "AWS_SECRET_ACCESS_KEY=no", "LC_ALL=C", "TERM=dumb", "OPENAI_API_KEY=sk-2")
 	base := strings.Join(d.config.ProviderConfig("/r", "/d", nil).Env, "\n")
@@ -258,7 +268,9 @@ func TestAgentsGetAnAllowedEnvironment(t *testing.T) {
 	}
 }
 
-func TestTheCallersShellIsNoDrift(t *testing.T) {
+// TestOtherEnvironmentIsNoDrift checks that a controller that is started from a shell with other
+// variables does not restart the agents.
+func TestOtherEnvironmentIsNoDrift(t *testing.T) {
 	root := newCity(t, twoAgents)
 	a, err := newDaemon(t).config.Load(t.Context(), root)
 	if err != nil {
@@ -275,6 +287,8 @@ func TestTheCallersShellIsNoDrift(t *testing.T) {
 	}
 }
 
+// TestTheLogIsBoundedAndHidesCredentials checks that the log of the controller is rotated and has
+// no credentials.
 func TestTheLogIsBoundedAndHidesCredentials(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log", "controller.log")
 	file, err := fsutil.OpenLog(path, 4<<10)
@@ -306,6 +320,8 @@ func TestTheLogIsBoundedAndHidesCredentials(t *testing.T) {
 	}
 }
 
+// TestTheRuntimeFolderIsChosenOnce checks that a city keeps the directory for its sockets once it
+// was chosen.
 func TestTheRuntimeFolderIsChosenOnce(t *testing.T) {
 	short, err := os.MkdirTemp("/tmp", "xdg-") //nolint:usetesting // socket paths are short
 	if err != nil {
@@ -333,8 +349,9 @@ func TestTheRuntimeFolderIsChosenOnce(t *testing.T) {
 	}
 }
 
-// A folder of another user, or one into which others may write, is no place for sockets, and a path
-// that is too long is none either: the next one is taken, and the refusal says how to fix it.
+// TestTheRuntimeFolderIsNobodyElses checks that a directory of another user, one that others can
+// write to, and one with a path that is too long are not used for sockets: the next possible one is
+// used, and an error says what to do if there is none.
 func TestTheRuntimeFolderIsNobodyElses(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root, to give a folder to another user")
@@ -364,6 +381,8 @@ func TestTheRuntimeFolderIsNobodyElses(t *testing.T) {
 	}
 }
 
+// TestPrimeReturnsThePromptUnquoted checks that gc prime prints the first prompt as the agent gets
+// it.
 func TestPrimeReturnsThePromptUnquoted(t *testing.T) {
 	root := newCity(t, `
 [workspace]
@@ -384,6 +403,7 @@ prompt_template = "p.md"
 	}
 }
 
+// TestProvidersAreDescribed checks the list of runtime providers.
 func TestProvidersAreDescribed(t *testing.T) {
 	rows, err := newDaemon(t).Providers(t.Context())
 	if err != nil || len(rows) < 2 || !rows[0].Default || len(rows[0].Extensions) < 5 {

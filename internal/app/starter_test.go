@@ -12,9 +12,9 @@ import (
 	"gascity/internal/config"
 )
 
-// TestANewCityIsSafeByDefault proves that the city.toml of a new city is valid for each agent CLI,
-// has a guard with the three sets, and starts no agent CLI in a mode that skips permission
-// questions or that is refused as root, unless the agent CLI has no other.
+// TestANewCityIsSafeByDefault checks for each agent CLI that the city.toml of a new city is valid,
+// has a guard with three rule sets, and does not start the agent CLI in a mode that uses tools
+// without asking or that is refused as root, unless it has no other.
 func TestANewCityIsSafeByDefault(t *testing.T) {
 	d := newDaemon(t)
 	profiles := agentcli.Builtin()
@@ -71,8 +71,8 @@ func TestANewCityIsSafeByDefault(t *testing.T) {
 	}
 }
 
-// TestANewCityInARepositoryIsNotCommitted proves that git ignores the state of a new city, also
-// without a git program, and that a city outside of a repository is none of git's business.
+// TestANewCityInARepositoryIsNotCommitted checks that git ignores the state of a new city, also if
+// git is not installed, and that gc init writes no such file for a city outside of a repository.
 func TestANewCityInARepositoryIsNotCommitted(t *testing.T) {
 	d, top := newDaemon(t), t.TempDir()
 	city := filepath.Join(top, "city")

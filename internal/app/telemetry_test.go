@@ -12,9 +12,8 @@ import (
 	"gascity/worker"
 )
 
-// TestTelemetryOfACity: a city whose controller knows a collector sends it what a
-// worker reports, and that it ended the run; and the agent has the trace's
-// context.
+// TestTelemetryOfACity checks that a city with a telemetry collector sends it the reports of
+// workers and the end of each run, and that agents get the trace context.
 func TestTelemetryOfACity(t *testing.T) {
 	var traces, metrics, ended atomic.Bool
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

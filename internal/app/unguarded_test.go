@@ -10,7 +10,7 @@ import (
 	"gascity/test/citytest"
 )
 
-// TestHeldPromptsGoWhenTheGuardAllowsThem proves that a prompt that waits because its agent is
+// TestHeldPromptsGoWhenTheGuardAllowsThem checks that a prompt that waits because its agent is
 // unguarded is delivered as soon as city.toml says unguarded = "report".
 func TestHeldPromptsGoWhenTheGuardAllowsThem(t *testing.T) {
 	const agent = "[[agents]]\nname = \"a\"\nstart_command = \"fake_agent\"\n"

@@ -12,8 +12,8 @@ import (
 	"gascity/client"
 )
 
-// TestTheDoctorReachesTheHosts proves that the doctor distinguishes a host that reaches the web console from
-// one whose proxy changes the name, from another program, and from nothing.
+// TestTheDoctorReachesTheHosts checks that the doctor distinguishes a host that reaches the web console, a proxy that changes the
+// name, another program, and a host without an answer.
 func TestTheDoctorReachesTheHosts(t *testing.T) {
 	closed, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -61,8 +61,8 @@ hosts = ["`+right+`", "`+renamed+`", "`+another+`", "`+nothing+`"]
 	}
 }
 
-// TestAConfiguredWebConsoleFollowsItsSection proves that the section [web] starts and stops the web
-// console when it is edited, and that a wrong one is refused.
+// TestAConfiguredWebConsoleFollowsItsSection checks that edits of the [web] section start and stop the web console, and that a
+// wrong section is refused.
 func TestAConfiguredWebConsoleFollowsItsSection(t *testing.T) {
 	d, root := newDaemon(t), newCity(t, oneAgent)
 	r := runController(t, d, root)

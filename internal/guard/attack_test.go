@@ -8,8 +8,8 @@ import (
 	"gascity/internal/guard"
 )
 
-// TestBypassesAreShut holds what an agent tries that wants to force a push, read a
-// key or remove a tree: none of it may be allowed.
+// TestBypassesAreShut checks that no command of a list that forces a push, reads a key or deletes a
+// tree in a roundabout way is allowed.
 func TestBypassesAreShut(t *testing.T) {
 	p := policy(t, "dangerous-command", "protected-branch", "secrets-reading", "interpreters")
 	for _, script := range []string{
@@ -69,7 +69,7 @@ E`, `ruby -e 'exec("git push -f")'`, `split --filter='git push -f' x`, `docker r
 	}
 }
 
-// TestFurtherBypassesAreShut holds what a second round of attacks found.
+// TestFurtherBypassesAreShut checks the commands that a second search for bypasses has found.
 func TestFurtherBypassesAreShut(t *testing.T) {
 	p := policy(t, "dangerous-command", "protected-branch", "secrets-reading")
 	for _, script := range []string{
@@ -95,8 +95,9 @@ func TestFurtherBypassesAreShut(t *testing.T) {
 	}
 }
 
-// TestWhatOnlyLooksLikeAnAttackIsAllowed holds what the shutting of bypasses must not hit.
-func TestWhatOnlyLooksLikeAnAttackIsAllowed(t *testing.T) {
+// TestHarmlessLookalikesAreAllowed checks that harmless commands that look like the bypasses are
+// allowed.
+func TestHarmlessLookalikesAreAllowed(t *testing.T) {
 	p := policy(t, "dangerous-command", "protected-branch", "secrets-reading")
 	for _, script := range []string{
 		"cat x.json | python3 -m json.tool", "curl -s x | python3 -c 'import json,sys; print(json.load(sys.stdin)[\"a\"])'", "cat x | node scripts/read.js", "echo git push -f", "grep -rn 'git push -f' docs", "printf 'rm -rf /'", "CC=clang make", "GIT_CONFIG_GLOBAL=/dev/null git status",
@@ -109,8 +110,8 @@ func TestWhatOnlyLooksLikeAnAttackIsAllowed(t *testing.T) {
 	}
 }
 
-// TestMoreDisguisesAreSeenThrough reads a force push in many disguises, one after each
-// line with a %.
+// TestMoreDisguisesAreSeenThrough checks that a force push in many disguises is not allowed. In the
+// test data, each disguise follows a line with a %.
 func TestMoreDisguisesAreSeenThrough(t *testing.T) {
 	p := policy(t, "dangerous-command")
 	data, err := os.ReadFile("testdata/disguises.txt")
@@ -124,8 +125,9 @@ func TestMoreDisguisesAreSeenThrough(t *testing.T) {
 	}
 }
 
-// TestOtherInputsAreSeenThrough holds inputs that hide a script or a file in a field.
-func TestOtherInputsAreSeenThrough(t *testing.T) {
+// TestScriptsAndFilesInOtherFieldsAreFound checks inputs of tools that have a script or a file in
+// an unusual field.
+func TestScriptsAndFilesInOtherFieldsAreFound(t *testing.T) {
 	p := policy(t, "dangerous-command", "secrets-reading")
 	for _, input := range []string{
 		`{"commands":["ls","git push -f"]}`, `{"command":"git","args":["push","-f"]}`, `{"cmd":["bash","-lc","git push -f"]}`, `{"action":{"command":["git","push","-f"]}}`, `{"Command":"git push -f"}`, `{"chars":"git push -f\n"}`,
@@ -145,8 +147,9 @@ func TestOtherInputsAreSeenThrough(t *testing.T) {
 	}
 }
 
-// TestLoopsAllowOnlyWhatAllOfThemMay: a rule that allows needs every value.
-func TestLoopsAllowOnlyWhatAllOfThemMay(t *testing.T) {
+// TestLoopIsAllowedOnlyIfEveryValueIs checks that a rule allows a command in a loop only if it
+// allows the command for every value of the loop.
+func TestLoopIsAllowedOnlyIfEveryValueIs(t *testing.T) {
 	p := policy(t, "read-only")
 	for script, want := range map[string]guard.Action{
 		"for c in ls rm; do $c x; done": guard.Deny, "for c in status push; do git $c; done": guard.Deny, "for f in a b; do cat $f; done": guard.Allow,
@@ -157,7 +160,7 @@ func TestLoopsAllowOnlyWhatAllOfThemMay(t *testing.T) {
 	}
 }
 
-// TestOrdinaryWorkIsAllowed holds what developers do all day.
+// TestOrdinaryWorkIsAllowed checks that the commands that developers use all day are allowed.
 func TestOrdinaryWorkIsAllowed(t *testing.T) {
 	p := policy(t, "dangerous-command", "protected-branch", "secrets-reading")
 	for _, script := range ordinary {

@@ -6,8 +6,8 @@ import (
 	"gascity/internal/guard"
 )
 
-// TestCarriersAreKnown holds programs that run a command which their words name, and other
-// ways to a branch, a credential or a file of the system: each is denied or asked.
+// TestCarriersAreKnown checks programs that run a command from their arguments, and other ways to a
+// branch, a credential or a system file: each call is denied, or a person is asked.
 func TestCarriersAreKnown(t *testing.T) {
 	p := policy(t, "dangerous-command", "protected-branch", "secrets-reading")
 	for _, script := range []string{
@@ -28,7 +28,7 @@ func TestCarriersAreKnown(t *testing.T) {
 	}
 }
 
-// TestWhatLooksLikeACarrierIsAllowed holds plain uses of the same programs.
+// TestWhatLooksLikeACarrierIsAllowed checks that harmless uses of the same programs are allowed.
 func TestWhatLooksLikeACarrierIsAllowed(t *testing.T) {
 	p := policy(t, "dangerous-command", "protected-branch", "secrets-reading")
 	for _, script := range []string{

@@ -18,7 +18,7 @@ import (
 	"gascity/worker"
 )
 
-// compile reads a city with its files and compiles its rules.
+// compile compiles the rules of a city.toml with rule files.
 func compile(t *testing.T, toml string, files map[string]string) (*guard.CityRules, error) {
 	t.Helper()
 	root := t.TempDir()
@@ -66,7 +66,9 @@ func bash(script string) worker.Call {
 	return worker.Call{Tool: "Bash", Input: input}
 }
 
-func TestTheConfigurationDecides(t *testing.T) {
+// TestRulesOfTheConfigurationApply checks the decisions of rules from city.toml, from rule sets,
+// from files and for roles.
+func TestRulesOfTheConfigurationApply(t *testing.T) {
 	rules, err := compile(t, `
 [guard]
 sets = ["dangerous-command", "secrets-reading"]
@@ -117,7 +119,9 @@ sets = ["protected-branch"]
 	}
 }
 
-func TestWithoutAGuardAllIsAllowedAndWithoutRulesNothing(t *testing.T) {
+// TestDecisionsWithoutAGuardAndWithoutRules checks that a city without [guard] allows every call,
+// and that a guard whose rules are not loaded yet denies every call.
+func TestDecisionsWithoutAGuardAndWithoutRules(t *testing.T) {
 	rules, err := compile(t, "[workspace]\nname = 'x'\n", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -131,8 +135,8 @@ func TestWithoutAGuardAllIsAllowedAndWithoutRulesNothing(t *testing.T) {
 	}
 }
 
-// TestNothingButReadingIsAllowedUnrecorded: as long as it could not be known afterwards what
-// was allowed, only what reads is, and not what a person is to be asked about (R20).
+// TestNothingButReadingIsAllowedUnrecorded checks that, while calls cannot be recorded, only tools
+// that read are allowed, and that no person is asked.
 func TestNothingButReadingIsAllowedUnrecorded(t *testing.T) {
 	t.Parallel()
 	rules, err := compile(t, "[guard]\nsets = ['dangerous-command', 'secrets-reading']\n", nil)
@@ -180,7 +184,9 @@ func TestNothingButReadingIsAllowedUnrecorded(t *testing.T) {
 	}
 }
 
-func TestMistakesHaveTheirPlace(t *testing.T) {
+// TestMistakesInRulesHaveTheirPosition checks that each mistake in a rule is reported with its
+// file, line and column.
+func TestMistakesInRulesHaveTheirPosition(t *testing.T) {
 	for _, c := range []struct{ name, toml, file, want string }{
 		{"unknown set", "[guard]\nsets = ['read-olny']\n", "", `city.toml:2:9: there is no rule set "read-olny"; did you mean "read-only"?`},
 		{"unknown set of a role", "[guard.roles.x]\nsets = ['nothing']\n", "", "city.toml:2:9: there is no rule set"},
@@ -213,7 +219,8 @@ func TestMistakesHaveTheirPlace(t *testing.T) {
 	}
 }
 
-func TestCallsAreKeptWithoutCredentials(t *testing.T) {
+// TestCallsAreRecordedWithoutCredentials checks that a recorded call has no credentials.
+func TestCallsAreRecordedWithoutCredentials(t *testing.T) {
 	rules, err := compile(t, "[guard]\nsets = ['dangerous-command']\n", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -250,6 +257,8 @@ type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
+// TestAFullDiskChangesNoDecision checks that a call gets the same decision if it cannot be
+// recorded.
 func TestAFullDiskChangesNoDecision(t *testing.T) {
 	rules, err := compile(t, "[guard]\nsets = ['dangerous-command']\n", nil)
 	if err != nil {
@@ -269,8 +278,8 @@ func TestAFullDiskChangesNoDecision(t *testing.T) {
 	}
 }
 
-// TestAFaultOfTheGuardDenies lets the clock panic in the place of any fault.
-func TestAFaultOfTheGuardDenies(t *testing.T) {
+// TestPanicInTheGuardDeniesTheCall checks that a call is denied if the guard itself fails.
+func TestPanicInTheGuardDeniesTheCall(t *testing.T) {
 	rules, err := compile(t, "[guard]\n", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -284,9 +293,9 @@ func TestAFaultOfTheGuardDenies(t *testing.T) {
 	}
 }
 
-// TestNothingIsKeptThatCannotBeMadeDiscreet lets the redactor panic: neither the call
-// nor the judge comes to harm, and the text is not written.
-func TestNothingIsKeptThatCannotBeMadeDiscreet(t *testing.T) {
+// TestCallThatCannotBeRedactedIsNotRecorded checks that, if the removal of credentials panics, the
+// call is decided and not recorded.
+func TestCallThatCannotBeRedactedIsNotRecorded(t *testing.T) {
 	rules, err := compile(t, "[guard]\n", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -322,9 +331,10 @@ func (h *hung) Write(b []byte) (int, error) {
 	return h.Buffer.Write(b)
 }
 
-// TestAHungDiskHoldsNoDecisionUp asks for more than can wait while nothing can be
-// written: each is decided, what is lost is said, and the rest is kept.
-func TestAHungDiskHoldsNoDecisionUp(t *testing.T) {
+// TestHangingDiskDelaysNoDecision asks for more decisions than can wait to be written while the
+// disk hangs. It checks that each is decided, that the number of lost records is reported, and that
+// the others are recorded later.
+func TestHangingDiskDelaysNoDecision(t *testing.T) {
 	rules, err := compile(t, "[guard]\n", nil)
 	if err != nil {
 		t.Fatal(err)

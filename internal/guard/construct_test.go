@@ -8,8 +8,8 @@ import (
 	"gascity/internal/guard"
 )
 
-// TestConstructsThatRunTextAreSeen holds constructs of the shell, and of programs that it
-// starts, which run a text that stands in the command: each call is denied or asked.
+// TestConstructsThatRunTextAreSeen checks constructs of the shell, and of programs that it starts,
+// that run a text of the command line: each call is denied, or a person is asked.
 func TestConstructsThatRunTextAreSeen(t *testing.T) {
 	p := policy(t, "dangerous-command", "protected-branch", "secrets-reading")
 	for family, scripts := range map[string][]string{
@@ -90,8 +90,8 @@ func TestConstructsThatRunTextAreSeen(t *testing.T) {
 	}
 }
 
-// TestBracesBeforeAVariableAreJudged holds scripts that ended the guard with a panic: words
-// in braces before a variable whose value the guard looks up.
+// TestBracesBeforeAVariableAreJudged checks scripts with which the guard once panicked: words in
+// braces before a variable whose value the guard looks up.
 func TestBracesBeforeAVariableAreJudged(t *testing.T) {
 	p := policy(t, "dangerous-command")
 	for script, want := range map[string]guard.Action{
@@ -103,7 +103,8 @@ func TestBracesBeforeAVariableAreJudged(t *testing.T) {
 	}
 }
 
-// TestConstructsThatRunNothingAreAllowed holds plain uses of the same constructs.
+// TestConstructsThatRunNothingAreAllowed checks that harmless uses of the same constructs are
+// allowed.
 func TestConstructsThatRunNothingAreAllowed(t *testing.T) {
 	p := policy(t, "dangerous-command", "protected-branch", "secrets-reading")
 	for _, script := range []string{
@@ -121,8 +122,8 @@ func TestConstructsThatRunNothingAreAllowed(t *testing.T) {
 	}
 }
 
-// TestHostileTextsAreJudgedInTime holds long texts in the languages that the guard reads: the
-// time must not grow with the square of their length.
+// TestHostileTextsAreJudgedInTime checks that the time for long texts does not grow with the square
+// of their length.
 func TestHostileTextsAreJudgedInTime(t *testing.T) {
 	p := policy(t, "dangerous-command", "protected-branch", "secrets-reading", "interpreters")
 	for name, script := range map[string]string{

@@ -26,10 +26,10 @@ var (
 	disguiseSeed = flag.Uint64("disguise-seed", 17, "the seed of the disguised commands")
 )
 
-// TestProvedDisguisesAreSeen makes scripts in which a forbidden command is disguised. Each
-// script is run by bash first, where recording programs stand for git, rm and curl; only one
-// that starts the forbidden command counts. The guard must deny it or ask about it. The
-// generator knows the shell, and nothing of the guard.
+// TestProvedDisguisesAreSeen generates scripts in which a forbidden command is disguised. bash runs
+// each script first, with programs in place of git, rm and curl that record their calls. For a
+// script that really starts the forbidden command, the guard must deny it or ask a person. The
+// generator knows the shell and nothing about the guard.
 func TestProvedDisguisesAreSeen(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -104,7 +104,7 @@ func newSandbox(t *testing.T, bash string) sandbox {
 	return b
 }
 
-// runs reports whether a script starts the command.
+// runs reports whether bash, running the script, starts the command.
 func (b sandbox) runs(t *testing.T, script string, load []string) bool {
 	t.Helper()
 	if err := os.Remove(b.record); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -135,7 +135,7 @@ type generator struct {
 	names  int
 }
 
-// disguise returns a script that runs the command.
+// disguise returns a script that runs the command in a disguised form.
 func (g *generator) disguise(load []string) string {
 	var script string
 	if g.random.IntN(3) == 0 {
@@ -167,7 +167,7 @@ func (g *generator) name() string {
 	return fmt.Sprintf("%c%d", 'a'+g.random.IntN(26), g.names)
 }
 
-// spelled writes words so that the shell makes them of it.
+// spelled returns a text from which the shell makes exactly the given words.
 func (g *generator) spelled(words []string) string {
 	out := make([]string, len(words))
 	for i, w := range words {
@@ -179,7 +179,7 @@ func (g *generator) spelled(words []string) string {
 	return strings.Join(out, " ")
 }
 
-// word writes one word in another way.
+// word returns one word, written in another way.
 func (g *generator) word(w string) string {
 	cut := 1 + g.random.IntN(len(w)-1)
 	switch g.random.IntN(14) {
@@ -236,7 +236,7 @@ func reversed(text string) string {
 	return string(b)
 }
 
-// quote writes a text as one word, in one of the ways that a shell has.
+// quote returns a text as one word, quoted in one of the ways that a shell has.
 func (g *generator) quote(text string) string {
 	switch g.random.IntN(3) {
 	case 0:
@@ -251,12 +251,12 @@ func (g *generator) quote(text string) string {
 
 func single(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// c writes a text as a string of C, as awk, perl and python read it.
+// c returns a text as a string literal of C, as awk, perl and python read it.
 func c(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "$", `\$`, "@", `\@`).Replace(text) + `"`
 }
 
-// plainC is c for languages in which $ and @ stand for themselves.
+// plainC does what c does for languages in which $ and @ have no meaning in a string.
 func plainC(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(text) + `"`
 }
@@ -425,22 +425,22 @@ type scriptStep struct {
 	make  func(g *generator, script string) string
 }
 
-// around returns a step that puts a script between two texts.
+// around returns a step that puts the script between two texts.
 func around(name, before, after string) scriptStep {
 	return scriptStep{name: name, make: func(_ *generator, s string) string { return before + s + after }}
 }
 
-// quoted returns a step that puts a script in quotes between two texts.
+// quoted returns a step that puts the quoted script between two texts.
 func quoted(name, before, after string) scriptStep {
 	return scriptStep{name: name, make: func(g *generator, s string) string { return before + g.quote(s) + after }}
 }
 
-// escaped returns a step that gives a program of another language a string.
+// escaped returns a step that passes the script as a string to a program of another language.
 func escaped(name, before, after string, as func(string) string) scriptStep {
 	return scriptStep{name: name, make: func(_ *generator, s string) string { return before + single(strings.ReplaceAll(after, "%", as(s))) }}
 }
 
-// oneLine returns a step for scripts of one line without single quotes.
+// oneLine returns a step for scripts that have one line and no single quotes.
 func oneLine(name, before, after string) scriptStep {
 	return scriptStep{name: name, alone: true, make: func(g *generator, s string) string {
 		if strings.ContainsAny(s, "'\n\\$%") {
@@ -587,7 +587,7 @@ func rot13(text string) string {
 	}, text)
 }
 
-// oneLineQuote returns a script in quotes, without the end of a line in it.
+// oneLineQuote returns the quoted script, without a line end in it.
 func oneLineQuote(script string) string {
 	if !strings.Contains(script, "\n") {
 		return single(script)

@@ -8,9 +8,9 @@ import (
 	"gascity/internal/guard"
 )
 
-// TestEverydayCommandsPass decides the commands of testdata/everyday.txt, which was written
-// before the guard saw any of them, by the rule sets of a new city. Every command is allowed,
-// except those in [asked]: they are held up on purpose.
+// TestEverydayCommandsPass checks that the rule sets of a new city allow the commands in
+// testdata/everyday.txt, except those under [asked], about which a person is asked. The list was
+// written before the guard was run on it.
 func TestEverydayCommandsPass(t *testing.T) {
 	p := policy(t, "dangerous-command", "protected-branch", "secrets-reading")
 	data, err := os.ReadFile("testdata/everyday.txt")

@@ -26,7 +26,8 @@ tools = ["Bash", "Write"]
 exact = [%s]
 `
 
-// A rule with exact allows one whole call of its agent, and nothing else.
+// TestExactRulesAllowOneCall checks that a rule with the key exact allows one call of its agent and
+// nothing else.
 func TestExactRulesAllowOneCall(t *testing.T) {
 	cases := []struct {
 		exact, agent string
@@ -72,7 +73,8 @@ func toml(text string) string {
 	return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(out))
 }
 
-// AlwaysAllow returns a rule that allows exactly the call, or says why there is none.
+// TestAlwaysAllow checks that AlwaysAllow returns a rule that allows exactly the call, or says why
+// there is none.
 func TestAlwaysAllow(t *testing.T) {
 	rules, err := compile(t, fmt.Sprintf(always, `"ls"`), nil)
 	if err != nil {

@@ -1,7 +1,7 @@
 package guard
 
-// DecideInOrder decides without an index, a memo, or a quick look: each rule is held
-// against each part.
+// DecideInOrder decides without the index and without remembered decisions: it compares each rule
+// with each part of the call.
 func (p *Policy) DecideInOrder(req Request) Verdict {
 	view := p.viewOf(&req)
 	tool := view.tool(&req)

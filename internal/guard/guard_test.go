@@ -14,7 +14,7 @@ import (
 	"gascity/internal/guard"
 )
 
-// policy compiles shipped sets by name.
+// policy compiles the named built-in rule sets.
 func policy(t testing.TB, sets ...string) *guard.Policy {
 	t.Helper()
 	var sheet guard.Source
@@ -40,7 +40,7 @@ func shellCall(script string) guard.Request {
 	return guard.Request{Tool: "Bash", Input: input, Home: "/home/u", Dir: "/home/u/repo"}
 }
 
-// TestShippedSetsDecide reads the tables of testdata: what each shipped set decides.
+// TestShippedSetsDecide checks the decisions of each built-in rule set with the tables in testdata.
 func TestShippedSetsDecide(t *testing.T) {
 	for _, name := range guard.Shipped() {
 		t.Run(name, func(t *testing.T) {
@@ -68,8 +68,8 @@ func TestShippedSetsDecide(t *testing.T) {
 	}
 }
 
-// TestEveryDisguiseIsSeenThrough wraps a forbidden command in all that shells and
-// programs offer: none may come out as allowed.
+// TestEveryDisguiseIsSeenThrough checks that a forbidden command is not allowed in any of the forms
+// that shells and programs offer.
 func TestEveryDisguiseIsSeenThrough(t *testing.T) {
 	p := policy(t, "dangerous-command")
 	bare := "git push --force origin x"
@@ -101,8 +101,8 @@ func TestEveryDisguiseIsSeenThrough(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeKnownIsAsked proves that no word that depends on the run passes
-// where a rule could be about it, and that others do.
+// TestWhatCannotBeKnownIsAsked checks that a person is asked about a word that is known only when
+// the command runs, if a rule could be about it, and not about others.
 func TestWhatCannotBeKnownIsAsked(t *testing.T) {
 	p := policy(t, "dangerous-command")
 	for script, want := range map[string]guard.Action{
@@ -144,9 +144,9 @@ func TestWhatCannotBeKnownIsAsked(t *testing.T) {
 	}
 }
 
-// TestADynamicWordIsAsked proves the rule of the reference: ask, unless what is denied is
-// so in every reading, or in one that is sure to come.
-func TestADynamicWordIsAsked(t *testing.T) {
+// TestCallWithADynamicWord checks that a person is asked about a call with a word that is known
+// only when it runs, unless it is denied for every value of the word.
+func TestCallWithADynamicWord(t *testing.T) {
 	p := policy(t, "dangerous-command", "secrets-reading")
 	for script, want := range map[string]guard.Action{
 		`rm -rf "$X"`:                          guard.Ask,
@@ -180,6 +180,7 @@ func TestADynamicWordIsAsked(t *testing.T) {
 	}
 }
 
+// TestTheMostSevereRuleDecides checks that the most severe of the rules that match decides.
 func TestTheMostSevereRuleDecides(t *testing.T) {
 	set, err := guard.Decode("mine", []byte(`
 [[rules]]
@@ -224,6 +225,7 @@ roles = ["reader"]
 	}
 }
 
+// TestRolesHaveTheirOwnSets checks that rules of a role apply only to agents with that role.
 func TestRolesHaveTheirOwnSets(t *testing.T) {
 	readOnly, err := guard.ShippedSet("read-only")
 	if err != nil {
@@ -252,6 +254,7 @@ func TestRolesHaveTheirOwnSets(t *testing.T) {
 	}
 }
 
+// TestBadRulesAreNamed checks that the error about a wrong rule names the rule.
 func TestBadRulesAreNamed(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"[[rules]]\nid='a'\naction='forbid'\n", `action "forbid"`},
@@ -277,6 +280,8 @@ func TestBadRulesAreNamed(t *testing.T) {
 	}
 }
 
+// TestArgumentListsAreJudgedToo checks that commands that are passed as a list of words are decided
+// like scripts.
 func TestArgumentListsAreJudgedToo(t *testing.T) {
 	p := policy(t, "dangerous-command")
 	for input, want := range map[string]guard.Action{
@@ -313,8 +318,8 @@ func TestReferenceIsCurrent(t *testing.T) {
 	}
 }
 
-// FuzzDecide: no input makes the guard panic or answer without an action, and a
-// command that is denied alone is never allowed in company.
+// FuzzDecide checks that no input makes the guard panic or return no action, and that a command
+// that is denied alone is not allowed together with others.
 func FuzzDecide(f *testing.F) {
 	p := policy(f, "dangerous-command", "protected-branch", "secrets-reading")
 	for _, s := range []string{"ls", "git push -f", "$X", "a |& b", "<<E\nE", "{a,b}", "\\", "'", "~/.ssh/id", "x[$(y)]=1", "find -exec", "env -S", "su -c", "sh -c"} {
@@ -339,7 +344,7 @@ func FuzzDecide(f *testing.F) {
 	})
 }
 
-// BenchmarkDecide decides over a policy of 300 rules.
+// BenchmarkDecide decides calls with 300 rules.
 func BenchmarkDecide(b *testing.B) {
 	var set guard.Set
 	for _, name := range guard.Shipped() {
@@ -372,8 +377,9 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// TestTheIndexMissesNoRule decides what the tables hold by rules whose places the index
-// knows by a name, and by the same rules written so that it knows none.
+// TestTheIndexMissesNoRule decides the calls of the tables with rules that the index finds by a
+// name, and with the same rules written so that the index does not know a name, and compares the
+// decisions.
 func TestTheIndexMissesNoRule(t *testing.T) {
 	for _, name := range guard.Shipped() {
 		set, err := guard.ShippedSet(name)

@@ -46,9 +46,8 @@ var fragments = []string{
 	";", "|", "&&", "\n", "> a", "< .env", "sudo", "sh -c 'git push -f'", "xargs", "cd /etc;", "for i in a .env; do cat $i; done", "'a b'", "..", "/", "{a,b}", "$(cat a)", "stash", "drop", "remote", "add",
 }
 
-// TestTheIndexDecidesAsEachRuleInOrder decides drawn calls by drawn rules: with the
-// index, with what is remembered of calls that differ in one thing or another, and with
-// each rule held against each part.
+// TestTheIndexDecidesAsEachRuleInOrder decides random calls by random rules with the index, with
+// remembered decisions, and by comparing every rule, and checks that the results agree.
 func TestTheIndexDecidesAsEachRuleInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		set, role := guard.Set{Name: "drawn"}, guard.Set{Name: "role"}
@@ -86,9 +85,9 @@ func TestTheIndexDecidesAsEachRuleInOrder(t *testing.T) {
 	})
 }
 
-// TestWhatIsRememberedIsOfThisFolderAndThesePeople decides one text for agents whose
-// folders, tools and rules differ: what was decided for one says nothing for another.
-func TestWhatIsRememberedIsOfThisFolderAndThesePeople(t *testing.T) {
+// TestRememberedDecisionIsOfOneAgentAndDirectory checks that a decision that is remembered for one
+// agent is not used for an agent with another directory, tool or rules.
+func TestRememberedDecisionIsOfOneAgentAndDirectory(t *testing.T) {
 	p, err := guard.Compile(guard.Source{
 		Sets: []guard.Set{{Name: "s", Rules: []guard.Rule{
 			{ID: "etc", Action: guard.Deny, Paths: []string{"/etc/**", "~/x"}},
@@ -125,8 +124,8 @@ func TestWhatIsRememberedIsOfThisFolderAndThesePeople(t *testing.T) {
 	}
 }
 
-// TestManyDecideAtOnce has goroutines decide the same texts, and more of them than are
-// remembered, at the same time.
+// TestManyDecideAtOnce decides the same calls in many goroutines, and more calls than are
+// remembered.
 func TestManyDecideAtOnce(t *testing.T) {
 	p := policy(t, "dangerous-command", "secrets-reading")
 	var all sync.WaitGroup

@@ -7,9 +7,8 @@ import (
 	"gascity/internal/guard"
 )
 
-// TestReadersAreThoseThatNoRuleKeepsFromAnything: what may be used while no
-// decision can be made, for some policies.
-func TestReadersAreThoseThatNoRuleKeepsFromAnything(t *testing.T) {
+// TestReaders checks which tools may be used while no decision can be made.
+func TestReaders(t *testing.T) {
 	secrets := policy(t, "dangerous-command", "secrets-reading")
 	tools, except := secrets.Readers(guard.Request{Agent: "a", Home: "/home/u", Dir: "/home/u/repo"})
 	if !slices.Contains(tools, "Read") || slices.Contains(tools, "Bash") || slices.Contains(tools, "Write") {

@@ -33,8 +33,8 @@ What the guard cannot see is in [one list](../how-to/guard-tools.md#what-is-not-
 In a command, one unknown word (` + "`\"$X\"`" + `) counts as an option or as a file, not as both. A pattern that begins with ` + "`-`" + ` and has a wildcard fits options (` + "`-*`" + `).
 `
 
-// Reference returns the reference of rules and rule sets in Markdown.
-// docs/reference/guard.md holds it.
+// Reference returns the reference of rules and rule sets in Markdown, the content of
+// docs/reference/guard.md.
 func Reference() ([]byte, error) {
 	var b strings.Builder
 	b.WriteString(referenceIntroduction)
@@ -68,7 +68,7 @@ func writeKeys(b *strings.Builder, t reflect.Type) {
 	}
 }
 
-// subjectOf returns what a rule is about.
+// subjectOf returns the text of the reference about what a rule matches.
 func subjectOf(r Rule) string {
 	var out []string
 	add := func(before string, words []string) {

@@ -7,8 +7,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// text returns the same as encoding/json for every JSON string.
-func TestTextIsTheTextOfTheString(t *testing.T) {
+// TestTextEqualsEncodingJSON checks that text returns the same as encoding/json for every JSON
+// string.
+func TestTextEqualsEncodingJSON(t *testing.T) {
 	piece := rapid.OneOf(
 		rapid.SampledFrom([]string{`\"`, `\\`, `\/`, `\b`, `\f`, `\n`, `\r`, `\t`, `\u0026`, `\u0000`, `\ud83d\ude00`, `\uD83D`, `\ude00`, `'`, "`", "\x7f", "\xff", "\u2028", "é", "😀"}),
 		rapid.StringMatching(`[ !#-\[\]-~]{0,8}`),

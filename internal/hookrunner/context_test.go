@@ -45,13 +45,13 @@ func (b *contextServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, "{}")
 }
 
-// fire has one event answered, by a session with a folder of its own.
+// fire runs the hook of an event in a session with its own directory.
 func fire(t *testing.T, socket, dir, event, more string) (stdout, stderr string) {
 	t.Helper()
 	return fireOf(t, "claude", socket, dir, event, more)
 }
 
-// fireOf is fire for an agent CLI.
+// fireOf does what fire does for another agent CLI.
 func fireOf(t *testing.T, cli, socket, dir, event, more string) (stdout, stderr string) {
 	t.Helper()
 	var out, errs strings.Builder
@@ -67,10 +67,10 @@ func fireOf(t *testing.T, cli, socket, dir, event, more string) (stdout, stderr 
 	return out.String(), errs.String()
 }
 
-// TestContextGoesByTheAnswer: at every beginning the agent CLI is handed what the city has,
-// in its own form and before the city hears of the agent; at the end of the turn the city
-// hears which nonces stand in the transcript, and that once.
-func TestContextGoesByTheAnswer(t *testing.T) {
+// TestContextIsInTheAnswerOfTheHook checks that, at each start of a conversation, the agent CLI gets the city's context in its
+// own form, before the city gets the report of the start, and that the city gets the nonces of the transcript once at the end of
+// the turn.
+func TestContextIsInTheAnswerOfTheHook(t *testing.T) {
 	t.Parallel()
 	for _, source := range []string{"startup", "resume", "clear", "compact"} {
 		b, dir := &contextServer{}, t.TempDir()
@@ -105,8 +105,8 @@ func TestContextGoesByTheAnswer(t *testing.T) {
 	}
 }
 
-// TestTurnOfAnOlderConversation: its end, which may be reported late, says nothing of what was
-// claimed for the conversation that has begun since.
+// TestTurnOfAnOlderConversation checks that the end of a turn of an older conversation, which may be reported late, does not
+// acknowledge the context of a newer one.
 func TestTurnOfAnOlderConversation(t *testing.T) {
 	t.Parallel()
 	b, dir := &contextServer{}, t.TempDir()
@@ -128,9 +128,9 @@ func TestTurnOfAnOlderConversation(t *testing.T) {
 	}
 }
 
-// TestAStartDoesNotWaitForACity: a city that is not there, and one that never answers, cost
-// an agent no more than the hook's time, and nothing is printed.
-func TestAStartDoesNotWaitForACity(t *testing.T) {
+// TestStartDoesNotWaitForTheCity checks that a city that does not exist or does not answer delays an agent no longer than the
+// time of the hook, and that nothing is printed.
+func TestStartDoesNotWaitForTheCity(t *testing.T) {
 	t.Parallel()
 	stuck := newCity(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	for name, socket := range map[string]string{"none": filepath.Join(t.TempDir(), "s"), "stuck": stuck.socket} {
@@ -148,10 +148,10 @@ func TestAStartDoesNotWaitForACity(t *testing.T) {
 	}
 }
 
-// TestContextGoesWithThePrompt: an agent CLI that takes context with a prompt alone is handed it
-// by the next prompt, once; a compaction, for which it calls no hook, is found in its transcript, once
-// although the transcript has it again; and the city hears of the nonces when the turn that has had them ends.
-func TestContextGoesWithThePrompt(t *testing.T) {
+// TestContextIsSentWithThePrompt checks an agent CLI that accepts context only with a prompt: it gets the context with the next
+// prompt, once. A compaction, for which it calls no hook, is found in its transcript, once although it is there twice. The city
+// gets the nonces at the end of that turn.
+func TestContextIsSentWithThePrompt(t *testing.T) {
 	t.Parallel()
 	b, dir := &contextServer{}, t.TempDir()
 	socket := newCity(t, b.ServeHTTP).socket
@@ -207,10 +207,9 @@ func TestContextGoesWithThePrompt(t *testing.T) {
 	}
 }
 
-// TestABeginningWithoutACity: a conversation that was compacted, or began again, while no city
-// answered is reported once one does, by the same claim, and nothing of it is said to have been
-// seen.
-func TestABeginningWithoutACity(t *testing.T) {
+// TestStartWithoutACityIsReportedLater checks that a compaction or a start during which no city answered is reported later, by
+// the same claim, and that nothing of it is acknowledged.
+func TestStartWithoutACityIsReportedLater(t *testing.T) {
 	t.Parallel()
 	for _, source := range []string{"clear", "compact"} {
 		b, dir := &contextServer{}, t.TempDir()

@@ -67,7 +67,7 @@ type result struct {
 	took           time.Duration
 }
 
-// call runs a hook's command as an agent CLI does.
+// call runs the command of a hook like an agent CLI.
 func call(t *testing.T, command string, env []string, stdin io.Reader) result {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", command)
@@ -93,7 +93,7 @@ func program(t *testing.T) string {
 	return path
 }
 
-// command returns a hook's command with another deadline.
+// command returns the command of a hook with another deadline.
 func command(t *testing.T, cli agentcli.Hooks, event string, within string) string {
 	t.Helper()
 	e, ok := cli.Event(event)
@@ -107,7 +107,7 @@ func command(t *testing.T, cli agentcli.Hooks, event string, within string) stri
 	return strings.Replace(cli.Command(program(t), dir, e), "--within "+e.Within().String(), "--within "+within, 1)
 }
 
-// guards returns the events that decide, by agent CLI.
+// guards returns the agent CLIs with their events that decide about a tool.
 func guards(t *testing.T) map[string]agentcli.Hooks {
 	t.Helper()
 	out := map[string]agentcli.Hooks{}
@@ -125,9 +125,9 @@ func guards(t *testing.T) map[string]agentcli.Hooks {
 	return out
 }
 
-// TestNothingRunsWhenTheGuardFails is the guard failure matrix: whatever goes wrong, the
-// status is 2, the one that blocks a tool with every agent CLI, and nothing is on
-// standard output that one could take for something else.
+// TestNothingRunsWhenTheGuardFails checks, for every way in which a decision can fail, that the
+// exit status is 2, which blocks the tool in every agent CLI, and that standard output has nothing
+// that could be taken for an answer.
 func TestNothingRunsWhenTheGuardFails(t *testing.T) {
 	t.Parallel()
 	gone := filepath.Join(t.TempDir(), "gone")
@@ -235,7 +235,7 @@ func TestNothingRunsWhenTheGuardFails(t *testing.T) {
 	}
 }
 
-// TestAKilledHookBlocks: an agent CLI lets the tool run when its hook dies by a signal.
+// TestAKilledHookBlocks checks that a hook that is killed by a signal blocks the tool.
 func TestAKilledHookBlocks(t *testing.T) {
 	t.Parallel()
 	cli, _ := agentcli.LookupHooks("claude")
@@ -255,7 +255,8 @@ func TestAKilledHookBlocks(t *testing.T) {
 	}
 }
 
-// TestAnInputWithoutEndBlocks: the agent CLI holds the pipe open.
+// TestAnInputWithoutEndBlocks checks that the tool is blocked if the agent CLI does not close the
+// input of the hook.
 func TestAnInputWithoutEndBlocks(t *testing.T) {
 	t.Parallel()
 	cli, _ := agentcli.LookupHooks("gemini")
@@ -271,8 +272,9 @@ func TestAnInputWithoutEndBlocks(t *testing.T) {
 	}
 }
 
-// TestAnAnswerIsOneSchema: what is allowed passes with the one form of its agent CLI.
-func TestAnAnswerIsOneSchema(t *testing.T) {
+// TestAnswerHasTheFormOfItsAgentCLI checks that the answer that allows a tool has the form of its
+// agent CLI and no other.
+func TestAnswerHasTheFormOfItsAgentCLI(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ cli, event, answer, want string }{
 		{"claude", "PreToolUse", `{"allowed":true}`, ``},

@@ -13,6 +13,7 @@ import (
 	"gascity/runtime/runtimetest/fake"
 )
 
+// TestASessionGetsItsHooks checks the files, arguments and variables of the hooks of a session.
 func TestASessionGetsItsHooks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -45,6 +46,7 @@ func TestASessionGetsItsHooks(t *testing.T) {
 	}
 }
 
+// TestInstalled checks what Install writes for each agent CLI.
 func TestInstalled(t *testing.T) {
 	t.Parallel()
 	for _, name := range agentcli.HookNames() {

@@ -51,7 +51,7 @@ func (e *requestRecorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, "{}")
 }
 
-// runHooks returns what the events of one agent CLI made the city hear.
+// runHooks runs the hooks of an agent CLI for events, and returns what the city has received.
 func runHooks(t *testing.T, cli string, env map[string]string, inputs ...string) *requestRecorder {
 	t.Helper()
 	e := &requestRecorder{}
@@ -96,6 +96,7 @@ func (e *requestRecorder) words() []string {
 	return out
 }
 
+// TestEventsBecomeTransitions checks which transition is reported for each event of each agent CLI.
 func TestEventsBecomeTransitions(t *testing.T) {
 	t.Parallel()
 	in := func(event, more string) string {
@@ -127,7 +128,8 @@ func TestEventsBecomeTransitions(t *testing.T) {
 	}
 }
 
-func TestWhatIsToldOfATurn(t *testing.T) {
+// TestReportOfATurn checks what is reported about a turn.
+func TestReportOfATurn(t *testing.T) {
 	t.Parallel()
 	e := runHooks(t, "claude", nil,
 		`{"session_id":"s1","hook_event_name":"UserPromptSubmit","prompt":"  fix it\n"}`,
@@ -147,9 +149,9 @@ func TestWhatIsToldOfATurn(t *testing.T) {
 	}
 }
 
-// TestUsageIsToldOnce: what an interrupted turn left is reported with the next one,
-// and nothing twice, whatever was read before.
-func TestUsageIsToldOnce(t *testing.T) {
+// TestUsageIsReportedOnce checks that the usage of an interrupted turn is reported with the next
+// turn, and nothing twice.
+func TestUsageIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "s1.jsonl")
@@ -201,8 +203,9 @@ func TestUsageIsToldOnce(t *testing.T) {
 	}
 }
 
-// TestTheEndOfATurnIsAwaited: the transcript is written beside the hook.
-func TestTheEndOfATurnIsAwaited(t *testing.T) {
+// TestHookWaitsForTheTranscript checks that the hook waits until the transcript has the end of the
+// turn.
+func TestHookWaitsForTheTranscript(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "s1.jsonl")
@@ -235,10 +238,9 @@ func TestTheEndOfATurnIsAwaited(t *testing.T) {
 	}
 }
 
-// TestUsageIsToldAfterTheHook: the agent CLI does not wait for the report of a turn's
-// usage, which the same call sends from a process of its own; where there can be none,
-// the hook sends it itself.
-func TestUsageIsToldAfterTheHook(t *testing.T) {
+// TestUsageIsReportedByAnotherProcess checks that the agent CLI does not wait for the report of the
+// usage: another process sends it, or the hook itself if no process can be started.
+func TestUsageIsReportedByAnotherProcess(t *testing.T) {
 	transcript := filepath.Join(t.TempDir(), "t.jsonl")
 	line := `{"type":"assistant","message":{"id":"m1","model":"m","usage":{"input_tokens":5,"output_tokens":7}}}` + "\n"
 	if err := os.WriteFile(transcript, []byte(line), 0o600); err != nil {
@@ -282,9 +284,9 @@ func TestUsageIsToldAfterTheHook(t *testing.T) {
 	}
 }
 
-// TestATurnThatIsWrittenLate: the turn's last response is reported with this turn if its transcript
-// has it seconds later.
-func TestATurnThatIsWrittenLate(t *testing.T) {
+// TestTurnThatIsWrittenLate checks that the last response of a turn is reported with that turn even
+// if the transcript has it seconds later.
+func TestTurnThatIsWrittenLate(t *testing.T) {
 	t.Parallel()
 	transcript := filepath.Join(t.TempDir(), "t.jsonl")
 	stop := fmt.Sprintf(`{"hook_event_name":"Stop","session_id":"s1","transcript_path":%q,"last_assistant_message":"it is done"}`, transcript)
@@ -308,8 +310,9 @@ func TestATurnThatIsWrittenLate(t *testing.T) {
 	}
 }
 
-// TestAnAgentIsNotHeldUp: without a city, an event that only reports passes.
-func TestAnAgentIsNotHeldUp(t *testing.T) {
+// TestReportsDoNotBlockTheAgent checks that an event that only reports does not block the agent if
+// there is no city.
+func TestReportsDoNotBlockTheAgent(t *testing.T) {
 	t.Parallel()
 	cli, _ := agentcli.LookupHooks("claude")
 	for _, e := range cli.Events {
@@ -323,10 +326,10 @@ func TestAnAgentIsNotHeldUp(t *testing.T) {
 	}
 }
 
-// TestALostLedgerTellsNothingOfAnEarlierRun: how far the transcripts were read is lost within a
-// run. What this one has reported is reported again, and counts once; what an earlier one has
-// reported is not.
-func TestALostLedgerTellsNothingOfAnEarlierRun(t *testing.T) {
+// TestLostOffsetsReportNoEarlierRun checks what is reported after the file with the offsets of the
+// transcripts was lost: the usage of this run again, which the city counts once, and nothing of an
+// earlier run.
+func TestLostOffsetsReportNoEarlierRun(t *testing.T) {
 	t.Parallel()
 	var told []string
 	socket := newCity(t, func(w http.ResponseWriter, r *http.Request) {

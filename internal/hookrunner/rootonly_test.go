@@ -26,7 +26,7 @@ func (w *watched) Start(ctx context.Context, name string, cfg runtime.Config) er
 	return w.Provider.Start(ctx, name, cfg)
 }
 
-// startGemini starts a session of gemini and returns the variables that it got from its hooks.
+// startGemini starts a session of gemini and returns the variables of its hooks.
 func startGemini(t *testing.T, opts hookrunner.Options) map[string]string {
 	t.Helper()
 	below := &watched{Provider: fake.New()}
@@ -48,9 +48,8 @@ func startGemini(t *testing.T, opts hookrunner.Options) map[string]string {
 	return below.env
 }
 
-// TestGeminiGetsNoFileThatItRefuses proves that gemini does not get a settings file in a directory
-// to which others can write: it would not use the file, and print a security warning with a sudo
-// command in each session.
+// TestGeminiGetsNoFileThatItRefuses checks that gemini gets no settings file in a directory to which others can write. It would
+// ignore the file and print a security warning in each session.
 func TestGeminiGetsNoFileThatItRefuses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -63,9 +62,8 @@ func TestGeminiGetsNoFileThatItRefuses(t *testing.T) {
 	}
 }
 
-// TestGeminiGetsItsFileWhereRootAloneWrites proves that a city of root in a directory to which
-// others can write has gemini's settings file in the second directory, and that the file goes with the
-// session.
+// TestGeminiGetsItsFileWhereRootAloneWrites checks that a city of root puts gemini's settings file into the second directory if
+// others can write to the first, and that the file is removed with the session.
 func TestGeminiGetsItsFileWhereRootAloneWrites(t *testing.T) {
 	t.Parallel()
 	home, err := os.UserHomeDir()

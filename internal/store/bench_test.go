@@ -32,8 +32,8 @@ func closeBench(b *testing.B, db *store.DB) {
 	}
 }
 
-// BenchmarkOpen opens a database of so many events, which was closed in good
-// order or not: then everything is looked through.
+// BenchmarkOpen opens databases of different sizes that were closed normally or not. In the second
+// case the whole database is checked.
 func BenchmarkOpen(b *testing.B) {
 	for _, events := range []int{0, 10_000, 100_000} {
 		path := filepath.Join(b.TempDir(), "city.db")
@@ -78,8 +78,8 @@ func appendBench(b *testing.B, db *store.DB) {
 	}
 }
 
-// BenchmarkAppend appends 10,000 events and waits until they are written;
-// "ns/append" is what the one who appends waits for each.
+// BenchmarkAppend appends 10,000 events and waits until they are written; "ns/append" is the time
+// that a caller of Append waits for each.
 func BenchmarkAppend(b *testing.B) {
 	const each = 10_000
 	path := filepath.Join(b.TempDir(), "city.db")
@@ -128,7 +128,7 @@ func BenchmarkSaveRecord(b *testing.B) {
 	closeBench(b, db)
 }
 
-// BenchmarkAfter reads the newest events as a follower does, and all of 10,000.
+// BenchmarkAfter reads the newest events, as a reader of the stream does, and all of 10,000.
 func BenchmarkAfter(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "city.db")
 	db := openBench(b, path)

@@ -46,7 +46,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// dirOf returns one folder for each test.
+// dirOf returns the directory of the current test.
 func dirOf(t *testing.T) string {
 	t.Helper()
 	return filepath.Join(t.TempDir(), "..", "city")

@@ -39,8 +39,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// hammer changes a store as fast as it can, and says what was acknowledged:
-// "r ID" for a receipt, "f ID" for one that is final, "e ID TEXT" for an event.
+// hammer changes a store as fast as possible and prints what was acknowledged: "r ID" for a
+// receipt, "f ID" for a final one, "e ID TEXT" for an event.
 func hammer(path, run string) error {
 	ctx := context.Background() //nolint:forbidigo // of a program
 	db, err := store.Open(ctx, store.Options{Path: path, Retain: store.Retention{Events: 2000}})
@@ -106,6 +106,8 @@ type ledger struct {
 	last     uint64
 }
 
+// TestKilledAtAnyMomentNothingAcknowledgedIsLost kills a process that writes to the store, at
+// random times, and checks that everything that was acknowledged is stored.
 func TestKilledAtAnyMomentNothingAcknowledgedIsLost(t *testing.T) {
 	t.Parallel()
 	rounds := 50
@@ -124,8 +126,8 @@ func TestKilledAtAnyMomentNothingAcknowledgedIsLost(t *testing.T) {
 	t.Logf("%d kills: %d receipts and %d events acknowledged", rounds, len(told.receipts), len(told.events))
 }
 
-// A program that is killed at any moment of its first start leaves a database that opens, and
-// is not taken for a damaged one.
+// TestKilledAtAnyMomentOfTheFirstStart checks that a process that is killed during its first start
+// leaves a database that can be opened and does not count as damaged.
 func TestKilledAtAnyMomentOfTheFirstStart(t *testing.T) {
 	t.Parallel()
 	tier.Process(t)
@@ -151,7 +153,7 @@ func TestKilledAtAnyMomentOfTheFirstStart(t *testing.T) {
 	}
 }
 
-// killHammer lets a hammer run for a moment, kills it, and notes what it said.
+// killHammer runs the process for a moment, kills it, and records what it printed.
 func killHammer(t *testing.T, path, run string, told *ledger) {
 	t.Helper()
 	tier.Process(t)
@@ -210,7 +212,7 @@ func (l *ledger) record(t *testing.T, line string) {
 	}
 }
 
-// checkLedger opens the store as the next controller does, and compares.
+// checkLedger opens the store like the next controller and compares it with what was acknowledged.
 func checkLedger(t *testing.T, path string, told *ledger) {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Options{Path: path})
@@ -262,8 +264,8 @@ func checkLedger(t *testing.T, path string, told *ledger) {
 	}
 }
 
-// checkEvents compares what is kept with what was said: within a run nothing is
-// missing between two events.
+// checkEvents compares the stored events with the acknowledged ones: within one run no event is
+// missing between two others.
 func checkEvents(t *testing.T, all []client.Event, told *ledger) {
 	t.Helper()
 	for i, e := range all {

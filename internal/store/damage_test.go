@@ -11,8 +11,8 @@ import (
 	"gascity/internal/store"
 )
 
-// filledFile returns a database with records and events in it, closed in good
-// order or not.
+// filledFile returns the path of a database with records and events, which was closed normally if
+// clean is true.
 func filledFile(t *testing.T, clean bool) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "city.db")
@@ -46,7 +46,7 @@ func rewrite(t *testing.T, path string, change func([]byte) []byte) []byte {
 	return content
 }
 
-// garbage overwrites a part of each page from the third on.
+// garbage overwrites a part of each page from the third one on.
 func garbage(content []byte) []byte {
 	for at := 8192; at < len(content); at += 4096 {
 		copy(content[at:], bytes.Repeat([]byte{0xa5}, 200))
@@ -54,6 +54,8 @@ func garbage(content []byte) []byte {
 	return content
 }
 
+// TestDamagedDatabaseIsSetAside checks that a damaged database is renamed and replaced by a new
+// one.
 func TestDamagedDatabaseIsSetAside(t *testing.T) {
 	tests := map[string]struct {
 		clean  bool
@@ -99,10 +101,10 @@ func TestDamagedDatabaseIsSetAside(t *testing.T) {
 	}
 }
 
-// TestDamageThatShowsLater: a database that was closed in good order is not
-// looked through. Its damage shows when it is read, and the next start sets it
-// aside.
-func TestDamageThatShowsLater(t *testing.T) {
+// TestDamageThatIsFoundDuringReading checks a damaged database that was closed normally and is
+// therefore not checked when it is opened: the damage is found when it is read, and the next start
+// renames the file.
+func TestDamageThatIsFoundDuringReading(t *testing.T) {
 	path := filledFile(t, true)
 	rewrite(t, path, func(content []byte) []byte {
 		for at := 4096; at < len(content); at += 4096 {
@@ -126,6 +128,8 @@ func TestDamageThatShowsLater(t *testing.T) {
 	}
 }
 
+// TestNewerDatabaseIsRefusedAndNotTouched checks that the database of a newer gc is refused and not
+// changed.
 func TestNewerDatabaseIsRefusedAndNotTouched(t *testing.T) {
 	path := filledFile(t, true)
 	do(t, raw(t, path), "PRAGMA user_version = 8")
@@ -144,8 +148,8 @@ func TestNewerDatabaseIsRefusedAndNotTouched(t *testing.T) {
 	}
 }
 
-// TestMissingDatabase: one that is lost is reported like a damaged one; a first
-// start is not reported.
+// TestMissingDatabase checks that a lost database is reported like a damaged one, and that a first
+// start is not.
 func TestMissingDatabase(t *testing.T) {
 	const journal = "what the last life had not yet brought home"
 	nothing := func(*testing.T, string) {}

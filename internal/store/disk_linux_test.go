@@ -35,6 +35,8 @@ func smallDisk(t *testing.T, size string) string {
 	return dir
 }
 
+// TestFullDisk checks that a store on a full disk reports the fault, loses nothing that was
+// acknowledged, and works again when there is space.
 func TestFullDisk(t *testing.T) {
 	dir, told := smallDisk(t, "1m"), newFaults()
 	path := filepath.Join(dir, "city.db")
@@ -89,10 +91,9 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestFullDiskIsOneEpisode: what is small may find room on a full disk. That is
-// no recovery; the end is reported once, when there is space for what was
-// refused.
-func TestFullDiskIsOneEpisode(t *testing.T) {
+// TestFullDiskIsReportedOnce checks that a small write that succeeds on a full disk does not end
+// the fault: the end is reported once, when there is space for the writes that failed.
+func TestFullDiskIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	for name, size := range map[string]int{"records": 100, "prompts": 20_000, "long prompts": 400_000} {
 		t.Run(name, func(t *testing.T) {
@@ -125,7 +126,7 @@ func TestFullDiskIsOneEpisode(t *testing.T) {
 	}
 }
 
-// writeUntil goes on to write something small and something of the given size.
+// writeUntil writes something small and something of the given size, again and again.
 func writeUntil(t *testing.T, db *store.DB, size int, end <-chan time.Time) {
 	t.Helper()
 	pace := time.NewTicker(20 * time.Millisecond)
@@ -153,7 +154,7 @@ func writeUntil(t *testing.T, db *store.DB, size int, end <-chan time.Time) {
 	}
 }
 
-// fillWholeDisk leaves nothing.
+// fillWholeDisk fills the disk completely.
 func fillWholeDisk(t *testing.T, name string) {
 	t.Helper()
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o600)
@@ -171,7 +172,7 @@ func fillWholeDisk(t *testing.T, name string) {
 	}
 }
 
-// fillDisk leaves about 200 KiB.
+// fillDisk fills the disk except for about 200 KiB.
 func fillDisk(t *testing.T, name string) {
 	t.Helper()
 	var disk syscall.Statfs_t
@@ -199,6 +200,8 @@ func checkReceipts(t *testing.T, db *store.DB, want []string) {
 	}
 }
 
+// TestReadOnlyFileSystem checks the error for a store on a read-only file system, and that its
+// database is not renamed as damaged.
 func TestReadOnlyFileSystem(t *testing.T) {
 	dir := smallDisk(t, "1m")
 	path := filepath.Join(dir, "city.db")

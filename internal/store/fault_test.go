@@ -36,7 +36,7 @@ func open(t *testing.T, opts store.Options) *store.DB {
 	return db
 }
 
-// raw opens the same file beside the store, as another program does.
+// raw opens the database file with SQLite directly, as another program does.
 func raw(t *testing.T, path string) *sql.Conn {
 	t.Helper()
 	pool, err := sql.Open("sqlite", path)
@@ -77,14 +77,14 @@ func (f *faults) record(err error) {
 	f.more <- struct{}{}
 }
 
-// all returns all calls so far.
+// all returns all faults that were reported.
 func (f *faults) all() []error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.reported)
 }
 
-// next returns the call with number n.
+// next returns the report with number n.
 func (f *faults) next(t *testing.T, n int) error {
 	t.Helper()
 	for {
@@ -113,7 +113,7 @@ func count(t *testing.T, db *store.DB) int {
 	return len(got)
 }
 
-// kinds returns what the time line says of the store.
+// kinds returns the kinds of the events about the store.
 func kinds(t *testing.T, db *store.DB) string {
 	t.Helper()
 	all, _, err := db.After(t.Context(), 0)
@@ -127,6 +127,8 @@ func kinds(t *testing.T, db *store.DB) string {
 	return strings.Join(out, " ")
 }
 
+// TestLockedByAnotherProcess checks that a database that another process has locked is reported as
+// a fault, which ends with the lock.
 func TestLockedByAnotherProcess(t *testing.T) {
 	path, told := filepath.Join(t.TempDir(), "city.db"), newFaults()
 	db := open(t, store.Options{Path: path, LockWait: 10 * time.Millisecond, OnFault: told.record})
@@ -173,8 +175,8 @@ func TestLockedByAnotherProcess(t *testing.T) {
 	}
 }
 
-// TestEventsThatCannotBeWrittenForTooLongAreAGap: memory is bounded, and the
-// loss is reported.
+// TestEventsThatCannotBeWrittenForTooLongAreAGap checks that the memory for events that cannot be
+// written is limited, and that the lost events are reported.
 func TestEventsThatCannotBeWrittenForTooLongAreAGap(t *testing.T) {
 	t.Parallel()
 	path, told := filepath.Join(t.TempDir(), "city.db"), newFaults()
@@ -217,6 +219,7 @@ func TestEventsThatCannotBeWrittenForTooLongAreAGap(t *testing.T) {
 	}
 }
 
+// TestReadOnlyFolder checks that a directory without write permission is reported as a fault.
 func TestReadOnlyFolder(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("permissions mean nothing to root; see the read-only file system")
@@ -231,6 +234,8 @@ func TestReadOnlyFolder(t *testing.T) {
 	}
 }
 
+// TestContextThatHasEndedChangesNothing checks that a call with a context that has ended returns an
+// error and writes nothing.
 func TestContextThatHasEndedChangesNothing(t *testing.T) {
 	db := open(t, store.Options{})
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -246,6 +251,7 @@ func TestContextThatHasEndedChangesNothing(t *testing.T) {
 	}
 }
 
+// TestClosedStoreSaysSo checks that every call after Close returns ErrClosed.
 func TestClosedStoreSaysSo(t *testing.T) {
 	db := open(t, store.Options{})
 	waiting := make(chan error, 1)
@@ -267,7 +273,8 @@ func TestClosedStoreSaysSo(t *testing.T) {
 	}
 }
 
-// TestOneBadRowHidesNoOther: what cannot be read is named, the rest is returned.
+// TestOneBadRowHidesNoOther checks that a row that cannot be read is named and that the others are
+// returned.
 func TestOneBadRowHidesNoOther(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "city.db")
 	db := open(t, store.Options{Path: path})
@@ -296,6 +303,7 @@ func TestOneBadRowHidesNoOther(t *testing.T) {
 	}
 }
 
+// TestFileIsForThisUserAlone checks that only this user can read the database file.
 func TestFileIsForThisUserAlone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "odd #name?&%20", ".gc")
 	path := filepath.Join(dir, "city.db")
@@ -314,7 +322,7 @@ func TestFileIsForThisUserAlone(t *testing.T) {
 	}
 }
 
-// TestTokensAreNotInTheFile: whatever a record says, its token is not stored.
+// TestTokensAreNotInTheFile checks that the token of a record is not in the database file.
 func TestTokensAreNotInTheFile(t *testing.T) {
 	const canary = "canary-0123456789abcdef"
 	path := filepath.Join(t.TempDir(), "city.db")

@@ -14,9 +14,9 @@ import (
 	"gascity/internal/store"
 )
 
-// TestFilesThatAreTakenAway: what is written to a file without a name is lost,
-// so nothing is accepted, and the end reports no success.
-func TestFilesThatAreTakenAway(t *testing.T) {
+// TestRemovedDatabaseFileIsAFault checks that the store accepts no change after its file was
+// removed, because it would be lost, and that Close reports an error.
+func TestRemovedDatabaseFileIsAFault(t *testing.T) {
 	tests := map[string]struct {
 		away   func(t *testing.T, path string)
 		reason string
@@ -58,9 +58,9 @@ func TestFilesThatAreTakenAway(t *testing.T) {
 	}
 }
 
-// TestFileThatCloseFindsRemoved: nothing was written since, and still the end is
-// no good one.
-func TestFileThatCloseFindsRemoved(t *testing.T) {
+// TestCloseReportsARemovedFile checks that Close reports a removed file although nothing was
+// written since.
+func TestCloseReportsARemovedFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "city.db")
 	db := open(t, store.Options{Path: path})
 	if err := db.Save(t.Context(), record("a")); err != nil {
@@ -75,8 +75,8 @@ func TestFileThatCloseFindsRemoved(t *testing.T) {
 	}
 }
 
-// TestReplacementIsNotTouched: what somebody put in the place of the database is
-// theirs, with its journal.
+// TestReplacementIsNotTouched checks that a file that another program has put in the place of the
+// database is not changed, nor its journal.
 func TestReplacementIsNotTouched(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "city.db")
 	db := open(t, store.Options{Path: path})
@@ -108,8 +108,9 @@ func TestReplacementIsNotTouched(t *testing.T) {
 	}
 }
 
-// TestFileThatComesBack: the same file in its place ends the fault.
-func TestFileThatComesBack(t *testing.T) {
+// TestFaultEndsWhenTheFileIsBack checks that the fault ends when the same file is at its path
+// again.
+func TestFaultEndsWhenTheFileIsBack(t *testing.T) {
 	path, told := filepath.Join(t.TempDir(), "city.db"), newFaults()
 	db := open(t, store.Options{Path: path, OnFault: told.record})
 	move(t, path, path+".away")
@@ -147,7 +148,7 @@ func move(t *testing.T, from, to string) {
 	}
 }
 
-// replace puts a sound database of another life in the place of the present one.
+// replace replaces the database by a valid one of another city.
 func replace(t *testing.T, path string) {
 	t.Helper()
 	other := filepath.Join(t.TempDir(), "city.db")

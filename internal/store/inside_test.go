@@ -51,6 +51,8 @@ func fillV1(t *testing.T, path string) {
 	}
 }
 
+// TestMigrationGoesForwardWithACopy checks that a database of an older version is copied and then
+// migrated.
 func TestMigrationGoesForwardWithACopy(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "city.db")
 	fillV1(t, path)
@@ -84,6 +86,8 @@ func TestMigrationGoesForwardWithACopy(t *testing.T) {
 	}
 }
 
+// TestMigrationThatFailsChangesNothing checks that a failed migration leaves the database as it
+// was.
 func TestMigrationThatFailsChangesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "city.db")
 	fillV1(t, path)
@@ -100,8 +104,8 @@ func TestMigrationThatFailsChangesNothing(t *testing.T) {
 	}
 }
 
-// leaveHalfWritten leaves at path what a process leaves that is killed in the middle of its first
-// transaction: pages in the file, and a journal that undoes them.
+// leaveHalfWritten creates the files that a process leaves that is killed in the middle of its
+// first transaction: pages in the database, and a journal that undoes them.
 func leaveHalfWritten(t *testing.T, path string, before, during []string) {
 	t.Helper()
 	live := filepath.Join(t.TempDir(), "live.db")
@@ -129,8 +133,9 @@ func leaveHalfWritten(t *testing.T, path string, before, during []string) {
 	}
 }
 
-// A controller that is killed while it makes its database leaves one that the next controller
-// opens: nothing was kept yet, so nothing is lost, and nothing is set aside.
+// TestKilledWhileItMakesTheDatabase checks that the database of a controller that was killed while
+// it created it can be opened: nothing was stored yet, so nothing is lost, and the file is not
+// renamed.
 func TestKilledWhileItMakesTheDatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "city.db")
 	leaveHalfWritten(t, path, nil, migrations)
@@ -157,8 +162,8 @@ func TestKilledWhileItMakesTheDatabase(t *testing.T) {
 	}
 }
 
-// The database of another program is set aside with what that program left half written; nothing
-// of that comes into the new one.
+// TestAnotherProgramsHalfWrittenDatabase checks that the unfinished database of another program is
+// renamed with its journal, and that nothing of it is in the new one.
 func TestAnotherProgramsHalfWrittenDatabase(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "city.db")
@@ -186,7 +191,7 @@ func TestAnotherProgramsHalfWrittenDatabase(t *testing.T) {
 	}
 }
 
-// TestSlowDisk: a caller that waits too long gets an error, and the fault ends
+// TestSlowDisk checks that a caller that waits for too long gets an error, and that the fault ends
 // by itself.
 func TestSlowDisk(t *testing.T) {
 	told := make(chan error, 10)
@@ -227,9 +232,9 @@ func TestSlowDisk(t *testing.T) {
 	}
 }
 
-// TestGradesAreWhatTheEngineDoes: what was promised is synced before it is
-// acknowledged, and also when it shares its transaction with something lesser.
-func TestGradesAreWhatTheEngineDoes(t *testing.T) {
+// TestWritesAreAsDurableAsRequested checks that a change that must survive a power failure is
+// synced before it is acknowledged, also if it shares its transaction with one that need not.
+func TestWritesAreAsDurableAsRequested(t *testing.T) {
 	db, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "city.db")})
 	if err != nil {
 		t.Fatal(err)
@@ -249,8 +254,8 @@ func TestGradesAreWhatTheEngineDoes(t *testing.T) {
 	}
 }
 
-// TestOneOfABatchFailsAlone: changes that share a transaction do not share their
-// failures.
+// TestOneOfABatchFailsAlone checks that a change that fails does not make the other changes of its
+// transaction fail.
 func TestOneOfABatchFailsAlone(t *testing.T) {
 	db, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "city.db")})
 	if err != nil {
@@ -307,8 +312,8 @@ func TestOneOfABatchFailsAlone(t *testing.T) {
 	}
 }
 
-// TestIdleStoreDoesNothing: a day without a caller leaves the files as they are
-// and starts no timer.
+// TestIdleStoreDoesNothing checks that a store without calls changes no file and starts no timer
+// during a day.
 func TestIdleStoreDoesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "city.db")
 	synctest.Test(t, func(t *testing.T) {
@@ -335,7 +340,7 @@ func TestIdleStoreDoesNothing(t *testing.T) {
 	})
 }
 
-// stamp returns sizes and times of the store's files.
+// stamp returns the sizes and times of the store's files.
 func stamp(t *testing.T, path string) string {
 	t.Helper()
 	var out string

@@ -10,9 +10,9 @@ import (
 	"gascity/client"
 )
 
-// TestLatestEventsNeedNoOwner reads the events of a database that is open, and of one
-// that is not, and changes neither.
-func TestLatestEventsNeedNoOwner(t *testing.T) {
+// TestLatestEventsNeedNoController reads the latest events of a database that is open and of one
+// that is not, and checks that neither is changed.
+func TestLatestEventsNeedNoController(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "city.db")
 	if _, err := LatestEvents(t.Context(), path, 3); !errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("without a file: %v", err)

@@ -10,9 +10,9 @@ import (
 	"gascity/client"
 )
 
-// TestRetentionWorksInPortions: after a limit is reached, not each event has older events
-// removed: they go in portions, and what is kept stays near the limit.
-func TestRetentionWorksInPortions(t *testing.T) {
+// TestOldEventsAreRemovedInBatches checks that, when a limit is reached, old events are removed in
+// batches and not one for each new event, and that what is kept stays near the limit.
+func TestOldEventsAreRemovedInBatches(t *testing.T) {
 	t.Parallel()
 	const events, size = 200, 1000
 	for name, limit := range map[string]Retention{"bytes": {Bytes: 100 * size}, "age": {Age: 100 * time.Second}, "count": {Events: 100}} {

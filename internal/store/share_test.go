@@ -17,11 +17,10 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// TestNobodyPushesTheEventsOfOthersOut writes random events of several sessions and kinds
-// to a real database, one session many more than the others, and proves for every owner
-// that its newest events are kept up to an equal part of the space, for every kind of it
-// up to an equal part of that, that the space is used whole, and that a reader who misses
-// something receives a gap.
+// TestNobodyPushesTheEventsOfOthersOut writes random events of several sessions and kinds to a
+// database, many more of one session than of the others. It checks that each session keeps its
+// newest events up to an equal part of the space, and each kind up to an equal part of that; that
+// all space is used; and that a reader that misses an event gets a gap.
 func TestNobodyPushesTheEventsOfOthersOut(t *testing.T) {
 	t.Parallel()
 	base, blank := t.TempDir(), blankDatabase(t)
@@ -60,8 +59,8 @@ func TestNobodyPushesTheEventsOfOthersOut(t *testing.T) {
 	})
 }
 
-// appendOf appends an event of an owner: number zero is the city, number one an agent
-// without a session, the others are sessions.
+// appendOf appends an event. Owner 0 is the city, owner 1 an agent without a session, the others
+// are sessions.
 func (w *timelineModel) appendOf(owner, kind int) {
 	w.now.Add(1)
 	e := client.Event{Kind: fmt.Sprintf("kind.%d", kind), Text: fmt.Sprint(len(w.all))}
@@ -79,8 +78,8 @@ func (w *timelineModel) appendOf(owner, kind int) {
 	w.all = append(w.all, e)
 }
 
-// stored returns the ids that the database holds; the newest events are in memory too, and
-// prove nothing.
+// stored returns the IDs of the events in the database. The newest events are not included, because
+// they are in memory too.
 func (w *timelineModel) stored() map[uint64]bool {
 	ids := map[uint64]bool{}
 	err := w.db.write(w.ctx, "read", survivesKill, func(ctx context.Context, t *tx) error {
@@ -158,8 +157,8 @@ func (w *timelineModel) checkParts() {
 	}
 }
 
-// TestRetentionKnowsTheOwnersOfOlderEvents migrates a database of the version before and
-// proves that its events count for their sessions.
+// TestRetentionKnowsTheOwnersOfOlderEvents migrates a database of the previous version and checks
+// that its events count for their sessions.
 func TestRetentionKnowsTheOwnersOfOlderEvents(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "city.db")
@@ -207,9 +206,9 @@ func TestRetentionKnowsTheOwnersOfOlderEvents(t *testing.T) {
 	}
 }
 
-// TestTheHistoryOfInstancesIsRemoved migrates a database of version 4, whose table of instances has
-// a row.
-func TestTheHistoryOfInstancesIsRemoved(t *testing.T) {
+// TestMigrationRemovesTheTableOfInstances migrates a database of version 4, whose table of
+// instances has a row.
+func TestMigrationRemovesTheTableOfInstances(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "city.db")
 	db, err := openSteps(t, path, migrations[:4])

@@ -32,8 +32,8 @@ type timelineModel struct {
 	crash   uint64 // the last id before the last end that was not clean
 }
 
-// blankDatabase returns the file of a database without events. To make its tables takes longer
-// than all that most runs of a property test do.
+// blankDatabase returns the content of a database without events. Creating its tables takes longer
+// than most runs of a property test.
 func blankDatabase(t *testing.T) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "city.db")
@@ -51,7 +51,7 @@ func blankDatabase(t *testing.T) []byte {
 	return file
 }
 
-// begin opens the blank database.
+// begin opens a copy of the blank database.
 func (w *timelineModel) begin() {
 	if err := errors.Join(os.MkdirAll(filepath.Dir(w.path()), 0o700), os.WriteFile(w.path(), w.blank, 0o600)); err != nil {
 		w.rt.Fatal(err)
@@ -86,7 +86,7 @@ func (w *timelineModel) append(n int) {
 	}
 }
 
-// waitWritten returns when everything is written.
+// waitWritten waits until every event is written.
 func (w *timelineModel) waitWritten() {
 	deadline := time.Now().Add(20 * time.Second)
 	for {
@@ -106,7 +106,7 @@ func (w *timelineModel) waitWritten() {
 	}
 }
 
-// restart ends the program in good order.
+// restart closes the store normally and opens it again.
 func (w *timelineModel) restart() {
 	if err := w.db.Close(); err != nil {
 		w.rt.Fatal(err)
@@ -114,7 +114,7 @@ func (w *timelineModel) restart() {
 	w.open()
 }
 
-// kill ends the program so that the last events are not in the database.
+// kill opens the store again as after a kill: the last events are not in the database.
 func (w *timelineModel) kill(lost int) {
 	w.waitWritten()
 	old := w.path()
@@ -145,7 +145,7 @@ func (w *timelineModel) kill(lost int) {
 	w.open()
 }
 
-// check reads from an id that was given, or from the beginning.
+// check reads the events after an ID, or from the beginning, and compares them with the model.
 func (w *timelineModel) check(from int) {
 	var id uint64
 	if from > 0 {
@@ -187,9 +187,9 @@ func (w *timelineModel) check(from int) {
 	}
 }
 
-// TestTimelineIsWhatItsReadersThink runs programs over a time line, ends them in
-// every way, and compares what is reported with what is true.
-func TestTimelineIsWhatItsReadersThink(t *testing.T) {
+// TestReadersGetEveryEventOrAGap appends events and ends the store in every way, at random, and
+// checks that a reader gets every event that exists, in order, and a gap where one is lost.
+func TestReadersGetEveryEventOrAGap(t *testing.T) {
 	t.Parallel()
 	base, blank := t.TempDir(), blankDatabase(t)
 	runs := 0
@@ -223,6 +223,8 @@ func TestTimelineIsWhatItsReadersThink(t *testing.T) {
 	})
 }
 
+// TestRetentionByAgeAndBytesKeepsTheNewest checks that the limits of age and size remove the oldest
+// events.
 func TestRetentionByAgeAndBytesKeepsTheNewest(t *testing.T) {
 	t.Parallel()
 	now := time.UnixMilli(1_800_000_000_000)

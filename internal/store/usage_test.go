@@ -25,7 +25,7 @@ func spentIn(t *testing.T, db *DB) []usage.Entry {
 	return got
 }
 
-// TestMigrationToVersion3 begins with a database as version 2 wrote it.
+// TestMigrationToVersion3 migrates a database that version 2 has written.
 func TestMigrationToVersion3(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "city.db")
 	old, err := openSteps(t, path, migrations[:2])
@@ -66,8 +66,8 @@ func TestMigrationToVersion3(t *testing.T) {
 	}
 }
 
-// TestSpendingIsForgottenByAgeAndNumber: and only then.
-func TestSpendingIsForgottenByAgeAndNumber(t *testing.T) {
+// TestOldUsageIsRemoved checks that usage entries are removed only if they are too old or too many.
+func TestOldUsageIsRemoved(t *testing.T) {
 	now := time.Now()
 	db, err := open(t.Context(), Options{
 		Path: filepath.Join(t.TempDir(), "city.db"), Now: func() time.Time { return now },

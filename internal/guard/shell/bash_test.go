@@ -8,8 +8,8 @@ import (
 	"gascity/internal/guard/shell"
 )
 
-// TestWordsAreThoseOfBash compares words with what a real shell makes of them: a
-// word that is called known is that, however it is written.
+// TestWordsAreThoseOfBash compares words with those that bash makes of the same text: a word that
+// is marked as known must be equal.
 func TestWordsAreThoseOfBash(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {

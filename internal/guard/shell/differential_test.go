@@ -13,7 +13,7 @@ import (
 
 var differences = flag.Int("differences", 300, "how many random texts are compared with real programs")
 
-// composed returns random texts that are made of fragments.
+// composed returns random texts that are put together from fragments.
 func composed(fragments []string) func(yield func(string) bool) {
 	random := rand.New(rand.NewPCG(1, 7))
 	return func(yield func(string) bool) {
@@ -29,8 +29,8 @@ func composed(fragments []string) func(yield func(string) bool) {
 	}
 }
 
-// TestSedProgramsActAsSedSays compares what programs of sed do with GNU sed itself, which
-// refuses in a sandbox every program that runs a command, or reads or writes a file.
+// TestSedProgramsActAsSedSays compares the analysis of sed programs with GNU sed itself, which
+// refuses in its sandbox mode every program that runs a command, or reads or writes a file.
 func TestSedProgramsActAsSedSays(t *testing.T) {
 	sed, err := exec.LookPath("sed")
 	if out, _ := exec.Command("sed", "--version").Output(); err != nil || !strings.Contains(string(out), "GNU sed") {
@@ -60,7 +60,7 @@ func TestSedProgramsActAsSedSays(t *testing.T) {
 	}
 }
 
-// TestTextsAreSplitAsEnvDoes compares words with those of env -S.
+// TestTextsAreSplitAsEnvDoes compares the words of a text with those of env -S.
 func TestTextsAreSplitAsEnvDoes(t *testing.T) {
 	env, err := exec.LookPath("env")
 	if out, _ := exec.Command("env", "--version").Output(); err != nil || !strings.Contains(string(out), "coreutils") {

@@ -2,13 +2,13 @@ package shell
 
 import "strings"
 
-// Plain reports whether a script is read without the parser.
+// Plain reports whether a script can be read without the parser.
 func Plain(script string) bool {
 	_, ok := plainWords(script, NewScratch())
 	return ok
 }
 
-// ParseByParser reads a script by the parser, whatever it is.
+// ParseByParser reads a script with the parser, even if it could be read without.
 func ParseByParser(script string, opts Options) ([]Command, error) {
 	r := newReader(opts)
 	if err := fit(script); err != nil {
@@ -23,8 +23,8 @@ func ParseByParser(script string, opts Options) ([]Command, error) {
 	return r.result()
 }
 
-// SedActs reports whether a program of sed runs a command, or reads or writes a file; not ok
-// if it cannot be read.
+// SedActs reports whether a sed program runs a command, or reads or writes a file; ok is false if
+// it cannot be parsed.
 func SedActs(text string) (acts, ok bool) {
 	for _, brackets := range []bool{true, false} {
 		p, read := parseSed(text, brackets)
@@ -34,7 +34,7 @@ func SedActs(text string) (acts, ok bool) {
 	return acts, ok
 }
 
-// SplitWords splits a text as env -S does. Not known: a variable stands in it.
+// SplitWords splits a text like env -S; known is false if the text has a variable.
 func SplitWords(text string) (words []string, known bool) {
 	known = true
 	for _, w := range splitWords(Word{Text: text, Known: true}) {

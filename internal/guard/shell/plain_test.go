@@ -8,7 +8,7 @@ import (
 	"gascity/internal/guard/shell"
 )
 
-// FuzzPlain holds what is read without the parser against what the parser reads.
+// FuzzPlain compares what is read without the parser with what the parser reads.
 func FuzzPlain(f *testing.F) {
 	for _, seed := range []string{
 		"git status", " git  push --force origin 'a b' \"c;d\" ", "if", "a=b c", "echo a=b", "echo {a,b}", "echo ''x\"\"", "sh -c 'git push -f'", "env A=b eval 'x y'", "time ls", "export A", "exec ls", "x +(a)", "a@b =ls", "echo =~/x", "cd a/../b",
@@ -32,7 +32,7 @@ func FuzzPlain(f *testing.F) {
 	})
 }
 
-// TestPlainScriptsAreCommon names what is to be read without the parser, and what not.
+// TestPlainScriptsAreCommon checks which scripts are read without the parser, and which are not.
 func TestPlainScriptsAreCommon(t *testing.T) {
 	for script, want := range map[string]bool{
 		"git status": true, "git commit -m 'fix: the parser (again)'": true, "go test ./...": true, "": false, "ls > x": false, "A=b ls": false, "if x": false, "ls $X": false, "ls *": false, "~/x": false, "'ls'": false, "ls \"$X\"": false, "ls;ls": false, "#x": false,

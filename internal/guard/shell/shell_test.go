@@ -9,8 +9,8 @@ import (
 	"gascity/internal/guard/shell"
 )
 
-// show writes a command as a line: words in brackets where something is not known,
-// what it was found behind, what it hides, and its files.
+// show returns a command as one line, with the words that are not known in brackets, the programs
+// that run it, what it hides, and its files.
 func show(c shell.Command) string {
 	var b strings.Builder
 	for _, name := range c.Via {
@@ -56,6 +56,7 @@ func word(w shell.Word) string {
 	return text
 }
 
+// TestParse checks the commands that are found in scripts.
 func TestParse(t *testing.T) {
 	for script, want := range map[string][]string{
 		"git push -f":                        {"git push -f"},
@@ -113,7 +114,9 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestParseTellsWhereItFails(t *testing.T) {
+// TestParseErrorHasAPosition checks that the error about a script that cannot be parsed has the
+// position.
+func TestParseErrorHasAPosition(t *testing.T) {
 	_, err := shell.Parse("ls\nif", shell.Options{})
 	if err == nil || !strings.Contains(err.Error(), "2:1") {
 		t.Errorf("got %v, want the position 2:1", err)
@@ -123,6 +126,7 @@ func TestParseTellsWhereItFails(t *testing.T) {
 	}
 }
 
+// TestDepthIsBounded checks that a script that is nested too deep is an error.
 func TestDepthIsBounded(t *testing.T) {
 	script := "rm x"
 	for range 40 {

@@ -837,7 +837,8 @@ func TestWaitEndsAtItsTimeout(t *testing.T) {
 	}
 }
 
-// TestTimeLimitOfRequestsDoesNotEndWaits checks that the time limit of ordinary requests does not end a wait.
+// TestTimeLimitOfRequestsDoesNotEndWaits checks that Patience, the client's time limit for ordinary requests, does not end a
+// wait.
 func TestTimeLimitOfRequestsDoesNotEndWaits(t *testing.T) {
 	city := newCity(t)
 	slow := city.Client

@@ -69,8 +69,8 @@ func TestListenReplacesAStaleSocketOnly(t *testing.T) {
 	}
 }
 
-// TestListenRefusesUnsafeDirectories checks that Listen refuses a directory that another user could
-// change.
+// TestListenRefusesUnsafeDirectories checks that Listen refuses another file in place of the
+// socket, and a directory that is a symbolic link or that other users can change.
 func TestListenRefusesUnsafeDirectories(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "f", "control.sock")
