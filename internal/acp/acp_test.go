@@ -88,6 +88,7 @@ func (w *wire) readLine(t *testing.T) string {
 	return string(line)
 }
 
+// TestAnswersKeepTheirIDs checks that an answer has the ID of its request, as a number or a string.
 func TestAnswersKeepTheirIDs(t *testing.T) {
 	w := connect(t)
 	for in, want := range map[string]string{
@@ -103,6 +104,8 @@ func TestAnswersKeepTheirIDs(t *testing.T) {
 	}
 }
 
+// TestCallsGetTheirAnswers checks that each call gets its own answer, also if the answers arrive in
+// another order.
 func TestCallsGetTheirAnswers(t *testing.T) {
 	w := connect(t)
 	type result struct{ X int }
@@ -129,6 +132,7 @@ func TestCallsGetTheirAnswers(t *testing.T) {
 	}
 }
 
+// TestCancelledRequestEnds checks that the context of a request ends when the peer cancels it.
 func TestCancelledRequestEnds(t *testing.T) {
 	w := connect(t)
 	w.writeLines(t, `{"id":"x","method":"wait"}`, `{"method":"$/cancel_request","params":{"requestId":"x"}}`)
@@ -138,6 +142,7 @@ func TestCancelledRequestEnds(t *testing.T) {
 	<-w.recorder.ended
 }
 
+// TestEndFailsCalls checks that calls without an answer fail when the connection ends.
 func TestEndFailsCalls(t *testing.T) {
 	w := connect(t)
 	heard := make(chan error, 1)
@@ -165,6 +170,7 @@ func TestEndFailsCalls(t *testing.T) {
 	}
 }
 
+// TestLines checks the handling of empty, invalid, long and last lines.
 func TestLines(t *testing.T) {
 	in := newLineReader(strings.NewReader("ab\r\n"+strings.Repeat("x", 200<<10)+"\n\ncd"), 100<<10)
 	var got []string
@@ -187,6 +193,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// TestPermissionOptions checks how options of permission requests are decoded.
 func TestPermissionOptions(t *testing.T) {
 	var p PermissionParams
 	raw := `{"sessionId":"s","toolCall":{"title":"T","content":[{"type":"content","content":{"type":"text","text":"x"}},5]},"options":[7,{"name":"n"},{"optionId":"a","kind":"allow_always","name":"A"},{"optionId":"b","kind":"allow_once","name":"B"}]}`

@@ -131,7 +131,7 @@ func (c *Conn) answer(ctx context.Context, m message) {
 	_ = c.write(reply) // after an error, the next read fails too
 }
 
-// resolve gives the answer of the peer to the call that waits for it.
+// resolve passes the answer of the peer to the call that waits for it.
 func (c *Conn) resolve(m message) {
 	key := idKey(m.ID)
 	c.mu.Lock()

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestTheDraftIsRead reads what only the draft of version 2 has.
-func TestTheDraftIsRead(t *testing.T) {
+// TestDraftMessagesAreDecoded decodes what only the draft of version 2 of the protocol has.
+func TestDraftMessagesAreDecoded(t *testing.T) {
 	read := func(text string) Update {
 		var p UpdateParams
 		if err := json.Unmarshal([]byte(`{"sessionId":"s","update":`+text+`}`), &p); err != nil {

@@ -55,7 +55,7 @@ type LongLineError struct {
 	Begin string
 }
 
-// Error says how long the line was, and what the limit is.
+// Error returns how long the line was, and what the limit is.
 func (e *LongLineError) Error() string {
 	return fmt.Sprintf("a message of %d bytes was dropped: the limit is %d", e.Bytes, MaxLine)
 }

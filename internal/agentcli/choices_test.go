@@ -38,8 +38,8 @@ const (
 `
 )
 
-// TestHelpChoices proves that the values of an option are read from the help texts of the agent
-// CLIs, and that nothing is read where a help text does not list them.
+// TestHelpChoices checks that the values of an option are read from the help texts of the agent
+// CLIs, and that there are none if a help text does not list them.
 func TestHelpChoices(t *testing.T) {
 	for _, test := range []struct{ help, flag, want string }{
 		{helpOfClaude, "--permission-mode", "acceptEdits auto bypassPermissions manual dontAsk plan"},
@@ -61,8 +61,8 @@ func TestHelpChoices(t *testing.T) {
 	}
 }
 
-// TestModesSuitTheMeasuredVersions proves that every permission mode of the profiles is accepted by
-// the help texts of the versions that they were measured with.
+// TestModesSuitTheMeasuredVersions checks that the help texts of the tested versions accept every
+// permission mode of the profiles.
 func TestModesSuitTheMeasuredVersions(t *testing.T) {
 	for name, help := range map[string]string{"claude": helpOfClaude, "codex": helpOfCodex, "gemini": helpOfGemini} {
 		p, _ := Builtin().Lookup(name)
@@ -74,10 +74,10 @@ func TestModesSuitTheMeasuredVersions(t *testing.T) {
 	}
 }
 
-// TestARefusedModeIsNamedWithOneThatWorks proves that a mode that the installed version does not
-// list is reported with what it lists and the nearest mode that it accepts, and that a mode is not
-// judged by a help text that lists nothing.
-func TestARefusedModeIsNamedWithOneThatWorks(t *testing.T) {
+// TestRefusedModeHasAProposal checks that a mode that the installed version does not list is
+// reported with the listed modes and the most similar one, and that no mode is reported if the help
+// text lists none.
+func TestRefusedModeHasAProposal(t *testing.T) {
 	p, _ := Builtin().Lookup("claude")
 	p.PermissionModes["plans"] = []string{"--permission-mode", "plans"}
 	why, proposal := p.RefusedMode("plans", helpOfClaude)

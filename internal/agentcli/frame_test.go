@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// TestEveryRuleHasAFrame keeps a rule from being written from memory: each one
-// that may press keys is shown on a recorded screen, which holds its words.
-// internal/terminal/screen acts on the same frames.
+// TestEveryRuleHasAFrame checks that each rule for which gc may press keys matches a recorded
+// screen. internal/terminal/screen tests with the same screens.
 func TestEveryRuleHasAFrame(t *testing.T) {
 	for _, name := range Builtin().Names() {
 		p, _ := Builtin().Lookup(name)

@@ -24,7 +24,7 @@ gc types its prompts.
 |---|---|---|---|---|---|---|
 `
 
-// inputPage returns the reference page of what input boxes change.
+// inputPage returns the content of docs/reference/input-boxes.md.
 func inputPage() string {
 	var b strings.Builder
 	b.WriteString(inputPageHead)

@@ -7,9 +7,9 @@ import (
 	"gascity/runtime"
 )
 
-// TestErrorsAreOfAKind: words of real agent CLIs and their libraries; what only looks like a
-// status of HTTP is none.
-func TestErrorsAreOfAKind(t *testing.T) {
+// TestErrorKind checks the kind of obstacle for error texts of real agent CLIs and their libraries,
+// and for texts that only look like an HTTP status.
+func TestErrorKind(t *testing.T) {
 	for text, want := range map[string]string{
 		"Please run /login · API Error: 403 mock forbidden":                   runtime.ObstacleLogin,
 		"authentication_failed":                                               runtime.ObstacleLogin,

@@ -31,7 +31,7 @@ shows which of them are installed on this machine, and in which version. Where a
 |---|---|---|---|---|---|---|
 `
 
-// page returns the reference page of all profiles.
+// page returns the content of docs/reference/agent-clis.md.
 func page() string {
 	var b strings.Builder
 	b.WriteString(pageHead)
@@ -52,7 +52,7 @@ func page() string {
 	return b.String()
 }
 
-// code returns words as code, "-" if there are none.
+// code returns words as Markdown code; "-" if there are none.
 func code(words ...string) string {
 	var out []string
 	for _, w := range words {

@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// TestEveryProfileSaysHowItAsks proves that a new city can have each agent CLI ask a person:
-// a profile that skips permission questions by default names the mode or the environment in which
-// it asks, or says that there is none.
+// TestEveryProfileSaysHowItAsks checks that each profile whose agent CLI uses tools without asking
+// by default names the mode or the environment in which it asks, or says that there is none.
 func TestEveryProfileSaysHowItAsks(t *testing.T) {
 	for _, name := range Builtin().Names() {
 		p, _ := Builtin().Lookup(name)
@@ -26,8 +25,8 @@ func TestEveryProfileSaysHowItAsks(t *testing.T) {
 	}
 }
 
-// TestTheAskingModeOfClaudeSuitsBothVersions holds the name that 2.1.197 and 2.1.329 accept: the
-// older one refuses "manual".
+// TestTheAskingModeOfClaudeSuitsBothVersions checks the name of claude's asking mode that both
+// 2.1.197 and 2.1.329 accept: the older one refuses "manual".
 func TestTheAskingModeOfClaudeSuitsBothVersions(t *testing.T) {
 	p, _ := Builtin().Lookup("claude")
 	argv, err := p.Argv("manual")

@@ -152,9 +152,9 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestScreenlessKnowsNoScreens keeps everything but what a CLI's own screen looks like, and
-// changes nothing of the set that it was made from.
-func TestScreenlessKnowsNoScreens(t *testing.T) {
+// TestScreenless checks that the set without screens has everything except the data about screens,
+// and that the original set is not changed.
+func TestScreenless(t *testing.T) {
 	bare, _ := Builtin().Lookup(Generic)
 	screenless := Builtin().Screenless()
 	for _, name := range Builtin().Names() {

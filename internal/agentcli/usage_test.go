@@ -93,8 +93,8 @@ func TestHas(t *testing.T) {
 	}
 }
 
-// FuzzUsage: a transcript that is read in two pieces, cut anywhere, gives the same as
-// one that is read at once.
+// FuzzUsage checks that a transcript that is read in two parts, divided anywhere, gives the same
+// usage as one that is read at once.
 func FuzzUsage(f *testing.F) {
 	for _, text := range []string{blocks, rollout, foldings} {
 		f.Add(text, 40)
@@ -123,7 +123,7 @@ func FuzzUsage(f *testing.F) {
 	})
 }
 
-// TestPromptText: what an agent CLI puts around pasted words is not the prompt's.
+// TestPromptText checks that what an agent CLI adds around pasted text is removed from a prompt.
 func TestPromptText(t *testing.T) {
 	t.Parallel()
 	claude, _ := agentcli.LookupHooks("claude")

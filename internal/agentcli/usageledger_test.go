@@ -6,7 +6,8 @@ import (
 	"gascity/internal/agentcli"
 )
 
-// TestTotals reads running totals: the newest whole line counts, and what began again is new.
+// TestTotals checks that the newest complete line with token counts is used, and that counts that
+// began again are new.
 func TestTotals(t *testing.T) {
 	line := func(input, cached, output, sum, last string) string {
 		return `{"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":` + input + `,"cached_input_tokens":` + cached + `,"output_tokens":` + output +
@@ -32,8 +33,8 @@ func TestTotals(t *testing.T) {
 	}
 }
 
-// TestLedgerOf: a name from outside cannot lead elsewhere.
-func TestLedgerOf(t *testing.T) {
+// TestUsageFileOf checks that the ID of a conversation cannot lead to another file.
+func TestUsageFileOf(t *testing.T) {
 	getenv := func(name string) string { return map[string]string{"HOME": "/home/a"}[name] }
 	if got, ok := agentcli.UsageFileOf("codex-acp", "01-ab", getenv); !ok || got != "/home/a/.codex/sessions/*/*/*/rollout-*-01-ab.jsonl" {
 		t.Errorf("%q, %v", got, ok)

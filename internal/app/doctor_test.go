@@ -146,8 +146,8 @@ func TestDoctorWithoutACity(t *testing.T) {
 	}
 }
 
-// TestAMistakeIsReportedOnce checks that a mistake because of which the controller does not use an
-// edit is reported once, with the check of city.toml.
+// TestAMistakeIsReportedOnce checks that a mistake that keeps the controller from using an edit is
+// reported once, with the check of city.toml.
 func TestAMistakeIsReportedOnce(t *testing.T) {
 	d, root := newDaemon(t), newCity(t, oneAgent)
 	r := runController(t, d, root)

@@ -9,8 +9,8 @@ import (
 	"gascity/test/tier"
 )
 
-// TestTheHomeDirectoryStaysAsItIs: gemini writes a file into its home directory each time that it
-// is asked for its version or its help text. None is left in the home directory of the user.
+// TestTheHomeDirectoryStaysAsItIs checks that no file of gemini is left in the user's home
+// directory. gemini writes one each time that it prints its version or its help text.
 func TestTheHomeDirectoryStaysAsItIs(t *testing.T) {
 	tier.Process(t)
 	home, file := t.TempDir(), filepath.Join(t.TempDir(), "gemini")

@@ -40,7 +40,7 @@ func programOutput(ctx context.Context, file, arg string, env []string, path str
 // boundedOutput keeps the first [maxOutput] bytes that are written to it.
 type boundedOutput struct{ bytes.Buffer }
 
-// Write keeps the part of p that fits and reports that all of it was written. It implements io.Writer.
+// Write stores the part of p that fits and reports that all of it was written. It implements io.Writer.
 func (b *boundedOutput) Write(p []byte) (int, error) {
 	b.Buffer.Write(p[:min(len(p), max(0, maxOutput-b.Len()))])
 	return len(p), nil

@@ -119,7 +119,8 @@ lifecycle = "one_shot"
 command = "true"
 `
 
-func TestEverythingIsRead(t *testing.T) {
+// TestEveryKeyIsRead checks that the values of all keys are read.
+func TestEveryKeyIsRead(t *testing.T) {
 	city := parse(t, full)
 	w := city.Agents[0]
 	got := []any{
@@ -144,6 +145,8 @@ func TestEverythingIsRead(t *testing.T) {
 	}
 }
 
+// TestAWrittenZeroDiffersFromAnAbsentKey checks that a key with the value zero or empty counts as
+// written.
 func TestAWrittenZeroDiffersFromAnAbsentKey(t *testing.T) {
 	w := parse(t, full).Agents[0]
 	for _, key := range []string{"args", "ready_delay_ms"} {
@@ -156,6 +159,8 @@ func TestAWrittenZeroDiffersFromAnAbsentKey(t *testing.T) {
 	}
 }
 
+// TestAgentAndAgentsKeepTheOrderOfTheFile checks that [[agent]] and [[agents]] sections keep their
+// order.
 func TestAgentAndAgentsKeepTheOrderOfTheFile(t *testing.T) {
 	city := parse(t, "[workspace]\nstart_command='x'\n[[agent]]\nname='a'\n[[agents]]\nname='b'\n[[agent]]\nname='c'\n")
 	var names []string
@@ -167,6 +172,7 @@ func TestAgentAndAgentsKeepTheOrderOfTheFile(t *testing.T) {
 	}
 }
 
+// TestOrigins checks the origins of written and default values.
 func TestOrigins(t *testing.T) {
 	city := parse(t, full)
 	w := city.Agents[0]
@@ -182,8 +188,8 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// Each row is a city with one mistake: its place, a part of its message and a
-// part of its hint.
+// TestMistakes checks each mistake that a city.toml can have: its position, a part of its message
+// and a part of its hint.
 func TestMistakes(t *testing.T) {
 	agent := "[[agents]]\nname = \"w\"\nstart_command = \"x\"\n"
 	for name, c := range map[string]struct{ text, place, message, hint string }{
@@ -268,6 +274,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
+// TestAllMistakesAtOnceInOrder checks that several mistakes are reported together, sorted by
+// position.
 func TestAllMistakesAtOnceInOrder(t *testing.T) {
 	errs := refuse(t, "[[agents]]\nname='w'\nproviderr='x'\n[daemon]\npatrol_interval='x'\n[session]\nprovider='nope'\n")
 	var lines []int
@@ -279,7 +287,9 @@ func TestAllMistakesAtOnceInOrder(t *testing.T) {
 	}
 }
 
-func TestTheCaretStandsUnderThePlace(t *testing.T) {
+// TestCaretIsUnderThePosition checks that the caret of an error is below the position in the source
+// line.
+func TestCaretIsUnderThePosition(t *testing.T) {
 	got := refuse(t, "[session]\n\tprovider = \"térm\"\n").Error()
 	want := "city.toml:2:13: there is no runtime provider \"térm\"\n" +
 		"  2 | \tprovider = \"térm\"\n" +
@@ -290,6 +300,8 @@ func TestTheCaretStandsUnderThePlace(t *testing.T) {
 	}
 }
 
+// TestTheCaretCountsColumnsAndNotCharacters checks that the caret is at the right column after wide
+// characters and tabs.
 func TestTheCaretCountsColumnsAndNotCharacters(t *testing.T) {
 	for line, want := range map[string]string{
 		`env = { "漢字" = 5 }`: `                 ^`,
@@ -303,6 +315,7 @@ func TestTheCaretCountsColumnsAndNotCharacters(t *testing.T) {
 	}
 }
 
+// TestErrorsNeverShowCredentials checks that no error shows the value of a credential.
 func TestErrorsNeverShowCredentials(t *testing.T) {
 	for _, line := range []string{
 		`api_key = "sk-canary" x`, `api_key = { evn = "sk-canary" }`, `auth_token = ["sk-canary"]`, `env = { MY_TOKEN = "sk-canary", B = 1 }`,
@@ -313,7 +326,8 @@ func TestErrorsNeverShowCredentials(t *testing.T) {
 	}
 }
 
-func TestLoadLooksForFiles(t *testing.T) {
+// TestLoadChecksThatFilesExist checks that files and directories that city.toml names must exist.
+func TestLoadChecksThatFilesExist(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
@@ -345,6 +359,7 @@ copy_files = [{src = "gone"}]
 	}
 }
 
+// TestKeysWithoutEffectAreNoted checks that keys that gc accepts and does not use are reported.
 func TestKeysWithoutEffectAreNoted(t *testing.T) {
 	city := parse(t, `
 [daemon]

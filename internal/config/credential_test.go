@@ -8,6 +8,7 @@ import (
 	"gascity/internal/config"
 )
 
+// TestCredentialSections checks the keys of [credentials.NAME] sections and their mistakes.
 func TestCredentialSections(t *testing.T) {
 	const good = `
 [credentials.team]

@@ -8,8 +8,8 @@ import (
 	"gascity/internal/config"
 )
 
-// FuzzParse: no text makes the loader panic, and every error has a place inside
-// the text, with a caret that stands in its line.
+// FuzzParse checks that no text makes the loader panic, and that every error has a position inside
+// the text, with a caret inside its line.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"", full, config.Template(config.Starter{City: "x"}), "[[agents]]\nname='w'\nagents=1", "[providers]\na=1", "session={acp={x=1}}",

@@ -12,7 +12,7 @@ import (
 // Span is a part of a text, as offsets in bytes. To is the offset after its last byte.
 type Span struct{ From, To int }
 
-// ErrHidden means that gc cannot tell where a credential in a text ends, so the text must not be shown.
+// ErrHidden means that gc does not know where a credential in a text ends, so the text must not be shown.
 var ErrHidden = errors.New("a credential in it cannot be separated from the rest")
 
 // HiddenSpans returns the parts of a city.toml that must not be shown, in order: the credentials, and what a comment assigns to

@@ -13,8 +13,8 @@ import (
 	"gascity/internal/config"
 )
 
-// TestAHostileFileIsRefusedAtOnce has files that are small and cost a decoder minutes, and files with
-// too much in them. Each is refused with its place and the limit, in far less time than a person notices.
+// TestAHostileFileIsRefusedAtOnce checks that small files that would cost the decoder minutes, and files that exceed a limit, are
+// refused within a short time, with the position and the limit.
 func TestAHostileFileIsRefusedAtOnce(t *testing.T) {
 	const n = 100_000
 	for name, c := range map[string]struct{ text, want string }{
@@ -52,7 +52,7 @@ func TestAHostileFileIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// numbered returns n lines of a format behind the text.
+// numbered returns text followed by n lines of a format with a number.
 func numbered(text, format string, n int) string {
 	var b strings.Builder
 	b.WriteString(text)
@@ -62,8 +62,8 @@ func numbered(text, format string, n int) string {
 	return b.String()
 }
 
-// A file in which every line is wrong makes no endless text: the status, the log and an event
-// carry it.
+// TestTheTextOfManyMistakesIsBounded checks that the error text for a file with a mistake in every line is short, because the
+// status, the log and an event contain it.
 func TestTheTextOfManyMistakesIsBounded(t *testing.T) {
 	_, err := config.Parse("/c/city.toml", []byte(numbered("", "a%d=1\n", 4_000)), config.Catalog{})
 	if errs, ok := config.AsErrors(err); !ok || len(errs) != 4_000 {
@@ -75,8 +75,8 @@ func TestTheTextOfManyMistakesIsBounded(t *testing.T) {
 	}
 }
 
-// TestALargeCityWithinTheLimitsIsRead reads a file near the limits: texts with brackets and dots in
-// them count for nothing.
+// TestALargeCityWithinTheLimitsIsRead checks that a file near the limits is read, and that brackets and dots inside strings do
+// not count.
 func TestALargeCityWithinTheLimitsIsRead(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# [[[[[[[[[[[[[[[[[[[[ a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q.r.s.t\n")
@@ -89,8 +89,8 @@ func TestALargeCityWithinTheLimitsIsRead(t *testing.T) {
 	}
 }
 
-// TestReadingTheConfigurationNeverWaits has a city.toml that is a pipe, and one that is read when its
-// reader has ended.
+// TestReadingTheConfigurationNeverWaits checks that a city.toml that is a pipe is an error, and that a read with a context that
+// has ended returns at once.
 func TestReadingTheConfigurationNeverWaits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "city.toml")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {

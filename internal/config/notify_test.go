@@ -6,6 +6,7 @@ import (
 	"testing"
 )
 
+// TestParseDaySpan checks which texts are a part of the day.
 func TestParseDaySpan(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "22-7", "22:00", "22:00-22:00", "24:00-01:00", "22:60-07:00", "2:00-07:00", "22:00-24:01", "22:00-07:00 ", "-1:00-07:00", "22:00--1:00"} {
@@ -18,7 +19,8 @@ func TestParseDaySpan(t *testing.T) {
 	}
 }
 
-// TestNotifyErrors: each wrong [[notify]] is an error with its line and a remedy.
+// TestNotifyErrors checks that each wrong [[notify]] section is an error with its line and a
+// remedy.
 func TestNotifyErrors(t *testing.T) {
 	t.Parallel()
 	const head = "[workspace]\nname = \"c\"\nstart_command = \"x\"\n[[agents]]\nname = \"web-1\"\n[[notify]]\n" // the table begins in line 6

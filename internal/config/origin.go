@@ -78,7 +78,7 @@ func (k Keys) Written() []string {
 	return names
 }
 
-// record notes that the key is in the file, with its value at o.
+// record records that the key is in the file, with its value at o.
 func (k *Keys) record(key string, o Origin) {
 	if k.set == nil {
 		k.set = map[string]Origin{}
@@ -86,7 +86,7 @@ func (k *Keys) record(key string, o Origin) {
 	k.set[key] = o
 }
 
-// recordItems notes the positions of the items in the array of a key.
+// recordItems records the positions of the items in the array of a key.
 func (k *Keys) recordItems(key string, items []Origin) {
 	if k.items == nil {
 		k.items = map[string][]Origin{}

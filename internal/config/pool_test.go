@@ -12,7 +12,9 @@ import (
 
 const poolAgent = "[[agents]]\nname = \"w\"\nstart_command = \"x\"\n"
 
-func TestThePoolHasOneSizeByOldAndNewNames(t *testing.T) {
+// TestPoolSizeByBothNames checks that a pool has the same size with the keys of [agents.pool] and
+// with the other names of these keys.
+func TestPoolSizeByBothNames(t *testing.T) {
 	type size struct {
 		config.Scale
 		OK bool
@@ -35,7 +37,8 @@ func TestThePoolHasOneSizeByOldAndNewNames(t *testing.T) {
 	}
 }
 
-func TestMembersHaveNamesOfTheirOwn(t *testing.T) {
+// TestMembersHaveUniqueNames checks that a member of a pool cannot have the name of another agent.
+func TestMembersHaveUniqueNames(t *testing.T) {
 	city := parse(t, poolAgent+"dir = 'd'\nmax_active_sessions = 2\n")
 	first, second := city.Agents[0].Member(1), city.Agents[0].Member(2)
 	if first.QualifiedName() != "d/w-1" || second.QualifiedName() != "d/w-2" || city.Agents[0].QualifiedName() != "d/w" {
@@ -43,6 +46,7 @@ func TestMembersHaveNamesOfTheirOwn(t *testing.T) {
 	}
 }
 
+// TestMistakesInPoolsAndPolicies checks the mistakes in the keys of pools and of [agents.pending].
 func TestMistakesInPoolsAndPolicies(t *testing.T) {
 	for name, c := range map[string]struct{ text, place, message, hint string }{
 		"both names":       {"max_active_sessions = 3\n[agents.pool]\nmax = 3", "4:23", "max_active_sessions and max in [agents.pool] are the same key", "city.toml:6"},
@@ -75,7 +79,9 @@ func TestMistakesInPoolsAndPolicies(t *testing.T) {
 	}
 }
 
-func TestRestAndAttentionAreReadWithoutANote(t *testing.T) {
+// TestIdleTimesAndPoliciesAreRead checks that the keys about idle times, ages and questions are
+// read without a warning.
+func TestIdleTimesAndPoliciesAreRead(t *testing.T) {
 	city := parse(t, `
 [workspace]
 max_active_sessions = 9

@@ -19,8 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "write the generated files")
 
-// validate returns a small structural check of a value against a JSON Schema: it
-// knows the words that [config.Schema] uses and fails on any other.
+// validate compares a value with a JSON Schema and returns the differences. It knows the keywords
+// that [Schema] uses and fails on any other.
 func validate(root, schema map[string]any, value any, path string) []string {
 	if ref, ok := schema["$ref"].(string); ok {
 		name := strings.TrimPrefix(ref, "#/$defs/")
@@ -117,6 +117,7 @@ func typeOf(value any) string {
 	return "object"
 }
 
+// judgeBySchema returns the mistakes that the schema finds in a city.toml.
 func judgeBySchema(t *testing.T, text string) []string {
 	t.Helper()
 	var schema, value map[string]any
@@ -129,6 +130,8 @@ func judgeBySchema(t *testing.T, text string) []string {
 	return validate(schema, schema, value, "city")
 }
 
+// TestSchemaAcceptsWhatTheLoaderAccepts checks that the schema accepts the files that the loader
+// accepts.
 func TestSchemaAcceptsWhatTheLoaderAccepts(t *testing.T) {
 	texts := map[string]string{"full": full, "template": config.Template(config.Starter{City: "x"})}
 	examples, err := filepath.Glob("../../examples/*/city.toml")
@@ -149,7 +152,8 @@ func TestSchemaAcceptsWhatTheLoaderAccepts(t *testing.T) {
 	}
 }
 
-func TestSchemaRefuses(t *testing.T) {
+// TestSchemaRefusesMistakes checks mistakes that the schema must find.
+func TestSchemaRefusesMistakes(t *testing.T) {
 	for _, text := range []string{
 		"wrkspace = {}", "[workspace]\nnaem = 'x'", "[session]\nstartup_timeout = '1 min'", "[session]\nstartup_timeout = 5",
 		"[[agents]]\nprompt_mode = 'args'", "[[agent]]\nready_delay_ms = -1", "[upstreams.a]\napi_key = {envv = 'X'}",
@@ -161,6 +165,7 @@ func TestSchemaRefuses(t *testing.T) {
 	}
 }
 
+// TestSchemaDescribesEveryKey checks that the schema has a description for every key.
 func TestSchemaDescribesEveryKey(t *testing.T) {
 	var schema struct {
 		Schema      string `json:"$schema"`

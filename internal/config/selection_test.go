@@ -8,7 +8,8 @@ import (
 	"gascity/internal/config"
 )
 
-func TestSelectionOfTheRuntime(t *testing.T) {
+// TestRuntimeFor checks the runtime provider of an agent and its origin.
+func TestRuntimeFor(t *testing.T) {
 	city := parse(t, full)
 	plain := parse(t, "[[agents]]\nname='w'\nstart_command='x'\nsession='plain'\n")
 	for _, c := range []struct {
@@ -33,7 +34,8 @@ func TestSelectionOfTheRuntime(t *testing.T) {
 	}
 }
 
-// Each row is a city, and for its agents "w" and "far" where they run.
+// TestRoutesOfTheRuntime checks, for cities that route sessions, which runtime provider their
+// agents "w" and "far" get.
 func TestRoutesOfTheRuntime(t *testing.T) {
 	const agents = "[[agents]]\nname='w'\nstart_command='x'\n[[agents]]\nname='far'\nstart_command='x'\n"
 	byName := "[session]\nprovider='byname'\nremote_match='far'\n[session.hybrid]\nremote='remote:h'\n"
@@ -64,8 +66,9 @@ func TestRoutesOfTheRuntime(t *testing.T) {
 	}
 }
 
-// TestAnUnknownPlaceIsTheAgentsFault proves that it is no mistake of the city's.
-func TestAnUnknownPlaceIsTheAgentsFault(t *testing.T) {
+// TestUnknownProviderIsAFaultOfTheAgent checks that an unknown runtime provider in the section of
+// an agent is not a mistake of the whole city.
+func TestUnknownProviderIsAFaultOfTheAgent(t *testing.T) {
 	const agents = "[[agents]]\nname='w'\nstart_command='x'\n[[agents]]\nname='v'\nstart_command='x'\n"
 	for selection, want := range map[string]string{
 		"trem":       `city.toml:7:9: there is no runtime provider "trem"; did you mean "term"?`,

@@ -109,7 +109,7 @@ func newSuspendOrder(reason string) order {
 	}
 }
 
-// setHold gives the session a hold, which keeps it from running. A session that is not in city.toml
+// setHold sets a hold of the session, which keeps it from running. A session that is not in city.toml
 // is an error.
 func (c *orderCase) setHold(kind session.HoldKind, reason string) (orderOutcome, error) {
 	if err := c.configured(); err != nil {
@@ -118,7 +118,7 @@ func (c *orderCase) setHold(kind session.HoldKind, reason string) (orderOutcome,
 	return c.applyHold(session.Hold{Kind: kind, Reason: reason, Since: c.Now})
 }
 
-// applyHold gives the session a hold, and ends a drain: the agent is stopped without waiting for
+// applyHold sets a hold of the session, and ends a drain: the agent is stopped without waiting for
 // the end of its work.
 func (c *orderCase) applyHold(h session.Hold) (orderOutcome, error) {
 	c.Record.Drain, c.Record.Hold = session.Drain{}, h

@@ -132,7 +132,7 @@ func (l *loop) stored(key session.Key, version uint64, err error) {
 // durable reports whether the store has saved the current version of the entry's record.
 func (e *entry) durable() bool { return e.stored >= e.version }
 
-// touch gives the record a new version number, so that the next pass saves it.
+// touch sets a new version number for the record, so that the next pass saves it.
 func (e *entry) touch() {
 	*e.versions++
 	e.version = *e.versions

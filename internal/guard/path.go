@@ -138,8 +138,8 @@ func (r *scratch) fileOf(w, folder *shell.Word, req *Request) file {
 	return f
 }
 
-// unknownParts returns the parts of a path of which something is unknown. An unknown part may stand for several directories, or
-// lead out of the directories before it.
+// unknownParts returns, split at its slashes, a pattern for a path that is known only in part. An unknown part may stand for
+// several directories, or lead out of the directories before it.
 func unknownParts(text string) []string {
 	parts := []string{"*"}
 	rest := strings.ToLower(text[max(0, strings.IndexByte(text, byte(shell.Unknown))):])

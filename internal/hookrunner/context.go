@@ -76,7 +76,7 @@ func (h *hook) writeContext(sections []worker.Section) error {
 // noncePattern finds the nonce of a section of context: a random word that shows that the section is in a transcript.
 var noncePattern = regexp.MustCompile(`\[(gc-[a-z2-7]{10})\]`)
 
-// ackContext looks for the nonces of the claimed sections in the transcript of the conversation and reports the ones it finds to
+// ackContext searches for the nonces of the claimed sections in the transcript of the conversation and reports the ones it finds to
 // the city. The city sends the other sections again, as a prompt.
 func (h *hook) ackContext(ctx context.Context) error {
 	claims, err := h.claims()

@@ -39,7 +39,7 @@ func (h *hook) savePendingSections(sections []worker.Section) error {
 	return h.saveFile(pendingFile, sections)
 }
 
-// injectPending gives the agent the sections of context that wait for a prompt, together with the
+// injectPending sends the agent the sections of context that wait for a prompt, together with the
 // prompt of this event. If the transcript shows a compaction, it first fetches the context again:
 // this agent CLI calls no hook for a compaction.
 func (h *hook) injectPending(ctx context.Context) error {
@@ -69,7 +69,7 @@ func (h *hook) injectPending(ctx context.Context) error {
 	return errors.Join(err, h.writeContext(sections))
 }
 
-// skipCompactions notes the compactions that are already in the transcript at the start of a
+// skipCompactions records the compactions that are already in the transcript at the start of a
 // conversation, so that [hook.injectPending] does not act on them: the start itself gives the agent
 // its context.
 func (h *hook) skipCompactions() error {

@@ -109,7 +109,7 @@ func (l *timeline) trimLocked() {
 	}
 }
 
-// loseLocked gives up the events up to the id that are not in the database yet, and counts them as
+// loseLocked drops the events up to the id that are not in the database yet, and counts them as
 // lost. The caller holds mu.
 func (l *timeline) loseLocked(upto uint64) {
 	if upto <= l.written {

@@ -22,7 +22,7 @@ type drafter struct {
 	out io.Writer
 }
 
-// draft serves until the end of input.
+// draft is an agent that speaks the draft of version 2. It answers until the end of its input.
 func draft(in io.Reader, out io.Writer) {
 	d := &drafter{bufio.NewScanner(in), out}
 	for d.in.Scan() {
@@ -128,7 +128,7 @@ func (d *drafter) prompt(text string, answer func(string)) {
 	}
 }
 
-// beginDraft returns a host with a drafter.
+// beginDraft returns a host that runs such an agent.
 func beginDraft(t *testing.T) *bench {
 	t.Helper()
 	self, err := os.Executable()
@@ -140,10 +140,10 @@ func beginDraft(t *testing.T) *bench {
 
 func idle(s bridge.State) bool { return s.Activity == runtime.ActivityIdle }
 
-// TestTheDraft has an agent that speaks the draft of version 2 work on prompts: the answer to a
-// prompt ends no turn, what the session is said to do does, and what is said of other work, or
-// said twice, ends none.
-func TestTheDraft(t *testing.T) {
+// TestTurnsInTheDraft checks when a turn ends in the draft of version 2: not with the answer to the
+// prompt, but when the session reports that it is idle. A report about other work, or a repeated
+// one, ends no turn.
+func TestTurnsInTheDraft(t *testing.T) {
 	t.Parallel()
 	b := beginDraft(t)
 	s := b.until("it rests", idle)
@@ -193,9 +193,10 @@ func TestTheDraft(t *testing.T) {
 	}
 }
 
-// TestTheDraftIsInterrupted: a turn that is cut off ends when the agent says that it rests, and
-// so does what it does by itself, during which no prompt is handed over.
-func TestTheDraftIsInterrupted(t *testing.T) {
+// TestInterruptInTheDraft checks that a cancelled turn ends when the agent reports that it is idle,
+// that work of the agent without a prompt ends in the same way, and that no prompt is sent during
+// such work.
+func TestInterruptInTheDraft(t *testing.T) {
 	t.Parallel()
 	b := beginDraft(t)
 	if _, err := b.deliver("wait", "wait", time.Second); err != nil {
@@ -224,7 +225,8 @@ func TestTheDraftIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestTheDraftWithAnAgentOfVersion1: it is driven as before.
+// TestTheDraftWithAnAgentOfVersion1 checks that version 1 is used with an agent that does not
+// support the draft.
 func TestTheDraftWithAnAgentOfVersion1(t *testing.T) {
 	t.Parallel()
 	b := beginBy(t, func(b *bench) bridge.Spec {

@@ -267,7 +267,7 @@ func (h *host) broadcastLocked() {
 	h.changed = make(chan struct{})
 }
 
-// markEnded notes that the agent has exited and wakes all callers that wait for a change.
+// markEnded records that the agent has exited and wakes all callers that wait for a change.
 func (h *host) markEnded() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -64,13 +64,13 @@ func begin(t *testing.T, flags string) *bench {
 	return beginAs(t, func(b *bench) string { return build.Build(t) + " --acp --ledger " + b.ledger + " " + flags })
 }
 
-// beginAs begins one with another agent.
+// beginAs runs a host with another agent.
 func beginAs(t *testing.T, command func(*bench) string, env ...string) *bench {
 	t.Helper()
 	return beginBy(t, func(b *bench) bridge.Spec { return bridge.Spec{Command: "exec " + command(b)} }, env...)
 }
 
-// beginBy begins one by a spec of its own.
+// beginBy runs a host with another spec.
 func beginBy(t *testing.T, of func(*bench) bridge.Spec, env ...string) *bench {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "gch") //nolint:usetesting // short: it holds a socket
@@ -110,7 +110,7 @@ func beginBy(t *testing.T, of func(*bench) bridge.Spec, env ...string) *bench {
 	return b
 }
 
-// until waits for a state of the host.
+// until waits until the state of the host fulfils is. what describes that for the failure.
 func (b *bench) until(what string, is func(bridge.State) bool) bridge.State {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), 30*time.Second)
@@ -151,8 +151,9 @@ func want(t *testing.T, out runtime.Outcome, err error, state runtime.OutcomeSta
 	}
 }
 
-// One prompt is with the agent; the next waits in order, for a bounded time.
-func TestALineOfOne(t *testing.T) {
+// TestOnePromptAtATime checks that one prompt at a time is sent to the agent, and that the next one
+// waits in order, for a limited time.
+func TestOnePromptAtATime(t *testing.T) {
 	t.Parallel()
 	b := begin(t, "")
 	out, err := b.deliver("a", "[[busy:1s]] first", time.Minute)
@@ -169,8 +170,9 @@ func TestALineOfOne(t *testing.T) {
 	want(t, out, err, runtime.OutcomeRefused, runtime.RefusedWithdrawn)
 }
 
-// The same name is the same prompt, from any client and however often.
-func TestANameIsSentOnce(t *testing.T) {
+// TestSameDeliveryIDIsSentOnce checks that a prompt with the same ID is sent once, by any client
+// and however often it is delivered.
+func TestSameDeliveryIDIsSentOnce(t *testing.T) {
 	t.Parallel()
 	b := begin(t, "")
 	var all sync.WaitGroup
@@ -191,9 +193,9 @@ func TestANameIsSentOnce(t *testing.T) {
 	}
 }
 
-// A caller who dies with the text in his hands, or while it waits, has sent nothing; one
-// who is slow delays no other.
-func TestCallersWhoDieOrDawdle(t *testing.T) {
+// TestCallersThatDisconnectOrAreSlow checks that a caller that disconnects before its prompt was
+// sent has sent nothing, and that a slow caller delays no other.
+func TestCallersThatDisconnectOrAreSlow(t *testing.T) {
 	t.Parallel()
 	b := begin(t, "")
 	slow, err := new(net.Dialer).DialContext(t.Context(), "unix", b.Socket)
@@ -231,8 +233,9 @@ func TestCallersWhoDieOrDawdle(t *testing.T) {
 	}
 }
 
-// A cancel returns at the boundary; what waits in line then gets its turn.
-func TestACancelEndsTheTurnAlone(t *testing.T) {
+// TestCancelEndsOnlyTheTurn checks that a cancel returns when the turn has ended, and that the next
+// prompt of the queue is sent then.
+func TestCancelEndsOnlyTheTurn(t *testing.T) {
 	t.Parallel()
 	b := begin(t, "")
 	out, err := b.deliver("a", "[[forever]]", time.Minute)
@@ -258,8 +261,9 @@ func TestACancelEndsTheTurnAlone(t *testing.T) {
 	}
 }
 
-// The death of the agent settles what was with it, and is the host's own.
-func TestADeathInATurn(t *testing.T) {
+// TestAgentThatExitsInATurn checks that the exit of the agent ends the delivery of its prompt, and
+// that the host exits in the same way.
+func TestAgentThatExitsInATurn(t *testing.T) {
 	t.Parallel()
 	b := begin(t, "--acp-fault silent")
 	out, err := b.deliver("a", "[[crash]]", time.Minute)

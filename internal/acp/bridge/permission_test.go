@@ -23,9 +23,8 @@ import (
 // actorVariable holds the name that an actor calls itself.
 const actorVariable = "ACTOR"
 
-// actor is an agent that plays what its prompt says: a list of messages to its client, one
-// after the other, each request when the one before is answered. The answers are what it
-// says. One that is marked so is not waited for.
+// actor is an agent that does what its prompt says: it sends a list of messages to the client, each
+// request after the answer to the one before, except for those that are marked.
 func actor(in io.Reader, out io.Writer) {
 	type message struct {
 		ID     json.RawMessage `json:"id,omitempty"`
@@ -165,7 +164,7 @@ func (c *city) asked() []worker.Call {
 	return slices.Clone(c.calls)
 }
 
-// used returns the ids of the calls that were reported to the city as run.
+// used returns the IDs of the tool calls that were reported to the city as run.
 func (c *city) used() (ids []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -187,7 +186,8 @@ func beginIn(t *testing.T, c *city, env ...string) *bench {
 	return beginAs(t, func(*bench) string { return self + " agent" }, env...)
 }
 
-// plays has the agent play a script and waits until the page has all of the texts.
+// plays makes the agent send the messages of a script, and waits until the output has all of the
+// texts.
 func (b *bench) plays(script string, wants ...string) {
 	b.t.Helper()
 	out, err := b.deliver("p", script, time.Minute)
@@ -223,7 +223,7 @@ const (
 	pushAsk  = `{"method":"session/request_permission","params":{"sessionId":"s",` + options + `,"toolCall":` + pushCall + `}}`
 )
 
-// updated returns a message by which the agent reports the call.
+// updated returns a message with which the agent reports the status of the call.
 func updated(status string) string {
 	return `{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"` + status + `"}}}`
 }
@@ -233,9 +233,10 @@ const (
 	chosenNo  = `"outcome":"selected","optionId":"n"`
 )
 
-// A permission is asked of the city first, whatever becomes of that: nothing runs without a
-// yes, and a person is asked only about what the rules leave to one.
-func TestThePermissionsOfAGuardedAgent(t *testing.T) {
+// TestPermissionRequestsAreAuthorizedByTheCity checks that the city decides about each permission
+// request first. No tool is allowed without the city's consent, and a person is asked only about
+// what the rules leave to a person.
+func TestPermissionRequestsAreAuthorizedByTheCity(t *testing.T) {
 	t.Parallel()
 	deny := worker.Decision{Effect: worker.Deny, Rule: "force-push", Reason: "a force push destroys"}
 	for name, c := range map[string]struct {
@@ -282,17 +283,18 @@ func TestThePermissionsOfAGuardedAgent(t *testing.T) {
 	}
 }
 
-// An agent whose model is known to see an error gets the reason in one.
-func TestTheReasonOfADenial(t *testing.T) {
+// TestReasonOfADenialReachesTheModel checks that an agent that passes errors to its model gets the
+// reason of a denial as an error.
+func TestReasonOfADenialReachesTheModel(t *testing.T) {
 	t.Parallel()
 	town := found(t, always(worker.Decision{Effect: worker.Deny, Rule: "r", Reason: "no"}))
 	b := beginIn(t, town, actorVariable+"=@agentclientprotocol/claude-agent-acp")
 	b.plays("["+pushAsk+","+updated("failed")+"]", `answer "qsession/request_permission" {"code":-32001,"message":"denied: no (rule r)"}`)
 }
 
-// A city that cannot be reached allows nothing, and one that takes its time holds up no
-// interrupt.
-func TestACityThatGivesNoAnswer(t *testing.T) {
+// TestCityThatDoesNotAnswer checks that nothing is allowed while the city does not answer, and that
+// a slow city delays no interrupt.
+func TestCityThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	t.Run("gone", func(t *testing.T) {
 		t.Parallel()
@@ -329,8 +331,9 @@ func TestACityThatGivesNoAnswer(t *testing.T) {
 	})
 }
 
-// What the host does for its agent is asked of the city as well.
-func TestWhatTheHostDoesForAGuardedAgent(t *testing.T) {
+// TestFilesAndCommandsAreAuthorizedByTheCity checks that the city also decides about the files and
+// commands that the agent uses through the host.
+func TestFilesAndCommandsAreAuthorizedByTheCity(t *testing.T) {
 	t.Parallel()
 	var no string
 	var mu sync.Mutex
@@ -398,9 +401,9 @@ func TestWhatTheHostDoesForAGuardedAgent(t *testing.T) {
 	}
 }
 
-// A tool that ran under the id of a call that was denied is reported as that, by whichever
-// source reports its other tools; one that failed has not run.
-func TestADeniedToolThatRuns(t *testing.T) {
+// TestDeniedToolThatRunsIsReported checks that a tool that ran although its call was denied is
+// reported to the city, and a denied tool that failed is not.
+func TestDeniedToolThatRunsIsReported(t *testing.T) {
 	t.Parallel()
 	unasked := strings.Replace(pushAsk, `{"method"`, `{"id":"goes on","method"`, 1)
 	for name, c := range map[string]struct {
@@ -439,9 +442,9 @@ func TestADeniedToolThatRuns(t *testing.T) {
 	}
 }
 
-// Agents describe their tools as they like; the rules get a shell's command as that, and the
-// files of others. The calls are those of real agents.
-func TestTheCallsOfAgentsAsRulesKnowThem(t *testing.T) {
+// TestCallsHaveTheFormOfTheRules checks in which form the rules get the tool calls of real agents:
+// a command as a call of a shell, and the files of other tools.
+func TestCallsHaveTheFormOfTheRules(t *testing.T) {
 	t.Parallel()
 	before := `{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"b","kind":"execute","title":"Terminal","rawInput":{"command":"git push -f"}}}}`
 	cases := []struct{ before, call, want string }{

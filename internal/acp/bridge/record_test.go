@@ -15,7 +15,7 @@ import (
 	"gascity/internal/agentcli/transcript"
 )
 
-// TestTheConversationIsRecorded runs a turn of an actor and reads the record as gc reads it for people.
+// TestTheConversationIsRecorded runs a turn and reads the record of the conversation as gc does for people.
 func TestTheConversationIsRecorded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log", "s"+transcript.RecordSuffix)
 	b := beginBy(t, func(*bench) bridge.Spec {

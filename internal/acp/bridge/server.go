@@ -146,7 +146,7 @@ func (h *host) do(ctx context.Context, r request) reply {
 	return reply{Failure: failUnknown}
 }
 
-// responded gives the agent the answer in a request, and returns the reply.
+// responded sends the agent the answer in a request, and returns the reply.
 func (h *host) responded(r request) reply {
 	if r.Answer == nil {
 		return reply{Failure: "no answer"}

@@ -61,7 +61,7 @@ func quoted(text string) string {
 	return "> " + strings.ReplaceAll(shown, "\n", "\n> ")
 }
 
-// markAccepted notes that the agent has accepted the prompt of the turn. sign says by what that was seen.
+// markAccepted records that the agent has accepted the prompt of the turn. sign says by what that was seen.
 func (h *host) markAccepted(sign string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -70,7 +70,7 @@ func (h *host) markAccepted(sign string) {
 	}
 }
 
-// confirm notes that the agent has accepted the prompt, unless its outcome is already known. sign says by what that was seen.
+// confirm records that the agent has accepted the prompt, unless its outcome is already known. sign says by what that was seen.
 func (e *entry) confirm(sign string) {
 	if e.sign == "" && e.refused == "" && !e.failed {
 		e.sign = sign

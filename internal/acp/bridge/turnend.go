@@ -33,7 +33,7 @@ func (h *host) awaitWork(t *turn) (acp.PromptResult, error) {
 	return t.work.result, nil
 }
 
-// inserted notes that the prompt of the turn is in the conversation.
+// inserted records that the prompt of the turn is in the conversation.
 func (h *host) inserted() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -67,7 +67,7 @@ func (h *host) Notification(method string, params json.RawMessage) {
 	}
 }
 
-// recordProgress notes when the agent last showed progress, if the kind of update means that.
+// recordProgress records when the agent last showed progress, if the kind of update means that.
 func (h *host) recordProgress(kind string) {
 	sign := turnUpdates[kind]
 	if kind == acp.UpdateUsage {
@@ -91,7 +91,7 @@ func (h *host) inTurn(do func()) {
 	}
 }
 
-// recordMode notes the agent's mode and reports a change to the city. It ignores an empty mode. h.mu must be held.
+// recordMode records the agent's mode and reports a change to the city. It ignores an empty mode. h.mu must be held.
 func (h *host) recordMode(mode string) {
 	if mode == "" || mode == h.mode {
 		return

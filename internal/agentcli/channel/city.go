@@ -95,7 +95,7 @@ func (r *reporter) reportShown() {
 	r.lifecycle(worker.Ready, worker.Detail{})
 }
 
-// reportEnd reports that a turn has ended, and what became of its prompt.
+// reportEnd reports that a turn has ended, and the result of its prompt.
 func (r *reporter) reportEnd(t turn) {
 	prompt := r.promptOfTurn[t.ID]
 	delete(r.promptOfTurn, t.ID)
@@ -145,7 +145,7 @@ func (r *reporter) telemetry(e worker.TelemetryEvent) {
 	r.report(func(ctx context.Context) { _, _ = r.client.Telemetry(ctx, e) }) // a report that the city refuses is not sent again
 }
 
-// ack queues the report of what became of a message of the city: its state, with details for
+// ack queues a report about a message of the city: the state that it has got to, with details for
 // people.
 func (r *reporter) ack(id string, state worker.Progress, detail string) {
 	r.report(func(ctx context.Context) {

@@ -119,7 +119,7 @@ func (c *conversation) applyAnswer(m message) change {
 	return change{shown: shown}
 }
 
-// recordTurn notes that a turn is running, and reports whether that was not known.
+// recordTurn records that a turn is running, and reports whether that was not known.
 func (c *conversation) recordTurn(t turn) bool {
 	if _, ended := c.ends[t.ID]; ended || t.ID == "" || t.ID == c.turn || hasEnded(t.Status) {
 		return false

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestAConversationThatAPersonPicks: while the terminal client asks for another conversation a
-// prompt waits, then it goes to the one on the screen. A conversation that cannot be opened, and
-// one of a helper, change nothing.
+// TestAConversationThatAPersonPicks checks that a prompt waits while the client asks for another
+// conversation, and then goes to the one on the screen. A conversation that cannot be opened, or
+// one of a sub-agent, changes nothing.
 func TestAConversationThatAPersonPicks(t *testing.T) {
 	t.Parallel()
 	c := newConversation()

@@ -51,7 +51,7 @@ func (c *city) recordText(text string) {
 	c.changed = make(chan struct{})
 }
 
-// await waits until the city has received the words, in this order.
+// await waits until the city has received the texts, in this order.
 func (c *city) await(t *testing.T, words ...string) {
 	t.Helper()
 	limit := time.After(patience)
@@ -114,7 +114,7 @@ type agent struct {
 	status chan int
 }
 
-// begin runs the channel with a city. It has ended at the end of the test.
+// begin runs the channel with a city until the end of the test.
 func begin(t *testing.T, args []string, env ...string) *agent {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "ch") //nolint:usetesting // short: it has sockets
@@ -148,7 +148,7 @@ func (a *agent) prompt(id, text string) {
 	a.messages <- worker.Message{Seq: uint64(len(id)), ID: id, Kind: worker.PromptMessage, Data: data}
 }
 
-// ends waits for the end of the channel and returns its status.
+// ends waits until the channel has exited and returns its status.
 func (a *agent) ends(t *testing.T) int {
 	t.Helper()
 	select {
@@ -169,8 +169,8 @@ func (a *agent) logged(t *testing.T) string {
 	return string(text)
 }
 
-// TestPromptIsSentExactly: a text that typing would change reaches the server as it is, its
-// receipt advances, and the exit status is that of the terminal client.
+// TestPromptIsSentExactly checks that a text that typing would change reaches the server unchanged,
+// that its receipt advances, and that the exit status is that of the client.
 func TestPromptIsSentExactly(t *testing.T) {
 	t.Parallel()
 	a := begin(t, []string{"-m", "x", "--no-daemon", "[city] agent\n\nbegin"})
@@ -189,8 +189,8 @@ func TestPromptIsSentExactly(t *testing.T) {
 	}
 }
 
-// TestPromptWaitsForTheTurnOfAPerson: a prompt never joins a turn that a person has begun, and
-// an interrupt of the city ends one.
+// TestPromptWaitsForTheTurnOfAPerson checks that a prompt of the city does not become part of a
+// turn that a person has begun, and that an interrupt of the city ends such a turn.
 func TestPromptWaitsForTheTurnOfAPerson(t *testing.T) {
 	t.Parallel()
 	a := begin(t, nil, fakecodex.UserVariable+"=hold the person's")
@@ -217,8 +217,8 @@ func TestPromptWaitsForTheTurnOfAPerson(t *testing.T) {
 	}
 }
 
-// TestServerThatDiesEndsTheSession: the client is stopped, and the status says that the agent
-// has to be started again.
+// TestServerThatDiesEndsTheSession checks that the client is stopped when the server exits, and
+// that the exit status is a failure, so that the agent is started again.
 func TestServerThatDiesEndsTheSession(t *testing.T) {
 	t.Parallel()
 	a := begin(t, nil)
@@ -233,7 +233,8 @@ func TestServerThatDiesEndsTheSession(t *testing.T) {
 	a.await(t, "p1 failed")
 }
 
-// TestUnknownCommandLineRunsAlone: what the channel does not understand is run as it is.
+// TestUnknownCommandLineRunsAlone checks that an agent CLI whose command line gc does not
+// understand is run without a channel.
 func TestUnknownCommandLineRunsAlone(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"--unknown"}, {"exec", "a task"}, {"one", "two"}, {"-m"}} {
@@ -244,8 +245,8 @@ func TestUnknownCommandLineRunsAlone(t *testing.T) {
 	}
 }
 
-// TestHooksOfTheCommandLineAreTrusted: the client does not ask about the hooks that the server
-// was started with, and asks about others.
+// TestHooksOfTheCommandLineAreTrusted checks that the client does not ask about the hooks of the
+// server's command line, and asks about other hooks.
 func TestHooksOfTheCommandLineAreTrusted(t *testing.T) {
 	t.Parallel()
 	a := begin(t, []string{"resume", "01", "-c", "a=1"})

@@ -70,6 +70,6 @@ func (p *record) line(text []byte, l *list) error {
 	return nil
 }
 
-// setBreaks keeps the line ends at the end of a text, which the entry does not have. They are added if the text continues in the
+// setBreaks stores the line ends at the end of a text, which the entry does not have. They are added if the text continues in the
 // next line.
 func (p *record) setBreaks(text string) { p.breaks = text[len(strings.TrimRight(text, "\n")):] }

@@ -78,7 +78,7 @@ func readAll(t testing.TB, f agentcli.TranscriptFormat, text string) *transcript
 	return r
 }
 
-// short is an entry in one line.
+// short returns an entry as one line.
 func short(e *client.ConversationEntry) string {
 	line := fmt.Sprintf("%d %s", e.Turn, e.Kind)
 	if e.Text != "" {
@@ -180,8 +180,8 @@ func TestConversations(t *testing.T) {
 	}
 }
 
-// TestRecordedTranscripts reads transcripts of claude 2.1.332, codex 0.169.0 and pi 0.87.1, which talked to a model of test/agents. Records without a part
-// of the conversation were removed.
+// TestRecordedTranscripts reads transcripts of claude 2.1.332, codex 0.169.0 and pi 0.87.1 from conversations with a fake model
+// of test/agents. Records without a part of the conversation were removed.
 func TestRecordedTranscripts(t *testing.T) {
 	t.Parallel()
 	const asked = `2 prompt "[[tools:ls -la;;cat /nonexistent]] list the files please"`
@@ -213,7 +213,8 @@ func TestRecordedTranscripts(t *testing.T) {
 	}
 }
 
-// TestAnySplitGivesTheSameEntries appends a transcript in any pieces and reads after each piece.
+// TestAnySplitGivesTheSameEntries appends a transcript in random pieces, reads after each, and checks that the entries are those
+// of the whole transcript.
 func TestAnySplitGivesTheSameEntries(t *testing.T) {
 	t.Parallel()
 	for _, f := range formats {
@@ -242,6 +243,8 @@ func TestAnySplitGivesTheSameEntries(t *testing.T) {
 	}
 }
 
+// TestReadContinuesAndBeginsAgain checks that a reader continues after appended lines and begins again after the file was
+// replaced.
 func TestReadContinuesAndBeginsAgain(t *testing.T) {
 	t.Parallel()
 	path := newFile(t)
@@ -282,7 +285,7 @@ func TestReadContinuesAndBeginsAgain(t *testing.T) {
 	}
 }
 
-// TestOnlyRegularFilesAreRead proves that an agent cannot make gc read another file, or wait for one.
+// TestOnlyRegularFilesAreRead checks that an agent cannot make gc read another file, or wait for one, with a link or a pipe.
 func TestOnlyRegularFilesAreRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -300,6 +303,7 @@ func TestOnlyRegularFilesAreRead(t *testing.T) {
 	}
 }
 
+// TestEntriesAreBounded checks that the number and the size of the entries are limited.
 func TestEntriesAreBounded(t *testing.T) {
 	t.Parallel()
 	path := newFile(t)
@@ -328,7 +332,7 @@ func TestEntriesAreBounded(t *testing.T) {
 	}
 }
 
-// TestTextsAreMaskedBeforeTheyAreShortened: the end of a shortened text must not show a part of a secret.
+// TestTextsAreMaskedBeforeTheyAreShortened checks that the end of a shortened text does not show a part of a secret.
 func TestTextsAreMaskedBeforeTheyAreShortened(t *testing.T) {
 	t.Parallel()
 	const secret = "sk-very-secret-0123456789"
@@ -354,8 +358,8 @@ func FuzzFolded(f *testing.F)  { fuzz(f, agentcli.TranscriptFolded) }
 func FuzzTree(f *testing.F)    { fuzz(f, agentcli.TranscriptTree) }
 func FuzzRecord(f *testing.F)  { fuzz(f, agentcli.TranscriptRecord) }
 
-// fuzz checks any text: the reader keeps its limits, its IDs increase, its entries can be encoded, and a text in two
-// pieces gives the same as the whole text.
+// fuzz checks, for any text, that the reader keeps its limits, that the IDs increase, that the entries can be encoded, and that
+// the text in two parts gives the same entries.
 func fuzz(f *testing.F, format agentcli.TranscriptFormat) {
 	f.Add(sample(f, format), 100)
 	for line := range strings.Lines(sample(f, format)) {
@@ -392,6 +396,7 @@ func fuzz(f *testing.F, format agentcli.TranscriptFormat) {
 	})
 }
 
+// TestACancelledReadContinuesLater checks that a read that was cancelled is continued by the next one.
 func TestACancelledReadContinuesLater(t *testing.T) {
 	t.Parallel()
 	path := newFile(t)

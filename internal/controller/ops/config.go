@@ -33,9 +33,9 @@ type Launch struct {
 // to find it; empty: the agent's PATH is sufficient. The error names the missing program and a fix.
 type FindProgram func(ctx context.Context, s *plan.Session) (path string, missing error)
 
-// resolveProgram looks up the agent's program and sets PATH in env if the agent needs another PATH
-// to find it. An error of the look-up is stored in a.Missing and does not prevent the start,
-// because the shell may still find the program.
+// resolveProgram searches for the agent's program and sets PATH in env if the agent needs another
+// PATH to find it. An error is stored in a.Missing and does not prevent the start, because the
+// shell may still find the program.
 func (a *Launch) resolveProgram(ctx context.Context, env map[string]string) {
 	if a.FindProgram == nil {
 		return

@@ -108,7 +108,8 @@ func questionKinds() []KindInfo {
 	}
 }
 
-// waitKinds returns the kinds of events about waits: conditions of which an agent is notified.
+// waitKinds returns the kinds of events about waits: an agent waits for a condition and is notified
+// when it holds.
 func waitKinds() []KindInfo {
 	id, condition := Datum{"id", "the wait"}, Datum{"for", "its condition"}
 	return []KindInfo{

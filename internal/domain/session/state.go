@@ -60,7 +60,7 @@ type TransitionError struct {
 	To      State
 }
 
-// Error says to which state the trigger does not apply, and what the state is now.
+// Error returns to which state the trigger does not apply, and what the state is now.
 func (e *TransitionError) Error() string {
 	if e.From.IsHeld() {
 		return fmt.Sprintf("%q does not apply to a session that is %s; release it first", e.Trigger, e.From)

@@ -147,8 +147,8 @@ func TestPreviewHasPositions(t *testing.T) {
 	}
 }
 
-// TestConfigFileWithMistakes checks that a file that is not valid TOML is shown without its credentials, or refused if gc cannot
-// tell where a credential ends.
+// TestConfigFileWithMistakes checks that a file that is not valid TOML is shown without its credentials, or refused if gc does
+// not know where a credential ends.
 func TestConfigFileWithMistakes(t *testing.T) {
 	city := citytest.New(t, "[workspace]\n")
 	path := filepath.Join(city.Root, client.CityFile)

@@ -73,9 +73,8 @@ func (s *Server) send(out *httpwire.StreamWriter, i session.StreamItem) {
 	}
 }
 
-// withData returns the parts of the JSON text of a message, of which message is the text without
-// the field data. The parts are written one after the other, so that a large data field is not
-// copied.
+// withData returns the parts of the JSON text of a message. message is that text without the field
+// data. The parts are written one after the other, so that a large data field is not copied.
 func withData(message, data []byte) [][]byte {
 	if len(data) == 0 {
 		return [][]byte{message}

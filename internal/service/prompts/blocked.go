@@ -55,7 +55,7 @@ func (e *Engine) RecheckInput(ctx context.Context, session string) {
 	b.wakeup.Wake()
 }
 
-// InputCleared notes that the input box of an agent was seen to be empty, so that prompts can be
+// InputCleared records that the input box of an agent was seen to be empty, so that prompts can be
 // typed again.
 func (e *Engine) InputCleared(ctx context.Context, session string) {
 	if found, ok := e.bySession.Load(session); ok {

@@ -54,7 +54,7 @@ func (e *Engine) saveNew(ctx context.Context, b *sessionQueue, r prompt.Receipt)
 	return prompt.Receipt{}, false, fmt.Errorf("%w: cannot save the prompt: %w", client.ErrUnavailable, err)
 }
 
-// markUncertain notes a receipt whose write has failed although it may be in the store, and wakes
+// markUncertain records a receipt whose write has failed although it may be in the store, and wakes
 // resolveUncertain, which finds that out.
 func (e *Engine) markUncertain(b *sessionQueue, r prompt.Receipt) {
 	r.Content = nil // the store has it, or it is not needed

@@ -127,8 +127,8 @@ func (a *liveRun) compactedLocked(c compactionReport, now time.Time) bool {
 	return ok
 }
 
-// replaceContextLogLocked replaces the record of which sections were sent, and removes the messages
-// with the IDs dropped, which belong to the conversation before a compaction.
+// replaceContextLogLocked replaces what is stored about the sections that were sent, and removes
+// the messages with the IDs dropped, which belong to the conversation before a compaction.
 func (a *liveRun) replaceContextLogLocked(next contextLog, dropped []string) {
 	for _, id := range dropped {
 		a.mailbox.Remove(id)

@@ -229,7 +229,7 @@ func (r contextLog) withNonce(instance, key string, s worker.Section) worker.Sec
 	return s
 }
 
-// addOpen notes that the section with a key is in the message with an ID, which the worker has not
+// addOpen records that the section with a key is in the message with an ID, which the worker has not
 // confirmed yet. It changes the maps of r, which must be the caller's own copy.
 func (r contextLog) addOpen(id, key string) contextLog {
 	r.Types = append(slices.Clip(r.Types), key)

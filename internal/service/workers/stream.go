@@ -99,7 +99,7 @@ func sendItem(ctx context.Context, out chan<- session.StreamItem, i session.Stre
 	}
 }
 
-// readerClosed notes that a reader, a connection of the run's worker, is closed.
+// readerClosed records that a reader, a connection of the run's worker, is closed.
 func (a *liveRun) readerClosed(r *reader) {
 	a.mu.Lock()
 	if a.reader == r {

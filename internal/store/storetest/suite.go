@@ -105,7 +105,7 @@ func filled[T any](seed int) T {
 	return value
 }
 
-// fill gives v, and every field and element in it, a value that is not zero. n counts the values,
+// fill sets v, and every field and element in it, to a value that is not zero. n counts the values,
 // so that each is different.
 func fill(v reflect.Value, n *int) {
 	*n++
