@@ -115,8 +115,8 @@ func programOf(w shell.Word) string {
 	return strings.ToLower(strings.TrimPrefix(path.Base(w.Text), "="))
 }
 
-// consider adds the verdict of the rule c to the verdict on the part. t says whether the rule matches. If that is not certain, a
-// rule that allows does not count.
+// consider adds the verdict of the rule c to the verdict on the part. t says whether the rule matches. A rule that allows does
+// not count if it is not certain that it matches, or if the command is only mentioned in a text.
 func (f *facts) consider(c *compiled, t truth) {
 	if t == no || !c.concerns(f.req) || c.Action == Allow && f.command != nil && f.command.Mentioned {
 		return

@@ -39,8 +39,8 @@ func parsePathPattern(pattern string) pathPattern {
 	return p
 }
 
-// apart is a fast check. It reports whether the file certainly does not match the pattern or, if byName is true, whether nothing
-// in the known parts of its name suggests that it does.
+// apart returns true if a file certainly does not match the pattern, without comparing the whole path. If byName is true, it also
+// returns true if nothing that is known of the file's name is like the pattern. If it returns false, the paths must be compared.
 func (p *pathPattern) apart(f *file, byName bool) bool {
 	switch {
 	case f.kind == exact:

@@ -13,7 +13,7 @@ const (
 	volatile = 12
 )
 
-// printed returns the last lines of the session's output.
+// printed returns the last lines of the session's output, without blanks at their ends.
 func (b *bridge) printed(ctx context.Context) ([]string, error) {
 	out, err := b.City.Peek(ctx, b.Agent, depth)
 	if err != nil {

@@ -158,8 +158,9 @@ func (h *host) serve(ctx context.Context, args []string) (status int, err error)
 	return status, err
 }
 
-// runClient runs the client until it or the server exits or this program gets a signal that stops
-// it. It returns the exit status of the client.
+// runClient runs the client until it or the server exits, or this program gets a signal that stops
+// it. It returns the exit status of the client. The error says that the client was stopped by a
+// signal, or that it ended before it showed a conversation.
 func (h *host) runClient(s *server, args []string) (status int, err error) {
 	client, ended, err := h.start(args)
 	if err != nil {

@@ -39,8 +39,8 @@ type Prices struct {
 // ShippedPrices returns the built-in price table.
 func ShippedPrices() (Prices, error) { return DecodePrices("prices.toml", prices) }
 
-// DecodePrices decodes a table from TOML. Errors begin with name and, for errors of the syntax,
-// line and column.
+// DecodePrices decodes a price table from TOML. Errors begin with name and, for mistakes in the
+// syntax, line and column.
 func DecodePrices(name string, data []byte) (Prices, error) {
 	var p Prices
 	err := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields().Decode(&p)
