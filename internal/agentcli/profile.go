@@ -179,8 +179,8 @@ func (p Profile) SkipsPermissions(mode string, env map[string]string) bool {
 	return p.NeverAsks || cmp.Or(mode, p.PermissionMode) == Unrestricted
 }
 
-// TestedVersion reports whether a version is neither older than the oldest version that gc was
-// tested with nor newer than the newest one.
+// TestedVersion reports whether a version is in the range from the oldest to the newest version
+// that gc was tested with. It returns false for an unknown version, which is empty.
 func (p Profile) TestedVersion(version string) bool {
 	if version == "" || len(p.Tested) == 0 {
 		return false

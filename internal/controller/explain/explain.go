@@ -51,8 +51,8 @@ func Explain(city *City, c *Case) client.Explanation {
 	return out
 }
 
-// output returns the last output of the last instance that stopped or whose start failed. Only if
-// none was saved, it returns the last screen.
+// output returns the last output of the last instance that stopped or whose start failed. If none
+// was saved, it returns the last screen.
 func (c *Case) output() string {
 	if last := c.Record.Former; last != nil && last.Screen != "" {
 		return last.Screen
