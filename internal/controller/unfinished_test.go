@@ -179,7 +179,7 @@ func TestInterruptedStartsAreBounded(t *testing.T) {
 		if n := w.provider.number("start"); n != 3 || len(w.provider.lives()) != 0 {
 			t.Errorf("%d starts, %v runs; want the 3 of max_restarts and nothing", n, w.provider.lives())
 		}
-		if got := w.agent("a").Reason; !strings.Contains(got, "cut off") {
+		if got := w.agent("a").Reason; !strings.Contains(got, "interrupted because the controller stopped") {
 			t.Errorf("the reason is %q", got)
 		}
 	})

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	interruptedStartReason = "its start was cut off because the controller stopped"
+	interruptedStartReason = "its start was interrupted because the controller stopped"
 	// longPrompt is the length, in bytes, above which gc may have to type a first prompt because
 	// it does not fit on a command line.
 	longPrompt = 64 << 10

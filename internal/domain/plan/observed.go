@@ -141,7 +141,7 @@ func (o *Observed) unknown() string {
 	case o.Observation.Session == runtime.Unknown:
 		return "it is not known whether the session exists"
 	case o.Observation.Session == runtime.Dead && o.Observation.Agent == runtime.Unknown:
-		return "the session is gone, and it is not known whether its agent is too"
+		return "the session does not exist any more, and it is not known whether its agent still runs"
 	}
 	return ""
 }

@@ -282,7 +282,7 @@ func (d *decision) deliver(r *Receipt) Action {
 		return d.waitUntil(fresh)
 	}
 	if d.now.Before(s.FirstPromptUntil) {
-		d.reason = "the agent begins with the prompt of its command line"
+		d.reason = "the agent has not begun to work on the prompt of its command line yet"
 		return d.waitUntil(s.FirstPromptUntil)
 	}
 	if edge := later(r.turnEdgeDeadline(s, d.now), d.hookReportUntil); d.now.Before(edge) {

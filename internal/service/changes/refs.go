@@ -117,7 +117,7 @@ func (r *reader) mainBranch(ctx context.Context) (string, error) {
 		}
 		commits, err := strconv.Atoi(text)
 		if err != nil {
-			return "", fmt.Errorf("cannot read a number of git: %w", err)
+			return "", fmt.Errorf("git did not print a number: %w", err)
 		}
 		if best == "" || commits < r.out.Commits {
 			best, r.out.Commits = ref, commits

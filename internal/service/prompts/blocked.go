@@ -77,7 +77,7 @@ func (e *Engine) setInputBlocked(ctx context.Context, b *sessionQueue, instance,
 	agent := b.agent
 	e.mu.Unlock()
 	if news {
-		e.report(ctx, b.session, agent, event.InputBlocked, agent+" is input blocked: "+why, map[string]string{"reason": why, "instance": instance})
+		e.report(ctx, b.session, agent, event.InputBlocked, "the input box of "+agent+" is blocked: "+why, map[string]string{"reason": why, "instance": instance})
 	}
 }
 

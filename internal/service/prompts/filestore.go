@@ -63,7 +63,7 @@ func isPlainID(id string) bool {
 // name.
 func (s FileStore) path(session, id string) (string, error) {
 	if !isPlainID(id) {
-		return "", fmt.Errorf("the prompt %q cannot name a file", id)
+		return "", fmt.Errorf("the ID of the prompt, %q, cannot be a file name", id)
 	}
 	return filepath.Join(s.Folder(session), id+extension), nil
 }

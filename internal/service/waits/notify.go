@@ -123,7 +123,7 @@ func (w *Service) recipient(k session.Wait) (instance, why string, known bool) {
 	case resumed:
 		return "", "", true // the next instance resumes the conversation
 	}
-	return "", "the instance that registered the wait is over", true
+	return "", "the instance that registered the wait has stopped", true
 }
 
 // recordNotified records that the owner was notified, or why it never will be.
