@@ -57,6 +57,7 @@ type Client struct {
 // Close closes idle connections. The client can be used again afterwards.
 func (c *Client) Close() { c.transport().CloseIdleConnections() }
 
+// transport returns the HTTP client, which connects to the city's control socket. The first call creates it.
 func (c *Client) transport() *http.Client {
 	c.once.Do(func() {
 		c.http = &http.Client{Transport: &http.Transport{
@@ -101,6 +102,7 @@ func (c *Client) send(ctx context.Context, method, path string, body any) (*http
 	return c.roundTrip(req)
 }
 
+// request returns a request to the control API with body as JSON; a nil body sends none. An invalid path is an error.
 func (c *Client) request(ctx context.Context, method, path string, body any) (*http.Request, error) {
 	if err := checkPath(path); err != nil {
 		return nil, err
@@ -152,6 +154,9 @@ const (
 	getPause    = 10 * time.Millisecond
 )
 
+// roundTrip sends a request and returns the answer. A GET whose connection breaks is repeated, because that has no
+// effect. If no controller can be reached, the error is a [NoControllerError]. An answer with status 400 or higher is
+// returned as an error.
 func (c *Client) roundTrip(req *http.Request) (*http.Response, error) {
 	res, err := c.transport().Do(req)
 	for try := 1; err != nil && broken(err) && req.Method == http.MethodGet; try++ {

@@ -101,6 +101,7 @@ type ConversationQuery struct {
 // MaxConversationLimit is the largest limit of a [ConversationQuery].
 const MaxConversationLimit = 1000
 
+// values returns the query as URL parameters. Zero fields are left out.
 func (q ConversationQuery) values() string {
 	values := url.Values{}
 	if q.Before > 0 {

@@ -47,6 +47,7 @@ type EventQuery struct {
 	Target string
 }
 
+// values returns the query as URL parameters.
 func (q EventQuery) values() string {
 	values := url.Values{"after": {strconv.FormatUint(q.After, 10)}}
 	if !q.Since.IsZero() {

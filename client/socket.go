@@ -89,6 +89,8 @@ func (c *Client) dial(ctx context.Context) (net.Conn, error) {
 	return conn, nil
 }
 
+// checkFolders returns an error if the directory of the socket does not belong to this user. If the directory above it
+// can be changed by other users, that one is checked too.
 func checkFolders(dir string) error {
 	if above := filepath.Dir(dir); PublicPlace(above) {
 		if err := checkOwner(above); err != nil {
@@ -113,6 +115,8 @@ func checkOwner(dir string) error {
 	return nil
 }
 
+// dialError explains why the control socket cannot be opened: no controller listens there, or it belongs to another
+// user. Another error is returned unchanged.
 func (c *Client) dialError(path string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENOTDIR):

@@ -38,6 +38,8 @@ func (s Allowance) Sign(token string) Allowance {
 	return s
 }
 
+// sum returns the signature of the allowance: an HMAC over all its fields, with a key that is derived from the run's
+// token. Lengths are included, so that two different allowances never have the same signed text.
 func (s Allowance) sum(token string) []byte {
 	key := hmac.New(sha256.New, []byte(token))
 	key.Write([]byte("allowance"))
@@ -94,6 +96,8 @@ func (s Allowance) Allows(c Call) bool {
 // maxDepth is how many levels of an input are searched. A deeper input is not allowed.
 const maxDepth = 32
 
+// exceptsIn reports whether a text anywhere in a JSON value, also a name of a member, may name a file that the
+// allowance excludes. A value that is nested too deeply counts as one that does.
 func (s Allowance) exceptsIn(value any, depth int) bool {
 	if depth > maxDepth {
 		return true

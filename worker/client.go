@@ -220,6 +220,8 @@ func orElse(s, other string) string {
 	return other
 }
 
+// transport returns the HTTP client, which connects to the city's Unix socket if one is set. The first call creates it.
+// Redirects are not followed.
 func (c *Client) transport() *http.Client {
 	c.once.Do(func() {
 		t := &http.Transport{DisableCompression: true, MaxIdleConns: 4, MaxIdleConnsPerHost: 4}

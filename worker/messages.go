@@ -50,6 +50,8 @@ type messages struct {
 	yield  func(Message, error) bool
 }
 
+// follow reads the stream of messages and connects again when it breaks, with growing pauses. It returns nil when the
+// caller has left the loop, the city has ended the stream or ctx has ended, and the error if trying again cannot help.
 func (s *messages) follow(ctx context.Context) error {
 	pause := firstPause
 	for {
@@ -85,6 +87,8 @@ func (s *messages) open(ctx context.Context) (*http.Response, error) {
 	return s.client.send(ctx, http.MethodGet, "/stream?run_id="+url.QueryEscape(s.client.RunID), nil, header)
 }
 
+// dispatch handles one event of the stream. An ordinary message is passed to the caller; the other kinds report a gap,
+// a reader that is too slow, or the end of the stream.
 func (s *messages) dispatch(ctx context.Context, kind string, data []byte) error {
 	switch kind {
 	case "":

@@ -262,6 +262,8 @@ func checkState(root string) error {
 // process's own group. A Kubernetes volume with an fsGroup has these permissions.
 type ownGroup struct{ fs.FileInfo }
 
+// Mode implements [fs.FileInfo]. It omits the permissions of the group if the file belongs to the group of this
+// process.
 func (o ownGroup) Mode() fs.FileMode {
 	mode := o.FileInfo.Mode()
 	if owner, ok := o.Sys().(*syscall.Stat_t); ok && int(owner.Gid) == os.Getegid() {

@@ -38,6 +38,9 @@ is 1.`,
 	return a.AddJSONFlag(cmd)
 }
 
+// apply makes the controller read city.toml. With now it then carries out the changes of the named agents (of all if
+// targets is empty) at once; otherwise it prints the actions that are still to be done. If the controller refuses
+// city.toml, apply prints the mistakes and returns an error.
 func (a *app) apply(ctx context.Context, c *client.Client, now bool, targets []string) error {
 	if _, err := c.Reload(ctx); err != nil {
 		root, rootErr := a.Root()

@@ -115,10 +115,12 @@ func (a *app) followEvents(ctx context.Context, c *client.Client, query client.E
 	return nil
 }
 
+// printGap reports that events with a larger id than after were lost, because the city no longer has them.
 func (a *app) printGap(after uint64) {
 	a.Messagef("gc: some events after %d were lost", after)
 }
 
+// printEvent prints one event: with --json as a line of JSON, otherwise as a line for people.
 func (a *app) printEvent(e client.Event) error {
 	if a.JSON {
 		return a.PrintJSONLine(e)

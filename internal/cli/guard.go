@@ -162,6 +162,7 @@ func ruleText(rule, reason string) string {
 // action returns an action, colored.
 func (a *app) action(action guard.Action) string { return a.Paint(actionColor(action), string(action)) }
 
+// actionColor returns the color of a decision of the guard: red for deny, yellow for ask, green for allow.
 func actionColor(action guard.Action) textfmt.Color {
 	switch action {
 	case guard.Deny:

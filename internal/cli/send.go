@@ -42,8 +42,8 @@ const (
 	explicitPatience = 5 * time.Minute  // with --wait
 )
 
-// limit returns the longest time to wait.
-
+// limit returns how long the command waits for the receipt: the time of --timeout if it is set, else a default that is
+// longer with --wait.
 func (p waitLimit) limit() time.Duration {
 	switch {
 	case p.timeout > 0:

@@ -123,6 +123,8 @@ func imitated(profiles *agentcli.Set) string {
 	return agentcli.Generic
 }
 
+// checkResult converts the result of a conformance case for the command line. For a case that lacks something it needs,
+// the detail says what is missing.
 func checkResult(r runtimetest.Result) CheckResult {
 	out := CheckResult{ID: r.ID, Sentence: r.Sentence, Result: CheckFail, Took: r.Took.Round(time.Millisecond), Detail: strings.Join(r.Detail, "\n")}
 	switch r.Status {

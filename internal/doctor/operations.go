@@ -115,6 +115,8 @@ func withPath(selection, root string) (string, error) {
 	return kind + ":" + path, err
 }
 
+// operationResult converts the result of the test of one operation of a session script for the command line. An
+// operation that is unsupported or was not tried counts as skipped.
 func operationResult(f probeFinding) CheckResult {
 	r := CheckResult{ID: f.Operation, Sentence: f.Promise, Result: CheckFail, Detail: f.Detail, Took: f.Took.Round(time.Millisecond)}
 	switch f.Status {

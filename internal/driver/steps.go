@@ -253,6 +253,8 @@ func (r *run) checkAlive(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
+// setup runs the commands of session_setup and then the script of session_setup_script. The script runs even if a
+// command failed, but not after ctx has ended. The error has all failures.
 func (r *run) setup(ctx context.Context) error {
 	err := r.runAll(ctx, r.cfg.SessionSetup)
 	if r.cfg.SessionSetupScript == "" || ctx.Err() != nil {

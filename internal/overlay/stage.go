@@ -95,6 +95,7 @@ func (s *stager) withLock(ctx context.Context, workDir string, act func() error)
 	return s.finish(errors.Join(err, unlock()))
 }
 
+// finish sorts the lists of the report, removes duplicates, and returns the report with err.
 func (s *stager) finish(err error) (Report, error) {
 	for _, list := range []*[]string{&s.report.Written, &s.report.Merged, &s.report.Kept} {
 		slices.Sort(*list)

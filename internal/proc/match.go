@@ -110,6 +110,8 @@ func (r interpreter) script(args []string) string {
 	return ""
 }
 
+// isCode reports whether an argument of the interpreter means that the next argument is program text, such as -c of a
+// shell, also among other flags as in -lc.
 func (r interpreter) isCode(arg string) bool {
 	if slices.Contains(r.code, arg) {
 		return true

@@ -162,6 +162,7 @@ func parseProcargs(data []byte) (args, env []string, err error) {
 	return args, env, nil
 }
 
+// bootID returns a text that identifies the current boot of the machine: it is different after each boot.
 func bootID() (string, error) {
 	if id, err := unix.Sysctl("kern.bootsessionuuid"); err == nil && id != "" {
 		return id, nil

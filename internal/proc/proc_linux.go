@@ -211,6 +211,7 @@ func openRead(path string) (int, error) {
 	return fd, err
 }
 
+// ignoringEINTR repeats a system call as long as a signal interrupts it, and returns its first other result.
 func ignoringEINTR(call func() error) error {
 	for {
 		if err := call(); !errors.Is(err, unix.EINTR) {

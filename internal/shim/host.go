@@ -118,6 +118,8 @@ type startReport struct {
 	Error string `json:"error,omitempty"`
 }
 
+// reportStart reports to the process that started the shim whether the start succeeded (err is nil) or why it failed, and
+// closes w.
 func reportStart(w io.WriteCloser, err error) error {
 	report := startReport{OK: err == nil}
 	if err != nil {

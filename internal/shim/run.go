@@ -193,6 +193,7 @@ func (h *host) expireLocked(after time.Duration) {
 	})
 }
 
+// exitOf converts the wait status of a process. If a signal ended the process, the code is -1 and the signal is named.
 func exitOf(status syscall.WaitStatus) Exit {
 	e := Exit{Code: status.ExitStatus(), At: time.Now()}
 	if status.Signaled() {

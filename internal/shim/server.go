@@ -370,6 +370,8 @@ func (h *host) serveInterrupt(r *http.Request) (any, error) {
 	return nil, interruptGroup(root)
 }
 
+// serveStop serves the request to stop the session. The request names the time that the agent has to exit; the default
+// is DefaultGrace.
 func (h *host) serveStop(r *http.Request) (any, error) {
 	req := stopRequest{Grace: DefaultGrace}
 	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
@@ -392,6 +394,7 @@ func (h *host) serveRelaunch(r *http.Request) (any, error) {
 	return nil, h.relaunch(r.Context(), &req)
 }
 
+// serveClear serves the request to clear the scrollback. The visible screen does not change.
 func (h *host) serveClear(*http.Request) (any, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -101,6 +101,7 @@ func (f Frame) Screen() screen.Frame {
 
 func signOf(s Sign) screen.Sign { return screen.Sign{Text: s.Text, Since: s.Since} }
 
+// lineModeOf converts a line mode of the shim to that of package screen.
 func lineModeOf(m LineMode) screen.LineMode {
 	switch m {
 	case LineRaw:
@@ -112,6 +113,7 @@ func lineModeOf(m LineMode) screen.LineMode {
 	}
 }
 
+// inputStateOf converts the state of a terminal's unread input to that of package screen.
 func inputStateOf(i tty.Input) screen.InputState {
 	switch i {
 	case tty.InputRead:

@@ -58,6 +58,7 @@ func pairs(list string) map[string]string {
 	return out
 }
 
+// millis converts a number of milliseconds in a text to a duration; zero if the text is not a number or negative.
 func millis(s string) time.Duration {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 0 {

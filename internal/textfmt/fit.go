@@ -18,6 +18,7 @@ func Rows(text string, columns int) int {
 	return rows
 }
 
+// stripped returns a line without control sequences and without newlines at its end.
 func stripped(line string) string {
 	var out strings.Builder
 	if _, err := (&Stripper{Out: &out}).Write([]byte(strings.TrimRight(line, "\n"))); err != nil {

@@ -75,6 +75,8 @@ func openRouter(cfg Config, policy router.Policy, selections ...string) (runtime
 	return router.Open(router.Config{Policy: policy, Backends: backends})
 }
 
+// openBackend opens a provider to which sessions can be routed. A provider that only routes sessions itself is an
+// error.
 func openBackend(selection string, cfg Config) (runtime.Provider, error) {
 	name, _, _ := strings.Cut(selection, ":")
 	for _, d := range Drivers() {

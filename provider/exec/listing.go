@@ -113,6 +113,8 @@ func (l *listingCache) refresh(ctx context.Context, f *listingCall) {
 	}
 }
 
+// list returns the running sessions by name. A script that declares observe reports complete observations; from another
+// script only the names are known, so each session counts as alive. A partial list is not an error.
 func (l *listingCache) list(ctx context.Context, now time.Time) (map[string]runtime.Observation, error) {
 	if l.p.caps.Has(script.CapObserve) {
 		return l.observeAll(ctx, now)

@@ -63,6 +63,7 @@ func executable(path string) error {
 	return nil
 }
 
+// envValue returns the last value of a variable in an environment; empty if it is not set.
 func envValue(env []string, key string) string {
 	value := ""
 	for _, entry := range env {

@@ -64,6 +64,8 @@ func (p *Provider) GetMeta(name, key string) (string, error) {
 	return "", p.checkExists(ctx, "read metadata of", name)
 }
 
+// getMeta returns a metadata value of a session, from the script, or from gc's own files if the script cannot store
+// metadata. It is empty if the key is not set.
 func (p *Provider) getMeta(ctx context.Context, name, key string) (string, error) {
 	if p.notes.IsEnabled() {
 		return p.notes.Get(name, key)

@@ -115,6 +115,7 @@ func (p *Provider) launch(o processSpec) (*child, error) {
 	return c, nil
 }
 
+// closeAll closes gc's ends of the pipes to the script. It may be called more than once.
 func (c *child) closeAll() {
 	for _, f := range []*os.File{c.stdin, c.stdout, c.stderr} {
 		if f != nil {

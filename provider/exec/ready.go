@@ -135,6 +135,8 @@ func (p *Provider) peek(ctx context.Context, name string, lines int) (string, er
 // allLines is more than any scrollback has.
 const allLines = 1 << 20
 
+// lines returns the last lines of a session's output as plain text, from the tmux session in the sandbox if there is
+// one, else from the operation peek.
 func (p *Provider) lines(ctx context.Context, name string, lines int) (string, error) {
 	out, done, err := p.runTmux(ctx, name, "peek at", tmuxPeek(lines))
 	if !done {

@@ -55,6 +55,8 @@ func (s *screenTerminal) Frame(ctx context.Context, after uint64) (screen.Frame,
 	}
 }
 
+// capture reads the screen once. If it differs from the last one, the frame gets the next sequence number. If the
+// session or its agent is gone, capture returns the last frame with Exited set.
 func (s *screenTerminal) capture(ctx context.Context) (screen.Frame, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), frameTimeout)
 	defer cancel()

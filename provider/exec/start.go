@@ -235,6 +235,8 @@ func (p *Provider) Stop(name string) error {
 	return p.stop(ctx, name)
 }
 
+// stop calls the script to stop a session, and checks afterwards that the session no longer runs. A session that does
+// not exist is no error.
 func (p *Provider) stop(ctx context.Context, name string) error {
 	defer p.listings.invalidate()
 	if _, err := p.call(ctx, request{op: script.OpStop, name: name}); err != nil && !runtime.IsSessionGone(err) {
@@ -272,6 +274,8 @@ func (p *Provider) Interrupt(name string) error {
 	return p.interrupt(ctx, name)
 }
 
+// interrupt interrupts the agent of a session, by a key in the sandbox's tmux if there is one, else by the script. A
+// session that does not exist is no error.
 func (p *Provider) interrupt(ctx context.Context, name string) error {
 	if _, done, err := p.runTmux(ctx, name, "interrupt", tmuxInterrupt); done {
 		return err

@@ -93,6 +93,8 @@ type sizes struct {
 	changes chan os.Signal
 }
 
+// newSizes returns the queue of sizes of the terminal fd. It has one size at once, and another one after each change,
+// until ctx ends.
 func newSizes(ctx context.Context, fd int) *sizes {
 	s := &sizes{ctx: ctx, fd: fd, changes: make(chan os.Signal, 1)}
 	signal.Notify(s.changes, syscall.SIGWINCH)

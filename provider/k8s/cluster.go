@@ -194,6 +194,8 @@ func (c *cluster) remove(ctx context.Context, pod *corev1.Pod, grace int64) erro
 	return response.Body.Close()
 }
 
+// list requests all pods of the city. An answer that is not a list of an API server, for example of a proxy, is an
+// error that matches [runtime.ErrRuntimeUnavailable].
 func (c *cluster) list(ctx context.Context, city string) (*corev1.PodList, error) {
 	ctx, cancel := withRequestTimeout(ctx)
 	defer cancel()

@@ -71,6 +71,7 @@ func (s *leaseStore) Put(ctx context.Context, r leaderelection.Record) (leaderel
 	return out, err
 }
 
+// request sends a request about the Lease and returns the record in the answer.
 func (s *leaseStore) request(ctx context.Context, a apiRequest) (leaderelection.Record, error) {
 	ctx, cancel := context.WithTimeout(ctx, leaseLimit)
 	defer cancel()
@@ -85,6 +86,7 @@ func (s *leaseStore) request(ctx context.Context, a apiRequest) (leaderelection.
 	}, nil
 }
 
+// microTime converts a time for Kubernetes; nil for the zero time.
 func microTime(t time.Time) *metav1.MicroTime {
 	if t.IsZero() {
 		return nil

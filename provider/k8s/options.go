@@ -142,6 +142,8 @@ func (s Settings) base() (*corev1.Pod, error) {
 	return pod, nil
 }
 
+// template returns the pod of the setting template, which is JSON or the path of a file with JSON; an empty pod if the
+// setting is empty.
 func (s Settings) template() (*corev1.Pod, error) {
 	pod := &corev1.Pod{}
 	text := []byte(s.Template)

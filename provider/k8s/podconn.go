@@ -94,6 +94,7 @@ func (p *Provider) closeConn(name string, uid types.UID) {
 	}
 }
 
+// options returns the options of the remote driver for the gc in a pod.
 func (p *Provider) options(name string, pod *corev1.Pod) remote.Options {
 	return remote.Options{
 		Where: "pod " + pod.Name, Socket: p.cfg.Worker, Capabilities: capabilities,

@@ -133,6 +133,8 @@ func (p *Provider) at(op, name string) (*podConn, error) {
 	return p.atContext(ctx, op, name)
 }
 
+// atContext returns the connection to the pod of a session. If the session has no usable pod, the error says why; it
+// matches [runtime.ErrSessionNotFound] if the session does not run.
 func (p *Provider) atContext(ctx context.Context, op, name string) (*podConn, error) {
 	fail := func(err error) (*podConn, error) { return nil, &runtime.Error{Op: op, Session: name, Err: err} }
 	if runtime.ValidateName(name) != nil {

@@ -100,6 +100,8 @@ func (v *view) reached(version string) {
 	}
 }
 
+// put records a pod that the cluster reported: gone means that it was deleted. An older report, or one about a pod that
+// a newer pod has replaced, changes nothing.
 func (v *view) put(pod *corev1.Pod, gone bool) {
 	name := rawName(pod)
 	if name == "" || pod.Name != podName(v.city, name) {

@@ -177,6 +177,8 @@ func (s *attachment) readInput(stdin io.Reader) error {
 	return err
 }
 
+// read passes what the person types to s.typed, until the person presses a detach key or the terminal is gone. It
+// always returns errDetached. Input is dropped if the channel is full.
 func (s *attachment) read(stdin io.Reader) error {
 	buf := make([]byte, 32<<10)
 	for {
@@ -204,6 +206,8 @@ func (s *attachment) forward() {
 	}
 }
 
+// resize sends the size of the person's terminal to the shim, at first and after each change, until ctx ends or the
+// connection is lost.
 func (s *attachment) resize(ctx context.Context) {
 	changed := make(chan os.Signal, 1)
 	signal.Notify(changed, syscall.SIGWINCH)

@@ -19,6 +19,8 @@ type detachKeys struct {
 	held      []byte
 }
 
+// newDetachKeys returns a filter for detach keys. Each name is a sequence of tmux key names, such as "C-b d"; without
+// names the default keys are used. An unknown name is an error.
 func newDetachKeys(names []string) (*detachKeys, error) {
 	if len(names) == 0 {
 		names = defaultDetachKeys

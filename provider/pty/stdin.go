@@ -13,6 +13,7 @@ type pollInput struct {
 	wake, wakeEnd *os.File
 }
 
+// cancelableInput returns standard input as a reader whose Read returns when Close is called.
 func cancelableInput() (io.ReadCloser, error) {
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -96,6 +96,7 @@ func Open(cfg Config) (*Provider, error) {
 	return p, nil
 }
 
+// named returns the backend with a name; nil if the router has none.
 func (p *Provider) named(name string) *backend {
 	i := slices.IndexFunc(p.backends, func(b *backend) bool { return b.Name == name })
 	if i < 0 {
@@ -117,6 +118,7 @@ func (p *Provider) policyBackend(session string) (*backend, error) {
 	return nil, &NoBackendError{Backend: name, Known: p.names()}
 }
 
+// names returns the names of all backends.
 func (p *Provider) names() []string {
 	names := make([]string, len(p.backends))
 	for i, b := range p.backends {
@@ -174,6 +176,7 @@ func (p *Provider) ConfigureServer() error { return p.servers(runtime.ConfigureS
 // TeardownServer stops the server of every backend that has one.
 func (p *Provider) TeardownServer() error { return p.servers(runtime.TeardownServer) }
 
+// servers calls do for each backend that could be opened, and joins the errors.
 func (p *Provider) servers(do func(runtime.Provider) error) error {
 	var errs []error
 	for _, b := range p.backends {

@@ -62,6 +62,7 @@ func withoutUnsupported(errs []error) []error {
 	return out
 }
 
+// watch returns the events of one backend. If the backend could not be opened, the error says why.
 func (p *Provider) watch(ctx context.Context, b *backend) (<-chan runtime.Event, error) {
 	if b.Provider == nil {
 		return nil, b.unavailable(b.Err)
@@ -96,6 +97,7 @@ func (p *Provider) follow(ctx context.Context, b *backend, feed <-chan runtime.E
 	}
 }
 
+// send sends an event to a channel. It returns false if ctx ended before the event was received.
 func send(ctx context.Context, to chan<- runtime.Event, ev runtime.Event) bool {
 	select {
 	case to <- ev:

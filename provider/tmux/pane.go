@@ -111,6 +111,8 @@ func (p *pane) handleOutputLocked(data []byte, now time.Time) {
 	}
 }
 
+// publishOutput publishes an output event for the session of the pane. It does nothing if the pane belongs to no
+// session.
 func (p *pane) publishOutput() {
 	t := p.cache
 	t.mu.Lock()
@@ -238,6 +240,7 @@ func (p *pane) openLog() {
 	}
 }
 
+// close stops the pane's timer and closes its log.
 func (p *pane) close() {
 	if p.outputTimer != nil {
 		p.outputTimer.Stop()

@@ -114,6 +114,7 @@ func (t *paneCache) bump() {
 	}
 }
 
+// output handles a notification of tmux with new output of a pane. A pane that is not known yet is added.
 func (t *paneCache) output(e tmuxserver.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -124,6 +124,7 @@ type statusChange struct {
 // as [Delayed]. The controller starts an agent that can run in much less time.
 const idleAfter = 3 * time.Second
 
+// newWaiter returns a Waiter that judges agents with the function of.
 func (d *Base) newWaiter(of Judge) *Waiter {
 	return &Waiter{Base: d, judge: of, reported: map[string]Verdict{}, since: d.Now()}
 }

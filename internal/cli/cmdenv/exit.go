@@ -61,6 +61,7 @@ type usageError struct {
 	command string // the command whose help is proposed
 }
 
+// Error implements error: the mistake, and the command that prints the help.
 func (e *usageError) Error() string { return e.text + "\ntry: " + e.command + " --help" }
 
 // Usage returns the error for a wrong command line. Its exit status is [BadUsage], and it names
@@ -75,6 +76,7 @@ type exitError struct {
 	err    error // printed before the exit; nil: everything has been printed
 }
 
+// Error implements error: the text of the wrapped error, or the exit status if there is none.
 func (e *exitError) Error() string {
 	if e.err == nil {
 		return fmt.Sprintf("exit status %d", e.status)

@@ -57,11 +57,13 @@ func openPage(d *Base) *page {
 	return p
 }
 
+// begin switches the terminal to the alternate screen for the page.
 func (p *page) begin() {
 	p.restore = disableEcho(p.d.Stdin)
 	fmt.Fprint(Raw(p.d.Stdout), pageBegin)
 }
 
+// end switches the terminal back to its normal screen.
 func (p *page) end() {
 	fmt.Fprint(Raw(p.d.Stdout), pageEnd)
 	p.restore()

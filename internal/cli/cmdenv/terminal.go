@@ -28,6 +28,7 @@ func TerminalHeight() int {
 	return rows
 }
 
+// terminalSize returns the size of the terminal on standard output; zeros if standard output is no terminal.
 func terminalSize() (columns, rows int) {
 	columns, rows, err := term.GetSize(int(os.Stdout.Fd()))
 	if err != nil {

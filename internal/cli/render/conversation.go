@@ -178,6 +178,7 @@ func (c *Conversation) firstLines(text string, most int) string {
 	return out.String()
 }
 
+// rest returns the line below a shortened text that says how much is not shown.
 func (c *Conversation) rest(words string) string {
 	return strings.Repeat(" ", indent) + c.Paint(textfmt.Faint, "... "+words) + "\n"
 }

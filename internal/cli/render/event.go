@@ -35,6 +35,8 @@ func (s Formatter) Event(e client.Event) string {
 	return s.hanging(row+s.Pad(textfmt.Bold, who, nameWidth)+"  ", e.Text)
 }
 
+// narrowEvent returns an event for a terminal of limited width. The time has no date if the event is of today, and no
+// time of day otherwise. A text that does not fit behind the columns goes on the lines below, indented.
 func (s Formatter) narrowEvent(e client.Event, who, kind string) string {
 	kinds, names := kindWidth, nameWidth
 	if s.Columns < narrowEvents {

@@ -33,6 +33,7 @@ const indent = 2
 // lines has several rows.
 type facts struct{ rows [][]textfmt.Cell }
 
+// add appends a named value in a color. An empty value is left out.
 func (f *facts) add(name, value string, c textfmt.Color) {
 	for line := range strings.Lines(strings.TrimSpace(value)) {
 		f.rows = append(f.rows, []textfmt.Cell{textfmt.Painted(textfmt.OneLine(name), textfmt.Faint), textfmt.Painted(textfmt.OneLine(strings.TrimRight(line, "\n")), c)})
@@ -40,8 +41,10 @@ func (f *facts) add(name, value string, c textfmt.Color) {
 	}
 }
 
+// plain appends a named value without a color. An empty value is left out.
 func (f *facts) plain(name, value string) { f.add(name, value, textfmt.Plain) }
 
+// render returns the table as text.
 func (f *facts) render(s Formatter) string {
 	return s.Table(&textfmt.Table{Heads: []string{"", ""}, Rows: f.rows})
 }

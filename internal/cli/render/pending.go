@@ -160,6 +160,8 @@ func (s Formatter) Waits(list []client.Wait) string {
 	return s.Table(t)
 }
 
+// waitColor returns the color of the state of a registered wait: green if its condition was met, red if it failed or
+// expired, yellow while it is open, faint otherwise.
 func waitColor(state string) textfmt.Color {
 	switch state {
 	case client.WaitFulfilled:

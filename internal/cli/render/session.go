@@ -28,6 +28,8 @@ func (s Formatter) Session(session client.Session) string {
 	return out
 }
 
+// sessionFacts returns the table of gc session show: the values of a session that are known, in a fixed order. Empty
+// values are left out.
 func (s Formatter) sessionFacts(it client.Session) *facts {
 	f := &facts{}
 	f.add("agent", it.Name, textfmt.Bold)
@@ -76,6 +78,7 @@ func reasonWithout(screen, reason string) string {
 	return textfmt.ReplaceInternalTerms(reason)
 }
 
+// sourceOf returns the source of an activity in a form that can follow the activity; empty if the source is not known.
 func sourceOf(a client.Activity) string {
 	if a.Source == "" || a.State == "" {
 		return ""
@@ -83,6 +86,8 @@ func sourceOf(a client.Activity) string {
 	return " (from " + a.Source + ")"
 }
 
+// attachedText describes the number of attached terminals. A negative number means that it is not known; for zero the
+// text is empty.
 func attachedText(n int) string {
 	switch {
 	case n < 0:

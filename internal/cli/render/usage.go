@@ -83,6 +83,8 @@ func round(d time.Duration) string {
 	return textfmt.Span(d)
 }
 
+// usageRow returns the row of one group in the table of usage: its name, numbers of turns and responses, five kinds of
+// tokens, and the cost.
 func usageRow(g client.UsageSum) []textfmt.Cell {
 	row := []textfmt.Cell{{Text: textfmt.OneLine(g.Group)}, {Text: count(g.Turns)}, {Text: count(g.Responses)}}
 	for _, n := range []*int64{g.Tokens.Input, g.Tokens.CacheRead, g.Tokens.CacheWrite, g.Tokens.Output, g.Tokens.Reasoning} {
@@ -95,6 +97,7 @@ func usageRow(g client.UsageSum) []textfmt.Cell {
 	return append(row, cost, textfmt.Cell{})
 }
 
+// count returns a number as text.
 func count(n int) string {
 	if n == 0 {
 		return "-"
@@ -102,6 +105,8 @@ func count(n int) string {
 	return fmt.Sprint(n)
 }
 
+// tokenCell returns the cell of a number of tokens; nil is shown as unknown. With partial, some responses did not
+// report the number, so the cell shows it as a minimum.
 func tokenCell(n *int64, partial bool) textfmt.Cell {
 	switch {
 	case n == nil:
@@ -126,6 +131,7 @@ func tokens(n int64) string {
 	return fmt.Sprint(n)
 }
 
+// digits returns how many digits to show after the decimal point, so that the number has three digits.
 func digits(v float64) int {
 	switch {
 	case v < 10:
@@ -136,6 +142,8 @@ func digits(v float64) int {
 	return 0
 }
 
+// dollars returns an amount of money; amounts below 10 cents have four decimals. With partial, the price of some
+// responses is not known, so the text shows the amount as a minimum.
 func dollars(v float64, partial bool) string {
 	form := "$%.2f"
 	if v > 0 && v < 0.1 {
@@ -144,6 +152,7 @@ func dollars(v float64, partial bool) string {
 	return moreThan(partial) + fmt.Sprintf(form, v)
 }
 
+// mostCost returns the greatest known cost of all groups; zero if no cost is known.
 func mostCost(groups []client.UsageSum) float64 {
 	most := 0.0
 	for _, g := range groups {
@@ -199,6 +208,7 @@ func alignRight(heads []string, grid [][]textfmt.Cell) *textfmt.Table {
 	return &textfmt.Table{Heads: heads, Rows: grid}
 }
 
+// leftPad returns a text with blanks before it, so that it has at least width columns.
 func leftPad(words string, width int) string {
 	return strings.Repeat(" ", max(0, width-textfmt.Width(words))) + words
 }
@@ -235,6 +245,8 @@ func (s Formatter) tools(u client.Usage) string {
 	return s.Table(alignRight([]string{"TOOL", "CALLS", "FAILED", "TIME", "EACH", ""}, grid))
 }
 
+// formatSeconds returns a duration that is given in seconds: below 10 s in milliseconds precision, otherwise rounded
+// for people.
 func formatSeconds(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
 	if d < 10*time.Second {
@@ -260,6 +272,7 @@ func more(b client.Budget) string {
 	return moreThan(b.Unknown != "")
 }
 
+// limit returns the limit of a budget with its unit and, if the budget has a window, the window.
 func limit(b client.Budget) string {
 	words := amount(b.Measure, b.Limit)
 	if b.Window > 0 {
@@ -268,8 +281,10 @@ func limit(b client.Budget) string {
 	return words
 }
 
+// seconds converts a number of seconds to a duration.
 func seconds(v float64) time.Duration { return time.Duration(v * float64(time.Second)) }
 
+// amount returns a used or allowed amount with the unit of the budget's measure.
 func amount(measure string, v float64) string {
 	switch measure {
 	case "usd":
@@ -282,6 +297,7 @@ func amount(measure string, v float64) string {
 	return fmt.Sprintf("%.0f %s", v, textfmt.OneLine(measure))
 }
 
+// budgetColor returns the color of a budget: red if it is used up, yellow from 80% of its limit, green below that.
 func budgetColor(b client.Budget) textfmt.Color {
 	switch {
 	case b.Over:
@@ -307,6 +323,8 @@ func meter(b client.Budget) string {
 	return strings.Repeat("█", full) + strings.Repeat("░", meterWidth-full)
 }
 
+// budgetNote returns the note of a budget: whether it is used up and when it ends, and why its used amount is not known
+// exactly. It is empty if there is nothing to say.
 func (s Formatter) budgetNote(b client.Budget) string {
 	note := textfmt.ReplaceInternalTerms(b.Unknown)
 	if !b.Over {

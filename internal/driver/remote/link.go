@@ -69,6 +69,8 @@ const (
 	maxUploads = 4
 )
 
+// newLink returns a link that is not connected yet; the first call connects it. Options that are not set get their
+// defaults.
 func newLink(opts Options) *link {
 	if opts.Connect <= 0 {
 		opts.Connect = defaultConnect

@@ -72,6 +72,7 @@ func settings() *yamux.Config {
 	return c
 }
 
+// writeLine writes a value as one line of JSON.
 func writeLine(w io.Writer, v any) error {
 	line, err := encodeBody(v)
 	if err != nil {
@@ -196,6 +197,7 @@ type (
 	}
 )
 
+// packContent converts the content of a prompt to its form on the wire, in which the text is bytes.
 func packContent(blocks []runtime.ContentBlock) content {
 	c := make(content, 0, len(blocks))
 	for _, b := range blocks {
@@ -204,6 +206,7 @@ func packContent(blocks []runtime.ContentBlock) content {
 	return c
 }
 
+// unpack converts the content of a prompt from its form on the wire.
 func (c content) unpack() []runtime.ContentBlock {
 	blocks := make([]runtime.ContentBlock, 0, len(c))
 	for _, b := range c {

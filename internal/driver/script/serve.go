@@ -166,6 +166,7 @@ func (s *server) stopUnusedServer() {
 	}
 }
 
+// start serves the operation start: it reads the start document from standard input and starts the session.
 func (s *server) start(ctx context.Context) error {
 	var doc Start
 	if err := s.read(&doc); err != nil {
@@ -174,6 +175,8 @@ func (s *server) start(ctx context.Context) error {
 	return s.p.Start(ctx, s.name, doc.Config())
 }
 
+// runLive serves the operation run-live: it reads the start document from standard input and runs its session_live
+// commands.
 func (s *server) runLive(context.Context) error {
 	var doc Start
 	if err := s.read(&doc); err != nil {
@@ -195,6 +198,8 @@ func (s *server) stopInstance(ctx context.Context) error {
 	return nil
 }
 
+// interruptInstance serves the operation interrupt-instance: it reads the instance token from standard input and
+// interrupts this instance only.
 func (s *server) interruptInstance(ctx context.Context) error {
 	token, err := s.line()
 	if err != nil {
@@ -203,6 +208,8 @@ func (s *server) interruptInstance(ctx context.Context) error {
 	return runtime.InterruptInstance(ctx, s.p, s.name, token)
 }
 
+// nudge serves the operation nudge: it reads a text from standard input, delivers it as a prompt and prints the
+// outcome. If the text is incomplete, nothing is delivered.
 func (s *server) nudge(ctx context.Context) error {
 	text, err := s.input()
 	if err != nil {
@@ -211,6 +218,8 @@ func (s *server) nudge(ctx context.Context) error {
 	return s.printOutcome(runtime.Deliver(ctx, s.p, s.name, runtime.Delivery{Content: runtime.TextContent(string(text))}))
 }
 
+// deliver serves the operation deliver: it reads a delivery as JSON, delivers the prompt and prints the outcome. If the
+// input is incomplete, nothing is delivered.
 func (s *server) deliver(ctx context.Context) error {
 	var doc Delivery
 	if err := s.read(&doc); err != nil {
@@ -219,6 +228,7 @@ func (s *server) deliver(ctx context.Context) error {
 	return s.printOutcome(runtime.Deliver(ctx, s.p, s.name, doc.Delivery()))
 }
 
+// resolveDelivery serves the operation settle: it reads a delivery as JSON and prints what happened to its text.
 func (s *server) resolveDelivery(ctx context.Context) error {
 	var doc Delivery
 	if err := s.read(&doc); err != nil {

@@ -53,6 +53,8 @@ func (s *server) listRunning(context.Context) error {
 	return nil
 }
 
+// lastActivity serves the operation get-last-activity: it prints the time of the session's last output; an empty line
+// if it is not known.
 func (s *server) lastActivity(context.Context) error {
 	at, err := s.p.GetLastActivity(s.name)
 	if err != nil {
@@ -61,6 +63,7 @@ func (s *server) lastActivity(context.Context) error {
 	return s.print(formatTime(at))
 }
 
+// observe serves the operation observe: it prints an observation of the session as JSON.
 func (s *server) observe(ctx context.Context) error {
 	obs, err := runtime.Observe(ctx, s.p, s.name)
 	if err != nil {
@@ -130,6 +133,7 @@ func (s *server) getMeta(context.Context) error {
 	return s.print(value)
 }
 
+// removeMeta serves the operation remove-meta: it removes the metadata of the key in the arguments.
 func (s *server) removeMeta(context.Context) error {
 	key, err := s.argument("key")
 	if err != nil {

@@ -53,6 +53,7 @@ var errStopped = errors.New("the session stopped while the prompt was written")
 // pipeLease returns errStopped if the shim exited during a write: the agent may have read a part.
 type pipeLease struct{ *Leased }
 
+// Type writes input. If the shim disconnected, the error is errStopped.
 func (p pipeLease) Type(ctx context.Context, in inject.Input, input []byte) error {
 	err := p.Leased.Type(ctx, in, input)
 	if errors.Is(err, shim.ErrDisconnected) {

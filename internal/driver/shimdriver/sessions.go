@@ -127,6 +127,8 @@ func (s *Sessions) live(ctx context.Context, op, name string) (shim.Observation,
 	return observed, err
 }
 
+// inspect observes the session with the name. For a name that no session can have it returns an empty observation and
+// no error. op is the operation that an error names.
 func (s *Sessions) inspect(ctx context.Context, op, name string) (shim.Observation, error) {
 	if runtime.ValidateName(name) != nil {
 		return shim.Observation{}, nil //nolint:nilerr // such a session cannot exist

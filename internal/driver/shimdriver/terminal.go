@@ -46,6 +46,8 @@ func (outputOnly) Send(context.Context, []byte) error {
 	return fmt.Errorf("no keys without a terminal: %w", errors.ErrUnsupported)
 }
 
+// Send writes bytes to the session's terminal. If the shim or the agent has exited, the error is
+// screenreader.ErrExited.
 func (t terminal) Send(ctx context.Context, p []byte) error {
 	err := t.client.Send(ctx, p)
 	if errors.Is(err, shim.ErrNoShim) || errors.Is(err, shim.ErrExited) {

@@ -75,6 +75,7 @@ type running struct {
 	err    error
 }
 
+// ended reports whether the delivery has ended. It does not wait.
 func (d *running) ended() bool {
 	select {
 	case <-d.done:

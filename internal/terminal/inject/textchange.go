@@ -133,6 +133,8 @@ func lineFeeds(rules agentcli.Input, text string) (returns bool, others []rune) 
 // maxNamed is the largest number of characters that a description names.
 const maxNamed = 8
 
+// runeNames lists characters by their code points, such as U+00AD. Of many it names the first maxNamed and counts the
+// others.
 func runeNames(runes []rune) string {
 	var out []string
 	for _, r := range runes[:min(len(runes), maxNamed)] {

@@ -71,8 +71,8 @@ const (
 	maxRepeats = 3
 )
 
-// newStartupHandler returns a startupHandler. prompt returns the row that shows that the agent is ready; empty if it is not.
-
+// newStartupHandler returns a handler that watches a terminal while its agent starts. prompt returns the text of the
+// agent's ready input prompt on a screen; empty if it is not there.
 func newStartupHandler(ctx context.Context, t Terminal, rules Rules, prompt func(Snapshot, Rules) string) (*startupHandler, error) {
 	w, err := NewWatcher(ctx, t)
 	if err != nil {

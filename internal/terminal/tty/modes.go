@@ -43,6 +43,8 @@ func (m *Modes) Write(p []byte) bool {
 	return m.Paste != paste || m.Known != known
 }
 
+// set applies a private mode sequence of the terminal whose parameters are in m.params: on switches the modes on,
+// otherwise off. Only bracketed paste (2004) and synchronized output (2026) are recorded.
 func (m *Modes) set(on bool) {
 	n := 0
 	for _, b := range append(m.params, ';') {

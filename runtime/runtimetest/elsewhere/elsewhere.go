@@ -107,6 +107,7 @@ func obey(p runtime.Provider, order startOrder) error {
 	return p.Start(ctx, order.Name, order.Config)
 }
 
+// kindOf returns the name of the sentinel error that err matches; empty if it matches none.
 func kindOf(err error) string {
 	for kind, sentinel := range sentinels {
 		if errors.Is(err, sentinel) {
