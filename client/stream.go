@@ -111,7 +111,8 @@ func (s *stream) deliver(e Event, err error) error {
 // errStreamEnd reports that the server has ended a stream.
 var errStreamEnd = errors.New("end of the stream")
 
-// watch reads one connection of a stream whose events of the given kind are values of type T. It does not connect again.
+// watch returns an iterator over the events of the given kind of the stream at path, decoded as values of type T. The
+// iterator ends with an error when the connection ends; it does not connect again.
 func watch[T any](ctx context.Context, c *Client, path, kind string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		open := func(ctx context.Context) (*http.Response, error) {

@@ -250,7 +250,8 @@ func sendReport[T any](ctx context.Context, c *Client, path string, body any) (T
 	return again(ctx, func() (T, error) { return call[T](ctx, c, http.MethodPost, path, body) })
 }
 
-// again calls do until it succeeds, fails with a permanent error, or ctx ends.
+// again calls do, with growing pauses, until it succeeds, fails with an error that a repetition cannot change, or ctx ends.
+// It returns the result of the last call.
 func again[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		answer, err := do()

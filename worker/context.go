@@ -44,7 +44,7 @@ type ContextAnswer struct {
 // Beginning is how a conversation began, or why it continues in another form.
 type Beginning string
 
-// The beginnings. Any other value counts as a start.
+// The ways in which a conversation can begin. Any other value counts as a start.
 const (
 	BeganFresh     Beginning = "startup"
 	BeganResumed   Beginning = "resume"  // it was resumed

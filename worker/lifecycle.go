@@ -57,8 +57,8 @@ const (
 	TurnLimited     = "limited" // a usage limit was reached; the telemetry event has its end
 )
 
-// ViaHook means that a hook of the agent CLI reported it. Some ends of turns have no hook, so the
-// city corrects such a report with its other signals.
+// ViaHook means that a hook of the agent CLI made the report. Agent CLIs call no hook at some ends of turns, so the city
+// corrects the activity of such a worker with its other signals.
 const ViaHook = "hook"
 
 // The abilities that a worker may offer with started. The city sends no message for

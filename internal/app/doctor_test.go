@@ -214,11 +214,11 @@ func faults() []fault {
 		{"private folder is open", func(t *testing.T, root string, d *Daemon) *Daemon {
 			makeMode(t, filepath.Join(root, citydir.StateFolder), 0o777)
 			return d
-		}, "folder.", "others may enter"},
+		}, "folder.", "other users may enter"},
 		{"socket folder is open", func(t *testing.T, root string, d *Daemon) *Daemon {
 			makeMode(t, filepath.Join(root, citydir.RuntimeFolder), 0o755)
 			return d
-		}, "folder.", "others may enter"},
+		}, "folder.", "other users may enter"},
 		{"stale socket", func(t *testing.T, root string, d *Daemon) *Daemon {
 			leaveSocket(t, client.SocketPath(root))
 			return d
@@ -267,7 +267,7 @@ func faults() []fault {
 			makeMode(t, open, 0o777)
 			write(t, filepath.Join(root, citydir.StateFolder, citydir.ChoiceFile), open)
 			return d
-		}, "runtime-dir", "others may enter"},
+		}, "runtime-dir", "other users may enter"},
 		{"unknown provider", func(_ *testing.T, _ string, d *Daemon) *Daemon {
 			return changed(d, func(opts *Options) { opts.Environ = append([]string{"GC_SESSION=nope"}, opts.Environ...) })
 		}, "config", "nope"},

@@ -61,7 +61,7 @@ func RuntimeDir(root string, bases ...string) (string, error) {
 	}
 	written, err := os.ReadFile(choice)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("cannot read where the sessions are: %w", err)
+		return "", fmt.Errorf("cannot read the file that names the directory of the sessions: %w", err)
 	}
 	if dir := strings.TrimSpace(string(written)); filepath.IsAbs(dir) {
 		if err := MakePrivate(dir); err == nil {
@@ -211,7 +211,7 @@ func CheckOwner(dir string) error {
 	case ok && int(owner.Uid) != os.Getuid():
 		return fmt.Errorf("%w: %s belongs to user %d; remove it, or give it to this user with: chown %d %s", client.ErrForbidden, dir, owner.Uid, os.Getuid(), dir)
 	case info.Mode().Perm()&0o022 != 0:
-		return fmt.Errorf("%w: others may write into %s (mode %04o); cure it with: chmod go-w %s", client.ErrForbidden, dir, info.Mode().Perm(), dir)
+		return fmt.Errorf("%w: other users may write into the directory %s (mode %04o); run: chmod go-w %s", client.ErrForbidden, dir, info.Mode().Perm(), dir)
 	}
 	return nil
 }
@@ -228,7 +228,7 @@ func CheckPrivate(dir string, info fs.FileInfo) error {
 		if own, ok := info.(ownGroup); ok {
 			info = own.FileInfo // show the real mode
 		}
-		return fmt.Errorf("%w: others may enter %s (mode %04o); cure it with: chmod 700 %s", client.ErrForbidden, dir, info.Mode().Perm(), dir)
+		return fmt.Errorf("%w: other users may enter the directory %s (mode %04o); run: chmod 700 %s", client.ErrForbidden, dir, info.Mode().Perm(), dir)
 	}
 	return nil
 }

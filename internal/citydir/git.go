@@ -55,7 +55,7 @@ func gitDirs(path string) (own, common string, err error) {
 		}
 		named, ok := strings.CutPrefix(strings.TrimSpace(text), "gitdir: ")
 		if !ok {
-			return "", "", fmt.Errorf("%w: %s is not a file of git", fs.ErrNotExist, path)
+			return "", "", fmt.Errorf("%w: %s is not a .git file that names a git directory", fs.ErrNotExist, path)
 		}
 		dir = resolvePath(filepath.Dir(path), named)
 	}

@@ -18,7 +18,7 @@ func TestLockRefusesAStateFolderOfOthers(t *testing.T) {
 		spoil func(t *testing.T, state string)
 		want  string
 	}{
-		"others may write": {func(t *testing.T, state string) { chmod(t, state, 0o777) }, "(mode 0777); cure it with: chmod 700 "},
+		"others may write": {func(t *testing.T, state string) { chmod(t, state, 0o777) }, "(mode 0777); run: chmod 700 "},
 		"others may read":  {func(t *testing.T, state string) { chmod(t, state, 0o705) }, "chmod 700 "},
 		"another owner":    {func(t *testing.T, state string) { chown(t, state) }, "chown -R "},
 		"a database of another owner": {func(t *testing.T, state string) {

@@ -174,9 +174,9 @@ func (w *uninstallation) end(ctx context.Context, list func() ([]proc.Info, erro
 		}
 	}
 	for _, info := range going {
-		why := "it survived SIGKILL"
+		why := "it still runs after SIGKILL"
 		if !tried[info.ID] {
-			why = "it started while gc stopped others: stop what starts it, then run gc destroy again"
+			why = "it was started while gc stopped the other processes: stop the program that starts it, then run gc destroy again"
 		}
 		w.recordLeft(fmt.Sprintf("process %d (%s)", info.PID, info.Comm), errors.New(why))
 	}
@@ -333,7 +333,7 @@ func (w *uninstallation) verify(ctx context.Context) error {
 		case <-deadline.C:
 		}
 		for _, f := range now.Folders {
-			w.recordLeft(f.Path, errors.New("it is still there"))
+			w.recordLeft(f.Path, errors.New("it could not be removed"))
 		}
 		for _, p := range now.Processes {
 			w.recordLeft(fmt.Sprintf("process %d (%s)", p.PID, p.Command), errors.New("it still runs"))

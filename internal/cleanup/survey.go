@@ -52,8 +52,8 @@ func (s Site) files() client.Remains {
 	return r
 }
 
-// classify adds the entries of a directory to r: those with names in made as created by gc, the
-// others as kept.
+// classify adds the entries of a directory to r. Entries whose names are in made were created by gc and will be removed;
+// all others are listed as kept.
 func (s Site) classify(r *client.Remains, dir string, made []string) {
 	if !s.isOwned(r, dir) {
 		return

@@ -69,8 +69,9 @@ func (a *app) attach(ctx context.Context, c *client.Client, name string, opts ru
 	return err
 }
 
-// connect attaches to a session. The detach keys are those of --detach-keys, else those of GC_DETACH_KEYS, else the default keys that
-// the tmux around this terminal does not use. A provider whose keys cannot be changed has its own, unless --detach-keys is given.
+// connect attaches this terminal to a session, and first prints which keys detach. These are the keys of --detach-keys,
+// else those of GC_DETACH_KEYS, else the default keys, without those that the tmux around this terminal uses itself. A
+// provider whose detach keys cannot be changed uses its own; then only --detach-keys is passed to it.
 func (a *app) connect(ctx context.Context, p runtime.Provider, session string, opts runtime.AttachOptions) error {
 	outer := a.outerTmux(ctx)
 	byFlag := len(opts.DetachKeys) > 0

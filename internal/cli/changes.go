@@ -67,7 +67,7 @@ func (a *app) diff(ctx context.Context, c *client.Client, name string, q client.
 		return err
 	}
 	for _, why := range changes.Cut {
-		a.Messagef("gc: not complete: %s", textfmt.OneLine(why))
+		a.Messagef("gc: the list of changed files is not complete: %s", textfmt.OneLine(why))
 	}
 	for _, f := range changes.Files {
 		if q.Diff && f.Cut != "" {

@@ -132,7 +132,7 @@ func (p *conversationPrinter) part(part client.Conversation) error {
 	}
 	if p.begun && part.ID != p.id {
 		p.last = client.ConversationEntry{}
-		p.Messagef("%s has begun another conversation", p.name)
+		p.Messagef("%s has begun a new conversation", p.name)
 	}
 	part.Entries = slices.DeleteFunc(part.Entries, func(e client.ConversationEntry) bool {
 		return e.ID <= p.last.ID && e.Kind != client.EntryTool && !p.JSON

@@ -89,7 +89,7 @@ func (a *app) copyOut(ctx context.Context, c *client.Client, what copyOut, desti
 	case err != nil:
 		return err
 	case instance != "" && instance != s.Instance:
-		return fmt.Errorf("%w: %s is another instance by now: %s", client.ErrRefused, s.Name, textfmt.FirstOf(s.Instance, "none"))
+		return fmt.Errorf("%w: %s runs as another instance than the one of --instance: %s", client.ErrRefused, s.Name, textfmt.FirstOf(s.Instance, "none"))
 	}
 	daemon, err := a.daemon()
 	if err != nil {
@@ -116,7 +116,7 @@ func (a *app) copyOut(ctx context.Context, c *client.Client, what copyOut, desti
 		return err
 	}
 	for _, link := range what.Left {
-		a.Messagef("left out: the link %s points outside of the copied files", link)
+		a.Messagef("not copied: the link %s points outside of the copied files", link)
 	}
 	a.Messagef("copied %s to %s: %s, %s", what.Agent+":"+what.Source, what.Path, textfmt.Count(what.Files, "file"), render.Size(what.Bytes))
 	if a.JSON {

@@ -50,7 +50,8 @@ not need a person any more, or the sink was removed).`,
 	return a.AddJSONFlag(cmd)
 }
 
-// withError returns the notifications whose last try failed, without those that were dropped.
+// withError returns the notifications whose last attempt to send them failed. It leaves out dropped ones, which are not
+// sent any more because the agent no longer needs a person.
 func withError(all []client.Notification) []client.Notification {
 	out := []client.Notification{}
 	for _, n := range all {

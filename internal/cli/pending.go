@@ -162,7 +162,7 @@ func (a *app) confirmRule(rule client.GuardRule, yes bool) error {
 	a.Messagef("allow this always for %s? [y/N]", textfmt.OneLine(rule.Agent))
 	answer, err := bufio.NewReader(a.Stdin).ReadString('\n')
 	if word := strings.ToLower(strings.TrimSpace(answer)); err != nil || word != "y" && word != "yes" {
-		return fmt.Errorf("%w: nothing was written and nothing was answered", client.ErrRefused)
+		return fmt.Errorf("%w: you did not confirm, so no rule was added and the question is still open", client.ErrRefused)
 	}
 	return nil
 }

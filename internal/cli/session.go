@@ -154,7 +154,7 @@ func (a *app) killEach(ctx context.Context, names []string, req client.Lifecycle
 func (a *app) warnOfKill(ctx context.Context, c *client.Client, name string) error {
 	status, err := c.Status(ctx)
 	if err == nil && status.Controller.Degraded != "" {
-		a.Messagef("gc: %s is not started again for now: %s", name, textfmt.OneLine(status.Controller.Degraded))
+		a.Messagef("gc: the controller cannot start %s again at the moment: %s", name, textfmt.OneLine(status.Controller.Degraded))
 	}
 	return err
 }

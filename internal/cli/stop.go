@@ -99,7 +99,8 @@ func (a *app) stop(ctx context.Context, c *client.Client) error {
 	return nil
 }
 
-// stopAlone stops the sessions and processes of the city in this process. It holds the controller's lock meanwhile.
+// stopAlone stops the sessions and processes of the city in this process, without a controller. It holds the controller's
+// lock during that time, so no controller can start.
 func (a *app) stopAlone(parent context.Context, timeout time.Duration) error {
 	daemon, root, err := a.daemonAndRoot()
 	if err != nil {
@@ -206,7 +207,7 @@ func (a *app) remindOfStop(ctx context.Context, c *client.Client) {
 	}
 }
 
-// notEnded lists the agents that may still run, each with its state and reason.
+// stillRunning lists the agents that may still run, each with its state and reason.
 func stillRunning(status client.Status) []string {
 	var open []string
 	for _, agent := range status.Agents {

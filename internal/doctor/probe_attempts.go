@@ -203,7 +203,7 @@ func (v *probe) activity() (string, error) {
 	}
 	at, err := v.Provider.GetLastActivity(probeSession)
 	if err == nil && at.IsZero() {
-		err = errors.New("it is declared, but there is no time")
+		err = errors.New("the script declares report-activity, but get-last-activity prints no time")
 	}
 	return "", err
 }
@@ -214,7 +214,7 @@ func (v *probe) interrupt() (string, error) {
 		return "", err
 	}
 	if !v.Provider.IsRunning(probeSession) {
-		return "", errors.New("the session is gone after the interrupt")
+		return "", errors.New("the interrupt stopped the session; it must only interrupt the agent's turn")
 	}
 	return "", nil
 }

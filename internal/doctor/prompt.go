@@ -121,7 +121,7 @@ func awaitText(ctx context.Context, p runtime.Provider, name, text string) error
 			return nil
 		}
 		if !retry.Sleep(ctx, pollInterval) {
-			return fmt.Errorf("it did not show its answer in time; its screen is:\n%s", screen)
+			return fmt.Errorf("the test agent did not show its answer in time; its screen is:\n%s", screen)
 		}
 	}
 }

@@ -37,7 +37,7 @@ type smokeResult struct {
 }
 
 // errLeftovers reports that processes of the temporary city may still run.
-var errLeftovers = errors.New("processes of the check may still run")
+var errLeftovers = errors.New("processes that this check started may still run")
 
 // smokeStopTimeout is the maximum time for the stop of the city, which also follows the end of ctx.
 const smokeStopTimeout = 30 * time.Second

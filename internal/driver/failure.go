@@ -147,7 +147,8 @@ func SessionError(op, name string, err error, translate func(error) error) error
 	return &runtime.Error{Op: op, Session: name, Err: translate(err)}
 }
 
-// TranslateError returns the [Failure] for the first of the pairs whose From err matches, or err itself if there is none.
+// TranslateError translates an error by a table: it returns the [Failure] of the first pair whose From matches err, or err
+// itself if no pair matches.
 func TranslateError(err error, pairs []ErrorTranslation) error {
 	for _, pair := range pairs {
 		if errors.Is(err, pair.From) {

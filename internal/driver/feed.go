@@ -65,8 +65,9 @@ type Broadcaster struct {
 	wg          sync.WaitGroup
 }
 
-// Subscribe returns a channel of all events from now on. The first event is a resync. The channel is closed when ctx or life
-// ends.
+// Subscribe returns a channel that gets all events that are published from now on. The first event is a resync, which
+// means: read everything again. The channel is closed when ctx ends (the subscriber stops) or life ends (the publisher
+// stops).
 func (b *Broadcaster) Subscribe(ctx, life context.Context) <-chan runtime.Event {
 	sub := NewFeed()
 	sub.SendResync()

@@ -192,7 +192,8 @@ func (s *stager) presentSettings(name string, mode fs.FileMode) ([]byte, fs.File
 	return text, info.Mode(), known
 }
 
-// update adds the settings in wanted to text. If an earlier staging added different settings, it removes those first.
+// update merges the settings in wanted into text, the content of a settings file. If gc has added different settings at an
+// earlier start, it removes these first.
 func update(text, wanted []byte, known settings) (merged, settings, error) {
 	source := hash(wanted)
 	if known.Source != source {

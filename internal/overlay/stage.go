@@ -76,7 +76,7 @@ func (s *stager) close() {
 func (s *stager) withLock(ctx context.Context, workDir string, act func() error) (Report, error) {
 	root, err := os.OpenRoot(workDir)
 	if err != nil {
-		return s.finish(fmt.Errorf("cannot stage: %w", err))
+		return s.finish(fmt.Errorf("cannot copy files into the working directory: %w", err))
 	}
 	s.root = root
 	s.open = append(s.open, root)

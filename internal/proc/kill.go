@@ -60,7 +60,7 @@ func KillTree(ctx context.Context, root ID, opts *KillOptions) (KillReport, erro
 		opts = &KillOptions{}
 	}
 	if root.PID <= 1 || root.PID == os.Getpid() {
-		return KillReport{}, &Error{Op: "kill tree of", PID: root.PID, Err: errors.New("refused")}
+		return KillReport{}, &Error{Op: "kill tree of", PID: root.PID, Err: errors.New("gc never kills process 1 or itself")}
 	}
 	h := &treeKiller{
 		opts: opts, self: os.Getpid(),

@@ -22,11 +22,11 @@ func stat(pid int) (Info, error) {
 	case errors.Is(err, unix.ESRCH):
 		return Info{}, ErrGone
 	case errors.Is(err, unix.EPERM):
-		return Info{}, fmt.Errorf("it exists but is not shown in /proc: %w", os.ErrPermission)
+		return Info{}, fmt.Errorf("the process exists, but /proc does not show it: %w", os.ErrPermission)
 	}
 	info, err = readStat(pid) // the process has just started or exited
 	if errors.Is(err, ErrGone) && unix.Kill(pid, 0) == nil {
-		return Info{}, errors.New("it exists but is not shown in /proc")
+		return Info{}, errors.New("the process exists, but /proc does not show it")
 	}
 	return info, err
 }
@@ -53,12 +53,12 @@ func readStat(pid int) (Info, error) {
 func parseStat(data []byte) (Info, error) {
 	open, end := bytes.IndexByte(data, '('), bytes.LastIndexByte(data, ')')
 	if open < 2 || end < open || end+2 > len(data) {
-		return Info{}, errors.New("malformed stat file")
+		return Info{}, errors.New("the stat file of the process cannot be parsed")
 	}
 	fields := bytes.Fields(data[end+1:])
 	const state, ppid, pgrp, session, threads, start = 0, 1, 2, 3, 17, 19
 	if len(fields) <= start {
-		return Info{}, errors.New("short stat file")
+		return Info{}, errors.New("the stat file of the process has too few fields")
 	}
 	p := fieldParser{fields: fields}
 	info := Info{

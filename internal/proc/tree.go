@@ -32,7 +32,8 @@ func AnyNamedInTree(root int, names []string, without ...int) (bool, error) {
 	return AnyNamed(Live(tree, without...), names)
 }
 
-// treeFromList returns the tree from one list of all processes. It is empty if there is no such process.
+// treeFromList returns the process root with all its descendants, from one list of all processes. The result is empty if
+// the process does not exist.
 func treeFromList(root int) ([]Info, error) {
 	all, err := list()
 	if err != nil {

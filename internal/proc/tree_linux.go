@@ -63,7 +63,7 @@ type treeReading struct {
 	steady bool   // everything that was listed existed a moment later, with the same parent
 }
 
-// readTreeOnce makes one reading. Its tree is empty if there is no such process.
+// readTreeOnce reads the tree of processes below root once. The tree is empty if the process root does not exist.
 func readTreeOnce(root int) (treeReading, error) {
 	first, err := readStat(root)
 	if errors.Is(err, ErrGone) {

@@ -158,8 +158,8 @@ func (f *Fleet) observeOnce(ctx context.Context, name string, dir statedir.Folde
 	return s, false, err
 }
 
-// observeBusy returns the state of a session whose lock is held by a process that does not answer. If the agent of the instance
-// has exited, its exit is known, although its shim still runs for a moment. again is as in observeOnce.
+// observeBusy returns the state of a session whose shim runs (its lock is held) but does not answer. If the agent of the
+// instance has exited, its exit is known, although its shim still runs for a moment. again is as in observeOnce.
 func (f *Fleet) observeBusy(dir statedir.Folder, token string) (s Observation, again bool, err error) {
 	busy := Observation{Busy: true}
 	if token == "" {

@@ -84,8 +84,9 @@ func (h *host) releaseHoldLocked(held *hold) {
 	close(held.done)
 }
 
-// waitForHoldEnd waits until no hold is active and returns the agent's input. It blocks new holds until the caller has sent its
-// input or calls allowHolds: delayed input is sent before the next hold begins.
+// waitForHoldEnd waits until no delivery holds back people's keys (no hold is active), and returns the agent's input. It
+// blocks new holds until the caller has sent its input or calls allowHolds: delayed input is sent before the next hold
+// begins.
 func (h *host) waitForHoldEnd() *childInput {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -68,7 +68,7 @@ type host struct {
 var (
 	errDone        = errors.New("session has ended")                    // the exit record is kept
 	errRemoved     = errors.New("session was stopped")                  // the folder is removed
-	errStarterGone = errors.New("the starter exited before the report") // the folder is removed
+	errStarterGone = errors.New("the process that started the session exited before it got the result") // the folder is removed
 )
 
 // signalGrace is the time between SIGTERM and SIGKILL for the agent when a signal stops the shim.
@@ -135,7 +135,7 @@ func open(dir statedir.Folder, stdin io.Reader) (*host, error) {
 		return nil, fmt.Errorf("cannot read the spec: %w", err)
 	}
 	if len(spec.Argv) == 0 || spec.Instance == "" {
-		return nil, errors.New("the spec names no command or no instance")
+		return nil, errors.New("the start specification has no command or no instance token")
 	}
 	if spec.Scrollback <= 0 {
 		spec.Scrollback = DefaultScrollback

@@ -52,7 +52,8 @@ func (h *host) serveLeasedInput(r *http.Request, p []byte) (any, error) {
 
 var errLease = errors.New("the lease has ended")
 
-// handleLease answers with the number of the lease when it is granted. It ends the lease when the request ends.
+// handleLease grants a lease, the exclusive right to deliver prompts. It waits until the lease is free, answers with its
+// number, and ends the lease when the client ends the request.
 func (s *server) handleLease(w http.ResponseWriter, r *http.Request) {
 	h := s.host
 	l, err := h.acquireLease(r.Context())
@@ -136,7 +137,7 @@ func (h *host) serveLeaseHold(r *http.Request) (any, error) {
 	return nil, nil
 }
 
-// serveLeaseFree ends the hold of a lease.
+// serveLeaseFree ends a hold that a lease has begun: keys of people are no longer delayed.
 func (h *host) serveLeaseFree(r *http.Request) (any, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -241,7 +242,7 @@ func (h *host) serveBegin(r *http.Request) (any, error) {
 		return nil, fmt.Errorf("%w: %w", errInvalid, err)
 	}
 	if req.ID == "" || len(req.Undo) > maxUndo {
-		return nil, fmt.Errorf("%w: no ID, or more than %d bytes to undo it", errInvalid, maxUndo)
+		return nil, fmt.Errorf("%w: the delivery has no ID, or the keys that remove it have more than %d bytes", errInvalid, maxUndo)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -119,7 +119,7 @@ func (s *server) guard(next http.Handler) http.Handler {
 		conn, _ := r.Context().Value(connKey{}).(*net.UnixConn)
 		uid, _, err := proc.PeerUID(conn)
 		if err != nil || uid != os.Getuid() && uid != 0 {
-			http.Error(w, "another user's session", http.StatusForbidden)
+			http.Error(w, "this session belongs to another user", http.StatusForbidden)
 			return
 		}
 		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), *s.token.Load()) != 1 {
@@ -169,7 +169,7 @@ func fail(w http.ResponseWriter, status int, code, detail string) {
 func (s *server) accept(l *net.UnixListener) {
 	s.served.Go(func() {
 		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
-			fmt.Fprintln(os.Stderr, "shim: cannot answer any more:", err)
+			fmt.Fprintln(os.Stderr, "shim: the server of the socket has stopped, so requests get no answer:", err)
 		}
 	})
 }
@@ -287,7 +287,7 @@ func (h *host) send(ctx context.Context, next func() ([]byte, error)) (any, erro
 	}
 	n, err := input.WriteNext(ctx, next)
 	if err != nil {
-		err = fmt.Errorf("after %d bytes: %w", n, err)
+		err = fmt.Errorf("only %d bytes were written: %w", n, err)
 	}
 	return nil, err
 }

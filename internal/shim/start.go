@@ -290,6 +290,6 @@ func (c *children) end(pid int) error {
 	case <-ended:
 		return nil
 	case <-timer.C:
-		return fmt.Errorf("shim %d did not exit", pid)
+		return fmt.Errorf("the shim (process %d) did not exit", pid)
 	}
 }

@@ -53,7 +53,7 @@ func ReadAttachMessage(r io.Reader) (AttachMessage, error) {
 	}
 	size := binary.BigEndian.Uint32(head[1:])
 	if size > maxAttach {
-		return AttachMessage{}, fmt.Errorf("attach message of %d bytes", size)
+		return AttachMessage{}, fmt.Errorf("a message of the attached terminal has %d bytes, which is too long", size)
 	}
 	m := AttachMessage{Kind: AttachKind(head[0]), Payload: make([]byte, size)}
 	_, err := io.ReadFull(r, m.Payload)

@@ -171,9 +171,9 @@ func (w *watch) follow(ctx context.Context, dir statedir.Folder, name string) {
 // streamRetry is the delay before a stream is opened again.
 const streamRetry = 20 * time.Millisecond
 
-// stream reads the events of one instance until its stream ends. again reports whether the caller must call stream again: there
-// is another instance, or the shim still runs and its stream was cut or could not be opened. If again is false, the folder is
-// not followed any more.
+// stream reads the events that a shim sends about one instance of a session, until that stream of events ends. again
+// reports whether the caller must call stream again: there is another instance, or the shim still runs and its stream was
+// cut or could not be opened. If again is false, the folder is not followed any more.
 func (w *watch) stream(ctx context.Context, dir statedir.Folder, name string) (again bool) {
 	before, recordErr := readRecord(dir)
 	token, err := dir.Token()

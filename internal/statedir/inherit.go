@@ -18,7 +18,7 @@ func Inherit(dir Folder) (*os.File, error) {
 	syscall.CloseOnExec(lockFD)
 	lock := os.NewFile(lockFD, dir.Lock())
 	if !SameFile(lock, dir.Lock()) {
-		return nil, fmt.Errorf("%s is not locked by the starter; a shim is started by gc, not by hand", dir)
+		return nil, fmt.Errorf("the directory %s was not locked by gc; the command shim is only for gc itself, do not run it by hand", dir)
 	}
 	names, err := os.ReadDir("/dev/fd")
 	if err != nil {

@@ -8,8 +8,8 @@ func internalTerms() []string {
 	return []string{
 		"human_typing", "a person was typing",
 		"draft_present", "a person's text is in its input box",
-		"dialog_up", "a dialog is up",
-		"not_ready", "its input box is not there yet",
+		"dialog_up", "a dialog is on the screen",
+		"not_ready", "its input box is not on the screen yet",
 		"input_blocked", "its input box is blocked",
 		"unknown-menu", "menu of an unknown kind",
 	}

@@ -392,8 +392,8 @@ func (c *connection) addEndText(text string) {
 	c.endText += text
 }
 
-// end marks the connection as broken, so nothing more is sent. current is the request whose reply has begun, nil if
-// none; it is open again.
+// end marks the connection as broken, so nothing more is sent on it. current is the request whose reply was being read; nil
+// if there is none. Its reply is incomplete, so it counts as unanswered again.
 func (c *connection) end(current *request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

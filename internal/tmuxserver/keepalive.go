@@ -21,7 +21,8 @@ const (
 	maxKeepAlivePause = 8 * time.Second
 )
 
-// activity counts notifications, requests that somebody waits for, and the ends of their replies.
+// activity counts what happens on the connection to tmux: notifications, requests whose reply a caller waits for, and the
+// ends of these replies.
 type activity struct {
 	count atomic.Uint64
 	// watched: the writer checks count periodically, until a keep-alive command is answered without new activity.

@@ -19,7 +19,7 @@ func (c *Client) Signal(text string) Command {
 	connection := c.connection
 	c.mu.Unlock()
 	if connection == nil {
-		return Command{err: fmt.Errorf("%w: a signal needs a connection to one", ErrNoServer)}
+		return Command{err: fmt.Errorf("%w: a signal can be sent only while the client is connected to a server", ErrNoServer)}
 	}
 	return Sequence(
 		Cmd("send-keys", "-t", connection.signalPane, "-l", "--", text),

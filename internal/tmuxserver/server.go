@@ -146,8 +146,8 @@ func EnvValue(env []string, name string) string {
 	return ""
 }
 
-// withConfiguration writes the configuration file and calls do. It holds the server lock meanwhile, so only one
-// process and goroutine at a time does this.
+// withConfiguration writes tmux's configuration file and then calls do, which starts the server. It holds the server lock
+// during both, so only one process and goroutine at a time does this.
 func (s *Server) withConfiguration(ctx context.Context, do func() error) error {
 	if err := statedir.MakePrivate(filepath.Dir(s.conf)); err != nil {
 		return err

@@ -92,8 +92,8 @@ func (l *listingCache) recent(name string) bool {
 // recentFor is how long a listing counts as recent, as a multiple of its duration.
 const recentFor = 4
 
-// refresh makes the listing with the caller's ctx. If ctx ends, the other waiting callers call the
-// script themselves.
+// refresh calls the script for a listing that several callers wait for, with the ctx of one of them. If this ctx ends, the
+// other callers call the script themselves.
 func (l *listingCache) refresh(ctx context.Context, f *listingCall) {
 	defer close(f.done)
 	began := time.Now()

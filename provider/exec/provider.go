@@ -153,13 +153,13 @@ func (p *Provider) handshake() error {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, runtime.ErrRuntimeUnavailable):
 		return fmt.Errorf("cannot use the session script %q: its handshake failed: %w", p.cfg.Script, err)
 	case err != nil:
-		p.cfg.Logger.Warn("the session script fails its handshake, so it has no capabilities", "script", p.cfg.Script, "error", err)
+		p.cfg.Logger.Warn("the operation protocol of the session script failed, so gc assumes that the script has no capabilities", "script", p.cfg.Script, "error", err)
 		return nil
 	case r.missing || len(r.out) == 0:
 		return nil
 	}
 	if p.caps, err = script.ParseHandshake(r.out); err != nil {
-		p.cfg.Logger.Warn("the session script has no valid handshake, so it has no capabilities", "script", p.cfg.Script, "error", err)
+		p.cfg.Logger.Warn("the operation protocol of the session script printed no valid handshake, so gc assumes that the script has no capabilities", "script", p.cfg.Script, "error", err)
 		p.caps = script.Handshake{}
 	}
 	p.facts = runtime.ProviderCapabilities{

@@ -81,8 +81,8 @@ func (p *Provider) ListRunning(prefix string) ([]string, error) {
 	return names, &runtime.PartialListError{Errs: missing}
 }
 
-// unwrapped returns the error below an [Error], and any other error unchanged. The caller adds the
-// backend's name again.
+// unwrapped removes the name of the backend from an error: it returns the error inside an [Error], and any other error
+// unchanged. The caller adds the name again.
 func unwrapped(err error) error {
 	if named, ok := err.(*Error); ok { //nolint:errorlint // only the outermost
 		return named.Err

@@ -58,9 +58,9 @@ func (b *sessionBackend) Claim(ctx context.Context) error {
 	return nil
 }
 
-// removeEnded removes what is left of a session whose agent has exited. It returns an error that is
-// runtime.ErrSessionExists if the agent runs, or errOrphans if processes of a lost session run. The caller
-// holds the session's lock.
+// removeEnded removes the remaining window and files of a session whose agent has exited, so that a new one can start. It
+// returns an error that is runtime.ErrSessionExists if the agent runs, or errOrphans if processes of a lost session run.
+// The caller holds the session's lock.
 func (p *Provider) removeEnded(ctx context.Context, r *record) error {
 	s, err := p.stateOf(ctx, r)
 	switch {

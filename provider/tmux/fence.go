@@ -24,8 +24,8 @@ var errFenced = errors.New("the session has ended")
 // fencedOutput is the output of a fenced command that the server did not run.
 const fencedOutput = "gc-fenced"
 
-// act has the server run the command if the condition is true for the pane, and returns the output. It returns
-// errFenced if the condition is false or there is no such pane.
+// act makes the tmux server check a condition on the instance's pane and run a command if it is true, in one step. It
+// returns the output of the command, or errFenced if the condition is false or the pane does not exist.
 func (p *Provider) act(ctx context.Context, r *record, condition string, command tmuxserver.Command) ([]byte, error) {
 	reply, err := p.server.Query(ctx, tmuxserver.If(r.target(), condition, command, tmuxserver.Cmd("display", "-p", fencedOutput)))
 	if err = fencedError(reply.Output, err); err != nil {

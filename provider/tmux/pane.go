@@ -164,8 +164,8 @@ func (p *pane) publishLocked(e runtime.Event) {
 // statusAnswer is the reply that confirms to a program that its reports are read.
 const statusAnswer = "\x1b]7501;?\x1b\\"
 
-// answerLocked starts to answer a program that has asked whether its reports are read, if the pane's session is
-// known.
+// answerLocked begins to answer a program's query whether its status reports (OSC 7501) are read. It does nothing while the
+// session of the pane is not known.
 func (p *pane) answerLocked() {
 	if p.statusQueried && p.name != "" {
 		p.statusQueried = false

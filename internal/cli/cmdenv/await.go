@@ -259,7 +259,7 @@ func (w *Waiter) printSummary() error {
 		return err
 	}
 	for _, why := range slices.Sorted(maps.Keys(w.rests)) {
-		w.Messagef("%s  %s: %s", w.PaintMessage(textfmt.Faint, "stopped"), textfmt.List(w.rests[why]), textfmt.ReplaceInternalTerms(textfmt.Brief(textfmt.FirstOf(why, "not wanted"))))
+		w.Messagef("%s  %s: %s", w.PaintMessage(textfmt.Faint, "stopped"), textfmt.List(w.rests[why]), textfmt.ReplaceInternalTerms(textfmt.Brief(textfmt.FirstOf(why, "should not run"))))
 	}
 	count := map[Verdict]int{}
 	for _, v := range w.reported {

@@ -81,7 +81,7 @@ func TestPeopleReadWords(t *testing.T) {
 	s := Formatter{Now: noon}
 	page := s.Queue([]client.Receipt{{ID: "p1", State: client.ReceiptQueued, Reason: "human_typing: a person typed 2s ago"}}) +
 		s.Receipt(client.Receipt{ID: "p2", Reason: "draft_present: it holds 3 characters", Steps: []client.ReceiptStep{{State: "queued", Detail: "dialog_up: unknown-menu: no rule knows it"}}}) +
-		s.Explanation(client.Explanation{Agent: client.Agent{Name: "a", State: "running", Activity: client.Activity{State: "waiting", Detail: "a dialog is up: unknown-menu"}}})
+		s.Explanation(client.Explanation{Agent: client.Agent{Name: "a", State: "running", Activity: client.Activity{State: "waiting", Detail: "a dialog is on the screen: unknown-menu"}}})
 	for _, word := range []string{"human_typing", "draft_present", "dialog_up", "unknown-menu"} {
 		if strings.Contains(page, word) {
 			t.Errorf("people read %q:\n%s", word, page)

@@ -46,7 +46,7 @@ func Stopped(census client.Census) string {
 	case uncounted == len(census.Sessions):
 		return all + " stopped; the processes were not counted, because the runtime provider does not report them"
 	}
-	return fmt.Sprintf("%s stopped; %d of them had %s, none survived; the processes of the others were not counted", all, len(census.Sessions)-uncounted, textfmt.Count(processes, "process"))
+	return fmt.Sprintf("%s stopped; %d of them had %s, and none survived; the runtime providers of the others do not count processes", all, len(census.Sessions)-uncounted, textfmt.Count(processes, "process"))
 }
 
 // NotEnded returns why a session has not stopped; empty if it has.

@@ -31,7 +31,7 @@ func (s Formatter) Queue(receipts []client.Receipt) string {
 func (s Formatter) queueReason(r client.Receipt) string {
 	words := Reason(r.Reason)
 	if left := textfmt.In(s.Now, r.Deadline); left != "" && r.State == client.ReceiptInjected {
-		words = textfmt.Join(words, "final in "+left+" at the latest")
+		words = textfmt.Join(words, "the delivery ends in "+left+" at the latest")
 	}
 	return words
 }

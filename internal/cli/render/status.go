@@ -220,7 +220,8 @@ const (
 	questionRows = 8
 )
 
-// withoutAsked returns the agents without those whose blocked input box is one of the questions.
+// withoutAsked returns the agents for which the status must show a line about a blocked input box. It leaves out an agent
+// if questions already has this as a question.
 func withoutAsked(agents []client.Agent, questions []client.Pending) []client.Agent {
 	return slices.DeleteFunc(slices.Clone(agents), func(a client.Agent) bool {
 		return a.StalledSince.IsZero() && slices.ContainsFunc(questions, func(p client.Pending) bool { return p.Kind == client.PendingInputBlocked && p.Agent == a.Name })
@@ -319,7 +320,7 @@ func (s Formatter) statusNote(agent client.Agent) string {
 		parts = append(parts, Reason(agent.Exit))
 	}
 	if strings.HasPrefix(agent.Held, "budget") && !strings.Contains(agent.Reason, "budget") {
-		parts = append(parts, "held by a budget")
+		parts = append(parts, "prompts wait: a budget is used up")
 	}
 	if words := strings.TrimPrefix(contextUsed(agent.Worker), ", "); words != "" {
 		parts = append(parts, words)

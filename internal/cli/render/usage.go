@@ -333,7 +333,8 @@ func (s Formatter) budgetNote(b client.Budget) string {
 	return textfmt.Join("used up"+s.again(b), note)
 }
 
-// again returns when a used-up budget is available again, and the command that resets it.
+// again returns the end of a note about a used-up budget: when the budget is available again, and the command that resets
+// it at once.
 func (s Formatter) again(b client.Budget) string {
 	lift := "gc usage lift " + textfmt.OneLine(b.Name)
 	switch left := textfmt.In(s.Now, b.Until); {

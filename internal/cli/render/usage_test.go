@@ -88,7 +88,7 @@ func TestStatusTellsWhatIsSpent(t *testing.T) {
 	busy.Burn = &client.Burn{TokensPerMinute: new(20_000.0), Partial: true}
 	busy.Budgets = []client.Budget{{Name: "day", Who: "a", Act: "hold", Over: true, Text: "budget day: 1,100 tokens of 1,000 tokens in 1h", Until: noon.Add(time.Minute)}}
 	got := (Formatter{Now: noon}).Status(busy, nil, nil)
-	for _, want := range []string{"spending: ≥20.0k tokens/min\n", "12.3k/min ≥$4.10/h", "held by a budget", "budget: a, budget day: 1,100 tokens of 1,000 tokens in 1h; new prompts wait, again in 1m, or now: gc usage lift day"} {
+	for _, want := range []string{"spending: ≥20.0k tokens/min\n", "12.3k/min ≥$4.10/h", "prompts wait: a budget is used up", "budget: a, budget day: 1,100 tokens of 1,000 tokens in 1h; new prompts wait, again in 1m, or now: gc usage lift day"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}

@@ -24,7 +24,7 @@ func unpack(r io.Reader, dir string) (base string, err error) {
 		case errors.Is(err, io.EOF):
 			return base, nil
 		case err != nil:
-			return "", fmt.Errorf("the archive was cut off: %w", err)
+			return "", fmt.Errorf("the archive is incomplete: %w", err)
 		case base == "":
 			base = header.Name
 		}

@@ -22,7 +22,8 @@ type failure struct {
 	Partial []*failure            `json:"partial,omitempty"` // from a runtime.PartialListError
 }
 
-// sentinel is an error with a name that both ends know.
+// sentinel is a sentinel error with the name by which it is sent over the connection, so that the caller's error matches
+// the same sentinel.
 type sentinel struct {
 	word string
 	err  error

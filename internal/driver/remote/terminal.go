@@ -122,7 +122,8 @@ func (s *server) terminal(ctx context.Context, stream *yamux.Stream, in *bufio.R
 	work.Wait()
 }
 
-// sendFrames sends a frame for each value of asked until ctx ends or there are no more.
+// sendFrames sends one frame of the terminal for each value that it receives from asked. It returns when ctx ends or the
+// terminal has no more frames.
 func sendFrames(ctx context.Context, terminal runtime.Terminal, asked <-chan struct{}, send func(kind byte, payload []byte) error) {
 	for {
 		select {

@@ -47,7 +47,7 @@ func (s *server) upload(in *bufio.Reader) (string, error) {
 func complete(in *bufio.Reader) error {
 	var end request
 	if err := readLine(in, &end); err != nil || end.Op != opUpload {
-		return fmt.Errorf("the archive was cut off: %w", cmp.Or(err, io.ErrUnexpectedEOF))
+		return fmt.Errorf("the archive is incomplete: %w", cmp.Or(err, io.ErrUnexpectedEOF))
 	}
 	return nil
 }
@@ -75,7 +75,7 @@ func (s *server) discard(paths []string) error {
 		delete(s.uploads, dir)
 		s.mu.Unlock()
 		if !known {
-			errs = append(errs, fmt.Errorf("%s was not uploaded here", path))
+			errs = append(errs, fmt.Errorf("the file %s was not copied to this host", path))
 			continue
 		}
 		errs = append(errs, os.RemoveAll(dir))

@@ -39,7 +39,7 @@ type watcher struct {
 	once      sync.Once
 }
 
-// run reads events from one connection after the other until ctx ends.
+// run reads the events of the remote host until ctx ends. When the connection is lost, it continues on the next one.
 func (w *watcher) run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

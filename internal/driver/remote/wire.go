@@ -159,7 +159,7 @@ func readLine(r *bufio.Reader, v any) error {
 		switch {
 		case err == nil:
 			if err := json.Unmarshal(line, v); err != nil {
-				return fmt.Errorf("not a line of this protocol: %w", err)
+				return fmt.Errorf("the other end did not send a line of the protocol: %w", err)
 			}
 			return nil
 		case !errors.Is(err, bufio.ErrBufferFull):

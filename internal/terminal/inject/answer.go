@@ -16,8 +16,8 @@ type Answer struct {
 	Deliver    func(ctx context.Context, p Prompt) (runtime.Outcome, error)
 }
 
-// Respond answers the question on the screen. It selects one of the options with keys. A text is possible only if the
-// program reports that it waits for an answer and shows no options.
+// Respond answers the question that is on the agent's screen. It selects one of the options with keys. It types a text only
+// if the program reports that it waits for an answer and shows no options.
 //
 // The error is [runtime.ErrInteractionGone] if there is no question or another one, and a [*runtime.AnswerError] if the
 // answer does not fit the question; in both cases nothing was typed. The caller holds the session's input lock. It must
@@ -55,7 +55,7 @@ func (a Answer) typeText(ctx context.Context, asked *runtime.PendingInteraction)
 	case out.State == runtime.OutcomeAbsent:
 		return runtime.ErrSessionNotFound
 	case out.State == runtime.OutcomeUnconfirmed:
-		return errors.New("the answer was typed and not confirmed: " + out.Detail)
+		return errors.New("the answer was typed, but nothing shows that the agent accepted it: " + out.Detail)
 	default:
 		return refused(out.Detail)
 	}

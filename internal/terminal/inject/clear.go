@@ -30,7 +30,8 @@ const (
 // backspace is the key that removes the character before the cursor.
 const backspace = "\x7f"
 
-// clearKey presses the clear key, unless other input has arrived since the journal was read.
+// clearKey presses the key that empties the input box, unless a person or another program has sent input since the delivery
+// log was read.
 func (to target) clearKey(ctx context.Context, v screen.Snapshot, rules screen.Rules) error {
 	p, err := clearKeys(v, rules)
 	if err != nil {
@@ -57,9 +58,10 @@ func endKey(v screen.Snapshot, rules screen.Rules) ([]byte, error) {
 	return vt.Key(rules.Screen.EndKey, v.Modes)
 }
 
-// emptyLine removes the content of the input box c, which may be the whole text. It uses the clear key, and adds backspaces
-// if the clear key removes only one line or nothing. It stops if the box is empty, if enough keys for the whole text
-// have had no effect, if a person types, or after clearLimit. The caller must check whether the box is empty.
+// emptyLine sends keys that remove the content of the input box c; text is the longest text that the box may contain. It
+// uses the clear key, and adds backspaces if the clear key removes only one line or nothing. It stops if the box is empty,
+// if enough keys for the whole text have had no effect, if a person types, or after clearLimit. So a nil error does not
+// mean that the box is empty: the caller must check that.
 func (to target) emptyLine(ctx context.Context, w *screen.Watcher, rules screen.Rules, c screen.InputBox, text string) error {
 	human, idle, pairs := w.Snapshot.LastHuman, 0, 0
 	lines, chars := rowsOf(text), utf8.RuneCountInString(text) // lines and characters for which no keys were sent yet

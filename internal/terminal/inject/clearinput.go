@@ -42,7 +42,7 @@ func ClearInput(ctx context.Context, l Lease, rules screen.Rules) error {
 		return screen.ErrExited
 	}
 	if r.Snapshot.Dialog(rules) != nil {
-		return errors.New("a dialog is up and would get the keys: answer it first")
+		return errors.New("a dialog is on the screen and would get the keys: answer it first")
 	}
 	r.humanInput = r.Snapshot.LastHuman
 	switch _, err := r.clear(ctx, "all"); {

@@ -12,10 +12,11 @@ import (
 
 const mark = InputMark
 
-// probe types the mark, unless it was typed already, and waits until the mark is on the screen. It returns the skeleton of
-// the text before the mark. shown is false if the mark does not appear: the program has read it and the box has not
-// changed for markLate, a dialog is on the screen, or the limit has passed. A mark is typed only once, because a mark
-// that does not show may still be in the box.
+// probe types the mark (InputMark) at the end of the input box, unless it was typed already, and waits until the mark is on
+// the screen. Then the program has read all input before the mark. probe returns the text before the mark in the form of
+// [skeleton]. shown is false if the mark does not appear: the program has read it and the box has not changed for markLate,
+// a dialog is on the screen, or the limit has passed. A mark is typed only once, because a mark that is not visible may
+// still be in the box.
 func (r *resolver) probe(ctx context.Context) (rest string, shown bool, err error) {
 	expected := r.entry.Marks
 	if r.entry.Hidden {
@@ -49,7 +50,7 @@ func (r *resolver) probe(ctx context.Context) (rest string, shown bool, err erro
 // markLate is the longest time that a mark may take to appear, after the program has read it and the box has not changed.
 const markLate = 2 * time.Second
 
-// unmarked returns the skeleton of the box's content without the marks at its end.
+// unmarked returns the content of the input box without the marks at its end, in the form of [skeleton].
 func unmarked(c screen.InputBox) string { return skeleton(trimMarks(c.Content)) }
 
 // trimMarks returns the content without the marks at its end. A mark may be wrapped.
@@ -150,10 +151,10 @@ func proveEmpty(ctx context.Context, w *screen.Watcher, to target, rules screen.
 	return nil, to.journal.RecordOutcome(ctx, DeliveryEntry{ID: to.id, Open: true, Shows: true})
 }
 
-const readLate = "the program has only now read what a person typed"
+const readLate = "the program has just read what a person typed, so the input box may still change"
 
-// removeMark removes the mark of a delivery that has sent nothing else. It removes only the mark, because the text before
-// it may belong to a person.
+// removeMark resolves an interrupted delivery that has sent only a mark and no text. It removes the mark from the input box
+// and nothing else, because the text before the mark may belong to a person.
 func (r *resolver) removeMark(ctx context.Context) (resolution, error) {
 	if r.hasInputState() {
 		if wait, err := r.awaitStable(ctx, boxStableFor); err != nil || wait != "" {
@@ -184,8 +185,8 @@ func (r *resolver) removeMark(ctx context.Context) (resolution, error) {
 	return res, nil
 }
 
-// resolveMarkless returns the resolution of a box that does not show the mark. settled is false if the program shows its
-// input and has read all of it.
+// resolveMarkless decides about a delivery whose mark is not on the screen. settled is false if it cannot decide, because
+// the program shows its input and has read all of it; the mark may then have been removed.
 func (r *resolver) resolveMarkless() (res resolution, settled bool) {
 	why, wait := r.unreadableReason()
 	switch {

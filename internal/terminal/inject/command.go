@@ -53,7 +53,7 @@ func (d *delivery) clearUnknownCommand(ctx context.Context) (runtime.Outcome, er
 	case errors.Is(err, screen.ErrExited), errors.Is(err, errHeld), errors.Is(err, ErrTouched):
 		return unconfirmed("%v", err), nil
 	case err != nil:
-		return unconfirmed("stopped waiting after the text was sent"), err
+		return unconfirmed("the delivery was stopped after the text was sent and before a signal showed that the agent accepted it"), err
 	case d.unknownLeft():
 		return unconfirmed("the program does not know this command, and gc could not remove it from the input box"), nil
 	}

@@ -101,8 +101,9 @@ func (d *delivery) sendEnter(ctx context.Context, seen bool) error {
 	return err
 }
 
-// evidence waits until the screen proves that the agent has accepted the prompt, and returns the outcome. It repeats
-// Enter if the text stays in the input box.
+// evidence is called after Enter was pressed. It waits until the screen proves that the agent has accepted the prompt, and
+// returns the outcome: submitted with the signals that prove it, or unconfirmed with the reason. It repeats Enter if the
+// text stays in the input box.
 func (d *delivery) evidence(ctx context.Context) (runtime.Outcome, error) {
 	switch {
 	case d.silent() && d.echo == matchEmpty, d.isKernelLine():
@@ -173,8 +174,8 @@ func (d *delivery) provable() bool {
 		s.InputBox.Frame == "" && len(s.Busy) > 0
 }
 
-// reaction waits for the reaction of a program whose screen gc cannot interpret. It returns the state unconfirmed unless
-// there is proof.
+// reaction is called after Enter for a program whose screen gc cannot interpret. It waits for a sign that the program
+// accepted the prompt, and returns the state unconfirmed if none proves that.
 func (d *delivery) reaction(ctx context.Context) (runtime.Outcome, error) {
 	end := time.Now().Add(min(blindQuiet, d.confirm))
 	for {
@@ -219,8 +220,8 @@ func (d *delivery) proof(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// lasting returns the sign if holds stays true during wait, and "" otherwise. If a turn begins meanwhile, it adds the
-// sign of the turn and returns at once.
+// lasting checks that a signal is not only a moment of a redraw: it returns sign if the function holds returns true for the
+// whole time wait, and "" otherwise. If a turn begins during that time, it adds the sign of the turn and returns at once.
 func (d *delivery) lasting(ctx context.Context, sign string, holds func() bool, wait time.Duration) (string, error) {
 	for end := time.Now().Add(wait); ; {
 		changed, err := d.Next(ctx, time.Until(end))
@@ -259,8 +260,8 @@ func (d *delivery) refresh(ctx context.Context) error {
 	return err
 }
 
-// edge returns the sign of a turn that began after Enter, "status" or "busy"; empty if there is none, or if a person has
-// typed since, because the turn may be the person's.
+// edge returns how the program shows that a turn began after Enter: "status" (its own report) or "busy" (its screen). It is
+// empty if no turn began, or if a person has typed since Enter, because the person may have begun the turn.
 func (d *delivery) edge() string {
 	if d.Snapshot.LastHuman.After(d.humanInput) {
 		return ""
@@ -308,15 +309,15 @@ func (d *delivery) untilRepeat() time.Duration {
 func (d *delivery) noEvidence() runtime.Outcome {
 	switch d.compareBox() {
 	case matchOurs:
-		return unconfirmed("the input box still holds the text after %d Enter", d.typed)
+		return unconfirmed("the text is still in the input box after gc pressed Enter %d times", d.typed)
 	case matchMore:
 		return unconfirmed("the input box holds more than the text")
 	default:
 		if d.enter.loaded {
-			return unconfirmed("the program began to load after Enter: the text may be lost")
+			return unconfirmed("the program began to load after gc pressed Enter, so it may have lost the text")
 		}
 		if dialog := d.Snapshot.Dialog(d.rules); dialog != nil {
-			return unconfirmed("a dialog is up (%s)", dialog.Kind)
+			return unconfirmed("a dialog is on the screen (%s)", dialog.Kind)
 		}
 		if d.Snapshot.LastHuman.After(d.humanInput) {
 			return unconfirmed("a person typed before a signal showed that the agent accepted it")

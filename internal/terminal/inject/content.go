@@ -84,7 +84,7 @@ type wanted struct {
 	normalizes      func() bool
 }
 
-// want returns the wanted forms of a text.
+// want returns the forms of a text that compareContent compares with the content of an input box.
 func want(text string) wanted {
 	return wanted{
 		skeleton:   sync.OnceValue(func() string { return skeleton(text) }),

@@ -130,7 +130,8 @@ func (e *DeliveryEntry) close() {
 	e.Open, e.Text, e.undo, e.Marks, e.Rest, e.Blocked, e.Hidden = false, nil, nil, 0, 0, "", false
 }
 
-// Restart records that another process reads the terminal now. A text that was not submitted never will be.
+// Restart records that the agent's process was replaced, so another process reads the terminal now. The text of an open
+// delivery will never be submitted.
 func (d *DeliveryLog) Restart() {
 	d.unread, d.shows, d.partial, d.unfinished = false, false, false, false
 	if e := d.last; e != nil && e.Open {
@@ -145,9 +146,10 @@ func (d *DeliveryLog) Restart() {
 // OutcomeWithdrawn is the outcome of a delivery whose text was removed before it was submitted.
 const OutcomeWithdrawn = "withdrawn"
 
-// Touch records that input outside a delivery is about to be sent. It returns the keys to send before it, so that a
-// person's line is never joined with gc's text. They remove the text, also after a submit key, which may have been lost,
-// and the marks. They remove nothing else, because no other input has arrived since the text or the marks.
+// Touch records that input that belongs to no delivery, such as a person's keys, is about to be sent. It returns the keys
+// to send before that input; nil if none are needed. They remove the text of an open delivery, also after a submit key,
+// which may have been lost, and the marks. So a person's line is never joined with gc's text. They remove nothing else,
+// because no other input has arrived since the text or the marks.
 func (d *DeliveryLog) Touch() []byte {
 	d.unread, d.news, d.partial = true, true, true
 	e := d.last
@@ -217,8 +219,9 @@ func (e *DeliveryEntry) cleared(keys []byte) {
 	}
 }
 
-// Taint records that other input may already have reached the input box. Unlike with Touch, nothing can be removed before
-// that input, and marks are no longer at the end of the box. It reports whether the last entry has changed.
+// Taint records that input of a person or of another program may already have reached the input box. Use Touch instead if
+// the input was not sent yet. After Taint gc can no longer remove its text before that input, and its marks are no longer
+// at the end of the box. Taint reports whether the last entry has changed.
 func (d *DeliveryLog) Taint() bool {
 	d.unread, d.news, d.partial = true, true, true
 	e := d.last
@@ -263,11 +266,11 @@ const (
 
 var (
 	// ErrTouched reports that input of another sender came before a piece of input; the piece was not sent.
-	ErrTouched = errors.New("other input came first")
+	ErrTouched = errors.New("input of another sender arrived first")
 	// ErrChanged reports that the screen has changed since it was read; the input was not sent.
 	ErrChanged = errors.New("the screen has changed")
 	// ErrNoDelivery reports input of a delivery that was not begun or has ended.
-	ErrNoDelivery = errors.New("no delivery is under way")
+	ErrNoDelivery = errors.New("no delivery is in progress")
 	// ErrInput reports an unknown kind of input.
 	ErrInput = errors.New("unknown kind of input")
 )

@@ -57,9 +57,10 @@ func (to target) recordOutcome(ctx context.Context, rules screen.Rules, out runt
 	return out, nil
 }
 
-// resolvePrevious resolves the last delivery if its text may still be in the input box, and records the result. If the box
-// is not clean afterwards, it returns the refusal for the next delivery. If the reason does not end by itself, the box is
-// recorded as blocked: nothing is typed into it until the screen shows that it is empty.
+// resolvePrevious is called before a new delivery. If the text of the last delivery may still be in the input box, it finds
+// out what happened to that text, removes it and records the result. If a part of the text may still be in the box
+// afterwards, it returns the refusal for the new delivery. If this cannot end by itself, the box is recorded as blocked:
+// nothing is typed into it until the screen shows that it is empty.
 func (to target) resolvePrevious(ctx context.Context, rules screen.Rules) (*runtime.Outcome, error) {
 	j, err := to.journal.Account(ctx, "")
 	if err != nil || j.Last == nil || !j.Last.Open {

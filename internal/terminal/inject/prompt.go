@@ -180,7 +180,7 @@ func (d *delivery) run(ctx context.Context, paste []byte) (runtime.Outcome, erro
 	case errors.Is(err, ErrTouched):
 		return unconfirmed("%v: %v", errHeld, err), nil
 	default:
-		return unconfirmed("stopped waiting after the text was sent"), err
+		return unconfirmed("the delivery was stopped after the text was sent and before a signal showed that the agent accepted it"), err
 	}
 }
 
@@ -375,8 +375,8 @@ func (d *delivery) waitQuiet(ctx context.Context, rule agentcli.Settle) error {
 	}
 }
 
-// visibleContent returns the content of the input box. It returns the whole screen if the box is not found, and for a
-// command.
+// visibleContent returns the text in which the delivery looks for changes: the content of the input box, or the whole
+// screen if the box is not found or the prompt is a command of the agent CLI.
 func (d *delivery) visibleContent() string {
 	if c := d.inputBox(); c.Found && !d.isCommand() {
 		return c.Content
@@ -403,8 +403,8 @@ func (d *delivery) hasKnownInputBox() bool {
 	return c.Found && !c.Above
 }
 
-// disturbed returns an error if something happened after the text was sent: the program has exited, a person has typed or
-// a dialog has appeared. Otherwise it returns nil.
+// disturbed returns the reason, as an error, why the delivery must not continue after its text was sent: the program has
+// exited, a person has typed, or a dialog has appeared. It returns nil if nothing of that happened.
 func (d *delivery) disturbed() error {
 	switch {
 	case d.Snapshot.Exited:

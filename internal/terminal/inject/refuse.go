@@ -122,4 +122,4 @@ func refuseStable(ctx context.Context, w *screen.Watcher, p Prompt, rules screen
 }
 
 // errHeld reports that the text was sent and Enter must not be pressed.
-var errHeld = errors.New("the text was sent, Enter was not")
+var errHeld = errors.New("the text was typed, but Enter was not pressed")

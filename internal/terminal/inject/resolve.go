@@ -14,7 +14,8 @@ import (
 	"gascity/runtime"
 )
 
-// verdict is the result of a resolution for the text of a delivery. It is stored as the Outcome of the entry.
+// verdict says what happened to the text of an interrupted delivery. It is stored as the Outcome of the delivery's log
+// entry.
 type verdict string
 
 // The verdicts.
@@ -24,10 +25,12 @@ const (
 	accepted          = verdict(runtime.OutcomeSubmitted)
 )
 
-// resolution is the result of resolving an interrupted delivery.
+// resolution is what gc found out about an interrupted delivery: what happened to its text, and whether the input box is
+// free of it.
 type resolution struct {
 	Verdict verdict
-	// Clean: no part of the text is in the input box or in unread input.
+	// Clean: no part of the text is in the input box or in input that the program has not read. Then the next prompt may be
+	// typed.
 	Clean bool
 	Why   string // the reason if Clean is false or Verdict is unknown
 	// Evidence is the evidence of an accepted text; empty means that the input box was emptied.
@@ -79,7 +82,8 @@ func (to target) resolve(ctx context.Context, rules screen.Rules, e DeliveryEntr
 
 const typing = "a person is typing"
 
-// resolve selects the way of resolution by the type of the input box, the reports of the terminal and the entry.
+// resolve finds out the outcome of the delivery. It chooses the method by three things: whether gc can read the program's
+// input box, whether the terminal reports unread input, and what the log entry says.
 func (r *resolver) resolve(ctx context.Context) (resolution, error) {
 	switch {
 	case r.isBlind():
@@ -221,7 +225,7 @@ func (r *resolver) unreadableReason() (string, runtime.RefusalReason) {
 	case isHumanActive(r.Snapshot, r.rules, time.Now()):
 		return typing, runtime.RefusedTyping
 	case r.Snapshot.Dialog(r.rules) != nil:
-		return "a dialog is up", runtime.RefusedDialog
+		return "a dialog is on the screen", runtime.RefusedDialog
 	case r.Snapshot.Busy(r.rules.Screen, c) != "" && (!c.Found || r.rules.Screen.EnterWhileBusy == "ignored"):
 		return "the program accepts no input during a turn", runtime.RefusedBusy
 	case !c.Found:
@@ -269,9 +273,9 @@ func (r *resolver) awaitStable(ctx context.Context, rest time.Duration) (wait ru
 	return "", nil
 }
 
-// remainingRest returns the time that the screen must still be stable to have been stable for d, counted from the last
-// output. It is at least boxStableFor, because the program may have read its input only now. The wait is short so that
-// a resolution can finish even if controllers are killed often.
+// remainingRest returns how much longer the screen must not change, so that it has not changed for the time d since the
+// last output. It is at least boxStableFor, because the program may have read its input only a moment ago. The wait is kept
+// short, so that finding the outcome can finish even if controllers are killed often.
 func (r *resolver) remainingRest(d time.Duration) time.Duration {
 	if r.Snapshot.LastOutput.IsZero() {
 		return d
@@ -286,7 +290,7 @@ const unread = "the program has not read what it was sent"
 func notStable(wait runtime.RefusalReason) resolution {
 	switch wait {
 	case runtime.RefusedDialog:
-		return resolution{Wait: wait, Why: "a dialog is up"}
+		return resolution{Wait: wait, Why: "a dialog is on the screen"}
 	case runtime.RefusedTyping:
 		return resolution{Wait: wait, Why: typing}
 	default:
@@ -338,7 +342,7 @@ func (r *resolver) resolveOffScreen(ctx context.Context) (resolution, error) {
 		return notStable(wait), err
 	}
 	if r.inputBox().Found {
-		return resolution{Wait: runtime.RefusedUnready, Why: "the input box has just appeared again"}, nil
+		return resolution{Wait: runtime.RefusedUnready, Why: "the input box has only just appeared again, so its content is not certain yet"}, nil
 	}
 	if r.entry.Touched {
 		return resolution{Wait: runtime.RefusedUnready, Why: offScreen}, nil
@@ -355,7 +359,8 @@ func (r *resolver) resolveOffScreen(ctx context.Context) (resolution, error) {
 	return res, err
 }
 
-// resolveOwn resolves a box without other input by typing a mark.
+// resolveOwn finds out the outcome if only gc has sent input since the delivery began. It types a mark after the text; the
+// content before the mark shows the outcome.
 func (r *resolver) resolveOwn(ctx context.Context) (resolution, error) {
 	rest, shown, err := r.probe(ctx)
 	if err != nil {
@@ -381,7 +386,7 @@ func (r *resolver) resolveOwn(ctx context.Context) (resolution, error) {
 	return r.cleared(ctx, res, rest)
 }
 
-// resolveUnmarked resolves a box that does not show the typed mark.
+// resolveUnmarked finds out the outcome if gc typed a mark into the input box and the mark does not appear on the screen.
 func (r *resolver) resolveUnmarked(ctx context.Context) (resolution, error) {
 	why, wait := r.unreadableReason()
 	switch {
@@ -415,8 +420,8 @@ func (r *resolver) resolveUnmarked(ctx context.Context) (resolution, error) {
 	return res, err
 }
 
-// cleared empties a box that contains only the text of the delivery, and returns res with the result. It records the
-// verdict before.
+// cleared empties an input box that contains only the text of the delivery, and returns res with Clean set if the box is
+// empty then. It first records the verdict, so that the verdict is not lost if this process is killed.
 func (r *resolver) cleared(ctx context.Context, res resolution, rest string) (resolution, error) {
 	if r.entry.Entered {
 		if err := r.recordVerdict(ctx, res.Verdict); err != nil {
@@ -478,7 +483,8 @@ func (r *resolver) recordVerdict(ctx context.Context, v verdict) error {
 	return r.to.journal.RecordOutcome(ctx, e)
 }
 
-// resolveShared resolves a box that may contain text of a person or keys of another sender.
+// resolveShared finds out the outcome if a person or another program has also sent input since the delivery began, so the
+// input box may contain their text.
 func (r *resolver) resolveShared(ctx context.Context) (resolution, error) {
 	if r.hasInputState() {
 		if wait, err := r.awaitStable(ctx, boxStableFor); err != nil || wait != "" {
@@ -525,8 +531,9 @@ func (r *resolver) resolveShared(ctx context.Context) (resolution, error) {
 	return r.sharedVerdict(want), nil
 }
 
-// resolveSharedEmpty resolves a shared box that looks empty and has not shown a text of gc yet. It types a mark, unless one
-// was typed before.
+// resolveSharedEmpty finds out the outcome if others have also sent input, and the input box looks empty but has never
+// shown a text of gc, so it may hide its content. It types a mark, unless one was typed before. want is the text of the
+// delivery in the form of [skeleton].
 func (r *resolver) resolveSharedEmpty(ctx context.Context, want string) (resolution, error) {
 	if r.entry.Marked {
 		return resolution{Hidden: true, Why: notShown}, nil
@@ -544,7 +551,7 @@ func (r *resolver) resolveSharedEmpty(ctx context.Context, want string) (resolut
 	return r.sharedVerdict(want), nil
 }
 
-// sharedUnmarked resolves a shared box that looked empty and does not show the typed mark.
+// sharedUnmarked continues resolveSharedEmpty if the typed mark does not appear on the screen.
 func (r *resolver) sharedUnmarked(ctx context.Context) (resolution, error) {
 	if res, settled := r.resolveMarkless(); settled {
 		return res, nil
@@ -624,7 +631,8 @@ func (r *resolver) testUndoKeys(ctx context.Context) (resolution, error) {
 	return res, err
 }
 
-// effective sends keys that remove text and reports whether expected became true.
+// effective sends keys that remove text, and reports whether the condition expected became true before the limit, that is,
+// whether the keys had the wanted effect.
 func (r *resolver) effective(ctx context.Context, keys []byte, expected func() bool) (bool, error) {
 	if err := r.to.input(ctx, InputClear, keys); err != nil {
 		return false, err

@@ -97,8 +97,8 @@ const (
 var (
 	errCancelled  = errors.New("the delivery was cancelled")
 	errClientGone = errors.New("its sender exited before the first byte")
-	errAsked      = errors.New("its outcome was asked for before it began")
-	errStillRuns  = errors.New("a delivery still runs")
+	errAsked      = errors.New("the delivery had not begun when its outcome was requested, so it was cancelled")
+	errStillRuns  = errors.New("the delivery is still in progress")
 	errClosed     = errors.New("the session is being stopped")
 )
 
@@ -118,7 +118,7 @@ func (r *Runner) Deliver(ctx, client context.Context, req *Request) (runtime.Out
 	case <-d.done:
 		return d.out, d.err
 	case <-client.Done():
-		return unconfirmed("stopped waiting for another request with the same name"), context.Cause(client)
+		return unconfirmed("the caller stopped waiting for the delivery that an earlier request with the same name had begun"), context.Cause(client)
 	}
 }
 
@@ -303,8 +303,8 @@ func (r *Runner) Resolve(ctx context.Context, name, id string, rules screen.Rule
 	return ResolveDelivery(ctx, l, id, rules)
 }
 
-// closeName returns the delivery with the name. If none with this name has begun, none can begin from now on: one that waits to
-// begin is cancelled.
+// closeName returns the delivery with the name if it has begun, and nil otherwise. If it has not begun, closeName makes
+// sure that no delivery with this name can begin any more: one that waits to begin is cancelled.
 func (r *Runner) closeName(name string) *running {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -52,7 +52,7 @@ func (d *delivery) lineRead(ctx context.Context) (runtime.Outcome, error) {
 	case d.Snapshot.Exited:
 		return runtime.Outcome{}, screen.ErrExited
 	case !read:
-		return unconfirmed("the program has not read the line within %s", d.confirm), nil
+		return unconfirmed("the program did not read the line within %s", d.confirm), nil
 	}
 	out := runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: lineReadEvidence}
 	if edge := d.edge(); edge != "" {

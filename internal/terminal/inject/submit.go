@@ -36,7 +36,8 @@ func Fence(instance string) *string {
 	return &instance
 }
 
-// DeliveryIDOf returns the ID of a delivery in the session's log: its own, or one that follows from its text.
+// DeliveryIDOf returns the ID of a delivery in the session's log: the ID that the caller has set, or else a hash of the
+// text.
 func DeliveryIDOf(d runtime.Delivery) (string, error) {
 	if d.ID != "" {
 		return d.ID, nil

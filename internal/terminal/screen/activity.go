@@ -75,11 +75,11 @@ func (v Snapshot) screen(rules Rules) runtime.Evidence {
 // waiting returns the evidence for a dialog. A dialog about a limit is evidence of the limit.
 func (v Snapshot) waiting(d *Dialog, rules Rules) runtime.Evidence {
 	if d.Kind != agentcli.DialogLimit {
-		e := evidenceFromScreen(runtime.ActivityWaiting, "a dialog is up: %s", d.Kind)
+		e := evidenceFromScreen(runtime.ActivityWaiting, "a dialog is on the screen: %s", d.Kind)
 		e.Kind = dialogKind(d.Kind)
 		return e
 	}
-	e := evidenceFromScreen(runtime.ActivityLimited, "a dialog is up: %s", d.Kind)
+	e := evidenceFromScreen(runtime.ActivityLimited, "a dialog is on the screen: %s", d.Kind)
 	for _, row := range v.rows {
 		if until, ok := limitIn(strings.TrimSpace(row), rules.Screen); ok {
 			e.Detail, e.Until = strings.TrimSpace(row), parseUntil(until, v.LastOutput)

@@ -66,7 +66,7 @@ func (v Snapshot) dialogOf(rule *agentcli.Dialog, rules Rules) *Dialog {
 	why := "gc could not read the options of the dialog"
 	if rule.IsForm() {
 		m, ok = v.form(*rule)
-		d.Text, why = strings.Join(v.formLines(m), "\n"), "its field is empty; "+rule.Remedy
+		d.Text, why = strings.Join(v.formLines(m), "\n"), "the form has an empty input field; "+rule.Remedy
 	}
 	if v.inputBoxBelow(rules, m, ok || rule.IsForm()) {
 		return nil

@@ -61,9 +61,10 @@ type seen struct {
 	runtime.Evidence
 }
 
-// Recall corrects the screen's evidence in the slice by the last reading of the same life. If the activity is the same, it
-// restores Since. If the text of a limit is the same, it also restores Until, which may have been computed from a relative
-// time.
+// Recall compares the screen's evidence in the slice with the last reading of the same instance and changes it in place. If
+// the activity is the same, it sets Since to the time at which the activity began. If the text of a usage limit is the
+// same, it also sets Until to the earlier value, because a text such as "in 5 minutes" is relative to the time of its first
+// reading.
 func (m *Memory) Recall(session, life string, evidence []runtime.Evidence) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

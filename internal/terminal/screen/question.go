@@ -32,8 +32,9 @@ const (
 	looseRows = 12
 )
 
-// asked returns the question that blocks the agent: the dialog on the screen, or else the program's own report. The text
-// identifies a question on the screen. The report adds the kind if no rule matches. ok is false if there is no question.
+// asked returns the question that blocks the agent: the dialog on the screen, or, without a dialog, the program's own
+// report that it waits for an answer. The text identifies a question on the screen. If no dialog rule matches, the kind of
+// the question is that of the program's report. ok is false if there is no question.
 func (v Snapshot) asked(rules Rules) (question, bool) {
 	report := v.Program()
 	blocked := report.State == "blocked" && !v.NeedsLogin(rules)

@@ -142,7 +142,8 @@ func (v Snapshot) firstRow(patterns []agentcli.Pattern) string {
 // promptEnds are the usual last characters of a prompt.
 const promptEnds = ">$%#❯›"
 
-// prompting returns the row of ready, or else the cursor's row if it ends like a usual prompt; empty if there is none.
+// prompting returns the row that shows that the program waits for input: the row that ready returns, or else the cursor's
+// row if it ends like a usual prompt. It is empty if no row does.
 func (v Snapshot) prompting(rules Rules) string {
 	if row := v.ready(rules); row != "" {
 		return row

@@ -22,7 +22,7 @@ type Response struct {
 }
 
 // errUnanswered reports that keys were pressed and the question may still be on the screen.
-var errUnanswered = errors.New("the question did not react and may still stand")
+var errUnanswered = errors.New("gc pressed keys, but the question may still be open")
 
 const (
 	// keyEffect is the longest wait for the effect of an arrow key, answerEffect for that of the confirming key.
@@ -81,8 +81,8 @@ func (r *responder) question() (question, error) {
 	return q, nil
 }
 
-// standing returns the requested question. It waits up to maxSteady for the question, because the program may be
-// redrawing its screen.
+// standing returns the requested question when it is on the screen. It waits up to maxSteady for it, because the program
+// may be redrawing its screen; after that the error is ErrInteractionGone.
 func (r *responder) standing(ctx context.Context) (question, error) {
 	stands := func() bool { _, err := r.question(); return !errors.Is(err, runtime.ErrInteractionGone) }
 	if _, err := r.until(ctx, maxSteady, stands); err != nil {
@@ -153,8 +153,8 @@ func (r *responder) choose(ctx context.Context, want int) error {
 	return errUnanswered
 }
 
-// unsettled returns the time that the screen must still be unchanged before the first key. A program may draw a new dialog
-// twice and highlight its first option again.
+// unsettled returns how much longer the screen must not change before the first key may be pressed. A program may draw a
+// new dialog twice and then highlight its first option again; a key between the two would have no effect.
 func (r *responder) unsettled() time.Duration {
 	return max(steady, settleTime-time.Since(r.Snapshot.LastOutput))
 }
@@ -260,8 +260,9 @@ func (q question) option(a Response) (index int, why string) {
 	return index, ""
 }
 
-// policy returns the labels for an answer: those of the dialog's rule for answer, else those for startup. Without a rule it
-// returns common.
+// policy returns the labels of the options that mean the wanted answer, in order of preference: those that the dialog's
+// rule has for answer, else those that it has for startup. Without a rule it returns common, the labels that many programs
+// use.
 func (d *Dialog) policy(answer, startup agentcli.Policy, common []string) []string {
 	if d.rule == nil {
 		return common

@@ -57,7 +57,7 @@ func (v Snapshot) aged(e runtime.Evidence, now time.Time) (runtime.Evidence, tim
 	age := now.Sub(v.LastOutput)
 	switch {
 	case e.Activity == runtime.ActivityReady && age < flowing:
-		e.Activity, e.Detail = runtime.ActivityUnknown, "output is still coming"
+		e.Activity, e.Detail = runtime.ActivityUnknown, "the agent still prints output"
 		return e, v.LastOutput.Add(flowing)
 	case e.Activity == runtime.ActivityBusy && age > frozen:
 		e.Detail += ", but the screen has not changed for " + age.Round(time.Second).String()
@@ -150,9 +150,9 @@ func withoutQuestion(r runtime.Reading, now time.Time) runtime.Reading {
 	return r
 }
 
-// settles reports whether the request counts: it blocked the session before, or has been on the screen for a moment. An
-// empty request means no question. An answered question may disappear at once. before is the request that has counted
-// until now.
+// settles reports whether a question may be reported: it already blocked the session at the last reading, or it has been on
+// the screen for a moment. request is its ID; an empty request means that the screen shows no question. An answered
+// question may disappear at once. before is the ID of the question that was reported until now.
 func (m *Memory) settles(session string, life Life, request string, lastOutput, now time.Time) (settled bool, before string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -179,8 +179,9 @@ func (m *Memory) settles(session string, life Life, request string, lastOutput, 
 	return true, was.request
 }
 
-// Standing returns the question on the screen whose RequestID meant accepts. It waits a moment for the question, because
-// the program may be redrawing. It returns [runtime.ErrInteractionGone] if the question is not on the screen.
+// Standing returns the question on the screen, if the function meant returns true for its RequestID. It waits a moment for
+// the question, because the program may be redrawing its screen. If the question does not appear, the error is
+// [runtime.ErrInteractionGone].
 func Standing(ctx context.Context, t Terminal, rules Rules, meant func(request string) bool) (*runtime.PendingInteraction, error) {
 	for began := time.Now(); ; {
 		f, err := Whole(ctx, t)

@@ -120,7 +120,8 @@ func (g *startupHandler) until(ctx context.Context, end time.Time) (seen string,
 	}
 }
 
-// left returns the time until the end. While the screen is empty, the end is postponed up to blank.
+// left returns the time until the wait ends. While the screen is empty, it ends at g.blank. Once the program has drawn
+// something, it ends after g.more at the earliest.
 func (g *startupHandler) left() time.Duration {
 	if g.blank.IsZero() {
 		return time.Until(g.end)

@@ -152,7 +152,7 @@ func TestNoEvidence(t *testing.T) {
 	})
 }
 
-// While a dialog is up nothing is typed.
+// While a dialog is on the screen nothing is typed.
 func TestDialog(t *testing.T) {
 	forEachScript(t, func(t *testing.T, s *script) {
 		a := s.start("a", "--dialog trust-no-first", nil)
