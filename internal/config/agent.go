@@ -72,14 +72,14 @@ type Hints struct {
 type Setup struct {
 	PreStart           []string `toml:"pre_start" doc:"Commands before the session is created, where the agent will run. A failure aborts the start."`
 	SessionSetup       []string `toml:"session_setup" doc:"Commands once the agent is ready. A failure is a warning."`
-	SessionSetupScript string   `toml:"session_setup_script" doc:"Script after session_setup; relative to the city, //x too."`
+	SessionSetupScript string   `toml:"session_setup_script" doc:"Script that runs after the commands of session_setup. Its path is relative to the city; a path such as //x too."`
 	SessionLive        []string `toml:"session_live" doc:"Idempotent commands at the end of a start, and again when they change."`
 }
 
 // Staging has the keys that say what gc copies into the working directory before the start of an
 // agent.
 type Staging struct {
-	OverlayDir        string      `toml:"overlay_dir" doc:"Folder copied into the working folder; nothing that exists is overwritten. Relative to the city, //x too."`
+	OverlayDir        string      `toml:"overlay_dir" doc:"Folder whose files are copied into the working directory; existing files are not overwritten. Its path is relative to the city; a path such as //x too."`
 	PackOverlayDirs   []string    `toml:"pack_overlay_dirs" doc:"Overlay folders with lower priority, after the workspace's."`
 	CopyFiles         []CopyEntry `toml:"copy_files" doc:"Files and folders copied into the working folder."`
 	InstallAgentHooks []string    `toml:"install_agent_hooks" doc:"Agent CLIs whose hooks and per-provider overlays the agent gets: only these, and [] for none. Default: the workspace's."`
@@ -89,7 +89,7 @@ type Staging struct {
 // CopyEntry is an item of copy_files: a file or directory to copy.
 type CopyEntry struct {
 	Keys
-	Src    string `toml:"src" doc:"Source; relative to the city, //x too."`
+	Src    string `toml:"src" doc:"File or folder to copy. Its path is relative to the city; a path such as //x too."`
 	RelDst string `toml:"rel_dst" doc:"Destination inside the working folder. Default: its root."`
 }
 

@@ -52,7 +52,7 @@ unknown name is an error.
 is the embedded terminal. A provider that only routes (` + "`auto`" + `, ` + "`hybrid`" + `) passes each session on to another provider. If an agent's ` + "`session`" + ` is
 not the name of a provider, only that agent does not start.
 
-**The first prompt** is the beacon line, a blank line and the rendered ` + "`prompt_template`" + `. ` + "`prompt_mode`" + ` says how the agent gets it. With ` + "`none`" + ` gc
+**The first prompt** is a line with the names of city and agent and the start time, a blank line and the rendered ` + "`prompt_template`" + `. ` + "`prompt_mode`" + ` says how the agent gets it. With ` + "`none`" + ` gc
 types it once the agent is ready. If there is a ` + "`nudge`" + `, gc types both in one message: the prompt, a blank line, the nudge. An agent without a
 ` + "`provider`" + ` and without a ` + "`prompt_template`" + ` gets only its ` + "`nudge`" + `. The prompt may have any length: gc passes a long one in a file.
 

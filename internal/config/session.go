@@ -80,7 +80,7 @@ type Daemon struct {
 	Keys
 	PatrolInterval       time.Duration    `toml:"patrol_interval" default:"30s" doc:"Maximum time between two checks of all sessions if no event occurs."`
 	MaxRestarts          int              `toml:"max_restarts" default:"5" doc:"Failures within restart_window after which an agent is quarantined."`
-	RestartWindow        time.Duration    `toml:"restart_window" default:"1h" doc:"See max_restarts."`
+	RestartWindow        time.Duration    `toml:"restart_window" default:"1h" doc:"The time in which the failures of an agent are counted for max_restarts."`
 	ShutdownTimeout      time.Duration    `toml:"shutdown_timeout" default:"5s" doc:"Time between the interrupt and the stop of an agent when the city stops."`
 	UnknownActivityWait  time.Duration    `toml:"unknown_activity_wait" default:"10m" doc:"When a change of city.toml removes, renames or changes an agent, gc waits for the end of its turn. This is how long gc waits while the agent's activity is unknown before it asks a person (gc pending). gc does not stop the agent without an answer; gc apply --now does not wait."`
 	ProgressStallTimeout OptionalDuration `toml:"progress_stall_timeout" doc:"An agent that shows no sign of progress in a turn for this long is stalled: gc status shows it and a person is asked. Signs are new text on the screen (no spinner or clock), reports of hooks and workers, the start and end of a tool, and tokens. The time during a running tool, an open question, a usage limit or a suspend of the host does not count. Default: off."`

@@ -66,8 +66,8 @@ type host struct {
 
 // The reasons why a shim exits. If the reason is none of these, a signal requested the exit.
 var (
-	errDone        = errors.New("session has ended")                    // the exit record is kept
-	errRemoved     = errors.New("session was stopped")                  // the folder is removed
+	errDone        = errors.New("session has ended")                                                    // the exit record is kept
+	errRemoved     = errors.New("session was stopped")                                                  // the folder is removed
 	errStarterGone = errors.New("the process that started the session exited before it got the result") // the folder is removed
 )
 

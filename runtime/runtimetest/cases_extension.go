@@ -182,7 +182,7 @@ func boxCases() []Case {
 // turnCases returns the cases about what follows an interrupt of a turn.
 func turnCases() []Case {
 	return append([]Case{
-		prove("boundary.seen", "WaitForInterruptBoundary returns nil when a turn was cancelled after since.", func(t T, w *World) {
+		prove("boundary.seen", "WaitForInterruptBoundary returns nil when a turn was cancelled after the time since.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{Turn: time.Hour})
 			since := time.Now()
 			s.Nudge("a long task")

@@ -219,7 +219,7 @@ func idleCases() []Case {
 			s.AwaitPrompt("a task")
 			expect(t, nil, runtime.WaitForIdle(w.ctx, w.Provider, s.Name, w.patience), "WaitForIdle after a turn")
 		}).needs(NeedIdle),
-		prove("idle.busy", "WaitForIdle never lasts longer than its timeout, and then returns an error that matches context.DeadlineExceeded.", func(t T, w *World) {
+		prove("idle.busy", "If the agent stays busy, WaitForIdle returns at its timeout, with an error that matches context.DeadlineExceeded.", func(t T, w *World) {
 			s, ended := w.Start("a", Behaviour{Turn: time.Hour}), make(chan error, 1)
 			s.Nudge("a long task")
 			s.AwaitPrompt("a long task")

@@ -89,7 +89,7 @@ func startupCases() []Case {
 				cfg.PromptSuffix, cfg.PromptFlag = shellQuote(prompt), "--prompt"
 			}).AwaitPrompt(prompt)
 		}),
-		prove("start.nudge", "Nudge of the Config is delivered as the first prompt once the agent is ready.", func(_ T, w *World) {
+		prove("start.nudge", "When the agent is ready, the text in the field Nudge of the Config is delivered as its first prompt.", func(_ T, w *World) {
 			w.Start("a", Behaviour{}, func(cfg *runtime.Config) { cfg.Nudge = "look at your hook" }).AwaitPrompt("look at your hook")
 		}),
 	}, setupCases()...)

@@ -105,7 +105,7 @@ func terminalCases() []Case {
 			_, err = runtime.OpenTerminal(w.ctx, w.Provider, s.Name, runtime.TerminalOptions{})
 			expect(t, runtime.ErrSessionNotFound, err, "OpenTerminal after Stop")
 		}).needs(NeedWatching),
-		prove("terminal.close", "Close unblocks Next, and so does the end of its context, which loses no change; the session continues.", func(t T, w *World) {
+		prove("terminal.close", "A call of Next that waits returns when Close is called or when its context ends. After the end of a context the next call returns the changes. The session continues in both cases.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			v := s.watch(runtime.TerminalOptions{})
 			v.next()
