@@ -186,6 +186,7 @@ func (c *Client) version() string {
 	return c.Version
 }
 
+// checkVersion calls OnSkew, once for each client, if the controller has another version than this program.
 func (c *Client) checkVersion(theirs string) {
 	if theirs == "" || c.Version == "" || theirs == c.Version || c.OnSkew == nil {
 		return

@@ -127,6 +127,7 @@ func (c *Client) dialError(path string, err error) error {
 	return err
 }
 
+// city returns the name of the city for errors: its directory, or the socket if the directory is not known.
 func (c *Client) city() string {
 	if c.Root != "" {
 		return c.Root

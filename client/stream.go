@@ -101,6 +101,8 @@ func (s *stream) dispatch(kind string, data []byte) error {
 	return nil
 }
 
+// deliver passes an event or an error to the caller of the iterator. It returns errLeft if the caller has left the
+// loop.
 func (s *stream) deliver(e Event, err error) error {
 	if !s.yield(e, err) {
 		return errLeft

@@ -138,6 +138,7 @@ func (w *uninstallation) openAll() {
 	w.backends = slices.DeleteFunc(w.backends, func(p *backend) bool { return p.provider == nil })
 }
 
+// closeAll closes the runtime providers that were opened.
 func (w *uninstallation) closeAll() {
 	for _, p := range w.backends {
 		_ = p.close() // its resources are released when this process exits
@@ -271,6 +272,7 @@ func (w *uninstallation) removeSharedResources(ctx context.Context) {
 	}
 }
 
+// remove removes the city's files on this machine and records what was removed and what is left.
 func (w *uninstallation) remove() {
 	removed, left := w.site.RemoveFiles()
 	w.result.Removed = append(w.result.Removed, removed...)
@@ -303,6 +305,7 @@ func (s Site) RemoveFiles() (removed []string, left []client.Obstacle) {
 	return removed, append(left, remains.Foreign...)
 }
 
+// rank returns the place of a directory in the order of removal: the directory last is removed after all others.
 func rank(f client.Folder, last string) int {
 	if f.Path == last {
 		return 1

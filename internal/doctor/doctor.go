@@ -209,6 +209,7 @@ func accessRemedy(dir string, info fs.FileInfo) string {
 	return "run gc as the user who owns " + dir + ", or give it to this user with chown"
 }
 
+// ownedByUs reports whether a file belongs to the user of this process; true if the system does not report an owner.
 func ownedByUs(info fs.FileInfo) bool {
 	owner, ok := info.Sys().(*syscall.Stat_t)
 	return !ok || int(owner.Uid) == os.Getuid()

@@ -88,6 +88,7 @@ func runProbe(ctx context.Context, s probeSubject) error {
 // probeToken is the instance token of the session.
 const probeToken = "gc-check-token"
 
+// withToken returns a copy of an environment with the instance token of the check.
 func withToken(env map[string]string) map[string]string {
 	out := map[string]string{"GC_INSTANCE_TOKEN": probeToken}
 	maps.Copy(out, env)

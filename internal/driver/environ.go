@@ -59,6 +59,7 @@ func (s *StartSpec) setDefault(key string, value func() string) {
 	}
 }
 
+// newToken returns a random instance token, in hexadecimal digits.
 func newToken() string {
 	token := make([]byte, tokenBytes)
 	rand.Read(token) // never returns an error, see crypto/rand

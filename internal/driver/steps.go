@@ -126,6 +126,7 @@ func withCause(ctx context.Context, err error) error {
 	return err
 }
 
+// warn reports a step of the start that failed without failing the start.
 func (r *run) warn(step string, err error) {
 	if r.Warn != nil {
 		r.Warn(&StartStepError{Step: step, Err: err})
@@ -153,6 +154,7 @@ func (r *run) removeFile() {
 	}
 }
 
+// validate checks the name and the working directory of the start before it has any effect.
 func (r *run) validate(context.Context) error {
 	if dir := r.cfg.WorkDir; dir != "" && !filepath.IsAbs(dir) {
 		return fmt.Errorf("working directory %q is not absolute", dir)
@@ -160,6 +162,7 @@ func (r *run) validate(context.Context) error {
 	return runtime.ValidateName(r.name)
 }
 
+// claim reserves the session name for this start. It fails if a session with the name runs.
 func (r *run) claim(ctx context.Context) error {
 	err := r.Backend.Claim(ctx)
 	r.claimed = err == nil
@@ -191,6 +194,7 @@ func (r *run) workDir(context.Context) error {
 	return nil
 }
 
+// stage copies overlays and files into the working directory, if the driver does that.
 func (r *run) stage(ctx context.Context) error {
 	if r.Stage == nil {
 		return nil

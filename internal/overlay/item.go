@@ -44,6 +44,7 @@ func (s *stager) makeDirs(it item) error {
 	return nil
 }
 
+// recordKept records that an existing file was not changed. With a reason it also adds a warning.
 func (s *stager) recordKept(name, reason string) {
 	s.report.Kept = append(s.report.Kept, name)
 	if reason != "" {
@@ -148,6 +149,7 @@ func (s *stager) addSettings(name string, wanted []byte, mode fs.FileMode) error
 	return nil
 }
 
+// isNew reports whether no file with the name exists in the working directory.
 func (s *stager) isNew(name string) bool {
 	_, err := s.root.Lstat(name)
 	return errors.Is(err, fs.ErrNotExist)

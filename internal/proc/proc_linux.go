@@ -171,6 +171,7 @@ func readStrings(pid int, file string) ([]string, error) {
 	return strings.Split(strings.TrimSuffix(string(data), "\x00"), "\x00"), nil
 }
 
+// bootID returns a text that identifies the current boot of the machine: it is different after each boot.
 func bootID() (string, error) {
 	data, err := readAll("/proc/sys/kernel/random/boot_id", nil)
 	return strings.TrimSpace(string(data)), err
@@ -220,6 +221,8 @@ func ignoringEINTR(call func() error) error {
 	}
 }
 
+// missingToErrGone returns ErrGone for an error that means that the process does not exist, and every other error
+// unchanged.
 func missingToErrGone(err error) error {
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) {
 		return ErrGone

@@ -53,6 +53,7 @@ func withPidfd(id ID, use func(fd int) error) error {
 	return use(fd)
 }
 
+// threadOrError explains why no pidfd could be opened for a process: the process is gone, or err.
 func threadOrError(id ID, err error) error {
 	if statErr := check(id); statErr != nil {
 		return statErr

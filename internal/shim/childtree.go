@@ -129,7 +129,7 @@ func (t *childTree) SurvivingDescendants(end childEnd, names []string) ([]proc.I
 	return descendants, err
 }
 
-// findSurvivingDescendants makes one scan for SurvivingDescendants.
+// findSurvivingDescendants searches the tree once for the processes that SurvivingDescendants returns.
 func (t *childTree) findSurvivingDescendants(end childEnd, names []string) ([]proc.ID, error) {
 	all, err := t.members()
 	if err != nil {
@@ -231,7 +231,8 @@ func (t *childTree) signal(members []proc.Info, sig syscall.Signal) {
 // process.
 const pollInterval = 20 * time.Millisecond
 
-// waitEmpty returns when no process of the tree is left, at the latest after limit.
+// waitEmpty waits until no process of the tree is left, but at most for limit. It does not report which of the two
+// happened.
 func (t *childTree) waitEmpty(limit time.Duration) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

@@ -114,7 +114,8 @@ func (f *Fleet) Observe(ctx context.Context, name string) (Observation, error) {
 // observeTimeout bounds the wait for a shim that holds its lock and does not answer. It is long enough for a loaded machine.
 const observeTimeout = 5 * time.Second
 
-// observeOnce makes one attempt. again reports that the session changed during the attempt, so the caller must retry.
+// observeOnce reads the state of a session once. again reports that the session changed while it was read, so the caller
+// must call observeOnce again.
 func (f *Fleet) observeOnce(ctx context.Context, name string, dir statedir.Folder) (s Observation, again bool, err error) {
 	token, err := dir.Token()
 	if err == nil {
@@ -180,7 +181,8 @@ func (f *Fleet) observeBusy(dir statedir.Folder, token string) (s Observation, a
 // needs some milliseconds to create its folder again.
 const folderPause = 100 * time.Millisecond
 
-// errFolderMissing is the error if that does not change.
+// errFolderMissing is the error of an observation if the shim has not created its folder again after the pauses of
+// folderPause.
 var errFolderMissing = errors.New("its shim runs, and its folder has no record")
 
 // wrap adds the session's name to an error.

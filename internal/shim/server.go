@@ -159,6 +159,7 @@ func (s *server) answer(handle route) http.Handler {
 
 var errInvalid = errors.New("invalid request")
 
+// fail answers a request with an error status and a JSON problem: a code for programs and a detail for people.
 func fail(w http.ResponseWriter, status int, code, detail string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

@@ -293,6 +293,7 @@ func (v *viewer) send(m AttachMessage) error {
 	return err
 }
 
+// sendExit sends the exit status of the agent to an attached viewer.
 func (v *viewer) sendExit(exit Exit) error {
 	body, err := json.Marshal(exit)
 	return errors.Join(err, v.send(AttachMessage{Kind: AttachExit, Payload: body}))

@@ -71,6 +71,7 @@ type watch struct {
 	followed map[statedir.Folder]bool // folders with a goroutine that reads events
 }
 
+// report passes an event to the watcher's function, one at a time.
 func (w *watch) report(s SessionEvent) {
 	w.reporting.Lock()
 	defer w.reporting.Unlock()

@@ -270,6 +270,7 @@ func (x *Exporter) postMetrics(ctx context.Context, own []instrument, began time
 
 func (x *Exporter) scope() scope { return scope{"gascity", x.opts.Version} }
 
+// resource returns the attributes that describe the sender of all telemetry: the service, its version and the city.
 func (x *Exporter) resource() resource {
 	all := map[string]string{"gascity.city": x.opts.City}
 	maps.Copy(all, x.opts.Target.Resource)

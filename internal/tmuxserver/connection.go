@@ -216,6 +216,7 @@ func (c *connection) writeNow(p []byte) (n int, err error) {
 	return max(n, 0), cmp.Or(err, refused)
 }
 
+// wakeWriter makes the goroutine that writes to tmux check for new requests. It never blocks.
 func (c *connection) wakeWriter() {
 	select {
 	case c.wake <- struct{}{}:

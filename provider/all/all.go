@@ -255,6 +255,7 @@ func Check(selection string, cfg Config) error {
 	return driver.check(cfg, argument)
 }
 
+// check returns why the provider cannot be used with this configuration; nil if it can, or if the driver has no check.
 func (d Driver) check(cfg Config, argument string) error {
 	if d.Check == nil {
 		return nil

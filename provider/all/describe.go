@@ -76,6 +76,7 @@ func extensions(p runtime.Provider) []string {
 	return out
 }
 
+// has reports whether the provider implements the extension interface T.
 func has[T any](p runtime.Provider) bool {
 	_, ok := runtime.As[T](p, "")
 	return ok

@@ -37,6 +37,7 @@ func routeAuto(r Routing, session, transport string) (string, error) {
 	return r.auto().Backend(session, transport), nil
 }
 
+// routeHybrid returns the provider on which a session runs in a city with the provider hybrid: by the session's name.
 func routeHybrid(r Routing, session, transport string) (string, error) {
 	if backend := r.hybrid().Backend(session, transport); backend != "" {
 		return backend, nil
@@ -44,11 +45,13 @@ func routeHybrid(r Routing, session, transport string) (string, error) {
 	return "", fmt.Errorf("the session %s must run remotely, and [session.hybrid] names no provider for it; set remote in [session.hybrid]", session)
 }
 
+// openAuto opens the router of the provider auto with its two backends.
 func openAuto(cfg Config, _ string) (runtime.Provider, error) {
 	policy := cfg.Routing.auto()
 	return openRouter(cfg, policy, policy.Default, policy.ACP)
 }
 
+// openHybrid opens the router of the provider hybrid with its two backends.
 func openHybrid(cfg Config, _ string) (runtime.Provider, error) {
 	policy := cfg.Routing.hybrid()
 	return openRouter(cfg, policy, policy.Local, policy.Remote)

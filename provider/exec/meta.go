@@ -119,6 +119,7 @@ func (p *Provider) checkExists(ctx context.Context, verb, name string) error {
 	return &runtime.Error{Op: verb, Session: name, Err: runtime.ErrSessionNotFound}
 }
 
+// checkKey returns an error if a key of metadata is not valid.
 func checkKey(key string) error {
 	if key == "" || len(key) > maxKey || strings.ContainsAny(key, "\x00/\n") {
 		return fmt.Errorf("%.40q is not a valid key: a key has 1 to %d bytes, without NUL, slash and newline", key, maxKey)

@@ -37,6 +37,8 @@ func (n *metaFiles) Enable() {
 	n.enabled = true
 }
 
+// file returns the path of the file with the value of a key. Its name is a hash of the key, because a key may contain
+// characters that file names cannot have.
 func (n *metaFiles) file(name, key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return filepath.Join(n.Dir, name, hex.EncodeToString(sum[:]))

@@ -168,6 +168,7 @@ type screenSum struct {
 	noted time.Time // when this state was first read
 }
 
+// sum returns a hash of a screen's text, to notice whether the screen has changed.
 func (m *screenHistory) sum(text []byte) uint64 {
 	m.once.Do(func() { m.seed = maphash.MakeSeed() })
 	return maphash.Bytes(m.seed, text)

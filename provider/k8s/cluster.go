@@ -155,12 +155,14 @@ func callAPI[T any](ctx context.Context, c *cluster, a apiRequest) (*T, error) {
 	return &out, nil
 }
 
+// get requests one pod by its name.
 func (c *cluster) get(ctx context.Context, name string) (*corev1.Pod, error) {
 	ctx, cancel := withRequestTimeout(ctx)
 	defer cancel()
 	return onePod(callAPI[corev1.Pod](ctx, c, apiRequest{http.MethodGet, nil, nil, []string{"pods", name}}))
 }
 
+// create requests the creation of a pod and returns the pod as the cluster stored it.
 func (c *cluster) create(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
 	ctx, cancel := withRequestTimeout(ctx)
 	defer cancel()
@@ -209,6 +211,7 @@ func (c *cluster) list(ctx context.Context, city string) (*corev1.PodList, error
 // watchFor is how long the API server keeps one watch open.
 const watchFor = 5 * time.Minute
 
+// watch opens a stream of changes to the city's pods, beginning after the given version of the list.
 func (c *cluster) watch(ctx context.Context, city, version string) (*http.Response, error) {
 	return c.send(ctx, http.MethodGet, nil, url.Values{
 		"labelSelector": {selector(city)}, "watch": {"1"}, "resourceVersion": {version}, "allowWatchBookmarks": {"true"},

@@ -68,6 +68,7 @@ type Limits struct {
 	Stop     time.Duration // until a pod is deleted; default 2 min
 }
 
+// withDefaults returns the limits with a default for each one that is zero.
 func (l Limits) withDefaults() Limits {
 	return Limits{
 		cmp.Or(l.Schedule, 2*time.Minute), cmp.Or(l.Pull, 5*time.Minute), cmp.Or(l.Prepare, 2*time.Minute), cmp.Or(l.Stop, 2*time.Minute),

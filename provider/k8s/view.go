@@ -128,6 +128,7 @@ func newer(a, b string) bool {
 	return a > b
 }
 
+// moveLocked wakes all goroutines that wait for a change of the view.
 func (v *view) moveLocked() {
 	close(v.changedCh)
 	v.changedCh = make(chan struct{})

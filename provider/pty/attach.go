@@ -230,6 +230,7 @@ func (s *attachment) resize(ctx context.Context) {
 	}
 }
 
+// send sends one message to the shim. Messages of different goroutines are not mixed.
 func (s *attachment) send(kind shim.AttachKind, payload []byte) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()

@@ -96,6 +96,7 @@ const (
 
 func (l *lease) dir() statedir.Folder { return l.provider.dir(l.record.Name) }
 
+// save writes the delivery log to its file.
 func (l *lease) save() error {
 	last := l.log.Deliveries.Account("").Last
 	l.log.Open = last != nil && last.Open
@@ -242,8 +243,8 @@ func (l *lease) Type(ctx context.Context, in inject.Input, p []byte) error {
 	return l.recordRefusal(ctx, in, err)
 }
 
-// recordRefusal handles an input that the server did not send, with cause as the error. It returns
-// inject.ErrTouched and updates the log if a person has typed, and cause otherwise.
+// recordRefusal finds out why the tmux server did not send a piece of input; cause is the error of the command. If a person
+// has typed, it updates the log and returns inject.ErrTouched. Otherwise it returns cause.
 func (l *lease) recordRefusal(ctx context.Context, in inject.Input, cause error) error {
 	at, err := l.lastHumanInput(ctx)
 	if err != nil || at.Equal(l.humanAtRead) && at.Equal(l.log.Human) {

@@ -37,9 +37,9 @@ func (p *Provider) identified(r *record) bool {
 	return known
 }
 
-// findChild searches for the process that the waiter runs and stores it in the record. It takes the first child
-// with the instance token and reports whether there is one. After the agent has exited, the child may be a
-// program that belongs to the waiter itself.
+// findChild searches for the agent's process among the children of the waiter, the shell that runs the agent in the pane,
+// and stores it in the record. It uses the first child with the instance token and reports whether there is one. After the
+// agent has exited, that child may be a program that the waiter runs for itself.
 func (p *Provider) findChild(r *record) bool {
 	tree, err := r.tree()
 	if err != nil {
@@ -61,8 +61,9 @@ func (p *Provider) findChild(r *record) bool {
 	return false
 }
 
-// resume sends SIGCONT to the agent's command if it is suspended, as after Ctrl-Z, and the waiter is not. tmux
-// itself continues only the process of the pane, and that is the waiter.
+// resume sends SIGCONT to the agent's command if it has suspended itself, as after Ctrl-Z. tmux does that only for the
+// process of the pane, which is the waiter (the shell that runs the agent). If the waiter is suspended too, resume does
+// nothing.
 func (r *record) resume() {
 	if r.Child.PID == 0 {
 		return
@@ -76,8 +77,8 @@ func (r *record) resume() {
 	}
 }
 
-// commandEnded reports whether the process that the waiter runs has exited. The waiter exits later, when the
-// server has read all output.
+// commandEnded reports whether the agent's command has exited. The waiter, the shell in the pane that runs the command,
+// exits later, when the tmux server has read all output.
 func (r *record) commandEnded() bool {
 	if r.Child.PID == 0 {
 		return false
@@ -110,7 +111,7 @@ func (r *record) liveness() runtime.Liveness {
 	return driver.AgentLiveness(r.Agent, r.ProcessNames, r.tree)
 }
 
-// tree returns the live processes of the session without the waiter, parents first.
+// tree returns the live processes of the session, parents first, without the waiter (gc's own shell in the pane).
 func (r *record) tree() ([]proc.Info, error) {
 	tree, err := proc.Tree(r.Root.PID)
 	if errors.Is(err, proc.ErrGone) || err == nil && len(tree) > 0 && tree[0].ID != r.Root {

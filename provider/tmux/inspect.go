@@ -114,8 +114,9 @@ func (p *Provider) ProcessAlive(name string, processNames []string) bool {
 	return alive
 }
 
-// waiterRuns reports whether the waiter of the session certainly runs as a child of the server. The kernel gives it another
-// parent when the server exits. The waiter exits when its pane is closed.
+// waiterRuns reports whether the waiter of the session (the shell that runs the agent in the pane) certainly runs as a
+// child of the tmux server. If so, the server and the pane exist: when the server exits, the kernel gives the waiter
+// another parent, and when the pane is closed, the waiter exits.
 func (r *record) waiterRuns() bool {
 	if !r.Waits || r.Root.PID == 0 || r.Server == 0 || !r.sameBoot() {
 		return false

@@ -155,6 +155,7 @@ func (p *pane) noticeLocked(n vt.Notice) {
 	}
 }
 
+// publishLocked publishes an event for the session of the pane. It does nothing if the pane belongs to no session.
 func (p *pane) publishLocked(e runtime.Event) {
 	if e.Session = p.name; e.Session != "" {
 		p.cache.feeds.Publish(e)
@@ -252,6 +253,7 @@ func (p *pane) close() {
 	}
 }
 
+// flag returns a boolean as a value of a tmux option: "1" or "0".
 func flag(on bool) string {
 	if on {
 		return "1"

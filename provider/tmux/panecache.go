@@ -126,6 +126,7 @@ func (t *paneCache) output(e tmuxserver.Event) {
 	pane.handleOutputLocked(e.Data, time.Now())
 }
 
+// paneLocked adds a new pane to the cache and returns it.
 func (t *paneCache) paneLocked(id string) *pane {
 	pane := newPane(t, id)
 	t.panes[id] = pane

@@ -54,6 +54,7 @@ func (r *record) target() string { return r.Session + ":" + r.Window + "." + r.P
 // hash returns a hash of the token, for data that is not private.
 func (r *record) hash() string { return hashOf(r.token) }
 
+// hashOf returns the public hash of an instance token, which may be stored where other programs can read it.
 func hashOf(token string) string {
 	sum := sha256.Sum256([]byte("gc instance " + token))
 	return hex.EncodeToString(sum[:12])

@@ -102,6 +102,7 @@ func (s *Session) delivers(t T, d runtime.Delivery) {
 
 func withoutDialogs(cfg *runtime.Config) { cfg.AcceptStartupDialogs = new(bool) }
 
+// withDialogs sets that gc answers start-up dialogs of the agent.
 func withDialogs(cfg *runtime.Config) {
 	on := true
 	cfg.AcceptStartupDialogs = &on

@@ -226,6 +226,7 @@ func (s *Session) race(count int, start func(i int) error) {
 	}
 }
 
+// with returns the variables of more and of env; if both have a variable, that of more counts.
 func with(env, more map[string]string) map[string]string {
 	all := maps.Clone(more)
 	maps.Copy(all, env)

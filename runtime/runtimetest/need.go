@@ -172,6 +172,8 @@ func hasInputExtension(ctx context.Context, p runtime.Provider, name string, nee
 	}
 }
 
+// isSupported reports whether the provider implements the extension X and the call try does not report it as
+// unsupported.
 func isSupported[X any](p runtime.Provider, session string, try func(X) error) bool {
 	x, ok := runtime.As[X](p, session)
 	return ok && !unsupported(try(x))

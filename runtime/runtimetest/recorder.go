@@ -38,12 +38,14 @@ func (r *recorder) Logf(format string, args ...any) {
 	r.lines = append(r.lines, fmt.Sprintf(format, args...))
 }
 
+// notApplicable records that the case does not apply to the provider, with the reason.
 func (r *recorder) notApplicable(why string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.unmet = why
 }
 
+// recoverPanic records a panic of the case as a failure. It must be called by defer.
 func (r *recorder) recoverPanic() {
 	if p := recover(); p != nil {
 		r.Errorf("panic: %v\n%s", p, debug.Stack())

@@ -177,6 +177,7 @@ func (c *City) Await(ctx context.Context, is func([]Word) bool) error {
 	}
 }
 
+// changeLocked wakes all goroutines that wait for a change of the city.
 func (c *City) changeLocked() {
 	close(c.changed)
 	c.changed = make(chan struct{})

@@ -57,6 +57,7 @@ func (k *keys) acknowledged(id string, state worker.Progress) {
 	}
 }
 
+// token returns the token that is valid now.
 func (c *City) token() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

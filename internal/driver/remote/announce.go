@@ -50,6 +50,8 @@ func Await(r io.Reader) error {
 	return nil
 }
 
+// noOutpost returns the error for a remote host on which no outpost (a gc that serves its sessions) answered. It quotes
+// the last 2 KiB of what the host printed.
 func noOutpost(printed []byte, err error) error {
 	const shown = 2 << 10
 	text := strings.ToValidUTF8(string(printed[max(0, len(printed)-shown):]), "?")

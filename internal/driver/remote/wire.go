@@ -215,6 +215,7 @@ func (c content) unpack() []runtime.ContentBlock {
 	return blocks
 }
 
+// packDelivery converts a delivery to its form on the wire.
 func packDelivery(d runtime.Delivery) delivery {
 	packed := delivery{d, packContent(d.Content)}
 	packed.Content = nil

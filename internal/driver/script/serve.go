@@ -136,6 +136,7 @@ func (s *server) protocol(context.Context) error {
 	return s.printJSON(Handshake{Version: Version, Capabilities: words})
 }
 
+// has reports whether the provider implements the extension interface T.
 func has[T any](p runtime.Provider) bool {
 	_, ok := runtime.As[T](p, "")
 	return ok

@@ -131,6 +131,7 @@ func shellCommand(command string, env []string) []string {
 	return []string{"/bin/sh"}
 }
 
+// Terminal implements [driver.Backend]. For a session with pipes, the terminal has output only.
 func (b *backend) Terminal() screen.Terminal {
 	if !b.sessions.terminal {
 		return outputOnly{terminal{b.client}}

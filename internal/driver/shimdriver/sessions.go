@@ -212,12 +212,14 @@ func labels(cfg runtime.Config) map[string]string {
 	return labels
 }
 
+// rules returns the rules with which gc reads the screen of a session, from the labels in its record.
 func (s *Sessions) rules(r shim.Record) screen.Rules {
 	rules := screen.RulesOf(r.Labels, s.opts.Profiles)
 	rules.HumanQuiet = s.opts.HumanQuiet
 	return rules
 }
 
+// workDir returns the working directory of sessions that name none: that of the options, else the current directory.
 func (s *Sessions) workDir() (string, error) {
 	if s.opts.WorkDir != "" {
 		return s.opts.WorkDir, nil

@@ -62,6 +62,7 @@ func eventOf(s shim.SessionEvent) (runtime.Event, bool) {
 	return e, true
 }
 
+// exited completes an event for the exit of an agent with its exit status.
 func exited(e runtime.Event, s shim.SessionEvent) runtime.Event {
 	exit := exitOf(*s.Exit)
 	e.Kind, e.Exit = runtime.EventExited, &exit

@@ -37,6 +37,8 @@ func (s *Screen) moveTo(x, y int) {
 	s.moveToRow(y)
 }
 
+// moveToRow moves the cursor to row y, counted from 0, within the screen. In origin mode y counts from the top of the
+// scroll region, and the cursor stays in the region.
 func (s *Screen) moveToRow(y int) {
 	if s.modes.Origin {
 		y = min(max(y, 0)+s.top, s.bottom)
@@ -80,6 +82,7 @@ func (s *Screen) backTab(n int) {
 	}
 }
 
+// resetTabs sets the default tab stops: one in every eighth column.
 func (s *Screen) resetTabs() {
 	s.tabs = make([]bool, s.cols)
 	for x := 8; x < s.cols; x += 8 {
@@ -150,6 +153,8 @@ func (s *Screen) saveCursor() {
 	s.saved = savedCursor{x: s.cx, y: s.cy, pen: s.pen, charset: s.charset, origin: s.modes.Origin}
 }
 
+// restoreCursor restores the cursor position, pen, character set and origin mode that were saved last. A position
+// outside of the screen, after a resize, is moved inside.
 func (s *Screen) restoreCursor() {
 	s.pen, s.charset, s.modes.Origin = s.saved.pen, s.saved.charset, s.saved.origin
 	s.cx = min(s.saved.x, s.cols-1)

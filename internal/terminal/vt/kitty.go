@@ -11,6 +11,8 @@ type kittyFlags struct {
 	base  uint8
 }
 
+// flags returns the flags of the Kitty keyboard protocol that are in effect: those at the top of the stack, or the base
+// flags if the stack is empty.
 func (k *kittyFlags) flags() uint8 {
 	if k.n > 0 {
 		return k.stack[k.n-1]

@@ -42,6 +42,7 @@ func kittyKey(k keyCode, mods int, m Modes) []byte {
 	return kittyNumber(strconv.Itoa(int(r)), mods, 'u')
 }
 
+// kittyNumber returns the key sequence CSI num final, with the modifiers mods if there are any.
 func kittyNumber(num string, mods int, final byte) []byte {
 	if mods == 0 {
 		return []byte("\x1b[" + num + string(rune(final)))

@@ -191,6 +191,7 @@ func (s *Screen) modeState(n int) int {
 	return 0
 }
 
+// setOrReset returns the value that reports a mode to a program: 1 for on (set), 2 for off (reset).
 func setOrReset(on bool) int {
 	if on {
 		return 1

@@ -49,6 +49,7 @@ func oscNotice(number int, rest []byte) (Notice, bool) {
 	return Notice{}, false
 }
 
+// textNotice returns a notice with a text of the program; ok is false if the text is not UTF-8.
 func textNotice(kind NoticeKind, text []byte) (Notice, bool) {
 	if !utf8.Valid(text) {
 		return Notice{}, false
@@ -191,6 +192,7 @@ func (s *Screen) hyperlink(rest []byte) {
 	s.setExtra(e)
 }
 
+// pushTitle saves the window title on the stack of titles. It does nothing if the stack is full.
 func (s *Screen) pushTitle() {
 	if len(s.titles) < maxTitles {
 		s.titles = append(s.titles, s.title)

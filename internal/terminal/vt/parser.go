@@ -272,6 +272,7 @@ func (p *sequence) put(b byte) {
 	p.str = append(p.str, b)
 }
 
+// limit returns the maximum number of bytes of the string sequence that is being read.
 func (p *sequence) limit() int {
 	if p.state == parser.OscStringState {
 		return maxOSC

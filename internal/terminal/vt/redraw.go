@@ -132,6 +132,7 @@ func appendColorSGR(b []byte, c Color, code int) []byte {
 	return b
 }
 
+// appendMove appends the sequence that moves the cursor to column x and row y, both counted from 0.
 func appendMove(b []byte, x, y int) []byte {
 	b = strconv.AppendInt(append(b, "\x1b["...), int64(y+1), 10)
 	b = strconv.AppendInt(append(b, ';'), int64(x+1), 10)

@@ -254,6 +254,7 @@ func (s *Screen) ScrollbackRow(i int) []Cell {
 	return out
 }
 
+// notify passes a notice to the owner of the screen, if the owner wants notices.
 func (s *Screen) notify(n Notice) {
 	if s.opts.Notify != nil {
 		s.opts.Notify(n)

@@ -46,6 +46,7 @@ func (b *scrollback) pushStored(stored []byte) {
 	b.lines++
 }
 
+// last returns the newest slab; nil if there is none.
 func (b *scrollback) last() *slab {
 	if len(b.slabs) == 0 {
 		return nil
@@ -170,6 +171,7 @@ func (b *scrollback) drain(f func(stored []byte)) {
 	b.clear()
 }
 
+// line returns the encoded line i of the slab.
 func (s *slab) line(i int) []byte {
 	if i+1 < len(s.starts) {
 		return s.buf[s.starts[i]:s.starts[i+1]]

@@ -235,6 +235,7 @@ func (a *agent) consumeLocked(prompt string) {
 	}
 }
 
+// endTurnLocked ends the agent's turn, closes its question and begins the next queued prompt.
 func (a *agent) endTurnLocked() {
 	a.busy, a.asked = false, nil
 	a.nextLocked()

@@ -53,6 +53,7 @@ func (w *worlds) open(dir string) *Provider {
 
 func (w *worlds) ReadFile(path string) ([]byte, error) { return os.ReadFile(path) }
 
+// Alive reports whether a process runs: a simulated one of these worlds, or a real one of this machine.
 func (w *worlds) Alive(pid int) bool {
 	if pid < firstPID {
 		return runtimetest.Local{}.Alive(pid)
