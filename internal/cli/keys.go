@@ -18,8 +18,7 @@ func interruptCommand(a *app) *cobra.Command {
 		Use:   "interrupt AGENT",
 		Short: "Interrupt an agent's turn",
 		Long: `Makes the agent abandon its current turn, as a person does with the interrupt key of the agent CLI. The
-agent keeps running. If no turn is in progress, nothing is sent and a message
-says so.`,
+agent keeps running. If no turn is in progress, nothing is sent, and a message says so.`,
 		Example: "  gc interrupt coder",
 		Args:    cmdenv.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

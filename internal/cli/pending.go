@@ -24,9 +24,9 @@ func pendingCommand(a *app) *cobra.Command {
 		Long: `Shows each question or approval that blocks an agent, with its exact text, its options, and what happens
 without an answer. If it is about a tool call, it shows what the call would do and what the rules of the
 guard say; -v adds the decision on each program and file. With AGENT it shows that agent's questions
-only. Without questions it prints a
-message and the exit status is 0. A program whose activity gc does not know may ask something that gc
-does not see; a message names such agents. Answer with: gc respond ID OPTION`,
+only. If there are no questions, it prints a message, and the exit status is 0. If gc does not know the
+activity of an agent, it may not see its questions; a message names such agents. Answer with:
+gc respond ID OPTION`,
 		Example: "  gc pending\n  gc pending coder\n  gc pending --watch",
 		Args:    cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

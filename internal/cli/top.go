@@ -25,10 +25,10 @@ func topCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "top",
 		Short: "Show and control all agents in a live dashboard",
-		Long: `Shows the agents, who needs you first, beside the live screen of the selected one. The footer has the
-keys that can do something now; press ? for all of them. Enter attaches to the agent; the footer names
-the key that comes back. No single key changes an agent, and agents keep running when you quit. If the
-controller restarts, the dashboard waits for it.
+		Long: `Shows a list of the agents, those that need you first, and the live screen of the selected one. The last
+line lists the keys that have an effect now; press ? for all of them. Enter attaches to the agent, and
+the last line names the key that returns to the dashboard. No single key stops, restarts or interrupts
+an agent, and agents keep running when you quit. If the controller restarts, the dashboard waits for it.
 
 In a terminal inside a city, gc without a command does the same, unless GC_TOP=off is set.
 With --plain it prints a line for each change, for screen readers. Without a terminal and without

@@ -68,9 +68,9 @@ func workerCheckCommand(a *app) *cobra.Command {
 		Use:   "check [flags] -- COMMAND [ARGUMENT]...",
 		Short: "Test a worker program against the worker API",
 		Long: `Starts the command once for each test, with GC_WORKER_SOCKET, GC_WORKER_TOKEN and GC_RUN_ID of a test
-city on a private socket, drives it, and reports which tests it passes: pass, fail, or skip with the
-reason. Capabilities that the worker does not announce with "started" are skipped, and tools without
---tool-prompt. Exit status 1 if a test fails.`,
+city on a private socket, sends it messages as a city does, and reports the result of each test: pass,
+fail, or skip with the reason. It skips the tests of abilities that the worker does not announce with
+"started", and, without --tool-prompt, the tests of tools. Exit status 1 if a test fails.`,
 		Example: `gc worker check -- python3 worker.py
 gc worker check --tool-prompt 'run: touch {file}' --long-prompt 'run: sleep 1000' -- ./my-worker --quiet
 gc worker check --only prompts,restarted --json -- ./my-worker`,
