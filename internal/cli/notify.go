@@ -67,9 +67,9 @@ func notifyTestCommand(a *app) *cobra.Command {
 		Use:   "test [SINK]",
 		Short: "Send a test message to one sink or to all",
 		Long: `Sends a test message to one sink, or to all sinks of city.toml, and shows whether each has confirmed it.
-The message is sent once and without delay: the keys for, quiet and batch of the sink have no effect, and
-gc does not try again. If a sink does not confirm the message, the exit status is 1. If there is no such
-sink, the exit status is 3.`,
+The message is sent once and without delay: the keys for, quiet and batch of the sink have no effect,
+and gc does not try again. If a sink does not confirm the message, the exit status is 1. If there is no
+such sink, the exit status is 3.`,
 		Example: "  gc notify test\n  gc notify test phone",
 		Args:    cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
