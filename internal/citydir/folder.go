@@ -152,8 +152,8 @@ func candidates(root string, bases []string) []string {
 	return append(dirs, filepath.Join(PublicTempDir, "gc-"+strconv.Itoa(os.Getuid()), ID(root)))
 }
 
-// choose writes the choice to a file in one step. put is os.Link, which never replaces the choice
-// of another process, or os.Rename, which does.
+// choose writes the path of the chosen directory to a file in one step. put is the function that does it: os.Link fails if
+// another process has already written its choice, os.Rename replaces that choice.
 func choose(file, dir string, put func(from, to string) error) error {
 	temporary, err := os.CreateTemp(filepath.Dir(file), ChoiceFile+"-*")
 	if err != nil {

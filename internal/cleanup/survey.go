@@ -169,16 +169,16 @@ func (s Site) findProcesses() ([]proc.Info, error) {
 	return out, nil
 }
 
-// others returns the same as findProcesses without the children of this process. An open provider
-// uses these children and stops them when it is closed; it would start a killed one again.
+// others returns the same as findProcesses, but without the child processes of this process. An open runtime provider uses
+// these children and stops them when it is closed; if gc killed one, the provider would start it again.
 func (s Site) others() ([]proc.Info, error) {
 	living, err := s.findProcesses()
 	self := os.Getpid()
 	return slices.DeleteFunc(living, func(info proc.Info) bool { return info.PPID == self }), err
 }
 
-// isServing reports whether an argument of a process, or the title that it has set, contains a path
-// below one of the directories.
+// isServing reports whether a process serves a session of the city: one of its arguments, or the title that it has set,
+// contains a path below one of the directories for sockets.
 func isServing(pid int, dirs []string) bool {
 	argv, err := proc.Argv(pid)
 	return err == nil && slices.ContainsFunc(dirs, func(dir string) bool {

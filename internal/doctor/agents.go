@@ -15,8 +15,8 @@ import (
 	"gascity/provider/all"
 )
 
-// agents checks what each agent needs on this machine. For an agent that runs elsewhere, or in a
-// script that alone knows where, it only checks the files that are staged.
+// agents checks what each agent needs on this machine. For an agent that runs on another host, or through a session script
+// (then gc does not know where it runs), it only checks the files that gc copies into the working directory.
 func (x *examination) agents() {
 	if x.r.City == nil {
 		return

@@ -140,7 +140,7 @@ func checkResult(r runtimetest.Result) CheckResult {
 	return out
 }
 
-// without returns why a case was skipped because the provider lacks a need of the case.
+// without returns the reason, for people, why a case was skipped: the provider does not have what the case needs.
 func without(need runtimetest.Need) string {
 	switch need {
 	case runtimetest.NeedActivity, runtimetest.NeedAttachment:

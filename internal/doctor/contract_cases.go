@@ -49,8 +49,8 @@ func pickCases(patterns []string) ([]runtimetest.Case, error) {
 	return picked, nil
 }
 
-// findSimilarCase returns text with the cases that a pattern may have meant, or with the groups of
-// cases.
+// findSimilarCase returns a hint for a pattern that matches no case: the names of similar cases, or, if there are none, the
+// first parts of all names.
 func findSimilarCase(pattern string, cases []runtimetest.Case) string {
 	facets := map[string][]string{}
 	for _, c := range cases {
