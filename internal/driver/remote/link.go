@@ -234,12 +234,14 @@ const (
 	launchGrace = 45 * time.Second
 )
 
-// ask makes one call with actionGrace. For an error of the remote end it also returns the result that came with the error.
+// ask sends one request to the remote end and returns its answer. If ctx ends, it waits up to actionGrace for the answer.
+// If the remote end answers with an error, ask returns the error and the result that came with it.
 func ask[Out any](ctx context.Context, l *link, op, name string, body any) (Out, error) {
 	return askFor[Out](ctx, l, call{op, name, body, actionGrace})
 }
 
-// call is a request and its grace.
+// call is a request to the remote end, with the time that it waits for the answer after the caller's context has ended
+// (grace).
 type call struct {
 	op, name string
 	body     any
@@ -277,7 +279,8 @@ func askFor[Out any](ctx context.Context, l *link, c call) (Out, error) {
 	return out, nil
 }
 
-// withCause adds the cause of ctx to err, because the remote end does not know it.
+// withCause adds to err the reason why ctx has ended. The error of the remote end does not have this reason, because a
+// context's cause is not sent.
 func withCause(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
 		return errors.Join(cause, err)
