@@ -216,5 +216,4 @@ type PromptResult struct {
 const (
 	StopEndTurn   = "end_turn"
 	StopCancelled = "cancelled"
-	StopRefusal   = "refusal"
 )

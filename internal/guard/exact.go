@@ -67,23 +67,17 @@ func wholeCall(req *Request) string {
 	return found
 }
 
-// Errors of [CityRules.AlwaysAllow].
-var (
-	ErrUnguarded = errors.New("city.toml has no [guard], so no rules are in force")
-	ErrNoPattern = errors.New("the call is neither one command nor about one file, so no rule can name it exactly")
-)
-
 // AlwaysAllow returns the rule that allows a call of an agent from now on: the same tool, with
 // exactly the same command or file. The ID depends on these alone. The error says why no such rule
 // has this effect.
 func (r *CityRules) AlwaysAllow(agent string, c worker.Call) (Rule, error) {
 	if !r.on {
-		return Rule{}, ErrUnguarded
+		return Rule{}, errors.New("city.toml has no [guard], so no rules are in force")
 	}
 	req := r.requestOf(agent, c)
 	whole := wholeCall(&req)
 	if whole == "" {
-		return Rule{}, ErrNoPattern
+		return Rule{}, errors.New("the call is neither one command nor about one file, so no rule can name it exactly")
 	}
 	sum := sha256.Sum256([]byte(agent + "\x00" + c.Tool + "\x00" + whole))
 	rule := Rule{

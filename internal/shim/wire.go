@@ -4,7 +4,6 @@ import (
 	"errors"
 	"time"
 
-	"gascity/internal/fsutil"
 	"gascity/internal/proc"
 	"gascity/internal/statedir"
 	"gascity/internal/terminal/tty"
@@ -34,7 +33,6 @@ const (
 	DefaultCols       = 200
 	DefaultRows       = 50
 	DefaultScrollback = 10_000
-	DefaultLogSize    = fsutil.DefaultRawLogSize
 	DefaultGrace      = 5 * time.Second
 )
 

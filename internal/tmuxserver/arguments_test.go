@@ -94,17 +94,18 @@ func TestBuffersOfAnySizeArrive(t *testing.T) {
 	for i := range text {
 		text[i] = byte(i*7+i/255)%255 + 1
 	}
-	name, err := client.LoadBuffer(limit(t), text)
-	if err != nil {
+	file := filepath.Join(t.TempDir(), "out")
+	save := func(buffer string) tmuxserver.Command {
+		return tmuxserver.Sequence(tmuxserver.Cmd("save-buffer", "-b", buffer, file), tmuxserver.Cmd("delete-buffer", "-b", buffer))
+	}
+	if _, err := client.WithBuffer(limit(t), text, save); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "out")
-	output(t, client, tmuxserver.Cmd("save-buffer", "-b", name, file))
 	if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, text) {
 		t.Fatalf("%d bytes arrived (%v), want the %d that were sent", len(got), err, len(text))
 	}
 	for _, bad := range []string{"", "a\x00"} {
-		if _, err := client.LoadBuffer(limit(t), []byte(bad)); !errors.Is(err, tmuxserver.ErrWord) {
+		if _, err := client.WithBuffer(limit(t), []byte(bad), save); !errors.Is(err, tmuxserver.ErrWord) {
 			t.Errorf("%q: got %v, want ErrWord", bad, err)
 		}
 	}

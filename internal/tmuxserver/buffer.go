@@ -9,24 +9,10 @@ import (
 	"path/filepath"
 )
 
-// LoadBuffer stores the text in a new paste buffer and returns its name. The text goes through a file with mode 0600
-// beside the socket, which is removed at once, and never through arguments. Paste the buffer with
-// Cmd("paste-buffer", "-p", "-d", "-b", name, "-t", pane), or delete it with Cmd("delete-buffer", "-b", name). The error
-// is ErrWord if the text is empty or contains a NUL byte. Other errors are those of Do.
-func (c *Client) LoadBuffer(ctx context.Context, text []byte) (name string, err error) {
-	_, err = c.WithBuffer(ctx, text, func(buffer string) Command {
-		name = buffer
-		return Command{}
-	})
-	if err != nil {
-		return "", err
-	}
-	return name, nil
-}
-
-// WithBuffer loads the text into a new paste buffer, as LoadBuffer does, and in the same line runs the command that use
-// returns for the buffer's name. It returns the output of that command. The command must delete the buffer, as
-// paste-buffer -d does.
+// WithBuffer stores the text in a new paste buffer, and in the same line runs the command that use returns for the buffer's
+// name. It returns the output of that command. The command must delete the buffer, as paste-buffer -d does. The text goes
+// through a file with mode 0600 beside the socket, which is removed at once, and never through arguments. The error is
+// ErrWord if the text is empty or contains a NUL byte. Other errors are those of Do.
 func (c *Client) WithBuffer(ctx context.Context, text []byte, use func(buffer string) Command) ([]byte, error) {
 	if len(text) == 0 || bytes.IndexByte(text, 0) >= 0 {
 		return nil, fmt.Errorf("%w: the text of %d bytes is empty or contains a NUL byte", ErrWord, len(text))

@@ -92,12 +92,6 @@ func TestAMonitorTellsOfAChange(t *testing.T) {
 	await(t, events, "the first value", func(e tmuxserver.Event) bool { return e.Monitor == "m" && e.Text == ": "+client.Hub() })
 	output(t, client, tmuxserver.Cmd("set-option", "-t", "="+client.Hub()+":", "@value", "7"))
 	await(t, events, "the next value", func(e tmuxserver.Event) bool { return e.Monitor == "m" && e.Text == "7: "+client.Hub() })
-	if err := client.Unmonitor(limit(t), "m"); err != nil {
-		t.Fatal(err)
-	}
-	if err := client.Unmonitor(limit(t), "none"); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func TestIfChecksAndActsAtOnce(t *testing.T) {

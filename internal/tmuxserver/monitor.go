@@ -2,7 +2,6 @@ package tmuxserver
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 )
@@ -43,21 +42,6 @@ func (c *Client) Monitor(ctx context.Context, name, target, format string) error
 	defer c.mu.Unlock()
 	c.monitors[name] = command
 	return nil
-}
-
-// Unmonitor removes a monitor. It returns nil if the monitor does not exist.
-func (c *Client) Unmonitor(ctx context.Context, name string) error {
-	if !isName(name) {
-		return fmt.Errorf("%w: %q cannot name a monitor", ErrWord, name)
-	}
-	c.mu.Lock()
-	delete(c.monitors, name)
-	c.mu.Unlock()
-	_, err := c.Do(ctx, Cmd("refresh-client", "-B", name))
-	if errors.Is(err, ErrUnknown) {
-		return nil
-	}
-	return err
 }
 
 // monitorCommands returns the commands that set all current monitors.

@@ -71,9 +71,6 @@ func (r *Reader) reset() {
 	r.parse = newParser(r.format)
 }
 
-// Path returns the path of the file.
-func (r *Reader) Path() string { return r.path }
-
 // Entries returns the entries of the conversation that are kept, the oldest first. The caller must not change them.
 func (r *Reader) Entries() []client.ConversationEntry { return r.list.entries }
 

@@ -26,7 +26,7 @@ type Options struct {
 	// LogDir is the folder of the raw output of sessions, one file <name>.log for each. If it is empty, raw output is not
 	// stored.
 	LogDir string
-	// LogSize is the size in bytes at which a log is rotated; zero means shim.DefaultLogSize.
+	// LogSize is the size in bytes at which a log is rotated; zero means fsutil.DefaultRawLogSize.
 	LogSize int64
 	// WorkDir is the working directory of agents that have none configured. Empty means the working directory of this process.
 	WorkDir string

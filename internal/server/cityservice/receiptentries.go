@@ -25,7 +25,7 @@ func attribute(entries []client.ConversationEntry, receipts []client.Receipt) {
 	for _, r := range receipts {
 		switch r.State {
 		case client.ReceiptInjected, client.ReceiptSubmitted, client.ReceiptConsumed, client.ReceiptUnconfirmed:
-			open = append(open, sentPrompt{Receipt: r, words: words(r.Text), bytes: len(words(r.Text)) + r.Bytes - len(r.Text)})
+			open = append(open, sentPrompt{Receipt: r, words: words(r.Text)})
 		}
 	}
 	slices.SortStableFunc(open, func(a, b sentPrompt) int { return b.CreatedAt.Compare(a.CreatedAt) })
@@ -62,7 +62,6 @@ type sentPrompt struct {
 	client.Receipt
 
 	words string // the beginning of its text, without the white space that agent CLIs change
-	bytes int    // size of the whole text; too large if white space was removed after its beginning
 }
 
 // clockSlack is how much earlier than its receipt a prompt may appear in a transcript.

@@ -109,7 +109,7 @@ func (r *reader) mainBranch(ctx context.Context) (string, error) {
 			continue
 		}
 		text, err := r.git.text(ctx, "rev-list", "--count", "--max-count="+strconv.Itoa(client.MaxCommits), ref+".."+r.out.Head, "--")
-		if failed, ok := errors.AsType[*gitError](err); ok && !slices.Contains(found, ref) && failed != nil {
+		if _, ok := errors.AsType[*gitError](err); ok && !slices.Contains(found, ref) {
 			continue // there is no such branch
 		}
 		if err != nil {

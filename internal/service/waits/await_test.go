@@ -177,7 +177,6 @@ func TestWaitSurvivesLostEvents(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		w.waits.ReceiptChanged("r1")
 		if got := <-done; got.wait.State != client.WaitFulfilled {
 			t.Errorf("got %+v, want it fulfilled", got)
 		}

@@ -135,13 +135,6 @@ func New(opts Options) *Service {
 // SessionChanged queues the waits for a session to be checked. It never blocks.
 func (w *Service) SessionChanged(session string) { w.due.Add(keySession + session) }
 
-// ReceiptChanged queues the waits for a receipt to be checked. An event that names the receipt has
-// the same effect.
-func (w *Service) ReceiptChanged(id string) { w.due.Add(keyRecord + id) }
-
-// PendingChanged queues the waits for a pending question to be checked.
-func (w *Service) PendingChanged(id string) { w.due.Add(keyRecord + id) }
-
 // Waits returns the registered waits, oldest first.
 func (w *Service) Waits(ctx context.Context, which client.Which) ([]client.Wait, error) {
 	if err := w.waitLoaded(ctx); err != nil {

@@ -118,12 +118,6 @@ func (s *Screen) Modes() Modes {
 	return m
 }
 
-// Margins returns the first and last row of the scroll region, counted from 0.
-func (s *Screen) Margins() (top, bottom int) { return s.top, s.bottom }
-
-// ScrollbackLen returns the number of lines above the screen.
-func (s *Screen) ScrollbackLen() int { return s.history.lines }
-
 // ClearScrollback drops the lines above the screen.
 func (s *Screen) ClearScrollback() {
 	s.history.clear()
@@ -192,9 +186,6 @@ func (s *Screen) rowText(y int) string {
 	return strings.TrimRight(string(buf), " ")
 }
 
-// Wrapped reports whether the text of visible row y continues in the next row.
-func (s *Screen) Wrapped(y int) bool { return y >= 0 && y < s.rows && s.grid.lines[y].wrapped }
-
 // Lines returns the last n lines of scrollback and screen as text, each without trailing
 // spaces, after dropping empty rows at the end of the screen. n <= 0 means everything.
 // On the alternate screen the scrollback is still that of the main screen.
@@ -236,23 +227,6 @@ func appendStoredText(dst, stored []byte) []byte {
 }
 
 var blankText = []byte{' '}
-
-// ScrollbackRow returns the cells of scrollback line i, 0 being the oldest; nil when
-// there is no such line. It may be shorter or longer than the screen is wide.
-func (s *Screen) ScrollbackRow(i int) []Cell {
-	var out []Cell
-	if i < 0 || i >= s.history.lines {
-		return nil
-	}
-	s.history.each(i, func(stored []byte) bool {
-		r := readLine(stored)
-		for _, c := range r.cells(nil, &s.interned) {
-			out = append(out, s.public(&c))
-		}
-		return false
-	})
-	return out
-}
 
 // notify passes a notice to the owner of the screen, if the owner wants notices.
 func (s *Screen) notify(n Notice) {
