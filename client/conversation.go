@@ -2,15 +2,11 @@ package client
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"iter"
 	"net/http"
 	"net/url"
 	"strconv"
 	"time"
-
-	"gascity/internal/httpwire"
 )
 
 // Conversation is a part of an agent's conversation with its model: prompts, answers and tool calls.
@@ -131,29 +127,5 @@ func (c *Client) Conversation(ctx context.Context, name string, q ConversationQu
 // differs from that of the last value, another conversation has begun. An error is the last value: the reader
 // calls FollowConversation again. Limit and Since select the first entries.
 func (c *Client) FollowConversation(ctx context.Context, name string, q ConversationQuery) iter.Seq2[Conversation, error] {
-	return func(yield func(Conversation, error) bool) {
-		err := httpwire.ReadStream(ctx, func(ctx context.Context) (*http.Response, error) {
-			req, err := c.request(ctx, http.MethodGet, target(name, "conversation/stream")+"?"+q.values(), nil)
-			if err != nil {
-				return nil, err
-			}
-			req.Header.Set("Accept", httpwire.EventStream)
-			return c.roundTrip(req)
-		}, func(kind string, data []byte) error {
-			if kind != "conversation" {
-				return nil // a newer server may send other kinds
-			}
-			var v Conversation
-			if err := json.Unmarshal(data, &v); err != nil {
-				return fmt.Errorf("cannot read a part of a conversation: %w", err)
-			}
-			if !yield(v, nil) {
-				return errLeft
-			}
-			return nil
-		})
-		if err != nil && ctx.Err() == nil && err != errLeft { //nolint:errorlint // the sentinel itself
-			yield(Conversation{}, err)
-		}
-	}
+	return watch[Conversation](ctx, c, target(name, "conversation/stream")+"?"+q.values(), "conversation")
 }

@@ -38,18 +38,26 @@ type Output struct {
 	EndedAt time.Time `json:"ended_at,omitzero"`
 }
 
-// Screen is what a session's terminal shows. Output draws it on a terminal of Cols columns and Rows rows, with colors and cursor.
-// Secrets that gc knows are masked. In a stream, a Screen with Cols zero is a change: Output updates the terminal on which the ones
-// before were drawn.
+// Screen is what a session's terminal shows, in one of the styles: Output draws it on a terminal of Cols columns and Rows rows, with
+// colors and cursor; Lines are the same as styled text. Secrets that gc knows are masked. In [Client.WatchScreen], a Screen with Cols
+// zero is a change: Output updates the terminal on which the ones before were drawn.
 type Screen struct {
-	Session string `json:"session"`
-	Cols    int    `json:"cols"`
-	Rows    int    `json:"rows"`
-	Output  string `json:"output,omitempty"`
-	Plain   bool   `json:"plain,omitempty"` // the runtime provider has only the text, without colors and cursor
-	// Lines is the same as styled text, for readers without a terminal emulator; only of [Client.ScreenLines].
-	Lines []ScreenLine `json:"lines,omitempty"`
+	Session string       `json:"session"`
+	Cols    int          `json:"cols"`
+	Rows    int          `json:"rows"`
+	Output  string       `json:"output,omitempty"`
+	Plain   bool         `json:"plain,omitempty"` // the runtime provider has only the text, without colors and cursor
+	Lines   []ScreenLine `json:"lines,omitempty"`
 }
+
+// ScreenStyle is how a screen is encoded.
+type ScreenStyle string
+
+// The styles of screens.
+const (
+	StyleOutput ScreenStyle = "output" // output for a terminal emulator; the default
+	StyleLines  ScreenStyle = "lines"  // styled text, for readers without a terminal emulator
+)
 
 // ScreenLine is one line of a screen. Lines that are empty are left out.
 type ScreenLine struct {
@@ -76,14 +84,13 @@ type ScreenSpan struct {
 // ScreenUpdate is what has changed on the screen of one agent.
 type ScreenUpdate struct {
 	Target string `json:"target"` // as in the request
-	Cols   int    `json:"cols,omitempty"`
-	Rows   int    `json:"rows,omitempty"`
-	// All means that every line that is not in Lines is empty; without it such a line is unchanged.
-	All   bool         `json:"all,omitempty"`
-	Lines []ScreenLine `json:"lines,omitempty"`
-	Plain bool         `json:"plain,omitempty"` // as in [Screen]
+	Screen
+	// All means that the update draws everything: every line that is not in Lines is empty. Without it such a line is unchanged.
+	All bool `json:"all,omitempty"`
 	// Ended is why there is no screen, or none any more. No update of this target follows.
 	Ended string `json:"ended,omitempty"`
+	// Problem is the error for which there is no screen; nil after the agent has exited.
+	Problem *Problem `json:"problem,omitempty"`
 }
 
 // MaxScreens is how many targets one stream of screens may have.
@@ -171,15 +178,30 @@ func (c *Client) Screen(ctx context.Context, name string) (Screen, error) {
 // sequence ends without an error after the agent has exited. An error is the last value: a target that does not run is
 // [ErrRefused]; any other error means that the connection is lost. A slow caller gets fewer changes, each with all that is new.
 func (c *Client) WatchScreen(ctx context.Context, name string) iter.Seq2[Screen, error] {
-	return watch[Screen](ctx, c, target(name, "screen/stream"), "screen")
+	return func(yield func(Screen, error) bool) {
+		for u, err := range c.screens(ctx, []string{name}, StyleOutput) {
+			switch {
+			case u.Problem != nil:
+				yield(Screen{}, u.Problem)
+				return
+			case u.Ended != "":
+				return
+			case !u.All:
+				u.Cols, u.Rows = 0, 0
+			}
+			if !yield(u.Screen, err) {
+				return
+			}
+		}
+	}
 }
 
 // ScreenLines returns what the target's terminal shows, as styled lines.
 func (c *Client) ScreenLines(ctx context.Context, name string) (Screen, error) {
-	return call[Screen](ctx, c, http.MethodGet, target(name, "screen")+"?style=lines", nil)
+	return call[Screen](ctx, c, http.MethodGet, target(name, "screen")+"?style="+string(StyleLines), nil)
 }
 
-// Screens returns the screens of at most [MaxScreens] targets and then their changes, until ctx ends or the caller leaves the
+// Screens returns the screens of at most [MaxScreens] targets as styled lines, and then their changes, until ctx ends or the caller leaves the
 // loop. Nothing is sent while nothing changes, and at most three updates of a target in a second: an update has all changes since
 // the one before. A target without a screen is an update with Ended; after the last of them the loop ends. An error is the last
 // value; a lost connection is an error. The end of ctx yields no value.
@@ -189,7 +211,7 @@ func (c *Client) Screens(ctx context.Context, targets []string) iter.Seq2[Screen
 		for _, target := range targets {
 			left[target] = true
 		}
-		for u, err := range watch[ScreenUpdate](ctx, c, "/v1/screens?"+url.Values{"target": targets}.Encode(), "screen") {
+		for u, err := range c.screens(ctx, targets, StyleLines) {
 			if u.Ended != "" {
 				delete(left, u.Target)
 			}
@@ -198,6 +220,12 @@ func (c *Client) Screens(ctx context.Context, targets []string) iter.Seq2[Screen
 			}
 		}
 	}
+}
+
+// screens opens the stream of screens.
+func (c *Client) screens(ctx context.Context, targets []string, style ScreenStyle) iter.Seq2[ScreenUpdate, error] {
+	values := url.Values{"target": targets, "style": {string(style)}}
+	return watch[ScreenUpdate](ctx, c, "/v1/screens?"+values.Encode(), "screen")
 }
 
 // Peek returns the last lines that the target's agent printed. Zero lines means the visible screen.

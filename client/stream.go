@@ -110,11 +110,7 @@ func (s *stream) deliver(e Event, err error) error {
 	return nil
 }
 
-// errStreamEnd reports that the server has ended a stream.
-var errStreamEnd = errors.New("end of the stream")
-
-// watch returns an iterator over the events of the given kind of the stream at path, decoded as values of type T. The
-// iterator ends with an error when the connection ends; it does not connect again.
+// watch reads one connection of a stream whose events of the given kind are values of type T. It does not connect again.
 func watch[T any](ctx context.Context, c *Client, path, kind string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		open := func(ctx context.Context) (*http.Response, error) {
@@ -126,11 +122,7 @@ func watch[T any](ctx context.Context, c *Client, path, kind string) iter.Seq2[T
 			return c.roundTrip(req)
 		}
 		err := httpwire.ReadStream(ctx, open, func(k string, data []byte) error {
-			switch k {
-			case "end":
-				return errStreamEnd
-			case kind:
-			default:
+			if k != kind {
 				return nil // of a newer server
 			}
 			var v T
@@ -142,7 +134,7 @@ func watch[T any](ctx context.Context, c *Client, path, kind string) iter.Seq2[T
 			}
 			return nil
 		})
-		if ctx.Err() == nil && !errors.Is(err, errLeft) && !errors.Is(err, errStreamEnd) {
+		if ctx.Err() == nil && !errors.Is(err, errLeft) {
 			var none T
 			yield(none, err)
 		}

@@ -150,7 +150,7 @@ func (t *terminalConn) show(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if u.Cols > 0 {
+		if u.All {
 			grid := binary.BigEndian.AppendUint16(nil, uint16(u.Cols))                                            //nolint:gosec // at most 2000
 			if err := t.send(ctx, messageGrid, binary.BigEndian.AppendUint16(grid, uint16(u.Rows))); err != nil { //nolint:gosec // at most 2000
 				return err

@@ -19,34 +19,11 @@ import (
 
 var (
 	_ controlapi.Screener       = Service{}
-	_ controlapi.ScreenWatcher  = Service{}
 	_ controlapi.StatusNotifier = Service{}
 )
 
-// Screen returns what a session's terminal shows, as output for a terminal emulator. It implements controlapi.Screener.
-func (f Service) Screen(ctx context.Context, target string) (client.Screen, error) {
-	v, err := f.Snapshot(target)
-	if err != nil {
-		return client.Screen{}, err
-	}
-	viewer, err := f.opts.Terminals.Open(ctx, v.Session, "")
-	if err != nil {
-		return client.Screen{}, err
-	}
-	defer viewer.Close()
-	for {
-		u, err := viewer.Next(ctx)
-		if err != nil {
-			return client.Screen{}, unreadable(target, err)
-		}
-		if u.Cols > 0 {
-			return client.Screen{Session: v.Session, Cols: u.Cols, Rows: u.Rows, Output: string(u.Output), Plain: u.Plain}, nil
-		}
-	}
-}
-
-// ScreenLines returns what a session's terminal shows, as styled lines. It implements controlapi.Screener.
-func (f Service) ScreenLines(ctx context.Context, target string) (client.Screen, error) {
+// Screen implements controlapi.Screener.
+func (f Service) Screen(ctx context.Context, target string, style client.ScreenStyle) (client.Screen, error) {
 	v, err := f.Snapshot(target)
 	if err != nil {
 		return client.Screen{}, err
@@ -59,34 +36,19 @@ func (f Service) ScreenLines(ctx context.Context, target string) (client.Screen,
 	if err := viewer.AwaitChange(ctx, 0); err != nil {
 		return client.Screen{}, unreadable(target, err)
 	}
-	shown := viewer.ReadRows()
-	return client.Screen{Session: v.Session, Cols: shown.Cols, Rows: shown.Rows, Plain: shown.Plain, Lines: linesOf(shown.Changed)}, nil
+	return readScreen(viewer, v.Session, style).Screen, nil
 }
 
-// WatchScreen calls show with what a session's terminal shows and then with each change. It implements controlapi.ScreenWatcher.
-func (f Service) WatchScreen(ctx context.Context, target string, show func(client.Screen) error) error {
-	v, err := f.Snapshot(target)
-	if err != nil {
-		return err
+// readScreen returns what the viewer does not show yet. Target is not set.
+func readScreen(viewer *terminals.Viewer, session string, style client.ScreenStyle) client.ScreenUpdate {
+	read := viewer.ReadOutput
+	if style == client.StyleLines {
+		read = viewer.ReadRows
 	}
-	viewer, err := f.opts.Terminals.Open(ctx, v.Session, "")
-	if err != nil {
-		return err
-	}
-	defer viewer.Close()
-	for {
-		u, err := viewer.Next(ctx)
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return fmt.Errorf("%w: cannot read the screen of %s: %w", client.ErrUnavailable, target, err)
-		case len(u.Output) == 0:
-			continue // only the viewer that types has changed
-		}
-		if err := show(client.Screen{Session: v.Session, Cols: u.Cols, Rows: u.Rows, Output: string(u.Output), Plain: u.Plain}); err != nil {
-			return err
-		}
+	u := read()
+	return client.ScreenUpdate{
+		Screen: client.Screen{Session: session, Cols: u.Cols, Rows: u.Rows, Output: string(u.Output), Plain: u.Plain, Lines: linesOf(u.Lines)},
+		All:    u.All,
 	}
 }
 
@@ -95,25 +57,27 @@ func unreadable(target string, err error) error {
 	return fmt.Errorf("%w: cannot read the screen of %s: %w", client.ErrUnavailable, target, err)
 }
 
-// screenPause is the shortest time between two updates of a screen in a stream.
-const screenPause = 350 * time.Millisecond
+// linesPause is the shortest time between two updates of styled lines in a stream. Lines are for pictures of many screens; output
+// for a terminal emulator comes as soon as it can be sent.
+const linesPause = 350 * time.Millisecond
 
-// Screens calls send with the screen of each target and then with its changes, until ctx ends or send fails. It implements
-// controlapi.Screener.
-func (f Service) Screens(ctx context.Context, targets []string, send func(client.ScreenUpdate) error) error {
+// Screens implements controlapi.Screener.
+func (f Service) Screens(ctx context.Context, targets []string, style client.ScreenStyle, send func(client.ScreenUpdate) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var turn sync.Mutex // of send: rows are read only when they can be sent, so nothing is queued
+	var turn sync.Mutex // of send: a screen is read only when it can be sent, so nothing is queued
 	var work sync.WaitGroup
 	for _, target := range slices.Compact(slices.Sorted(slices.Values(targets))) {
 		work.Go(func() {
-			err := f.follow(ctx, target, func(read func() client.ScreenUpdate) error {
+			err := f.follow(ctx, target, style, func(read func() client.ScreenUpdate) error {
 				turn.Lock()
 				defer turn.Unlock()
 				if ctx.Err() != nil {
 					return context.Cause(ctx)
 				}
-				return send(read())
+				u := read()
+				u.Target = target
+				return send(u)
 			})
 			if err != nil {
 				cancel(err)
@@ -127,14 +91,14 @@ func (f Service) Screens(ctx context.Context, targets []string, send func(client
 	return nil
 }
 
-// follow sends the screen of one target and then its changes, until the target has no screen any more. It returns only errors of
-// send.
-func (f Service) follow(ctx context.Context, target string, send func(read func() client.ScreenUpdate) error) error {
+// follow sends the screen of one target and its changes until it has none any more. It returns an error of send, and nil for any
+// other end.
+func (f Service) follow(ctx context.Context, target string, style client.ScreenStyle, send func(read func() client.ScreenUpdate) error) error {
 	end := func(err error) error {
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // the reader has ended
 		}
-		return send(func() client.ScreenUpdate { return client.ScreenUpdate{Target: target, Ended: whyNoScreen(err)} })
+		return send(func() client.ScreenUpdate { return endOfScreen(err) })
 	}
 	v, err := f.Snapshot(target)
 	if err != nil {
@@ -145,17 +109,27 @@ func (f Service) follow(ctx context.Context, target string, send func(read func(
 		return end(err)
 	}
 	defer viewer.Close()
+	var pause time.Duration
+	if style == client.StyleLines {
+		pause = linesPause
+	}
 	for {
-		if err := viewer.AwaitChange(ctx, screenPause); err != nil {
-			return end(err)
+		if err := viewer.AwaitChange(ctx, pause); err != nil {
+			return end(unreadable(target, err))
 		}
-		if err := send(func() client.ScreenUpdate {
-			shown := viewer.ReadRows()
-			return client.ScreenUpdate{Target: target, Cols: shown.Cols, Rows: shown.Rows, All: shown.All, Plain: shown.Plain, Lines: linesOf(shown.Changed)}
-		}); err != nil {
+		if err := send(func() client.ScreenUpdate { return readScreen(viewer, v.Session, style) }); err != nil {
 			return err
 		}
 	}
+}
+
+// endOfScreen returns the update of a target that has no screen, or none any more.
+func endOfScreen(err error) client.ScreenUpdate {
+	u := client.ScreenUpdate{Ended: whyNoScreen(err)}
+	if !errors.Is(err, io.EOF) {
+		u.Problem = client.ProblemOf(err)
+	}
+	return u
 }
 
 // whyNoScreen returns for people why a target has no screen.

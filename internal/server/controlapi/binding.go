@@ -209,12 +209,10 @@ func streamParameters(row route) []*huma.Param {
 	if strings.HasSuffix(row.path, "/status/stream") {
 		return nil
 	}
-	if strings.HasSuffix(row.path, "/screen/stream") {
-		return []*huma.Param{{Name: "target", In: "path", Required: true, Schema: text, Description: "an agent's name or a session's name"}}
-	}
 	if row.id == "screens" {
 		return []*huma.Param{
 			{Name: "target", In: "query", Required: true, Schema: &huma.Schema{Type: huma.TypeArray, Items: text}, Description: "agents or sessions, at most 64; the parameter is repeated"},
+			{Name: "style", In: "query", Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{client.StyleOutput, client.StyleLines}}, Description: "output: for a terminal emulator (the default); lines: styled text, at most three updates of a target in a second"},
 		}
 	}
 	if strings.HasSuffix(row.path, "/conversation/stream") {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/httpwire"
 )
 
 // conversationInput selects entries of a conversation.
@@ -43,7 +42,7 @@ func conversation(ctx context.Context, city City, in *conversationInput) (*reply
 
 // followConversation writes a conversation as server-sent events: each event has the entries that are new or changed. A
 // reader that is too slow is disconnected, and begins again.
-func followConversation(parent context.Context, s *Server, w http.ResponseWriter, r *http.Request) error {
+func followConversation(ctx context.Context, s *Server, w http.ResponseWriter, r *http.Request) error {
 	c, err := conversationsOf(s.city)
 	if err != nil {
 		return err
@@ -57,30 +56,7 @@ func followConversation(parent context.Context, s *Server, w http.ResponseWriter
 			return fmt.Errorf("%w: limit=%q is not a number from 0 to %d", client.ErrInvalid, text, client.MaxConversationLimit)
 		}
 	}
-	ctx, cancel := context.WithCancel(parent)
-	defer cancel()
-	parts := make(chan client.Conversation)
-	ended := make(chan error, 1)
-	go func() { // ends with ctx
-		defer close(parts)
-		ended <- c.FollowConversation(ctx, r.PathValue("target"), q, func(part client.Conversation) error {
-			select {
-			case parts <- part:
-				return nil
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-		})
-	}()
-	first, open := <-parts
-	if !open {
-		return <-ended // a problem document: nothing was sent
-	}
-	out := eventWriter{StreamWriter: httpwire.NewStreamWriter(w, s.Stall), server: s}
-	out.data("conversation", 0, first)
-	httpwire.Follow(out.StreamWriter, parts, func(part client.Conversation) { out.data("conversation", 0, part) }, cancel, s.Heartbeat)
-	if err := <-ended; err != nil && ctx.Err() == nil {
-		return err
-	}
-	return nil
+	return follow(ctx, s, w, "conversation", func(ctx context.Context, send func(client.Conversation) error) error {
+		return c.FollowConversation(ctx, r.PathValue("target"), q, send)
+	})
 }

@@ -160,22 +160,12 @@ type Recorder interface {
 // Screener is an optional extension of City: it returns the screens of sessions with colors. Without it, requests for a screen
 // are client.ErrUnsupported.
 type Screener interface {
-	// Screen returns what the target's terminal shows, as output for a terminal.
-	Screen(ctx context.Context, target string) (client.Screen, error)
-	// ScreenLines returns what the target's terminal shows, as styled lines.
-	ScreenLines(ctx context.Context, target string) (client.Screen, error)
+	// Screen returns what the target's terminal shows.
+	Screen(ctx context.Context, target string, style client.ScreenStyle) (client.Screen, error)
 	// Screens calls send with the screen of each target and then with its changes, until ctx ends or send fails. It returns nil
-	// when ctx has ended, or when no target has a screen any more. Only one call of send runs at a time.
-	Screens(ctx context.Context, targets []string, send func(client.ScreenUpdate) error) error
-}
-
-// ScreenWatcher is an optional extension of City: it follows the screens of sessions. Without it, requests to follow a screen are
-// client.ErrUnsupported.
-type ScreenWatcher interface {
-	// WatchScreen calls show with what the target's terminal shows, and then with each change, until show returns an error, ctx
-	// ends or the agent has exited. It returns nil after the agent has exited, else an error. The next change is
-	// requested when show has returned, so changes meanwhile are one change.
-	WatchScreen(ctx context.Context, target string, show func(client.Screen) error) error
+	// when ctx has ended, or when no target has a screen any more. Only one call of send runs at a time. An update is read when it
+	// is sent, so changes meanwhile are one change.
+	Screens(ctx context.Context, targets []string, style client.ScreenStyle, send func(client.ScreenUpdate) error) error
 }
 
 // StatusNotifier is an optional extension of City. Without it, a watched status is sent only after events.
@@ -306,7 +296,6 @@ func routes() []route {
 		{get, "/v1/sessions/{target}", reads, client.ScopeSee, quick, 0, "session", "The full state of one session", bind(askOf(City.Session))},
 		{get, "/v1/sessions/{target}/peek", reads, client.ScopeSee, quick, 0, "peek", "The last lines that the agent printed", bind(peek)},
 		{get, "/v1/sessions/{target}/screen", reads, client.ScopeSee, quick, 0, "screen", "What the terminal shows, with colors", bind(screen)},
-		{get, "/v1/sessions/{target}/screen/stream", reads, socketOnly, always, 0, "watch-screen", "What the terminal shows, then each change", stream("text/event-stream", watchScreen)},
 		{get, "/v1/screens", reads, client.ScopeSee, always, 0, "screens", "The screens of several agents, then each change", stream("text/event-stream", screens)},
 		{get, "/v1/sessions/{target}/logs", reads, client.ScopeSee, always, 0, "logs", "The recorded raw output", stream("application/octet-stream", logs)},
 		{get, "/v1/sessions/{target}/changes", reads, client.ScopeSee, slow, 0, "changes", "The changed files of the working directory, with their diffs", bind(changes)},

@@ -328,23 +328,11 @@ func (c leakyCity) ApplyConfig(context.Context, client.ConfigEdit) (client.Done,
 	return answerOf[client.Done](c)
 }
 
-func (c leakyCity) Screen(context.Context, string) (client.Screen, error) {
+func (c leakyCity) Screen(context.Context, string, client.ScreenStyle) (client.Screen, error) {
 	return answerOf[client.Screen](c)
 }
 
-func (c leakyCity) ScreenLines(context.Context, string) (client.Screen, error) {
-	return answerOf[client.Screen](c)
-}
-
-func (c leakyCity) WatchScreen(_ context.Context, _ string, show func(client.Screen) error) error {
-	s, err := answerOf[client.Screen](c)
-	if err != nil {
-		return err
-	}
-	return show(s)
-}
-
-func (c leakyCity) Screens(_ context.Context, _ []string, send func(client.ScreenUpdate) error) error {
+func (c leakyCity) Screens(_ context.Context, _ []string, _ client.ScreenStyle, send func(client.ScreenUpdate) error) error {
 	u, err := answerOf[client.ScreenUpdate](c)
 	if err == nil {
 		err = send(u)

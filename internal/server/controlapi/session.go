@@ -1,11 +1,11 @@
 package controlapi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	"gascity/client"
@@ -44,56 +44,27 @@ func screen(ctx context.Context, city City, in *screenInput) (*reply[client.Scre
 	if !ok {
 		return nil, errNoScreens
 	}
-	if in.Style == "lines" {
-		return answer(s.ScreenLines(ctx, in.Target))
-	}
-	return answer(s.Screen(ctx, in.Target))
+	return answer(s.Screen(ctx, in.Target, client.ScreenStyle(cmp.Or(in.Style, string(client.StyleOutput)))))
 }
 
-// screens writes the screens of several agents and their changes as server-sent events. If the reader is slow, the next event has
-// all changes since the last one.
-func screens(parent context.Context, s *Server, w http.ResponseWriter, r *http.Request) error {
+// screens streams the screens of several targets as server-sent events. It holds no update while the reader is slow: the next one
+// has all changes until then.
+func screens(ctx context.Context, s *Server, w http.ResponseWriter, r *http.Request) error {
 	screener, ok := s.city.(Screener)
 	if !ok {
 		return errNoScreens
 	}
-	targets := r.URL.Query()["target"]
-	if len(targets) == 0 || len(targets) > client.MaxScreens {
+	query := r.URL.Query()
+	targets, style := query["target"], client.ScreenStyle(cmp.Or(query.Get("style"), string(client.StyleOutput)))
+	switch {
+	case len(targets) == 0 || len(targets) > client.MaxScreens:
 		return fmt.Errorf("%w: name 1 to %d targets: ?target=NAME&target=NAME", client.ErrInvalid, client.MaxScreens)
+	case style != client.StyleOutput && style != client.StyleLines:
+		return fmt.Errorf("%w: style=%q is neither %s nor %s", client.ErrInvalid, style, client.StyleOutput, client.StyleLines)
 	}
-	ctx, cancel := context.WithCancel(parent)
-	defer cancel()
-	out := eventWriter{StreamWriter: httpwire.NewStreamWriter(w, s.Stall), server: s}
-	var writing sync.Mutex
-	var beat sync.WaitGroup
-	beat.Go(func() { // ends with ctx
-		ticker := time.NewTicker(s.Heartbeat)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ticker.C:
-				writing.Lock()
-				if out.Comment("heartbeat"); out.Err() != nil {
-					cancel()
-				}
-				writing.Unlock()
-			case <-ctx.Done():
-				return
-			}
-		}
+	return follow(ctx, s, w, "screen", func(ctx context.Context, send func(client.ScreenUpdate) error) error {
+		return screener.Screens(ctx, targets, style, send)
 	})
-	err := screener.Screens(ctx, targets, func(u client.ScreenUpdate) error {
-		writing.Lock()
-		defer writing.Unlock()
-		out.data("screen", 0, u)
-		return out.Err()
-	})
-	cancel()
-	beat.Wait()
-	if out.Err() != nil {
-		return nil // the reader is gone or too slow
-	}
-	return err
 }
 
 // instanceInput is the input of an operation on one instance. Its body may be missing.

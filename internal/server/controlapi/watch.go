@@ -16,9 +16,12 @@ const statusGap = 200 * time.Millisecond
 
 // watchStatus writes the status, and then each status that differs from the one before, as server-sent events. It reads nothing
 // while nothing changes.
-func watchStatus(parent context.Context, s *Server, w http.ResponseWriter, _ *http.Request) error {
-	ctx, cancel := context.WithCancel(parent)
-	defer cancel()
+func watchStatus(ctx context.Context, s *Server, w http.ResponseWriter, _ *http.Request) error {
+	return follow(ctx, s, w, "status", s.sendStatuses)
+}
+
+// sendStatuses sends the status, and then each different one, until ctx ends, the events end or send fails.
+func (s *Server) sendStatuses(ctx context.Context, send func(client.Status) error) error {
 	after, err := since(ctx, s.city, client.EventQuery{Since: time.Now()})
 	if err != nil {
 		return err
@@ -27,19 +30,10 @@ func watchStatus(parent context.Context, s *Server, w http.ResponseWriter, _ *ht
 	if err != nil {
 		return err
 	}
-	first, err := s.city.Status(ctx)
+	status, err := s.city.Status(ctx)
 	if err != nil {
 		return err
 	}
-	out := eventWriter{StreamWriter: httpwire.NewStreamWriter(w, s.Stall), server: s}
-	follow(ctx, cancel, out, "status", func(send func(client.Status) error) error {
-		return s.sendStatuses(ctx, first, next, send)
-	})
-	return nil
-}
-
-// sendStatuses sends a status, and then each different one, until ctx ends, the events end or send fails.
-func (s *Server) sendStatuses(ctx context.Context, status client.Status, next <-chan client.Event, send func(client.Status) error) error {
 	var sent client.Status
 	notifier, _ := s.city.(StatusNotifier)
 	for {
@@ -53,7 +47,6 @@ func (s *Server) sendStatuses(ctx context.Context, status client.Status, next <-
 		if notifier != nil {
 			changed = notifier.StatusChanged()
 		}
-		var err error
 		if status, err = s.city.Status(ctx); err != nil {
 			return err
 		}
@@ -65,7 +58,7 @@ func (s *Server) sendStatuses(ctx context.Context, status client.Status, next <-
 			return ctx.Err()
 		case _, open := <-next:
 			if !open {
-				return errEnding
+				return nil
 			}
 		case <-changed:
 		}
@@ -113,51 +106,39 @@ func withoutReadTimes(status client.Status) client.Status {
 	return status
 }
 
-// watchScreen writes what a terminal shows, and then each change, as server-sent events. After the agent has exited it writes the
-// event "end".
-func watchScreen(parent context.Context, s *Server, w http.ResponseWriter, r *http.Request) error {
-	watcher, ok := s.city.(ScreenWatcher)
-	if !ok {
-		return errNoScreens
-	}
-	ctx, cancel := context.WithCancel(parent)
+// follow writes the values that produce sends, as server-sent events with heartbeats between them, until produce returns. It returns
+// the error of produce; nil if the reader is gone or too slow, or ctx has ended after the first value. send returns when the value is
+// written, so nothing waits for a slow reader: produce makes the next value when it can be sent.
+func follow[T any](ctx context.Context, s *Server, w http.ResponseWriter, kind string, produce func(ctx context.Context, send func(T) error) error) error {
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	out := eventWriter{StreamWriter: httpwire.NewStreamWriter(w, s.Stall), server: s}
-	var failed error
-	begun := false
-	follow(ctx, cancel, out, "screen", func(send func(client.Screen) error) error {
-		failed = watcher.WatchScreen(ctx, r.PathValue("target"), func(screen client.Screen) error {
-			begun = true
-			return send(screen)
-		})
-		return failed
-	})
-	switch {
-	case failed == nil:
-		out.data("end", 0, struct{}{})
-	case !begun:
-		return failed
-	}
-	return nil
-}
-
-// follow writes to out each value that produce sends, with heartbeats in between, until produce returns. If a write fails, it
-// calls cancel, which must make produce return.
-func follow[T any](ctx context.Context, cancel func(), out eventWriter, kind string, produce func(send func(T) error) error) {
-	values := make(chan T)
+	values, written := make(chan T), make(chan struct{}, 1)
+	ended := make(chan error, 1)
 	go func() { // httpwire.Follow waits for the end of this goroutine
 		defer close(values)
-		err := produce(func(v T) error {
+		ended <- produce(ctx, func(v T) error {
 			select {
 			case values <- v:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+			select {
+			case <-written:
 				return nil
 			case <-ctx.Done():
 				return context.Cause(ctx)
 			}
 		})
-		if err != nil && ctx.Err() == nil {
-			out.server.Log.Debug("a watch ended", "kind", kind, "error", err)
-		}
 	}()
-	httpwire.Follow(out.StreamWriter, values, func(v T) { out.data(kind, 0, v) }, cancel, out.server.Heartbeat)
+	out := eventWriter{StreamWriter: httpwire.NewStreamWriter(w, s.Stall), server: s}
+	begun := false
+	httpwire.Follow(out.StreamWriter, values, func(v T) {
+		begun = true
+		out.data(kind, 0, v)
+		written <- struct{}{}
+	}, cancel, s.Heartbeat)
+	if err := <-ended; out.Err() == nil && (!begun || ctx.Err() == nil) {
+		return err
+	}
+	return nil
 }

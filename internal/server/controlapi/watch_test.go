@@ -56,8 +56,8 @@ func stateOf(s client.Status, agent string) string {
 	return ""
 }
 
-// TestWatchedScreenShowsWhatPeekReads checks that a terminal that gets the stream shows the agent's screen, that the stream ends
-// without an error when the agent has stopped, and that an agent that does not run is refused.
+// TestWatchedScreenShowsWhatPeekReads: a terminal that is fed with the stream shows the agent's screen, and the stream ends without
+// an error when the agent has stopped. An agent that does not run is refused, and one that does not exist is not found.
 func TestWatchedScreenShowsWhatPeekReads(t *testing.T) {
 	city := newCity(t)
 	c := &client.Client{Root: city.Root, Version: "test"}
@@ -83,9 +83,11 @@ func TestWatchedScreenShowsWhatPeekReads(t *testing.T) {
 		}
 	}
 	city.Await("worker", func(a client.Agent) bool { return a.State == client.StateSuspended })
-	for _, err := range c.WatchScreen(ctx, "worker") {
-		if !errors.Is(err, client.ErrRefused) {
-			t.Errorf("the screen of a suspended agent: %v; want refused", err)
+	for target, want := range map[string]error{"worker": client.ErrRefused, "nobody": client.ErrNotFound} {
+		for _, err := range c.WatchScreen(ctx, target) {
+			if !errors.Is(err, want) {
+				t.Errorf("the screen of %s, which does not run: %v; want %v", target, err, want)
+			}
 		}
 	}
 }

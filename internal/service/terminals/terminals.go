@@ -234,36 +234,25 @@ func (sh *show) ask() {
 	}
 }
 
-// frameGap is the shortest time between two updates of a viewer that does not type. It grows with the number of viewers, so that
+// frameGap is the shortest time between two readings of a viewer that does not type. It grows with the number of viewers, so that
 // many of them do not delay the driver.
 const frameGap = 8 * time.Millisecond
 
-// pace returns the shortest time between two updates of a viewer: zero for the driver, and longer with more viewers.
-func (sh *show) pace(driver bool) time.Duration {
-	if driver {
-		return 0
-	}
-	sh.service.mu.Lock()
-	defer sh.service.mu.Unlock()
-	return frameGap * time.Duration(1+sh.viewers/8)
-}
-
-// Viewer is one view of a session. Next is for one goroutine at a time; the other methods may be called concurrently with it.
-// Its memory does not depend on what the session prints.
+// Viewer is one view of a session. Its methods that wait for changes and read them are for one goroutine at a time; the other
+// methods may be called concurrently with them. Its memory does not depend on what the session prints.
 type Viewer struct {
 	show   *show
 	name   string
 	closed chan struct{}
 	once   sync.Once
 
-	// Used only by the caller of Next.
+	// Used only by the goroutine that reads.
 	shown  uint64 // the version of the drawing that the viewer shows
 	drives uint64 // the number of changes of the driver that the viewer knows
 	begun  bool
 	plain  bool
-	due    time.Time
+	last   time.Time // of the last reading
 	buf    []byte
-	err    error
 }
 
 // newViewer returns a viewer of the session for the person or device with this name.
@@ -273,14 +262,24 @@ func newViewer(sh *show, name string) *Viewer {
 
 // Update is what a viewer does not show yet.
 type Update struct {
-	// Cols and Rows are set if the size of the grid is new; Output is then a full redraw.
-	Cols, Rows int
-	// Output is for the viewer's terminal emulator. It is valid until the next call.
+	Cols, Rows int // size of the grid; zero before the first frame of the session
+	// All means that the update draws everything, whatever the viewer shows: the first one, and each one after a change of the
+	// size. Rows that are not in Lines are empty then.
+	All bool
+	// Output is for the viewer's terminal emulator; only of Next and ReadOutput. It is valid until the next call.
 	Output []byte
-	// Driver is set in the first update, and after each change of the driver or of Plain.
+	// Lines are the rows that have changed, as styled text; only of ReadRows.
+	Lines []Row
+	// Driver is set in the first update of Next, and after each change of the driver or of Plain.
 	Driver *Driver
 	// Plain is true if the runtime provider shows only text, from time to time.
 	Plain bool
+}
+
+// Row is one row of a screen; the first one has the number zero.
+type Row struct {
+	Y     int
+	Spans []vt.Span
 }
 
 // Driver is the viewer that types.
@@ -293,98 +292,114 @@ type Driver struct {
 // exited and the last output was returned, and after Close. The caller does not call Next while its own reader cannot take
 // more: the next update then has all changes since.
 func (v *Viewer) Next(ctx context.Context) (Update, error) {
-	if v.err != nil {
-		return Update{}, v.err
-	}
-	gap := time.NewTimer(time.Until(v.due))
-	defer gap.Stop()
-	if err := v.wait(ctx, gap.C, nil); err != nil {
+	if err := v.await(ctx, 0, func() bool { return v.isBehindLocked() || v.isDrivenLocked() }); err != nil {
 		return Update{}, err
 	}
-	for {
-		u, changed, fresh := v.update()
-		if fresh {
-			v.due = time.Now().Add(v.show.pace(v.drivesNow()))
-			return u, nil
-		}
-		if v.err != nil {
-			return Update{}, v.err
-		}
-		v.show.ask()
-		if err := v.wait(ctx, nil, changed); err != nil {
-			return Update{}, err
+	sh := v.show
+	sh.mu.RLock()
+	defer sh.mu.RUnlock()
+	u := v.readOutputLocked()
+	if v.isDrivenLocked() {
+		v.begun, v.drives, v.plain = true, sh.drives, sh.plain
+		u.Driver = &Driver{}
+		if sh.driver != nil {
+			*u.Driver = Driver{Name: sh.driver.name, You: sh.driver == v}
 		}
 	}
+	return u, nil
 }
 
-// Shown is what a session shows, as styled rows.
-type Shown struct {
-	Cols, Rows int
-	// All means that rows that are not in Changed are empty.
-	All     bool
-	Changed []Row
-	Plain   bool // see Update
-}
-
-// Row is one row of a screen; the first one has the number zero.
-type Row struct {
-	Y     int
-	Spans []vt.Span
-}
-
-// AwaitChange waits until the viewer has not read the present screen by ReadRows, and at least pause since its last call of
-// ReadRows. It returns the errors of Next. A viewer uses either Next or AwaitChange.
+// AwaitChange waits until the viewer has not read the present screen, and at least pause since it last read. It returns the errors
+// of Next. Then the caller reads by ReadOutput or ReadRows, when its own reader can take the update.
 func (v *Viewer) AwaitChange(ctx context.Context, pause time.Duration) error {
-	gap := time.NewTimer(time.Until(v.due.Add(pause)))
+	return v.await(ctx, pause, v.isBehindLocked)
+}
+
+// ReadOutput returns what has changed since the viewer last read, as output for a terminal emulator. It does not wait.
+func (v *Viewer) ReadOutput() Update {
+	v.show.mu.RLock()
+	defer v.show.mu.RUnlock()
+	return v.readOutputLocked()
+}
+
+// ReadRows returns the rows that have changed since the viewer last read. It does not wait.
+func (v *Viewer) ReadRows() Update {
+	sh := v.show
+	sh.mu.RLock()
+	defer sh.mu.RUnlock()
+	u := v.updateLocked()
+	for y := range u.Rows {
+		if !sh.drawing.Changed(y, v.shown) {
+			continue
+		}
+		if spans := sh.drawing.Spans(sh.screen, y); len(spans) > 0 || !u.All {
+			u.Lines = append(u.Lines, Row{Y: y, Spans: spans})
+		}
+	}
+	v.shown = sh.drawing.Version()
+	return u
+}
+
+func (v *Viewer) readOutputLocked() Update {
+	u := v.updateLocked()
+	v.buf = v.show.drawing.Frame(v.buf[:0], v.shown)
+	u.Output, v.shown = v.buf, v.show.drawing.Version()
+	return u
+}
+
+// updateLocked returns an update without content.
+func (v *Viewer) updateLocked() Update {
+	d := &v.show.drawing
+	v.last = time.Now()
+	u := Update{Plain: v.show.plain}
+	u.Cols, u.Rows = d.Size()
+	u.All = v.isBehindLocked() && (v.shown == 0 || d.Resized(v.shown))
+	return u
+}
+
+// isBehindLocked reports whether the viewer has not read the present screen.
+func (v *Viewer) isBehindLocked() bool { return v.show.drawing.Version() != v.shown }
+
+// isDrivenLocked reports whether the driver, or Plain, is another than in the last update of Next.
+func (v *Viewer) isDrivenLocked() bool {
+	return !v.begun || v.drives != v.show.drives || v.plain != v.show.plain
+}
+
+// await waits until pause, and the pace of the viewer, have passed since the last reading, and isNew, which is called with mu
+// held, returns true.
+func (v *Viewer) await(ctx context.Context, pause time.Duration, isNew func() bool) error {
+	sh := v.show
+	gap := time.NewTimer(time.Until(v.last.Add(max(pause, v.pace()))))
 	defer gap.Stop()
 	if err := v.wait(ctx, gap.C, nil); err != nil {
 		return err
 	}
 	for {
-		changed, fresh, err := v.isBehind()
-		if fresh || err != nil {
+		sh.mu.RLock()
+		fresh, changed, err := isNew(), sh.changed, sh.err
+		sh.mu.RUnlock()
+		switch {
+		case fresh:
+			return nil
+		case err != nil:
 			return err
 		}
-		v.show.ask()
+		sh.ask()
 		if err := v.wait(ctx, nil, changed); err != nil {
 			return err
 		}
 	}
 }
 
-// isBehind returns fresh = true if the viewer has not read the present screen yet. If it has, changed is closed at the next
-// change, and err says why there will be none.
-func (v *Viewer) isBehind() (changed <-chan struct{}, fresh bool, err error) {
-	sh := v.show
-	sh.mu.RLock()
-	defer sh.mu.RUnlock()
-	if fresh = sh.drawing.Version() != v.shown; !fresh {
-		err = sh.err
+// pace returns the shortest time between two readings.
+func (v *Viewer) pace() time.Duration {
+	if v.drivesNow() {
+		return 0
 	}
-	return sh.changed, fresh, err
-}
-
-// ReadRows returns the rows that have changed since the last call. It does not wait.
-func (v *Viewer) ReadRows() Shown {
-	sh := v.show
-	sh.mu.RLock()
-	defer sh.mu.RUnlock()
-	v.due = time.Now()
-	if sh.screen == nil {
-		return Shown{}
-	}
-	cols, rows := sh.drawing.Size()
-	out := Shown{Cols: cols, Rows: rows, All: v.shown == 0 || sh.drawing.Resized(v.shown), Plain: sh.plain}
-	for y := range rows {
-		if !sh.drawing.Changed(y, v.shown) {
-			continue
-		}
-		if spans := sh.drawing.Spans(sh.screen, y); len(spans) > 0 || !out.All {
-			out.Changed = append(out.Changed, Row{Y: y, Spans: spans})
-		}
-	}
-	v.shown = sh.drawing.Version()
-	return out
+	s := v.show.service
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return frameGap * time.Duration(1+v.show.viewers/8)
 }
 
 // wait waits until one of the two channels is ready. It returns an error if the viewer is closed or ctx ends.
@@ -406,34 +421,7 @@ func (v *Viewer) wait(ctx context.Context, tick <-chan time.Time, changed <-chan
 	return nil
 }
 
-// update returns what the viewer does not show yet. If there is nothing, fresh is false, and changed is closed at the next
-// change. It sets v.err if there will be no more changes.
-func (v *Viewer) update() (u Update, changed <-chan struct{}, fresh bool) {
-	sh := v.show
-	sh.mu.RLock()
-	defer sh.mu.RUnlock()
-	if now := sh.drawing.Version(); now != v.shown {
-		if v.shown == 0 || sh.drawing.Resized(v.shown) {
-			u.Cols, u.Rows = sh.drawing.Size()
-		}
-		v.buf = sh.drawing.Frame(v.buf[:0], v.shown)
-		u.Output, v.shown, fresh = v.buf, now, true
-	}
-	if !v.begun || v.drives != sh.drives || v.plain != sh.plain {
-		v.begun, v.drives, v.plain, fresh = true, sh.drives, sh.plain, true
-		u.Driver = &Driver{}
-		if sh.driver != nil {
-			*u.Driver = Driver{Name: sh.driver.name, You: sh.driver == v}
-		}
-	}
-	u.Plain = sh.plain
-	if !fresh && sh.err != nil {
-		v.err = sh.err
-	}
-	return u, sh.changed, fresh
-}
-
-// drivesNow reports whether the viewer is the driver, the only viewer that can type into the terminal.
+// drivesNow reports whether the viewer is the driver.
 func (v *Viewer) drivesNow() bool {
 	v.show.mu.RLock()
 	defer v.show.mu.RUnlock()

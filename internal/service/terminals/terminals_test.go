@@ -59,7 +59,7 @@ func (p *page) until(what string, ok func() bool) {
 		if err != nil {
 			p.t.Fatalf("waiting for %s: %v; the screen shows\n%s", what, err, p.text())
 		}
-		if u.Cols > 0 {
+		if u.All {
 			p.screen.Resize(u.Cols, u.Rows)
 		}
 		p.screen.Write(u.Output)
@@ -259,7 +259,7 @@ func TestRowsFollowTheScreen(t *testing.T) {
 		if updates++; u.All != (updates == 1) {
 			t.Errorf("update %d has All = %t", updates, u.All)
 		}
-		for _, row := range u.Changed {
+		for _, row := range u.Lines {
 			shown[row.Y] = ""
 			for _, span := range row.Spans {
 				shown[row.Y] += span.Text
