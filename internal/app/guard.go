@@ -85,20 +85,3 @@ func (k *controllerProcess) enforce(ctx context.Context, name, instance, reason 
 	}
 	return err
 }
-
-// addRule adds a rule to city.toml and makes it active.
-func (k *controllerProcess) addRule(ctx context.Context, text string) error {
-	c := k.controller.Load()
-	if c == nil {
-		return errNoCity
-	}
-	k.editing.Lock()
-	defer k.editing.Unlock()
-	if err := k.daemon.config.AddSection(ctx, k.root, text); err != nil {
-		return err
-	}
-	if _, err := c.Reload(ctx); err != nil {
-		return fmt.Errorf("the rule was added to city.toml, but it is not active: %w", err)
-	}
-	return nil
-}

@@ -101,8 +101,6 @@ type controllerProcess struct {
 	web        *web.Server
 	openViewer func(ctx context.Context, target, name string) (*terminals.Viewer, error) // set before web serves
 
-	editing sync.Mutex // held while gc changes city.toml
-
 	mu        sync.Mutex
 	providers []runtime.Provider
 	last      cityconfig.Loaded // the last valid configuration
@@ -156,8 +154,8 @@ func (k *controllerProcess) run(ctx context.Context, opts cli.ControllerOptions)
 	facade := cityservice.New(cityservice.Options{
 		Root: k.root, Controller: c, Engines: engines, Decisions: k.judged, Preview: k.preview, Web: k.web, Terminals: screens,
 		Transcripts: transcripts, Changes: k.newChanges(sockets), IsHere: all.IsHere,
-		Editor: cityconfig.NewEditor(d.config, k.root, &k.editing, func(text string) bool { return k.secrets.Text(text) != text }),
-		Guard:  k.judge, GuardLog: k.guardLog(), AddRule: k.addRule, Conceal: k.secrets.Text,
+		Editor: cityconfig.NewEditor(d.config, k.root, func(text string) bool { return k.secrets.Text(text) != text }),
+		Guard:  k.judge, GuardLog: k.guardLog(), Conceal: k.secrets.Text,
 		Doctor: func(ctx context.Context, report func(client.Finding)) error { return d.Doctor(ctx, k.root, report) },
 		Bundle: func(ctx context.Context, w io.Writer) error { _, err := d.Bundle(ctx, k.root, w); return err },
 	})

@@ -1,6 +1,7 @@
 package cityconfig
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -8,7 +9,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -18,28 +18,26 @@ import (
 
 	"gascity/client"
 	"gascity/internal/config"
+	"gascity/internal/fsutil"
 )
 
-// Editor gives the text of city.toml to a web page, and writes the edited text back. The page does
-// not get the credentials: the text has a placeholder for each one, and the editor puts the
-// credential back where the edited text still has the placeholder. An Editor is safe for concurrent
-// use.
+// Editor is the only writer of a city's city.toml. It shows the text without its credentials: each is replaced by a placeholder that
+// stands for the same value when the text comes back. It is safe for concurrent use.
 type Editor struct {
 	loader *Loader
 	root   string
 	// leaks reports whether a text has a credential that is known from elsewhere.
 	leaks func(text string) bool
-	key   []byte      // of the names of placeholders
-	write sync.Locker // held while gc changes city.toml
+	key   []byte     // of the names of placeholders
+	write sync.Mutex // held while the file is changed
 }
 
-// NewEditor returns the editor for the city.toml of the city at root. It locks write while it
-// changes the file. leaks reports whether a text contains a credential that gc knows.
-func NewEditor(l *Loader, root string, write sync.Locker, leaks func(text string) bool) *Editor {
-	return &Editor{loader: l, root: root, write: write, leaks: leaks, key: []byte(rand.Text())}
+// NewEditor returns the editor of a city. leaks reports whether a text has a known credential.
+func NewEditor(l *Loader, root string, leaks func(text string) bool) *Editor {
+	return &Editor{loader: l, root: root, leaks: leaks, key: []byte(rand.Text())}
 }
 
-var errUnread = fmt.Errorf("%w: %s has changed on disk since it was read, so nothing was written; read it again and compare", client.ErrRefused, client.CityFile)
+var errUnread = fmt.Errorf("%w: %s has changed on disk since it was read, so nothing was written; read it again and repeat the change", client.ErrRefused, client.CityFile)
 
 // placeholder matches a placeholder, which stands for a credential in the text that a page gets.
 var placeholder = regexp.MustCompile(`"?` + strings.Repeat(`\*`, len(config.Masked)) + `[0-9a-f]{16}"?`)
@@ -58,9 +56,11 @@ func hash(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// read reads city.toml and replaces its credentials by placeholders.
+func (e *Editor) path() string { return filepath.Join(e.root, client.CityFile) }
+
+// read reads the file and hides its credentials.
 func (e *Editor) read(ctx context.Context) (document, error) {
-	d := document{path: filepath.Join(e.root, client.CityFile), secrets: map[string][]byte{}}
+	d := document{path: e.path(), secrets: map[string][]byte{}}
 	var err error
 	if d.text, err = config.ReadText(ctx, d.path); err != nil {
 		return d, ExplainMissing(e.root, err)
@@ -133,6 +133,8 @@ type Draft struct {
 	Faults []client.ConfigFault
 	Hash   string // of the file on disk
 	Text   []byte // with credentials
+
+	before []byte // the text on disk
 }
 
 // Check checks an edited text like the controller does before it uses a configuration, and returns
@@ -142,7 +144,7 @@ func (e *Editor) Check(ctx context.Context, text string) (Draft, error) {
 	if err != nil {
 		return Draft{}, err
 	}
-	out := Draft{Hash: hash(d.text), Faults: []client.ConfigFault{}}
+	out := Draft{Hash: hash(d.text), Faults: []client.ConfigFault{}, before: d.text}
 	if out.Text, err = d.restore(text); err != nil {
 		return out, err
 	}
@@ -182,38 +184,40 @@ func (e *Editor) Apply(ctx context.Context, edit client.ConfigEdit) error {
 		f := draft.Faults[slices.IndexFunc(draft.Faults, func(f client.ConfigFault) bool { return !f.Alone && !f.Warning })]
 		return fmt.Errorf("%w: nothing was written, because the text has mistakes: %d:%d: %s", client.ErrInvalid, f.Line, f.Column, f.Message)
 	}
-	path, err := filepath.EvalSymlinks(filepath.Join(e.root, client.CityFile))
-	if err != nil {
-		return err
-	}
-	return e.replace(ctx, path, draft)
+	return e.replace(ctx, draft.before, draft.Text)
 }
 
-// replace writes the text of a draft to a new file and renames that to path, unless path has
-// changed since the draft was checked.
-func (e *Editor) replace(ctx context.Context, path string, draft Draft) (err error) {
-	info, err := os.Stat(path)
+// AddSection appends a section to city.toml if the controller would accept the file with it. Comments and everything else stay as
+// they are.
+func (e *Editor) AddSection(ctx context.Context, section string) error {
+	e.write.Lock()
+	defer e.write.Unlock()
+	before, err := config.ReadText(ctx, e.path())
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: cannot read %s: %w", client.ErrUnavailable, client.CityFile, err)
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), ".city-*.toml")
+	after := []byte(strings.TrimRight(string(before), "\n") + "\n\n" + section)
+	if _, err := e.loader.LoadText(ctx, e.root, after); err != nil {
+		return fmt.Errorf("%w: this section cannot be added to %s, and nothing was written: %w; add it by hand:\n%s", client.ErrRefused, client.CityFile, err, section)
+	}
+	return e.replace(ctx, before, after)
+}
+
+// replace replaces the text before by after. Readers see the old text or the whole new one. The file keeps its mode, and a symbolic
+// link stays. If the file has another text than before, nothing is written.
+func (e *Editor) replace(ctx context.Context, before, after []byte) error {
+	path, err := filepath.EvalSymlinks(e.path())
 	if err != nil {
-		return fmt.Errorf("cannot write %s: %w", path, err)
+		return fmt.Errorf("%w: cannot find %s: %w", client.ErrUnavailable, client.CityFile, err)
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(file.Name()))
+	err = fsutil.ReplaceFileIf(path, after, func() error {
+		if now, err := config.ReadText(ctx, path); err != nil || !bytes.Equal(now, before) {
+			return errUnread
 		}
-	}()
-	_, err = file.Write(draft.Text)
-	if err = errors.Join(err, file.Chmod(info.Mode().Perm()), file.Sync(), file.Close()); err != nil {
-		return fmt.Errorf("cannot write %s: %w", path, err)
+		return nil
+	})
+	if err != nil && !errors.Is(err, errUnread) {
+		return fmt.Errorf("%w: cannot write %s: %w", client.ErrUnavailable, path, err)
 	}
-	if now, readErr := config.ReadText(ctx, path); readErr != nil || hash(now) != draft.Hash { // it was saved during the check
-		return errUnread
-	}
-	if err = os.Rename(file.Name(), path); err != nil {
-		return fmt.Errorf("cannot write %s: %w", path, err)
-	}
-	return nil
+	return err
 }

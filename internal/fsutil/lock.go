@@ -44,11 +44,33 @@ func WaitFlock(ctx context.Context, file *os.File, how int) error {
 // ReplaceFile writes a file with mode 0600. Readers, and other processes that replace the same file, see the old content or the
 // whole new content.
 func ReplaceFile(path string, content []byte) error {
+	return replaceFile(path, content, func(*os.File) error { return nil })
+}
+
+// ReplaceFileIf is like ReplaceFile for a file that exists: it keeps the mode, and the new content is on the disk before it replaces the
+// old one. check is called directly before that; if it returns an error, the file stays as it is, and ReplaceFileIf returns an error
+// that matches it.
+func ReplaceFileIf(path string, content []byte, check func() error) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	return replaceFile(path, content, func(file *os.File) error {
+		if err := errors.Join(file.Chmod(info.Mode().Perm()), file.Sync()); err != nil {
+			return err
+		}
+		return check()
+	})
+}
+
+func replaceFile(path string, content []byte, finish func(*os.File) error) error {
 	file, err := os.CreateTemp(filepath.Dir(path), ".tmp-*")
 	if err != nil {
 		return err
 	}
-	_, err = file.Write(content)
+	if _, err = file.Write(content); err == nil {
+		err = finish(file)
+	}
 	if err = errors.Join(err, file.Close()); err == nil {
 		err = os.Rename(file.Name(), path)
 	}

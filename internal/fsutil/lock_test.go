@@ -68,3 +68,34 @@ func TestReplaceFile(t *testing.T) {
 		t.Errorf("temporary files are left: %v", left)
 	}
 }
+
+func TestReplaceFileIf(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	replace := func(text string, check error) error {
+		return fsutil.ReplaceFileIf(path, []byte(text), func() error {
+			if old, err := os.ReadFile(path); err != nil || string(old) != "old" {
+				t.Errorf("before the check the file is %q: %v", old, err)
+			}
+			return check
+		})
+	}
+	if err := replace("new", nil); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a missing file: %v", err)
+	}
+	if err := errors.Join(os.WriteFile(path, []byte("old"), 0o600), os.Chmod(path, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	refused := errors.New("refused")
+	for _, check := range []error{refused, nil} {
+		err := replace("new", check)
+		got, readErr := os.ReadFile(path)
+		want := map[bool]string{true: "old", false: "new"}[check != nil]
+		if info, _ := os.Stat(path); !errors.Is(err, check) || readErr != nil || string(got) != want || info.Mode() != 0o644 {
+			t.Errorf("after the check %v the file is %q with mode %v: %v", check, got, info.Mode(), err)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, ".tmp-*")); len(left) > 0 {
+		t.Errorf("temporary files are left: %v", left)
+	}
+}

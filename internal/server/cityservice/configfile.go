@@ -41,6 +41,11 @@ func (f Service) ApplyConfig(ctx context.Context, edit client.ConfigEdit) (clien
 	if err := f.opts.Editor.Apply(ctx, edit); err != nil {
 		return client.Done{}, err
 	}
+	return f.activate(ctx)
+}
+
+// activate makes the controller read city.toml after gc has changed it.
+func (f Service) activate(ctx context.Context) (client.Done, error) {
 	done, err := f.Reload(ctx)
 	if err != nil {
 		return done, fmt.Errorf("%s was written, but the controller still uses the previous configuration: %w", client.CityFile, err)

@@ -50,7 +50,10 @@ func (f Service) AllowAlways(ctx context.Context, id string, req client.AlwaysRe
 	case reading.Always.ID != req.Rule:
 		return client.Pending{}, fmt.Errorf("%w: the question %s has another rule now (%s); show it again with: gc pending", client.ErrRefused, id, reading.Always.ID)
 	}
-	if err := f.opts.AddRule(ctx, reading.Always.Text); err != nil {
+	if err := f.opts.Editor.AddSection(ctx, reading.Always.Text); err != nil {
+		return client.Pending{}, err
+	}
+	if _, err := f.activate(ctx); err != nil {
 		return client.Pending{}, err
 	}
 	answered, err := f.Respond(ctx, id, client.RespondRequest{Option: "1", By: req.By})

@@ -45,8 +45,6 @@ type Options struct {
 	Doctor func(ctx context.Context, report func(client.Finding)) error
 	// Bundle writes a support bundle without credentials.
 	Bundle func(ctx context.Context, w io.Writer) error
-	// AddRule adds a rule of the guard, as TOML, to the configuration, and makes it active.
-	AddRule func(ctx context.Context, text string) error
 	// Conceal removes secrets from a text.
 	Conceal func(string) string
 	// Preview resolves another configuration in place of the city's own. It also returns, by name,

@@ -2,10 +2,12 @@ package controlapi_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"gascity/client"
@@ -133,7 +135,40 @@ func TestConfigFileIsWrittenOnlyAsRead(t *testing.T) {
 	}
 }
 
-// TestPreviewHasPositions checks that every mistake of an edited text has its position.
+// TestOneOfConcurrentEditsIsWritten: of edits of the same text, one is written and the others are refused.
+func TestOneOfConcurrentEditsIsWritten(t *testing.T) {
+	city := citytest.New(t, secretCity)
+	c, ctx := city.Client, bounded(t)
+	file, err := c.ConfigFile(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const edits = 8
+	results := make([]error, edits)
+	var work sync.WaitGroup
+	for i := range edits {
+		work.Go(func() {
+			_, results[i] = c.ApplyConfig(ctx, client.ConfigEdit{Text: fmt.Sprintf("%s# edit %d\n", file.Text, i), Hash: file.Hash})
+		})
+	}
+	work.Wait()
+	written := -1
+	for i, err := range results {
+		switch {
+		case err == nil && written < 0:
+			written = i
+		case err == nil:
+			t.Errorf("the edits %d and %d were both written", written, i)
+		case !errors.Is(err, client.ErrRefused):
+			t.Errorf("edit %d: %v, want %v", i, err, client.ErrRefused)
+		}
+	}
+	if got, want := onDisk(t, filepath.Join(city.Root, client.CityFile)), fmt.Sprintf("%s# edit %d\n", secretCity, written); got != want {
+		t.Errorf("the file is\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestPreviewHasPositions returns all mistakes of a text with their positions.
 func TestPreviewHasPositions(t *testing.T) {
 	city := citytest.New(t, secretCity)
 	file, err := city.Client.ConfigFile(bounded(t))
