@@ -28,7 +28,7 @@ var openToCLI = []string{
 	"client", "worker", "runtime", "runtime/runtimetest",
 	"internal/agent", "internal/agentcli", "internal/config", "internal/domain/event",
 	"internal/domain/plan", "internal/domain/session", "internal/guard", "internal/textfmt", "internal/domain/usage",
-	"internal/cli/cmdenv", "internal/cli/render", "internal/cli/docgen",
+	"internal/cli/cmdenv", "internal/cli/render",
 	"internal/acp/server", "internal/acp", "internal/tui",
 	"internal/retry",
 	"internal/terminal/vt", // the screen model: gc peek --follow reads a stream of frames

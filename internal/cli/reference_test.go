@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/internal/cli/cmdenv"
-	"gascity/internal/cli/docgen"
 )
 
 var update = flag.Bool("update", false, "write the generated reference")
@@ -21,7 +20,7 @@ func testRoot() *cobra.Command { return newRoot(&app{}) }
 
 func TestReferenceIsCurrent(t *testing.T) {
 	path := filepath.Join("..", "..", "docs", "reference", "cli.md")
-	want := docgen.Reference(testRoot())
+	want := referenceOf(testRoot())
 	if *update {
 		if err := os.WriteFile(path, []byte(want), 0o600); err != nil {
 			t.Fatal(err)
