@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"gascity/internal/terminal/tty"
+	"gascity/internal/terminal/screen"
 )
 
 // openChildTerminal returns a raw terminal's input, and the program's end of it.
@@ -109,7 +109,7 @@ func TestTerminalCanBePolled(t *testing.T) {
 	if err := s.Resize(90, 30); err != nil {
 		t.Fatal(err)
 	}
-	if mode := s.LineMode(); mode != LineCooked {
+	if mode := s.LineMode(); mode != screen.LineCooked {
 		t.Errorf("a new terminal has line mode %v", mode)
 	}
 	if err := s.out.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
@@ -123,7 +123,7 @@ func TestTerminalCanBePolled(t *testing.T) {
 	}
 	for end := time.Now().Add(10 * time.Second); ; {
 		input := s.InputState().Input
-		if input == tty.InputWaiting {
+		if input == screen.InputWaiting {
 			return
 		}
 		if time.Now().After(end) {

@@ -3,38 +3,29 @@ package shim
 import (
 	"golang.org/x/sys/unix"
 
-	"gascity/internal/terminal/tty"
-)
-
-// LineMode describes whether the program reads single keys or the kernel collects whole lines.
-type LineMode uint8
-
-// The line modes.
-const (
-	LineUnknown LineMode = iota
-	LineRaw              // the program reads keys
-	LineCooked           // the kernel collects a line
+	"gascity/internal/terminal/inject"
+	"gascity/internal/terminal/screen"
 )
 
 // LineMode returns the current line mode from the kernel. It may change without any output.
-func (s *childStreams) LineMode() LineMode {
+func (s *childStreams) LineMode() screen.LineMode {
 	raw, err := s.in.SyscallConn()
 	if err != nil {
-		return LineUnknown
+		return screen.LineUnknown
 	}
-	mode := LineUnknown
+	mode := screen.LineUnknown
 	err = raw.Control(func(fd uintptr) {
 		termios, err := unix.IoctlGetTermios(int(fd), getTermios)
 		switch {
 		case err != nil:
 		case termios.Lflag&unix.ICANON != 0:
-			mode = LineCooked
+			mode = screen.LineCooked
 		default:
-			mode = LineRaw
+			mode = screen.LineRaw
 		}
 	})
 	if err != nil {
-		return LineUnknown
+		return screen.LineUnknown
 	}
 	return mode
 }
@@ -57,9 +48,9 @@ func (s *childStreams) HasOutput() bool {
 
 // InputState returns whether the program has read its terminal input, and whether the kernel collects lines. The values come
 // from the kernel and may change without any output. The zero value means that there is no terminal.
-func (s *childStreams) InputState() tty.State {
+func (s *childStreams) InputState() inject.LineState {
 	if s.path == "" {
-		return tty.State{}
+		return inject.LineState{}
 	}
-	return tty.StateOf(s.path)
+	return inject.LineStateOf(s.path)
 }

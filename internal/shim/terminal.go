@@ -6,7 +6,6 @@ import (
 
 	"gascity/internal/terminal/inject"
 	"gascity/internal/terminal/screen"
-	"gascity/internal/terminal/tty"
 	"gascity/internal/terminal/vt"
 )
 
@@ -79,7 +78,7 @@ func (t *leasedTerminal) Frame(ctx context.Context, after uint64) (screen.Frame,
 	return screen.Frame{
 		Seq: h.seq, Rows: display.Rows(), Cursor: display.Cursor(), Modes: display.Modes(), Title: h.title,
 		Status: signOf(signs.Status), Progress: signOf(signs.Progress), Mark: signOf(signs.Mark), Cells: display.Cells(),
-		Line: lineModeOf(t.run.streams.LineMode()), Input: inputStateOf(input.Input), Lines: input.Lines, Silent: input.Silent,
+		Line: t.run.streams.LineMode(), Input: input.Input, Lines: input.Lines, Silent: input.Silent,
 		LastOutput: h.lastOutput, LastHuman: h.lastHuman, Attached: h.attachedLocked(), Exited: t.goneLocked(),
 	}, nil
 }
@@ -94,36 +93,12 @@ func (f Frame) Screen() screen.Frame {
 	return screen.Frame{
 		Seq: f.Seq, Rows: display.Rows(), Cursor: display.Cursor(), Modes: display.Modes(), Title: f.Title,
 		Status: signOf(f.Signs.Status), Progress: signOf(f.Signs.Progress), Mark: signOf(f.Signs.Mark), Cells: display.Row,
-		Line: lineModeOf(f.Line), Input: inputStateOf(f.Input), Lines: f.Cooked, Silent: f.Silent,
+		Line: f.Line, Input: f.Input, Lines: f.Cooked, Silent: f.Silent,
 		LastOutput: f.LastOutput, LastHuman: f.LastHuman, Attached: f.Attached, Exited: f.Exited,
 	}
 }
 
 func signOf(s Sign) screen.Sign { return screen.Sign{Text: s.Text, Since: s.Since} }
-
-// lineModeOf converts a line mode of the shim to that of package screen.
-func lineModeOf(m LineMode) screen.LineMode {
-	switch m {
-	case LineRaw:
-		return screen.LineRaw
-	case LineCooked:
-		return screen.LineCooked
-	default:
-		return screen.LineUnknown
-	}
-}
-
-// inputStateOf converts the state of a terminal's unread input to that of package screen.
-func inputStateOf(i tty.Input) screen.InputState {
-	switch i {
-	case tty.InputRead:
-		return screen.InputRead
-	case tty.InputWaiting:
-		return screen.InputWaiting
-	default:
-		return screen.InputUnknown
-	}
-}
 
 // Send implements screen.Terminal.
 func (t *leasedTerminal) Send(ctx context.Context, p []byte) error {

@@ -6,7 +6,7 @@ import (
 
 	"gascity/internal/proc"
 	"gascity/internal/statedir"
-	"gascity/internal/terminal/tty"
+	"gascity/internal/terminal/screen"
 )
 
 // The errors of clients.
@@ -114,21 +114,21 @@ type State struct {
 // Frame is the terminal at one moment. Redraw, written to a new terminal model of the same size, reproduces the screen with
 // styles and modes.
 type Frame struct {
-	Seq        uint64    `json:"seq"`
-	Cols       int       `json:"cols"`
-	Rows       int       `json:"rows"`
-	Redraw     []byte    `json:"redraw,omitempty"`
-	Lines      []string  `json:"lines,omitempty"` // the last lines of output if there is no terminal; Redraw is empty then
-	Title      string    `json:"title,omitempty"`
-	Signs      Signs     `json:"signs,omitzero"`
-	Line       LineMode  `json:"line"`
-	Input      tty.Input `json:"input,omitzero"`  // unknown if the shim does not report it
-	Cooked     bool      `json:"cooked,omitzero"` // see tty.State.Lines
-	Silent     bool      `json:"silent,omitzero"` // see tty.State
-	LastOutput time.Time `json:"last_output,omitzero"`
-	LastHuman  time.Time `json:"last_human,omitzero"`
-	Attached   int       `json:"attached"`
-	Exited     bool      `json:"exited"`
+	Seq        uint64            `json:"seq"`
+	Cols       int               `json:"cols"`
+	Rows       int               `json:"rows"`
+	Redraw     []byte            `json:"redraw,omitempty"`
+	Lines      []string          `json:"lines,omitempty"` // the last lines of output if there is no terminal; Redraw is empty then
+	Title      string            `json:"title,omitempty"`
+	Signs      Signs             `json:"signs,omitzero"`
+	Line       screen.LineMode   `json:"line"`
+	Input      screen.InputState `json:"input,omitzero"`  // unknown if the shim does not report it
+	Cooked     bool              `json:"cooked,omitzero"` // see inject.LineState.Lines
+	Silent     bool              `json:"silent,omitzero"` // see inject.LineState
+	LastOutput time.Time         `json:"last_output,omitzero"`
+	LastHuman  time.Time         `json:"last_human,omitzero"`
+	Attached   int               `json:"attached"`
+	Exited     bool              `json:"exited"`
 }
 
 // EventKind is the kind of an [Event].

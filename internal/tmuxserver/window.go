@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"gascity/internal/terminal/tty"
+	"golang.org/x/sys/unix"
 )
 
 // Kill returns the command that kills the window and its session, with all windows that a person has added to it. It
@@ -42,10 +42,21 @@ func (s *Server) RestoreSizes(ctx context.Context, list []State) {
 		)
 		done, err := s.Query(ctx, If(pane.Session+":"+pane.Window+"."+pane.Pane, condition, resize, Command{}))
 		if _, features, _ := s.ctl.Server(); err == nil && len(done.Output) > 0 && !features.Pause {
-			err = tty.Resize(string(done.Output), Cols, Rows)
+			err = resizeTerminal(string(done.Output), Cols, Rows)
 		}
 		if err != nil {
 			s.cfg.Logger.Debug("cannot resize a window", "session", pane.Name, "error", err)
 		}
 	}
+}
+
+// resizeTerminal sets the size of the terminal at path. The kernel notifies the terminal's programs. It opens the terminal without
+// making it a controlling terminal.
+func resizeTerminal(path string, cols, rows uint16) error {
+	fd, err := unix.Open(path, unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Col: cols, Row: rows})
 }

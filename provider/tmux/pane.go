@@ -10,7 +10,6 @@ import (
 
 	"gascity/internal/driver"
 	"gascity/internal/fsutil"
-	"gascity/internal/terminal/tty"
 	"gascity/internal/terminal/vt"
 	"gascity/internal/tmuxserver"
 	"gascity/runtime"
@@ -21,7 +20,7 @@ type pane struct {
 	cache   *paneCache
 	id      string
 	scanner *vt.Scanner
-	modes   tty.Modes
+	modes   outputModes
 
 	name, hash string // of the session and its instance token; empty until they are known
 	number     uint64 // the value of paneCache.count when the session became known
@@ -147,7 +146,7 @@ func (p *pane) noticeLocked(n vt.Notice) {
 			return
 		}
 	}
-	if p.signs.Record(n, tty.Foreground(p.pid), now) {
+	if p.signs.Record(n, foregroundOf(p.pid), now) {
 		p.unsaved, p.reported = true, true
 		if n.Kind == vt.ProgramStatus {
 			p.publishLocked(runtime.Event{Kind: runtime.EventStatus, Time: now, Status: p.signs.Status.Text})

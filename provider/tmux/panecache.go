@@ -14,7 +14,6 @@ import (
 	"gascity/internal/proc"
 	"gascity/internal/retry"
 	"gascity/internal/statedir"
-	"gascity/internal/terminal/tty"
 	"gascity/internal/tmuxserver"
 	"gascity/runtime"
 )
@@ -284,7 +283,7 @@ func (t *paneCache) publishChanges(s tmuxserver.State) {
 		t.feeds.Publish(runtime.Event{Kind: runtime.EventExited, Session: s.Name, Time: now, Exit: &exit})
 	case !s.Dead && (known.dead || known.pid != s.PID):
 		if known.pid == 0 && known.reported { // on a loaded machine the first reports come before the answer with the pid
-			known.signs.SetUnknownGroup(tty.Foreground(s.PID))
+			known.signs.SetUnknownGroup(foregroundOf(s.PID))
 		}
 		known.dead, known.pid = false, s.PID
 		t.p.server.InvalidateSessions()

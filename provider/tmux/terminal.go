@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"gascity/internal/terminal/inject"
 	screenreader "gascity/internal/terminal/screen"
-	"gascity/internal/terminal/tty"
 	"gascity/internal/terminal/vt"
 	"gascity/internal/tmuxserver"
 )
@@ -161,10 +161,9 @@ func (c *captured) modes() vt.Modes {
 func (t *terminal) frame(seq uint64, c captured) screenreader.Frame {
 	f, s, screen, modes := c.fields, c.state, c.screen(), c.modes()
 	width, height := c.size()
-	state := tty.StateOf(f[16])
-	line, input := lineMode(state.Line, state.Input)
+	state := inject.LineStateOf(f[16])
 	frame := screenreader.Frame{
-		Seq: seq, Rows: screen.Rows(), Cells: screen.Row, Modes: modes, Title: s.Title, Line: line, Input: input, Lines: state.Lines, Silent: state.Silent,
+		Seq: seq, Rows: screen.Rows(), Cells: screen.Row, Modes: modes, Title: s.Title, Line: state.Line, Input: state.Input, Lines: state.Lines, Silent: state.Silent,
 		Cursor: vt.Cursor{X: min(tmuxserver.ParseNumber(f[0]), width-1), Y: min(tmuxserver.ParseNumber(f[1]), height-1), PendingWrap: tmuxserver.ParseNumber(f[0]) >= width, Visible: modes.CursorVisible},
 		// Exited is false until the server has reported the exit, because the last output may still be
 		// unread.
@@ -196,16 +195,10 @@ func (p *pane) addOutputState(f *screenreader.Frame, paste, signs string) {
 	if f.Exited {
 		return
 	}
-	reports := p.signs.OfGroup(tty.Foreground(p.pid))
+	reports := p.signs.OfGroup(foregroundOf(p.pid))
 	f.Status = screenreader.Sign{Text: reports.Status.Text, Since: reports.Status.Since}
 	f.Progress = screenreader.Sign{Text: reports.Progress.Text, Since: reports.Progress.Since}
 	f.Mark = screenreader.Sign{Text: reports.Mark.Text, Since: reports.Mark.Since}
-}
-
-// lineMode converts the line and input modes of package tty to those of package screen.
-func lineMode(l tty.Line, i tty.Input) (screenreader.LineMode, screenreader.InputState) {
-	line := map[tty.Line]screenreader.LineMode{tty.Raw: screenreader.LineRaw, tty.Cooked: screenreader.LineCooked}[l]
-	return line, map[tty.Input]screenreader.InputState{tty.InputRead: screenreader.InputRead, tty.InputWaiting: screenreader.InputWaiting}[i]
 }
 
 // redraw returns terminal output that draws captured rows on a blank screen. It turns line wrapping off and selects

@@ -10,7 +10,6 @@ import (
 
 	"gascity/internal/agentcli"
 	"gascity/internal/terminal/screen"
-	"gascity/internal/terminal/tty"
 	"gascity/runtime"
 )
 
@@ -122,7 +121,7 @@ func (r *resolver) resolveBlind(ctx context.Context) (resolution, error) {
 	case r.entry.Entered || r.entry.Touched:
 		return resolution{Clean: true, Why: "gc cannot read this program's input box"}, nil
 	case r.Snapshot.Line == screen.LineCooked:
-		err := r.to.input(ctx, InputClear, []byte{tty.KillLine})
+		err := r.to.input(ctx, InputClear, []byte{killLine})
 		return resolution{Verdict: withdrawn, Clean: err == nil}, err
 	}
 	return resolution{Hidden: true, Why: "an incomplete text may be in the program's input box, which gc cannot read"}, nil

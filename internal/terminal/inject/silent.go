@@ -7,7 +7,6 @@ import (
 
 	"gascity/internal/agentcli"
 	"gascity/internal/terminal/screen"
-	"gascity/internal/terminal/tty"
 	"gascity/runtime"
 )
 
@@ -110,7 +109,7 @@ func (r *resolver) resolveSilent(ctx context.Context) (resolution, error) {
 	case r.entry.Touched:
 		return resolution{Clean: true, Why: movedReason}, nil
 	}
-	err := r.to.input(ctx, InputClear, []byte{tty.KillLine})
+	err := r.to.input(ctx, InputClear, []byte{killLine})
 	if errors.Is(err, ErrTouched) {
 		return notStable(runtime.RefusedTyping), nil
 	}

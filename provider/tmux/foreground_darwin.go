@@ -1,10 +1,10 @@
-package tty
+package tmux
 
 import "golang.org/x/sys/unix"
 
-// Foreground returns the process group in the foreground of the terminal of a process; 0
+// foregroundOf returns the process group in the foreground of the terminal of a process; 0
 // if that is not known.
-func Foreground(pid int) int {
+func foregroundOf(pid int) int {
 	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil {
 		return 0

@@ -1,4 +1,4 @@
-package tty
+package inject
 
 import "golang.org/x/sys/unix"
 

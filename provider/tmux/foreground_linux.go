@@ -1,4 +1,4 @@
-package tty
+package tmux
 
 import (
 	"bytes"
@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// Foreground returns the process group in the foreground of the terminal of a process; 0
+// foregroundOf returns the process group in the foreground of the terminal of a process; 0
 // if that is not known.
-func Foreground(pid int) int {
+func foregroundOf(pid int) int {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return 0

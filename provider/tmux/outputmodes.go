@@ -1,9 +1,9 @@
-package tty
+package tmux
 
-// Modes reads two modes from the output of a program that not every multiplexer reports: bracketed paste and synchronized
+// outputModes reads two modes from the output of a program that not every multiplexer reports: bracketed paste and synchronized
 // update. A sequence may be split between two calls of Write. The zero value is ready for use. Only one goroutine at a time
 // may use it.
-type Modes struct {
+type outputModes struct {
 	Paste        bool // 2004
 	Synchronized bool // 2026
 	Known        bool // the program has set or reset bracketed paste
@@ -12,11 +12,11 @@ type Modes struct {
 	params []byte // between "?" and the final byte
 }
 
-// maxParams is the limit in bytes of the parameters of a sequence.
-const maxParams = 64
+// maxModeParams is the limit in bytes of the parameters of a sequence.
+const maxModeParams = 64
 
 // Write scans p and reports whether Paste or Known has changed.
-func (m *Modes) Write(p []byte) bool {
+func (m *outputModes) Write(p []byte) bool {
 	paste, known := m.Paste, m.Known
 	for _, b := range p {
 		switch {
@@ -31,7 +31,7 @@ func (m *Modes) Write(p []byte) bool {
 			m.state = b
 		case m.state == '!' && b == 'p': // DECSTR leaves pastes as they are
 			m.state = 0
-		case m.state == '?' && (b >= '0' && b <= '9' || b == ';') && len(m.params) < maxParams:
+		case m.state == '?' && (b >= '0' && b <= '9' || b == ';') && len(m.params) < maxModeParams:
 			m.params = append(m.params, b)
 		case m.state == '?' && (b == 'h' || b == 'l'):
 			m.set(b == 'h')
@@ -43,9 +43,7 @@ func (m *Modes) Write(p []byte) bool {
 	return m.Paste != paste || m.Known != known
 }
 
-// set applies a private mode sequence of the terminal whose parameters are in m.params: on switches the modes on,
-// otherwise off. Only bracketed paste (2004) and synchronized output (2026) are recorded.
-func (m *Modes) set(on bool) {
+func (m *outputModes) set(on bool) {
 	n := 0
 	for _, b := range append(m.params, ';') {
 		if b != ';' {

@@ -1,0 +1,52 @@
+package tmux
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestModes(t *testing.T) {
+	for output, want := range map[string]outputModes{
+		"text":                               {},
+		"\x1b[?2004h":                        {Paste: true, Known: true},
+		"\x1b[?2004h\x1b[?2004l":             {Known: true},
+		"\x1b[?1;2004;25h":                   {Paste: true, Known: true},
+		"\x1b[?12004h\x1b[2004h\x1b[?2004$p": {},
+		"\x1b[?2026h":                        {Synchronized: true},
+		"\x1b[?2026h\x1b[?2026l":             {},
+		"\x1b[?2004h\x1bc":                   {Known: true},
+		"\x1b[?2004h\x1b[!p":                 {Paste: true, Known: true},
+		"\x1b[?\x1b[?2004h":                  {Paste: true, Known: true},
+		"\x1b[?99999999999999999999;2004h":   {Paste: true, Known: true},
+	} {
+		var m outputModes
+		m.Write([]byte(output))
+		if m.Paste != want.Paste || m.Synchronized != want.Synchronized || m.Known != want.Known {
+			t.Errorf("%q: %+v, want %+v", output, m, want)
+		}
+	}
+}
+
+// However output is cut into pieces, it means the same.
+func TestModesInPieces(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		output := rapid.SliceOfN(rapid.SampledFrom([]byte("\x1b[?!2004026;hlpc")), 0, 60).Draw(rt, "output")
+		var whole, pieces outputModes
+		whole.Write(output)
+		for rest := output; len(rest) > 0; {
+			n := rapid.IntRange(1, len(rest)).Draw(rt, "piece")
+			pieces.Write(rest[:n])
+			rest = rest[n:]
+		}
+		if whole.Paste != pieces.Paste || whole.Synchronized != pieces.Synchronized || whole.Known != pieces.Known {
+			rt.Fatalf("%q: whole %+v, in pieces %+v", output, whole, pieces)
+		}
+	})
+}
+
+func TestForegroundOfNoProcess(t *testing.T) {
+	if got := foregroundOf(1 << 30); got != 0 {
+		t.Errorf("the foreground of no process is %d", got)
+	}
+}
