@@ -11,8 +11,8 @@ import (
 	"gascity/internal/domain/session"
 	"gascity/internal/domain/usage"
 	budgetservice "gascity/internal/service/budgets"
-	"gascity/internal/service/servicetest"
 	"gascity/runtime"
+	"gascity/test/servicetest"
 )
 
 // engineTest is a test of an engine in a scripted city.

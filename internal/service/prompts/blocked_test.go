@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/service/servicetest"
 	"gascity/runtime"
+	"gascity/test/servicetest"
 )
 
 // While an agent's input box is blocked, its prompts wait with that reason, the driver is asked again at

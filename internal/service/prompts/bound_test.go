@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/service/servicetest"
 	"gascity/runtime"
+	"gascity/test/servicetest"
 )
 
 // A delivery was interrupted, and the driver never knows the outcome. It ends within its limit, and the next

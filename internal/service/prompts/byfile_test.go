@@ -18,8 +18,8 @@ import (
 	"gascity/internal/domain/prompt"
 	"gascity/internal/domain/session"
 	"gascity/internal/service/prompts"
-	"gascity/internal/service/servicetest"
 	"gascity/runtime"
+	"gascity/test/servicetest"
 )
 
 // files stores the texts of prompts in a real directory. none is the error of writes.

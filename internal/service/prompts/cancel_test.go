@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/service/servicetest"
 	"gascity/runtime"
+	"gascity/test/servicetest"
 )
 
 // hanging is a delivery that types its text and then hangs until ctx ends.

@@ -13,8 +13,8 @@ import (
 	"gascity/internal/domain/session"
 	"gascity/internal/server/controlapi"
 	"gascity/internal/service/prompts"
-	"gascity/internal/service/servicetest"
 	"gascity/runtime"
+	"gascity/test/servicetest"
 )
 
 var _ controlapi.Prompts = (*prompts.Engine)(nil)

@@ -11,9 +11,9 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/prompt"
-	"gascity/internal/service/servicetest"
 	"gascity/internal/store/storetest"
 	"gascity/runtime"
+	"gascity/test/servicetest"
 )
 
 // A controller that is killed during a delivery leaves an injected receipt. The next controller

@@ -8,8 +8,8 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/session"
-	"gascity/internal/service/servicetest"
 	"gascity/runtime"
+	"gascity/test/servicetest"
 )
 
 // TestHeldAgentGetsNoPrompts: it gets none while it runs or sleeps, with any priority. When the hold ends

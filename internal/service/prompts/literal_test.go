@@ -8,8 +8,8 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/prompt"
-	"gascity/internal/service/servicetest"
 	"gascity/runtime"
+	"gascity/test/servicetest"
 )
 
 // TestLiteralTextIsNeverTyped: a literal text that begins like a command is delivered to an agent whose

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/service/servicetest"
 	"gascity/runtime"
+	"gascity/test/servicetest"
 )
 
 // A person moves and edits prompts that wait: the agent gets them in that order and with these texts. Each change is an event with

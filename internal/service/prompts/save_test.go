@@ -14,9 +14,9 @@ import (
 	"gascity/client"
 	"gascity/internal/domain/prompt"
 	"gascity/internal/service/prompts"
-	"gascity/internal/service/servicetest"
 	"gascity/internal/store/storetest"
 	"gascity/runtime"
+	"gascity/test/servicetest"
 )
 
 // slowDisk returns "no answer in time" for the next new receipt, and saves it 10 s later. Later writes wait

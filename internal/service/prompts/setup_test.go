@@ -13,8 +13,8 @@ import (
 	"gascity/internal/domain/prompt"
 	"gascity/internal/domain/session"
 	"gascity/internal/service/prompts"
-	"gascity/internal/service/servicetest"
 	"gascity/runtime"
+	"gascity/test/servicetest"
 )
 
 // agent is a scripted agent with a ledger of the prompts that it really accepted. It survives the

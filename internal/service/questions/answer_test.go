@@ -14,8 +14,8 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/session"
-	"gascity/internal/service/servicetest"
 	"gascity/runtime"
+	"gascity/test/servicetest"
 )
 
 func TestAnsweredQuestionEndsWhenTheAgentStopsAsking(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/session"
-	"gascity/internal/service/servicetest"
 	"gascity/runtime"
+	"gascity/test/servicetest"
 )
 
 func TestQuestionIsVisibleAtOnceByteForByte(t *testing.T) {

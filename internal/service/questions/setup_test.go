@@ -12,8 +12,8 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/session"
-	"gascity/internal/service/servicetest"
 	"gascity/runtime"
+	"gascity/test/servicetest"
 )
 
 // agent is an agent that asks, as a driver shows it. The service may call only Pending and Respond.

@@ -12,8 +12,8 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/session"
-	"gascity/internal/service/servicetest"
 	"gascity/runtime"
+	"gascity/test/servicetest"
 )
 
 func activity(state runtime.Activity) func(*session.Snapshot) {

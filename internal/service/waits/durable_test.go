@@ -17,8 +17,8 @@ import (
 	"gascity/client"
 	"gascity/internal/domain/session"
 	"gascity/internal/proc"
-	"gascity/internal/service/servicetest"
 	"gascity/runtime"
+	"gascity/test/servicetest"
 	"gascity/test/tier"
 )
 

@@ -11,9 +11,9 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/event"
-	"gascity/internal/service/servicetest"
 	"gascity/internal/store/storetest"
 	"gascity/runtime"
+	"gascity/test/servicetest"
 )
 
 // Registered waits survive a store that fails at the start.

@@ -11,8 +11,8 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/session"
-	"gascity/internal/service/servicetest"
 	"gascity/runtime"
+	"gascity/test/servicetest"
 )
 
 // serviceTest is a test of the service in a scripted city. It has the receipts and questions on which

@@ -16,11 +16,11 @@ import (
 	"gascity/internal/domain/prompt"
 	"gascity/internal/domain/session"
 	"gascity/internal/server/workerapi"
-	"gascity/internal/service/servicetest"
 	"gascity/internal/service/workers"
 	"gascity/internal/store/storetest"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest/fake"
+	"gascity/test/servicetest"
 	"gascity/worker"
 )
 
