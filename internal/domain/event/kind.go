@@ -71,6 +71,10 @@ const (
 
 	// NotifyFailed reports that a notification was not sent and is not tried again.
 	NotifyFailed Kind = "notify.failed"
+	// NotifyAnswer reports that an answer button of a notification was pressed, before the answer is sent to the agent.
+	NotifyAnswer Kind = "notify.answer"
+	// NotifyAnswerRefused reports that a press of an answer button was refused.
+	NotifyAnswerRefused Kind = "notify.answer_refused"
 
 	WaitAdded Kind = "wait.added"
 	WaitEnded Kind = "wait.ended"
