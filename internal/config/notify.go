@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -26,6 +27,8 @@ type Notify struct {
 	Batch         time.Duration `toml:"batch" doc:"How long the first message waits for others: all are sent as one. More than 3 at the same moment are always sent as one."`
 	EscalateAfter time.Duration `toml:"escalate_after" doc:"How long an agent needs you until another sink gets it too."`
 	EscalateTo    string        `toml:"escalate_to" doc:"The name of that sink."`
+	Answer        bool          `toml:"answer" doc:"Messages of ntfy and telegram have a button for each option of a question. Everybody who reads the channel can press them; for telegram only answer_users."`
+	AnswerUsers   []string      `toml:"answer_users" doc:"Numbers of the telegram users who may answer, as strings. Required for telegram with answer = true."`
 
 	URL     Secret        `toml:"url" doc:"Address of the service: of the webhook, which is often a secret, or of the ntfy server. Write a reference such as env:NAME or file:PATH. Default for ntfy: https://ntfy.sh; for telegram: https://api.telegram.org."`
 	Token   Secret        `toml:"token" doc:"Access token: of the bot for telegram, the password for email; ntfy and webhook send it as a bearer token. Write a reference such as env:NAME or file:PATH."`
@@ -87,6 +90,23 @@ func (t NotifyType) keys() (required, optional []string) {
 	default: // NotifyDesktop
 		return nil, nil
 	}
+}
+
+// answerRefusal returns why sinks of the type cannot have answer buttons; empty: they can.
+func (t NotifyType) answerRefusal() string {
+	switch t {
+	case NotifyNtfy, NotifyTelegram:
+		return ""
+	case NotifySlack, NotifyDiscord, NotifyTeams:
+		return "a webhook only receives messages: buttons need an app of the service with a public address"
+	case NotifyWebhook, NotifyExec:
+		return "its receiver can answer by itself: gc respond, with the id of the question in the message"
+	case NotifyEmail:
+		return "programs that check mails follow links and send forms, and would answer"
+	case NotifyDesktop, NotifyTerminal:
+		return "answer on this machine: gc respond, or gc top"
+	}
+	return "it has no buttons"
 }
 
 // NotifyKind is a kind of notification, or a group of kinds.
@@ -207,6 +227,42 @@ func (c *checker) notifySink(n *Notify) {
 	c.positive(n.Keys, "timeout", int64(n.Timeout))
 	if n.Type == NotifyEmail {
 		c.notifyEmail(n)
+	}
+	c.notifyAnswer(n)
+}
+
+// notifyAnswer checks the keys of answer buttons.
+func (c *checker) notifyAnswer(n *Notify) {
+	if n.Has("answer_users") && n.Type != NotifyTelegram {
+		c.fail(n.Origin("answer_users"), "remove it", "a sink of type %s has no answer_users", n.Type)
+	}
+	for i, user := range n.AnswerUsers {
+		if id, err := strconv.ParseInt(user, 10, 64); err != nil || id <= 0 || strconv.FormatInt(id, 10) != user {
+			c.fail(n.ItemOrigin("answer_users", i), `write the number of the user, such as "123456789"`, "%q is not the number of a telegram user", user)
+		}
+	}
+	if !n.Answer {
+		return
+	}
+	why, web := n.Type.answerRefusal(), &c.city.Web
+	switch {
+	case why != "":
+		c.fail(n.Origin("answer"), "remove it; ntfy and telegram have answer buttons", "a sink of type %s cannot have answer buttons: %s", n.Type, why)
+	case n.Type == NotifyTelegram && len(n.AnswerUsers) == 0:
+		c.fail(n.Origin("answer"), `add answer_users = ["123456789"]`, "the sink %q does not say who may answer", n.Name)
+	case n.Type == NotifyNtfy && web.URL == "" && len(web.Hosts) == 0:
+		c.fail(n.Origin("answer"), `add url = "https://box.example.ts.net" or hosts to [web]`, "the buttons of %q send their answer to the web console, whose address is unknown", n.Name)
+	}
+	for i := range c.city.Notify { // a bot sends each press to one reader
+		other := &c.city.Notify[i]
+		if other == n {
+			return
+		}
+		masked := strings.HasPrefix(n.Token.text, Masked)
+		if n.Type == NotifyTelegram && other.Type == NotifyTelegram && other.Answer && other.Token == n.Token && other.URL == n.URL && !masked {
+			c.fail(n.Origin("answer"), "use another bot, or remove answer from one of them", "the sinks %q and %q have the same bot, which sends each press to one of them only", other.Name, n.Name)
+			return
+		}
 	}
 }
 
