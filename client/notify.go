@@ -28,6 +28,8 @@ type NotifySink struct {
 	Waiting int       `json:"waiting"`         // notifications that are not confirmed yet
 	Retry   time.Time `json:"retry,omitzero"`  // after a failure: when the next try is
 	Error   string    `json:"error,omitempty"` // why the last try failed; empty: it did not
+	// AnswerError is why presses of the answer buttons cannot be received; empty: they can, or there are none.
+	AnswerError string `json:"answer_error,omitempty"`
 }
 
 // Notification is one message about one agent for one sink.

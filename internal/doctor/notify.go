@@ -32,6 +32,8 @@ func (x *examination) notify() {
 		switch {
 		case sink.Error != "":
 			x.warn(check, fmt.Sprintf("%s does not confirm notifications, %d wait: %s", sink.Name, sink.Waiting, textfmt.Brief(sink.Error)), test)
+		case sink.AnswerError != "":
+			x.warn(check, fmt.Sprintf("the answer buttons of %s do not work: %s", sink.Name, textfmt.Brief(sink.AnswerError)), "correct the cause; until then: gc respond")
 		case failed[sink.Name] > 0:
 			x.warn(check, fmt.Sprintf("%s failed in the last 7 days", textfmt.Count(failed[sink.Name], "notification")), "gc notify list --failed shows why; gc notify retry sends one again")
 		default:

@@ -17,6 +17,9 @@ func (s Formatter) Notifications(list client.Notifications) string {
 		if sink.Waiting > 0 {
 			waiting = strconv.Itoa(sink.Waiting)
 		}
+		if sink.AnswerError != "" {
+			note = textfmt.Brief(sink.AnswerError)
+		}
 		if sink.Error != "" {
 			note = textfmt.Brief(sink.Error)
 			if sink.Retry.After(s.Now) {

@@ -15,6 +15,7 @@ import (
 	"gascity/internal/domain/session"
 	"gascity/internal/redact"
 	"gascity/internal/service/engine"
+	"gascity/internal/service/notify/answers"
 )
 
 // City is what the engine reads of a city.
@@ -38,6 +39,11 @@ type Options struct {
 	Secrets *redact.Redactor
 	// Link returns the address of a question or an agent in the web console; empty: there is none. Nil: there are no links.
 	Link func(ctx context.Context, agent, question string) string
+	// Answers makes the answer buttons and answers questions with them. Nil: messages have no buttons.
+	Answers *answers.Service
+	// AnswerTo returns the address to which a button sends its answer by POST; empty: the web console is off. Nil: only sinks
+	// that receive presses themselves have buttons.
+	AnswerTo func(ctx context.Context) string
 	// RetryFirst and RetryLongest are the delays between tries. Zero: 1 s and 5 min.
 	RetryFirst, RetryLongest time.Duration
 }
@@ -55,6 +61,8 @@ type Sink struct {
 	Type    string
 	Timeout time.Duration // of one request
 	Sender  Sender
+	// Buttons is the largest number of answer buttons of a message; zero: messages have none.
+	Buttons int
 }
 
 // Sender sends messages to one sink. Its calls are sequential, except those for tests.
@@ -139,6 +147,9 @@ type consumer struct {
 	unsaved int       // events since the state was saved
 	dirty   bool      // the state must be saved
 	pruned  time.Time // when old deliveries were last deleted
+
+	asked      bool      // a question was open when listen was last called
+	askedUntil time.Time // when the last question ended; zero: none ended yet
 }
 
 // work applies a changed configuration, reads the new events, and sends what is due to the workers of the sinks. It returns when
@@ -158,6 +169,7 @@ func (c *consumer) work(ctx context.Context) (next time.Time) {
 		return c.engine.opts.Now().Add(engine.SaveRetryDelay)
 	}
 	next, ok := c.plan(ctx)
+	next = engine.Earlier(next, c.listen(ctx))
 	if c.dirty || c.unsaved > saveEvery {
 		ok = c.save(ctx) && ok
 	}
@@ -372,8 +384,13 @@ func (c *consumer) publish() {
 		open[c.state.Open[i].ID] = true
 	}
 	c.engine.mu.Lock()
-	defer c.engine.mu.Unlock()
 	c.engine.open = open
+	c.engine.mu.Unlock()
+	for _, w := range c.engine.workers {
+		if w.hasSent() {
+			w.woken.Wake() // the question of a message with buttons may have ended
+		}
+	}
 }
 
 // known reports whether there is a delivery of the subject to the sink.

@@ -27,7 +27,23 @@ type Message struct {
 	Link   string `json:"link,omitempty"`
 	Urgent bool   `json:"urgent"` // an agent needs a person
 	Items  []Item `json:"items"`  // one, or several that are sent as one message
+
+	// Buttons are the answer buttons: none, or one for each option of the only item. They are secrets, so only sinks with
+	// answer = true get them.
+	Buttons  []Button `json:"-"`
+	AnswerTo string   `json:"-"` // the address to which a button sends its answer by POST; empty: there is none
+	// Sent is what a sink that can change its messages has sent; nil: it cannot, or it has sent nothing.
+	Sent *SentMessage `json:"-"`
 }
+
+// Button is an answer button of a message.
+type Button struct {
+	Label string // number and text of the option, cleaned
+	Token string
+}
+
+// maxButton is the maximum number of characters of the text of a button.
+const maxButton = 40
 
 // Item is one subject of a message.
 type Item struct {

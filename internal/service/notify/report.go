@@ -30,7 +30,7 @@ func (e *Engine) Notifications(context.Context) (client.Notifications, error) {
 	for i := range e.settings.Sinks {
 		sink := client.NotifySink{Name: e.settings.Sinks[i].Name, Type: e.settings.Sinks[i].Type}
 		if w := e.workers[sink.Name]; w != nil {
-			sink.Retry, sink.Error = w.trouble()
+			w.trouble(&sink)
 		}
 		for j := range out.Notifications {
 			if n := &out.Notifications[j]; n.Sink == sink.Name && n.State == client.NotifySending {
@@ -51,11 +51,11 @@ func toClient(d *notification.Delivery) client.Notification {
 	}
 }
 
-// trouble returns when the worker tries to send again, and why the last try failed; empty if it did not.
-func (w *worker) trouble() (at time.Time, why string) {
+// trouble sets when the next try is and why the last one failed, and why answers cannot be received.
+func (w *worker) trouble(sink *client.NotifySink) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.notBefore, w.failure
+	sink.Retry, sink.Error, sink.AnswerError = w.notBefore, w.failure, w.listenFailure
 }
 
 // TestNotify sends a test message to a sink, or to all sinks at the same time. It is not stored and not tried again.

@@ -18,6 +18,7 @@ import (
 	"gascity/internal/domain/notification"
 	"gascity/internal/domain/session"
 	"gascity/internal/redact"
+	"gascity/internal/service/notify/answers"
 	"gascity/internal/store/storetest"
 )
 
@@ -31,6 +32,9 @@ type town struct {
 	secrets *redact.Redactor
 	now     func() time.Time
 	delay   time.Duration // of Question
+
+	answers  *answers.Service // nil: there are no answer buttons
+	answerTo func(context.Context) string
 
 	mu        sync.Mutex
 	questions []client.Pending
@@ -120,7 +124,7 @@ func (c *town) emit(kind event.Kind, agent string, data ...string) {
 // start runs an engine with the settings. The end of the test stops it.
 func (c *town) start(s Settings) {
 	c.t.Helper()
-	c.engine = New(Options{City: c, Store: c.store, Events: c.events, Logger: slog.New(slog.DiscardHandler), Now: c.now, Root: "/town", Secrets: c.secrets})
+	c.engine = New(Options{City: c, Store: c.store, Events: c.events, Logger: slog.New(slog.DiscardHandler), Now: c.now, Root: "/town", Secrets: c.secrets, Answers: c.answers, AnswerTo: c.answerTo})
 	c.engine.Configure(s)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(c.t.Context()))
 	done := make(chan error, 1)

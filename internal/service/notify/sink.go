@@ -24,7 +24,26 @@ type Environment struct {
 
 // NewSink returns the sink of a [[notify]] section that was checked by package config.
 func NewSink(n *config.Notify, env Environment) Sink {
-	return Sink{Name: n.Name, Type: string(n.Type), Timeout: n.Timeout, Sender: newSender(n, env)}
+	return Sink{Name: n.Name, Type: string(n.Type), Timeout: n.Timeout, Sender: newSender(n, env), Buttons: maxButtons(n)}
+}
+
+// The largest numbers of answer buttons of a message.
+const (
+	maxNtfyButtons     = 3 // a limit of ntfy
+	maxTelegramButtons = 8
+)
+
+// maxButtons returns the largest number of answer buttons of a message to the sink.
+func maxButtons(n *config.Notify) int {
+	switch {
+	case !n.Answer:
+		return 0
+	case n.Type == config.NotifyNtfy:
+		return maxNtfyButtons
+	case n.Type == config.NotifyTelegram:
+		return maxTelegramButtons
+	}
+	return 0
 }
 
 // newSender returns the sender for the type of the sink.
@@ -38,8 +57,10 @@ func newSender(n *config.Notify, env Environment) Sender {
 		return terminal{socket: n.Socket, env: env}
 	case config.NotifyEmail:
 		return email{n: *n, env: env}
+	case config.NotifyTelegram:
+		return &telegram{web: newWeb(n, env)}
 	default:
-		return &web{n: *n, env: env, payload: payloadOf(n.Type), client: newHTTPClient(env.TLS)}
+		return newWeb(n, env)
 	}
 }
 

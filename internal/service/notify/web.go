@@ -16,6 +16,7 @@ import (
 
 	"gascity/internal/config"
 	"gascity/internal/redact"
+	"gascity/internal/service/notify/answers"
 	"gascity/internal/textfmt"
 )
 
@@ -27,35 +28,35 @@ type web struct {
 	payload payload
 }
 
+// newWeb returns the sink of a [[notify]] section.
+func newWeb(n *config.Notify, env Environment) *web {
+	return &web{n: *n, env: env, payload: payloadOf(n.Type), client: newHTTPClient(env.TLS)}
+}
+
 // payload is the form of messages of a web service.
 type payload struct {
 	body func(n *config.Notify, m *Message) any
 	// confirmed checks the answer to a request with a status of success; nil: the status is enough.
 	confirmed func(body []byte) error
-	// address and bearer return the address and the access token in the header, for the values of the keys url and token.
-	address func(base, token string) string
-	bearer  bool
-	base    string // the default of url
+	bearer    bool   // the token is sent in the header
+	base      string // the default of url
 }
 
 // payloadOf returns the form that messages have for this type of web service.
 func payloadOf(t config.NotifyType) payload {
-	same := func(base, _ string) string { return base }
 	switch t {
 	case config.NotifySlack:
-		return payload{body: slackBody, address: same}
+		return payload{body: slackBody}
 	case config.NotifyDiscord:
-		return payload{body: discordBody, address: same}
+		return payload{body: discordBody}
 	case config.NotifyTeams:
-		return payload{body: teamsBody, address: same}
+		return payload{body: teamsBody}
 	case config.NotifyTelegram:
-		return payload{body: telegramBody, confirmed: telegramConfirmed, base: "https://api.telegram.org", address: func(base, token string) string {
-			return strings.TrimRight(base, "/") + "/bot" + token + "/sendMessage"
-		}}
+		return payload{body: telegramBody, base: "https://api.telegram.org"}
 	case config.NotifyNtfy:
-		return payload{body: ntfyBody, confirmed: ntfyConfirmed, base: "https://ntfy.sh", address: same, bearer: true}
+		return payload{body: ntfyBody, confirmed: ntfyConfirmed, base: "https://ntfy.sh", bearer: true}
 	default:
-		return payload{body: func(_ *config.Notify, m *Message) any { return m }, address: same, bearer: true}
+		return payload{body: func(_ *config.Notify, m *Message) any { return m }, bearer: true}
 	}
 }
 
@@ -65,7 +66,23 @@ const maxAnswer = 64 << 10
 // Send sends the message by a POST request. A 2xx status confirms it. After 408, 425, 429 and 5xx the caller tries again later;
 // any other status is final. It implements [Sender].
 func (w *web) Send(ctx context.Context, m *Message) error {
-	req, hidden, err := w.request(ctx, m)
+	out := call{body: w.payload.body(&w.n, m), id: m.ID, check: w.payload.confirmed}
+	return w.do(ctx, out)
+}
+
+// call is one request to the service.
+type call struct {
+	body   any
+	method string // of the bot of Telegram; empty: the address has none
+	id     string // of the message; empty: the request is not one
+	// check reads the answer to a request with a status of success; nil: the status is enough.
+	check func(body []byte) error
+	most  int64 // bytes of the answer that are read; zero: maxAnswer
+}
+
+// do sends one request.
+func (w *web) do(ctx context.Context, c call) error {
+	req, hidden, err := w.request(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -74,22 +91,21 @@ func (w *web) Send(ctx context.Context, m *Message) error {
 		return withoutAddress(err)
 	}
 	defer res.Body.Close()
-	if res.StatusCode < 300 && w.payload.confirmed == nil {
+	if res.StatusCode < 300 && c.check == nil {
 		return nil // without the body, which may be cut off
 	}
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	body, err := io.ReadAll(io.LimitReader(res.Body, cmp.Or(c.most, maxAnswer)))
 	switch {
 	case res.StatusCode >= 300:
 		return refusal(res, body, hidden)
 	case err != nil:
 		return fmt.Errorf("the answer was cut off: %w", withoutAddress(err))
 	}
-	return w.payload.confirmed(body)
+	return c.check(body)
 }
 
-// request returns the HTTP request for a message. hidden masks the credentials of the request in texts, because a service may
-// repeat them in its answer.
-func (w *web) request(ctx context.Context, m *Message) (req *http.Request, hidden *redact.Redactor, err error) {
+// request returns a request. hidden has its credentials, which a service may repeat in its answer.
+func (w *web) request(ctx context.Context, c call) (req *http.Request, hidden *redact.Redactor, err error) {
 	base, err := w.env.secret(ctx, "url", w.n.URL)
 	if err != nil {
 		return nil, nil, err
@@ -102,17 +118,23 @@ func (w *web) request(ctx context.Context, m *Message) (req *http.Request, hidde
 	if !config.IsWebAddress(base) {
 		return nil, nil, errors.New("url is not the address of a web service")
 	}
-	body, err := json.Marshal(w.payload.body(&w.n, m))
+	body, err := json.Marshal(c.body)
 	if err != nil {
 		return nil, nil, err
 	}
-	req, err = http.NewRequestWithContext(ctx, http.MethodPost, w.payload.address(base, token), bytes.NewReader(body))
+	address := base
+	if c.method != "" {
+		address = strings.TrimRight(base, "/") + "/bot" + token + "/" + c.method
+	}
+	req, err = http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
 		return nil, nil, errors.New("url is not the address of a web service") // the cause contains the address
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "gc")
-	req.Header.Set("Idempotency-Key", m.ID)
+	if c.id != "" {
+		req.Header.Set("Idempotency-Key", c.id)
+	}
 	if w.payload.bearer && token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
@@ -185,11 +207,10 @@ type object = map[string]any
 
 // The maximum lengths of texts of the services, in characters, with a reserve.
 const (
-	maxSlack    = 2900
-	maxDiscord  = 1900
-	maxTeams    = 8000
-	maxTelegram = 1900 // of 4096 UTF-16 units: a character may have two
-	maxNtfy     = 3500 // bytes; more would become an attachment
+	maxSlack   = 2900
+	maxDiscord = 1900
+	maxTeams   = 8000
+	maxNtfy    = 3500 // bytes, with the buttons; more would become an attachment
 )
 
 // slackBody returns a message of Slack. The text of agents is plain text, which has no markup and no mentions.
@@ -246,37 +267,45 @@ func teamsBody(_ *config.Notify, m *Message) any {
 	return object{"type": "message", "attachments": []object{{"contentType": "application/vnd.microsoft.card.adaptive", "content": card}}}
 }
 
-// telegramBody returns a message of Telegram. Without a parse mode the text has no markup.
-func telegramBody(n *config.Notify, m *Message) any {
-	text := m.Title + "\n" + textfmt.Bound(m.Text, maxTelegram)
-	if m.Link != "" {
-		text += "\n" + m.Link
-	}
-	return object{"chat_id": n.Chat, "text": text, "link_preview_options": object{"is_disabled": true}, "disable_notification": !m.Urgent}
-}
-
-// telegramConfirmed checks the answer of Telegram.
-func telegramConfirmed(body []byte) error {
-	var answer struct {
-		OK bool `json:"ok"`
-	}
-	if err := json.Unmarshal(body, &answer); err != nil || !answer.OK {
-		return errors.New("the service did not confirm the message")
-	}
-	return nil
-}
-
-// ntfyBody returns a message of ntfy.
+// ntfyBody returns a message of ntfy. Its buttons send a POST from the phone. Their tokens are in the body, never in the address.
 func ntfyBody(n *config.Notify, m *Message) any {
-	out := object{"topic": n.Topic, "title": m.Title, "message": cmp.Or(textfmt.Truncate(m.Text, maxNtfy), m.Title), "priority": 3, "tags": []string{"robot"}}
+	actions, size := ntfyActions(m)
+	text := cmp.Or(textfmt.Truncate(m.Text, max(0, maxNtfy-size)), m.Title)
+	out := object{"topic": n.Topic, "title": m.Title, "message": text, "priority": 3, "tags": []string{"robot"}}
 	if m.Urgent {
 		out["priority"] = 4
 	}
 	if m.Link != "" {
 		out["click"] = m.Link
 	}
+	if len(actions) > 0 {
+		out["actions"] = actions
+	}
 	return out
 }
+
+// ntfyActions returns the buttons of a message, and how many bytes they add to it.
+func ntfyActions(m *Message) (actions []object, size int) {
+	if m.AnswerTo == "" {
+		return nil, 0
+	}
+	for _, b := range m.Buttons {
+		body, err := json.Marshal(answers.Request{Token: b.Token})
+		if err != nil {
+			return nil, 0
+		}
+		one := object{
+			"action": "http", "label": b.Label, "url": m.AnswerTo, "method": http.MethodPost, "clear": true,
+			"headers": object{"Content-Type": "application/json"}, "body": string(body),
+		}
+		actions = append(actions, one)
+		size += len(b.Label) + len(m.AnswerTo) + len(body) + actionSize
+	}
+	return actions, size
+}
+
+// actionSize is the number of bytes of a button besides its texts, with a reserve.
+const actionSize = 160
 
 // ntfyConfirmed checks the answer of ntfy: the message with its id.
 func ntfyConfirmed(body []byte) error {

@@ -46,6 +46,12 @@ type worker struct {
 	removed   bool      // the sink was removed from the configuration; guarded by mu
 	notBefore time.Time // after a failure: no message is sent before; guarded by mu
 	failure   string    // why the last try failed; empty: it did not; guarded by mu
+
+	sent          []sentMessage // messages with buttons that can be removed, oldest first; guarded by mu
+	listenFailure string        // why presses of buttons are not received; empty: they are; guarded by mu
+
+	listening *listening    // receives presses; nil: nothing does; used by the goroutine of Run only
+	listened  chan struct{} // closed when the goroutine of the last listening has returned; used by the goroutine of Run only
 }
 
 // job is one message that is to be sent.
@@ -114,6 +120,7 @@ func (c *consumer) stopWorker(sink string) {
 	w.mu.Lock()
 	w.removed = true
 	w.mu.Unlock()
+	w.stopListening()
 	w.stop()
 }
 
@@ -167,6 +174,7 @@ func (w *worker) add(deliveries []notification.Delivery) {
 // run sends messages until ctx ends.
 func (w *worker) run(ctx context.Context) {
 	engine.Loop(ctx, w.engine.opts.Now, w.woken, func(bool) time.Time {
+		w.finishSent(ctx)
 		for ctx.Err() == nil {
 			j, next := w.first()
 			if j == nil {
@@ -216,6 +224,10 @@ func (w *worker) deliver(ctx context.Context, j *job) {
 		w.setFailure("")
 		w.remove(j)
 		e.finish(ctx, j.deliveries, notification.Sent, "")
+		if m.Sent != nil {
+			w.addSent(m.Items[0].Question, *m.Sent)
+			w.woken.Wake() // the question may have ended meanwhile
+		}
 		return
 	}
 	why := clean(e.opts.Secrets, err.Error(), maxReason)
@@ -279,12 +291,13 @@ func (w *worker) remove(j *job) {
 func (w *worker) prepare(ctx context.Context, j *job) *Message {
 	e := w.engine
 	w.mu.Lock()
-	m := &Message{ID: j.id, City: w.city}
+	m, sink := &Message{ID: j.id, City: w.city}, w.sink
 	w.mu.Unlock()
 	var rest, over []notification.Delivery
+	var asked *client.Pending // the question of the last item; nil: it has none, or it is not known
 	for i := range j.deliveries {
-		if item, needed := e.item(ctx, j.deliveries[i].Subject); needed {
-			m.Items, rest = append(m.Items, item), append(rest, j.deliveries[i])
+		if item, p, needed := e.item(ctx, j.deliveries[i].Subject); needed {
+			m.Items, rest, asked = append(m.Items, item), append(rest, j.deliveries[i]), p
 		} else {
 			over = append(over, j.deliveries[i])
 		}
@@ -298,26 +311,27 @@ func (w *worker) prepare(ctx context.Context, j *job) *Message {
 		return nil
 	}
 	m.render(e.opts.Secrets, func(agent, question string) string { return e.opts.Link(ctx, agent, question) })
+	w.addButtons(ctx, m, sink, asked)
 	return m
 }
 
-// item returns the part of a message about a subject. needed is false if the subject does not need a person any more.
-func (e *Engine) item(ctx context.Context, s notification.Subject) (item Item, needed bool) {
+// item returns the part of a message about a subject, and its question if it is open. needed is false if the subject is over.
+func (e *Engine) item(ctx context.Context, s notification.Subject) (item Item, asked *client.Pending, needed bool) {
 	item = itemOf(s)
 	if s.Question == "" {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		return item, s.Kind.Group() == notification.Finished || e.open[s.ID]
+		return item, nil, s.Kind.Group() == notification.Finished || e.open[s.ID]
 	}
 	p, err := e.opts.City.Question(ctx, s.Question)
 	switch {
 	case err == nil && p.State == client.PendingOpen:
 		item.Prompt, item.Options, item.Tool, item.Input = p.Prompt, p.Options, p.Tool, p.Input
-		return item, true
+		return item, &p, true
 	case err == nil, errors.Is(err, client.ErrNotFound):
-		return item, false
+		return item, nil, false
 	}
-	return item, true // gc does not know whether the question is still open
+	return item, nil, true // it is not known
 }
 
 // finish saves the final state of deliveries and why they ended. While the store fails, it tries again, because a confirmed
