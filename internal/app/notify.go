@@ -3,11 +3,13 @@ package app
 import (
 	"context"
 	"net/url"
+	"path/filepath"
 	goruntime "runtime"
 	"slices"
 	"strings"
 
 	"gascity/internal/agentcli"
+	"gascity/internal/citydir"
 	"gascity/internal/config"
 	"gascity/internal/controller"
 	"gascity/internal/domain/notification"
@@ -15,6 +17,7 @@ import (
 	"gascity/internal/proc"
 	"gascity/internal/server/cityservice"
 	"gascity/internal/service/notify"
+	"gascity/internal/service/notify/answers"
 	"gascity/internal/service/questions"
 )
 
@@ -30,11 +33,18 @@ func (c notifyCity) Snapshot(name string) (session.Snapshot, error) {
 	return c.controller.Snapshot(name)
 }
 
+// answersFile, in the state directory, stores the key of answer buttons and the used ones.
+const answersFile = "answers.json"
+
 // openNotify creates the engine of notifications. Without a [[notify]] section it does nothing.
 func (k *controllerProcess) openNotify(e *cityservice.Engines, c *controller.Controller) {
+	k.answers = answers.New(answers.Options{
+		File: filepath.Join(k.root, citydir.StateFolder, answersFile), Questions: e.Questions, Events: k.store, Logger: k.logger, Now: k.daemon.opts.Now,
+		Recipients: k.answerRecipients,
+	})
 	e.Notify = notify.New(notify.Options{
 		City: notifyCity{e.Questions, c}, Store: k.store, Events: k.store, Logger: k.logger, Now: k.daemon.opts.Now, Root: k.root,
-		Secrets: k.secrets, Link: k.notifyLink,
+		Secrets: k.secrets, Link: k.notifyLink, Answers: k.answers, AnswerTo: k.answerTo,
 	})
 	if city := k.currentConfig().City; city != nil {
 		e.Notify.Configure(k.notifySettings(city))
@@ -90,9 +100,46 @@ func notifyRule(n *config.Notify) notification.Rule {
 	return r
 }
 
-// notifyLink returns the address in the web console of a question, an agent, or, if both names are
-// empty, of the console itself; empty if the web console is off.
+// answerRecipients returns the sinks whose buttons may answer questions.
+func (k *controllerProcess) answerRecipients() []answers.Recipient {
+	city := k.currentConfig().City
+	if city == nil {
+		return nil
+	}
+	var all []answers.Recipient
+	for i := range city.Notify {
+		if n := &city.Notify[i]; n.Answer {
+			all = append(all, answers.Recipient{Sink: n.Name, Post: n.Type != config.NotifyTelegram})
+		}
+	}
+	return all
+}
+
+// answerTo returns the address to which answer buttons send their answer; empty if the web console is off.
+func (k *controllerProcess) answerTo(ctx context.Context) string {
+	base := k.webAddress(ctx)
+	if base == "" {
+		return ""
+	}
+	return base + answers.Path
+}
+
+// notifyLink returns the address of a question, of an agent, or of the web console; empty if it is off.
 func (k *controllerProcess) notifyLink(ctx context.Context, agent, question string) string {
+	base := k.webAddress(ctx)
+	switch {
+	case base == "":
+		return ""
+	case question != "":
+		return base + "/#/needs/" + url.PathEscape(question)
+	case agent != "":
+		return base + "/#/agent/" + url.PathEscape(agent)
+	}
+	return base + "/#/"
+}
+
+// webAddress returns the address of the web console for other devices, without a slash at its end; empty if it is off.
+func (k *controllerProcess) webAddress(ctx context.Context) string {
 	on, err := k.web.Web(ctx) // it does not wait
 	city := k.currentConfig().City
 	if err != nil || !on.Running || city == nil {
@@ -108,12 +155,5 @@ func (k *controllerProcess) notifyLink(ctx context.Context, agent, question stri
 	if city.Web.URL != "" {
 		base = city.Web.URL
 	}
-	base = strings.TrimRight(base, "/") + "/#/"
-	switch {
-	case question != "":
-		return base + "needs/" + url.PathEscape(question)
-	case agent != "":
-		return base + "agent/" + url.PathEscape(agent)
-	}
-	return base
+	return strings.TrimRight(base, "/")
 }

@@ -30,6 +30,7 @@ import (
 	"gascity/internal/server/httpkit"
 	"gascity/internal/server/workerapi"
 	"gascity/internal/service/credentials"
+	"gascity/internal/service/notify/answers"
 	"gascity/internal/service/prompts"
 	"gascity/internal/service/terminals"
 	"gascity/internal/service/workers"
@@ -99,6 +100,7 @@ type controllerProcess struct {
 	judged     *telemetry.Histogram
 	judge      *guard.Evaluator
 	web        *web.Server
+	answers    *answers.Service                                                          // answers by buttons of notifications; set by assemble, before web serves
 	openViewer func(ctx context.Context, target, name string) (*terminals.Viewer, error) // set before web serves
 
 	mu        sync.Mutex

@@ -11,10 +11,12 @@ import (
 	"path/filepath"
 	goruntime "runtime"
 
+	"gascity/client"
 	"gascity/internal/citydir"
 	"gascity/internal/cli"
 	"gascity/internal/config"
 	"gascity/internal/fsutil"
+	"gascity/internal/service/notify/answers"
 	"gascity/internal/service/terminals"
 	"gascity/internal/web"
 	"gascity/internal/web/ui"
@@ -82,6 +84,9 @@ func (k *controllerProcess) openWeb(version string) *web.Server {
 		Terminal: web.NewTerminals(web.TerminalOptions{Log: k.logger, Secrets: k.secrets, Open: func(ctx context.Context, target, name string) (*terminals.Viewer, error) {
 			return k.openViewer(ctx, target, name)
 		}}),
+		Answer: func(ctx context.Context, token string) (client.Pending, error) {
+			return k.answers.Answer(ctx, answers.Press{Token: token})
+		},
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/server/controlapi"
+	"gascity/internal/service/notify/answers"
 	"gascity/internal/web"
 	"gascity/test/citytest"
 )
@@ -26,20 +27,30 @@ type target struct {
 	scope        client.Scope // empty: no device is needed
 	maxBody      int64
 	changes      bool
+	token        string // of the answer button that the request has; empty: it has none
+}
+
+// forgedToken has the form of the token of an answer button.
+const forgedToken = "q-aaaaaaaa.1.AAAAAAAA.zzzzzz.AAAAAAAAAAAAAAAAAAAAAA"
+
+// answerTarget returns the route of answer buttons, with a token.
+func answerTarget(token string) target {
+	return target{http.MethodPost, answers.Path, "", 4 << 10, true, token}
 }
 
 // targets returns all routes with data or effects: those of a route table, and those of every web
 // console.
 func targets(mounted []controlapi.Mounted) []target {
 	out := []target{
-		{http.MethodPost, "/auth/sign-in", "", 4 << 10, true},
-		{http.MethodGet, "/auth/me", client.ScopeSee, 0, false},
-		{http.MethodPost, "/auth/sign-out", client.ScopeSee, 4 << 10, true},
-		{http.MethodPost, "/auth/tickets", client.ScopeSee, 4 << 10, true},
+		{http.MethodPost, "/auth/sign-in", "", 4 << 10, true, ""},
+		{http.MethodGet, "/auth/me", client.ScopeSee, 0, false, ""},
+		{http.MethodPost, "/auth/sign-out", client.ScopeSee, 4 << 10, true, ""},
+		{http.MethodPost, "/auth/tickets", client.ScopeSee, 4 << 10, true, ""},
+		answerTarget(forgedToken),
 	}
 	fill := strings.NewReplacer("{target}", "worker", "{id}", "x", "{name}", "x")
 	for _, m := range mounted {
-		out = append(out, target{m.Method, "/api" + fill.Replace(m.Path), m.Scope, m.MaxBody, m.Changes})
+		out = append(out, target{m.Method, "/api" + fill.Replace(m.Path), m.Scope, m.MaxBody, m.Changes, ""})
 	}
 	return out
 }
@@ -125,7 +136,8 @@ func rebound(host string) func(r *http.Request) {
 func (a *attacker) attacks() []attack {
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(a.own.base, "http://"))
 	needsDevice := func(t target) bool { return t.scope != "" }
-	unsafe := func(t target) bool { return t.method != http.MethodGet }
+	unsafe := func(t target) bool { return t.method != http.MethodGet && t.token == "" } // a token proves itself
+	forged := func(t target) bool { return t.token == forgedToken }
 	forbidden, refused := []int{http.StatusForbidden}, []int{http.StatusUnauthorized}
 	without := func(headers ...string) func(*http.Request) {
 		return func(r *http.Request) {
@@ -155,6 +167,8 @@ func (a *attacker) attacks() []attack {
 		{"another site", func(r *http.Request) { r.Header.Del("Origin"); r.Header.Set("Sec-Fetch-Site", "cross-site") }, nil, forbidden},
 		{"another host of the site", func(r *http.Request) { r.Header.Del("Origin"); r.Header.Set("Sec-Fetch-Site", "same-site") }, nil, forbidden},
 		{"neither Origin nor Sec-Fetch-Site", without("Origin", "Sec-Fetch-Site"), unsafe, forbidden},
+		{"a forged token of an answer button", func(*http.Request) {}, forged, forbidden},
+		{"a forged token from an app, which has neither Origin nor a device", without("Origin", "Sec-Fetch-Site", "Cookie", web.KeyHeader), forged, forbidden},
 		{"DNS rebinding", rebound("evil.example:" + port), nil, forbidden},
 		{"DNS rebinding to a name that begins like ours", rebound("127.0.0.1.evil.example:" + port), nil, forbidden},
 		{"a user in the host", rebound("127.0.0.1:" + port + "@evil.example"), nil, []int{http.StatusForbidden, http.StatusBadRequest}},
@@ -182,6 +196,9 @@ func (a attack) body(t target) string {
 	}
 	if t.maxBody == 0 && a.name != "a body where none belongs" {
 		return ""
+	}
+	if t.token != "" {
+		return `{"token":"` + t.token + `"}`
 	}
 	return `{}`
 }
@@ -257,7 +274,8 @@ func stateOf(t *testing.T, city *citytest.City) string {
 	page, eventsErr := city.Client.PastEvents(t.Context(), 0)
 	queue, queueErr := city.Client.Queue(t.Context(), "", client.WithEnded)
 	status, statusErr := city.Client.Status(t.Context())
-	text, jsonErr := json.Marshal([]any{devices, len(page.Events), queue, status.Agents[0].Instance, status.Agents[0].State, len(city.Agents.Calls("Deliver"))})
+	events := slices.DeleteFunc(page.Events, func(e client.Event) bool { return e.Kind == "notify.answer_refused" }) // it records an attack
+	text, jsonErr := json.Marshal([]any{devices, len(events), queue, status.Agents[0].Instance, status.Agents[0].State, len(city.Agents.Calls("Deliver", "Respond"))})
 	for _, err := range []error{err, eventsErr, queueErr, statusErr, jsonErr} {
 		if err != nil {
 			t.Fatal(err)

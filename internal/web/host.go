@@ -10,6 +10,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/config"
+	"gascity/internal/service/notify/answers"
 )
 
 // hosts maps the values of the Host header that the listener answers to, to the origin of a page
@@ -67,7 +68,7 @@ func isPublic(r *http.Request) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false
 	}
-	return !slices.ContainsFunc([]string{"/api", "/auth", "/terminal"}, func(prefix string) bool {
+	return !slices.ContainsFunc([]string{"/api", "/auth", "/terminal", answers.Path}, func(prefix string) bool {
 		return r.URL.Path == prefix || strings.HasPrefix(r.URL.Path, prefix+"/")
 	})
 }
@@ -85,8 +86,15 @@ func (l *listening) checkHost(r *http.Request) error {
 	return fmt.Errorf("%w: host %.200q is not this web console; add it to hosts in [web] of city.toml", client.ErrForbidden, r.Host)
 }
 
+// provesItself reports whether a request is the press of an answer button. Its only credential is the
+// token in its body, so no browser adds one by itself, and the app of a notification service says
+// neither Origin nor Sec-Fetch-Site.
+func provesItself(r *http.Request) bool {
+	return r.Method == http.MethodPost && r.URL.Path == answers.Path
+}
+
 // checkOrigin refuses a request that a page of another origin caused, and an unsafe request that
-// does not say where it comes from.
+// does not say where it comes from, unless it proves itself.
 func (h hosts) checkOrigin(r *http.Request) error {
 	origins, sites := r.Header["Origin"], r.Header["Sec-Fetch-Site"]
 	if len(origins) > 1 || len(origins) == 1 && origins[0] != h[strings.ToLower(r.Host)] {
@@ -95,7 +103,7 @@ func (h hosts) checkOrigin(r *http.Request) error {
 	if len(sites) > 1 || len(sites) == 1 && sites[0] != "same-origin" && sites[0] != "none" && !isPublic(r) {
 		return fmt.Errorf("%w: the request comes from another site", client.ErrForbidden)
 	}
-	if r.Method != http.MethodGet && r.Method != http.MethodHead && len(origins) == 0 && len(sites) == 0 {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead && len(origins) == 0 && len(sites) == 0 && !provesItself(r) {
 		return fmt.Errorf("%w: the request has neither the header Origin nor Sec-Fetch-Site", client.ErrForbidden)
 	}
 	if err := new(http.CrossOriginProtection).Check(r); err != nil {

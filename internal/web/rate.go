@@ -54,8 +54,8 @@ var errTooFast = fmt.Errorf("%w: too many requests without a sign-in; try again 
 
 // admit counts a request before anything is read or answered. Requests of a device count for the
 // device. The others have rates of their own, so that a program that sends many requests costs
-// little and does not stop requests of signed-in devices. A sign-in counts for its connection
-// alone: other connections cannot stop it.
+// little and does not stop requests of signed-in devices. A sign-in and an answer button count for
+// their connection alone: other connections cannot stop them.
 func (c *console) admit(r *http.Request) error {
 	now := c.server.opts.Now()
 	cookies := c.cookies(r)
@@ -67,7 +67,7 @@ func (c *console) admit(r *http.Request) error {
 	if own, ok := r.Context().Value(connKey{}).(*conn); ok && !own.allow(now) {
 		return errTooFast
 	}
-	if r.URL.Path == signInPath {
+	if r.URL.Path == signInPath || provesItself(r) {
 		return nil
 	}
 	s := c.server

@@ -17,6 +17,7 @@ import (
 	"gascity/internal/domain/event"
 	"gascity/internal/server/controlapi"
 	"gascity/internal/server/httpkit"
+	"gascity/internal/service/notify/answers"
 )
 
 // The names of headers and protocols. A browser sends none of them by itself.
@@ -46,6 +47,7 @@ const signInPath = "/auth/sign-in"
 const (
 	authBody  = 4 << 10          // limit of the bodies of sign-in and tickets in bytes
 	bodyTime  = 10 * time.Second // how long a body may take
+	pressTime = 30 * time.Second // how long the answer of a button may take
 	bigBody   = 256 << 10        // a route with a larger limit has large bodies, which may take longer
 	bigTime   = time.Minute
 	bigBodies = 8   // large bodies at a time; they are in memory
@@ -70,15 +72,16 @@ func (s *Server) handler(run *listening, routes []controlapi.Mounted) http.Handl
 		})
 	}
 	for pattern, serve := range map[string]func(http.ResponseWriter, *http.Request) error{
-		"POST " + signInPath:  c.signIn,
-		"GET /auth/me":        c.me,
-		"POST /auth/sign-out": c.signOut,
-		"POST /auth/tickets":  c.newTicket,
-		"GET /terminal":       c.terminal,
+		"POST " + signInPath:   c.signIn,
+		"GET /auth/me":         c.me,
+		"POST /auth/sign-out":  c.signOut,
+		"POST /auth/tickets":   c.newTicket,
+		"GET /terminal":        c.terminal,
+		"POST " + answers.Path: c.press,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { c.answer(w, r, func() error { return serve(w, r) }) })
 	}
-	for _, pattern := range []string{"/api/", "/auth/", "/terminal", "/api", "/auth"} {
+	for _, pattern := range []string{"/api/", "/auth/", "/terminal", "/api", "/auth", answers.Path} {
 		mux.HandleFunc(pattern, c.RefusePath)
 	}
 	files := newFiles(s.opts.Files)
@@ -351,6 +354,28 @@ func (c *console) signIn(w http.ResponseWriter, r *http.Request) error {
 	}
 	c.setCookie(w, r, own.cookie)
 	return write(w, map[string]any{"key": own.key, "device": c.server.viewOf(device)})
+}
+
+// press answers a question with the token of an answer button. The token is the only credential of
+// the request: whether there is a device does not matter. The answer says only how it ended.
+func (c *console) press(w http.ResponseWriter, r *http.Request) error {
+	if err := c.readBody(w, r, authBody); err != nil {
+		return err
+	}
+	in, err := decode[answers.Request](r)
+	if err != nil {
+		return err
+	}
+	if c.server.opts.Answer == nil {
+		return fmt.Errorf("%w: there are no answer buttons here", client.ErrForbidden)
+	}
+	ctx, end := c.Bound(r.Context(), pressTime)
+	defer end()
+	asked, err := c.server.opts.Answer(ctx, in.Token)
+	if err != nil {
+		return c.ErrorOf(ctx, err)
+	}
+	return write(w, map[string]string{"question": asked.ID, "state": asked.State})
 }
 
 // wrongCode returns the error of a wrong code.

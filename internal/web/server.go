@@ -42,6 +42,9 @@ type Options struct {
 	// Terminal serves a terminal over a WebSocket, after all checks. It returns when ctx ends: the
 	// device was signed out, or the server stops. Nil means that there are no terminals.
 	Terminal func(ctx context.Context, w http.ResponseWriter, r *http.Request, g Grant)
+	// Answer answers a question with the token of an answer button, see package answers. Nil means
+	// that there are no answer buttons.
+	Answer func(ctx context.Context, token string) (client.Pending, error)
 }
 
 // EventLog stores the events of the web console.
