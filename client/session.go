@@ -55,7 +55,7 @@ type ScreenStyle string
 
 // The styles of screens.
 const (
-	StyleOutput ScreenStyle = "output" // output for a terminal emulator; the default
+	StyleOutput ScreenStyle = "output" // output for a terminal emulator
 	StyleLines  ScreenStyle = "lines"  // styled text, for readers without a terminal emulator
 )
 

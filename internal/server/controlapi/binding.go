@@ -212,7 +212,7 @@ func streamParameters(row route) []*huma.Param {
 	if row.id == "screens" {
 		return []*huma.Param{
 			{Name: "target", In: "query", Required: true, Schema: &huma.Schema{Type: huma.TypeArray, Items: text}, Description: "agents or sessions, at most 64; the parameter is repeated"},
-			{Name: "style", In: "query", Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{client.StyleOutput, client.StyleLines}}, Description: "output: for a terminal emulator (the default); lines: styled text, at most three updates of a target in a second"},
+			{Name: "style", In: "query", Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{client.StyleLines, client.StyleOutput}}, Description: "lines: styled text, at most three updates of a target in a second (the default); output: for a terminal emulator"},
 		}
 	}
 	if strings.HasSuffix(row.path, "/conversation/stream") {

@@ -55,7 +55,7 @@ func screens(ctx context.Context, s *Server, w http.ResponseWriter, r *http.Requ
 		return errNoScreens
 	}
 	query := r.URL.Query()
-	targets, style := query["target"], client.ScreenStyle(cmp.Or(query.Get("style"), string(client.StyleOutput)))
+	targets, style := query["target"], client.ScreenStyle(cmp.Or(query.Get("style"), string(client.StyleLines)))
 	switch {
 	case len(targets) == 0 || len(targets) > client.MaxScreens:
 		return fmt.Errorf("%w: name 1 to %d targets: ?target=NAME&target=NAME", client.ErrInvalid, client.MaxScreens)

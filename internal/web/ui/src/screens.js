@@ -64,7 +64,7 @@ async function update() {
 	let left = new Set(targets);
 	let quiet = setTimeout(() => mine.abort(), silence);
 	try {
-		const response = await send('GET', '/api/v1/screens?style=lines&target=' + key, undefined, { signal: mine.signal, headers: { Accept: 'text/event-stream' } });
+		const response = await send('GET', '/api/v1/screens?target=' + key, undefined, { signal: mine.signal, headers: { Accept: 'text/event-stream' } });
 		old?.abort(); // only now: the server goes on with the screens that both have
 		const parser = new EventParser((kind, data) => {
 			if (kind !== 'screen' || open !== mine) return;
