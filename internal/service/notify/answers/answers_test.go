@@ -183,9 +183,9 @@ func (b *bench) want(got []string, reasons ...answers.Reason) {
 // TestAButtonAnswersItsQuestion: the agent gets the option of the button, once, and events name the sink.
 func TestAButtonAnswersItsQuestion(t *testing.T) {
 	inBench(t, func(t *testing.T, b *bench) {
-		tokens := b.buttons(phone, b.ask("Yes", "No, and tell it why", "3"))
+		tokens := b.buttons(phone, b.ask("Yes", "No, and say why", "3"))
 		p, err := b.press(tokens[1])
-		if err != nil || p.State != client.PendingAnswered || p.Answer != "No, and tell it why" || p.AnsweredBy != "button of phone" {
+		if err != nil || p.State != client.PendingAnswered || p.Answer != "No, and say why" || p.AnsweredBy != "button of phone" {
 			t.Errorf("the press returned %+v, %v", p, err)
 		}
 		for _, token := range []string{tokens[1], tokens[0]} {
@@ -193,7 +193,7 @@ func TestAButtonAnswersItsQuestion(t *testing.T) {
 				t.Errorf("another press returned %+v, %v", again, err)
 			}
 		}
-		b.want([]string{"No, and tell it why"}, answers.Replayed, answers.Superseded)
+		b.want([]string{"No, and say why"}, answers.Replayed, answers.Superseded)
 		if kinds := b.Kinds(); !slices.Equal(kinds, []string{"pending.raised", "notify.answer", "pending.answered", "notify.answer_refused", "notify.answer_refused"}) {
 			t.Errorf("the events are %q", kinds)
 		}
