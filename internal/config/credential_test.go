@@ -31,8 +31,8 @@ credentials = ["team"]
 		t.Errorf("the upstream's token is %s", s)
 	}
 	for old, row := range map[string]struct{ now, wrong string }{
-		`command = "login"`:      {``, "has 0 sources"},
-		`command = "login" `:     {`command = "login"` + "\nenv = \"X\"", "has 2 sources"},
+		`command = "login"`:      {``, "exactly one source, but has 0"},
+		`command = "login" `:     {`command = "login"` + "\nenv = \"X\"", "exactly one source, but has 2"},
 		`command = "login"  `:    {`env = "X"` + "\nlifetime = \"1h\"", "cannot be renewed"},
 		`credentials = ["team"]`: {`credentials = ["tame"]`, "there is no [credentials.tame]"},
 		`"credential:team"`:      {`"credential:other"`, "there is no [credentials.other]"},

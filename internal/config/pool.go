@@ -75,7 +75,7 @@ func (c *checker) pool(a *Agent) {
 		if a.Has("pool") {
 			at = a.Origin("pool")
 		}
-		c.fail(at, "add the largest number of members, such as max = 3", "the pool %q has no max", a.QualifiedName())
+		c.fail(at, "add max = 3, or another largest number of members", "the pool %q has no max", a.QualifiedName())
 	case scale.Max == 0:
 		c.fail(a.sizeKey("max"), "write suspended = true to keep the agent from running", "a pool cannot have at most 0 members")
 	case scale.Max > maxMembers:

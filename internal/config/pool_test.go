@@ -61,7 +61,7 @@ func TestMistakesInPoolsAndPolicies(t *testing.T) {
 		"pool in a pool":   {"max_active_sessions = 2\n[[agents]]\nname = 'w-1'\nstart_command = 'x'\nmax_active_sessions = 2", "6:8", "also a member of a pool", ""},
 
 		"policy":                 {"[agents.pending]\npolicy = 'denny'", "5:10", `policy cannot be "denny"`, `"deny"`},
-		"no answer":              {"[agents.pending]\npolicy = 'answer'", "5:10", "there is none", "add answer"},
+		"no answer":              {"[agents.pending]\npolicy = 'answer'", "5:10", "no answer is set", "add answer"},
 		"answer of no use":       {"[agents.pending]\npolicy = 'deny'\nanswer = '1'", "6:10", "has no effect", `policy = "answer"`},
 		"deadline of no use":     {"[agents.pending]\npolicy = 'wait'\nafter = '1m'", "6:9", "waits forever", "escalate"},
 		"deadline that is over":  {"[agents.pending]\npolicy = 'deny'\nafter = '0s'", "6:9", "cannot be zero", ""},

@@ -194,7 +194,7 @@ func TestMistakesInRulesHaveTheirPosition(t *testing.T) {
 		{"unknown action", "[[guard.rules]]\nid='a'\naction='dny'\n", "", `city.toml:3:8: action cannot be "dny"; did you mean "deny"?`},
 		{"no action", "[[guard.rules]]\nid='a'\n", "", "city.toml:1:9: a rule of the guard has no action"},
 		{"twice", "[[guard.rules]]\nid='a'\naction='deny'\n[[guard.rules]]\nid='a'\naction='deny'\n", "", `there are two rules with the id "a"`},
-		{"no file", "[guard]\nfiles = ['none.toml']\n", "", "city.toml:2:10: a file of rules is not there"},
+		{"no file", "[guard]\nfiles = ['none.toml']\n", "", "city.toml:2:10: the path of a file of rules does not exist"},
 		{"key of a file", "[guard]\nfiles = ['ours.toml']\n", "[[rules]]\nid='a'\nactoin='deny'\n", `ours.toml:3:1: unknown key "rules.actoin"; did you mean "action"?`},
 		{"syntax of a file", "[guard]\nfiles = ['ours.toml']\n", "[[rules]\n", "ours.toml:1:"},
 		{"rule of a file", "[guard]\nfiles = ['ours.toml']\n", "\n[[rules]]\nid='a'\naction='deny'\nany=['x']\n", `ours.toml:2:1: rule "a": any, all and none`},
