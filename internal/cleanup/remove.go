@@ -206,7 +206,8 @@ func (w *uninstallation) kill(ctx context.Context, list func() ([]proc.Info, err
 	return going, errors.Join(listErr, err)
 }
 
-// stop stops all sessions of a provider.
+// stop stops all sessions of this city on one runtime provider, several at a time, and records the ones that could not
+// be stopped. An error means that the sessions could not be listed.
 func (w *uninstallation) stop(p *backend) error {
 	names, err := p.provider.ListRunning("")
 	if err != nil {

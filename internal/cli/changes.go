@@ -46,7 +46,8 @@ agent on another host or in a pod.`,
 	return a.AddJSONFlag(cmd)
 }
 
-// diff prints the changed files of an agent.
+// diff prints the files that an agent changed: their diffs and a summary, or with --stat only a table. Missing parts
+// are reported on standard error.
 func (a *app) diff(ctx context.Context, c *client.Client, name string, q client.ChangesQuery) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, diffPatience, fmt.Errorf("%w: the controller has not answered for %s; check it with: gc doctor", client.ErrTimeout, textfmt.Duration(diffPatience)))
 	defer cancel()

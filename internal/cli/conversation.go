@@ -47,7 +47,7 @@ func (a *app) conversation(ctx context.Context, c *client.Client, name string, q
 	return p.follow(ctx, c, q)
 }
 
-// wholeConversation returns all entries that the query selects.
+// wholeConversation returns all entries of a conversation that the query selects. It requests them page by page.
 func wholeConversation(ctx context.Context, c *client.Client, name string, q client.ConversationQuery) (client.Conversation, error) {
 	q.Limit = client.MaxConversationLimit
 	all, err := c.Conversation(ctx, name, q)
@@ -74,7 +74,8 @@ type conversationPrinter struct {
 	last   client.ConversationEntry // the newest entry that was printed
 }
 
-// print prints entries, and says what is missing.
+// print prints a part of a conversation: with --json as one line, otherwise as text. It reports on standard error if
+// the part is incomplete or empty.
 func (p *conversationPrinter) print(part client.Conversation) error {
 	if p.JSON {
 		return p.PrintJSONLine(part)

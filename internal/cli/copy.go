@@ -82,7 +82,8 @@ func (a *app) copyIn(ctx context.Context, req copyIn, instance string) error {
 	})
 }
 
-// copyOut copies a file or directory from an agent.
+// copyOut copies a file or directory out of an agent's working directory to destination. It connects to the agent's
+// runtime provider directly, not through the controller. A non-empty instance must be the one that runs.
 func (a *app) copyOut(ctx context.Context, c *client.Client, what copyOut, destination, instance string) error {
 	s, err := c.Session(ctx, what.Agent)
 	switch {

@@ -80,7 +80,8 @@ func (r ruleRow) appliesTo() string {
 	return strings.Join(out, " ")
 }
 
-// rowsOf returns all rules of a guard.
+// rowsOf returns a row for each rule of a guard, for the listing: first the rules for all agents, then those of single
+// roles.
 func rowsOf(source guard.Source) []ruleRow {
 	rows := []ruleRow{}
 	add := func(role string, sets []guard.Set) {
@@ -161,7 +162,8 @@ func (a *app) furtherRules(with []string) []string {
 	return out
 }
 
-// replayOf evaluates recorded calls with the current rules.
+// replayOf decides recorded tool calls again with the current rules, and returns the calls whose decision is different
+// now.
 func replayOf(g Guarding, calls []guard.Call) replay {
 	out := replay{Calls: len(calls), Changed: []replayed{}}
 	for _, c := range calls {

@@ -236,7 +236,8 @@ ends when the agent reports its end; without such a report it ends with the next
 	return a.AddJSONFlag(cmd)
 }
 
-// logQuery returns the query for the flags.
+// logQuery returns the query for the recorded output that the flags of gc logs select. Flags that cannot be used
+// together are a usage error.
 func (a *app) logQuery(cmd *cobra.Command, x excerpt) (client.LogQuery, error) {
 	switch timed := x.since != "" || x.until != ""; {
 	case cmd.Flags().Changed("turn") && x.turn < 1:

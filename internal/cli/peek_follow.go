@@ -197,7 +197,7 @@ func (f *screenFollower) changeUnlessDone(ctx context.Context, change func()) {
 	})
 }
 
-// change changes the panes and shows them.
+// change calls do, which changes the panes, and then shows all panes. Changes of different goroutines do not mix.
 func (f *screenFollower) change(do func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

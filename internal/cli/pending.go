@@ -167,7 +167,8 @@ func (a *app) confirmRule(rule client.GuardRule, yes bool) error {
 	return nil
 }
 
-// printAnswer prints the result of an answered question.
+// printAnswer prints whether an answer was accepted. It returns an error, which sets the exit status, if the agent
+// still shows the question or the question was closed in another way.
 func (a *app) printAnswer(p client.Pending) error {
 	if a.JSON {
 		if err := a.PrintJSON(p); err != nil {

@@ -137,7 +137,7 @@ func (c *check) finish() error {
 	return nil
 }
 
-// skipped prints the skipped cases, grouped by reason.
+// skipped prints the cases that were skipped, grouped by the reason: each reason once, with its cases.
 func (c *check) skipped() {
 	var reasons []string
 	cases := map[string][]string{}

@@ -103,7 +103,8 @@ the city's database cannot be written, the controller cannot start the agent aga
 	return a.AddJSONFlag(cmd)
 }
 
-// kill kills one agent.
+// kill kills all processes of one agent and prints how many there were. It first warns if the controller cannot start
+// the agent again.
 func (a *app) kill(ctx context.Context, c *client.Client, name string, req client.LifecycleRequest) error {
 	waiting := waitingPrompts(ctx, c, name)
 	result, err := c.Kill(ctx, name, req)
@@ -122,7 +123,7 @@ func (a *app) kill(ctx context.Context, c *client.Client, name string, req clien
 	return a.warnOfKill(ctx, c, name)
 }
 
-// killEach kills several agents at the same time.
+// killEach kills several agents at the same time and prints the result of each.
 func (a *app) killEach(ctx context.Context, names []string, req client.LifecycleRequest) error {
 	return a.OnCity(func(c *client.Client) error {
 		of := cmdenv.Selection{Names: names}

@@ -61,7 +61,8 @@ sessions and processes of the city and keeps its records. It is refused while a 
 	return a.AddJSONFlag(cmd)
 }
 
-// stop stops the whole city.
+// stop stops all agents and then the controller. It prints each session as it stops, processes that survived, and
+// prompts that will not be delivered. The error sets the exit status.
 func (a *app) stop(ctx context.Context, c *client.Client) error {
 	before, err := c.Status(ctx)
 	if errors.Is(err, client.ErrNoController) {

@@ -63,7 +63,8 @@ agent, when the condition is met.`,
 	return a.AddJSONFlag(cmd)
 }
 
-// condition returns the request for the flags.
+// condition returns the request for the condition and the other flags of gc wait. Flags that cannot be used together
+// are a usage error.
 func (a *app) condition(cmd *cobra.Command, target string, flags waitFlags) (client.WaitRequest, error) {
 	req := client.WaitRequest{Target: target, Timeout: flags.timeout, Owner: flags.owner, Text: flags.text}
 	switch {

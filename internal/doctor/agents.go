@@ -69,7 +69,8 @@ func (x *examination) command(s *plan.Session) {
 	x.program(s, "agent."+s.Agent+".path_check", s.PathCheck)
 }
 
-// program checks whether an agent finds a program.
+// program checks whether an agent finds a program: in the PATH of its environment, else in that of the login shell.
+// check is the name of the check in the report.
 func (x *examination) program(s *plan.Session, check, name string) {
 	if name == "" {
 		return // the default shell, a command that only a shell can evaluate, or no program

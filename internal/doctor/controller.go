@@ -81,7 +81,8 @@ func (x *examination) staleSocket(path string) {
 	x.warn("socket", path+" is stale: a controller exited without removing it", "replace it with: gc start")
 }
 
-// controller compares the running controller with this program.
+// controller checks the running controller: whether it answers, has the same version as this program, can save its
+// decisions, uses the current city.toml, and knows the state of its agents.
 func (x *examination) controller() {
 	if x.silent {
 		return

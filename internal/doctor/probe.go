@@ -113,7 +113,8 @@ type probeAttempt struct {
 	try                func(*probe) (string, error)
 }
 
-// try runs one attempt and returns its finding.
+// try runs one attempt on the runtime provider and returns its finding: works, unsupported, wrong, or untried if there
+// is no session for it. An operation that is missing although it is required or declared is wrong.
 func (v *probe) try(a probeAttempt) probeFinding {
 	f := probeFinding{Operation: a.operation, Promise: a.promise, Status: probeWorks}
 	began := time.Now()

@@ -201,7 +201,8 @@ func layoutOf(text []byte, root *value) layout {
 	return l
 }
 
-// render formats a value for the given depth.
+// render formats a JSON value in the style of an existing file: on one line, or indented as deep as its place in the
+// file. A value that is not JSON is returned unchanged.
 func (l layout) render(raw []byte, depth int) string {
 	var b bytes.Buffer
 	if l.newline == "" {

@@ -70,7 +70,8 @@ func (t *childTree) Start(begin func() (proc.ID, error)) (proc.ID, <-chan childE
 	return root, t.ended, nil
 }
 
-// reap waits for all children that have exited.
+// reap collects the exit status of all child processes that have exited, until none is left to collect. It reports the
+// exit of the root process and wakes callers that wait for a change of the tree.
 func (t *childTree) reap() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

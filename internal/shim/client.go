@@ -295,7 +295,8 @@ func (c *Client) unreachable(err error) error {
 	return fmt.Errorf("session %q: its shim does not answer: %w", c.name, err)
 }
 
-// problem converts an error response into an error.
+// problem converts a response of the shim with an error status into an error that matches the same sentinel as in the
+// shim.
 func (c *Client) problem(resp *http.Response) error {
 	var p problem
 	if resp.StatusCode == http.StatusNotFound {

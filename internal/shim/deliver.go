@@ -137,7 +137,8 @@ func (h *host) serveClearInput(r *http.Request) (any, error) {
 	return h.withTerminal(r, inject.ClearInput)
 }
 
-// withTerminal calls do with the right to deliver prompts.
+// withTerminal waits until no delivery is in progress, and calls do with the exclusive right to send input to the
+// session's terminal and the rules in the request.
 func (h *host) withTerminal(r *http.Request, do func(context.Context, inject.Lease, screen.Rules) error) (any, error) {
 	var req rulesRequest
 	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {

@@ -200,7 +200,8 @@ func (f *Fleet) recordShim(name string, id proc.ID) {
 	f.shims[name] = id
 }
 
-// readLeftovers returns what a previous instance left on disk.
+// readLeftovers returns what an instance without a live shim left on disk: its record and, if its agent has exited, its
+// exit record. A damaged record only shows that there was an instance. Without a record the result is empty.
 func (f *Fleet) readLeftovers(dir statedir.Folder, token string) (Observation, error) {
 	s := Observation{Token: token}
 	record, err := readRecord(dir)

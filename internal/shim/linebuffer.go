@@ -25,7 +25,7 @@ type lineBuffer struct {
 // newLineBuffer returns a lineBuffer that stores at most limit lines.
 func newLineBuffer(limit int) *lineBuffer { return &lineBuffer{limit: limit} }
 
-// Write adds output; it never fails.
+// Write adds output of the agent to the stored lines and drops the oldest lines above the limit. It never fails.
 func (l *lineBuffer) Write(p []byte) (int, error) {
 	n := len(p)
 	for len(p) > 0 {

@@ -209,7 +209,8 @@ func (c *Client) Stream(ctx context.Context, req StreamRequest) (*ScreenStream, 
 	return s, nil
 }
 
-// read passes on the answers until the connection ends.
+// read receives the frames that the shim sends and passes them to the caller of Next, until the connection breaks, the
+// agent has exited or the stream is closed.
 func (s *ScreenStream) read() {
 	for {
 		m, err := ReadAttachMessage(s.conn)

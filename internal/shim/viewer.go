@@ -157,7 +157,7 @@ func (h *host) fitLocked() {
 	_ = h.resizeLocked(max(cols, minSide), max(rows, minSide)) // after the agent has exited the terminal keeps its size
 }
 
-// read handles the viewer's messages until it detaches.
+// read handles the messages of an attached terminal (input, sizes) until it detaches or the connection breaks.
 func (v *viewer) read(h *host, r *bufio.Reader) {
 	defer close(v.readerDone)
 	defer v.conn.Close() // stops draw

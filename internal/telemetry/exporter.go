@@ -278,7 +278,7 @@ func (x *Exporter) resource() resource {
 	return resource{attributes(all)}
 }
 
-// post sends one request to the collector.
+// post sends one request with body as JSON to the collector. An answer other than success is an error.
 func (x *Exporter) post(ctx context.Context, path string, body any) error {
 	text, err := json.Marshal(body)
 	if err != nil {

@@ -116,7 +116,8 @@ const (
 	bell   = 0x07
 )
 
-// Write writes p without control sequences.
+// Write writes the text p to the output without control sequences and control characters. A sequence may be split
+// between two calls.
 func (s *Stripper) Write(p []byte) (int, error) {
 	text := slices.Concat(s.begun, p)
 	s.begun = nil
@@ -155,7 +156,8 @@ const (
 	st      = 0x9c
 )
 
-// next returns the state after the character b.
+// next returns the state of the parser after the character b: in text, or inside a control sequence that must not be
+// printed.
 func (s *Stripper) next(b rune) stripState {
 	if b >= firstC1 && b <= lastC1 && s.state != inString && s.state != inStringEnd {
 		s.state = afterEscape

@@ -108,7 +108,8 @@ func (c *Client) open(ctx context.Context, how startMode) (opened, error) {
 	}
 }
 
-// openOnce makes one attempt to open a connection.
+// openOnce makes one attempt to connect to the tmux server, and starts the server if how says so. On success the
+// connection is ready for requests.
 func (c *Client) openOnce(ctx context.Context, binary string, how startMode) (opened, error) {
 	listens, err := listening(ctx, c.options.Socket)
 	switch {

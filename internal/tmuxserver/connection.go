@@ -319,7 +319,8 @@ func (c *connection) oldest() *request {
 	return first
 }
 
-// handle processes one notification from the transcript.
+// handle processes one notification of tmux: it continues a pane that tmux has paused, and publishes the others as
+// events.
 func (c *connection) handle(event Event) {
 	c.recordActivity()
 	switch {

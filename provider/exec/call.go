@@ -109,7 +109,8 @@ func (p *Provider) failure(q request, err error) error {
 	return &runtime.Error{Op: cmp.Or(q.verb, q.op), Session: q.name, Err: err}
 }
 
-// processSpec returns the process of a request.
+// processSpec returns how to run the script for a request: its arguments, environment, standard input, time limit and
+// limit of output.
 func (p *Provider) processSpec(q request, row script.Operation) processSpec {
 	o := processSpec{
 		args: append([]string{q.op}, q.args...), stdin: q.stdin,

@@ -122,7 +122,8 @@ func (p *Provider) rules(ctx context.Context, name string) (screen.Rules, error)
 	return screen.RulesFor(cfg, p.cfg.Profiles), err
 }
 
-// answered returns the answered questions of the session's instance.
+// answered returns the instance of a session together with the questions that were already answered in it, from the
+// session's metadata.
 func (p *Provider) answered(ctx context.Context, name, token string) (screen.Life, error) {
 	if life, ok := p.answers.get(name); ok && life.Name == token {
 		return life, nil

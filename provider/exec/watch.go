@@ -71,7 +71,8 @@ func (p *Provider) watch(ctx context.Context, f *eventFeed) {
 	}
 }
 
-// watchOnce runs the script once and forwards its events.
+// watchOnce runs the operation watch of the script once, and forwards the events that it prints, until the script exits
+// or ctx ends.
 func (p *Provider) watchOnce(ctx context.Context, f *eventFeed) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

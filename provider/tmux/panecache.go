@@ -71,7 +71,7 @@ func (t *paneCache) close() {
 	}
 }
 
-// readNotifications processes the server's notifications until ctx ends.
+// readNotifications updates the cache from the notifications of the tmux server, until ctx ends.
 func (t *paneCache) readNotifications() {
 	for {
 		e, err := t.sub.Next(t.ctx)

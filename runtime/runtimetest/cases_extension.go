@@ -129,7 +129,7 @@ func (s *Session) wasAccepted() {
 	s.Await(LedgerReady, 1)
 }
 
-// boxCases returns the cases about Exec and Relaunch.
+// boxCases returns the conformance cases about Exec and Relaunch, the extensions for a session's sandbox.
 func boxCases() []Case {
 	return append([]Case{
 		prove("exec.runs", "Exec runs argv without a shell and returns its standard output unchanged and its exit code; a nonzero exit code is not an error.", func(t T, w *World) {

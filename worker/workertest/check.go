@@ -122,7 +122,8 @@ type run struct {
 	ended   chan error // result of the worker's process
 }
 
-// one runs one case.
+// one runs one test against a new worker process and a new simulated city. It returns nil if the worker passes, and why
+// it fails or the test is skipped otherwise.
 func one(ctx context.Context, o Options, c test) (err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, o.Patience, fmt.Errorf("not within %s", o.Patience))
 	defer cancel()

@@ -85,7 +85,7 @@ func (c *City) Client() *worker.Client {
 	return &worker.Client{Socket: c.path, Token: c.token(), RunID: c.run}
 }
 
-// Up makes the city answer.
+// Up makes the simulated city answer requests, at its start and again after Down.
 func (c *City) Up(ctx context.Context) error {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", c.path)
 	if err != nil {

@@ -181,7 +181,8 @@ func (w *Waiter) update(status client.Status) (done bool) {
 	return len(w.open) == 0
 }
 
-// report prints the result of an agent.
+// report prints in one line the result of waiting for an agent: that it runs, has failed, or cannot run soon, with the
+// reason.
 func (w *Waiter) report(agent client.Agent, v Verdict) {
 	why := textfmt.ReplaceInternalTerms(textfmt.Brief(textfmt.FirstOf(agent.Reason, agent.Exit, "no reason was given")))
 	switch v {

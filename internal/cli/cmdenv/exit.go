@@ -95,7 +95,7 @@ func IsSilent(err error) bool {
 	return ok && exit.err == nil
 }
 
-// Fail prints the error and returns its exit status.
+// Fail prints an error of a command to standard error and returns the exit status of the program for it.
 func (d *Base) Fail(ctx context.Context, err error) int {
 	if exit, ok := errors.AsType[*exitError](err); ok {
 		if exit.err != nil {

@@ -41,7 +41,8 @@ func lineCount(sign string, n int, f client.ChangedFile) string {
 	return sign + strconv.Itoa(n)
 }
 
-// fileNote returns what is special about a changed file.
+// fileNote returns what a person should know about a changed file besides its status and lines, such as "binary" or
+// "partly staged"; empty if there is nothing.
 func fileNote(f client.ChangedFile) string {
 	var notes []string
 	for _, note := range []struct {

@@ -116,7 +116,8 @@ func (s Formatter) outcome(p client.Pending) string {
 	return textfmt.Join("answer with: "+HowToAnswer(p), always, Reason(p.Why), s.policy(p))
 }
 
-// HowToAnswer returns a command that answers an open question.
+// HowToAnswer returns the command with which a person can answer an open question: with the number of an option or with
+// a text, or gc attach if only the terminal can answer it.
 func HowToAnswer(p client.Pending) string {
 	if i := slices.Index(p.Options, p.Suggested); p.Suggested != "" && i >= 0 {
 		return fmt.Sprintf("gc respond %s %d", p.ID, i+1)

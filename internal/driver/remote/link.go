@@ -117,7 +117,7 @@ func (l *link) connected(ctx context.Context) (*yamux.Session, error) {
 	}
 }
 
-// dialOnce dials once and wakes all waiting callers.
+// dialOnce makes one attempt to connect, stores the result in a, and wakes all callers that wait for it.
 func (l *link) dialOnce(a *attempt) {
 	session, far, err := l.dial()
 	l.mu.Lock()

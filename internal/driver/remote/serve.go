@@ -91,7 +91,7 @@ func (s *server) accept(ctx context.Context) error {
 	}
 }
 
-// answer handles the call of one stream.
+// answer reads the request of one stream, runs the operation on the local provider, and writes the answer.
 func (s *server) answer(ctx context.Context, stream *yamux.Stream) {
 	defer abort(stream) // the answer was written, or the caller has disconnected
 	in := bufio.NewReader(stream)

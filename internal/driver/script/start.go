@@ -85,7 +85,7 @@ func (s Start) WithSequence(cfg runtime.Config) Start {
 	return s
 }
 
-// Config returns the configuration that the document describes.
+// Config returns the configuration of a session from the document that the operation start reads.
 func (s Start) Config() runtime.Config {
 	cfg := runtime.Config{
 		WorkDir: s.WorkDir, Command: s.Command, Lifecycle: runtime.Lifecycle(s.Lifecycle),

@@ -54,7 +54,7 @@ func (v Snapshot) cursorBehind(c InputBox, rules agentcli.InputBox) bool {
 	return v.Cursor.X > columnsOf(v.Cells(c.top), utf8.RuneCountInString(before))
 }
 
-// framed finds an input box between two rules.
+// framed finds the lowest input box that is between two horizontal rules, as the profile of the agent CLI describes it.
 func (v Snapshot) framed(rules agentcli.InputBox) InputBox {
 	lower, plainLower := -1, false
 	for y, v0 := range slices.Backward(v.rows) {

@@ -200,7 +200,8 @@ func (t *interned) style(c *cell) Style {
 	}
 }
 
-// public returns the public form of c.
+// public converts a stored cell to its public form: its text, width and style. The second cell of a wide character has
+// width 0 and no text.
 func (t *interned) public(c *cell) Cell {
 	out := Cell{Width: 1, Style: t.style(c)}
 	switch {

@@ -77,7 +77,8 @@ func (s *Screen) eachParam(f func(n int)) {
 	}
 }
 
-// csiSelect executes sequences whose parameter is a choice.
+// csiSelect executes the control sequences that erase, clear tab stops or ask for a status. n is the parameter that
+// selects what.
 func (s *Screen) csiSelect(n int) {
 	switch s.seq.final {
 	case 'J':
@@ -150,7 +151,7 @@ func (s *Screen) csiEdit(n int) {
 	}
 }
 
-// csiPrivate handles control sequences with the prefix "?".
+// csiPrivate executes control sequences with the prefix "?": private modes and queries about them.
 func (s *Screen) csiPrivate() {
 	switch s.seq.final {
 	case 'h', 'l':
@@ -166,7 +167,8 @@ func (s *Screen) csiPrivate() {
 	}
 }
 
-// csiGreater handles control sequences with the prefix ">".
+// csiGreater executes control sequences with the prefix ">": queries for attributes and version, and settings for the
+// encoding of keys.
 func (s *Screen) csiGreater() {
 	n, ok := s.seq.params.get(0, 0)
 	if !ok {

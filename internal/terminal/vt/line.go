@@ -164,7 +164,7 @@ func (r *lineReader) next(t *interned) (text []byte, cols int) {
 	return text, cols
 }
 
-// run reads the head of the next run.
+// run reads the head of the next run of a stored line: the number of cells with the same style, and that style.
 func (r *lineReader) run(t *interned) {
 	n, k := binary.Uvarint(r.rest)
 	r.left = int(n)

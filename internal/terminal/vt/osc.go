@@ -71,7 +71,8 @@ func osc9(rest []byte) (Notice, bool) {
 	return Notice{Kind: Progress, Code: code, Text: percent, Payload: string(args)}, true
 }
 
-// osc133 returns a shell integration mark.
+// osc133 parses a shell integration mark (OSC 133), by which a shell reports a prompt, a command or its end; ok is
+// false for another text.
 func osc133(rest string) (Notice, bool) {
 	if rest == "" || rest[0] < 'A' || rest[0] > 'P' {
 		return Notice{}, false
@@ -109,7 +110,8 @@ func cleanTitle(b []byte) (title string, ok bool) {
 	}, string(b)), true
 }
 
-// osc executes an operating system command.
+// osc executes an operating system command (OSC): titles, colors, status reports and other messages of the program to
+// the terminal.
 func (s *Screen) osc(data []byte) {
 	number, rest, ok := splitOSC(data)
 	if !ok {

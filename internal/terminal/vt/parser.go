@@ -78,7 +78,8 @@ func (p *sequence) clear() {
 	p.params.n, p.params.more = 0, 0
 }
 
-// advance consumes one byte of a sequence.
+// advance consumes one byte of an escape sequence and returns what the screen must do now: nothing yet, or execute the
+// complete sequence.
 func (p *sequence) advance(b byte) action {
 	switch b {
 	case 0x1b:
@@ -280,7 +281,8 @@ func (p *sequence) limit() int {
 	return maxDCS
 }
 
-// param collects a byte of the parameters.
+// param adds a byte to the numeric parameters of a control sequence: a digit, or a separator that begins the next
+// parameter. If there are too many parameters, the whole sequence is ignored.
 func (p *sequence) param(b byte) {
 	ps := &p.params
 	if ps.n == 0 {

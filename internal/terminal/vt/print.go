@@ -57,7 +57,8 @@ func (s *Screen) act(a action, b byte) {
 	s.last = lastChar{}
 }
 
-// text handles bytes at ground and returns how many.
+// text handles the bytes at the beginning of p that belong to no escape sequence begun before: printable text, a
+// control character, or the start of a sequence. It returns how many bytes it has handled.
 func (s *Screen) text(p []byte) int {
 	b := p[0]
 	switch {
@@ -128,7 +129,8 @@ func (s *Screen) printASCII(p []byte) {
 	}
 }
 
-// put writes characters that fit on the cursor's row.
+// put writes ASCII characters at the cursor and moves the cursor behind them. The caller has checked that they fit into
+// the row.
 func (s *Screen) put(p []byte) {
 	g, x := s.grid, s.cx
 	end := x + len(p)

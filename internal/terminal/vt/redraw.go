@@ -157,7 +157,7 @@ func (s *Screen) redrawTabs(b []byte) []byte {
 	return b
 }
 
-// redrawSaved restores the state that DECSC has saved.
+// redrawSaved appends the sequences after which a terminal has the same saved cursor (DECSC) as this screen.
 func (s *Screen) redrawSaved(b []byte) []byte {
 	if s.saved == (savedCursor{}) {
 		return b

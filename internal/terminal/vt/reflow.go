@@ -260,7 +260,8 @@ func (w *wrapper) finish() {
 	}
 }
 
-// emit moves the line being filled to the scrollback.
+// emit moves the finished line to the scrollback and begins an empty one. wrapped means that its text continues on the
+// next line.
 func (w *wrapper) emit(wrapped bool) {
 	if w.scrolled > w.count {
 		w.scrolled = max(w.scrolled-w.consumed, w.count)

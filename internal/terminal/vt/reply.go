@@ -62,7 +62,7 @@ func (s *Screen) position() string {
 	return strconv.Itoa(y+1) + ";" + strconv.Itoa(min(s.cx, s.cols-1)+1)
 }
 
-// reportMode answers DECRQM.
+// reportMode answers the query of a program whether mode n is set (DECRQM).
 func (s *Screen) reportMode(n int) {
 	if s.seq.prefix == '?' {
 		s.reply("\x1b[?", strconv.Itoa(n), ";", strconv.Itoa(s.modeState(n)), "$y")
@@ -198,7 +198,7 @@ func (s *Screen) dcs() {
 	}
 }
 
-// reportSetting answers DECRQSS.
+// reportSetting answers the query of a program for a setting of the terminal, such as the cursor shape (DECRQSS).
 func (s *Screen) reportSetting(what string) {
 	var value string
 	switch what {

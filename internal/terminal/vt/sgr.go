@@ -1,6 +1,7 @@
 package vt
 
-// sgr executes SGR: it changes the pen.
+// sgr executes "select graphic rendition" (SGR): it changes the colors and attributes of the characters that are
+// printed next.
 func (s *Screen) sgr() {
 	ps := &s.seq.params
 	if ps.n == 0 {
