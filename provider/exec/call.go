@@ -173,7 +173,7 @@ func isMissing(err error) bool {
 // slots limits the number of scripts that run at the same time.
 type slots chan struct{}
 
-// acquire takes one of the slots that limit how many calls run at the same time. It waits for a free slot until ctx
+// acquire reserves one of the slots that limit how many calls run at the same time. It waits for a free slot until ctx
 // ends; a free slot is taken even if ctx has ended.
 func (s slots) acquire(ctx context.Context) error {
 	select {
