@@ -16,8 +16,6 @@ import (
 
 var version = "dev" // set by the linker
 
-// main runs the fake agent if the program is called under that name, a helper process if the arguments name one, and
-// otherwise the command line. It exits with the status of what it ran.
 func main() {
 	if fakeagent.Called(os.Args[0]) {
 		os.Exit(fakeagent.Main(os.Args[1:]))

@@ -153,7 +153,7 @@ func (c *Conversation) body(text string, size int) string {
 		}
 	}
 	if size > len(text) {
-		out.WriteString(c.rest(fmt.Sprintf("%d of %d bytes are shown; the agent CLI has the rest", len(text), size)))
+		out.WriteString(c.rest(fmt.Sprintf("%d of %d bytes shown; the agent CLI has the rest", len(text), size)))
 	}
 	return out.String()
 }

@@ -26,7 +26,7 @@ func TestAConversationFitsTheTerminal(t *testing.T) {
 	clock := at.Format(time.TimeOnly)
 	for _, line := range []string{
 		clock + " prompt  p-1, from maria, submitted", "  list the files", "  d", "  ... 2 more lines", "      tab", "  func  f()  {}", clock + " interrupted",
-		"  ... 179 of 99999 bytes are shown; the agent CLI has the rest",
+		"  ... 179 of 99999 bytes shown; the agent CLI has the rest",
 	} {
 		if !strings.Contains(page, line+"\n") {
 			t.Errorf("%q is missing", line)
