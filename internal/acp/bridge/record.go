@@ -33,7 +33,7 @@ type recorder struct {
 	calls map[string]*recordedCall
 }
 
-// recordedCall is a tool call of the current turn.
+// recordedCall is a tool call of the current turn. Of a call that is over only that is stored.
 type recordedCall struct {
 	acp.ToolCall
 
@@ -113,18 +113,22 @@ func (r *recorder) chunk(kind, text string) {
 	}
 }
 
-// tool writes what an update of a tool call has changed.
+// tool records an update of a tool call. Only a new call ends the text before it: an answer continues after the result of a call
+// that began earlier.
 func (r *recorder) tool(t acp.ToolCall) {
 	if r == nil || t.ID == "" {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.end()
 	c := r.calls[t.ID]
 	if c == nil {
+		r.end()
 		c = &recordedCall{}
 		r.calls[t.ID] = c
+	}
+	if c.over {
+		return
 	}
 	before := c.ToolCall
 	c.ToolCall = mergeToolCall(before, t)
@@ -133,17 +137,16 @@ func (r *recorder) tool(t acp.ToolCall) {
 	}
 	line := agenttranscript.Line{Kind: client.EntryTool, ID: t.ID, Tool: cmp.Or(c.Name, toolOfKind[c.Kind], c.Kind, "tool"), Input: inputOf(&c.ToolCall)}
 	switch {
-	case c.over:
-		return
 	case c.Status == acp.ToolCompleted, c.Status == acp.ToolFailed:
-		c.over = true
 		line.Status, line.Result = client.ToolDone, strings.Join(c.output, "\n")
 		if c.Status == acp.ToolFailed {
 			line.Status = client.ToolFailed
 		}
+		*c = recordedCall{over: true}
 	case before.ID != "" && before.Title == c.Title && len(t.RawInput) == 0 && before.Name == c.Name:
 		return // nothing that is shown has changed
 	}
+	r.flush()
 	r.write(line)
 }
 

@@ -41,7 +41,13 @@ func TestTheConversationIsRecorded(t *testing.T) {
 		{"sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "completed", "content": said("a.go")},
 		{"sessionUpdate": "tool_call", "toolCallId": "2", "kind": "read", "locations": []object{{"path": "/w/x"}}},
 		{"sessionUpdate": "tool_call_update", "toolCallId": "2", "status": "failed", "content": said("no such file")},
-		chunk("agent_message_chunk", "Done."),
+		{"sessionUpdate": "tool_call", "toolCallId": "3", "title": "make test", "kind": "execute", "status": "pending"},
+		chunk("agent_message_chunk", "The tests "),
+		{"sessionUpdate": "tool_call_update", "toolCallId": "3", "status": "in_progress", "content": said("ok a")},
+		chunk("agent_message_chunk", "still "),
+		{"sessionUpdate": "tool_call_update", "toolCallId": "3", "status": "completed", "content": said("ok")},
+		{"sessionUpdate": "tool_call_update", "toolCallId": "3", "status": "completed", "content": said("too late")},
+		chunk("agent_message_chunk", "run."),
 	} {
 		script = append(script, object{"method": "session/update", "params": object{"sessionId": "s", "update": update}})
 	}
@@ -66,7 +72,7 @@ func TestTheConversationIsRecorded(t *testing.T) {
 		got = append(got, line)
 	}
 	want := []string{
-		"1 prompt " + string(prompt), "1 thinking A list is wanted.", "1 answer I list\nthem.", "1 tool Bash ls -la done: a.go", "1 tool Read /w/x failed: no such file", "1 answer Done.",
+		"1 prompt " + string(prompt), "1 thinking A list is wanted.", "1 answer I list\nthem.", "1 tool Bash ls -la done: a.go", "1 tool Read /w/x failed: no such file", "1 tool Bash make test done: ok", "1 answer The tests still run.",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
