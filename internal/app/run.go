@@ -212,7 +212,7 @@ func (k *controllerProcess) load(ctx context.Context) (controller.Loaded, error)
 	if err != nil {
 		return controller.Loaded{}, err
 	}
-	k.hideWritten(ctx, &r.Desired)
+	k.hideWritten(ctx, &r)
 	accepted, err := loaded(k.daemon.config, &r)
 	accepted.Accepted = func() { k.apply(r) }
 	return accepted, err
@@ -273,8 +273,9 @@ func loaded(l *cityconfig.Loader, r *cityconfig.Loaded) (controller.Loaded, erro
 
 // hideWritten hides credentials that are written in the configuration from logs and outputs. A
 // credential that the configuration only refers to is hidden when it is read.
-func (k *controllerProcess) hideWritten(ctx context.Context, desired *plan.Desired) {
-	cityconfig.HideUpstreams(ctx, k.secrets, desired, config.SecretSource{}, config.SecretLiteral)
+func (k *controllerProcess) hideWritten(ctx context.Context, r *cityconfig.Loaded) {
+	cityconfig.HideNotify(k.secrets, r.City)
+	cityconfig.HideUpstreams(ctx, k.secrets, &r.Desired, config.SecretSource{}, config.SecretLiteral)
 }
 
 // jitter returns d extended by a random part of up to a fifth, so that sessions do not act at the

@@ -62,8 +62,19 @@ func HideUpstreams(ctx context.Context, secrets *redact.Redactor, desired *plan.
 	}
 }
 
-// Redactor returns a redactor that hides the credentials of the city at root: those in the
-// environment, in files and in city.toml. It does not run the commands that print credentials.
+// HideNotify hides the credentials that are written in the [[notify]] sections: addresses such as that of a webhook, tokens, and those
+// in commands.
+func HideNotify(secrets *redact.Redactor, city *config.City) {
+	for i := range city.Notify {
+		n := &city.Notify[i]
+		for _, credential := range n.WrittenCredentials() {
+			secrets.Hide(credential)
+		}
+	}
+}
+
+// Redactor returns a redactor that hides the city's credentials from the environment, from files
+// and from city.toml. It runs no command.
 func (l *Loader) Redactor(ctx context.Context, root string) *redact.Redactor {
 	known := &redact.Redactor{}
 	known.HideEnvironment(l.Environ)
@@ -82,6 +93,7 @@ func (l *Loader) Redactor(ctx context.Context, root string) *redact.Redactor {
 			known.Hide(string(v.Secret))
 		}
 	}
+	HideNotify(known, r.City)
 	HideUpstreams(ctx, known, &r.Desired, source, config.SecretLiteral, config.SecretEnv, config.SecretFile)
 	return known
 }

@@ -55,6 +55,8 @@ func isHidden(e *entry) bool {
 	switch e.name {
 	case "worker_token_age", "credential", "credentials": // keys of gc that only sound like it
 		return false
+	case "command":
+		return e.value.kind == stringKind && len(CommandCredentials(e.value.text)) > 0
 	case "url":
 		return e.value.kind == stringKind && ParseSecret(e.value.text).Kind() == SecretLiteral && mayHoldCredential(e.value.text)
 	case "api_key", "auth_token", "token":
@@ -74,7 +76,7 @@ func mayHoldCredential(address string) bool {
 
 // isCredential reports whether a line of a file assigns a credential to a key. rest is the text after the equals sign.
 func isCredential(key, rest string) bool {
-	return runtime.CredentialName(key) || key == "url" && mayHoldCredential(rest)
+	return runtime.CredentialName(key) || key == "url" && mayHoldCredential(rest) || key == "command" && len(CommandCredentials(rest)) > 0
 }
 
 // hiddenComments returns what the comments of a valid city.toml assign to the names of credentials. scalars are the positions of

@@ -62,6 +62,9 @@ func (c *City) Values() []Value {
 	for i := range c.Usage.Budgets {
 		add("usage.budgets."+c.Usage.Budgets[i].Name, &c.Usage.Budgets[i])
 	}
+	for i := range c.Notify {
+		add("notify."+c.Notify[i].Name, &c.Notify[i])
+	}
 	for i := range c.Rigs {
 		add("rigs."+c.Rigs[i].Name, &c.Rigs[i])
 	}
@@ -89,6 +92,8 @@ func sectionValues(prefix string, section reflect.Value) []Value {
 				shown := Mask(name, value.Interface().(map[string]string)[name])
 				values = append(values, Value{path + "." + name, quoted(shown), keys.Origin(f.name + "." + name)})
 			}
+		case f.name == "command" && f.typ.Kind() == reflect.String:
+			values = append(values, Value{path, quoted(maskCommand(value.String())), keys.Origin(f.name)})
 		default:
 			values = append(values, Value{path, FormatValue(value.Interface()), keys.Origin(f.name)})
 		}

@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os/exec"
 	"slices"
 	"strings"
 
+	"gascity/internal/config"
 	"gascity/internal/proc"
+	"gascity/internal/redact"
 	"gascity/internal/textfmt"
 )
 
@@ -50,9 +53,26 @@ func (c command) Send(ctx context.Context, m *Message) error {
 	} {
 		env = append(env, pair[0]+"="+strings.ReplaceAll(pair[1], "\x00", ""))
 	}
-	err = proc.Shell{Line: c.line, Dir: c.env.Dir, Env: env, Stdin: append(stdin, '\n')}.RunAlone(ctx)
+	err = c.withoutLine(proc.Shell{Line: c.line, Dir: c.env.Dir, Env: env, Stdin: append(stdin, '\n')}.RunAlone(ctx))
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.Exited() && exit.ExitCode() != tryAgain {
 		return &SendError{Err: err, Final: true}
 	}
 	return err
+}
+
+// withoutLine returns the error of a command without its line, which may contain a credential, and with the credentials of the line
+// masked in its output.
+func (c command) withoutLine(err error) error {
+	failed, ok := errors.AsType[*proc.ShellError](err)
+	if !ok {
+		return err
+	}
+	if failed.Output == "" {
+		return fmt.Errorf("the command failed: %w", failed.Err)
+	}
+	hidden := &redact.Redactor{}
+	for _, credential := range config.CommandCredentials(c.line) {
+		hidden.Hide(credential)
+	}
+	return fmt.Errorf("the command failed: %w: %s", failed.Err, hidden.Text(failed.Output))
 }
