@@ -2,7 +2,9 @@ package render
 
 import (
 	"cmp"
+	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"gascity/client"
@@ -32,13 +34,72 @@ func (s Formatter) Notifications(list client.Notifications) string {
 	if len(list.Notifications) == 0 {
 		return out
 	}
-	rows := &textfmt.Table{Heads: []string{"WHEN", "SINK", "STATE", "KIND", "AGENT", "TRIES", "ID", "NOTE"}}
+	rows := &textfmt.Table{Heads: []string{"WHEN", "SINK", "STATE", "KIND", "AGENT", "NOTE"}}
 	for _, n := range list.Notifications {
-		note := cmp.Or(n.Error, n.Text)
-		rows.Add(textfmt.Cell{Text: textfmt.Ago(s.Now, n.Created)}, textfmt.Cell{Text: n.Sink}, textfmt.Cell{Text: n.State}, textfmt.Cell{Text: n.Kind},
-			textfmt.Cell{Text: n.Agent}, textfmt.Cell{Text: strconv.Itoa(n.Tries)}, textfmt.Cell{Text: n.ID}, textfmt.Cell{Text: textfmt.Brief(note)})
+		rows.Add(textfmt.Cell{Text: textfmt.Ago(s.Now, n.Created)}, textfmt.Cell{Text: n.Sink}, textfmt.Painted(n.State, notifyColor(n)), textfmt.Cell{Text: n.Kind},
+			textfmt.Cell{Text: n.Agent}, textfmt.Cell{})
+	}
+	room := s.room(rows)
+	for i, n := range list.Notifications {
+		rows.Rows[i][len(rows.Heads)-1] = textfmt.Cell{Text: textfmt.OneLine(notifyNote(n, room))}
 	}
 	return out + "\n" + rows.Render(s.Painter, s.Columns)
+}
+
+// leastRoom is the smallest width of a note. In less room it is wrapped.
+const leastRoom = 20
+
+// room returns the width that the columns of a table leave for its last one, which is still empty; zero is unlimited.
+func (s Formatter) room(t *textfmt.Table) int {
+	if s.Columns <= 0 {
+		return 0
+	}
+	room := s.Columns
+	for i, head := range t.Heads[:len(t.Heads)-1] {
+		width := 0
+		for _, row := range t.Rows {
+			if row[i].Text != "" {
+				width = max(width, textfmt.Width(head), textfmt.Width(row[i].Text))
+			}
+		}
+		if width > 0 {
+			room -= width + 2
+		}
+	}
+	return max(room, leastRoom)
+}
+
+// notifyColor returns the color of the state of a notification: what failed stands out, what needs nothing is faint.
+func notifyColor(n client.Notification) textfmt.Color {
+	switch {
+	case n.State == client.NotifyFailed:
+		return textfmt.Red
+	case n.State == client.NotifySending && n.Error != "":
+		return textfmt.Yellow
+	case n.State == client.NotifyDropped:
+		return textfmt.Faint
+	}
+	return textfmt.Plain
+}
+
+// notifyNote returns why a notification failed and how it is sent again, and of one that needs nothing as much of its text as fits into
+// one line.
+func notifyNote(n client.Notification, room int) string {
+	why := textfmt.Brief(n.Error)
+	if n.Tries > 1 {
+		why = fmt.Sprintf("%d tries: %s", n.Tries, why)
+	}
+	switch {
+	case n.State == client.NotifyFailed:
+		return why + "; gc notify retry " + n.ID
+	case n.State == client.NotifySending && n.Error != "":
+		return why
+	}
+	note := textfmt.OneLine(cmp.Or(n.Error, strings.TrimPrefix(n.Text, n.Agent+" asks: ")))
+	if room == 0 {
+		return textfmt.Brief(note)
+	}
+	return textfmt.Cut(note, room)
 }
 
 // NotifyResults returns the table of the results of test messages.
