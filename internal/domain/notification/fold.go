@@ -62,7 +62,7 @@ func (s *State) Fold(e *client.Event) bool {
 	case event.PendingAnswered, event.PendingResolved, event.PendingExpired, event.PendingGone:
 		return s.Close(func(other *Subject) bool { return other.Question != "" && other.Question == e.Data["id"] })
 	case event.BudgetExceeded:
-		return e.Data["act"] != "warn" && s.raiseOnce(s.subject(e, Budget))
+		return e.Data["act"] != "warn" && s.raiseBudget(e)
 	case event.BudgetReleased, event.BudgetLifted:
 		return s.Close(func(other *Subject) bool {
 			return other.Kind == Budget && other.Name == e.Data["budget"] && other.Agent == e.Agent && other.Session == e.Session
@@ -74,8 +74,28 @@ func (s *State) Fold(e *client.Event) bool {
 	}
 }
 
-// foldSession updates the open subjects with an event about a session, such as its start or an obstacle. It returns true if they
-// changed.
+// raiseBudget raises a budget that is used up. One that is already open gets the new end.
+func (s *State) raiseBudget(e *client.Event) bool {
+	subject := s.subject(e, Budget)
+	if until, err := time.Parse(time.RFC3339, e.Data["until"]); err == nil {
+		subject.Until = until
+	}
+	at := s.indexOf(&subject)
+	if at < 0 {
+		return s.Raise(subject)
+	}
+	changed := !s.Open[at].Until.Equal(subject.Until)
+	s.Open[at].Until = subject.Until
+	return changed
+}
+
+// CloseEnded removes the budgets whose end is not after now. It is for the start of a controller: no event says that a budget became
+// free while no controller ran. It reports whether there was one.
+func (s *State) CloseEnded(now time.Time) bool {
+	return s.Close(func(one *Subject) bool { return one.Kind == Budget && !one.Until.IsZero() && !one.Until.After(now) })
+}
+
+// foldSession applies an event about the life of a session.
 func (s *State) foldSession(e *client.Event) bool {
 	switch event.Kind(e.Kind) {
 	case event.SessionObstacle:
@@ -153,10 +173,14 @@ func (s *State) Raise(subject Subject) bool {
 // raiseOnce adds a subject unless an open one has the same kind, session, agent and name. It is for facts that are reported again
 // while they last, for example by a new controller. It returns true if the subject was added.
 func (s *State) raiseOnce(subject Subject) bool {
-	same := func(other Subject) bool {
+	return s.indexOf(&subject) < 0 && s.Raise(subject)
+}
+
+// indexOf returns the index of the open subject about the same thing, also under another id; -1 if there is none.
+func (s *State) indexOf(subject *Subject) int {
+	return slices.IndexFunc(s.Open, func(other Subject) bool {
 		return other.Kind == subject.Kind && other.Session == subject.Session && other.Agent == subject.Agent && other.Name == subject.Name
-	}
-	return !slices.ContainsFunc(s.Open, same) && s.Raise(subject)
+	})
 }
 
 // Close removes the open subjects for which is returns true. It returns true if it removed any.

@@ -90,6 +90,7 @@ type Subject struct {
 	Since    time.Time     `json:"since"`
 	Took     time.Duration `json:"took,omitempty"` // the length of a turn
 	Name     string        `json:"name,omitempty"` // the budget
+	Until    time.Time     `json:"until,omitzero"` // of a budget: when its limit no longer applies if nothing more is used; zero: never, or that is not known
 }
 
 // State is what the engine has read from the event log.

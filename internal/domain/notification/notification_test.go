@@ -79,6 +79,33 @@ func TestFoldOpensAndClosesSubjects(t *testing.T) {
 	}
 }
 
+// TestBudgetThatEndedWhileStopped: a budget whose period ended while no controller ran is closed at the next start, and only then: a
+// running controller reports the end. A later report moves the end.
+func TestBudgetThatEndedWhileStopped(t *testing.T) {
+	t.Parallel()
+	exceeded := func(budget string, until time.Time) client.Event {
+		e := ev(event.BudgetExceeded, "budget", budget, "act", "stop")
+		if !until.IsZero() {
+			e.Data["until"] = until.Format(time.RFC3339)
+		}
+		return e
+	}
+	var s State
+	fold(&s, exceeded("day", noon.Add(time.Hour)), exceeded("month", noon.Add(48*time.Hour)), exceeded("ever", time.Time{}))
+	if s.CloseEnded(noon.Add(59*time.Minute)) || len(s.Open) != 3 {
+		t.Fatalf("before the end open are %+v", s.Open)
+	}
+	later := s
+	later.Open = slices.Clone(s.Open)
+	fold(&later, exceeded("day", noon.Add(3*time.Hour)))
+	if later.CloseEnded(noon.Add(2*time.Hour)) || len(later.Open) != 3 || later.Open[0].ID != s.Open[0].ID {
+		t.Errorf("with a later end open are %+v", later.Open)
+	}
+	if !s.CloseEnded(noon.Add(2*time.Hour)) || len(s.Open) != 2 || s.Open[0].Name != "month" || s.Open[1].Name != "ever" {
+		t.Errorf("after the end open are %+v", s.Open)
+	}
+}
+
 // spans returns times of the day: begins and ends in minutes.
 func spans(minutes ...int) (out []config.DaySpan) {
 	for i := 0; i < len(minutes); i += 2 {

@@ -35,6 +35,7 @@ type SinkPress struct {
 type SentMessage struct {
 	Chat, ID int64
 	Text     string
+	Quoted   int // how much of the text can be text of an agent, in UTF-16 code units from the start
 }
 
 const (

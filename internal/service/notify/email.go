@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"mime"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"gascity/internal/config"
+	"gascity/internal/redact"
 	"gascity/internal/textfmt"
 )
 
@@ -36,13 +38,17 @@ func (s email) Send(ctx context.Context, m *Message) error {
 	if err != nil {
 		return err
 	}
+	hidden := &redact.Redactor{}
+	for _, value := range []string{password, base64.StdEncoding.EncodeToString([]byte("\x00" + s.n.User + "\x00" + password))} {
+		hidden.Hide(value)
+	}
 	c, err := s.connect(ctx)
 	if err != nil {
-		return smtpError(err)
+		return smtpError(err, hidden)
 	}
 	defer c.Close()
 	if err := s.transfer(c, password, text); err != nil {
-		return smtpError(err)
+		return smtpError(err, hidden)
 	}
 	_ = c.Quit() // the server has confirmed the message, so an error does not matter
 	return nil
@@ -54,11 +60,7 @@ func (s email) connect(ctx context.Context) (*smtp.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	secure := &tls.Config{}
-	if s.env.TLS != nil {
-		secure = s.env.TLS.Clone()
-	}
-	secure.ServerName, secure.MinVersion = host, tls.VersionTLS12
+	secure := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
 	var conn net.Conn
 	if s.n.TLS == config.NotifyOnlyTLS {
 		conn, err = (&tls.Dialer{Config: secure}).DialContext(ctx, "tcp", s.n.Server)
@@ -97,7 +99,7 @@ func (s email) transfer(c *smtp.Client, password string, text []byte) error {
 	}
 	if s.n.User != "" {
 		if err := c.Auth(smtp.PlainAuth("", s.n.User, password, host)); err != nil {
-			return err
+			return fmt.Errorf("cannot sign in as %s: %w", s.n.User, err)
 		}
 	}
 	if err := c.Mail(bare(s.n.From)); err != nil {
@@ -126,13 +128,13 @@ func bare(address string) string {
 	return address
 }
 
-// smtpError converts an error of the SMTP server. An answer 5xx becomes a final error, after which the message is not tried
-// again.
-func smtpError(err error) error {
+// smtpError makes an answer 5xx final. hidden has the credentials, which a server may repeat in its answer.
+func smtpError(err error, hidden *redact.Redactor) error {
 	if answer, ok := errors.AsType[*textproto.Error](err); ok {
-		return &SendError{Err: fmt.Errorf("the server answered %w", answer), Final: answer.Code >= 500}
+		masked := &textproto.Error{Code: answer.Code, Msg: hidden.Text(answer.Msg)}
+		return &SendError{Err: fmt.Errorf("the server answered %w", masked), Final: answer.Code >= 500}
 	}
-	return err
+	return explainCertificate(err)
 }
 
 // text returns the message with its headers. No header contains a line end.

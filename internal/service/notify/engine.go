@@ -63,6 +63,7 @@ type Sink struct {
 	Sender  Sender
 	// Buttons is the largest number of answer buttons of a message; zero: messages have none.
 	Buttons int
+	account account // of the service
 }
 
 // Sender sends messages to one sink. Its calls are sequential, except those for tests.
@@ -81,6 +82,11 @@ const (
 	pageSize = 1000
 	// saveEvery is the number of events after which the cursor is saved even if the events changed nothing.
 	saveEvery = 5000
+	// saveShare is how many times longer than a save the pause after it is: the state is saved as a whole, and that takes long with
+	// thousands of open subjects.
+	saveShare = 20
+	// saveLongest is the longest pause after a save.
+	saveLongest = time.Second
 )
 
 // Engine sends the notifications of a city. Its methods are safe for concurrent use.
@@ -144,9 +150,11 @@ type consumer struct {
 	cleared bool // the saved state was removed because there is no sink
 	stop    context.CancelFunc
 	state   notification.State
-	unsaved int       // events since the state was saved
-	dirty   bool      // the state must be saved
-	pruned  time.Time // when old deliveries were last deleted
+	unsaved int  // events since the state was saved
+	dirty   bool // the state must be saved
+	// saveAfter is when the state may be saved again, see saveShare. What was not saved is read from the event log again.
+	saveAfter time.Time
+	pruned    time.Time // when old deliveries were last deleted
 
 	asked      bool      // a question was open when listen was last called
 	askedUntil time.Time // when the last question ended; zero: none ended yet
@@ -171,7 +179,11 @@ func (c *consumer) work(ctx context.Context) (next time.Time) {
 	next, ok := c.plan(ctx)
 	next = engine.Earlier(next, c.listen(ctx))
 	if c.dirty || c.unsaved > saveEvery {
-		ok = c.save(ctx) && ok
+		if now := c.engine.opts.Now(); now.Before(c.saveAfter) {
+			next = engine.Earlier(next, c.saveAfter)
+		} else {
+			ok = c.save(ctx) && ok
+		}
 	}
 	c.prune(ctx)
 	if !ok {
@@ -217,7 +229,7 @@ func (c *consumer) configure(ctx context.Context, s Settings) bool {
 		since[sink.Name] = at
 	}
 	if !maps.Equal(since, c.state.Sinks) {
-		c.state.Sinks, c.dirty = since, true
+		c.state.Sinks, c.dirty, c.saveAfter = since, true, time.Time{} // a new sink is saved at once
 	}
 	c.rules = s.Rules
 	c.publish() // a new worker may begin at once with what an earlier controller did not finish
@@ -308,7 +320,8 @@ func (c *consumer) load(ctx context.Context) bool {
 }
 
 // reconcile adds the open questions of the city to the state and removes those that have ended, because a kill of the controller
-// may have lost the last events. It returns false if the questions cannot be read now.
+// may have lost the last events. It also closes the budgets that became free while no controller ran. It returns false if the
+// questions cannot be read now.
 func (c *consumer) reconcile(ctx context.Context) bool {
 	asked, err := c.engine.opts.City.Pending(ctx, "", client.OnlyOpen)
 	if err != nil {
@@ -322,7 +335,8 @@ func (c *consumer) reconcile(ctx context.Context) bool {
 	closed := c.state.Close(func(s *notification.Subject) bool {
 		return s.Question != "" && !slices.ContainsFunc(asked, func(p client.Pending) bool { return p.ID == s.Question })
 	})
-	c.dirty = c.dirty || closed
+	ended := c.state.CloseEnded(c.engine.opts.Now())
+	c.dirty = c.dirty || closed || ended
 	return true
 }
 
@@ -440,6 +454,7 @@ func (c *consumer) save(ctx context.Context) bool {
 	if !c.loaded || !c.dirty && c.unsaved == 0 {
 		return true
 	}
+	began := c.engine.opts.Now()
 	if err := c.engine.opts.Store.SaveNotificationState(ctx, c.state); err != nil {
 		if ctx.Err() == nil {
 			c.engine.opts.Logger.Error("cannot save the state of notifications", "error", err)
@@ -447,6 +462,8 @@ func (c *consumer) save(ctx context.Context) bool {
 		return false
 	}
 	c.dirty, c.unsaved = false, 0
+	now := c.engine.opts.Now()
+	c.saveAfter = now.Add(min(now.Sub(began)*saveShare, saveLongest))
 	return true
 }
 

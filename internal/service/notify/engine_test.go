@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/config"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/notification"
 	"gascity/internal/store/storetest"
@@ -201,6 +202,46 @@ func TestFailuresAreTriedAgain(t *testing.T) {
 		}
 		c.wantStates("q-1 x sent 5")
 	})
+}
+
+// TestReloadRespectsRetryAfter: a change of the configuration does not end a delay that the service asked for, and ends one of gc.
+// Another account of the service has no delay.
+func TestReloadRespectsRetryAfter(t *testing.T) {
+	other := account{service: config.NotifySlack, url: config.ParseSecret("https://other.example.org/hook")}
+	for name, c := range map[string]struct {
+		after   time.Duration
+		account account
+		want    time.Duration // the delay of the second try
+	}{
+		"the service asked":   {time.Minute, account{}, time.Minute},
+		"another account":     {time.Minute, other, 10 * time.Millisecond},
+		"the service is down": {0, account{}, 10 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inTown(t, func(t *testing.T, v *town) {
+				var times []time.Time
+				x := &fakeSender{answer: func(_ context.Context, try int, _ *Message) error {
+					times = append(times, time.Now())
+					if try == 1 {
+						return &SendError{Err: errDown, After: c.after}
+					}
+					return nil
+				}}
+				v.start(settings(x))
+				synctest.Wait()
+				v.ask("a", "?")
+				synctest.Wait()
+				time.Sleep(10 * time.Millisecond)
+				changed := settings(x)
+				changed.Sinks[0].account = c.account
+				v.engine.Configure(changed)
+				time.Sleep(time.Hour)
+				if len(times) != 2 || times[1].Sub(times[0]) != c.want {
+					t.Errorf("tries at %v, want the second after %v", times, c.want)
+				}
+			})
+		})
+	}
 }
 
 func TestFinalErrorsAndOldMessagesFail(t *testing.T) {

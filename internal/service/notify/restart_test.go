@@ -179,3 +179,24 @@ func TestNewSinkAfterClockWasSetBack(t *testing.T) {
 		}
 	})
 }
+
+// TestBudgetEndsWhileStopped: a budget whose period ends while no controller runs is not sent later.
+func TestBudgetEndsWhileStopped(t *testing.T) {
+	inTown(t, func(t *testing.T, c *town) {
+		x := &fakeSender{}
+		late := settings(x, func(r *notification.Rule) { r.For = time.Hour })
+		c.start(late)
+		synctest.Wait()
+		until := func(d time.Duration) string { return time.Now().Add(d).Format(time.RFC3339) }
+		c.emit(event.BudgetExceeded, "a", "budget", "hour", "act", "stop", "until", until(30*time.Minute))
+		c.emit(event.BudgetExceeded, "b", "budget", "day", "act", "stop", "until", until(24*time.Hour))
+		synctest.Wait()
+		c.stop()
+		time.Sleep(50 * time.Minute)
+		c.start(late)
+		time.Sleep(time.Hour)
+		if got := x.titles(); !slices.Equal(got, []string{"the budget day is used up"}) {
+			t.Errorf("sent %q", got)
+		}
+	})
+}

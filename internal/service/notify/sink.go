@@ -3,6 +3,7 @@ package notify
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -18,13 +19,20 @@ type Environment struct {
 	Secrets config.SecretSource
 	// FindProgram returns the path of a program, like exec.LookPath.
 	FindProgram func(name string) (string, error)
-	// TLS configures connections to mail servers and web services; nil: the defaults.
-	TLS *tls.Config
 }
 
 // NewSink returns the sink of a [[notify]] section that was checked by package config.
 func NewSink(n *config.Notify, env Environment) Sink {
-	return Sink{Name: n.Name, Type: string(n.Type), Timeout: n.Timeout, Sender: newSender(n, env), Buttons: maxButtons(n)}
+	return Sink{
+		Name: n.Name, Type: string(n.Type), Timeout: n.Timeout, Sender: newSender(n, env), Buttons: maxButtons(n),
+		account: account{n.Type, n.URL, n.Token},
+	}
+}
+
+// account identifies whose requests a service counts. A delay that the service asked for holds for its account.
+type account struct {
+	service    config.NotifyType
+	url, token config.Secret
 }
 
 // The largest numbers of answer buttons of a message.
@@ -65,9 +73,9 @@ func newSender(n *config.Notify, env Environment) Sender {
 }
 
 // newHTTPClient returns a client that follows no redirect, because the requests have credentials.
-func newHTTPClient(config *tls.Config) *http.Client {
+func newHTTPClient() *http.Client {
 	return &http.Client{
-		Transport:     &http.Transport{TLSClientConfig: config, MaxIdleConnsPerHost: 1, IdleConnTimeout: 30 * time.Second, ForceAttemptHTTP2: true},
+		Transport:     &http.Transport{MaxIdleConnsPerHost: 1, IdleConnTimeout: 30 * time.Second, ForceAttemptHTTP2: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
@@ -82,7 +90,15 @@ func (env *Environment) secret(ctx context.Context, key string, s config.Secret)
 	return value, nil
 }
 
-// final returns an error that ends the delivery: the message is not tried again.
+// explainCertificate adds the remedy to the error that a server has a certificate that this machine does not trust.
+func explainCertificate(err error) error {
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return fmt.Errorf("the certificate of the server is not trusted: %w; add its certificate authority to those of this machine, or name its file in SSL_CERT_FILE before the controller starts", err)
+	}
+	return err
+}
+
+// final returns an error after which no other try makes sense.
 func final(format string, args ...any) error {
 	return &SendError{Err: fmt.Errorf(format, args...), Final: true}
 }

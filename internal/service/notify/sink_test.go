@@ -18,6 +18,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf16"
 
 	"gascity/internal/config"
 	"gascity/internal/domain/notification"
@@ -175,6 +176,35 @@ func TestSlackAndDiscordMentionNoPerson(t *testing.T) {
 	}
 }
 
+// TestTelegramMakesNoMention: the whole text of the agent is preformatted, in which Telegram makes no mentions, commands and links.
+// The text is not changed, and the link of gc is outside.
+func TestTelegramMakesNoMention(t *testing.T) {
+	t.Parallel()
+	const link = "\nhttps://box.example/#/needs/q-1"
+	for _, text := range []string{"ask @anna, /stop and http://evil.example", "日本 😀 @anna", "", strings.Repeat("😀@anna ", 2000)} {
+		m := message(text)
+		body, err := json.Marshal(telegramBody(&config.Notify{Chat: "7"}, m))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sent struct {
+			Text     string
+			Entities []struct {
+				Type           string
+				Offset, Length int
+			}
+		}
+		if err := json.Unmarshal(body, &sent); err != nil || len(sent.Entities) != 1 || sent.Entities[0].Type != "pre" || sent.Entities[0].Offset != 0 {
+			t.Fatalf("%.20q: %v, the body is %.300s", text, err, body)
+		}
+		units := utf16.Encode([]rune(sent.Text))
+		quoted, rest := string(utf16.Decode(units[:sent.Entities[0].Length])), string(utf16.Decode(units[sent.Entities[0].Length:]))
+		if rest != link || !strings.HasPrefix(quoted, m.Title) || len(text) < 100 && !strings.Contains(quoted, m.Text) || len(units) > 4096 {
+			t.Errorf("%.20q: preformatted is %.300q, the rest is %q", text, quoted, rest)
+		}
+	}
+}
+
 // TestLongLinkAndTitle: no length of the address of the web console or of the city's name ends the controller.
 func TestLongLinkAndTitle(t *testing.T) {
 	m := message(strings.Repeat("text ", 1000))
@@ -318,6 +348,10 @@ func TestCommand(t *testing.T) {
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "text")); err != nil || string(text) != m.Text || strings.ContainsAny(string(text), "\x1b\r") {
 		t.Errorf("the text is %q, %v", text, err)
+	}
+	const hook = "https://hooks.example.org/T0/canary"
+	if err := run("TOKEN=canary-two; echo cannot reach "+hook+" with $TOKEN; exit 3 # "+hook, 5*time.Second); err == nil || strings.Contains(err.Error(), "canary") || !strings.Contains(err.Error(), "exit status 3: cannot reach ********") {
+		t.Errorf("a command with credentials: %v", err)
 	}
 	for line, final := range map[string]bool{"exit 3": true, "exit 75": false, "kill -9 $$": false, "sleep 60": false} {
 		err := run(line, 200*time.Millisecond)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf16"
 
 	"gascity/internal/config"
 	"gascity/internal/retry"
@@ -34,7 +35,8 @@ const (
 // telegramBody returns a message of Telegram. Without a parse mode the text has no markup. The token of a button is the data of
 // the button: Telegram sends it back when the button is pressed.
 func telegramBody(n *config.Notify, m *Message) any {
-	out := object{"chat_id": n.Chat, "text": telegramText(m), "link_preview_options": object{"is_disabled": true}, "disable_notification": !m.Urgent}
+	text, quoted := telegramText(m)
+	out := object{"chat_id": n.Chat, "text": text, "entities": preformatted(quoted), "link_preview_options": object{"is_disabled": true}, "disable_notification": !m.Urgent}
 	var rows [][]object
 	for _, b := range m.Buttons {
 		rows = append(rows, []object{{"text": b.Label, "callback_data": b.Token}})
@@ -45,13 +47,23 @@ func telegramBody(n *config.Notify, m *Message) any {
 	return out
 }
 
-// telegramText returns the text of a message.
-func telegramText(m *Message) string {
-	text := m.Title + "\n" + textfmt.Bound(m.Text, maxTelegram)
+// telegramText returns the text of a message, and how much of it can be text of an agent, in UTF-16 code units from the start.
+func telegramText(m *Message) (text string, quoted int) {
+	text = strings.TrimSpace(m.Title + "\n" + textfmt.Bound(m.Text, maxTelegram))
+	quoted = units(text)
 	if m.Link != "" {
 		text += "\n" + m.Link
 	}
-	return text
+	return text, quoted
+}
+
+// units returns the length of a text in UTF-16 code units, in which Telegram counts.
+func units(text string) int { return len(utf16.Encode([]rune(text))) }
+
+// preformatted returns the entities of a text whose first units are preformatted. Without a parse mode the text has no markup, but
+// Telegram would still make mentions, commands and links of @name, /name and addresses; it does not do that in preformatted text.
+func preformatted(units int) []object {
+	return []object{{"type": "pre", "offset": 0, "length": units}}
 }
 
 // Send implements [Sender].
@@ -59,7 +71,8 @@ func (t *telegram) Send(ctx context.Context, m *Message) error {
 	var sent telegramMessage
 	err := t.call(ctx, call{method: "sendMessage", id: m.ID, body: telegramBody(&t.n, m)}, &sent)
 	if err == nil && len(m.Buttons) > 0 && sent.ID != 0 {
-		m.Sent = &SentMessage{Chat: sent.Chat.ID, ID: sent.ID, Text: telegramText(m)}
+		m.Sent = &SentMessage{Chat: sent.Chat.ID, ID: sent.ID}
+		m.Sent.Text, m.Sent.Quoted = telegramText(m)
 	}
 	return err
 }
@@ -158,7 +171,7 @@ func (t *telegram) answer(ctx context.Context, u *telegramUpdate, press func(con
 	}
 	one := SinkPress{Token: p.Data, By: by, Allowed: slices.Contains(t.n.AnswerUsers, strconv.FormatInt(p.From.ID, 10))}
 	if p.Message != nil {
-		one.Message = &SentMessage{Chat: p.Message.Chat.ID, ID: p.Message.ID, Text: p.Message.Text}
+		one.Message = &SentMessage{Chat: p.Message.Chat.ID, ID: p.Message.ID, Text: p.Message.Text, Quoted: units(p.Message.Text)}
 	}
 	reply, answered := press(ctx, one)
 	ctx, cancel := context.WithTimeout(ctx, t.n.Timeout)
@@ -175,6 +188,6 @@ func (t *telegram) Finish(ctx context.Context, m SentMessage, outcome string) er
 	ctx, cancel := context.WithTimeout(ctx, t.n.Timeout)
 	defer cancel()
 	return t.call(ctx, call{method: "editMessageText", body: object{
-		"chat_id": m.Chat, "message_id": m.ID, "text": m.Text + "\n\n" + outcome, "link_preview_options": object{"is_disabled": true},
+		"chat_id": m.Chat, "message_id": m.ID, "text": m.Text + "\n\n" + outcome, "entities": preformatted(m.Quoted), "link_preview_options": object{"is_disabled": true},
 	}}, nil)
 }

@@ -30,7 +30,7 @@ type web struct {
 
 // newWeb returns the sink of a [[notify]] section.
 func newWeb(n *config.Notify, env Environment) *web {
-	return &web{n: *n, env: env, payload: payloadOf(n.Type), client: newHTTPClient(env.TLS)}
+	return &web{n: *n, env: env, payload: payloadOf(n.Type), client: newHTTPClient()}
 }
 
 // payload is the form of messages of a web service.
@@ -88,7 +88,7 @@ func (w *web) do(ctx context.Context, c call) error {
 	}
 	res, err := w.client.Do(req)
 	if err != nil {
-		return withoutAddress(err)
+		return explainCertificate(withoutAddress(err))
 	}
 	defer res.Body.Close()
 	if res.StatusCode < 300 && c.check == nil {

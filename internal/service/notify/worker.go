@@ -45,6 +45,7 @@ type worker struct {
 	queue     []*job    // guarded by mu
 	removed   bool      // the sink was removed from the configuration; guarded by mu
 	notBefore time.Time // after a failure: no message is sent before; guarded by mu
+	asked     time.Time // the service asked to send no message before; guarded by mu
 	failure   string    // why the last try failed; empty: it did not; guarded by mu
 
 	sent          []sentMessage // messages with buttons that can be removed, oldest first; guarded by mu
@@ -140,11 +141,13 @@ func (w *worker) dropQueue(ctx context.Context) {
 	}
 }
 
-// set replaces the configuration of the sink. Messages that wait after a failure are tried at once, because the new configuration
-// may have repaired it.
+// set sets the configuration of the sink. A delay that the service asked for stays.
 func (w *worker) set(sink Sink, city string) {
 	w.mu.Lock()
-	w.sink, w.city, w.notBefore = sink, city, time.Time{}
+	if sink.account != w.sink.account {
+		w.asked = time.Time{}
+	}
+	w.sink, w.city, w.notBefore = sink, city, w.asked
 	for _, j := range w.queue {
 		j.at = time.Time{} // the new configuration may be the repair
 	}
@@ -266,6 +269,9 @@ func (w *worker) postpone(j *job, after time.Duration) {
 	now := w.engine.opts.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if after > 0 {
+		w.asked = now.Add(after)
+	}
 	w.notBefore = now.Add(max(w.delays.Next(), after))
 	j.at = now.Add(max(j.delays.Next(), after))
 	w.queue = append(slices.DeleteFunc(w.queue, func(other *job) bool { return other == j }), j)

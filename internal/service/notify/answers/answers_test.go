@@ -21,8 +21,8 @@ import (
 	"gascity/internal/domain/session"
 	"gascity/internal/service/notify/answers"
 	"gascity/internal/service/questions"
-	"gascity/internal/service/servicetest"
 	"gascity/runtime"
+	"gascity/test/servicetest"
 )
 
 // asker is an agent that asks, as a driver shows it. It gets answers by Respond.
