@@ -42,9 +42,8 @@ func TestNotificationsFitTheTerminal(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"n-0000000000000001", "n-0000000000000007"} {
-		if !strings.Contains(unwrapped(got), "gc notify retry "+id) && !strings.Contains(got, "retry\n") {
+		if !strings.Contains(unwrapped(got), "gc notify retry "+id) {
 			t.Errorf("no command for %s:\n%s", id, got)
 		}
 	}
-	t.Logf("\n%s", got)
 }

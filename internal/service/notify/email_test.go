@@ -293,7 +293,7 @@ func TestRefusedLogin(t *testing.T) {
 		s := &secureMail{login: "535 not you: " + repeated}
 		err := mailAs(t, s.listen(t, "127.0.0.1"), config.NotifyNoTLS)
 		failed, known := errors.AsType[*SendError](err)
-		if !known || !failed.Final || !strings.Contains(err.Error(), "535 not you: "+config.Masked) {
+		if !known || !failed.Final || !strings.Contains(err.Error(), `535 "not you: `+config.Masked) {
 			t.Errorf("a refused login: %v", err)
 		}
 	}

@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -197,6 +198,44 @@ func TestBudgetEndsWhileStopped(t *testing.T) {
 		time.Sleep(time.Hour)
 		if got := x.titles(); !slices.Equal(got, []string{"the budget day is used up"}) {
 			t.Errorf("sent %q", got)
+		}
+	})
+}
+
+// slowStore needs 100 ms to save the state.
+type slowStore struct {
+	notification.Store
+	saves int
+}
+
+// SaveNotificationState implements notification.Store.
+func (s *slowStore) SaveNotificationState(ctx context.Context, state notification.State) error {
+	time.Sleep(100 * time.Millisecond)
+	s.saves++
+	return s.Store.SaveNotificationState(ctx, state)
+}
+
+// TestSlowSavesArePaused: while a save of the state takes long, it is saved once a second, and everything at the end.
+func TestSlowSavesArePaused(t *testing.T) {
+	inTown(t, func(t *testing.T, c *town) {
+		store := &slowStore{Store: c.store}
+		e := New(Options{City: c, Store: store, Events: c.events, Logger: slog.New(slog.DiscardHandler), Root: "/city", Secrets: c.secrets})
+		e.Configure(settings(&fakeSender{}, func(r *notification.Rule) { r.For = time.Hour }))
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- e.Run(ctx) }()
+		time.Sleep(time.Second)
+		for range 100 {
+			c.ask("a", "?")
+			time.Sleep(100 * time.Millisecond)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		state, err := c.store.NotificationState(context.WithoutCancel(ctx))
+		if err != nil || len(state.Open) != 100 || store.saves > 15 {
+			t.Errorf("%d open subjects after %d saves, %v; want 100 after at most 15", len(state.Open), store.saves, err)
 		}
 	})
 }
