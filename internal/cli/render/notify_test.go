@@ -10,7 +10,7 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// TestNotificationsFitTheTerminal: two sinks and 12 notifications, some of which failed, fit a terminal of 80x24, and each that failed
+// TestNotificationsFitTheTerminal: two sinks and 12 notifications, with some that failed, fit a terminal of 80x24, and each that failed
 // has the command that sends it again.
 func TestNotificationsFitTheTerminal(t *testing.T) {
 	list := client.Notifications{Sinks: []client.NotifySink{
