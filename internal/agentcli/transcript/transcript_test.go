@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -295,10 +297,27 @@ func TestOnlyRegularFilesAreRead(t *testing.T) {
 	if err := os.Symlink(secret, link); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{link, dir} {
+	pipe := filepath.Join(dir, "pipe.jsonl")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{link, dir, pipe} {
 		r := transcript.NewReader(path, agentcli.TranscriptRecord, transcript.Options{})
-		if err := r.Read(t.Context()); err == nil || len(r.Entries()) > 0 {
-			t.Errorf("%s was read: %v, %q", path, err, shorts(r.Entries()))
+		ended := make(chan error, 1)
+		go func() { ended <- r.Read(t.Context()) }()
+		select {
+		case err := <-ended:
+			if err == nil || errors.Is(err, transcript.ErrNoFile) || len(r.Entries()) > 0 {
+				t.Errorf("%s was read: %v, %q", path, err, shorts(r.Entries()))
+			}
+		case <-time.After(20 * time.Second):
+			t.Errorf("the reader waits for %s", path)
+			writer, err := os.OpenFile(path, os.O_RDWR, 0) // ends the wait
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = writer.Close()
+			<-ended
 		}
 	}
 }
