@@ -3,11 +3,14 @@ package controlapi_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gascity/client"
 	"gascity/internal/terminal/vt"
+	"gascity/worker"
 )
 
 // TestWatchedStatusFollowsTheCity checks that the stream begins with the status, has each change once, sends nothing while
@@ -16,34 +19,51 @@ func TestWatchedStatusFollowsTheCity(t *testing.T) {
 	city := newCity(t)
 	c := &client.Client{Root: city.Root, Version: "test"}
 	defer c.Close()
-	statuses := make(chan client.Status, 1000)
-	ended := make(chan error, 1)
+	ctx, cancel := context.WithCancel(bounded(t))
+	defer cancel()
+	statuses, ended := make(chan client.Status), make(chan error, 1)
 	go func() {
-		var err error
-		for status, failed := range c.WatchStatus(bounded(t)) {
-			if err = failed; err == nil {
-				statuses <- status
+		defer close(statuses)
+		for status, err := range c.WatchStatus(ctx) {
+			if err != nil {
+				ended <- err
+				return
 			}
+			statuses <- status // the test reads until the channel is closed
 		}
-		ended <- err
 	}()
-	if s := <-statuses; len(s.Agents) != 4 {
+	defer func() {
+		cancel()
+		for range statuses { // the goroutine ends
+		}
+	}()
+	if s, open := <-statuses; !open || len(s.Agents) != 4 {
 		t.Fatalf("the first status is %+v", s)
 	}
 	if _, err := c.Suspend(bounded(t), "worker", client.LifecycleRequest{}); err != nil {
 		t.Fatal(err)
 	}
+	state := ""
 	for s := range statuses {
-		if strings.Contains(stateOf(s, "worker"), client.StateSuspended) {
+		if state = stateOf(s, "worker"); state == client.StateSuspended {
 			break
 		}
 	}
-	city.Leave()
-	if err := <-ended; err == nil {
-		t.Error("the stream ended without an error when the controller had exited")
+	if state != client.StateSuspended {
+		t.Fatalf("the stream ended before it has the change; the last state is %q", state)
 	}
-	for len(statuses) > 0 {
-		<-statuses
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		for range statuses { // changes until the exit
+		}
+	}()
+	city.Leave()
+	<-left
+	select {
+	case <-ended:
+	default:
+		t.Error("the stream ended without an error when the controller had exited")
 	}
 }
 
@@ -62,9 +82,9 @@ func TestWatchedScreenShowsWhatPeekReads(t *testing.T) {
 	city := newCity(t)
 	c := &client.Client{Root: city.Root, Version: "test"}
 	defer c.Close()
-	ctx, cancel := context.WithCancel(bounded(t))
-	defer cancel()
+	ctx := bounded(t)
 	var screen *vt.Screen
+	stopped := false
 	for s, err := range c.WatchScreen(ctx, "worker") {
 		if err != nil {
 			t.Fatal(err)
@@ -75,12 +95,15 @@ func TestWatchedScreenShowsWhatPeekReads(t *testing.T) {
 		if _, err := screen.Write([]byte(s.Output)); err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(strings.Join(screen.Rows(), "\n"), "fake agent") {
+		if !stopped && strings.Contains(strings.Join(screen.Rows(), "\n"), "fake agent") {
 			if _, err := c.Suspend(ctx, "worker", client.LifecycleRequest{}); err != nil {
 				t.Fatal(err)
 			}
-			break
+			stopped = true
 		}
+	}
+	if err := ctx.Err(); err != nil || !stopped {
+		t.Fatalf("the stream did not show the agent and end with it: stopped %v, %v", stopped, err)
 	}
 	city.Await("worker", func(a client.Agent) bool { return a.State == client.StateSuspended })
 	for target, want := range map[string]error{"worker": client.ErrRefused, "nobody": client.ErrNotFound} {
@@ -90,4 +113,37 @@ func TestWatchedScreenShowsWhatPeekReads(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestAConversationWithoutATranscriptFollowsEvents: prompts and reports of the agent's worker are in the stream soon after they are made.
+func TestAConversationWithoutATranscriptFollowsEvents(t *testing.T) {
+	city := newCity(t)
+	w := city.Worker("worker")
+	step := 0
+	ctx := bounded(t)
+	for c, err := range city.Client.FollowConversation(ctx, "worker", client.ConversationQuery{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		has := func(is func(e client.ConversationEntry) bool) bool { return slices.ContainsFunc(c.Entries, is) }
+		switch {
+		case step == 0:
+			report := worker.TelemetryEvent{Type: worker.ToolUsed, Timestamp: time.Now(), Message: "ls -la", ToolsCalled: []worker.ToolCall{{Name: "Bash", Success: true}}}
+			if _, err := w.Telemetry(ctx, report); err != nil {
+				t.Fatal(err)
+			}
+		case step == 1 && has(func(e client.ConversationEntry) bool { return e.Tool != nil && e.Tool.Argument == "ls -la" }):
+			if _, err := city.Client.Nudge(ctx, "worker", client.NudgeRequest{Text: "the first prompt"}); err != nil {
+				t.Fatal(err)
+			}
+		case step == 2 && has(func(e client.ConversationEntry) bool {
+			return e.Text == "the first prompt" && e.State == client.ReceiptConsumed
+		}):
+			return
+		default:
+			continue
+		}
+		step++
+	}
+	t.Errorf("the stream ended after step %d: %v", step, ctx.Err())
 }
