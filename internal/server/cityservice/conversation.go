@@ -34,7 +34,7 @@ func (f Service) Conversation(ctx context.Context, target string, q client.Conve
 	if err != nil {
 		return client.Conversation{}, err
 	}
-	c, _, err := f.conversation(ctx, &v)
+	c, _, err := f.conversation(ctx, &v, &reports{})
 	if err != nil {
 		return client.Conversation{}, err
 	}
@@ -42,15 +42,15 @@ func (f Service) Conversation(ctx context.Context, target string, q client.Conve
 	return c, nil
 }
 
-// conversation returns all entries of a session's conversation that are in memory, and the path of its transcript; empty if there
-// is none.
-func (f Service) conversation(ctx context.Context, v *session.Snapshot) (c client.Conversation, path string, err error) {
+// conversation returns all entries that are kept of a session's conversation, and the path of its transcript; empty if
+// there is none. Without a transcript it adds new reports of hooks to r, and returns them all.
+func (f Service) conversation(ctx context.Context, v *session.Snapshot, r *reports) (c client.Conversation, path string, err error) {
 	receipts, err := f.Queue(ctx, v.Session, client.WithEnded)
 	if err != nil {
 		return c, "", err
 	}
 	c = client.Conversation{Agent: v.Agent, Session: v.Session, ID: v.Conversation.ID, Entries: []client.ConversationEntry{}}
-	place := f.opts.Transcripts.find(v, f.opts.Engines.Desired(v.Agent))
+	place := f.findTranscript(v)
 	if place.path != "" {
 		c.Source = place.source
 		err := f.opts.Transcripts.read(ctx, v.Session, place, &c)
@@ -66,12 +66,16 @@ func (f Service) conversation(ctx context.Context, v *session.Snapshot) (c clien
 		}
 	}
 	c.Source, c.Note = client.FromReceipts, cmp.Or(place.missing, "the transcript of this conversation is not there yet")
-	events, err := f.toolEvents(ctx, v)
-	if err != nil {
+	if err := f.readReports(ctx, v.Session, r); err != nil {
 		return c, "", err
 	}
-	fromReceipts(&c, receipts, events, place.since)
+	fromReceipts(&c, receipts, r.entries, place.since)
 	return c, "", nil
+}
+
+// findTranscript returns the place of a session's transcript.
+func (f Service) findTranscript(v *session.Snapshot) transcriptPlace {
+	return f.opts.Transcripts.find(v, f.opts.Engines.Desired(v.Agent))
 }
 
 // selectEntries reduces a conversation to the entries that a query selects.
@@ -113,6 +117,14 @@ func (f Service) FollowConversation(ctx context.Context, target string, q client
 		return err
 	}
 	w := &conversationFollower{city: f, target: target, query: q, send: send, events: forSession(ctx, events, v.Session)}
+	w.appeared = func() bool {
+		v, err := f.Snapshot(target)
+		if err != nil {
+			return true // update reports the error
+		}
+		place := f.findTranscript(&v)
+		return place.path != "" || place.missing != w.sent.Note
+	}
 	return w.run(ctx)
 }
 
@@ -142,11 +154,14 @@ type conversationFollower struct {
 	query  client.ConversationQuery
 	send   func(client.Conversation) error
 	events <-chan struct{}
+	// appeared reports whether there is a transcript now, or another reason why there is none. It reads directories only.
+	appeared func() bool
 
-	path    string          // of the watched transcript
-	changes <-chan struct{} // of the transcript
-	stop    context.CancelFunc
-	sent    client.Conversation // what the reader has, with the entries that can still change
+	reported reports         // of hooks, while there is no transcript
+	path     string          // of the watched transcript
+	changes  <-chan struct{} // of the transcript
+	stop     context.CancelFunc
+	sent     client.Conversation // what the reader has, with the entries that can still change
 }
 
 // keptSent is how many of the newest entries are compared for changes.
@@ -163,24 +178,8 @@ func (w *conversationFollower) run(ctx context.Context) error {
 		if err := w.update(ctx, first); err != nil {
 			return err
 		}
-		var search <-chan time.Time
-		timer := time.NewTimer(searchEvery)
-		if w.changes == nil {
-			search = timer.C
-		}
-		open := true
-		select {
-		case <-ctx.Done():
-		case _, open = <-w.events:
-		case _, open = <-w.changes:
-		case <-search:
-		}
-		timer.Stop()
-		if ctx.Err() != nil {
-			return nil
-		}
-		if !open {
-			return fmt.Errorf("%w: the events of the city ended", client.ErrUnavailable)
+		if err := w.wait(ctx); err != nil || ctx.Err() != nil {
+			return err
 		}
 		pause := time.NewTimer(settle)
 		select {
@@ -191,13 +190,41 @@ func (w *conversationFollower) run(ctx context.Context) error {
 	}
 }
 
+// wait returns when the conversation may have changed: after an event of the session, after a change of its transcript, and when a
+// transcript has appeared. A transcript that cannot be watched is read again after [searchEvery]. It returns nil when ctx ends.
+func (w *conversationFollower) wait(ctx context.Context) error {
+	var search <-chan time.Time
+	if w.changes == nil {
+		ticker := time.NewTicker(searchEvery)
+		defer ticker.Stop()
+		search = ticker.C
+	}
+	for {
+		open := true
+		select {
+		case <-ctx.Done():
+			return nil
+		case _, open = <-w.events:
+		case _, open = <-w.changes:
+		case <-search:
+			if w.path == "" && !w.appeared() {
+				continue
+			}
+		}
+		if !open && ctx.Err() == nil {
+			return fmt.Errorf("%w: the events of the city ended", client.ErrUnavailable)
+		}
+		return nil
+	}
+}
+
 // update reads the conversation and sends what is new or changed.
 func (w *conversationFollower) update(ctx context.Context, first bool) error {
 	v, err := w.city.Snapshot(w.target)
 	if err != nil {
 		return err
 	}
-	c, path, err := w.city.conversation(ctx, &v)
+	c, path, err := w.city.conversation(ctx, &v, &w.reported)
 	if err != nil {
 		return err
 	}
@@ -237,8 +264,7 @@ func (w *conversationFollower) changed(all []client.ConversationEntry) []client.
 	return out
 }
 
-// watch watches the transcript at path for changes, in place of the one that was watched before. If it cannot be watched, or path
-// is empty, the follower reads again every second.
+// watch watches the transcript at path, if that is another one than before.
 func (w *conversationFollower) watch(ctx context.Context, path string) {
 	if path == w.path {
 		return

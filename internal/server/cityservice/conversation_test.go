@@ -1,8 +1,11 @@
 package cityservice
 
 import (
+	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -118,4 +121,46 @@ func TestPagesOfAConversation(t *testing.T) {
 			t.Errorf("%+v: %d entries from %d to %d, more %v", c.query, len(page.Entries), first, last, page.More)
 		}
 	}
+}
+
+// A follower without a transcript waits for an event of the session or for a transcript: the time alone makes it read nothing.
+func TestAFollowerReadsOnlyAfterAChange(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var appeared atomic.Bool
+		var searches atomic.Int64
+		events := make(chan struct{}, 1)
+		w := &conversationFollower{events: events, appeared: func() bool { searches.Add(1); return appeared.Load() }}
+		waits := func() <-chan error {
+			ended := make(chan error, 1)
+			go func() { ended <- w.wait(t.Context()) }()
+			return ended
+		}
+		ended := waits()
+		time.Sleep(time.Hour) // of the bubble
+		synctest.Wait()
+		select {
+		case err := <-ended:
+			t.Fatalf("the follower reads without a change: %v", err)
+		default:
+		}
+		if n := searches.Load(); n < 1000 {
+			t.Errorf("in an hour the follower searched %d times for a transcript", n)
+		}
+		events <- struct{}{}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		ended = waits()
+		synctest.Wait()
+		appeared.Store(true)
+		before := time.Now()
+		if err := <-ended; err != nil || time.Since(before) > searchEvery {
+			t.Errorf("a transcript that appears is found after %v: %v", time.Since(before), err)
+		}
+		close(events)
+		if err := w.wait(t.Context()); !errors.Is(err, client.ErrUnavailable) {
+			t.Errorf("at the end of the events: %v", err)
+		}
+	})
 }

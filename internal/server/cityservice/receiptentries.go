@@ -11,7 +11,6 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/event"
-	"gascity/internal/domain/session"
 	"gascity/worker"
 )
 
@@ -125,25 +124,36 @@ const (
 	maxReported = 500
 )
 
-// toolEvents returns the tool calls and failures that the hooks or the worker of a session reported.
-func (f Service) toolEvents(ctx context.Context, v *session.Snapshot) ([]client.ConversationEntry, error) {
+// reports are the tool calls and failures that the hooks or the worker of a session reported.
+type reports struct {
+	begun   bool
+	last    uint64 // ID of the last event that was read
+	entries []client.ConversationEntry
+}
+
+// readReports adds the reports of a session since the last call; the first call reads those of [reportsSince].
+func (f Service) readReports(ctx context.Context, name string, r *reports) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the channel of later events
-	after, err := f.Since(ctx, time.Now().Add(-reportsSince))
-	if err != nil {
-		return nil, err
+	if !r.begun {
+		last, err := f.Since(ctx, time.Now().Add(-reportsSince))
+		if err != nil {
+			return err
+		}
+		r.begun, r.last = true, last
 	}
-	past, _, _, err := f.Events(ctx, after)
+	past, _, _, err := f.Events(ctx, r.last)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var out []client.ConversationEntry
 	for i := range past {
-		if e := &past[i]; e.Session == v.Session && e.Kind == string(event.WorkerTelemetry) {
-			out = append(out, reportedEntries(e)...)
+		e := &past[i]
+		if r.last = e.ID; e.Session == name && e.Kind == string(event.WorkerTelemetry) {
+			r.entries = append(r.entries, reportedEntries(e)...)
 		}
 	}
-	return out[max(0, len(out)-maxReported):], nil
+	r.entries = slices.Clone(r.entries[max(0, len(r.entries)-maxReported):])
+	return nil
 }
 
 // reportedEntries returns the tool calls and failures in the event of one telemetry report.
