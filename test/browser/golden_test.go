@@ -103,11 +103,7 @@ func (p *page) compare(name string) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	if dir := os.Getenv("GC_TEST_PICTURES"); dir != "" {
-		if err := os.WriteFile(filepath.Join(dir, name+".png"), text, 0o600); err != nil {
-			p.t.Error(err)
-		}
-	}
+	p.savePicture(name, text)
 	full, err := png.Decode(bytes.NewReader(text))
 	if err != nil {
 		p.t.Fatal(err)

@@ -3,35 +3,14 @@ package browser
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"gascity/runtime"
-	"gascity/runtime/runtimetest"
-	"gascity/runtime/runtimetest/fake"
 	"gascity/test/citytest"
 	"gascity/worker"
 )
-
-// reporter returns a worker client of an agent that has written its environment to a file.
-func reporter(t *testing.T, file string) *worker.Client {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	env := map[string]string{}
-	for pair := range strings.SplitSeq(string(text), "\x00") {
-		name, value, _ := strings.Cut(pair, "=")
-		env[name] = value
-	}
-	w := &worker.Client{Socket: env["GC_WORKER_SOCKET"], RunID: env["GC_RUN_ID"], Token: env["GC_WORKER_TOKEN"]}
-	t.Cleanup(w.Close)
-	return w
-}
 
 // spend reports the usage of one turn.
 func spend(t *testing.T, w *worker.Client, id string, tokens int64, usd float64) {
@@ -48,11 +27,10 @@ func spend(t *testing.T, w *worker.Client, id string, tokens int64, usd float64)
 // An agent that reports its usage has a chart and a table of it, its cost and its budget are in the fleet, and a new report changes
 // all of them without a reload.
 func TestUsageOverTime(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "env")
 	city := citytest.New(t, "[[usage.budgets]]\nname = \"day\"\nmeasure = \"usd\"\nscope = \"agent\"\nlimit = 10\nwindow = \"24h\"\nact = \"hold\"\n"+
-		agent("writer", fake.Script{Env: file, Behaviour: runtimetest.Behaviour{PrintEnv: true}}.Command())+agent("reader", idle))
+		agent("writer", idle)+agent("reader", idle))
 	city.AwaitRunning("writer", runtime.ActivityIdle)
-	w := reporter(t, file)
+	w := city.Worker("writer")
 	spend(t, w, "m1", 50_000, 2)
 	spend(t, w, "m2", 20_000, 1)
 	p := openConsole(t, city, phone)
