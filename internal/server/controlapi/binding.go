@@ -120,10 +120,10 @@ func stream(contentType string, h streamer) binding {
 // a later error closes the connection.
 type downloader[T any] func(ctx context.Context, city City, target string, in T, w io.Writer) error
 
-// download returns the function that registers a route of the control API whose answer is a file.
-// Secrets in the file are not masked, because that would damage it; the handler is responsible for
-// its content. The context of the handler ends when the caller disconnects.
-func download[T any](contentType string, h downloader[T]) binding {
+// download returns the binding of a route that answers with a file. Secrets in the file are not
+// masked, because that would damage it; the handler is responsible for its content. The context ends
+// when the caller disconnects. name returns the name of the file for browsers; nil means that there is none.
+func download[T any](contentType string, name func(target string, in T) string, h downloader[T]) binding {
 	return func(s *Server, op huma.Operation, row route) {
 		op.Responses["200"] = &huma.Response{
 			Description: "The file",
@@ -144,10 +144,14 @@ func download[T any](contentType string, h downloader[T]) binding {
 			in, err := readBody[T](w, r, row.body)
 			if err == nil {
 				w.Header().Set("Content-Type", contentType)
+				if name != nil {
+					w.Header().Set("Content-Disposition", disposition(name(r.PathValue("target"), in)))
+				}
 				out := &fileWriter{begun: &file.begun, to: httpwire.NewStreamWriter(w, s.Stall)}
 				err = h(ctx, s.city, r.PathValue("target"), in, out)
 			}
 			if err != nil && r.Context().Err() == nil { // else the reader is gone
+				w.Header().Del("Content-Disposition") // of a problem document; a file has begun with its header
 				s.endStream(file, r, s.ErrorOf(ctx, err))
 			}
 		})

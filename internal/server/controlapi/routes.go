@@ -306,7 +306,7 @@ func routes() []route {
 		{post, "/v1/sessions/{target}/keys", writes, client.ScopeType, slow, smallBody, "keys", "Send key events by tmux name", bind(keys)},
 		{post, "/v1/sessions/{target}/clear-input", writes, client.ScopeType, slow, smallBody, "clear-input", "Remove all text from the agent's input box", bind(act(City.ClearInput))},
 		{post, "/v1/sessions/{target}/copy", writes, socketOnly, slow, smallBody, "copy", "Copy a file or directory into the working directory", bind(copyInto)},
-		{post, "/v1/sessions/{target}/copy-out", writes, client.ScopeManage, always, smallBody, "copy-out", "Copy a file or directory out of the working directory", download("application/octet-stream", copyOut)},
+		{post, "/v1/sessions/{target}/copy-out", writes, client.ScopeManage, always, smallBody, "copy-out", "Copy a file or directory out of the working directory", download("application/octet-stream", copyName, copyOut)},
 		{post, "/v1/sessions/{target}/kill", writes, client.ScopeManage, slow, smallBody, "kill", "Stop the instance; an agent that is to run is started again", bind(act(City.Kill))},
 
 		{post, "/v1/sessions/{target}/nudge", writes, client.ScopeType, always, promptBody, "nudge", "Accept a prompt; with wait, answer when the receipt has that state or has ended", bindWait(nudge)},
@@ -334,7 +334,7 @@ func routes() []route {
 		{post, "/v1/guard/check", writes, client.ScopeSee, quick, promptBody, "check-tool", "What the guard would decide about a tool call", bind(checkTool)},
 		{get, "/v1/guard/decisions", reads, client.ScopeSee, quick, 0, "guard-decisions", "The recorded decisions of the guard, newest first", bind(guardDecisions)},
 		{post, "/v1/doctor", writes, client.ScopeManage, whole, 0, "doctor", "Check the city and its machine, from inside the controller", bind(doctor)},
-		{post, "/v1/bundle", writes, client.ScopeManage, always, 0, "bundle", "Make a support bundle without credentials", download("application/gzip", bundle)},
+		{post, "/v1/bundle", writes, client.ScopeManage, always, 0, "bundle", "Make a support bundle without credentials", download("application/gzip", nil, bundle)},
 		{get, "/metrics", reads, client.ScopeSee, quick, 0, "metrics", "Metrics in the text format of Prometheus", stream(metricsType, metrics)},
 
 		{post, "/v1/sessions/{target}/wake", writes, client.ScopeManage, slow, smallBody, "wake", "Start a sleeping session", bind(change(City.Wake))},
