@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,28 +25,10 @@ func (p *page) checkThemes(what string, width int64) {
 	for _, theme := range []string{"light", "dark"} {
 		p.setTheme(theme)
 		p.checkAccess(fmt.Sprintf("%s, %s, %d px", what, theme, width))
-		p.shoot(fmt.Sprintf("%s-%s-%d", what, theme, width))
+		p.picture(fmt.Sprintf("%s-%s-%d", what, theme, width))
 	}
 	if wide := get[int64](p, `document.documentElement.scrollWidth`); wide > width {
 		p.t.Errorf("%s is %d px wide on a screen of %d px", what, wide, width)
-	}
-}
-
-// shoot saves the whole page as a picture in the directory GC_TEST_SHOTS, if it is set.
-func (p *page) shoot(name string) {
-	p.t.Helper()
-	dir := os.Getenv("GC_TEST_SHOTS")
-	if dir == "" {
-		return
-	}
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
-	defer cancel()
-	picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, name+".png"), picture, 0o600)
-	}
-	if err != nil {
-		p.t.Error(err)
 	}
 }
 
@@ -135,6 +118,56 @@ func TestGuardDecisionsAreShown(t *testing.T) {
 		p.until("all decisions", `document.querySelectorAll('.decision').length === 61 && !document.querySelector('.more')`)
 		get[bool](p, `([...document.querySelectorAll('.chip')].find((e) => e.innerText === 'Denied').click(), true)`)
 		p.until("the denied one", `document.querySelectorAll('.decision').length === 1`)
+	}
+}
+
+// After more new decisions than one page has, the list has no gap: the older ones are loaded again on demand.
+func TestManyNewDecisionsLeaveNoGap(t *testing.T) {
+	city := citytest.New(t, guarded("writer"))
+	city.AwaitRunning("writer", runtime.ActivityIdle)
+	path := filepath.Join(city.Root, ".gc", "log", "guard.jsonl")
+	written := 0
+	write := func(n int) {
+		t.Helper()
+		var lines strings.Builder
+		for range n {
+			fmt.Fprintf(&lines, `{"at":"2026-01-02T03:%02d:%02dZ","session":"s","tool":"Bash","input":{"command":"go test ./part%d"},"agent":"writer","action":"allow"}`+"\n", written/60, written%60, written)
+			written++
+		}
+		file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err == nil {
+			_, err = file.WriteString(lines.String())
+			err = errors.Join(err, file.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(80)
+	p := openConsole(t, city, desk)
+	p.open("#/agent/writer/guard")
+	older := `[...document.querySelectorAll('.more button')].find((e) => e.innerText.includes('older'))`
+	p.until("the first page", `document.querySelectorAll('.decision').length === 50`)
+	get[bool](p, `(`+older+`.click(), true)`)
+	p.until("all decisions", `document.querySelectorAll('.decision').length === 80`)
+	write(70)
+	if d := <-authorize(t, city, "writer", "ls"); !d.Allowed { // the event makes the page load
+		t.Fatalf("the call is not allowed: %s", d.Reason)
+	}
+	p.until("the newest decision is shown", `document.querySelector('.decision')?.innerText.includes('ls')`)
+	for range 3 {
+		if get[bool](p, `!`+older) {
+			break
+		}
+		before := get[int](p, `document.querySelectorAll('.decision').length`)
+		get[bool](p, `(`+older+`.click(), true)`)
+		p.until("older decisions", fmt.Sprintf(`document.querySelectorAll('.decision').length > %d`, before))
+	}
+	if missing := get[[]int](p, fmt.Sprintf(`(() => {
+		const text = [...document.querySelectorAll('.decision .call')].map((e) => e.innerText);
+		return [...Array(%d).keys()].filter((i) => !text.some((t) => t.endsWith('/part' + i)));
+	})()`, written)); len(missing) > 0 {
+		t.Errorf("the decisions %v are missing", missing)
 	}
 }
 
@@ -231,7 +264,7 @@ func TestTheStartPageMakesACity(t *testing.T) {
 		p.checkThemes("start", width)
 		get[bool](p, `(() => { const e = document.querySelector('input[name=folder]'); e.value = ''; e.dispatchEvent(new Event('input', {bubbles: true})); e.focus(); return true; })()`)
 		p.do(chromedp.SendKeys(chromedp.CSS("input[name=folder]"), "~/old"))
-		p.until("a folder with a city is marked", `document.querySelector('.hint').innerText.includes('below') && [...document.querySelectorAll('#folders option')].some((e) => e.innerText.includes('a city already'))`)
+		p.until("a folder with a city is marked", `document.querySelector('.start-hint').innerText.includes('below') && [...document.querySelectorAll('#folders option')].some((e) => e.innerText.includes('a city already'))`)
 		get[bool](p, `(() => { const e = document.querySelector('input[name=folder]'); e.value = ''; e.dispatchEvent(new Event('input', {bubbles: true})); return true; })()`)
 		p.do(chromedp.SendKeys(chromedp.CSS("input[name=folder]"), home+"/projects/"))
 		p.until("the folders below, without the hidden one", fmt.Sprintf(`[...document.querySelectorAll('#folders option')].map((e) => e.value).join() === %q`, home+"/projects/shop,"+home+"/projects/site"))

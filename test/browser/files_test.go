@@ -1,13 +1,18 @@
 package browser
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	cdpbrowser "github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/chromedp"
 
 	"gascity/client"
@@ -207,5 +212,93 @@ func TestFilesAreAccessible(t *testing.T) {
 				t.Errorf("the files are %d px wide on a screen of %d px", wide, width)
 			}
 		}
+	}
+}
+
+// A person downloads a file by keyboard: a changed one, and one by its path. The browser saves it under a safe name. A file that is too
+// large for a browser, one that is missing and one outside the working directory are refused with the reason.
+func TestAFileIsDownloaded(t *testing.T) {
+	city := citytest.New(t, agent("writer", idle))
+	r := newTree(t, city)
+	const content = "\x00\xff not text \u202e"
+	r.write("docs/.hidden \u202etxt.exe", content)
+	r.write("src/cart/total.go", "package cart\n")
+	large, err := os.Create(filepath.Join(city.Root, "large.bin"))
+	if err == nil {
+		err = errors.Join(large.Truncate(65<<20), large.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	city.AwaitRunning("writer", runtime.ActivityIdle)
+	p := openConsole(t, city, phone)
+	p.expect("/copy-out") // of the refused ones
+	downloads := t.TempDir()
+	p.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, cdpbrowser.SetDownloadBehavior, cdpbrowser.SetDownloadBehaviorParams{Behavior: cdpbrowser.SetDownloadBehaviorBehaviorAllow, DownloadPath: downloads})
+		return err
+	}))
+	saved := func(name, want string) {
+		t.Helper()
+		city.Until("the browser has saved "+name, func(context.Context) bool {
+			text, err := os.ReadFile(filepath.Join(downloads, name))
+			return err == nil && string(text) == want
+		})
+	}
+	p.open("#/agent/writer/files")
+	head := `[...document.querySelectorAll('.file-head')].find((e) => e.innerText.includes('total.go'))`
+	p.until("the files", head+` != null`)
+	get[bool](p, `(`+head+`.getAttribute('aria-expanded') === 'true' || `+head+`.click(), `+head+`.focus(), true)`)
+	button := head + `.closest('.file').querySelector('.file-diff .diff-end button')`
+	p.until("the button of the file", button+`?.innerText === 'Download this file'`)
+	p.press("\t")
+	p.until("the button has the focus by keyboard", `document.activeElement === `+button)
+	p.press("\r")
+	saved("total.go", "package cart\n")
+
+	get[bool](p, `(document.querySelector('#file-get').focus(), true)`)
+	field := func(path string) {
+		t.Helper()
+		get[bool](p, `(document.querySelector('#file-get').select(), true)`)
+		p.press(path, "\r")
+	}
+	get[bool](p, fmt.Sprintf(`(() => { const e = document.querySelector('#file-get'); e.value = %q; e.dispatchEvent(new Event('input', { bubbles: true })); return true; })()`, "docs/.hidden \u202etxt.exe"))
+	p.press("\r")
+	saved("_hidden _txt.exe", content)
+	for path, want := range map[string]string{
+		"large.bin": "more than 64 MiB, which is too much for a browser. Copy it in a terminal: gc copy writer:large.bin .",
+		"absent":    "absent", "../x": "../x",
+	} {
+		field(path)
+		p.until("the reason for "+path, fmt.Sprintf(`document.querySelector('.file-get [role=alert]')?.innerText.includes(%q)`, want))
+	}
+	p.checkThemes("download", phone)
+	if files, err := os.ReadDir(downloads); err != nil || len(files) != 2 {
+		t.Errorf("the browser has saved %v, %v; want two files", files, err)
+	}
+}
+
+// A device that may not manage gets no file: neither by a button nor by a request.
+func TestADownloadNeedsTheScopeManage(t *testing.T) {
+	city := citytest.New(t, agent("writer", idle))
+	r := newTree(t, city)
+	r.write("src/cart/total.go", "package cart\n")
+	city.AwaitRunning("writer", runtime.ActivityIdle)
+	link(t, city)
+	code, err := city.Client.NewWebCode(t.Context(), client.WebCodeRequest{Scope: client.ScopeType})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := openTab(t, city, desk)
+	p.expect("/copy-out")
+	p.visit(code.Link)
+	p.open("#/agent/writer/files")
+	p.until("the file is open", `!!document.querySelector('.file-diff .line')`)
+	if get[bool](p, `!!document.querySelector('.file-get') || document.querySelector('.files').innerText.includes('Download')`) {
+		t.Error("a device with the scope type has a button to download")
+	}
+	status := get[int](p, `fetch('/api/v1/sessions/writer/copy-out', { method: 'POST', headers: { 'Content-Type': 'application/json', 'Gc-Web-Key': localStorage.getItem('gc.key') }, body: '{"path":"README.md","plain":true}' }).then((r) => r.status)`)
+	if status != http.StatusForbidden {
+		t.Errorf("the request of a device with the scope type is answered with %d", status)
 	}
 }

@@ -18,18 +18,6 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// modules are the vendored libraries by the names with which modules import them.
-var modules = map[string]string{
-	"preact":                         "preact/preact.mjs",
-	"preact/hooks":                   "preact/hooks.mjs",
-	"htm":                            "htm/htm.mjs",
-	"@preact/signals":                "signals/signals.mjs",
-	"@preact/signals-core":           "signals-core/signals-core.mjs",
-	"@xterm/xterm":                   "xterm/xterm.mjs",
-	"@xterm/addon-web-links":         "xterm-addon-web-links/addon-web-links.mjs",
-	"@xterm/addon-unicode-graphemes": "xterm-addon-unicode-graphemes/addon-unicode-graphemes.mjs",
-}
-
 // build describes a bundle; dist/build.json has it for the tests of package ui.
 type build struct {
 	Sources string   `json:"sources"` // SHA-256 of all sources
@@ -136,12 +124,28 @@ type output struct {
 	}
 }
 
-func runBuild(folder string) (*output, error) {
+// readModules returns the files of the vendored libraries by the names with which modules import them, for esbuild. gc web --dev
+// reads the same list.
+func readModules(folder string) (map[string]string, error) {
+	text, err := os.ReadFile(filepath.Join(folder, "vendored", "modules.json"))
+	if err != nil {
+		return nil, err
+	}
 	alias := map[string]string{}
-	for name, file := range modules {
+	if err := json.Unmarshal(text, &alias); err != nil {
+		return nil, fmt.Errorf("vendored/modules.json: %w", err)
+	}
+	for name, file := range alias {
 		alias[name] = "./vendored/" + file
 	}
-	alias["xterm.css"] = "./vendored/xterm/xterm.css"
+	return alias, nil
+}
+
+func runBuild(folder string) (*output, error) {
+	alias, err := readModules(folder)
+	if err != nil {
+		return nil, err
+	}
 	result := api.Build(api.BuildOptions{
 		AbsWorkingDir:       folder,
 		EntryPointsAdvanced: []api.EntryPoint{{InputPath: "src/main.js", OutputPath: "app"}},

@@ -72,11 +72,31 @@ export const get = (path, options) => call('GET', path, undefined, options);
 /** @param {string} path @param {any} [body] */
 export const post = (path, body = {}) => call('POST', path, body);
 
-/** Downloads the answer to a request as a file. @param {string} path @param {any} body @param {string} name of the file */
-export async function download(path, body, name) {
-	const file = await (await send('POST', path, body)).blob();
-	const url = URL.createObjectURL(file);
-	const link = Object.assign(document.createElement('a'), { href: url, download: name });
+const maxDownload = 64 << 20; // bytes; a file is in memory until it is saved
+
+/** Saves the answer to a request as a file. @param {string} path @param {any} body
+ * @param {{name?: string, tooLarge?: string}} [options] name of the file, else that of the answer; tooLarge: what to do with a file that is larger than a browser can hold */
+export async function download(path, body, { name, tooLarge } = {}) {
+	const response = await send('POST', path, body);
+	const named = /filename\*=UTF-8''(\S+)/.exec(response.headers.get('Content-Disposition') ?? '');
+	/** @type {Uint8Array[]} */
+	const parts = [];
+	let size = 0;
+	const reader = response.body.getReader();
+	for (;;) {
+		const { value, done } = await reader.read().catch(() => {
+			throw new Problem({ code: 'offline', detail: 'The file is not complete: the connection ended.' });
+		});
+		if (done) break;
+		size += value.length;
+		if (size > maxDownload) {
+			reader.cancel().catch(() => {});
+			throw new Problem({ code: 'refused', detail: `The file has more than ${maxDownload >> 20} MiB, which is too much for a browser. ${tooLarge ?? ''}`.trim() });
+		}
+		parts.push(value);
+	}
+	const url = URL.createObjectURL(new Blob(parts, { type: 'application/octet-stream' }));
+	const link = Object.assign(document.createElement('a'), { href: url, download: name ?? (named ? decodeURIComponent(named[1]) : 'file') });
 	link.click();
 	setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

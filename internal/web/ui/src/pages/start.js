@@ -52,12 +52,12 @@ export function StartPage() {
 				<p>A city is a folder with a <code>city.toml</code> that lists your agents. gc writes the file and starts the first agent.</p>
 				<label class="field"><span>Folder</span><input name="folder" list="folders" autocomplete="off" autocapitalize="off" spellcheck="false" required value=${folder} onInput=${(e) => setFolder(e.target.value)}/></label>
 				<datalist id="folders">${found.map((f) => html`<option key=${f.path} value=${f.path}>${f.city ? 'a city already' : ''}</option>`)}</datalist>
-				<p class="muted hint">${exists ? html`<span class="tone-warn">This folder has a city already. Choose another one, or run <code>gc web</code> there.</span>` : `A path below ${start.home} is completed while you type. A missing folder is created.`}</p>
+				<p class="muted start-hint">${exists ? html`<span class="tone-warn">This folder has a city already. Choose another one, or run <code>gc web</code> there.</span>` : `A path below ${start.home} is completed while you type. A missing folder is created.`}</p>
 				<fieldset class="choices"><legend>Agent</legend>
 					${installed.map((c) => html`<label class="choice" key=${c.name}><input type="radio" name="provider" value=${c.name} checked=${provider === c.name} onChange=${() => setProvider(c.name)}/><span><strong>${c.name}</strong> <span class="muted">${c.version ?? ''}${c.state === 'untested' ? ` · gc was not tested with this version${c.tested ? ` (tested: ${c.tested})` : ''}` : ''}</span></span></label>`)}
 					<label class="choice"><input type="radio" name="provider" value="" checked=${provider === ''} onChange=${() => setProvider('')}/><span><strong>A shell</strong> <span class="muted">to try gc without a model</span></span></label>
 				</fieldset>
-				${missing.length > 0 && html`<p class="muted hint">Not found in PATH: ${missing.join(', ')}</p>`}
+				${missing.length > 0 && html`<p class="muted start-hint">Not found in PATH: ${missing.join(', ')}</p>`}
 				<label class="field"><span>First prompt (optional)</span><textarea name="prompt" rows="3" value=${prompt} onInput=${(e) => setPrompt(e.target.value)}></textarea></label>
 				${error && html`<p class="error" role="alert"><${Icon} name="fail" size=${14}/> ${error}</p>`}
 				<button class="primary" aria-disabled=${busy} disabled=${!folder.trim()}>${busy ? 'Starting the city' : 'Start the city'}</button>

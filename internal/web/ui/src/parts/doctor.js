@@ -28,7 +28,7 @@ async function pack() {
 	if (packing.value || last.value.busy) return;
 	packing.value = true;
 	try {
-		await download('/api/v1/bundle', undefined, `gc-${status.value?.city || 'city'}-${new Date().toISOString().slice(0, 19).replace(/[-:]/g, '').replace('T', '-')}.tar.gz`);
+		await download('/api/v1/bundle', undefined, { name: `gc-${status.value?.city || 'city'}-${new Date().toISOString().slice(0, 19).replace(/[-:]/g, '').replace('T', '-')}.tar.gz` });
 		notify('Review the support bundle before you share it');
 	} catch (problem) {
 		notify(problem.message, 'fail');

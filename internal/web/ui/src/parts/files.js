@@ -1,6 +1,6 @@
 // The changed files of an agent's working directory, with their diffs.
 import { html, useEffect, useMemo, useRef, useState } from '../core.js';
-import { agentPath, get } from '../api.js';
+import { agentPath, download, get, may } from '../api.js';
 import { parseDiff } from '../diff.js';
 import { clock, plural, splitInvisible, visible } from '../format.js';
 import { reloads } from '../store.js';
@@ -58,7 +58,7 @@ export function Files({ agent: a }) {
 		return () => control.abort();
 	}, [since, turn, again, reloads.value]);
 	const refresh = () => setAgain(again + 1);
-	if (error && !changes) return html`<${Failed} error=${error} retry=${refresh}/>`;
+	if (error && !changes) return html`<${Failed} error=${error} retry=${refresh}/>${may('manage') && html`<${DownloadForm} agent=${a}/>`}`;
 	if (!changes) return html`<p class="loading">Loading</p>`;
 	const files = changes.files ?? [];
 	const isOpen = (f) => toggled.get(f.path) ?? opened.current?.has(f.path) ?? false;
@@ -99,10 +99,58 @@ export function Files({ agent: a }) {
 				<div class="files-body">
 					<nav class="file-nav" aria-label="Changed files"><ul>${files.map((f) => html`
 						<li key=${f.path}><button class="plain" onClick=${() => show(f.path)}><${Letter} file=${f}/><${Path} path=${f.path}/><${Counts} added=${f.added} removed=${f.removed}/></button></li>`)}</ul></nav>
-					<ul class="file-list">${files.map((f) => html`<${File} key=${f.path} agent=${a} file=${f} since=${since} at=${loaded} open=${isOpen(f)} toggle=${toggle}/>`)}</ul>
+					<ul class="file-list">${files.map((f) => html`<${File} key=${f.path} agent=${a} file=${f} since=${since} at=${loaded} inside=${inside(changes, f)} open=${isOpen(f)} toggle=${toggle}/>`)}</ul>
 				</div>`}
 			<p class="muted small files-end" role="status">${loading ? 'Loading' : `Read at ${clock(loaded)}. Read again when a turn ends.`}</p>
+			${may('manage') && html`<${DownloadForm} agent=${a}/>`}
 		</div>`;
+}
+
+/** Returns the path of a file relative to the working directory of the agent; empty if it is outside, or if its name cannot be a path here.
+ * @param {Changes} c @param {ChangedFile} f */
+function inside(c, f) {
+	if (c.work_dir !== c.root && !c.work_dir.startsWith(c.root + '/')) return '';
+	const start = c.work_dir === c.root ? '' : c.work_dir.slice(c.root.length + 1) + '/';
+	return f.path.startsWith('"') || !f.path.startsWith(start) ? '' : f.path.slice(start.length);
+}
+
+/** Downloads one file and shows why that fails.
+ * @param {string} agent @returns {{busy: boolean, error: string, save: (path: string) => void}} */
+function useDownload(agent) {
+	const [busy, setBusy] = useState(false);
+	const [error, setError] = useState('');
+	const save = async (path) => {
+		if (busy) return;
+		setBusy(true);
+		setError('');
+		try {
+			await download(agentPath(agent, 'copy-out'), { path, plain: true }, { tooLarge: `Copy it in a terminal: gc copy ${agent}:${path} .` });
+		} catch (problem) {
+			setError(problem.message);
+		}
+		setBusy(false);
+	};
+	return { busy, error, save };
+}
+
+/** Downloads any file of the working directory. @param {{agent: import('../types').Agent}} p */
+function DownloadForm({ agent: a }) {
+	const [path, setPath] = useState('');
+	const { busy, error, save } = useDownload(a.name);
+	return html`
+		<form class="card file-get" onSubmit=${(e) => { e.preventDefault(); if (path.trim()) save(path.trim()); }}>
+			<label class="check-label" for="file-get">Download a file of the working directory</label>
+			<div class="prompt-line"><input id="file-get" autocomplete="off" autocapitalize="off" spellcheck="false" placeholder="src/main.go" value=${path} onInput=${(e) => setPath(e.target.value)}/><button disabled=${!path.trim()} aria-disabled=${busy}>${busy ? 'Downloading' : 'Download'}</button></div>
+			${error && html`<p class="error" role="alert"><${Visible} text=${error}/></p>`}
+		</form>`;
+}
+
+/** @param {{agent: string, path: string}} p */
+function DownloadButton({ agent, path }) {
+	const { busy, error, save } = useDownload(agent);
+	return html`
+		<p class="diff-end"><button class="plain" aria-disabled=${busy} onClick=${() => save(path)}>${busy ? 'Downloading' : 'Download this file'}</button></p>
+		${error && html`<p class="diff-end error" role="alert"><${Visible} text=${error}/></p>`}`;
 }
 
 /** Returns the files that are open at first: on a phone only one alone, else those at the top with few lines.
@@ -150,8 +198,8 @@ function notesOf(f) {
 	return [kinds[f.kind ?? ''], f.binary && 'binary', f.uncounted && 'large', f.staged && (f.unstaged ? 'partly staged' : 'staged'), f.untracked && f.status !== 'untracked' && 'not tracked any more'].filter(Boolean).join(', ');
 }
 
-/** @param {{agent: import('../types').Agent, file: ChangedFile, since: string, at: string, open: boolean, toggle: (path: string, on: boolean) => void}} p */
-function File({ agent: a, file: f, since, at, open, toggle }) {
+/** @param {{agent: import('../types').Agent, file: ChangedFile, since: string, at: string, inside: string, open: boolean, toggle: (path: string, on: boolean) => void}} p inside: its path in the working directory */
+function File({ agent: a, file: f, since, at, inside, open, toggle }) {
 	const [full, setFull] = useState(/** @type {ChangedFile | null} */ (null)); // with a longer diff
 	const [wanted, setWanted] = useState(false);
 	const [error, setError] = useState('');
@@ -180,6 +228,7 @@ function File({ agent: a, file: f, since, at, open, toggle }) {
 					${list.length === 0 && html`<p class="diff-end muted">${error ? '' : missing && !full ? 'Loading' : shown.cut || 'No text differs.'}</p>`}
 					${list.length > 0 && shown.cut && html`<p class="diff-end muted">Not complete: ${shown.cut}.${!full && html` <button class="link" onClick=${() => setWanted(true)}>Load more</button>`}</p>`}
 					${error && html`<p class="diff-end error" role="alert">${error}</p>`}
+					${may('manage') && inside && !f.kind && f.status !== 'deleted' && html`<${DownloadButton} agent=${a.name} path=${inside}/>`}
 				</div>`}
 		</li>`;
 }

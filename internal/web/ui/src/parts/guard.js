@@ -30,11 +30,13 @@ function callText(d) {
 	}
 }
 
-/** Returns a newer first page together with the older decisions that were loaded before.
+/** Returns a newer first page together with the older decisions that were loaded before. If decisions between the two are missing,
+ * it returns the first page alone: a person loads the older ones again.
  * @param {import('../types').GuardDecisions} first @param {Page} old */
 function join(first, old) {
 	const key = (d) => [d.at, d.session, d.tool, d.input].join();
 	const known = new Set(first.decisions.map(key));
+	if (!known.has(key(old.decisions[0]))) return first;
 	const oldest = first.decisions.at(-1)?.at ?? '';
 	return { ...first, decisions: [...first.decisions, ...old.decisions.filter((d) => d.at <= oldest && !known.has(key(d)))], next: old.next };
 }

@@ -114,7 +114,7 @@ export function QuestionCard({ group, alone = false }) {
 						</button>
 						<button class="plain" onClick=${() => choose(null)}>Cancel</button>
 					</div>`}` : html`
-				<p class="hint">${may('answer') ? 'Only a person at the terminal can answer this.' : 'This device may not answer.'} <a href=${href('agent', q.agent)}>Open the terminal</a></p>`}
+				<p class="question-note">${may('answer') ? 'Only a person at the terminal can answer this.' : 'This device may not answer.'} <a href=${href('agent', q.agent)}>Open the terminal</a></p>`}
 			${answerable && chosen === null && rules.length > 0 && html`<${Always} rules=${rules} sending=${sending} begin=${begin} submit=${() => submit({ always: true })}/>`}
 			${error && html`<p class="error" role="alert"><${Icon} name="fail" size=${14}/> ${error}</p>`}
 			<${Facts} q=${q}/>
