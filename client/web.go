@@ -43,11 +43,17 @@ type Web struct {
 	// the configured hosts.
 	URLs  []string `json:"urls,omitempty"`
 	Error string   `json:"error,omitempty"` // why it does not run although it is to run
+	// Dev is the directory whose sources of the pages are served, see [WebRequest]. Empty: the pages of the binary.
+	Dev string `json:"dev,omitempty"`
 }
 
 // WebRequest starts the web console.
 type WebRequest struct {
 	Listen string `json:"listen,omitempty"` // address and port; empty: those of city.toml, or the last ones
+	// Dev is an absolute path: a checkout of gc whose sources of the pages are served, not bundled and not cached, until the web
+	// console stops. It is for people who change the pages. It is refused if more than this machine can reach the listener. Empty: no
+	// change.
+	Dev string `json:"dev,omitempty"`
 }
 
 // WebCodeRequest makes a code that signs one device in.
@@ -108,7 +114,7 @@ func (c *Client) Web(ctx context.Context) (Web, error) {
 }
 
 // StartWeb starts the web console. It stays on, also after a restart of the controller, until
-// [Client.StopWeb]. If it is on, only another address changes something.
+// [Client.StopWeb]. If it is on, only another address or other pages change something.
 func (c *Client) StartWeb(ctx context.Context, req WebRequest) (Web, error) {
 	return call[Web](ctx, c, http.MethodPost, "/v1/web", req)
 }

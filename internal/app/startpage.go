@@ -52,7 +52,7 @@ func (d *Daemon) ServeStartPage(parent context.Context, page cli.StartPage) (err
 	secrets.HideEnvironment(d.config.Environ)
 	server := web.New(web.Options{
 		File: filepath.Join(dir, webFile), ID: hex.EncodeToString(id), Version: d.opts.Version, Events: discardedEvents{},
-		Log: slog.New(slog.DiscardHandler), Secrets: secrets, Now: d.opts.Now, Files: ui.Files(), Start: true,
+		Log: slog.New(slog.DiscardHandler), Secrets: secrets, Now: d.opts.Now, Files: ui.Files(), Sources: ui.Sources, Start: true,
 	})
 	defer server.Close()
 	server.Begin(ctx, server.StartRoutes(web.StartPage{
@@ -62,7 +62,7 @@ func (d *Daemon) ServeStartPage(parent context.Context, page cli.StartPage) (err
 			return web.Started(out), err
 		},
 	}))
-	if _, err := server.StartWeb(ctx, client.WebRequest{Listen: page.Listen}); err != nil {
+	if _, err := server.StartWeb(ctx, client.WebRequest{Listen: page.Listen, Dev: page.Dev}); err != nil {
 		return err
 	}
 	code, err := server.NewWebCode(ctx, client.WebCodeRequest{Scope: client.ScopeManage})

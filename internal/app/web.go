@@ -80,7 +80,7 @@ func (k *controllerProcess) openWeb(version string) *web.Server {
 	id := sha256.Sum256([]byte(k.root))
 	return web.New(web.Options{
 		File: filepath.Join(k.root, citydir.StateFolder, webFile), ID: hex.EncodeToString(id[:6]), Version: version,
-		Events: k.store, Log: k.logger, Secrets: k.secrets, Now: k.daemon.opts.Now, Files: ui.Files(),
+		Events: k.store, Log: k.logger, Secrets: k.secrets, Now: k.daemon.opts.Now, Files: ui.Files(), Sources: ui.Sources,
 		Terminal: web.NewTerminals(web.TerminalOptions{Log: k.logger, Secrets: k.secrets, Open: func(ctx context.Context, target, name string) (*terminals.Viewer, error) {
 			return k.openViewer(ctx, target, name)
 		}}),

@@ -59,6 +59,7 @@ type StartPages interface {
 type StartPage struct {
 	Folder string // proposed for the city
 	Listen string // address and port; empty: any free port of 127.0.0.1
+	Dev    string // see client.WebRequest
 	// Ready is called with the link that signs a browser in, and a file that opens it.
 	Ready func(link, file string) error
 	// Create makes a city and starts it. It may be called again after an error.

@@ -41,7 +41,10 @@ start the city and send the first prompt. The page then continues as the web con
 
 The link is secret, and every program on this machine can read the arguments of a browser. So gc also
 writes a file that only you can read (mode 0600) and that forwards a browser to the link. --open opens
-this file.`,
+this file.
+
+With --dev, gc serves the pages from the sources in a checkout of gc, so that a reload of the page shows a
+change. It is refused if other hosts can reach the web console.`,
 		Example: "  gc web\n  gc web --open\n  gc web --start --open\n  gc web --host box.example.ts.net --scope answer\n  gc web --listen 127.0.0.1:8420\n  gc web devices",
 		Args:    unknownOr(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -49,13 +52,16 @@ this file.`,
 				return err
 			}
 			code.Scope = client.Scope(scope)
+			if start.Dev != "" {
+				start.Dev = a.Path(start.Dev)
+			}
 			if _, err := a.Root(); errors.Is(err, client.ErrNotFound) {
 				if !startPage {
 					if err := a.askForStartPage(err); err != nil {
 						return err
 					}
 				}
-				return a.webStart(cmd, start.Listen, open)
+				return a.webStart(cmd, start, open)
 			}
 			return a.OnCity(func(c *client.Client) error {
 				on, err := c.StartWeb(cmd.Context(), start)
@@ -71,6 +77,7 @@ this file.`,
 		},
 	}
 	cmd.Flags().StringVar(&start.Listen, "listen", "", "listen on this `address` and port; port 0: any free one (default: listen in [web] of city.toml, or the last one)")
+	cmd.Flags().StringVar(&start.Dev, "dev", "", "for people who change the pages: serve those of the checkout in this `directory`, until gc web stop")
 	cmd.Flags().StringVar(&code.Host, "host", "", "the link is for this `name`, one of hosts in [web] of city.toml")
 	cmd.Flags().StringVar(&scope, "scope", string(client.ScopeManage), "the highest `scope` of the device: see, answer, type or manage")
 	cmd.Flags().BoolVar(&open, "open", false, "open the link in the browser of this machine")
@@ -118,6 +125,9 @@ func (a *app) showLink(ctx context.Context, out webStarted, open bool) error {
 		return a.PrintJSON(out)
 	}
 	_, err = fmt.Fprintln(a.Stdout, out.Link)
+	if out.Dev != "" {
+		a.Messagef("The pages are those of the checkout %s, until gc web stop.", out.Dev)
+	}
 	a.Messagef("The link signs one browser in, within 60 seconds, with the scope %s. A file that opens it: %s", out.Scope, out.File)
 	return err
 }

@@ -37,7 +37,7 @@ func (a *app) askForStartPage(missing error) error {
 }
 
 // webStart serves the page on which a person makes a city, until the city runs.
-func (a *app) webStart(cmd *cobra.Command, listen string, open bool) error {
+func (a *app) webStart(cmd *cobra.Command, start client.WebRequest, open bool) error {
 	daemon, err := a.daemon()
 	if err != nil {
 		return err
@@ -46,9 +46,9 @@ func (a *app) webStart(cmd *cobra.Command, listen string, open bool) error {
 	if a.City != "" {
 		dir = a.Path(a.City)
 	}
-	maker := &cityMaker{app: a}
+	maker := &cityMaker{app: a, dev: start.Dev}
 	return daemon.ServeStartPage(cmd.Context(), StartPage{
-		Folder: dir, Listen: listen, Create: maker.create,
+		Folder: dir, Listen: start.Listen, Dev: start.Dev, Create: maker.create,
 		Ready: func(link, file string) error {
 			if open {
 				if err := daemon.OpenFile(cmd.Context(), file); err != nil {
@@ -68,6 +68,8 @@ func (a *app) webStart(cmd *cobra.Command, listen string, open bool) error {
 // cityMaker makes the city that the start page asks for.
 type cityMaker struct {
 	*app
+
+	dev string // see client.WebRequest
 
 	mu   sync.Mutex
 	made string // the folder whose city.toml was written; guarded by mu
@@ -111,7 +113,7 @@ func (m *cityMaker) create(parent context.Context, req StartRequest) (StartedCit
 			return out, err
 		}
 	}
-	if _, err := c.StartWeb(ctx, client.WebRequest{}); err != nil {
+	if _, err := c.StartWeb(ctx, client.WebRequest{Dev: m.dev}); err != nil {
 		return out, err
 	}
 	code, err := c.NewWebCode(ctx, client.WebCodeRequest{Scope: client.ScopeManage})

@@ -21,8 +21,9 @@ var placeholder embed.FS
 // files serves the files of the page. A file x may have a compressed copy x.gz or x.br. Files below
 // assets/ have a hash of their content in their name, so browsers may keep them forever.
 type files struct {
-	from  fs.FS
-	known sync.Map // from the name of a file to a *file: the files do not change
+	from    fs.FS
+	changes bool     // the files change: they are read at each request, and browsers do not store them
+	known   sync.Map // from the name of a file to a *file; empty if the files change
 }
 
 // file is the content of a file in one encoding.
@@ -39,6 +40,9 @@ func newFiles(from fs.FS) *files {
 	}
 	return &files{from: from}
 }
+
+// newSources returns the handler of files that people change.
+func newSources(from fs.FS) *files { return &files{from: from, changes: true} }
 
 // contentTypes are the types of the files by their extension: those of the machine may be wrong, and
 // a browser must not guess. It must not be changed.
@@ -70,7 +74,10 @@ func (f *files) serve(w http.ResponseWriter, r *http.Request) bool {
 	h.Set("Content-Type", kind)
 	h.Set("Vary", "Accept-Encoding")
 	h.Set("Cache-Control", "no-cache")
-	if strings.HasPrefix(name, "assets/") {
+	switch {
+	case f.changes:
+		h.Set("Cache-Control", "no-store")
+	case strings.HasPrefix(name, "assets/"):
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
 	if content.encoding != "" {
@@ -101,7 +108,7 @@ func (f *files) open(name, accepted string) (*file, bool) {
 	return f.read(name, "")
 }
 
-// read returns a file. Each file is read once, so that requests of strangers cost little.
+// read returns a file. A file that does not change is read once, so that requests of strangers cost little.
 func (f *files) read(name, encoding string) (*file, bool) {
 	if known, ok := f.known.Load(name); ok {
 		return known.(*file), true //nolint:forcetypeassert // only this function stores values
@@ -112,7 +119,9 @@ func (f *files) read(name, encoding string) (*file, bool) {
 	}
 	sum := sha256.Sum256(text)
 	content := &file{text, encoding, `"` + hex.EncodeToString(sum[:12]) + `"`}
-	f.known.Store(name, content)
+	if !f.changes {
+		f.known.Store(name, content)
+	}
 	return content, true
 }
 

@@ -84,9 +84,8 @@ func (s *Server) handler(run *listening, routes []controlapi.Mounted) http.Handl
 	for _, pattern := range []string{"/api/", "/auth/", "/terminal", "/api", "/auth", answers.Path} {
 		mux.HandleFunc(pattern, c.RefusePath)
 	}
-	files := newFiles(s.opts.Files)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		if !isPublic(r) || !files.serve(w, r) {
+		if !isPublic(r) || !run.files.serve(w, r) {
 			c.RefusePath(w, r)
 		}
 	})

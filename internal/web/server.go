@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"sync"
 	"syscall"
@@ -37,6 +38,9 @@ type Options struct {
 	Patience time.Duration
 	// Files are the files of the page. Nil means a page that says that there is none.
 	Files fs.FS
+	// Sources returns the files of the page from the sources in a directory, for people who change it. Nil means that this is not
+	// supported.
+	Sources func(dir string) (fs.FS, error)
 	// Start makes the page that of a person without a city; see [Server.StartRoutes].
 	Start bool
 	// Terminal serves a terminal over a WebSocket, after all checks. It returns when ctx ends: the
@@ -82,6 +86,7 @@ type Server struct {
 	closed   bool                 // guarded by mu
 	running  *listening           // nil: off; guarded by mu
 	fault    error                // why it is off although it is to be on; guarded by mu
+	dev      string               // directory with the sources that are served; empty: Options.Files; guarded by mu
 	wrong    bucket               // wrong codes; guarded by mu
 	others   bucket               // requests without a device; guarded by mu
 }
@@ -92,6 +97,8 @@ var _ controlapi.WebConsole = (*Server)(nil)
 type listening struct {
 	address  string // where it listens
 	asked    Settings
+	dev      string // directory with the sources of the page; empty: none
+	files    *files
 	scheme   string // http or https
 	hosts    hosts
 	url      string // of the listener, on this machine
@@ -220,7 +227,7 @@ func (s *Server) Web(context.Context) (client.Web, error) {
 		}
 		return out, nil
 	}
-	return client.Web{Running: true, URL: s.running.url + "/", URLs: s.running.hosts.urls(s.running.url)}, nil
+	return client.Web{Running: true, URL: s.running.url + "/", URLs: s.running.hosts.urls(s.running.url), Dev: s.running.dev}, nil
 }
 
 // StartWeb implements controlapi.WebConsole.
@@ -232,8 +239,13 @@ func (s *Server) StartWeb(ctx context.Context, req client.WebRequest) (client.We
 	if run := s.running; run != nil && req.Listen == "" {
 		listen = run.address // it stays where it is
 	}
+	before := s.dev
+	s.dev = cmp.Or(req.Dev, s.dev)
 	s.mu.Unlock()
 	if err := s.startLocked(ctx, listen); err != nil {
+		s.mu.Lock()
+		s.dev = before
+		s.mu.Unlock()
 		return client.Web{}, err
 	}
 	if err := s.devices.setListener(true, ""); err != nil {
@@ -249,8 +261,33 @@ func (s *Server) StopWeb(ctx context.Context) (client.Web, error) {
 	if err := s.devices.setListener(false, ""); err != nil {
 		return client.Web{}, err
 	}
+	s.mu.Lock()
+	s.dev = "" // the next start serves the pages of the binary
+	s.mu.Unlock()
 	s.stopLocked(ctx)
 	return s.Web(ctx)
+}
+
+// checkDev returns the files of the page from the sources in a directory. It refuses them if more than this machine can reach the
+// listener: a checkout is not protected as the files in the binary are, and what changes it decides what all devices run.
+func (s *Server) checkDev(dev, listen string, hosts []string) (*files, error) {
+	switch host, _, err := net.SplitHostPort(listen); {
+	case dev == "":
+		return newFiles(s.opts.Files), nil
+	case s.opts.Sources == nil:
+		return nil, fmt.Errorf("%w: this server has no development mode", client.ErrUnsupported)
+	case !filepath.IsAbs(dev):
+		return nil, fmt.Errorf("%w: %q is not an absolute path", client.ErrInvalid, dev)
+	case err != nil || !config.IsLoopback(host):
+		return nil, fmt.Errorf("%w: other hosts can reach %s, and the pages of a checkout are only for this machine; use --listen 127.0.0.1:0, or serve the pages of gc: gc web stop, then gc web without --dev", client.ErrInvalid, listen)
+	case len(hosts) > 0:
+		return nil, fmt.Errorf("%w: hosts in [web] of city.toml lets other hosts reach the web console, and the pages of a checkout are only for this machine; remove hosts, or serve the pages of gc: gc web stop, then gc web without --dev", client.ErrInvalid)
+	}
+	from, err := s.opts.Sources(dev)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", client.ErrInvalid, err)
+	}
+	return newSources(from), nil
 }
 
 // stopLocked stops the listener and waits for its end. s.change is locked.
@@ -275,12 +312,16 @@ const defaultListen = "127.0.0.1:0"
 func (s *Server) startLocked(ctx context.Context, listen string) error {
 	_, last := s.devices.listener()
 	s.mu.Lock()
-	asked, run := s.settings, s.running
+	asked, run, dev := s.settings, s.running, s.dev
 	s.mu.Unlock()
 	moved := listen != ""
 	listen = cmp.Or(listen, last, defaultListen)
-	if run != nil && (listen == run.address || !moved || sameAddress(listen, run.address)) && equalListeners(run.asked, asked) {
+	if run != nil && (listen == run.address || !moved || sameAddress(listen, run.address)) && equalListeners(run.asked, asked) && run.dev == dev {
 		return nil
+	}
+	pages, err := s.checkDev(dev, listen, asked.Hosts)
+	if err != nil {
+		return err
 	}
 	pair, err := openCertificate(asked.CertFile, asked.KeyFile)
 	if err != nil {
@@ -306,7 +347,7 @@ func (s *Server) startLocked(ctx context.Context, listen string) error {
 		return fmt.Errorf("%w: cannot listen on %s: %w; choose another address: gc web --listen 127.0.0.1:0", client.ErrRefused, listen, err)
 	}
 	s.stopLocked(ctx) // only now, so that an address that cannot be used does not turn the web console off
-	return s.serve(ctx, l, pair, asked)
+	return s.serve(ctx, l, pair, &listening{asked: asked, dev: dev, files: pages})
 }
 
 // revokeAll signs all devices out: another program has the port of their page, so their browsers may
@@ -355,8 +396,9 @@ func checkPrivate(listen string) error {
 	return fmt.Errorf("%w: other hosts can reach %s, and without a certificate others could read what is sent; set cert_file and key_file in [web] of city.toml, or listen on 127.0.0.1 behind a proxy", client.ErrInvalid, listen)
 }
 
-// serve runs the listener in a goroutine, which [Server.stopLocked] and [Server.Close] wait for.
-func (s *Server) serve(ctx context.Context, l net.Listener, pair *certificate, asked Settings) error {
+// serve runs the listener in a goroutine, which [Server.stopLocked] and [Server.Close] wait for. It sets the fields of run that depend on
+// the listener.
+func (s *Server) serve(ctx context.Context, l net.Listener, pair *certificate, run *listening) error {
 	addr, ok := l.Addr().(*net.TCPAddr)
 	if !ok {
 		return errors.Join(fmt.Errorf("%s is not a TCP address", l.Addr()), l.Close())
@@ -365,7 +407,7 @@ func (s *Server) serve(ctx context.Context, l net.Listener, pair *certificate, a
 	if pair != nil {
 		scheme = "https"
 	}
-	known, err := hostsOf(addr, scheme, asked.Hosts)
+	known, err := hostsOf(addr, scheme, run.asked.Hosts)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -373,7 +415,7 @@ func (s *Server) serve(ctx context.Context, l net.Listener, pair *certificate, a
 	if local.IP.IsUnspecified() {
 		local.IP = net.IPv4(127, 0, 0, 1)
 	}
-	run := &listening{address: addr.String(), asked: asked, scheme: scheme, hosts: known, url: known[local.String()], done: make(chan struct{})}
+	run.address, run.scheme, run.hosts, run.url, run.done = addr.String(), scheme, known, known[local.String()], make(chan struct{})
 	var serving context.Context
 	serving, run.stop = context.WithCancel(context.WithoutCancel(ctx))
 	s.mu.Lock()
@@ -401,7 +443,11 @@ func (s *Server) serve(ctx context.Context, l net.Listener, pair *certificate, a
 	if err := s.devices.setListener(s.isOn(), run.address); err != nil {
 		s.opts.Log.Error(err.Error())
 	}
-	s.emit(ctx, event.WebStarted, "the web console is on: "+run.url+"/", map[string]string{"url": run.url + "/"})
+	text := "the web console is on: " + run.url + "/"
+	if run.dev != "" {
+		text += ", with the pages in " + run.dev
+	}
+	s.emit(ctx, event.WebStarted, text, map[string]string{"url": run.url + "/"})
 	return nil
 }
 
