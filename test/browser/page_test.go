@@ -68,11 +68,12 @@ func program(t *testing.T) string {
 }
 
 // openTab starts a browser with one empty tab. Each test has a browser of its own, so that none sees
-// the storage of another.
-func openTab(t *testing.T, city *citytest.City, width int64) *page {
+// the storage of another. more are further options of the browser.
+func openTab(t *testing.T, city *citytest.City, width int64, more ...chromedp.ExecAllocatorOption) *page {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(program(t)), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()), chromedp.Flag("force-prefers-reduced-motion", true))
+	options = append(options, more...)
 	ctx, cancel := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
 	t.Cleanup(cancel)
 	ctx, cancelTab := chromedp.NewContext(ctx)
