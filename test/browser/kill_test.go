@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -15,87 +14,22 @@ import (
 
 	"gascity/client"
 	"gascity/internal/fakeagent/ledger"
-	"gascity/test/fakeagent/build"
 )
 
-// killedCity is a city of one real agent whose controller is a process, to be killed.
-type killedCity struct {
-	t          *testing.T
-	root       string
-	gc         string
-	client     *client.Client
-	controller *exec.Cmd
-}
+// killedCity is a city of one agent whose controller is to be killed.
+type killedCity struct{ *realCity }
 
-// newKilledCity builds gc, and starts a city and its web console.
-func newKilledCity(t *testing.T) *killedCity {
+func newKilledCity(t *testing.T) killedCity {
 	t.Helper()
-	root, err := os.MkdirTemp("/tmp", "gcb-") //nolint:usetesting // the paths of sockets are short
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(root) })
-	c := &killedCity{t: t, root: root, gc: filepath.Join(t.TempDir(), "gc"), client: &client.Client{Root: root, Version: "dev"}}
-	t.Cleanup(c.client.Close)
-	if err := build.Program(c.gc, "gascity/cmd/gc"); err != nil {
-		t.Fatal(err)
-	}
-	fake := filepath.Join(root, "fakeagent")
-	if err := os.Symlink(c.gc, fake); err != nil {
-		t.Fatal(err)
-	}
-	toml := fmt.Sprintf("[workspace]\nname = \"town\"\n[daemon]\nshutdown_timeout = \"1s\"\n[[agents]]\nname = \"coder\"\nready_prompt_prefix = \"❯\"\nstart_command = \"exec %s --ledger %s\"\n", fake, c.ledger())
-	if err := os.WriteFile(filepath.Join(root, client.CityFile), []byte(toml), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c.start()
-	t.Cleanup(c.stop)
-	return c
+	return killedCity{newRealCity(t, func(root string) string {
+		return fmt.Sprintf("[[agents]]\nname = \"coder\"\nready_prompt_prefix = \"❯\"\nstart_command = \"exec %s --ledger %s\"\n", filepath.Join(root, "fakeagent"), filepath.Join(root, "ledger"))
+	})}
 }
 
-func (c *killedCity) ledger() string { return filepath.Join(c.root, "ledger") }
-
-// start starts the controller and returns when it answers.
-func (c *killedCity) start() {
-	c.t.Helper()
-	c.controller = exec.Command(c.gc, "controller", "run", "--city", c.root)
-	c.controller.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.root, "LANG=C.UTF-8"}
-	if err := c.controller.Start(); err != nil {
-		c.t.Fatal(err)
-	}
-	c.until("the controller answers", func(ctx context.Context) bool {
-		_, err := c.client.Status(ctx)
-		return err == nil
-	})
-}
-
-func (c *killedCity) stop() {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
-	defer cancel()
-	if _, err := c.client.StopCity(ctx); err != nil {
-		c.t.Errorf("cannot stop the city: %v", err)
-		_ = c.controller.Process.Kill() // the last resort
-	}
-	_ = c.controller.Wait()
-}
-
-func (c *killedCity) until(what string, is func(context.Context) bool) {
-	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), 2*patience)
-	defer cancel()
-	again := time.NewTicker(10 * time.Millisecond)
-	defer again.Stop()
-	for !is(ctx) {
-		select {
-		case <-again.C:
-		case <-ctx.Done():
-			c.t.Fatalf("it never holds that %s", what)
-		}
-	}
-}
+func (c killedCity) ledger() string { return filepath.Join(c.root, "ledger") }
 
 // choices returns what the agent got as answers to a question.
-func (c *killedCity) choices(question string) []string {
+func (c killedCity) choices(question string) []string {
 	c.t.Helper()
 	text, err := os.ReadFile(c.ledger())
 	if err != nil {
@@ -115,7 +49,7 @@ func (c *killedCity) choices(question string) []string {
 }
 
 // open reports whether the city lists a question as open.
-func (c *killedCity) open(ctx context.Context, question string) bool {
+func (c killedCity) open(ctx context.Context, question string) bool {
 	list, err := c.client.Pending(ctx, "", client.OnlyOpen)
 	return err == nil && slices.ContainsFunc(list, func(p client.Pending) bool { return p.Prompt == question })
 }
@@ -130,17 +64,11 @@ func TestControllerKilledWhileAPhoneAnswers(t *testing.T) {
 	}
 	program(t)
 	city := newKilledCity(t)
-	if _, err := city.client.StartWeb(t.Context(), client.WebRequest{Listen: "127.0.0.1:0"}); err != nil {
-		t.Fatal(err)
-	}
-	code, err := city.client.NewWebCode(t.Context(), client.WebCodeRequest{Scope: client.ScopeAnswer})
-	if err != nil {
-		t.Fatal(err)
-	}
+	link := city.link(client.ScopeAnswer)
 	p := openTab(t, nil, phone)
 	p.expect("ERR_")
 	p.expect("/api/v1/")
-	p.visit(code.Link)
+	p.visit(link)
 	get[bool](p, `window.sameTab = true`)
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // moments
