@@ -9,6 +9,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/heapprofiler"
+	"github.com/chromedp/cdproto/memory"
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
@@ -21,11 +22,16 @@ import (
 // go test ./test/browser -run HeapIsSteady -replay 30m
 var replay = flag.Duration("replay", 3*time.Minute, "the time of a busy city that TestHeapIsSteady replays")
 
-// feed is a script that replaces the event stream of the page by one that window.feed writes.
+// maxGrowth is how much the heap may grow in TestHeapIsSteady, in bytes. A page that keeps 100 bytes of each event grows by more.
+const maxGrowth = 160 << 10
+
+// feed is a script that replaces the event stream of the page by one that window.feed writes, and the list of questions by those that
+// were raised there. window.feed(n) ends with a question, which window.answer answers.
 const feed = `(() => {
 	const real = window.fetch, encoder = new TextEncoder();
-	let id = 1e6, round = 0;
+	let id = 1e6, round = 0, asked = [];
 	window.fetch = (path, options) => {
+		if (String(path).endsWith('/api/v1/pending')) return Promise.resolve(Response.json(asked));
 		if (!String(path).includes('/events/stream')) return real(path, options);
 		return Promise.resolve(new Response(new ReadableStream({ start(to) { window.feedTo = to; } }), { status: 200 }));
 	};
@@ -33,30 +39,45 @@ const feed = `(() => {
 		const value = { id: ++id, kind, time: new Date().toISOString(), agent: 'writer', session: 'writer', text: text + ' ' + id, data };
 		window.feedTo.enqueue(encoder.encode('event: event\nid: ' + id + '\ndata: ' + JSON.stringify(value) + '\n\n'));
 	};
+	const raise = (prompt) => {
+		const q = 'q-' + ++round, options = ['yes', 'no'];
+		asked = [{ id: q, agent: 'writer', session: 'writer', instance: 'i', kind: 'question', prompt, options, since: new Date().toISOString(), state: 'open', source: 'hook', policy: '' }];
+		event('pending.raised', prompt, { id: q, prompt, kind: 'question', options: JSON.stringify(options), instance: 'i' });
+	};
+	window.answer = () => {
+		const [q] = asked;
+		asked = [];
+		event('pending.answered', 'answered', { id: q.id });
+		return true;
+	};
 	const filler = 'a line of a text that an agent wrote, number ';
 	window.feed = async (n) => {
 		for (let i = 0; i < n; i += 10) {
-			const q = 'q-' + ++round, r = 'p-' + round, long = (filler + round + '\n').repeat(20);
+			const r = 'p-' + round, long = (filler + round + '\n').repeat(20);
 			event('prompt.accepted', 'accepted', { receipt: r });
 			event('prompt.submitted', 'submitted', { receipt: r });
 			event('session.activity', 'busy', { activity: 'busy', source: 'hook', confidence: 'certain' });
 			event('worker.telemetry', filler, { tokens: String(round) });
-			event('pending.raised', long, { id: q, prompt: long, kind: 'question', options: '["yes","no"]', instance: 'i' });
+			raise(long);
 			event('session.activity', 'waiting', { activity: 'waiting', source: 'hook', confidence: 'certain' });
-			event('pending.answered', 'answered', { id: q });
+			window.answer();
 			event('session.activity', 'busy', { activity: 'busy', source: 'hook', confidence: 'certain' });
 			event('prompt.consumed', long, { receipt: r });
 			event('session.activity', 'idle', { activity: 'idle', source: 'hook', confidence: 'certain' });
 			if (i % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 5)); // the page draws
 		}
-		return id;
+		raise('the last question ' + round);
+		return 'the last question ' + (round - 1);
 	};
 })()`
 
-// heap returns the bytes of the JavaScript heap in use after a collection.
-func (p *page) heap() int64 {
+// sizes are what a page holds after a collection: bytes of the JavaScript heap, nodes of documents, and listeners.
+type sizes struct{ heap, nodes, listeners int64 }
+
+// measure returns the sizes of the page.
+func (p *page) measure() sizes {
 	p.t.Helper()
-	var used int64
+	var s sizes
 	p.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		for range 3 {
 			if _, err := cdp.Call(ctx, target, heapprofiler.CollectGarbage, cdp.Empty{}); err != nil {
@@ -64,15 +85,20 @@ func (p *page) heap() int64 {
 			}
 		}
 		usage, err := cdp.Call(ctx, target, runtime.GetHeapUsage, cdp.Empty{})
+		if err != nil {
+			return err
+		}
+		counts, err := cdp.Call(ctx, target, memory.GetDOMCounters, cdp.Empty{})
 		if err == nil {
-			used = int64(usage.UsedSize)
+			s = sizes{int64(usage.UsedSize), counts.Nodes, counts.JsEventListeners}
 		}
 		return err
 	}))
-	return used
+	return s
 }
 
-// The page keeps a bounded part of the events: after many of them its heap is as large as after few.
+// The page keeps a bounded part of the events, and of what it makes for them: after many of them it is as large as after few. Each event
+// reaches the page.
 func TestHeapIsSteady(t *testing.T) {
 	city := citytest.New(t, agent("writer", idle))
 	city.AwaitRunning("writer", gcruntime.ActivityIdle)
@@ -87,17 +113,27 @@ func TestHeapIsSteady(t *testing.T) {
 	events := int(replay.Seconds()) * 10
 	for _, hash := range []string{"#/needs", "#/agent/writer/timeline"} {
 		p.open(hash)
-		const warm = 600 // more than the page keeps
-		get[int](p, fmt.Sprintf(`window.feed(%d)`, warm))
-		p.until("the events are on the page", `!document.querySelector('[data-question]')`)
-		before := p.heap()
-		for done := 0; done < events; done += 600 {
-			get[int](p, fmt.Sprintf(`window.feed(%d)`, min(600, events-done)))
+		play := func(n int) {
+			t.Helper()
+			last := get[string](p, fmt.Sprintf(`window.feed(%d)`, n))
+			p.until("the last event is on the page", fmt.Sprintf(`document.querySelector('[data-question]')?.innerText.includes(%q)`, last))
+			get[bool](p, `window.answer()`)
+			p.until("the answer is on the page", `!document.querySelector('[data-question]')`)
 		}
-		after := p.heap()
-		t.Logf("%s: %d KB after %d events, %d KB after %d more", hash, before>>10, warm, after>>10, events)
-		if grown := after - before; grown > 512<<10 {
+		const piece = 600 // more than the page keeps
+		play(piece)
+		play(piece)
+		before := p.measure()
+		for done := 0; done < events; done += piece {
+			play(min(piece, events-done))
+		}
+		after := p.measure()
+		t.Logf("%s: %d events make the page grow from %+v to %+v", hash, events, before, after)
+		if grown := after.heap - before.heap; grown > maxGrowth {
 			t.Errorf("%s: %d events make the heap grow by %d KB", hash, events, grown>>10)
+		}
+		if after.nodes > before.nodes+200 || after.listeners > before.listeners+50 {
+			t.Errorf("%s: %d events make the page grow from %+v to %+v", hash, events, before, after)
 		}
 	}
 }
