@@ -267,7 +267,7 @@ func TestAFileIsDownloaded(t *testing.T) {
 	saved("_hidden _txt.exe", content)
 	for path, want := range map[string]string{
 		"large.bin": "more than 64 MiB, which is too much for a browser. Copy it in a terminal: gc copy writer:large.bin .",
-		"absent":    "absent", "../x": "../x",
+		"absent":    "absent", "../x": "invalid",
 	} {
 		field(path)
 		p.until("the reason for "+path, fmt.Sprintf(`document.querySelector('.file-get [role=alert]')?.innerText.includes(%q)`, want))
