@@ -18,7 +18,8 @@ const (
 // Notifications are the sinks of city.toml and the recent notifications.
 type Notifications struct {
 	Sinks         []NotifySink   `json:"sinks"`
-	Notifications []Notification `json:"notifications"` // newest first
+	Present       int            `json:"present,omitempty"` // number of callers of [Client.Present]; sinks without while_attached get nothing meanwhile
+	Notifications []Notification `json:"notifications"`     // newest first
 }
 
 // NotifySink is a sink of city.toml.
@@ -66,6 +67,21 @@ type NotifyResult struct {
 // Notifications returns the sinks and the recent notifications.
 func (c *Client) Notifications(ctx context.Context) (Notifications, error) {
 	return call[Notifications](ctx, c, http.MethodGet, "/v1/notifications", nil)
+}
+
+// PresenceLimit is how long one call of [Client.Present] counts at most.
+const PresenceLimit = 2 * time.Minute
+
+// Present counts the caller as a person who sees all agents of the city, until ctx ends, but at most for [PresenceLimit].
+// Meanwhile sinks without while_attached get no notifications; then they get those for which an agent still needs a
+// person. A caller that sees the agents for longer calls it again before the limit. Present returns nil after the limit and at
+// the end of ctx; an error means that the caller is not counted, or not any more.
+func (c *Client) Present(ctx context.Context) error {
+	var failed error
+	for _, err := range watch[struct{}](ctx, c, "/v1/presence", "present") { // it has no values
+		failed = err
+	}
+	return failed
 }
 
 // TestNotify sends a test message to one sink or to all sinks, and returns the result of each.

@@ -22,7 +22,7 @@ type Notify struct {
 	Agents        []string      `toml:"agents" doc:"Patterns of agent names; * matches any text without a slash. Default: all agents."`
 	For           time.Duration `toml:"for" doc:"How long an agent must need you before it is sent; a question that is answered before is not sent. Default: at once."`
 	MinTurn       time.Duration `toml:"min_turn" default:"5m" doc:"The end of a turn is sent only if the turn was longer."`
-	WhileAttached bool          `toml:"while_attached" doc:"Send also while a terminal is attached to the agent."`
+	WhileAttached bool          `toml:"while_attached" doc:"Send also while you see the agent: a terminal is attached to it, or gc top has the focus."`
 	Quiet         []string      `toml:"quiet" doc:"Times of the day in which nothing is sent, such as 22:00-07:00, in the time zone of the controller. What is still true afterwards is sent then."`
 	Batch         time.Duration `toml:"batch" doc:"How long the first message waits for others: all are sent as one. More than 3 at the same moment are always sent as one."`
 	EscalateAfter time.Duration `toml:"escalate_after" doc:"How long an agent needs you until another sink gets it too."`

@@ -122,7 +122,7 @@ func plan(s *State, at time.Time, attached bool, rules ...Rule) (due []Batch, ne
 		}
 	}
 	due, when, done := s.Plan(rules, Facts{
-		Now: at, Known: func(string, string) bool { return false }, Attached: func(string) bool { return attached },
+		Now: at, Known: func(string, string) bool { return false }, Seen: func(string) bool { return attached },
 	})
 	if !when.IsZero() {
 		next = when.Sub(at)
@@ -215,7 +215,7 @@ func TestEscalation(t *testing.T) {
 	rules := []Rule{{Sink: "chat", Kinds: NeedsMe.Kinds()}, {Sink: "phone", Kinds: NeedsMe.Kinds(), For: 10 * time.Minute}}
 	known := map[string]bool{}
 	ask := func(at time.Duration) (sinks []string, next time.Time) {
-		due, next, _ := s.Plan(rules, Facts{Now: noon.Add(at), Known: func(_, sink string) bool { return known[sink] }, Attached: func(string) bool { return false }})
+		due, next, _ := s.Plan(rules, Facts{Now: noon.Add(at), Known: func(_, sink string) bool { return known[sink] }, Seen: func(string) bool { return false }})
 		for _, b := range due {
 			sinks = append(sinks, b.Sink)
 			known[b.Sink] = true
@@ -262,7 +262,7 @@ func TestClockSetBack(t *testing.T) {
 	s := State{Sinks: map[string]time.Time{"x": ahead.Add(-time.Minute)}, Open: []Subject{
 		{ID: "before", Kind: Question, Question: "before", Since: ahead}, {ID: "after", Kind: Question, Question: "after", Since: now.Add(-time.Second)},
 	}}
-	facts := Facts{Now: now, Known: func(string, string) bool { return false }, Attached: func(string) bool { return false }}
+	facts := Facts{Now: now, Known: func(string, string) bool { return false }, Seen: func(string) bool { return false }}
 	if !s.CorrectTimes(now) || s.CorrectTimes(now) {
 		t.Error("the times were not corrected exactly once")
 	}

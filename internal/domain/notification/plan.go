@@ -16,7 +16,7 @@ type Rule struct {
 	For    time.Duration // how long a subject of NeedsMe must be open
 	// MinTurn is the minimum length of a turn.
 	MinTurn time.Duration
-	// WhileAttached is true if the sink gets subjects of agents to which a terminal is attached.
+	// WhileAttached is true if the sink also gets subjects of agents that a person sees; see [Facts].
 	WhileAttached bool
 	Quiet         []config.DaySpan // nothing is sent in these times of the day
 	Batch         time.Duration    // how long the first subject waits for others, to be sent in one message
@@ -71,8 +71,8 @@ type Facts struct {
 	Now time.Time // in the location of the quiet hours
 	// Known reports whether there is a delivery of the subject to the sink.
 	Known func(subject, sink string) bool
-	// Attached reports whether a terminal is attached to the session.
-	Attached func(session string) bool
+	// Seen reports whether a person sees the session now: a terminal is attached to it, or a dashboard has the focus.
+	Seen func(session string) bool
 }
 
 // Batch is what is due now for one sink. Joined is true if its subjects are sent in one message.
@@ -142,8 +142,8 @@ func (p *sinkPlan) add(r *Rule, s *Subject, f Facts) (later time.Time) {
 		return time.Time{}
 	case at.After(f.Now):
 		return at
-	case !r.WhileAttached && f.Attached(s.Session):
-		return time.Time{} // NeedsMe is planned again when the terminal is detached; Finished is not sent
+	case !r.WhileAttached && f.Seen(s.Session):
+		return time.Time{} // NeedsMe is planned again when nobody sees the session any more; Finished is not sent
 	}
 	fire := f.Now
 	if r.Batch > 0 {

@@ -210,7 +210,7 @@ func streamParameters(row route) []*huma.Param {
 	if row.limit > 0 {
 		return nil // such a stream has no parameters
 	}
-	if strings.HasSuffix(row.path, "/status/stream") {
+	if strings.HasSuffix(row.path, "/status/stream") || row.id == "present" {
 		return nil
 	}
 	if row.id == "screens" {

@@ -23,6 +23,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"gascity/client"
+	"gascity/internal/retry"
 	"gascity/internal/server/controlapi"
 	"gascity/runtime"
 	"gascity/test/citytest"
@@ -171,6 +172,7 @@ func TestEveryRouteAnswersAsDescribed(t *testing.T) {
 			}
 			return errors.Join(err, tested, retried)
 		},
+		"present": func() error { return walkPresence(ctx, c) },
 	}
 	calls["configFile"] = func() error { return walkConfig(ctx, c) }
 	for name, call := range calls {
@@ -318,6 +320,29 @@ func walkLife(ctx context.Context, city *citytest.City, c *client.Client) error 
 	wake := verb(c.Wake)
 	running()
 	return errors.Join(sleep, suspend, drain, stateErr, ack, wake, verb(c.RequestRestart))
+}
+
+// walkPresence is counted as present until it leaves.
+func walkPresence(ctx context.Context, c *client.Client) error {
+	seeing, leave := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- c.Present(seeing) }()
+	counted := awaitPresent(ctx, c, 1)
+	leave()
+	return errors.Join(counted, <-ended, awaitPresent(ctx, c, 0))
+}
+
+// awaitPresent waits until the city counts n persons.
+func awaitPresent(ctx context.Context, c *client.Client, n int) error {
+	for delay := retry.New(time.Millisecond, 50*time.Millisecond); ; {
+		list, err := c.Notifications(ctx)
+		if err != nil || list.Present == n {
+			return err
+		}
+		if !delay.Wait(ctx) {
+			return fmt.Errorf("the city counts %d persons, want %d", list.Present, n)
+		}
+	}
 }
 
 func walkWeb(ctx context.Context, c *client.Client) error {

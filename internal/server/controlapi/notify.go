@@ -3,8 +3,10 @@ package controlapi
 import (
 	"context"
 	"fmt"
+	"net/http"
 
 	"gascity/client"
+	"gascity/internal/httpwire"
 )
 
 // Notifier is an optional extension of City: it sends notifications. Without it, these requests are client.ErrUnsupported.
@@ -15,6 +17,8 @@ type Notifier interface {
 	TestNotify(ctx context.Context, req client.NotifyTestRequest) ([]client.NotifyResult, error)
 	// RetryNotification sends a failed notification again.
 	RetryNotification(ctx context.Context, id string) (client.Notification, error)
+	// Present counts a person who sees all agents, until ctx ends. It does not wait.
+	Present(ctx context.Context) error
 }
 
 var errNoNotifier = fmt.Errorf("%w: this city sends no notifications", client.ErrUnsupported)
@@ -46,4 +50,25 @@ func retryNotification(ctx context.Context, city City, in *Identified) (*reply[c
 		return nil, errNoNotifier
 	}
 	return answer(n.RetryNotification(ctx, in.ID))
+}
+
+// present counts the caller as a person who sees all agents, while its connection is open, but at most for
+// client.PresenceLimit. The stream has no values; it ends with the event "end".
+func present(parent context.Context, s *Server, w http.ResponseWriter, _ *http.Request) error {
+	n, ok := s.city.(Notifier)
+	if !ok {
+		return errNoNotifier
+	}
+	ctx, cancel := context.WithTimeout(parent, client.PresenceLimit)
+	defer cancel()
+	if err := n.Present(ctx); err != nil {
+		return err
+	}
+	out := eventWriter{StreamWriter: httpwire.NewStreamWriter(w, s.Stall), server: s}
+	out.Comment("the caller is counted")
+	httpwire.Follow(out.StreamWriter, ctx.Done(), func(struct{}) {}, cancel, s.Heartbeat)
+	if parent.Err() == nil {
+		out.data("end", 0, struct{}{})
+	}
+	return nil
 }

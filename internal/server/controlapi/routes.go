@@ -363,6 +363,7 @@ func routes() []route {
 		{get, "/v1/notifications", reads, client.ScopeSee, quick, 0, "notifications", "The sinks for notifications, and the recent notifications", bind(notifications)},
 		{post, "/v1/notifications/test", writes, client.ScopeManage, slow, smallBody, "test-notify", "Send a test message to sinks", bind(testNotify)},
 		{post, "/v1/notifications/{id}/retry", writes, client.ScopeManage, slow, smallBody, "retry-notification", "Send a failed notification again", bind(retryNotification)},
+		{get, "/v1/presence", reads, socketOnly, always, 0, "present", "Count the caller as a person who sees all agents, while the connection is open, at most 2 minutes", stream("text/event-stream", present)},
 
 		{get, "/v1/events", reads, client.ScopeSee, quick, 0, "past-events", "The stored events", bind(pastEvents)},
 		{get, "/v1/events/stream", reads, client.ScopeSee, always, 0, "events", "The stored events, then every new one", stream("text/event-stream", events)},

@@ -270,6 +270,11 @@ func (c leakyCity) TestNotify(context.Context, client.NotifyTestRequest) ([]clie
 	return answerOf[[]client.NotifyResult](c)
 }
 
+func (c leakyCity) Present(context.Context) error {
+	_, err := answerOf[struct{}](c)
+	return err
+}
+
 func (c leakyCity) RetryNotification(context.Context, string) (client.Notification, error) {
 	return answerOf[client.Notification](c)
 }
@@ -381,6 +386,9 @@ func TestNoRouteAnswersWithASecret(t *testing.T) {
 		}}}
 		defer web.CloseIdleConnections()
 		for _, r := range routes() {
+			if r.id == "present" && !failing { // its answer has no values
+				continue
+			}
 			path := strings.NewReplacer("{target}", "x", "{id}", "x", "{name}", "x").Replace(r.path)
 			if r.id == "screens" {
 				path += "?target=x"

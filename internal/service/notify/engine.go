@@ -103,6 +103,7 @@ type Engine struct {
 	deliveries map[notification.Key]*notification.Delivery
 	open       map[string]bool    // the ids of open subjects; guarded by mu
 	workers    map[string]*worker // by sink; written by the goroutine of Run only; guarded by mu
+	present    int                // number of persons whom Present counts; guarded by mu
 }
 
 // New returns an engine without sinks. It does nothing until [Engine.Run] is called.
@@ -378,7 +379,7 @@ func (c *consumer) plan(ctx context.Context) (next time.Time, ok bool) {
 	e := c.engine
 	c.publish()
 	c.dirty = c.state.CorrectTimes(e.opts.Now()) || c.dirty
-	due, next, done := c.state.Plan(c.rules, notification.Facts{Now: e.opts.Now(), Known: e.known, Attached: e.attached})
+	due, next, done := c.state.Plan(c.rules, notification.Facts{Now: e.opts.Now(), Known: e.known, Seen: e.seen})
 	for _, batch := range due {
 		if w := c.engine.workers[batch.Sink]; w != nil && !c.queue(ctx, w, batch) {
 			return next, false
@@ -414,14 +415,34 @@ func (e *Engine) known(subject, sink string) bool {
 	return e.deliveries[notification.Key{Subject: subject, Sink: sink}] != nil
 }
 
-// attached reports whether a terminal is attached to the session.
-func (e *Engine) attached(name string) bool {
+// seen reports whether a person sees the session: a dashboard has the focus, or a terminal is attached to the session.
+func (e *Engine) seen(name string) bool {
+	e.mu.Lock()
+	present := e.present
+	e.mu.Unlock()
+	if present > 0 {
+		return true
+	}
 	v, err := e.opts.City.Snapshot(name)
 	return err == nil && v.Attached > 0
 }
 
-// queue saves the deliveries of a batch and adds its messages to the worker's queue. It returns false if they cannot be saved
-// now.
+// Present counts a person who sees all agents, until ctx ends. It does not wait. While somebody is counted, rules without WhileAttached
+// send nothing; afterwards they send what an agent still needs a person for.
+func (e *Engine) Present(ctx context.Context) error {
+	e.addPresent(1)
+	context.AfterFunc(ctx, func() { e.addPresent(-1) })
+	return nil
+}
+
+func (e *Engine) addPresent(n int) {
+	e.mu.Lock()
+	e.present += n
+	e.mu.Unlock()
+	e.woken.Wake()
+}
+
+// queue saves the deliveries of a batch and gives its messages to the worker.
 func (c *consumer) queue(ctx context.Context, w *worker, b notification.Batch) bool {
 	now := c.engine.opts.Now()
 	all := make([]notification.Delivery, 0, len(b.Subjects))

@@ -390,6 +390,37 @@ func TestAttachedTerminalAndTurns(t *testing.T) {
 	})
 }
 
+// TestPresence: while a person sees all agents nothing is sent. Afterwards what still needs the person is.
+func TestPresence(t *testing.T) {
+	inTown(t, func(t *testing.T, c *town) {
+		x := &fakeSender{}
+		c.start(settings(x))
+		synctest.Wait()
+		seeing, leave := context.WithCancel(t.Context())
+		again, leaveAgain := context.WithCancel(t.Context())
+		for _, ctx := range []context.Context{seeing, again} {
+			if err := c.engine.Present(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.ask("a", "?")
+		answered := c.ask("b", "?")
+		c.emit(event.SessionExited, "d")
+		time.Sleep(time.Hour)
+		c.answer(answered)
+		leave()
+		time.Sleep(time.Hour)
+		if list, err := c.engine.Notifications(t.Context()); err != nil || list.Present != 1 || len(list.Notifications) != 0 {
+			t.Errorf("while a person sees the agents: %+v, %v", list, err)
+		}
+		leaveAgain()
+		time.Sleep(time.Second)
+		if got := x.titles(); !slices.Equal(got, []string{"a asks a question"}) {
+			t.Errorf("afterwards: %q", got)
+		}
+	})
+}
+
 // TestStoreFaults: nothing is sent before it is saved, and nothing that was confirmed is sent again.
 func TestStoreFaults(t *testing.T) {
 	inTown(t, func(t *testing.T, c *town) {

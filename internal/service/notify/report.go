@@ -17,7 +17,7 @@ import (
 func (e *Engine) Notifications(context.Context) (client.Notifications, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	out := client.Notifications{Sinks: []client.NotifySink{}, Notifications: make([]client.Notification, 0, len(e.deliveries))}
+	out := client.Notifications{Sinks: []client.NotifySink{}, Present: e.present, Notifications: make([]client.Notification, 0, len(e.deliveries))}
 	for _, d := range e.deliveries {
 		out.Notifications = append(out.Notifications, toClient(d))
 	}
