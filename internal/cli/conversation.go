@@ -90,19 +90,20 @@ func (p *conversationPrinter) print(part client.Conversation) error {
 	return err
 }
 
-// longestPause is the longest pause between two attempts to connect again.
-const longestPause = 2 * time.Second
+// The first and the longest pause between two attempts to connect again.
+const firstReconnect, longestReconnect = 50 * time.Millisecond, 2 * time.Second
 
 // follow prints the conversation and what is added to it, until ctx ends.
 func (p *conversationPrinter) follow(ctx context.Context, c *client.Client, q client.ConversationQuery) error {
-	pause, lost := 50*time.Millisecond, time.Time{}
+	delay, lost := retry.New(firstReconnect, longestReconnect), time.Time{}
 	for {
 		var failed error
 		for part, err := range c.FollowConversation(ctx, p.name, q) {
 			if failed = err; err != nil {
 				break
 			}
-			pause, lost = 50*time.Millisecond, time.Time{}
+			delay.Reset()
+			lost = time.Time{}
 			if err := p.part(part); err != nil {
 				return err
 			}
@@ -119,10 +120,9 @@ func (p *conversationPrinter) follow(ctx context.Context, c *client.Client, q cl
 		if _, answered := errors.AsType[*client.Problem](failed); answered || time.Since(lost) > client.ResumeFor {
 			return failed
 		}
-		if !retry.Sleep(ctx, pause) {
+		if !delay.Wait(ctx) {
 			return nil
 		}
-		pause = min(2*pause, longestPause)
 	}
 }
 

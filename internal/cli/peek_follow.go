@@ -12,6 +12,7 @@ import (
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
 	"gascity/internal/cli/render"
+	"gascity/internal/retry"
 	"gascity/internal/terminal/vt"
 	"gascity/internal/textfmt"
 )
@@ -161,7 +162,7 @@ func (f *screenFollower) readLive(ctx context.Context, s *followedAgent, agent c
 			rows := screen.Rows()
 			f.changeUnlessDone(ctx, func() { s.pane.Rows, s.pane.EndedAt, s.pane.Problem = rows, time.Time{}, "" })
 		}
-		if ctx.Err() != nil || ended || !cmdenv.PauseFor(ctx, screenPause, nil) {
+		if ctx.Err() != nil || ended || !retry.Sleep(ctx, screenPause) {
 			return
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
 	"gascity/internal/cli/render"
+	"gascity/internal/retry"
 	"gascity/internal/textfmt"
 )
 
@@ -277,7 +278,7 @@ func sendPrompt(parent context.Context, c *client.Client, name string, req clien
 		if errors.Is(err, client.ErrLost) {
 			patience = ctx // the prompt may be stored: retry longer to find out
 		}
-		if !cmdenv.PauseFor(patience, sendRetry, nil) {
+		if !retry.Sleep(patience, sendRetry) {
 			break
 		}
 		r, err = c.Nudge(ctx, name, req)
@@ -337,7 +338,7 @@ func (a *app) awaitReceipt(parent context.Context, c *client.Client, r client.Re
 			return r, fmt.Errorf("the prompt %s was accepted, but its delivery status is unknown: %w", r.ID, err)
 		}
 		r = lastSeen(parent, c, r)
-		if !cmdenv.PauseFor(ctx, sendRetry, nil) {
+		if !retry.Sleep(ctx, sendRetry) {
 			break
 		}
 		if remind && wait == cmdenv.RemindAfter && !r.Reached(want) && a.IsTerminal(a.Stderr) {

@@ -15,6 +15,7 @@ import (
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
 	"gascity/internal/cli/render"
+	"gascity/internal/retry"
 	"gascity/internal/textfmt"
 )
 
@@ -199,7 +200,7 @@ func (a *app) stopAndReport(parent context.Context, c *client.Client) (client.Ce
 // remindOfStop prints which agents have not stopped yet, when the stop takes long. It returns when ctx ends.
 func (a *app) remindOfStop(ctx context.Context, c *client.Client) {
 	w := a.NewReminder()
-	for cmdenv.PauseFor(ctx, cmdenv.RemindAfter, nil) {
+	for retry.Sleep(ctx, cmdenv.RemindAfter) {
 		status, err := c.Status(ctx)
 		if err != nil {
 			continue // the stop itself reports it

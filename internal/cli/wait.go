@@ -13,6 +13,7 @@ import (
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
 	"gascity/internal/cli/render"
+	"gascity/internal/retry"
 	"gascity/internal/textfmt"
 )
 
@@ -178,7 +179,7 @@ func nextController(parent context.Context, c *client.Client) error {
 	ctx, cancel := context.WithTimeout(parent, client.ResumeFor)
 	defer cancel()
 	var err error
-	for cmdenv.PauseFor(ctx, sendRetry, nil) {
+	for retry.Sleep(ctx, sendRetry) {
 		if _, err = c.Status(ctx); err == nil {
 			return nil
 		}

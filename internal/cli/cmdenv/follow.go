@@ -27,7 +27,7 @@ func Changes(ctx context.Context, c *client.Client) (changed, stopped chan struc
 }
 
 // PauseFor waits for the duration d, or until early receives a value or is closed. It returns
-// false if ctx ended first. A nil early is ignored.
+// false if ctx ended first.
 func PauseFor(ctx context.Context, d time.Duration, early <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

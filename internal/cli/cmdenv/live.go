@@ -12,6 +12,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/cli/render"
+	"gascity/internal/retry"
 	"gascity/internal/textfmt"
 )
 
@@ -81,10 +82,10 @@ type watcher[T any] struct {
 
 // connect follows the value, and connects again after a failure, until ctx ends or the error is final.
 func (w *watcher[T]) connect(ctx context.Context) error {
-	pause := firstPause
+	delay := retry.New(firstPause, longPause)
 	for {
 		err := w.live.Follow(ctx, func(value T) {
-			pause = firstPause
+			delay.Reset() // Follow has returned before delay is used below
 			w.set(func() { w.value, w.known, w.lostAt = value, true, time.Time{} })
 		})
 		w.mu.Lock()
@@ -101,10 +102,9 @@ func (w *watcher[T]) connect(ctx context.Context) error {
 				w.lostAt = w.v.Now()
 			}
 		})
-		if !PauseFor(ctx, pause, nil) {
+		if !delay.Wait(ctx) {
 			return nil
 		}
-		pause = min(2*pause, longPause)
 	}
 }
 
@@ -158,7 +158,7 @@ func (w *watcher[T]) drawAll(ctx context.Context, p *page, failed <-chan error) 
 		if err := p.Draw(w.page()); err != nil {
 			return err
 		}
-		if !PauseFor(ctx, gap, nil) {
+		if !retry.Sleep(ctx, gap) {
 			return nil
 		}
 		select {
@@ -237,7 +237,7 @@ func (w *watcher[T]) printAll(ctx context.Context, failed <-chan error) error {
 		if err != nil {
 			return err
 		}
-		if !PauseFor(ctx, documentGap, nil) {
+		if !retry.Sleep(ctx, documentGap) {
 			return nil
 		}
 	}
@@ -282,7 +282,7 @@ func FollowEvents[T any](c *client.Client, load func(context.Context) (T, error)
 				return err
 			case <-changed:
 			}
-			if !PauseFor(ctx, pageGap, nil) {
+			if !retry.Sleep(ctx, pageGap) {
 				return nil
 			}
 		}
