@@ -2,10 +2,12 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -14,6 +16,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
+	"gascity/internal/fsutil"
 )
 
 // webStartPage is what gc web --start --json prints when the page can be opened.
@@ -68,11 +71,12 @@ func (a *app) webStart(cmd *cobra.Command, start client.WebRequest, open bool) e
 // cityMaker makes the city that the start page asks for.
 type cityMaker struct {
 	*app
-
 	dev string // see client.WebRequest
 
-	mu   sync.Mutex
-	made string // the folder whose city.toml was written; guarded by mu
+	mu       sync.Mutex
+	made     string // the folder whose city.toml was written; guarded by mu
+	provider string // for which agent CLI; guarded by mu
+	text     []byte // what was written; guarded by mu
 }
 
 // create does what gc init, gc start, gc web and gc send do. If a step fails, the same request can be
@@ -84,15 +88,9 @@ func (m *cityMaker) create(parent context.Context, req StartRequest) (StartedCit
 	defer m.mu.Unlock()
 	ctx, cancel := context.WithTimeout(parent, defaultStartTimeout)
 	defer cancel()
-	var providers []string
-	if req.Provider != "" {
-		providers = []string{req.Provider}
-	}
-	if m.made == "" || m.made != req.Folder {
-		if err := m.writeCity(ctx, req.Folder, providers); err != nil {
-			return StartedCity{}, pathError(err)
-		}
-		m.made = req.Folder
+	changed, err := m.writeChosen(ctx, req)
+	if err != nil {
+		return StartedCity{}, pathError(err)
 	}
 	root, err := client.FindCity(req.Folder)
 	if err != nil {
@@ -101,6 +99,11 @@ func (m *cityMaker) create(parent context.Context, req StartRequest) (StartedCit
 	c := m.ClientOf(root)
 	defer c.Close()
 	status, err := m.startNew(ctx, root, c)
+	if err == nil && changed { // the controller may run since an earlier request
+		if _, err = c.Reload(ctx); err == nil {
+			status, err = c.Status(ctx)
+		}
+	}
 	if err != nil {
 		return StartedCity{}, err
 	}
@@ -123,6 +126,51 @@ func (m *cityMaker) create(parent context.Context, req StartRequest) (StartedCit
 	out.Link = code.Link
 	m.Messagef("The city %s runs. Its web console is open in the browser; to sign in another one: gc web --city %s", root, root)
 	return out, nil
+}
+
+// writeChosen writes the city.toml of a request. If an earlier request has written one for another agent CLI, it is replaced, unless somebody
+// has changed it meanwhile; changed is then true.
+func (m *cityMaker) writeChosen(ctx context.Context, req StartRequest) (changed bool, err error) {
+	var providers []string
+	if req.Provider != "" {
+		providers = []string{req.Provider}
+	}
+	path := filepath.Join(req.Folder, client.CityFile)
+	switch {
+	case m.made == "" || m.made != req.Folder:
+		if err := m.writeCity(ctx, req.Folder, providers); err != nil {
+			return false, err
+		}
+	case m.provider == req.Provider:
+		return false, nil
+	default:
+		if changed, err = true, m.replaceCity(ctx, path, providers); err != nil {
+			return false, err
+		}
+	}
+	m.made, m.provider = req.Folder, req.Provider
+	m.text, err = os.ReadFile(path)
+	return changed, err
+}
+
+// replaceCity replaces the city.toml of an earlier request.
+func (m *cityMaker) replaceCity(ctx context.Context, path string, providers []string) error {
+	daemon, err := m.daemon()
+	if err != nil {
+		return err
+	}
+	text, err := daemon.StarterConfig(ctx, filepath.Base(filepath.Dir(path)), providers)
+	if err != nil {
+		return err
+	}
+	now, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(now, m.text) {
+		return fmt.Errorf("%w: %s was changed meanwhile; choose the agent CLI there", client.ErrRefused, path)
+	}
+	return fsutil.ReplaceFile(path, text)
 }
 
 // startNew starts the controller of a city, unless an earlier request did.
