@@ -1,14 +1,10 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -127,26 +123,10 @@ func (a *app) editPrompt(cmd *cobra.Command, c *client.Client, id string) (*stri
 	if err != nil {
 		return nil, err
 	}
-	file, err := os.CreateTemp("", "gc-prompt-*.md")
+	words, err := a.editText(cmd.Context(), old.Text)
 	if err != nil {
-		return nil, fmt.Errorf("cannot write the prompt for the editor: %w", err)
+		return nil, err
 	}
-	defer func() { _ = os.Remove(file.Name()) }() // the prompt may be confidential
-	_, err = file.WriteString(old.Text + "\n")
-	if err := errors.Join(err, file.Close()); err != nil {
-		return nil, fmt.Errorf("cannot write the prompt for the editor: %w", err)
-	}
-	editor := cmp.Or(a.Getenv("VISUAL"), a.Getenv("EDITOR"), "vi")
-	run := exec.CommandContext(cmd.Context(), "/bin/sh", "-c", editor+` "$1"`, "sh", file.Name()) //nolint:gosec // it is the person's own command
-	run.Stdin, run.Stdout, run.Stderr = a.Stdin, cmdenv.Raw(a.Stdout), cmdenv.Raw(a.Stderr)
-	if err := run.Run(); err != nil {
-		return nil, fmt.Errorf("the editor %q failed, so nothing was changed: %w; set EDITOR, or use --text", editor, err)
-	}
-	text, err := os.ReadFile(file.Name())
-	if err != nil {
-		return nil, fmt.Errorf("cannot read what the editor wrote, so nothing was changed: %w", err)
-	}
-	words := strings.TrimSuffix(string(text), "\n")
 	if words == old.Text {
 		return nil, nil //nolint:nilnil // documented
 	}

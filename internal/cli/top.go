@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -187,34 +185,4 @@ func (a *app) completions(ctx context.Context, root string, args []string) []str
 		words = append(words, word)
 	}
 	return words
-}
-
-// editText opens the person's editor on a text and returns the new text.
-func (a *app) editText(ctx context.Context, text string) (string, error) {
-	editor := a.Getenv("VISUAL")
-	if editor == "" {
-		editor = a.Getenv("EDITOR")
-	}
-	if editor == "" {
-		return text, errors.New("no editor is set; set EDITOR, for example: export EDITOR=vi")
-	}
-	dir, err := os.MkdirTemp("", "gc-prompt-")
-	if err != nil {
-		return text, fmt.Errorf("cannot create a file for the editor: %w", err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }() // what remains is in the temporary directory
-	file := filepath.Join(dir, "prompt.md")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		return text, fmt.Errorf("cannot create a file for the editor: %w", err)
-	}
-	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", editor+` "$1"`, "sh", file)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.Stdin, cmdenv.Raw(a.Stdout), cmdenv.Raw(a.Stderr)
-	if err := cmd.Run(); err != nil {
-		return text, fmt.Errorf("the editor %q failed: %w", editor, err)
-	}
-	edited, err := os.ReadFile(file)
-	if err != nil {
-		return text, fmt.Errorf("cannot read the text of the editor: %w", err)
-	}
-	return string(edited), nil
 }
