@@ -53,7 +53,7 @@ func newRoot(a *app) *cobra.Command {
 				return unknownCommand(cmd, args[0])
 			}
 			if a.topByDefault() {
-				if c, err := a.reachable(cmd.Context()); err == nil {
+				if c := a.topCity(cmd.Context()); c != nil {
 					defer c.Close()
 					return a.top(cmd.Context(), c)
 				}

@@ -28,7 +28,8 @@ line lists the keys that have an effect now; press ? for all of them. Enter atta
 the last line names the key that returns to the dashboard. No single key stops, restarts or interrupts
 an agent, and agents keep running when you quit. If the controller restarts, the dashboard waits for it.
 
-In a terminal inside a city, gc without a command does the same, unless GC_TOP=off is set.
+In a terminal inside a city, gc without a command does the same, unless city.toml has start = false
+in its section [top], or GC_TOP=off is set.
 With --plain it prints a line for each change, for screen readers. Without a terminal and without
 --plain the exit status is 4.`,
 		Example: "  gc top\n  gc top --plain",
@@ -50,26 +51,28 @@ With --plain it prints a line for each change, for screen readers. Without a ter
 	return cmd
 }
 
-// topByDefault reports whether gc without a command shows the dashboard: in a terminal, unless GC_TOP is "off". An
+// topByDefault reports whether gc without a command may show the dashboard: in a terminal, unless GC_TOP is "off". An
 // agent that runs gc gets the page.
 func (a *app) topByDefault() bool {
 	return a.Getenv("GC_TOP") != "off" && a.Getenv("GC_AGENT") == "" && a.Getenv("TERM") != "dumb" && a.IsTerminal(a.Stdin) && a.IsTerminal(a.Stdout)
 }
 
-// reachable returns a client of the current city if its controller answers. The caller closes it.
-func (a *app) reachable(parent context.Context) (*client.Client, error) {
+// topCity returns a client of the current city if gc without a command shows its dashboard: its controller answers, and
+// city.toml does not say start = false. Otherwise it returns nil. The caller closes the client.
+func (a *app) topCity(parent context.Context) *client.Client {
 	c, err := a.Client()
 	if err != nil {
-		return nil, err
+		return nil
 	}
 	c.OnSkew = nil // a message would be drawn over the dashboard
 	ctx, cancel := context.WithTimeout(parent, pageWithin)
 	defer cancel()
-	if _, err := c.Status(ctx); err != nil {
+	city, err := c.Config(ctx)
+	if err != nil || slices.ContainsFunc(city.Values, func(v client.ConfigValue) bool { return v.Key == "top.start" && v.Value == "false" }) {
 		c.Close()
-		return nil, err
+		return nil
 	}
-	return c, nil
+	return c
 }
 
 // top shows the dashboard of a city.

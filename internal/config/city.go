@@ -22,6 +22,7 @@ type City struct {
 	Credentials map[string]Credential `toml:"credentials" doc:"Credentials that gc renews and keeps only in memory."`
 	Usage       Usage                 `toml:"usage" doc:"Token prices and usage budgets."`
 	Web         Web                   `toml:"web" doc:"The web console."`
+	Top         Top                   `toml:"top" doc:"The terminal dashboard."`
 	Notify      []Notify              `toml:"notify" doc:"Where notifications are sent when an agent needs you, has finished or has failed. docs/how-to/notifications.md has examples."`
 	Rigs        []Rig                 `toml:"rigs" doc:"Folders outside the city that agents work in."`
 	Agents      []Agent               `toml:"agents" alias:"agent" doc:"The agents. [[agent]] is the same."`

@@ -77,6 +77,7 @@ func referenceSections() []referenceSection {
 		{"[daemon]", "The controller.", reflect.TypeFor[Daemon]()},
 		{"[delivery]", "How prompts are delivered. See [what a receipt means](../explanation/prompts.md).", reflect.TypeFor[Delivery]()},
 		{"[web]", "The web console. See [how to use it](../how-to/web-console.md).", reflect.TypeFor[Web]()},
+		{"[top]", "The terminal dashboard. See [how to use it](../how-to/terminal-dashboard.md).", reflect.TypeFor[Top]()},
 		{"[[notify]]", "A sink for notifications, and what it gets. See [how to get notifications](../how-to/notifications.md).", reflect.TypeFor[Notify]()},
 		{"[guard]", "What agents may do with their tools. A city without it allows everything. See [how to guard tools](../how-to/guard-tools.md).", reflect.TypeFor[Guard]()},
 		{"[guard.roles.<pattern>]", "Additional rules for the agents whose role or name matches the pattern; `*` matches any text. An agent's role is its name without its dir and, in a pool, without its number.", reflect.TypeFor[GuardRole]()},

@@ -111,7 +111,7 @@ func sectionTypes() []reflect.Type {
 		reflect.TypeFor[City](), reflect.TypeFor[Workspace](), reflect.TypeFor[Rig](),
 		reflect.TypeFor[Agent](), reflect.TypeFor[CopyEntry](), reflect.TypeFor[Provider](),
 		reflect.TypeFor[Upstream](), reflect.TypeFor[Session](), reflect.TypeFor[ACPSession](), reflect.TypeFor[K8sSession](),
-		reflect.TypeFor[Daemon](), reflect.TypeFor[Delivery](), reflect.TypeFor[Pool](), reflect.TypeFor[Pending](), reflect.TypeFor[Context](), reflect.TypeFor[Guard](), reflect.TypeFor[Web](), reflect.TypeFor[GuardRole](),
+		reflect.TypeFor[Daemon](), reflect.TypeFor[Delivery](), reflect.TypeFor[Pool](), reflect.TypeFor[Pending](), reflect.TypeFor[Context](), reflect.TypeFor[Guard](), reflect.TypeFor[Web](), reflect.TypeFor[Top](), reflect.TypeFor[GuardRole](),
 		reflect.TypeFor[GuardRule](),
 	}
 }
@@ -154,8 +154,12 @@ func refine(definition *jsonschema.Schema, section reflect.Type) {
 		}
 		if f.preset != "" {
 			property.Default = f.preset
-			if f.typ.Kind() == reflect.Int {
+			switch f.typ.Kind() {
+			case reflect.Int:
 				property.Default = json.Number(f.preset)
+			case reflect.Bool:
+				property.Default = f.preset == "true"
+			default:
 			}
 		}
 		if f.alias != "" {

@@ -58,6 +58,7 @@ func (c *City) Values() []Value {
 		add("credentials."+name, &section)
 	}
 	add("web", &c.Web)
+	add("top", &c.Top)
 	add("usage", &c.Usage)
 	for i := range c.Usage.Budgets {
 		add("usage.budgets."+c.Usage.Budgets[i].Name, &c.Usage.Budgets[i])
