@@ -59,6 +59,51 @@ func (r *runner) prompt(ctx context.Context, e Prompt) {
 	r.report(done, failed)
 }
 
+// loadText reads the text of a waiting prompt.
+func (r *runner) loadText(ctx context.Context, id string) {
+	prompt, err := r.opts.City.PromptText(ctx, id)
+	if err != nil {
+		r.report("", []error{err})
+		return
+	}
+	r.inbox.put(TextMsg{ID: id, Text: prompt.Text, Before: prompt.Text})
+}
+
+// editPrompt changes the text of a waiting prompt. If that fails, the editor opens again, so that the text is not lost.
+func (r *runner) editPrompt(ctx context.Context, e EditPrompt) {
+	if _, err := r.opts.City.EditPrompt(ctx, e.ID, client.EditRequest{Text: &e.Text, By: r.opts.By}); err != nil {
+		r.inbox.put(TextMsg{ID: e.ID, Text: e.Text})
+		r.report("", []error{err})
+	} else {
+		r.report("changed the prompt for "+e.Agent, nil)
+	}
+	r.loadQueue(ctx)
+}
+
+// movePrompt moves a waiting prompt.
+func (r *runner) movePrompt(ctx context.Context, e MovePrompt) {
+	e.Request.By = r.opts.By
+	if _, err := r.opts.City.MovePrompt(ctx, e.ID, e.Request); err != nil {
+		r.report("", []error{err})
+	}
+	r.loadQueue(ctx)
+}
+
+// cancelPrompt cancels a prompt that is not delivered yet.
+func (r *runner) cancelPrompt(ctx context.Context, e CancelPrompt) {
+	receipt, err := r.opts.City.CancelPrompt(ctx, e.ID)
+	if err == nil && receipt.State != client.ReceiptCancelled {
+		word, _ := deliveryOf(receipt.State)
+		err = fmt.Errorf("the prompt for %s was not cancelled: it is %s", e.Agent, word)
+	}
+	if err != nil {
+		r.report("", []error{err})
+	} else {
+		r.report("cancelled the prompt for "+e.Agent, nil)
+	}
+	r.loadQueue(ctx)
+}
+
 // act changes agents. It acts on the instance that the person saw.
 func (r *runner) act(ctx context.Context, e Act) {
 	var failed []error

@@ -55,7 +55,9 @@ type condition struct {
 	tone   tone
 	detail string
 	since  time.Time
-	until  time.Time
+	until  time.Time // when it ends
+	next   time.Time // when gc or the agent tries again
+	asks   bool      // the agent has asked a question
 }
 
 var stoppedWords = map[string]string{
@@ -67,14 +69,14 @@ var failedWords = map[string]string{client.StateFailed: "failed", client.StateQu
 // conditionOf returns the condition of an agent.
 func conditionOf(a *client.Agent) condition {
 	if word := failedWords[a.State]; word != "" {
-		return condition{word: word, tone: toneFail, detail: cmp.Or(reason(a), a.Exit), since: a.ActiveAt, until: a.NextAt}
+		return condition{word: word, tone: toneFail, detail: cmp.Or(reason(a), a.Exit), since: a.ActiveAt, next: a.NextAt}
 	}
 	o := a.Obstacle
 	if o != nil && o.Kind == client.ObstacleLimit {
-		return condition{word: "usage limit", tone: toneLimit, detail: o.Detail, since: o.Since, until: later(o.ResetAt, o.ProbeAt)}
+		return condition{word: "usage limit", tone: toneLimit, detail: o.Detail, since: o.Since, until: o.ResetAt, next: o.ProbeAt}
 	}
 	if word := stoppedWords[a.State]; word != "" {
-		return condition{word: word, tone: toneStop, detail: reason(a), until: a.NextAt}
+		return condition{word: word, tone: toneStop, detail: reason(a), next: a.NextAt}
 	}
 	switch a.State {
 	case client.StateCreating, client.StateStarting:
@@ -94,13 +96,13 @@ func troubleOf(a *client.Agent) (condition, bool) {
 	o := a.Obstacle
 	switch {
 	case a.Pending > 0 || a.Activity.State == client.WaitWaiting:
-		return condition{word: "needs you", tone: toneNeed, detail: strings.ReplaceAll(a.Activity.Kind, "_", " "), since: a.Activity.Since}, true
+		return condition{word: "needs you", tone: toneNeed, detail: strings.ReplaceAll(a.Activity.Kind, "_", " "), since: a.Activity.Since, asks: true}, true
 	case a.InputBlocked != "":
 		return condition{word: "input blocked", tone: toneNeed, detail: a.InputBlocked, since: a.InputBlockedSince}, true
 	case o != nil && o.Kind == client.ObstacleLogin:
 		return condition{word: "login needed", tone: toneNeed, detail: o.Detail, since: o.Since}, true
 	case o != nil:
-		return condition{word: cmp.Or(map[string]string{client.ObstacleRetrying: "retrying", client.ObstacleNoNetwork: "no network"}[o.Kind], "turn failed"), tone: toneWarn, detail: o.Detail, since: o.Since, until: o.NextTry}, true
+		return condition{word: cmp.Or(map[string]string{client.ObstacleRetrying: "retrying", client.ObstacleNoNetwork: "no network"}[o.Kind], "turn failed"), tone: toneWarn, detail: o.Detail, since: o.Since, next: o.NextTry}, true
 	case !a.StalledSince.IsZero():
 		return condition{word: "stalled", tone: toneWarn, detail: "last signal: " + cmp.Or(a.LastSign, "unknown"), since: a.StalledSince}, true
 	}

@@ -18,13 +18,15 @@ type dialog struct {
 	equal    []client.Pending // the questions that get the answer
 	option   int              // the highlighted option; -1: none
 	verb     Verb
-	typed    string // what a person types to confirm; empty: Enter confirms
+	typed    string         // what a person types to confirm; empty: Enter confirms
+	prompt   client.Receipt // that is edited or cancelled
+	before   string         // the text that is edited
 }
 
 // start opens a dialog.
 func (m *Model) start(in mode, d dialog) []Effect {
 	m.dialog = d
-	m.input = field{lines: in == inPrompt || in == inAnswer}
+	m.input = field{lines: in&(inPrompt|inEdit|inAnswer) != 0}
 	m.open(in)
 	return nil
 }
@@ -68,6 +70,9 @@ func confirms(verb Verb) func(*Model, string) []Effect {
 
 // who returns the agents of the dialog for people.
 func (d *dialog) who() string {
+	if d.prompt.ID != "" {
+		return "the prompt for " + d.prompt.Agent
+	}
 	if len(d.agents) == 1 {
 		return d.agents[0].Name
 	}
@@ -85,6 +90,8 @@ func (m *Model) title() string {
 		return "Answer " + d.question.Agent
 	case inPrompt:
 		return "Prompt for " + d.who()
+	case inEdit:
+		return "Edit " + d.who()
 	case inConfirm:
 		return strings.ToUpper(string(d.verb[:1])) + string(d.verb[1:]) + " " + d.who() + "?"
 	default:
@@ -96,6 +103,8 @@ func (m *Model) title() string {
 func (d *dialog) consequence() string {
 	one := len(d.agents) == 1
 	switch {
+	case d.verb == cancelPrompt:
+		return "It is removed from the queue. To queue it again: gc queue retry " + d.prompt.ID
 	case d.verb == Interrupt && one:
 		return "The turn in progress ends. The agent keeps running and waits for a prompt."
 	case d.verb == Interrupt:
@@ -175,12 +184,17 @@ func (m *Model) submit(string) []Effect {
 		m.back()
 		m.notice = notice{text: "sending to " + d.who()}
 		return []Effect{Prompt{Agents: namesOf(d.agents), Text: text}}
+	case inEdit:
+		return m.saveText(text)
 	case inConfirm:
 		if text != d.typed {
 			m.notice = notice{fmt.Sprintf("type %s to confirm, or press Esc", d.typed), true}
 			return nil
 		}
-		effect := Act{Verb: d.verb, Agents: d.agents}
+		var effect Effect = Act{Verb: d.verb, Agents: d.agents}
+		if d.verb == cancelPrompt {
+			effect = CancelPrompt{ID: d.prompt.ID, Agent: d.prompt.Agent}
+		}
 		m.back()
 		m.notice = notice{text: fmt.Sprintf("%s: %s", d.verb, d.who())}
 		return []Effect{effect}
@@ -256,8 +270,8 @@ func (m *Model) addEdited(msg EditedMsg) {
 		m.notice = notice{cmp.Or(msg.Err.Error(), "the editor failed"), true}
 		return
 	}
-	if m.mode()&(inPrompt|inAnswer) != 0 {
-		m.input.set(strings.TrimRight(msg.Text, "\n"))
+	if m.mode()&(inPrompt|inEdit|inAnswer) != 0 {
+		m.input.set(msg.Text)
 	}
 }
 

@@ -21,10 +21,15 @@ func (m *Model) fold(msg Msg) []Effect {
 		}
 	case EventMsg:
 		return m.foldEvent(msg.Event)
+	case QueueMsg:
+		m.setQueue(msg)
 	case CostsMsg:
 		m.costs = msg.Costs
 	case LinkMsg:
 		m.foldLink(msg)
+		if msg.Err == nil && m.showsQueue() {
+			return []Effect{LoadQueue{}}
+		}
 	case ScreenMsg:
 		m.foldScreen(msg)
 	}
@@ -106,16 +111,25 @@ func (m *Model) foldEvent(e client.Event) []Effect {
 	case "pending":
 		return m.foldQuestion(e, what)
 	case "prompt":
-		id := e.Data["receipt"]
-		known, ok := m.prompts[e.Agent]
-		if ok && known.ID == id {
-			known.State, known.Reason, known.UpdatedAt = what, e.Data["reason"], e.Time
-			m.prompts[e.Agent] = known
-		} else if what == client.ReceiptAccepted && id != "" {
-			return []Effect{LoadPrompt{id}}
-		}
+		return m.foldPrompt(e, what)
 	}
 	return nil
+}
+
+func (m *Model) foldPrompt(e client.Event, what string) []Effect {
+	var effects []Effect
+	if m.showsQueue() {
+		effects = append(effects, LoadQueue{})
+	}
+	id := e.Data["receipt"]
+	known, ok := m.prompts[e.Agent]
+	if ok && known.ID == id {
+		known.State, known.Reason, known.UpdatedAt = what, e.Data["reason"], e.Time
+		m.prompts[e.Agent] = known
+	} else if what == client.ReceiptAccepted && id != "" {
+		effects = append(effects, LoadPrompt{id})
+	}
+	return effects
 }
 
 func (m *Model) foldQuestion(e client.Event, what string) []Effect {

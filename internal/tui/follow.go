@@ -17,6 +17,9 @@ import (
 type City interface {
 	Reader
 	Writer
+	Queue
+	// Present counts the person who sees the dashboard until ctx ends, as client.Client.Present.
+	Present(ctx context.Context) error
 }
 
 // Reader follows a city.
@@ -27,6 +30,14 @@ type Reader interface {
 	Pending(ctx context.Context, agent string, which client.Which) ([]client.Pending, error)
 	Queue(ctx context.Context, agent string, which client.Which) ([]client.Receipt, error)
 	Usage(ctx context.Context, req client.UsageRequest) (client.Usage, error)
+}
+
+// Queue reads and changes prompts that wait.
+type Queue interface {
+	PromptText(ctx context.Context, id string) (client.PromptText, error)
+	EditPrompt(ctx context.Context, id string, req client.EditRequest) (client.Receipt, error)
+	MovePrompt(ctx context.Context, id string, req client.MoveRequest) (client.Receipt, error)
+	CancelPrompt(ctx context.Context, id string) (client.Receipt, error)
 }
 
 // Writer changes a city.
@@ -44,6 +55,8 @@ const (
 	retryFirst, retryMax = 50 * time.Millisecond, 500 * time.Millisecond
 	// costGap is the shortest time between two readings of the costs.
 	costGap = 5 * time.Second
+	// queueGap is the shortest time between two readings of the queue.
+	queueGap = 100 * time.Millisecond
 	// settleTime is how long an agent must be selected before its screen is requested, so that a person who runs through the list
 	// opens no screens on the way.
 	settleTime = 40 * time.Millisecond
@@ -122,9 +135,12 @@ func (r *runner) followEvents(ctx context.Context) {
 }
 
 // askCosts makes followCosts read the costs.
-func (r *runner) askCosts() {
+func (r *runner) askCosts() { wake(r.costly) }
+
+// wake gives a token to a channel that holds one.
+func wake(token chan struct{}) {
 	select {
-	case r.costly <- struct{}{}:
+	case token <- struct{}{}:
 	default:
 	}
 }
@@ -151,6 +167,26 @@ func (r *runner) followCosts(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// followQueue reads the prompts that are not delivered yet, after it was asked to.
+func (r *runner) followQueue(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.queued:
+		}
+		r.loadQueue(ctx)
+		if !retry.Sleep(ctx, queueGap) {
+			return
+		}
+	}
+}
+
+func (r *runner) loadQueue(ctx context.Context) {
+	prompts, err := r.opts.City.Queue(ctx, "", client.OnlyOpen)
+	r.inbox.put(QueueMsg{prompts, err})
 }
 
 // watch starts and ends the goroutines that follow screens, so that exactly the visible screens are followed. A screen is

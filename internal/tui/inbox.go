@@ -23,10 +23,7 @@ func (b *inbox) put(messages ...Msg) {
 		b.addLocked(msg)
 	}
 	b.mu.Unlock()
-	select {
-	case b.wake <- struct{}{}:
-	default:
-	}
+	wake(b.wake)
 }
 
 func (b *inbox) addLocked(msg Msg) {

@@ -29,6 +29,10 @@ func keymap() []binding {
 		{[]string{"r"}, agentPanels, "restart it, or start it if it does not run (asks)", "restart", hasAgent, confirms(Restart)},
 		{[]string{"x"}, agentPanels, "stop it (asks for its name)", "stop", hasAgent, confirms(Stop)},
 		{[]string{"space"}, agentPanels, "mark it: a, p, i, r and x act on all marked agents", "mark", hasAgent, (*Model).mark},
+		{[]string{"t"}, inQueue, "edit the text of a prompt", "edit", canEdit, (*Model).openEdit},
+		{[]string{"K"}, inQueue, "move a prompt forward in the queue of its agent", "sooner", canMove(-1), moveBy(-1)},
+		{[]string{"J"}, inQueue, "move a prompt back", "later", canMove(1), moveBy(1)},
+		{[]string{"c"}, inQueue, "cancel a prompt (asks)", "cancel", canCancel, (*Model).confirmCancel},
 
 		{[]string{"j", "down"}, panels, "next line", "", nil, moves(1)},
 		{[]string{"k", "up"}, panels, "previous line", "", nil, moves(-1)},
@@ -45,7 +49,7 @@ func keymap() []binding {
 		{[]string{"d"}, agentPanels, "the files that it changed", "diff", hasAgent, pageOf("diff")},
 		{[]string{"l"}, agentPanels, "its logs", "logs", hasAgent, pageOf("logs")},
 		{[]string{"E"}, panels, "events of the city", "", nil, pageOfCity("events")},
-		{[]string{"Q"}, panels, "queue of prompts", "", nil, pageOfCity("queue", "list")},
+		{[]string{"Q"}, panels, "queue of prompts: edit, move, cancel", "", nil, (*Model).toggleQueue},
 		{[]string{"$"}, panels, "usage and cost", "", nil, pageOfCity("usage")},
 		{[]string{"/"}, agentPanels, "filter by name or state", "filter", nil, (*Model).openFilter},
 		{[]string{"s"}, agentPanels, "sort by urgency, name, age, context or cost", "", nil, (*Model).nextOrder},
@@ -62,8 +66,8 @@ func keymap() []binding {
 		{optionKeys(), inAnswer, "answer with this option", "choose", hasOptions, (*Model).choose},
 		{[]string{"up"}, dialogs, "previous option, or line", "", nil, steps(-1)},
 		{[]string{"down"}, dialogs, "next option, or line", "", nil, steps(1)},
-		{[]string{"alt+enter", "ctrl+j", "shift+enter"}, inPrompt | inAnswer, "new line", "new line", (*Model).typable, (*Model).newLine},
-		{[]string{"ctrl+g"}, inPrompt | inAnswer, "write the text in $EDITOR", "editor", (*Model).typable, func(m *Model, _ string) []Effect { return []Effect{Edit{m.input.String()}} }},
+		{[]string{"alt+enter", "ctrl+j", "shift+enter"}, inPrompt | inEdit | inAnswer, "new line", "new line", (*Model).typable, (*Model).newLine},
+		{[]string{"ctrl+g"}, inPrompt | inEdit | inAnswer, "write the text in $EDITOR", "editor", (*Model).typable, func(m *Model, _ string) []Effect { return []Effect{Edit{m.input.String()}} }},
 		{[]string{"tab"}, inCommand, "complete the word", "complete", nil, (*Model).complete},
 	}
 }
@@ -159,7 +163,7 @@ func needsMe(m *Model) bool {
 }
 
 func hasQuestion(m *Model) bool {
-	return m.question(m.selected) != nil || m.conditions[m.selected].tone == toneNeed && hasAgent(m)
+	return m.question(m.selected) != nil || m.conditions[m.selected].asks
 }
 
 func canInterrupt(m *Model) bool {

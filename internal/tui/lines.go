@@ -17,7 +17,7 @@ import (
 // be drawn on. It returns when ctx ends.
 func Lines(parent context.Context, city City, now func() time.Time, out io.Writer) error {
 	ctx, cancel := context.WithCancel(parent)
-	r := &runner{opts: Options{City: city, Now: now}, model: NewModel(now(), nil), inbox: newInbox(), costly: make(chan struct{}, 1), ctx: ctx}
+	r := newRunner(ctx, Options{City: city, Now: now})
 	defer r.work.Wait()
 	defer cancel()
 	for _, follow := range []func(context.Context){r.followStatus, r.followEvents} {

@@ -34,6 +34,11 @@ type (
 	PromptsMsg struct{ Prompts []client.Receipt }
 	// EventMsg is an event of the city.
 	EventMsg struct{ Event client.Event }
+	// QueueMsg lists the prompts that are not delivered yet, or says why they cannot be read.
+	QueueMsg struct {
+		Prompts []client.Receipt
+		Err     error
+	}
 	// CostsMsg maps agents to what they have spent, in USD.
 	CostsMsg struct{ Costs map[string]float64 }
 	// LinkMsg reports that the controller answers again (Err is nil), or does not.
@@ -55,6 +60,8 @@ type (
 	}
 	// AnsweredMsg reports that a question is closed.
 	AnsweredMsg struct{ ID string }
+	// TextMsg is the whole text of a waiting prompt, to be edited. Before is the text that the city has.
+	TextMsg struct{ ID, Text, Before string }
 	// PageMsg is more output of the command with the ID. Done is set in the last one.
 	PageMsg struct {
 		ID     int
@@ -101,6 +108,19 @@ type (
 		Verb   Verb
 		Agents []client.Agent // as the person saw them
 	}
+	// EditPrompt replaces the text of a waiting prompt.
+	EditPrompt struct{ ID, Agent, Text string }
+	// MovePrompt moves a waiting prompt.
+	MovePrompt struct {
+		ID      string
+		Request client.MoveRequest
+	}
+	// CancelPrompt cancels a prompt that is not delivered yet.
+	CancelPrompt struct{ ID, Agent string }
+	// LoadQueue asks for the prompts that are not delivered yet.
+	LoadQueue struct{}
+	// LoadText asks for the whole text of a waiting prompt.
+	LoadText struct{ ID string }
 	// Attach connects the terminal to an agent.
 	Attach struct{ Agent string }
 	// Command runs a gc command; its output comes as [PageMsg] with the ID.
@@ -137,6 +157,8 @@ const (
 	Interrupt Verb = "interrupt"
 	Stop      Verb = "stop"
 	Restart   Verb = "restart" // an agent that does not run is started
+
+	cancelPrompt Verb = "cancel"
 )
 
 // link is the connection to the controller.

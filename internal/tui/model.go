@@ -41,6 +41,7 @@ type Model struct {
 	dialog dialog
 	input  field // of the active dialog
 	page   page
+	queue  queue
 	pages  int // number of commands so far
 	help   int // first visible line of the help
 	notice notice
@@ -85,15 +86,17 @@ const (
 	inWall
 	inPage
 	inHelp
+	inQueue
 	inAnswer
 	inPrompt
+	inEdit
 	inConfirm
 	inFilter
 	inCommand
 
 	agentPanels = inList | inScreen | inWall
-	panels      = agentPanels | inPage | inHelp
-	dialogs     = inAnswer | inPrompt | inConfirm | inFilter | inCommand
+	panels      = agentPanels | inPage | inHelp | inQueue
+	dialogs     = inAnswer | inPrompt | inEdit | inConfirm | inFilter | inCommand
 )
 
 // NewModel returns the state of a dashboard that knows nothing yet. detach names the keys that come back from an
@@ -222,6 +225,7 @@ func (m *Model) arrange() {
 	if m.panel() == inPage {
 		m.page.clamp(layoutOf(m).body.h)
 	}
+	m.queue.scroll(layoutOf(m).body.h)
 	position := slices.IndexFunc(m.lines, func(l line) bool { return l.agent != nil && l.agent.Name == m.selected })
 	m.lines = m.arranged()
 	if !slices.ContainsFunc(m.lines, func(l line) bool { return l.agent != nil && l.agent.Name == m.selected }) {

@@ -60,6 +60,21 @@ func asked() client.Pending {
 	}
 }
 
+// waiting returns the queue of the demo city.
+func waiting() []client.Receipt {
+	r := func(id, agent, state, priority, text string, position int) client.Receipt {
+		return client.Receipt{
+			ID: id, Agent: agent, Session: agent, State: state, Priority: priority, Text: text, Position: position, Source: "gc send", CreatedAt: minutesAgo(4), Reason: "the agent is busy",
+		}
+	}
+	return []client.Receipt{
+		r("r-2", "api/docs", client.ReceiptQueued, client.PriorityNormal, "describe the new flags\nof gc top", 1),
+		r("r-3", "web/coder", client.ReceiptInjected, client.PriorityUrgent, "stop, the branch is wrong", 0),
+		r("r-4", "web/coder", client.ReceiptQueued, client.PriorityNormal, "日本語の依頼 and a long text that does not fit into a row of a small terminal", 1),
+		r("r-5", "web/coder", client.ReceiptQueued, client.PriorityNormal, "then run the tests", 2),
+	}
+}
+
 // screenOf returns a picture of a terminal that shows output.
 func screenOf(cols, rows int, output string) *Screen {
 	s := vt.New(cols, rows, nil)
@@ -131,15 +146,16 @@ func text(t testing.TB, m *Model) string {
 func TestGoldenFrameIsCurrent(t *testing.T) {
 	steps := map[string][]string{
 		"list": nil, "answer": {"a"}, "prompt": {"p", "h", "i", "alt+enter", "日", "本"}, "stop": {"space", "space", "x"}, "help": {"?"}, "wall": {"w"}, "screen": {"tab"},
-		"filter": {"/", "i", "n", "f", "r", "a"}, "command": {":", "s", "t"},
+		"filter": {"/", "i", "n", "f", "r", "a"}, "command": {":", "s", "t"}, "queue": {"Q", "j", "j"}, "cancel": {"Q", "j", "j", "c"},
 	}
 	for name, keys := range steps {
 		for _, size := range [][2]int{{60, 15}, {80, 24}, {100, 30}, {200, 60}} {
-			if size[0] != 80 && !slices.Contains([]string{"list", "answer", "wall"}, name) {
+			if size[0] != 80 && !slices.Contains([]string{"list", "answer", "wall", "queue"}, name) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s/%dx%d", name, size[0], size[1]), func(t *testing.T) {
 				m := newDemo(t, size[0], size[1])
+				m.Update(start, QueueMsg{Prompts: waiting()})
 				press(m, keys...)
 				got := text(t, m)
 				file := filepath.Join("testdata", fmt.Sprintf("%s-%dx%d.txt", name, size[0], size[1]))
@@ -203,7 +219,7 @@ func TestEachKeyHasOneMeaning(t *testing.T) {
 // TestNoSingleKeyChangesAnAgent presses each key, and each key twice, in each panel.
 func TestNoSingleKeyChangesAnAgent(t *testing.T) {
 	all := NewModel(start, nil).keys
-	for _, panel := range []string{"", "tab", "w", "?", "e"} {
+	for _, panel := range []string{"", "tab", "w", "?", "e", "Q"} {
 		for i := range all {
 			for _, key := range all[i].keys {
 				for _, times := range []int{1, 2} {
@@ -211,9 +227,10 @@ func TestNoSingleKeyChangesAnAgent(t *testing.T) {
 					if panel != "" {
 						press(m, panel)
 					}
+					m.Update(start, QueueMsg{Prompts: waiting()})
 					for _, e := range press(m, slices.Repeat([]string{key}, times)...) {
 						switch e.(type) {
-						case Act, Answer, Prompt:
+						case Act, Answer, Prompt, EditPrompt, CancelPrompt:
 							t.Errorf("the key %s, pressed %d times in panel %q, changes an agent: %T", key, times, panel, e)
 						}
 					}
@@ -421,6 +438,56 @@ func TestSelectionFollowsItsAgent(t *testing.T) {
 	text(t, m)
 }
 
+// TestPanLeavesTheWallAlone moves a wide screen to the left and opens the wall: no tile is moved.
+func TestPanLeavesTheWallAlone(t *testing.T) {
+	m := newDemo(t, 100, 30)
+	for _, a := range demo().Agents {
+		m.Update(start, ScreenMsg{Agent: a.Name, Screen: screenOf(120, 24, "begin of "+a.Name+strings.Repeat(" .", 30))})
+	}
+	press(m, "right")
+	if all := text(t, m); strings.Contains(all, "begin of") {
+		t.Fatalf("the screen did not move:\n%s", all)
+	}
+	press(m, "w")
+	if all := text(t, m); strings.Count(all, "begin of") != len(m.wallNames()) {
+		t.Errorf("tiles of the wall are moved:\n%s", all)
+	}
+}
+
+// TestNextTryIsNoEnd: a failed agent is tried again at a time; a usage limit lasts until a time.
+func TestNextTryIsNoEnd(t *testing.T) {
+	m := newDemo(t, 100, 30)
+	at := func(t time.Time) string { return t.Local().Format("15:04") }
+	for agent, want := range map[string]string{"infra/broken": "next try at " + at(start.Add(time.Minute)), "api/docs": "until " + at(start.Add(2*time.Hour))} {
+		m.selected = agent
+		if all := text(t, m); !strings.Contains(all, want) {
+			t.Errorf("of %s the dashboard does not say %q:\n%s", agent, want, all)
+		}
+	}
+}
+
+// TestOnlyQuestionsAreAnswered: an agent that needs a login or whose input is blocked has asked nothing.
+func TestOnlyQuestionsAreAnswered(t *testing.T) {
+	m := newDemo(t, 100, 30)
+	s := demo()
+	s.Agents[0].InputBlocked = "text of an earlier delivery"
+	s.Agents[2].Obstacle = &client.AgentObstacle{Kind: client.ObstacleLogin, Since: start}
+	m.Update(start, StatusMsg{s})
+	for agent, answers := range map[string]bool{"web/coder": false, "web/reviewer": false, "web/tester": true} {
+		m.selected = agent
+		if m.conditions[agent].tone != toneNeed {
+			t.Fatalf("%s is %v, want it to need a person", agent, m.conditions[agent])
+		}
+		if all := text(t, m); strings.Contains(all, "a answer") != answers {
+			t.Errorf("for %s the answer is offered: %v, want %v:\n%s", agent, !answers, answers, all)
+		}
+		if effects := press(m, "a"); len(effects) > 0 || (m.mode() == inAnswer) != answers {
+			t.Errorf("a on %s opens mode %v with %v", agent, m.mode(), effects)
+		}
+		press(m, "esc")
+	}
+}
+
 func TestMouseEqualsKeys(t *testing.T) {
 	m := newDemo(t, 100, 30)
 	text(t, m)
@@ -460,7 +527,12 @@ func TestHostileText(t *testing.T) {
 	m.Update(start, QuestionsMsg{[]client.Pending{q}})
 	m.Update(start, ScreenMsg{Agent: "web/tester", Screen: screenOf(80, 24, "x\u202ey\u2066z")})
 	m.Update(start, NoticeMsg{Text: evil, Failed: true})
-	for _, keys := range [][]string{nil, {"a"}, {"esc", "e"}, {"esc", "w"}} {
+	hostile := waiting()
+	for i := range hostile {
+		hostile[i].Agent, hostile[i].Text, hostile[i].Reason, hostile[i].Source = evil, evil, evil, evil
+	}
+	m.Update(start, QueueMsg{Prompts: hostile})
+	for _, keys := range [][]string{nil, {"a"}, {"esc", "e"}, {"esc", "w"}, {"Q"}, {"c"}} {
 		press(m, keys...)
 		m.page.add(PageMsg{ID: m.page.id, Output: evil + "\n", Done: true})
 		out := output{colors: TrueColors}
@@ -478,8 +550,9 @@ func TestHostileText(t *testing.T) {
 }
 
 func TestEverySizeIsDrawn(t *testing.T) {
-	for _, keys := range [][]string{nil, {"a"}, {"p"}, {"x"}, {"?"}, {"w"}, {"tab"}, {"/"}, {":"}, {"e"}} {
+	for _, keys := range [][]string{nil, {"a"}, {"p"}, {"x"}, {"?"}, {"w"}, {"tab"}, {"/"}, {":"}, {"e"}, {"Q"}, {"Q", "j", "c"}} {
 		m := newDemo(t, 80, 24)
+		m.Update(start, QueueMsg{Prompts: waiting()})
 		press(m, keys...)
 		for cols := 1; cols <= 300; cols += 7 {
 			for rows := 1; rows <= 100; rows += 9 {

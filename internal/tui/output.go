@@ -37,10 +37,10 @@ type output struct {
 }
 
 const (
-	// outputBegin enters the alternate screen with a hidden cursor and with reports of pasted text and of
-	// the mouse.
-	outputBegin = "\x1b[?1049h\x1b[?25l\x1b[?2004h\x1b[?1000;1006h\x1b[m\x1b[H\x1b[2J"
-	outputEnd   = "\x1b[m\x1b[?1000;1006l\x1b[?2004l\x1b[?25h\x1b[?1049l"
+	// outputBegin enters the alternate screen with a hidden cursor and with reports of pasted text, of the mouse and of
+	// the focus.
+	outputBegin = "\x1b[?1049h\x1b[?25l\x1b[?2004h\x1b[?1000;1006h\x1b[?1004h\x1b[m\x1b[H\x1b[2J"
+	outputEnd   = "\x1b[m\x1b[?1004l\x1b[?1000;1006l\x1b[?2004l\x1b[?25h\x1b[?1049l"
 	syncBegin   = "\x1b[?2026h\x1b[?25l"
 	syncEnd     = "\x1b[?2026l"
 )

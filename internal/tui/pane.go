@@ -22,7 +22,7 @@ func (m *Model) drawPane(all area) {
 		used := m.drawCard(a.part(0, 0, a.w, max(4, a.h/2)), q) + 1
 		a = a.part(0, used, a.w, a.h-used)
 	}
-	m.drawScreen(a, agent)
+	m.drawScreen(a, agent, m.shift)
 }
 
 // drawHead draws one line about an agent: name, condition, backend.
@@ -86,8 +86,8 @@ func questionText(q *client.Pending) string {
 	return text
 }
 
-// drawScreen draws the part of a screen that fits: its last rows, or those around the cursor.
-func (m *Model) drawScreen(a area, agent *client.Agent) {
+// drawScreen draws the part of a screen that fits: its last rows, or those around the cursor, from column left on.
+func (m *Model) drawScreen(a area, agent *client.Agent, left int) {
 	s := m.screens[agent.Name]
 	if s == nil {
 		lines := textfmt.Wrap(textfmt.Block(m.blankText(agent)), max(10, a.w-2))
@@ -102,7 +102,7 @@ func (m *Model) drawScreen(a area, agent *client.Agent) {
 			break
 		}
 		cells := s.Row(top + y)
-		shift := min(m.shift, len(cells))
+		shift := min(left, len(cells))
 		if shift > 0 && cells[min(shift, len(cells)-1)].Width == 0 {
 			shift-- // not between the halves of a wide character
 		}
@@ -113,7 +113,7 @@ func (m *Model) drawScreen(a area, agent *client.Agent) {
 		}
 	}
 	if c := s.Cursor; c.Visible && m.link.away.IsZero() {
-		x, y := c.X-m.shift, c.Y-top
+		x, y := c.X-left, c.Y-top
 		if x >= 0 && x < a.w && y >= 0 && y < a.h {
 			cell := &a.canvas.row(a.y + y)[a.x+x]
 			cell.style.attr ^= vt.Reverse

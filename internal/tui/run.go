@@ -61,31 +61,40 @@ type runner struct {
 	model  *Model
 	inbox  *inbox
 	costly chan struct{} // holds a token if the costs are to be read
+	queued chan struct{} // holds a token if the queue is to be read
 
 	output      output
 	watches     map[string]watch
 	connections int // number of connections to a controller
 	outside     Effect
 	failed      error // of a write to the terminal
+	input       *input
+	leaving     bool // the program has ended, or is about to
+	presence    presence
 	commands    map[int]context.CancelFunc
 
 	ctx  context.Context //nolint:containedctx // that of Run
 	work sync.WaitGroup
 }
 
+// newRunner returns a runner that follows nothing yet.
+func newRunner(ctx context.Context, opts Options) *runner {
+	return &runner{
+		opts: opts, model: NewModel(opts.Now(), opts.Detach), inbox: newInbox(), costly: make(chan struct{}, 1), queued: make(chan struct{}, 1),
+		output: output{colors: opts.Colors}, watches: map[string]watch{}, commands: map[int]context.CancelFunc{}, ctx: ctx,
+	}
+}
+
 // Run shows the dashboard until the person quits or ctx ends.
 func Run(parent context.Context, opts Options) error {
 	ctx, cancel := context.WithCancel(parent)
-	r := &runner{
-		opts: opts, model: NewModel(opts.Now(), opts.Detach), inbox: newInbox(), costly: make(chan struct{}, 1),
-		output: output{colors: opts.Colors}, watches: map[string]watch{}, commands: map[int]context.CancelFunc{}, ctx: ctx,
-	}
+	r := newRunner(ctx, opts)
 	defer r.work.Wait()
 	defer cancel()
 	if opts.First != nil {
 		r.model.Update(opts.Now(), StatusMsg{*opts.First})
 	}
-	for _, follow := range []func(context.Context){r.followStatus, r.followEvents, r.followCosts} {
+	for _, follow := range []func(context.Context){r.followStatus, r.followEvents, r.followCosts, r.followQueue} {
 		r.work.Go(func() { follow(ctx) })
 	}
 	for {
@@ -121,20 +130,23 @@ func (r *runner) show(parent context.Context) error {
 	if err != nil {
 		return fmt.Errorf("cannot set up the terminal: %w", err)
 	}
-	r.outside = nil
+	r.outside, r.leaving, r.input = nil, false, newInput(r.opts.Terminal)
 	r.output.reset()
 	r.write([]byte(outputBegin))
 	cols, rows := r.opts.Size()
-	r.handle(Resize{cols, rows})
+	r.handle(append([]Msg{Resize{cols, rows}}, r.inbox.take()...)...) // the program before may have lost the word that there are messages
+	r.seen()
 	ctx, cancel := context.WithCancel(parent)
-	program := tea.NewProgram(adapter{r}, tea.WithContext(ctx), tea.WithInput(r.opts.Terminal), tea.WithOutput(io.Discard), tea.WithoutRenderer(),
+	program := tea.NewProgram(adapter{r}, tea.WithContext(ctx), tea.WithInput(r.input), tea.WithOutput(io.Discard), tea.WithoutRenderer(),
 		tea.WithoutSignalHandler(), tea.WithFPS(1), tea.WithEnvironment([]string{"TERM=xterm-256color"})) // without TMUX: it would start tmux
 	var feeders sync.WaitGroup
 	feeders.Go(func() { r.feed(ctx, program) })
 	feeders.Go(func() { r.watchSize(ctx, program) })
 	_, err = program.Run()
+	r.input.end()
 	cancel()
 	feeders.Wait()
+	r.unseen()
 	r.write([]byte(outputEnd))
 	restored := term.Restore(int(r.opts.Terminal.Fd()), before)
 	if errors.Is(err, tea.ErrProgramKilled) && parent.Err() != nil {
@@ -190,26 +202,33 @@ func (adapter) Init() tea.Cmd { return nil }
 // View implements tea.Model. The program has no renderer.
 func (adapter) View() tea.View { return tea.View{} }
 
-// Update implements tea.Model.
+// Update implements tea.Model. It handles nothing after an effect that needs the terminal: what comes then is not for the dashboard.
 func (a adapter) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	r := a.runner
+	if r.leaving {
+		return a, nil
+	}
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
-		r.handle(Key{Name: msg.String(), Text: msg.Text})
+		r.press(Key{Name: msg.String(), Text: msg.Text})
 	case tea.PasteMsg:
-		r.handle(Paste{msg.Content})
+		r.press(Paste{msg.Content})
 	case tea.MouseClickMsg:
 		if msg.Button == tea.MouseLeft {
-			r.handle(Mouse{X: msg.X, Y: msg.Y})
+			r.press(Mouse{X: msg.X, Y: msg.Y})
 		}
 	case tea.MouseWheelMsg:
 		switch msg.Button {
 		case tea.MouseWheelUp:
-			r.handle(Mouse{X: msg.X, Y: msg.Y, Wheel: -3})
+			r.press(Mouse{X: msg.X, Y: msg.Y, Wheel: -3})
 		case tea.MouseWheelDown:
-			r.handle(Mouse{X: msg.X, Y: msg.Y, Wheel: 3})
+			r.press(Mouse{X: msg.X, Y: msg.Y, Wheel: 3})
 		default:
 		}
+	case tea.FocusMsg:
+		r.seen()
+	case tea.BlurMsg:
+		r.unseen()
 	case Resize, Tick:
 		r.handle(msg)
 	case received:
@@ -218,9 +237,20 @@ func (a adapter) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return a, nil
 	}
 	if r.outside != nil || r.failed != nil {
+		r.leaving = true
+		r.input.end()
 		return a, tea.Quit
 	}
 	return a, nil
+}
+
+// press handles what the person does.
+func (r *runner) press(msg Msg) {
+	r.seen()
+	r.handle(msg)
+	if key, ok := msg.(Key); ok && r.outside == nil {
+		r.input.done(key.Name)
+	}
 }
 
 // handle updates the model by messages, carries out the effects, and draws one frame.
@@ -228,7 +258,9 @@ func (r *runner) handle(messages ...Msg) {
 	now := r.opts.Now()
 	for _, msg := range messages {
 		if l, ok := msg.(LinkMsg); ok && l.Err == nil {
-			r.connections++
+			if r.connections++; r.connections > 1 {
+				r.seenAgain()
+			}
 		}
 		for _, effect := range r.model.Update(now, msg) {
 			r.do(effect)
@@ -267,6 +299,16 @@ func (r *runner) do(effect Effect) {
 		r.work.Go(func() { r.prompt(r.ctx, e) })
 	case Act:
 		r.work.Go(func() { r.act(r.ctx, e) })
+	case EditPrompt:
+		r.work.Go(func() { r.editPrompt(r.ctx, e) })
+	case MovePrompt:
+		r.work.Go(func() { r.movePrompt(r.ctx, e) })
+	case CancelPrompt:
+		r.work.Go(func() { r.cancelPrompt(r.ctx, e) })
+	case LoadText:
+		r.work.Go(func() { r.loadText(r.ctx, e.ID) })
+	case LoadQueue:
+		wake(r.queued)
 	case LoadQuestions:
 		r.work.Go(func() { r.loadQuestions(r.ctx) })
 	case LoadPrompt:

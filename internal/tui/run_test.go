@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/creack/pty"
@@ -31,6 +33,8 @@ type fakeCity struct {
 	away    bool
 	events  []client.Event
 	asked   []client.Pending
+	queue   []client.Receipt
+	present int // number of calls of Present that have not ended
 	calls   []string
 	screens map[string]string
 }
@@ -133,7 +137,49 @@ func (f *fakeCity) Pending(context.Context, string, client.Which) ([]client.Pend
 }
 
 func (f *fakeCity) Queue(context.Context, string, client.Which) ([]client.Receipt, error) {
-	return nil, nil
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.queue), nil
+}
+
+func (f *fakeCity) PromptText(_ context.Context, id string) (client.PromptText, error) {
+	return client.PromptText{ID: id, Text: "the whole text\nof " + id}, nil
+}
+
+func (f *fakeCity) EditPrompt(_ context.Context, id string, req client.EditRequest) (client.Receipt, error) {
+	f.called("edit %s %q by %s", id, *req.Text, req.By)
+	if strings.HasPrefix(*req.Text, "late") {
+		return client.Receipt{}, fmt.Errorf("%w: its delivery has begun", client.ErrRefused)
+	}
+	return client.Receipt{ID: id}, nil
+}
+
+func (f *fakeCity) MovePrompt(_ context.Context, id string, req client.MoveRequest) (client.Receipt, error) {
+	f.called("move %s before %q, last %v, by %s", id, req.Before, req.Last, req.By)
+	f.change(func() {
+		at := slices.IndexFunc(f.queue, func(r client.Receipt) bool { return r.ID == id })
+		moved := f.queue[at]
+		f.queue = slices.Delete(f.queue, at, at+1)
+		to := slices.IndexFunc(f.queue, func(r client.Receipt) bool { return r.ID == req.Before })
+		if to < 0 {
+			to = len(f.queue)
+		}
+		f.queue = slices.Insert(f.queue, to, moved)
+	})
+	return client.Receipt{ID: id}, nil
+}
+
+func (f *fakeCity) CancelPrompt(_ context.Context, id string) (client.Receipt, error) {
+	f.called("cancel %s", id)
+	f.change(func() { f.queue = slices.DeleteFunc(f.queue, func(r client.Receipt) bool { return r.ID == id }) })
+	return client.Receipt{ID: id, State: client.ReceiptCancelled}, nil
+}
+
+func (f *fakeCity) Present(ctx context.Context) error {
+	f.change(func() { f.present++ })
+	<-ctx.Done()
+	f.change(func() { f.present-- })
+	return nil
 }
 
 func (f *fakeCity) Usage(context.Context, client.UsageRequest) (client.Usage, error) {
@@ -180,11 +226,23 @@ type session struct {
 	mu      sync.Mutex // guards all below
 	screen  *vt.Screen
 	written int
+	frames  int // a sequence that is split between two reads is not counted
 	changed chan struct{}
 }
 
 // openSession starts a dashboard. At the end of the test it has ended.
 func openSession(t testing.TB, city *fakeCity, cols, rows int, adjust func(*Options)) *session {
+	t.Helper()
+	return openShown(t, city, cols, rows, func(ctx context.Context, opts Options) error {
+		if adjust != nil {
+			adjust(&opts)
+		}
+		return Run(ctx, opts)
+	})
+}
+
+// openShown calls show with the options of a dashboard on a pseudo terminal. At the end of the test it has returned.
+func openShown(t testing.TB, city *fakeCity, cols, rows int, show func(context.Context, Options) error) *session {
 	t.Helper()
 	master, tty, err := pty.Open()
 	if err != nil {
@@ -206,12 +264,9 @@ func openSession(t testing.TB, city *fakeCity, cols, rows int, adjust func(*Opti
 		},
 		Start:    func(context.Context, client.Agent) (client.Done, error) { return client.Done{Changed: true}, nil },
 		Attach:   func(context.Context, string) error { return nil },
-		Edit:     func(_ context.Context, text string) (string, error) { return text + " edited\n", nil },
+		Edit:     func(_ context.Context, text string) (string, error) { return text + " edited", nil },
 		Command:  func(_ context.Context, args []string, out io.Writer, _ int) { fmt.Fprintf(out, "ran %v\n", args) },
 		Complete: func(context.Context, []string) []string { return []string{"status"} },
-	}
-	if adjust != nil {
-		adjust(&opts)
 	}
 	reader := make(chan struct{})
 	go func() { // ends with the master
@@ -222,6 +277,7 @@ func openSession(t testing.TB, city *fakeCity, cols, rows int, adjust func(*Opti
 			d.mu.Lock()
 			d.screen.Write(buf[:n])
 			d.written += n
+			d.frames += bytes.Count(buf[:n], []byte("\x1b[?2026l"))
 			close(d.changed)
 			d.changed = make(chan struct{})
 			d.mu.Unlock()
@@ -230,7 +286,7 @@ func openSession(t testing.TB, city *fakeCity, cols, rows int, adjust func(*Opti
 			}
 		}
 	}()
-	go func() { d.ended <- Run(ctx, opts) }()
+	go func() { d.ended <- show(ctx, opts) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-d.ended; err != nil && !errors.Is(err, context.Canceled) {
@@ -273,10 +329,16 @@ func (d *session) until(what string, holds func() bool) {
 // awaitCall waits until the city has received a call.
 func (d *session) awaitCall(call string) {
 	d.t.Helper()
+	d.awaitCity("received "+call, func(f *fakeCity) bool { return slices.Contains(f.calls, call) })
+}
+
+// awaitCity waits until a condition on the city holds.
+func (d *session) awaitCity(what string, holds func(*fakeCity) bool) {
+	d.t.Helper()
 	limit := time.After(patience)
 	for {
 		d.city.mu.Lock()
-		ok, changed, all := slices.Contains(d.city.calls, call), d.city.changed, d.city.calls
+		ok, changed, all := holds(d.city), d.city.changed, d.city.calls
 		d.city.mu.Unlock()
 		if ok {
 			return
@@ -284,7 +346,7 @@ func (d *session) awaitCall(call string) {
 		select {
 		case <-changed:
 		case <-limit:
-			d.t.Fatalf("the city never received %q; it received %q", call, all)
+			d.t.Fatalf("the city never %s; it received %q", what, all)
 		}
 	}
 }
@@ -384,27 +446,227 @@ func TestCtrlZRestoresTheTerminal(t *testing.T) {
 	d.await("draft", true)
 }
 
-// TestNothingIsWrittenWithoutAChange sends the same state again and again: nothing is drawn.
+// TestNothingIsWrittenWithoutAChange sends states that look the same, each after the dashboard has handled the one before: nothing is written.
 func TestNothingIsWrittenWithoutAChange(t *testing.T) {
 	city := newFakeCity(demo())
-	d := openSession(t, city, 100, 30, nil)
+	handled := make(chan struct{}, 1000) // a value for each time that the dashboard reads the clock: once for each group of messages
+	d := openSession(t, city, 100, 30, func(o *Options) {
+		o.Now = func() time.Time {
+			handled <- struct{}{}
+			return start
+		}
+	})
 	d.await("web/tester shows", true)
-	d.typed("?")
-	d.await("What you can do", true)
+	settle := func() { // until all that was sent before is handled
+		for range 3 {
+			for len(handled) > 0 {
+				<-handled
+			}
+			city.change(func() { city.status.At = city.status.At.Add(time.Second) })
+			<-handled
+		}
+	}
+	settle()
 	d.mu.Lock()
 	before := d.written
 	d.mu.Unlock()
-	for i := range 50 {
-		city.change(func() { city.status.At = start.Add(time.Duration(i) * time.Second) })
+	for range 20 {
+		settle()
 	}
-	d.typed("\x1b")
-	d.await("What you can do", false)
-	d.typed("?")
-	d.await("What you can do", true)
+	d.mu.Lock()
+	if n := d.written - before; n > 0 {
+		t.Errorf("60 states without a visible change wrote %d bytes", n)
+	}
+	frames := d.frames
+	d.mu.Unlock()
+	city.change(func() { city.status.City = "renamed" })
+	d.await("renamed", true)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if n := d.written - before; n > 2*100*30*8 {
-		t.Errorf("two changes of the panel wrote %d bytes", n)
+	if n := d.frames - frames; n != 1 {
+		t.Errorf("one visible change wrote %d frames", n)
+	}
+}
+
+// TestPresence: the city counts the person while the dashboard has the focus and is visible.
+func TestPresence(t *testing.T) {
+	city := newFakeCity(demo())
+	attached, back := make(chan struct{}), make(chan struct{})
+	d := openSession(t, city, 100, 30, func(o *Options) {
+		o.Attach = func(context.Context, string) error {
+			attached <- struct{}{}
+			<-back
+			return nil
+		}
+	})
+	counted := func(n int) func(*fakeCity) bool { return func(f *fakeCity) bool { return f.present == n } }
+	d.await("web/tester shows", true)
+	d.until("reports the focus", func() bool { return d.screen.Modes().FocusEvents })
+	d.awaitCity("counted the person at the start", counted(1))
+	d.typed("\x1b[O")
+	d.awaitCity("forgot the person after the focus was lost", counted(0))
+	d.typed("\x1b[I")
+	d.awaitCity("counted the person with the focus", counted(1))
+	d.typed("\x1b[O")
+	d.awaitCity("forgot the person again", counted(0))
+	d.typed("j") // a key is a sign of the focus, too
+	d.awaitCity("counted the person who presses a key", counted(1))
+	d.typed("jk")
+	d.typed("\r")
+	<-attached
+	d.awaitCity("forgot the person who is attached to an agent", counted(0))
+	close(back)
+	d.awaitCity("counted the person who is back", counted(1))
+	d.typed("q")
+	d.ended <- <-d.ended
+	d.awaitCity("forgot the person after the end", counted(0))
+	d.until("reports the focus no more", func() bool { return !d.screen.Modes().FocusEvents })
+}
+
+// TestPresenceIsRenewed: after half of the limit the next key tells the city again, and a new controller is told at once.
+func TestPresenceIsRenewed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		city := newFakeCity(demo())
+		ctx, cancel := context.WithCancel(t.Context())
+		r := newRunner(ctx, Options{City: city, Now: time.Now})
+		counted := func() int {
+			synctest.Wait()
+			city.mu.Lock()
+			defer city.mu.Unlock()
+			return city.present
+		}
+		r.seen()
+		r.seen()
+		time.Sleep(presenceGap - time.Second)
+		r.seen()
+		if n := counted(); n != 1 {
+			t.Errorf("keys within half of the limit made %d calls", n)
+		}
+		time.Sleep(time.Second)
+		r.seen()
+		if n := counted(); n != 2 {
+			t.Errorf("a key after half of the limit: %d calls are open, want 2", n)
+		}
+		r.seenAgain()
+		if n := counted(); n != 3 {
+			t.Errorf("with a new controller: %d calls are open, want 3", n)
+		}
+		time.Sleep(client.PresenceLimit)
+		r.seenAgain() // nobody has pressed a key
+		if n := counted(); n != 3 {
+			t.Errorf("a new controller was told of a person who is away")
+		}
+		r.unseen()
+		if n := counted(); n != 0 {
+			t.Errorf("without the focus %d calls are open", n)
+		}
+		cancel()
+		r.work.Wait()
+	})
+}
+
+// TestKeysBehindEnterAreForTheAgent types ahead: the keys behind Enter do nothing in the dashboard, and the agent gets them.
+func TestKeysBehindEnterAreForTheAgent(t *testing.T) {
+	var terminal *os.File
+	got := make(chan string, 1)
+	d := openSession(t, newFakeCity(demo()), 100, 30, func(o *Options) {
+		terminal = o.Terminal
+		o.Attach = func(context.Context, string) error {
+			buf := make([]byte, 100)
+			n, err := terminal.Read(buf)
+			got <- string(buf[:n])
+			return err
+		}
+	})
+	d.await("web/tester shows", true)
+	d.typed("pthree\x1b\rlines\r") // Enter in a dialog does not stop the dashboard
+	d.awaitCall(`nudge web/tester "three\nlines"`)
+	d.typed("p\x1b[200~pasted\rtext\x1b[201~\r")
+	d.awaitCall(`nudge web/tester "pasted\ntext"`)
+	d.typed("j\rqx fix it\n")
+	select {
+	case text := <-got:
+		if text != "qx fix it\n" {
+			t.Errorf("the agent got %q, want all that was typed behind Enter", text)
+		}
+	case <-time.After(patience):
+		t.Fatal("Enter did not attach")
+	}
+	d.await("back from web/coder", true)
+}
+
+// TestMessagesOfAnEndedProgram: the word that there are messages may be lost with the program that got it. The next program shows them.
+func TestMessagesOfAnEndedProgram(t *testing.T) {
+	d := openShown(t, newFakeCity(demo()), 100, 30, func(ctx context.Context, opts Options) error {
+		r := newRunner(ctx, opts)
+		r.inbox.put(StatusMsg{demo()})
+		<-r.inbox.wake
+		defer r.work.Wait()
+		return r.show(ctx)
+	})
+	d.await("web/tester", true)
+	d.typed("q")
+}
+
+// TestQueue edits, moves and cancels prompts that wait.
+func TestQueue(t *testing.T) {
+	city := newFakeCity(demo())
+	for i, agent := range []string{"api/docs", "web/coder", "web/coder", "web/coder"} {
+		city.queue = append(city.queue, client.Receipt{
+			ID: fmt.Sprint("r-", i), Agent: agent, Session: agent, State: client.ReceiptQueued, Priority: client.PriorityNormal, Text: fmt.Sprint("text ", i), Position: max(1, i), CreatedAt: start,
+		})
+	}
+	d := openSession(t, city, 100, 30, nil)
+	d.await("web/tester shows", true)
+	d.typed("Q")
+	d.await("Queue: 4 prompts", true)
+	d.typed("j")
+	d.await("J later", true)
+	d.await("K sooner", false) // it is the first one of its agent
+	d.typed("J")
+	d.awaitCall(`move r-1 before "r-3", last false, by test`)
+	d.await("K sooner", true)
+	d.typed("J")
+	d.awaitCall(`move r-1 before "", last true, by test`)
+	d.await("J later", false)
+	d.typed("K")
+	d.awaitCall(`move r-1 before "r-3", last false, by test`)
+
+	d.typed("t")
+	d.await("of r-1", true)
+	d.typed(" more\r")
+	d.awaitCall(`edit r-1 "the whole text\nof r-1 more" by test`)
+	d.await("changed the prompt for web/coder", true)
+	d.typed("t")
+	d.await("of r-1", true)
+	d.typed("\r")
+	d.await("the prompt is unchanged", true)
+	d.typed("t")
+	d.await("of r-1", true)
+	d.typed("\x1b[A\x01late \r")
+	d.await("its delivery has begun", true)
+	d.await("late the whole text", true) // the text is not lost
+	d.typed("\x1b")
+	d.await("late the whole text", false)
+
+	d.typed("c")
+	d.await("Cancel the prompt for web/coder?", true)
+	d.typed("\x1b")
+	d.await("Cancel the prompt", false)
+	d.typed("c\r")
+	d.awaitCall("cancel r-1")
+	d.await("Queue: 3 prompts", true)
+	city.change(func() {
+		city.queue = nil
+		city.events = []client.Event{{ID: 9, Kind: "prompt.submitted", Agent: "web/coder"}}
+	})
+	d.await("No prompt waits.", true)
+	d.typed("Q")
+	d.await("AGENT", true)
+	city.mu.Lock()
+	defer city.mu.Unlock()
+	if n := strings.Count(strings.Join(city.calls, "\n"), "cancel"); n != 1 {
+		t.Errorf("%d prompts were cancelled, want the one that was confirmed", n)
 	}
 }
 

@@ -17,7 +17,7 @@ func (m *Model) drawDialog(all area) cursor {
 		return m.drawPrompted(all.part(0, m.rows-2, m.cols, 1), ": gc ")
 	case inAnswer:
 		return m.drawAnswer(all)
-	case inPrompt:
+	case inPrompt, inEdit:
 		return m.drawEditor(m.sheet(all, m.editorHeight()+2))
 	default:
 		return m.drawConfirm(all)

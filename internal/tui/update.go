@@ -33,6 +33,8 @@ func (m *Model) apply(msg Msg) []Effect {
 		m.addCompletions(msg)
 	case EditedMsg:
 		m.addEdited(msg)
+	case TextMsg:
+		m.addText(msg)
 	default:
 		return m.fold(msg)
 	}
@@ -132,6 +134,8 @@ func (m *Model) move(step int) {
 		m.page.scroll(step, layoutOf(m).body.h)
 	case inHelp:
 		m.help = max(0, min(m.help+step, len(m.helpLines())-layoutOf(m).body.h))
+	case inQueue:
+		m.queue.selectAt(m.queue.position() + step)
 	default:
 		m.moveSelection(step)
 	}
@@ -264,6 +268,8 @@ func (m *Model) point(e Mouse) []Effect {
 		switch {
 		case z.key != "":
 			return m.press(Key{Name: z.key})
+		case z.prompt != "" && m.mode() == inQueue:
+			m.queue.selected = z.prompt
 		case m.mode()&agentPanels == 0:
 		case z.agent == m.selected && z.again:
 			return m.attach("")
@@ -275,11 +281,12 @@ func (m *Model) point(e Mouse) []Effect {
 	return nil
 }
 
-// zone is a part of the frame that a click acts on: it presses a key, or selects an agent. A click on the selected agent
+// zone is a part of the frame that a click acts on: it presses a key, or selects an agent or a prompt. A click on the selected agent
 // attaches if again is set.
 type zone struct {
 	x, y, w, h int
 	key        string
 	agent      string
+	prompt     string // an id
 	again      bool
 }

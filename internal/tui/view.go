@@ -33,6 +33,8 @@ func (m *Model) View() Frame {
 		m.drawHelp(all)
 	case inWall:
 		m.drawWall(all)
+	case inQueue:
+		m.drawQueue(all)
 	default:
 		m.drawList(all)
 		m.drawPane(all)
@@ -148,6 +150,8 @@ func (m *Model) drawNotice(a area) {
 		a.fit(1, 0, a.w-2, m.notice.text, style{fg: vt.Green})
 	case m.panel()&agentPanels != 0:
 		a.fit(1, 0, a.w-2, m.detail(), faint)
+	case m.panel() == inQueue:
+		a.fit(1, 0, a.w-2, m.queueDetail(), faint)
 	}
 }
 
@@ -168,8 +172,11 @@ func (m *Model) detail() string {
 	if c.detail != "" {
 		parts = append(parts, c.detail)
 	}
-	if in := textfmt.In(m.now, c.until); in != "" {
+	switch {
+	case c.until.After(m.now):
 		parts = append(parts, "until "+c.until.Local().Format("15:04"))
+	case c.next.After(m.now):
+		parts = append(parts, "next try at "+c.next.Local().Format("15:04"))
 	}
 	if a.Queued > 0 {
 		parts = append(parts, textfmt.Count(a.Queued, "prompt")+" waiting")

@@ -58,7 +58,7 @@ func (m *Model) drawWall(all area) {
 			tile.restyle(0, func(s style) style { return style{attr: reversed(s)} })
 		}
 		shown := tile.part(0, 1, tile.w, tile.h-1)
-		m.drawScreen(shown, agent)
+		m.drawScreen(shown, agent, 0)
 		for line := range tile.h {
 			if x > 0 {
 				a.set(x-1, y+line, "│", 1, rule)

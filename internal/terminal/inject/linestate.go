@@ -48,3 +48,12 @@ func LineStateOf(path string) LineState {
 	silent := lines && settings.Lflag&unix.ECHO == 0 && settings.Cc[unix.VKILL] == killLine
 	return LineState{Line: line, Input: input, Lines: lines, Silent: silent}
 }
+
+// UnreadInput returns the number of bytes that can be read from a terminal now; 0 if that is not known.
+func UnreadInput(fd uintptr) int {
+	n, err := unix.IoctlGetInt(int(fd), getWaiting) //nolint:gosec // a descriptor is small
+	if err != nil {
+		return 0
+	}
+	return n
+}
