@@ -17,11 +17,11 @@ const presenceSinks = `
 [[notify]]
 name = "away"
 type = "exec"
-command = "cat > /dev/null"
+command = "while read -r line; do :; done"
 [[notify]]
 name = "always"
 type = "exec"
-command = "cat > /dev/null"
+command = "while read -r line; do :; done"
 while_attached = true
 `
 
