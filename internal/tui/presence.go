@@ -7,7 +7,7 @@ import (
 	"gascity/client"
 )
 
-// presenceGap is how long after a key the next key tells the city again that the person is there.
+// presenceGap is how long after a report the next key repeats it.
 const presenceGap = client.PresenceLimit / 2
 
 // presence is what the city knows about the person: since when the dashboard has the focus.
@@ -30,7 +30,7 @@ func (r *runner) seen() {
 	r.presence.at = now
 	ctx := r.presence.ctx
 	r.work.Go(func() {
-		_ = r.opts.City.Present(ctx) // without a controller nobody sends notifications
+		_ = r.opts.City.Present(ctx) // without a controller no notifications are sent
 	})
 }
 

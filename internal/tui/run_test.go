@@ -457,7 +457,7 @@ func TestNothingIsWrittenWithoutAChange(t *testing.T) {
 		}
 	})
 	d.await("web/tester shows", true)
-	settle := func() { // until all that was sent before is handled
+	drain := func() { // until all that was sent before is handled
 		for range 3 {
 			for len(handled) > 0 {
 				<-handled
@@ -466,12 +466,12 @@ func TestNothingIsWrittenWithoutAChange(t *testing.T) {
 			<-handled
 		}
 	}
-	settle()
+	drain()
 	d.mu.Lock()
 	before := d.written
 	d.mu.Unlock()
 	for range 20 {
-		settle()
+		drain()
 	}
 	d.mu.Lock()
 	if n := d.written - before; n > 0 {
@@ -523,7 +523,7 @@ func TestPresence(t *testing.T) {
 	d.until("reports the focus no more", func() bool { return !d.screen.Modes().FocusEvents })
 }
 
-// TestPresenceIsRenewed: after half of the limit the next key tells the city again, and a new controller is told at once.
+// TestPresenceIsRenewed: after half of the limit the next key repeats the report, and a new controller gets it at once.
 func TestPresenceIsRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		city := newFakeCity(demo())
@@ -552,9 +552,9 @@ func TestPresenceIsRenewed(t *testing.T) {
 			t.Errorf("with a new controller: %d calls are open, want 3", n)
 		}
 		time.Sleep(client.PresenceLimit)
-		r.seenAgain() // nobody has pressed a key
+		r.seenAgain() // no key was pressed
 		if n := counted(); n != 3 {
-			t.Errorf("a new controller was told of a person who is away")
+			t.Errorf("a new controller counts a person who is away")
 		}
 		r.unseen()
 		if n := counted(); n != 0 {

@@ -143,7 +143,7 @@ func (p *sinkPlan) add(r *Rule, s *Subject, f Facts) (later time.Time) {
 	case at.After(f.Now):
 		return at
 	case !r.WhileAttached && f.Seen(s.Session):
-		return time.Time{} // NeedsMe is planned again when nobody sees the session any more; Finished is not sent
+		return time.Time{} // NeedsMe is planned again when no person sees the session any more; Finished is not sent
 	}
 	fire := f.Now
 	if r.Batch > 0 {
