@@ -137,7 +137,7 @@ func (r *runner) followEvents(ctx context.Context) {
 // askCosts makes followCosts read the costs.
 func (r *runner) askCosts() { wake(r.costly) }
 
-// wake gives a token to a channel that holds one.
+// wake sends a token to a channel that holds one.
 func wake(token chan struct{}) {
 	select {
 	case token <- struct{}{}:

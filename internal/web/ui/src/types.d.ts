@@ -446,6 +446,7 @@ export interface Notification {
 
 export interface Notifications {
 	notifications: Notification[] | null;
+	present?: number;
 	sinks: NotifySink[] | null;
 }
 
@@ -457,6 +458,7 @@ export interface NotifyResult {
 }
 
 export interface NotifySink {
+	answer_error?: string;
 	error?: string;
 	name: string;
 	retry?: string;
@@ -768,6 +770,7 @@ export interface WaitRequest {
 }
 
 export interface Web {
+	dev?: string;
 	error?: string;
 	running: boolean;
 	url?: string;
@@ -796,6 +799,7 @@ export interface WebDevice {
 }
 
 export interface WebRequest {
+	dev?: string;
 	listen?: string;
 }
 
