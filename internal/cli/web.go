@@ -43,8 +43,8 @@ The link is secret, and every program on this machine can read the arguments of 
 writes a file that only you can read (mode 0600) and that forwards a browser to the link. --open opens
 this file.
 
-With --dev, gc serves the pages from the sources in a checkout of gc, so that a reload of the page shows a
-change. It is refused if other hosts can reach the web console.`,
+With --dev, gc serves the pages from the sources in a checkout of gc, so that a reload of the page
+shows a change. It is refused if other hosts can reach the web console.`,
 		Example: "  gc web\n  gc web --open\n  gc web --start --open\n  gc web --host box.example.ts.net --scope answer\n  gc web --listen 127.0.0.1:8420\n  gc web devices",
 		Args:    unknownOr(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {

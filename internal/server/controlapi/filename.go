@@ -32,8 +32,10 @@ func disposition(name string) string {
 	return "attachment; filename*=UTF-8''" + strings.ReplaceAll(url.QueryEscape(safeName(name)), "+", "%20")
 }
 
-// devices are the names of devices on Windows, without an extension. They must not be changed.
-var devices = strings.Fields("CON PRN AUX NUL COM0 COM1 COM2 COM3 COM4 COM5 COM6 COM7 COM8 COM9 LPT0 LPT1 LPT2 LPT3 LPT4 LPT5 LPT6 LPT7 LPT8 LPT9")
+// deviceNames returns the names of devices on Windows, without an extension.
+func deviceNames() []string {
+	return strings.Fields("CON PRN AUX NUL COM0 COM1 COM2 COM3 COM4 COM5 COM6 COM7 COM8 COM9 LPT0 LPT1 LPT2 LPT3 LPT4 LPT5 LPT6 LPT7 LPT8 LPT9")
+}
 
 // safeName returns a name of a file that every system accepts. It is at most maxFileName bytes long and has the extension of the given
 // name. A character that is not allowed becomes an underscore.
@@ -56,7 +58,7 @@ func safeName(name string) string {
 	switch {
 	case name == "":
 		return "file"
-	case strings.HasPrefix(name, "."), slices.Contains(devices, strings.ToUpper(strings.TrimSpace(base))):
+	case strings.HasPrefix(name, "."), slices.Contains(deviceNames(), strings.ToUpper(strings.TrimSpace(base))):
 		return "_" + name[1:]
 	}
 	return name
