@@ -59,6 +59,7 @@ const (
 	NotifyDesktop  NotifyType = "desktop"  // the desktop of this machine
 	NotifyTerminal NotifyType = "terminal" // the clients of the user's tmux server
 	NotifyEmail    NotifyType = "email"    // e-mail by SMTP
+	NotifyWebPush  NotifyType = "webpush"  // devices of the web console
 )
 
 // Words returns the values that a NotifyType may have in city.toml.
@@ -66,6 +67,7 @@ func (NotifyType) Words() []string {
 	return []string{
 		string(NotifyExec), string(NotifyWebhook), string(NotifySlack), string(NotifyDiscord), string(NotifyTeams),
 		string(NotifyTelegram), string(NotifyNtfy), string(NotifyDesktop), string(NotifyTerminal), string(NotifyEmail),
+		string(NotifyWebPush),
 	}
 }
 
@@ -87,7 +89,7 @@ func (t NotifyType) keys() (required, optional []string) {
 		return nil, []string{"socket"}
 	case NotifyEmail:
 		return []string{"server", "from", "to"}, []string{"tls", "user", "token"}
-	default: // NotifyDesktop
+	default: // NotifyDesktop, NotifyWebPush
 		return nil, nil
 	}
 }
