@@ -450,6 +450,7 @@ export interface Notifications {
 }
 
 export interface NotifyResult {
+	device?: string;
 	error?: string;
 	seconds: number;
 	sink: string;
@@ -457,6 +458,7 @@ export interface NotifyResult {
 }
 
 export interface NotifySink {
+	devices?: number;
 	error?: string;
 	name: string;
 	retry?: string;
@@ -791,6 +793,7 @@ export interface WebDevice {
 	id: string;
 	last_seen: string;
 	name: string;
+	notified?: boolean;
 	open: number;
 	scopes: string[] | null;
 }
