@@ -117,7 +117,7 @@ func TestDevicesAreNotified(t *testing.T) {
 	if _, err := city.Client.Respond(t.Context(), list[0].ID, client.RespondRequest{Option: "yes"}); err != nil {
 		t.Fatal(err)
 	}
-	city.Until("the phone is told that it is closed", func(context.Context) bool { return len(phone.Pushes()) == 3 })
+	city.Until("the phone gets the end of the question", func(context.Context) bool { return len(phone.Pushes()) == 3 })
 	if over := phone.Pushes()[2]; over.Topic != p.Topic || !strings.Contains(over.Text, `"over":true`) || !strings.Contains(over.Text, `"badge":0`) {
 		t.Errorf("after the answer the phone got %+v", over)
 	}
