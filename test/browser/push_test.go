@@ -4,17 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
 	cdppage "github.com/chromedp/cdproto/page"
-	"github.com/chromedp/cdproto/serviceworker"
 	"github.com/chromedp/chromedp"
 
 	"gascity/client"
 	"gascity/internal/app"
+	"gascity/internal/web/ui"
 	"gascity/runtime"
 	"gascity/test/citytest"
 	"gascity/test/pushtest"
@@ -22,20 +22,14 @@ import (
 
 const phoneSink = "[[notify]]\nname = \"phone\"\ntype = \"webpush\"\n"
 
-// allow sets the permission for notifications of the web console.
-func (p *page) allow(setting browser.PermissionSetting) {
-	p.t.Helper()
-	p.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		_, err := cdp.Call(ctx, target, browser.SetPermission, browser.SetPermissionParams{Permission: &browser.PermissionDescriptor{Name: "notifications"}, Setting: setting})
-		return err
-	}))
-}
-
-// subscribeAs makes the browser return a subscription of the service: the browser of this test has no push service of its own.
+// subscribeAs makes the browser return a subscription of the service, and allow notifications: the browser of this test has no
+// push service of its own and shows no notifications.
 func (p *page) subscribeAs(b *pushtest.Browser) {
 	p.t.Helper()
 	script := fmt.Sprintf(`(() => {
-		if (!('PushManager' in window)) window.PushManager = class {};
+		window.PushManager ??= class {};
+		Object.defineProperty(Notification, 'permission', {get: () => 'granted'});
+		Notification.requestPermission = async () => 'granted';
 		let own = sessionStorage.getItem('own');
 		const subscription = (key) => ({
 			options: {applicationServerKey: Uint8Array.from(atob(key.replaceAll('-', '+').replaceAll('_', '/')), (c) => c.charCodeAt(0)).buffer},
@@ -52,6 +46,7 @@ func (p *page) subscribeAs(b *pushtest.Browser) {
 			},
 		};
 		Object.defineProperty(ServiceWorkerRegistration.prototype, 'pushManager', {get: () => manager});
+		ServiceWorkerRegistration.prototype.getNotifications = async () => [...(window.worker?.shown ?? [])];
 	})()`, b.Endpoint, b.P256DH, b.Auth)
 	p.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := cdp.Call(ctx, target, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: script})
@@ -59,27 +54,50 @@ func (p *page) subscribeAs(b *pushtest.Browser) {
 	}))
 }
 
-// deliver makes the browser deliver a message to the service worker, as after one of its push service.
-func (p *page) deliver(registration serviceworker.RegistrationID, text string) {
+// runWorker runs the service worker in the page, as window.worker, with notifications and windows that the test can read.
+func (p *page) runWorker() {
 	p.t.Helper()
-	origin := get[string](p, `location.origin`)
-	p.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		_, err := cdp.Call(ctx, target, serviceworker.DeliverPushMessage, serviceworker.DeliverPushMessageParams{Origin: origin, RegistrationID: registration, Data: text})
-		return err
-	}))
+	source, err := fs.ReadFile(ui.Files(), "worker.js")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	get[bool](p, `window.worker = (() => {
+		const handlers = {}, shown = [], opened = [], windows = [], posted = [], badges = [];
+		const self = {
+			addEventListener: (type, handle) => { handlers[type] = handle; },
+			skipWaiting() {},
+			registration: {
+				showNotification: async (title, options) => {
+					const i = shown.findIndex((n) => n.tag === options.tag);
+					if (i >= 0) shown.splice(i, 1);
+					shown.push({title, ...options, close() { if (shown.includes(this)) shown.splice(shown.indexOf(this), 1); }});
+				},
+				getNotifications: async (filter = {}) => shown.filter((n) => !filter.tag || n.tag === filter.tag),
+			},
+			clients: {matchAll: async () => windows, openWindow: async (at) => { opened.push(at); }},
+		};
+		const navigator = {setAppBadge: async (n) => { badges.push(n); }};
+		const fire = async (type, event) => {
+			let work;
+			handlers[type]({...event, waitUntil: (promise) => { work = promise; }});
+			await work;
+		};
+		const push = (text) => fire('push', {data: {json: () => JSON.parse(text)}});
+		const window = {visibilityState: 'visible', postMessage: (message) => posted.push(message), focus: async () => {}};
+		const tags = () => shown.map((n) => n.tag).join();
+		`+string(source)+`
+		return {shown, opened, windows, posted, badges, fire, push, window, tags};
+	})(), true`)
 }
 
-// shown is a JavaScript expression: the notifications that are shown, as text.
-const shown = `navigator.serviceWorker.getRegistration('/').then((r) => r.getNotifications()).then((all) => JSON.stringify(all.map((n) => [n.tag, n.title, n.body, n.data.page, n.silent])))`
-
-// untilShown waits until the notifications are as wanted.
-func (p *page) untilShown(what string, want func(all [][]any) bool) {
+// inWorker runs JavaScript with the service worker as w, and the texts of messages as texts. It returns its result as text.
+func (p *page) inWorker(body string, texts ...string) string {
 	p.t.Helper()
-	var all [][]any
-	p.city.Until(what, func(context.Context) bool {
-		all = nil
-		return json.Unmarshal([]byte(get[string](p, shown)), &all) == nil && want(all)
-	})
+	list, err := json.Marshal(texts)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return get[string](p, fmt.Sprintf(`(async (w, texts) => { %s })(window.worker, %s).then(String)`, body, list))
 }
 
 // A phone turns notifications on, gets the question of an agent, opens it from the notification, and turns them off. A question
@@ -87,27 +105,9 @@ func (p *page) untilShown(what string, want func(all [][]any) bool) {
 func TestAPhoneIsNotified(t *testing.T) {
 	service := pushtest.New(t)
 	b := service.Subscribe()
-	city := citytest.New(t, phoneSink+agent("checkout", idle)+agent("writer", idle), func(o *app.Options) { o.PushDial, o.PushTLS = service.Dial, service.TLS() })
+	city := citytest.New(t, "[workspace]\nname = \"town\"\n"+phoneSink+agent("checkout", idle)+agent("writer", idle), func(o *app.Options) { o.PushDial, o.PushTLS = service.Dial, service.TLS() })
 	city.AwaitRunning("checkout", runtime.ActivityIdle)
 	p := openTab(t, city, phone)
-	found := make(chan serviceworker.RegistrationID, 100)
-	if err := chromedp.Listen(p.ctx, func(event any) {
-		if e, ok := event.(*serviceworker.EventWorkerRegistrationUpdated); ok {
-			for _, r := range e.Registrations {
-				select {
-				case found <- r.RegistrationID:
-				default:
-				}
-			}
-		}
-	}); err != nil {
-		t.Fatal(err)
-	}
-	p.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		_, err := cdp.Call(ctx, target, serviceworker.Enable, cdp.Empty{})
-		return err
-	}))
-	p.allow(browser.PermissionSettingGranted)
 	p.subscribeAs(b)
 	p.visit(link(t, city))
 	p.open("#/city")
@@ -124,29 +124,43 @@ func TestAPhoneIsNotified(t *testing.T) {
 	if got := b.Pushes(); len(got) != 1 || !strings.Contains(got[0].Text, "a test message from gc") {
 		t.Fatalf("the push service got %+v", got)
 	}
-	registration := <-found
+	city.Until("the service worker is active", func(context.Context) bool {
+		return get[bool](p, `navigator.serviceWorker.getRegistration('/').then((r) => !!r?.active && r.active.scriptURL.endsWith('/worker.js'))`)
+	})
 
+	p.runWorker()
 	makeAsk(t, city, "checkout")
 	city.Until("the push service has the question", func(context.Context) bool { return len(b.Pushes()) == 2 })
-	question := question(t, city, "checkout")
-	for range 2 { // a repeated message replaces the first one
-		p.deliver(registration, b.Pushes()[1].Text)
+	asked, push := question(t, city, "checkout"), b.Pushes()[1]
+	got := p.inWorker(`await w.push(texts[0]); await w.push(texts[0]);
+		const n = w.shown[0];
+		return [w.shown.length, n.tag, n.title.startsWith('checkout asks') && n.title.endsWith('(town)'), n.body, n.data.page, n.silent, w.badges.at(-1)].join('|')`, push.Text)
+	if want := fmt.Sprintf("1|%s|true|Proceed?\n1. yes\n2. no|#/needs/%s|false|1", push.Topic, asked.ID); got != want {
+		t.Errorf("a message that came twice shows %q, want %q", got, want)
 	}
-	p.untilShown("one notification with the question and its options", func(all [][]any) bool {
-		return len(all) == 1 && all[0][0] == b.Pushes()[1].Topic && strings.Contains(fmt.Sprint(all[0][1]), "checkout asks") &&
-			strings.Contains(fmt.Sprint(all[0][2]), "Proceed?\n1. yes\n2. no") && all[0][3] == "#/needs/"+question.ID && all[0][4] == false
-	})
-	p.deliver(registration, "no JSON")
-	p.untilShown("a message that cannot be read shows something", func(all [][]any) bool { return len(all) == 2 })
-
-	if _, err := city.Client.Respond(t.Context(), question.ID, client.RespondRequest{Option: "yes"}); err != nil {
+	if got := p.inWorker(`await w.push('no JSON'); return w.tags()`); got != push.Topic+",gc" {
+		t.Errorf("after a message that cannot be read: %s", got)
+	}
+	if got := p.inWorker(`await w.fire('notificationclick', {notification: w.shown[0]}); return w.opened + ' ' + w.tags()`); got != "/#/needs/"+asked.ID+" gc" {
+		t.Errorf("a tap without a window: %s", got)
+	}
+	if got := p.inWorker(`await w.push(texts[0]); w.windows.push(w.window);
+		await w.fire('notificationclick', {notification: w.shown.find((n) => n.tag !== 'gc')}); return JSON.stringify(w.posted) + w.opened.length`, push.Text); got != `[{"open":"#/needs/`+asked.ID+`"}]1` {
+		t.Errorf("a tap with a window: %s", got)
+	}
+	p.inWorker(`await w.push(texts[0]); w.windows.length = 0`, push.Text)
+	if _, err := city.Client.Respond(t.Context(), asked.ID, client.RespondRequest{Option: "yes"}); err != nil {
 		t.Fatal(err)
 	}
-	p.untilShown("the page closes the notification", func(all [][]any) bool { return len(all) == 1 && all[0][0] == "gc" })
+	city.Until("the page closes the notification", func(context.Context) bool { return p.inWorker(`return w.tags()`) == "gc" })
 	city.Until("the push service has the end of the question", func(context.Context) bool { return len(b.Pushes()) == 3 })
-	p.deliver(registration, b.Pushes()[1].Text)
-	p.deliver(registration, b.Pushes()[2].Text)
-	p.untilShown("the end closes the notification, and a page that is visible shows no other", func(all [][]any) bool { return len(all) == 1 && all[0][0] == "gc" })
+	over := b.Pushes()[2]
+	if got := p.inWorker(`await w.push(texts[0]); await w.push(texts[1]); const n = w.shown.at(-1); return [w.tags(), n.title.startsWith('Closed: checkout asks'), n.silent, w.badges.at(-1)].join('|')`, push.Text, over.Text); got != "gc,gc-closed|true|true|0" {
+		t.Errorf("after the end of the question: %s", got)
+	}
+	if got := p.inWorker(`await w.push(texts[0]); const first = w.tags(); w.windows.push(w.window); await w.push(texts[1]); return first + ' ' + w.tags()`, push.Text, over.Text); got != "gc,"+push.Topic+" gc" {
+		t.Errorf("a new question, and its end while the page is visible: %s", got)
+	}
 
 	get[bool](p, `(document.querySelector('.notifications').scrollIntoView({block: 'center'}), true)`)
 	p.tap(".notifications button", "Turn off")
@@ -158,11 +172,8 @@ func TestAPhoneIsNotified(t *testing.T) {
 
 // The page says why a device cannot be notified: no sink, or blocked by a person. A message of the service worker opens a page.
 func TestAPhoneSaysWhyItIsNotNotified(t *testing.T) {
-	service := pushtest.New(t)
-	city := citytest.New(t, agent("writer", idle), func(o *app.Options) { o.PushDial, o.PushTLS = service.Dial, service.TLS() })
-	p := openTab(t, city, phone)
-	p.allow(browser.PermissionSettingDenied)
-	p.subscribeAs(service.Subscribe())
+	city := citytest.New(t, agent("writer", idle))
+	p := openTab(t, city, phone) // this browser allows no notifications
 	p.visit(link(t, city))
 	p.open("#/city")
 	p.until("there is no sink", `document.querySelector('.notifications')?.innerText.includes('type = "webpush"')`)
