@@ -85,7 +85,7 @@ func (p *page) runWorker() {
 		const push = (text) => fire('push', {data: {json: () => JSON.parse(text)}});
 		const window = {visibilityState: 'visible', postMessage: (message) => posted.push(message), focus: async () => {}};
 		const tags = () => shown.map((n) => n.tag).join();
-		`+string(source)+`
+		((self, navigator) => { `+string(source)+` })(self, navigator);
 		return {shown, opened, windows, posted, badges, fire, push, window, tags};
 	})(), true`)
 }
