@@ -458,6 +458,7 @@ export interface NotifyResult {
 }
 
 export interface NotifySink {
+	answer_error?: string;
 	devices?: number;
 	error?: string;
 	name: string;
