@@ -140,7 +140,7 @@ func notifyRule(n *config.Notify) notification.Rule {
 	return r
 }
 
-// answerRecipients returns the sinks whose buttons may answer questions.
+// answerRecipients returns the sinks, and the devices of sinks, whose buttons may answer questions.
 func (k *controllerProcess) answerRecipients() []answers.Recipient {
 	city := k.currentConfig().City
 	if city == nil {
@@ -148,8 +148,22 @@ func (k *controllerProcess) answerRecipients() []answers.Recipient {
 	}
 	var all []answers.Recipient
 	for i := range city.Notify {
-		if n := &city.Notify[i]; n.Answer {
+		switch n := &city.Notify[i]; {
+		case !n.Answer:
+		case n.Type == config.NotifyWebPush:
+			all = append(all, k.answerDevices(n.Name)...)
+		default:
 			all = append(all, answers.Recipient{Sink: n.Name, Post: n.Type != config.NotifyTelegram})
+		}
+	}
+	return all
+}
+
+// answerDevices returns the devices that get the notifications of a sink and may answer questions.
+func (k *controllerProcess) answerDevices(sink string) (all []answers.Recipient) {
+	for _, d := range k.web.NotifiedDevices() {
+		if slices.Contains(d.Scopes, client.ScopeAnswer) {
+			all = append(all, answers.Recipient{Sink: sink, Device: d.ID, Post: true})
 		}
 	}
 	return all

@@ -12,6 +12,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/app"
+	"gascity/internal/service/notify/answers"
 	"gascity/test/citytest"
 	"gascity/test/pushtest"
 )
@@ -122,6 +123,81 @@ func TestDevicesAreNotified(t *testing.T) {
 		t.Errorf("after the answer the phone got %+v", over)
 	}
 	noSecrets(t, city, phone, tablet, laptop)
+}
+
+// tokens returns the tokens of the answer buttons of a message, as the service worker reads them.
+func tokens(t *testing.T, p pushtest.Push) (out []string) {
+	t.Helper()
+	var m struct {
+		Actions []struct{ Label, Token string }
+	}
+	if err := json.Unmarshal([]byte(p.Text), &m); err != nil {
+		t.Fatal(err)
+	}
+	for i, a := range m.Actions {
+		if want := []string{"1. yes", "2. no"}[i]; a.Label != want {
+			t.Errorf("button %d is called %q, want %q", i, a.Label, want)
+		}
+		out = append(out, a.Token)
+	}
+	return out
+}
+
+// TestADeviceAnswersByAButton presses the buttons of notifications: a button answers its question once. A device that may only
+// see has no buttons, and the buttons of a device that was revoked or that has turned notifications off answer nothing.
+func TestADeviceAnswersByAButton(t *testing.T) {
+	service := pushtest.New(t)
+	city := pushCity(t, pushConfig+"answer = true\n", service)
+	city.AwaitRunning("worker", "idle")
+	phone, lost, quiet, display := service.Subscribe(), service.Subscribe(), service.Subscribe(), service.Subscribe()
+	own, revoked := signIn(t, city, client.ScopeAnswer), signIn(t, city, client.ScopeManage)
+	off, see := signIn(t, city, client.ScopeAnswer), signIn(t, city, client.ScopeSee)
+	own.subscribe(phone)
+	revoked.subscribe(lost)
+	off.subscribe(quiet)
+	see.subscribe(display)
+	ask(t, city)
+	city.Until("all devices get the question", func(context.Context) bool {
+		return len(phone.Pushes()) == 1 && len(lost.Pushes()) == 1 && len(quiet.Pushes()) == 1 && len(display.Pushes()) == 1
+	})
+	buttons, dead, turnedOff := tokens(t, phone.Pushes()[0]), tokens(t, lost.Pushes()[0]), tokens(t, quiet.Pushes()[0])
+	if len(buttons) != 2 || len(dead) != 2 || len(turnedOff) != 2 {
+		t.Fatalf("the devices that may answer have the buttons %q, %q and %q", buttons, dead, turnedOff)
+	}
+	if found := tokens(t, display.Pushes()[0]); len(found) > 0 {
+		t.Errorf("a device that may only see has the buttons %q", found)
+	}
+	devices, err := city.Client.WebDevices(t.Context())
+	if err != nil || len(devices) != 4 {
+		t.Fatalf("the devices are %+v, %v", devices, err)
+	}
+	if _, err := city.Client.RevokeWebDevice(t.Context(), devices[1].ID); err != nil {
+		t.Fatal(err)
+	}
+	if res := off.request(http.MethodDelete, "/auth/push", ""); res.StatusCode != http.StatusNoContent {
+		t.Errorf("turned off: %s", res.Status)
+	}
+	for _, press := range []struct {
+		token string
+		want  int
+	}{
+		{dead[0], http.StatusForbidden},
+		{turnedOff[0], http.StatusForbidden},
+		{buttons[1], http.StatusOK},
+		{buttons[1], http.StatusConflict},
+		{buttons[0], http.StatusConflict},
+	} {
+		if res := own.request(http.MethodPost, answers.Path, `{"token":"`+press.token+`"}`); res.StatusCode != press.want {
+			t.Errorf("a press answers %s, want %d", res.Status, press.want)
+		}
+	}
+	all, err := city.Client.Pending(t.Context(), "", client.WithEnded)
+	if err != nil || len(all) != 1 || all[0].Answer != "no" || all[0].AnsweredBy != "button of phone" {
+		t.Errorf("the question is %+v, %v", all, err)
+	}
+	if got := refusals(t, city); !slices.Equal(got, []string{"forged", "forged", "replayed", "superseded"}) {
+		t.Errorf("presses were refused because of %q", got)
+	}
 }
 
 // noSecrets checks that the subscriptions and the key of the city are only in the two files that only the user can read.

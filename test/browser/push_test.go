@@ -100,12 +100,12 @@ func (p *page) inWorker(body string, texts ...string) string {
 	return get[string](p, fmt.Sprintf(`(async (w, texts) => { %s })(window.worker, %s).then(String)`, body, list))
 }
 
-// A phone turns notifications on, gets the question of an agent, opens it from the notification, and turns them off. A question
-// that is answered elsewhere is closed.
+// A phone turns notifications on, gets the question of an agent, opens it from the notification, answers it with a button of the
+// notification, and turns notifications off. A question that has ended is closed.
 func TestAPhoneIsNotified(t *testing.T) {
 	service := pushtest.New(t)
 	b := service.Subscribe()
-	city := citytest.New(t, "[workspace]\nname = \"town\"\n"+phoneSink+agent("checkout", idle)+agent("writer", idle), func(o *app.Options) { o.PushDial, o.PushTLS = service.Dial, service.TLS() })
+	city := citytest.New(t, "[workspace]\nname = \"town\"\n"+phoneSink+"answer = true\n"+agent("checkout", idle)+agent("writer", idle), func(o *app.Options) { o.PushDial, o.PushTLS = service.Dial, service.TLS() })
 	city.AwaitRunning("checkout", runtime.ActivityIdle)
 	p := openTab(t, city, phone)
 	p.subscribeAs(b)
@@ -148,9 +148,16 @@ func TestAPhoneIsNotified(t *testing.T) {
 		await w.fire('notificationclick', {notification: w.shown.find((n) => n.tag !== 'gc')}); return JSON.stringify(w.posted) + w.opened.length`, push.Text); got != `[{"open":"#/needs/`+asked.ID+`"}]1` {
 		t.Errorf("a tap with a window: %s", got)
 	}
-	p.inWorker(`await w.push(texts[0]); w.windows.length = 0`, push.Text)
-	if _, err := city.Client.Respond(t.Context(), asked.ID, client.RespondRequest{Option: "yes"}); err != nil {
-		t.Fatal(err)
+	if got := p.inWorker(`await w.push(texts[0].replace(/"token":"[^"]*"/, '"token":"forged"')); await w.fire('notificationclick', {action: '1', notification: w.shown.at(-1)});
+		const n = w.shown.at(-1); return [n.title.startsWith('Not answered: checkout asks'), n.body.includes('not valid'), n.actions?.length ?? 0, n.data.page].join('|')`, push.Text); got != "true|true|0|#/needs/"+asked.ID {
+		t.Errorf("a button that is refused: %s", got)
+	}
+	if got := p.inWorker(`await w.push(texts[0]); w.windows.length = 0; const n = w.shown.at(-1); const buttons = n.actions.map((a) => a.title).join();
+		await w.fire('notificationclick', {action: n.actions[0].action, notification: {...n, close() {}}}); return buttons`, push.Text); got != "1. yes,2. no" { // the page closes it
+		t.Errorf("a button that answers: %s", got)
+	}
+	if all, err := city.Client.Pending(t.Context(), "", client.WithEnded); err != nil || len(all) != 1 || all[0].Answer != "yes" || all[0].AnsweredBy != "button of phone" {
+		t.Errorf("after the button the question is %+v, %v", all, err)
 	}
 	city.Until("the page closes the notification", func(context.Context) bool { return p.inWorker(`return w.tags()`) == "gc" })
 	city.Until("the push service has the end of the question", func(context.Context) bool { return len(b.Pushes()) == 3 })

@@ -45,6 +45,7 @@ type account struct {
 const (
 	maxNtfyButtons     = 3 // a limit of ntfy
 	maxTelegramButtons = 8
+	maxPushButtons     = 2 // a limit of browsers
 )
 
 // maxButtons returns the largest number of answer buttons of a message to the sink.
@@ -56,6 +57,8 @@ func maxButtons(n *config.Notify) int {
 		return maxNtfyButtons
 	case n.Type == config.NotifyTelegram:
 		return maxTelegramButtons
+	case n.Type == config.NotifyWebPush:
+		return maxPushButtons
 	}
 	return 0
 }

@@ -156,6 +156,14 @@ type pushMessage struct {
 	Over      bool     `json:"over,omitempty"` // what the message with this id was about is over
 	Badge     int      `json:"badge"`          // the number of open questions
 	At        int64    `json:"at,omitempty"`   // when it began, in milliseconds of Unix time
+
+	Actions []pushAction `json:"actions,omitempty"` // the answer buttons
+}
+
+// pushAction is an answer button of a push message. The service worker sends its token to answers.Path.
+type pushAction struct {
+	Label string `json:"label"`
+	Token string `json:"token"`
 }
 
 // The maximum sizes of a push message, in bytes.
@@ -175,6 +183,9 @@ func pushPayload(m *Message) ([]byte, error) {
 		if question := m.Items[i].Question; question != "" && len(out.Questions) < pushQuestions {
 			out.Questions = append(out.Questions, question)
 		}
+	}
+	for _, b := range m.Buttons {
+		out.Actions = append(out.Actions, pushAction(b))
 	}
 	for limit := maxPushText; ; limit /= 2 {
 		out.Body = cut(m.Text, limit)
