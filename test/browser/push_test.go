@@ -148,6 +148,7 @@ func TestAPhoneIsNotified(t *testing.T) {
 		await w.fire('notificationclick', {notification: w.shown.find((n) => n.tag !== 'gc')}); return JSON.stringify(w.posted) + w.opened.length`, push.Text); got != `[{"open":"#/needs/`+asked.ID+`"}]1` {
 		t.Errorf("a tap with a window: %s", got)
 	}
+	p.expect("403 (Forbidden)") // the refused button
 	if got := p.inWorker(`await w.push(texts[0].replace(/"token":"[^"]*"/, '"token":"forged"')); await w.fire('notificationclick', {action: '1', notification: w.shown.at(-1)});
 		const n = w.shown.at(-1); return [n.title.startsWith('Not answered: checkout asks'), n.body.includes('not valid'), n.actions?.length ?? 0, n.data.page].join('|')`, push.Text); got != "true|true|0|#/needs/"+asked.ID {
 		t.Errorf("a button that is refused: %s", got)
