@@ -15,6 +15,9 @@ const (
 	NotifyDropped = "dropped" // the agent did not need a person any more, or the sink was removed
 )
 
+// NotifyTypeWebPush is the type of a sink that notifies the devices of the web console.
+const NotifyTypeWebPush = "webpush"
+
 // Notifications are the sinks of city.toml and the recent notifications.
 type Notifications struct {
 	Sinks         []NotifySink   `json:"sinks"`
@@ -31,13 +34,15 @@ type NotifySink struct {
 	Error   string    `json:"error,omitempty"` // why the last try failed; empty: it did not
 	// AnswerError is why presses of the answer buttons cannot be received; empty: they can, or there are none.
 	AnswerError string `json:"answer_error,omitempty"`
+	// Devices is the number of devices that get the notifications of a sink of the type webpush.
+	Devices int `json:"devices,omitempty"`
 }
 
 // Notification is one message about one agent for one sink.
 type Notification struct {
 	ID       string    `json:"id"`
 	Sink     string    `json:"sink"`
-	Device   string    `json:"device,omitempty"`
+	Device   string    `json:"device,omitempty"` // id of a device of the web console; empty: the sink has no devices
 	State    string    `json:"state"`
 	Kind     string    `json:"kind"`
 	Agent    string    `json:"agent,omitempty"`
@@ -60,7 +65,8 @@ type NotifyTestRequest struct {
 type NotifyResult struct {
 	Sink    string  `json:"sink"`
 	Type    string  `json:"type"`
-	Error   string  `json:"error,omitempty"` // empty: the sink has confirmed it
+	Device  string  `json:"device,omitempty"` // name of the device; empty: the sink has no devices
+	Error   string  `json:"error,omitempty"`  // empty: the sink has confirmed it
 	Seconds float64 `json:"seconds"`
 }
 

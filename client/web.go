@@ -94,7 +94,8 @@ type WebDevice struct {
 	Scopes   []Scope   `json:"scopes"`
 	Created  time.Time `json:"created"`
 	LastSeen time.Time `json:"last_seen"`
-	Open     int       `json:"open"` // requests, streams and terminals that are open now
+	Open     int       `json:"open"`               // requests, streams and terminals that are open now
+	Notified bool      `json:"notified,omitempty"` // it gets notifications by Web Push
 }
 
 // MaxDeviceName is the maximum size of the name of a device, in bytes.

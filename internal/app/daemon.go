@@ -2,8 +2,10 @@ package app
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"time"
 
@@ -31,6 +33,11 @@ type Options struct {
 	// Open opens the runtime provider that a selection names; nil: [all.Open]. Tests replace what
 	// starts processes.
 	Open func(selection string, cfg all.Config) (runtime.Provider, error)
+
+	// PushDial and PushTLS make the connections to push services; nil: only public addresses are connected to, with the
+	// certificates that this machine trusts. Tests replace them.
+	PushDial func(ctx context.Context, network, address string) (net.Conn, error)
+	PushTLS  *tls.Config
 }
 
 // Daemon implements the interfaces that the command line needs. It is safe for concurrent use.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"gascity/client"
 	"gascity/internal/agentcli"
 	"gascity/internal/citydir"
 	"gascity/internal/config"
@@ -19,6 +20,7 @@ import (
 	"gascity/internal/service/notify"
 	"gascity/internal/service/notify/answers"
 	"gascity/internal/service/questions"
+	"gascity/internal/web"
 )
 
 // notifyCity is what the engine of notifications reads.
@@ -46,6 +48,7 @@ func (k *controllerProcess) openNotify(e *cityservice.Engines, c *controller.Con
 		City: notifyCity{e.Questions, c}, Store: k.store, Events: k.store, Logger: k.logger, Now: k.daemon.opts.Now, Root: k.root,
 		Secrets: k.secrets, Link: k.notifyLink, Answers: k.answers, AnswerTo: k.answerTo,
 	})
+	e.Notify.SetDevices(notifyDevices(k.web.NotifiedDevices()))
 	if city := k.currentConfig().City; city != nil {
 		e.Notify.Configure(k.notifySettings(city))
 	}
@@ -57,6 +60,10 @@ func (k *controllerProcess) notifySettings(city *config.City) notify.Settings {
 	env := notify.Environment{
 		Dir: k.root, Environ: d.config.Environ.Base(agentcli.Builtin()), GOOS: goruntime.GOOS, Secrets: k.values(),
 		FindProgram: func(name string) (string, error) { return proc.FindProgram(name, k.root, d.config.Environ.Get("PATH")) },
+		Push: notify.Push{
+			Key: k.pushKey, Devices: k.web, Dial: d.opts.PushDial, TLS: d.opts.PushTLS,
+			Contact: k.webAddress,
+		},
 	}
 	s := notify.Settings{City: city.Workspace.Name}
 	for i := range city.Notify {
@@ -76,6 +83,39 @@ func (k *controllerProcess) notifySettings(city *config.City) notify.Settings {
 		s.Rules = append(s.Rules, rule)
 	}
 	return s
+}
+
+// webPush returns what the web console needs to offer notifications.
+func (k *controllerProcess) webPush() *web.Push {
+	return &web.Push{
+		Key: k.pushKey.Public,
+		Sinks: func() (names []string) {
+			city := k.currentConfig().City
+			if city == nil {
+				return nil
+			}
+			for i := range city.Notify {
+				if city.Notify[i].Type == config.NotifyWebPush {
+					names = append(names, city.Notify[i].Name)
+				}
+			}
+			return names
+		},
+		Changed: func(devices []client.WebDevice) {
+			if k.engines != nil {
+				k.engines.Notify.SetDevices(notifyDevices(devices))
+			}
+		},
+	}
+}
+
+// notifyDevices returns the devices as the engine of notifications gets them.
+func notifyDevices(devices []client.WebDevice) []notify.Device {
+	out := make([]notify.Device, len(devices))
+	for i, d := range devices {
+		out[i] = notify.Device{ID: d.ID, Name: d.Name}
+	}
+	return out
 }
 
 // notifyRule returns the rule of a [[notify]] section.
@@ -100,7 +140,7 @@ func notifyRule(n *config.Notify) notification.Rule {
 	return r
 }
 
-// answerRecipients returns the sinks whose buttons may answer questions.
+// answerRecipients returns the sinks, and the devices of sinks, whose buttons may answer questions.
 func (k *controllerProcess) answerRecipients() []answers.Recipient {
 	city := k.currentConfig().City
 	if city == nil {
@@ -108,8 +148,22 @@ func (k *controllerProcess) answerRecipients() []answers.Recipient {
 	}
 	var all []answers.Recipient
 	for i := range city.Notify {
-		if n := &city.Notify[i]; n.Answer {
+		switch n := &city.Notify[i]; {
+		case !n.Answer:
+		case n.Type == config.NotifyWebPush:
+			all = append(all, k.answerDevices(n.Name)...)
+		default:
 			all = append(all, answers.Recipient{Sink: n.Name, Post: n.Type != config.NotifyTelegram})
+		}
+	}
+	return all
+}
+
+// answerDevices returns the devices that get the notifications of a sink and may answer questions.
+func (k *controllerProcess) answerDevices(sink string) (all []answers.Recipient) {
+	for _, d := range k.web.NotifiedDevices() {
+		if slices.Contains(d.Scopes, client.ScopeAnswer) {
+			all = append(all, answers.Recipient{Sink: sink, Device: d.ID, Post: true})
 		}
 	}
 	return all

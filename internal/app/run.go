@@ -30,6 +30,7 @@ import (
 	"gascity/internal/server/httpkit"
 	"gascity/internal/server/workerapi"
 	"gascity/internal/service/credentials"
+	"gascity/internal/service/notify"
 	"gascity/internal/service/notify/answers"
 	"gascity/internal/service/prompts"
 	"gascity/internal/service/terminals"
@@ -100,7 +101,8 @@ type controllerProcess struct {
 	judged     *telemetry.Histogram
 	judge      *guard.Evaluator
 	web        *web.Server
-	answers    *answers.Service                                                          // answers by buttons of notifications; set by assemble, before web serves
+	answers    *answers.Service // answers by buttons of notifications; set by assemble, before web serves
+	pushKey    *notify.PushKey
 	openViewer func(ctx context.Context, target, name string) (*terminals.Viewer, error) // set before web serves
 
 	mu        sync.Mutex
@@ -121,6 +123,7 @@ func (k *controllerProcess) run(ctx context.Context, opts cli.ControllerOptions)
 		return err
 	}
 	defer k.port.Close()
+	k.pushKey = notify.NewPushKey(filepath.Join(k.root, citydir.StateFolder, pushKeyFile))
 	k.web = k.openWeb(opts.Version)
 	defer k.web.Close()
 	c, engines, err := k.assemble(ctx, opts)

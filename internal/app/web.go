@@ -75,12 +75,15 @@ func (*Daemon) OpenFile(ctx context.Context, path string) error {
 // webFile, in the state directory, stores the devices of the web console and its address.
 const webFile = "web.json"
 
+// pushKeyFile, in the state directory, has the key with which the city identifies itself at push services.
+const pushKeyFile = "web-push.key"
+
 // openWeb returns the web console of the city. It starts nothing.
 func (k *controllerProcess) openWeb(version string) *web.Server {
 	id := sha256.Sum256([]byte(k.root))
 	return web.New(web.Options{
 		File: filepath.Join(k.root, citydir.StateFolder, webFile), ID: hex.EncodeToString(id[:6]), Version: version,
-		Events: k.store, Log: k.logger, Secrets: k.secrets, Now: k.daemon.opts.Now, Files: ui.Files(), Sources: ui.Sources,
+		Events: k.store, Log: k.logger, Secrets: k.secrets, Now: k.daemon.opts.Now, Files: ui.Files(), Sources: ui.Sources, Push: k.webPush(),
 		Terminal: web.NewTerminals(web.TerminalOptions{Log: k.logger, Secrets: k.secrets, Open: func(ctx context.Context, target, name string) (*terminals.Viewer, error) {
 			return k.openViewer(ctx, target, name)
 		}}),

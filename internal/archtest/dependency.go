@@ -35,6 +35,7 @@ var dependencies = []dependency{
 	{"github.com/invopop/jsonschema", []string{"internal/config"}},
 	{"github.com/pelletier/go-toml/v2", []string{"internal/config", "internal/agentcli", "internal/guard", "internal/domain/usage", "internal/doctor"}},
 	{"github.com/rogpeppe/go-internal", nil},
+	{"github.com/SherClockHolmes/webpush-go", []string{"internal/service/notify"}},
 	{"github.com/spf13/cobra", []string{"internal/cli", "internal/cli/cmdenv"}},
 	{"github.com/spf13/pflag", []string{"internal/cli", "internal/cli/cmdenv"}},
 	{"go.uber.org/goleak", nil},

@@ -27,7 +27,7 @@ const markKey = "GC_CITY_PATH"
 var generatedNames = []string{
 	citydir.StoreFile, citydir.StoreFile + "-wal", citydir.StoreFile + "-shm", citydir.StoreFile + "-journal",
 	citydir.StoreFile + ".bak-v*", citydir.StoreFile + ".damaged-*", citydir.LockFile, citydir.LogFolder, citydir.HooksFolder, citydir.ProviderFolder,
-	citydir.ChoiceFile + "*", "worker.token", "worker.port*", "web.json", "web-link.html", "answers.json", ".tmp-*", "outpost", "visit.lock",
+	citydir.ChoiceFile + "*", "worker.token", "worker.port*", "web.json", "web-link.html", "answers.json", "web-push.key", ".tmp-*", "outpost", "visit.lock",
 }
 
 var generatedRuntimeNames = []string{"control.sock*", "worker.sock*", "worker-*.port", ".worker-*.port*", ".tmp-*"}

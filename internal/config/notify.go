@@ -27,7 +27,7 @@ type Notify struct {
 	Batch         time.Duration `toml:"batch" doc:"How long the first message waits for others: all are sent as one. More than 3 at the same moment are always sent as one."`
 	EscalateAfter time.Duration `toml:"escalate_after" doc:"How long an agent needs you until another sink gets it too."`
 	EscalateTo    string        `toml:"escalate_to" doc:"The name of that sink."`
-	Answer        bool          `toml:"answer" doc:"Messages of ntfy and telegram have a button for each option of a question. Everybody who reads the channel can press them; for telegram only answer_users."`
+	Answer        bool          `toml:"answer" doc:"Messages of ntfy, telegram and webpush have a button for each option of a question. Everybody who reads the channel can press them; for telegram only answer_users, for webpush only devices that may answer."`
 	AnswerUsers   []string      `toml:"answer_users" doc:"Numbers of the telegram users who may answer, as strings. Required for telegram with answer = true."`
 
 	URL     Secret        `toml:"url" doc:"Address of the service: of the webhook, which is often a secret, or of the ntfy server. Write a reference such as env:NAME or file:PATH. Default for ntfy: https://ntfy.sh; for telegram: https://api.telegram.org."`
@@ -59,6 +59,7 @@ const (
 	NotifyDesktop  NotifyType = "desktop"  // the desktop of this machine
 	NotifyTerminal NotifyType = "terminal" // the clients of the user's tmux server
 	NotifyEmail    NotifyType = "email"    // e-mail by SMTP
+	NotifyWebPush  NotifyType = "webpush"  // devices of the web console
 )
 
 // Words returns the values that a NotifyType may have in city.toml.
@@ -66,6 +67,7 @@ func (NotifyType) Words() []string {
 	return []string{
 		string(NotifyExec), string(NotifyWebhook), string(NotifySlack), string(NotifyDiscord), string(NotifyTeams),
 		string(NotifyTelegram), string(NotifyNtfy), string(NotifyDesktop), string(NotifyTerminal), string(NotifyEmail),
+		string(NotifyWebPush),
 	}
 }
 
@@ -87,7 +89,7 @@ func (t NotifyType) keys() (required, optional []string) {
 		return nil, []string{"socket"}
 	case NotifyEmail:
 		return []string{"server", "from", "to"}, []string{"tls", "user", "token"}
-	default: // NotifyDesktop
+	default: // NotifyDesktop, NotifyWebPush
 		return nil, nil
 	}
 }
@@ -95,7 +97,7 @@ func (t NotifyType) keys() (required, optional []string) {
 // answerRefusal returns why sinks of the type cannot have answer buttons; empty: they can.
 func (t NotifyType) answerRefusal() string {
 	switch t {
-	case NotifyNtfy, NotifyTelegram:
+	case NotifyNtfy, NotifyTelegram, NotifyWebPush:
 		return ""
 	case NotifySlack, NotifyDiscord, NotifyTeams:
 		return "a webhook only receives messages: buttons need an app of the service with a public address"
@@ -247,7 +249,7 @@ func (c *checker) notifyAnswer(n *Notify) {
 	why, web := n.Type.answerRefusal(), &c.city.Web
 	switch {
 	case why != "":
-		c.fail(n.Origin("answer"), "remove it; ntfy and telegram have answer buttons", "a sink of type %s cannot have answer buttons: %s", n.Type, why)
+		c.fail(n.Origin("answer"), "remove it; ntfy, telegram and webpush have answer buttons", "a sink of type %s cannot have answer buttons: %s", n.Type, why)
 	case n.Type == NotifyTelegram && len(n.AnswerUsers) == 0:
 		c.fail(n.Origin("answer"), `add answer_users = ["123456789"]`, "the sink %q does not say who may answer", n.Name)
 	case n.Type == NotifyNtfy && web.URL == "" && len(web.Hosts) == 0:

@@ -34,6 +34,7 @@ func TestNotifyErrors(t *testing.T) {
 		"secret address":       {"name = \"x\"\ntype = \"slack\"\nurl = \"https://user:sk-canary@host/x\"", "url is not the address"},
 		"foreign key":          {"name = \"x\"\ntype = \"exec\"\ncommand = \"true\"\ntopic = \"t\"", ":10:9: a sink of type exec has no topic"},
 		"no address":           {"name = \"x\"\ntype = \"slack\"\nurl = \"hooks.example.org\"", ":9:7: url is not the address"},
+		"push address":         {"name = \"x\"\ntype = \"webpush\"\nurl = \"https://push.example.org\"", ":9:7: a sink of type webpush has no url"},
 		"wrong kind":           {"name = \"x\"\ntype = \"desktop\"\non = [\"finished\", \"questions\"]", `did you mean "question"`},
 		"wrong agent":          {"name = \"x\"\ntype = \"desktop\"\nagents = [\"api-*\"]", `:9:11: no agent is called "api-*"`},
 		"wrong quiet hours":    {"name = \"x\"\ntype = \"desktop\"\nquiet = [\"22-7\"]", ":9:10: \"22-7\" is not a time of the day"},

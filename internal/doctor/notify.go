@@ -30,6 +30,8 @@ func (x *examination) notify() {
 	for _, sink := range list.Sinks {
 		check, test := "notify."+sink.Name, "correct the cause, then: gc notify test "+sink.Name
 		switch {
+		case sink.Type == client.NotifyTypeWebPush && sink.Devices == 0:
+			x.warn(check, sink.Name+" notifies no device", "open the web console on the device (gc web), page City, and press Notify this device")
 		case sink.Error != "":
 			x.warn(check, fmt.Sprintf("%s does not confirm notifications, %d wait: %s", sink.Name, sink.Waiting, textfmt.Brief(sink.Error)), test)
 		case sink.AnswerError != "":

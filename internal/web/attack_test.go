@@ -46,6 +46,9 @@ func targets(mounted []controlapi.Mounted) []target {
 		{http.MethodGet, "/auth/me", client.ScopeSee, 0, false, ""},
 		{http.MethodPost, "/auth/sign-out", client.ScopeSee, 4 << 10, true, ""},
 		{http.MethodPost, "/auth/tickets", client.ScopeSee, 4 << 10, true, ""},
+		{http.MethodGet, "/auth/push", client.ScopeSee, 0, false, ""},
+		{http.MethodPost, "/auth/push", client.ScopeSee, 4 << 10, true, ""},
+		{http.MethodDelete, "/auth/push", client.ScopeSee, 0, true, ""},
 		answerTarget(forgedToken),
 	}
 	fill := strings.NewReplacer("{target}", "worker", "{id}", "x", "{name}", "x")

@@ -43,6 +43,7 @@ type savedDevice struct {
 	LastSeen time.Time    `json:"last_seen"`
 	Cookie   []byte       `json:"cookie_sha256"`
 	Key      []byte       `json:"key_sha256"`
+	Push     *savedPush   `json:"push,omitempty"`
 }
 
 // device is a browser that is signed in. Its fields are guarded by the mutex of its registry.
@@ -52,6 +53,7 @@ type device struct {
 	created     time.Time
 	seen, saved time.Time // the last use, and as it is in the file
 	cookie, key digest
+	push        *savedPush // nil: it gets no notifications
 
 	open           map[*visit]struct{}
 	reads, changes bucket
@@ -65,10 +67,13 @@ type visit struct{ end context.CancelCauseFunc }
 type registry struct {
 	path string
 	now  func() time.Time
+	// notified is called with the devices that get notifications, after each change, while mu is locked; nil: it is not.
+	notified func([]client.WebDevice)
 
-	mu      sync.Mutex
-	state   savedState // without Devices; guarded by mu
-	devices []*device  // oldest first; guarded by mu
+	mu       sync.Mutex
+	state    savedState // without Devices; guarded by mu
+	devices  []*device  // oldest first; guarded by mu
+	reported []string   // the ids that notified was last called with; guarded by mu
 }
 
 // openRegistry reads the state file. A file that cannot be understood is an error; a missing one is
@@ -87,7 +92,7 @@ func openRegistry(path string, now func() time.Time) (*registry, error) {
 		return r, fmt.Errorf("cannot read the devices of the web console, all are signed out: %w", err)
 	}
 	for _, d := range r.state.Devices {
-		it := &device{id: d.ID, name: d.Name, scope: d.Scope, created: d.Created, seen: d.LastSeen, saved: d.LastSeen, open: map[*visit]struct{}{}}
+		it := &device{id: d.ID, name: d.Name, scope: d.Scope, created: d.Created, seen: d.LastSeen, saved: d.LastSeen, push: d.Push, open: map[*visit]struct{}{}}
 		if copy(it.cookie[:], d.Cookie) == len(it.cookie) && copy(it.key[:], d.Key) == len(it.key) && len(d.Cookie) == len(it.cookie) && len(d.Key) == len(it.key) {
 			r.devices = append(r.devices, it)
 		}
@@ -100,7 +105,7 @@ func openRegistry(path string, now func() time.Time) (*registry, error) {
 func (r *registry) saveLocked() error {
 	state := r.state
 	for _, d := range r.devices {
-		state.Devices = append(state.Devices, savedDevice{d.id, d.name, d.scope, d.created, d.seen, d.cookie[:], d.key[:]})
+		state.Devices = append(state.Devices, savedDevice{d.id, d.name, d.scope, d.created, d.seen, d.cookie[:], d.key[:], d.push})
 	}
 	text, err := json.MarshalIndent(state, "", "  ")
 	if err == nil {
@@ -163,7 +168,7 @@ func (r *registry) signIn(name string, scope client.Scope) (it client.WebDevice,
 
 // shown returns the device for people.
 func (d *device) shown() client.WebDevice {
-	return client.WebDevice{ID: d.id, Name: d.name, Scopes: d.scope.UpTo(), Created: d.created, LastSeen: d.seen, Open: len(d.open)}
+	return client.WebDevice{ID: d.id, Name: d.name, Scopes: d.scope.UpTo(), Created: d.created, LastSeen: d.seen, Open: len(d.open), Notified: d.push != nil}
 }
 
 // list returns all devices.
@@ -181,6 +186,7 @@ func (r *registry) list() []client.WebDevice {
 // removeUnusedLocked signs out the devices that were not used for long.
 func (r *registry) removeUnusedLocked(now time.Time) {
 	r.devices = slices.DeleteFunc(r.devices, func(d *device) bool { return len(d.open) == 0 && now.Sub(d.seen) > unusedLife })
+	r.reportNotifiedLocked()
 }
 
 // errRevoked ends the requests of a device that is signed out.
@@ -201,6 +207,7 @@ func (r *registry) remove(id string) (client.WebDevice, error) {
 	for v := range d.open {
 		v.end(errRevoked)
 	}
+	r.reportNotifiedLocked()
 	if err := r.saveLocked(); err != nil {
 		return shown, fmt.Errorf("the device %s is signed out until the controller restarts: %w", id, err)
 	}

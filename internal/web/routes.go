@@ -76,6 +76,9 @@ func (s *Server) handler(run *listening, routes []controlapi.Mounted) http.Handl
 		"GET /auth/me":         c.me,
 		"POST /auth/sign-out":  c.signOut,
 		"POST /auth/tickets":   c.newTicket,
+		"GET /auth/push":       c.push,
+		"POST /auth/push":      c.subscribe,
+		"DELETE /auth/push":    c.unsubscribe,
 		"GET /terminal":        c.terminal,
 		"POST " + answers.Path: c.press,
 	} {

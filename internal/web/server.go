@@ -43,6 +43,8 @@ type Options struct {
 	Sources func(dir string) (fs.FS, error)
 	// Start makes the page that of a person without a city; see [Server.StartRoutes].
 	Start bool
+	// Push is what the web console needs to offer notifications. Nil means that it does not offer them.
+	Push *Push
 	// Terminal serves a terminal over a WebSocket, after all checks. It returns when ctx ends: the
 	// device was signed out, or the server stops. Nil means that there are no terminals.
 	Terminal func(ctx context.Context, w http.ResponseWriter, r *http.Request, g Grant)
@@ -120,6 +122,11 @@ func New(opts Options) *Server {
 	devices, err := openRegistry(opts.File, opts.Now)
 	if err != nil {
 		opts.Log.Error(err.Error())
+	}
+	if opts.Push != nil {
+		if err := devices.offerPush(opts.Push); err != nil {
+			opts.Log.Error(err.Error())
+		}
 	}
 	return &Server{opts: opts, devices: devices, codes: once[client.Scope]{limit: maxCodes}, tickets: once[ticket]{limit: maxTickets}, big: make(chan struct{}, bigBodies)}
 }

@@ -63,8 +63,8 @@ type City struct {
 }
 
 // New makes a city of a city.toml and starts its controller. At the end of the test both are gone,
-// and an error of the controller fails the test.
-func New(tb testing.TB, toml string) *City {
+// and an error of the controller fails the test. change changes the options of the controller.
+func New(tb testing.TB, toml string, change ...func(*app.Options)) *City {
 	tb.Helper()
 	dir, err := os.MkdirTemp("/tmp", "gct-") //nolint:usetesting // the paths of sockets are short
 	if err != nil {
@@ -92,7 +92,11 @@ func New(tb testing.TB, toml string) *City {
 		}
 	}
 	env := []string{"PATH=" + programs, "HOME=" + dir, "XDG_RUNTIME_DIR=" + filepath.Join(dir, "run"), "LANG=C.UTF-8"}
-	c.daemon = NewDaemon(app.Options{Environ: env, Executable: filepath.Join(programs, "gc"), Version: Version}, c.Agents)
+	opts := app.Options{Environ: env, Executable: filepath.Join(programs, "gc"), Version: Version}
+	for _, edit := range change {
+		edit(&opts)
+	}
+	c.daemon = NewDaemon(opts, c.Agents)
 	c.Client = &client.Client{Root: c.Root, Version: Version}
 	tb.Cleanup(func() {
 		c.Leave()

@@ -62,7 +62,7 @@ func bundle(folder string) (map[string][]byte, error) {
 		name := "assets/" + base + "-" + digest(content)[:8] + ext
 		files[name], names[base+ext] = content, name
 	}
-	for _, page := range []string{"index.html", "manifest.webmanifest"} {
+	for _, page := range []string{"index.html", "manifest.webmanifest", "worker.js"} {
 		content, err := os.ReadFile(filepath.Join(static, page))
 		if err != nil {
 			return nil, err

@@ -16,6 +16,13 @@ func (s Formatter) Notifications(list client.Notifications) string {
 	sinks := &textfmt.Table{Heads: []string{"SINK", "TYPE", "WAITING", "NOTE"}}
 	for _, sink := range list.Sinks {
 		waiting, note := "", "ok"
+		switch {
+		case sink.Type != client.NotifyTypeWebPush:
+		case sink.Devices == 0:
+			note = "no device yet: open the web console on it (gc web), page City, Notify this device"
+		default:
+			note = "ok, " + textfmt.Count(sink.Devices, "device")
+		}
 		if sink.Waiting > 0 {
 			waiting = strconv.Itoa(sink.Waiting)
 		}
@@ -104,10 +111,10 @@ func notifyNote(n client.Notification, room int) string {
 
 // NotifyResults returns the table of the results of test messages.
 func (s Formatter) NotifyResults(results []client.NotifyResult) string {
-	t := &textfmt.Table{Heads: []string{"SINK", "TYPE", "RESULT", "TIME"}}
+	t := &textfmt.Table{Heads: []string{"SINK", "TYPE", "DEVICE", "RESULT", "TIME"}}
 	for _, r := range results {
 		took := time.Duration(r.Seconds * float64(time.Second)).Round(time.Millisecond)
-		t.Add(textfmt.Cell{Text: r.Sink}, textfmt.Cell{Text: r.Type}, textfmt.Cell{Text: cmp.Or(textfmt.Brief(r.Error), "sent")}, textfmt.Cell{Text: took.String()})
+		t.Add(textfmt.Cell{Text: r.Sink}, textfmt.Cell{Text: r.Type}, textfmt.Cell{Text: r.Device}, textfmt.Cell{Text: cmp.Or(textfmt.Brief(r.Error), "sent")}, textfmt.Cell{Text: took.String()})
 	}
 	return t.Render(s.Painter, s.Columns)
 }

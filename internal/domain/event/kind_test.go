@@ -104,7 +104,7 @@ func questionKinds() []KindInfo {
 		{PendingGone, "the instance that asked has stopped", []Datum{id, kind, asks}},
 		{PendingEscalated, "no answer arrived by the deadline", []Datum{id, kind, {"reason", "why it was not answered by the policy"}}},
 		{PendingNotifyFailed, "the notifier failed to report a question", []Datum{id, {"error", "why"}}},
-		{NotifyFailed, "a notification was not sent to a sink of city.toml, and is not tried again", []Datum{{"sink", "its name"}, {"id", "the notification"}, {"error", "why"}}},
+		{NotifyFailed, "a notification was not sent to a sink of city.toml, and is not tried again", []Datum{{"sink", "its name"}, {"id", "the notification"}, {"error", "why"}, {"device", "the device of the web console; absent: the sink has no devices"}}},
 		{NotifyAnswer, "an answer button of a notification was pressed; the answer is sent to the agent next", []Datum{id, {"sink", "its name"}, answer, {"by", "who pressed it, if it is known"}}},
 		{NotifyAnswerRefused, "a press of an answer button was refused; at most 20 at once, and one each 10 s, are reported", []Datum{
 			{"reason", "forged, expired, replayed, superseded (the question is not open any more) or not_listed (the person may not answer)"}, id, {"sink", "its name"}, {"by", "who pressed it, if it is known"},
@@ -205,5 +205,7 @@ func webKinds() []KindInfo {
 			device, name, scope, person, {"operation", "the operation, as in openapi.json"}, {"target", "the agent, prompt, question or other object"},
 		}},
 		{WebTerminal, "a device opened a terminal in which it may type", []Datum{device, name, scope, person, {"target", "the agent or session"}}},
+		{WebSubscribed, "a device gets notifications by Web Push", []Datum{device, name, scope, person}},
+		{WebUnsubscribed, "a device gets no notifications any more", []Datum{device, name, {"reason", "turned off, or what its push service answered"}}},
 	}
 }

@@ -11,4 +11,6 @@ const (
 	WebDeviceRevoked Kind = "web.device_revoked"
 	WebRequest       Kind = "web.request"
 	WebTerminal      Kind = "web.terminal"
+	WebSubscribed    Kind = "web.subscribed"
+	WebUnsubscribed  Kind = "web.unsubscribed"
 )

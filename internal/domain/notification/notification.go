@@ -96,7 +96,7 @@ type Subject struct {
 // State is what the engine has read from the event log.
 type State struct {
 	Cursor uint64               `json:"cursor"` // the last event that was read
-	Sinks  map[string]time.Time `json:"sinks"`  // when each sink was configured: it gets no earlier subject
+	Sinks  map[string]time.Time `json:"sinks"`  // by target: when it was configured; it gets no earlier subject
 	Open   []Subject            `json:"open,omitempty"`
 	Turns  map[string]time.Time `json:"turns,omitempty"` // by session: when its turn began
 }
@@ -137,6 +137,9 @@ type Key struct{ Subject, Sink, Device string }
 
 // Key returns the key of the delivery.
 func (d *Delivery) Key() Key { return Key{d.Subject.ID, d.Sink, d.Device} }
+
+// Target returns where the delivery goes.
+func (d *Delivery) Target() Target { return Target{d.Sink, d.Device} }
 
 // ID returns the id of a delivery in a city. It is always the same for the same city and key.
 func (k Key) ID(city string) string {

@@ -122,7 +122,7 @@ func plan(s *State, at time.Time, attached bool, rules ...Rule) (due []Batch, ne
 		}
 	}
 	due, when, done := s.Plan(rules, Facts{
-		Now: at, Known: func(string, string) bool { return false }, Seen: func(string) bool { return attached },
+		Now: at, Known: func(string, Target) bool { return false }, Seen: func(string) bool { return attached },
 	})
 	if !when.IsZero() {
 		next = when.Sub(at)
@@ -178,7 +178,7 @@ func TestNewSinkGetsNothingOlder(t *testing.T) {
 	t.Parallel()
 	s := State{Open: []Subject{{ID: "q-1", Kind: Question, Since: noon}}, Sinks: map[string]time.Time{"x": noon.Add(time.Second), "y": noon}}
 	due, next, _ := plan(&s, noon.Add(time.Minute), false, Rule{Sink: "x", Kinds: NeedsMe.Kinds()}, Rule{Sink: "y", Kinds: NeedsMe.Kinds()})
-	if len(due) != 1 || due[0].Sink != "y" || next != 0 {
+	if len(due) != 1 || due[0].Target != (Target{Sink: "y"}) || next != 0 {
 		t.Errorf("due %v, next %v; want only the older sink", due, next)
 	}
 }
@@ -215,10 +215,10 @@ func TestEscalation(t *testing.T) {
 	rules := []Rule{{Sink: "chat", Kinds: NeedsMe.Kinds()}, {Sink: "phone", Kinds: NeedsMe.Kinds(), For: 10 * time.Minute}}
 	known := map[string]bool{}
 	ask := func(at time.Duration) (sinks []string, next time.Time) {
-		due, next, _ := s.Plan(rules, Facts{Now: noon.Add(at), Known: func(_, sink string) bool { return known[sink] }, Seen: func(string) bool { return false }})
+		due, next, _ := s.Plan(rules, Facts{Now: noon.Add(at), Known: func(_ string, t Target) bool { return known[t.Sink] }, Seen: func(string) bool { return false }})
 		for _, b := range due {
-			sinks = append(sinks, b.Sink)
-			known[b.Sink] = true
+			sinks = append(sinks, b.Target.Sink)
+			known[b.Target.Sink] = true
 		}
 		return sinks, next
 	}
@@ -227,6 +227,31 @@ func TestEscalation(t *testing.T) {
 	}
 	if sinks, next := ask(10 * time.Minute); !slices.Equal(sinks, []string{"phone"}) || !next.IsZero() {
 		t.Errorf("after ten minutes: %v, next %v", sinks, next)
+	}
+}
+
+// TestPlanTreatsEachDeviceByItself checks that a device that was added later gets nothing from before, and that what one device
+// got is still sent to the other.
+func TestPlanTreatsEachDeviceByItself(t *testing.T) {
+	t.Parallel()
+	old, young := Target{"phone", "d-1"}, Target{"phone", "d-2"}
+	s := State{
+		Sinks: map[string]time.Time{"phone/d-1": noon, "phone/d-2": noon.Add(time.Minute)},
+		Open:  []Subject{{ID: "q-1", Kind: Question, Since: noon.Add(time.Second)}, {ID: "q-2", Kind: Question, Since: noon.Add(2 * time.Minute)}},
+	}
+	rules := []Rule{{Sink: "phone", Device: "d-1", Kinds: NeedsMe.Kinds()}, {Sink: "phone", Device: "d-2", Kinds: NeedsMe.Kinds()}}
+	due, _, _ := s.Plan(rules, Facts{
+		Now: noon.Add(time.Hour), Seen: func(string) bool { return false },
+		Known: func(subject string, t Target) bool { return subject == "q-2" && t == old },
+	})
+	got := map[Target][]string{}
+	for _, b := range due {
+		for _, subject := range b.Subjects {
+			got[b.Target] = append(got[b.Target], subject.ID)
+		}
+	}
+	if len(got) != 2 || !slices.Equal(got[old], []string{"q-1"}) || !slices.Equal(got[young], []string{"q-2"}) {
+		t.Errorf("due %v, want q-1 for the old device and q-2 for the young one", got)
 	}
 }
 
@@ -262,7 +287,7 @@ func TestClockSetBack(t *testing.T) {
 	s := State{Sinks: map[string]time.Time{"x": ahead.Add(-time.Minute)}, Open: []Subject{
 		{ID: "before", Kind: Question, Question: "before", Since: ahead}, {ID: "after", Kind: Question, Question: "after", Since: now.Add(-time.Second)},
 	}}
-	facts := Facts{Now: now, Known: func(string, string) bool { return false }, Seen: func(string) bool { return false }}
+	facts := Facts{Now: now, Known: func(string, Target) bool { return false }, Seen: func(string) bool { return false }}
 	if !s.CorrectTimes(now) || s.CorrectTimes(now) {
 		t.Error("the times were not corrected exactly once")
 	}

@@ -8,9 +8,21 @@ import (
 	"gascity/internal/config"
 )
 
-// Rule states which subjects a sink gets, and when. A sink may have several rules.
+// Target is where messages go: a sink, or one device of a sink that has devices.
+type Target struct{ Sink, Device string }
+
+// String returns the name of the target in the saved state. The name of a sink has no slash.
+func (t Target) String() string {
+	if t.Device == "" {
+		return t.Sink
+	}
+	return t.Sink + "/" + t.Device
+}
+
+// Rule states which subjects a target gets, and when. A target may have several rules.
 type Rule struct {
 	Sink   string
+	Device string // empty: the sink has no devices
 	Kinds  []Kind
 	Agents []string      // patterns of names; empty: all agents
 	For    time.Duration // how long a subject of NeedsMe must be open
@@ -69,31 +81,32 @@ func (r *Rule) due(s *Subject, now time.Time) (at time.Time, ok bool) {
 // Facts are what Plan needs to know beside the subjects.
 type Facts struct {
 	Now time.Time // in the location of the quiet hours
-	// Known reports whether there is a delivery of the subject to the sink.
-	Known func(subject, sink string) bool
+	// Known reports whether there is a delivery of the subject to the target.
+	Known func(subject string, t Target) bool
 	// Seen reports whether a person sees the session now: a terminal is attached to it, or a dashboard has the focus.
 	Seen func(session string) bool
 }
 
-// Batch is what is due now for one sink. Joined is true if its subjects are sent in one message.
+// Batch is what is due now for one target. Joined is true if its subjects are sent in one message.
 type Batch struct {
-	Sink     string
+	Target   Target
 	Subjects []Subject
 	Joined   bool
 }
 
-// Plan returns what must be sent now, by sink, and when something must be sent next; zero: never. done are the ids of subjects of
+// Plan returns what must be sent now, by target, and when something must be sent next; zero: never. done are the ids of subjects of
 // the group [Finished] that no rule sends later, so that the caller can remove them.
 func (s *State) Plan(rules []Rule, f Facts) (due []Batch, next time.Time, done []string) {
-	sinks := map[string]*sinkPlan{}
-	var order []*sinkPlan
+	targets := map[Target]*targetPlan{}
+	var order []*targetPlan
 	waits := map[string]bool{}
 	for i := range rules {
 		r := &rules[i]
-		p := sinks[r.Sink]
+		t := Target{r.Sink, r.Device}
+		p := targets[t]
 		if p == nil {
-			p = &sinkPlan{sink: r.Sink, since: s.Sinks[r.Sink]}
-			sinks[r.Sink] = p
+			p = &targetPlan{target: t, since: s.Sinks[t.String()]}
+			targets[t] = p
 			order = append(order, p)
 		}
 		for j := range s.Open {
@@ -113,7 +126,7 @@ func (s *State) Plan(rules []Rule, f Facts) (due []Batch, next time.Time, done [
 			}
 		default:
 			joined := len(p.ready) > 1 && (p.batch || len(p.ready) > Batched)
-			due = append(due, Batch{p.sink, p.ready, joined})
+			due = append(due, Batch{p.target, p.ready, joined})
 		}
 	}
 	for i := range s.Open {
@@ -124,21 +137,21 @@ func (s *State) Plan(rules []Rule, f Facts) (due []Batch, next time.Time, done [
 	return due, next, done
 }
 
-// sinkPlan collects what is due for one sink.
-type sinkPlan struct {
-	sink  string
-	since time.Time
-	ready []Subject
-	fire  time.Time // when the first of ready is sent
-	batch bool      // a rule of ready has a batch
+// targetPlan collects what is due for one target.
+type targetPlan struct {
+	target Target
+	since  time.Time
+	ready  []Subject
+	fire   time.Time // when the first of ready is sent
+	batch  bool      // a rule of ready has a batch
 }
 
 // add adds the subject to what is sent now if the rule sends it now. Otherwise it returns when the rule will send it; zero:
 // never, or that is not known.
-func (p *sinkPlan) add(r *Rule, s *Subject, f Facts) (later time.Time) {
+func (p *targetPlan) add(r *Rule, s *Subject, f Facts) (later time.Time) {
 	at, ok := r.due(s, f.Now)
 	switch {
-	case !ok || s.Since.Before(p.since) || f.Known(s.ID, p.sink):
+	case !ok || s.Since.Before(p.since) || f.Known(s.ID, p.target):
 		return time.Time{}
 	case at.After(f.Now):
 		return at

@@ -60,7 +60,7 @@ func (w *worker) addButtons(ctx context.Context, m *Message, sink Sink, asked *c
 		return // the web console is off
 	}
 	labels := m.Items[0].Options
-	for _, b := range e.opts.Answers.Buttons(answers.Recipient{Sink: sink.Name, Post: !listens}, asked, sink.Buttons) {
+	for _, b := range e.opts.Answers.Buttons(answers.Recipient{Sink: sink.Name, Device: sink.device.ID, Post: !listens}, asked, sink.Buttons) {
 		m.Buttons = append(m.Buttons, Button{Label: fmt.Sprintf("%d. %s", b.Option+1, textfmt.Bound(labels[b.Option], maxButton)), Token: b.Token})
 	}
 }

@@ -60,10 +60,56 @@ type Sink struct {
 	Name    string
 	Type    string
 	Timeout time.Duration // of one request
-	Sender  Sender
+	Sender  Sender        // nil if the sink has devices
+	// ForDevice returns the sender for one device; nil: the sink has no devices.
+	ForDevice func(device string) Sender
 	// Buttons is the largest number of answer buttons of a message; zero: messages have none.
 	Buttons int
+
 	account account // of the service
+	device  Device  // set by the engine; zero: the sink has no devices
+}
+
+// Device is a device of the web console that gets notifications.
+type Device struct{ ID, Name string }
+
+// target returns where the messages of the sink go.
+func (s *Sink) target() notification.Target {
+	return notification.Target{Sink: s.Name, Device: s.device.ID}
+}
+
+// forDevices returns the sink for each device, or the sink itself if it has no devices.
+func (s *Sink) forDevices(devices []Device) []Sink {
+	if s.ForDevice == nil {
+		return []Sink{*s}
+	}
+	out := make([]Sink, len(devices))
+	for i, d := range devices {
+		out[i] = *s
+		out[i].Sender, out[i].ForDevice, out[i].device = s.ForDevice(d.ID), nil, d
+	}
+	return out
+}
+
+// forDevices returns the settings with one sink and its rules for each device, in place of each sink that has devices.
+func (s Settings) forDevices(devices []Device) Settings {
+	out := Settings{City: s.City}
+	perDevice := map[string]bool{}
+	for i := range s.Sinks {
+		perDevice[s.Sinks[i].Name] = s.Sinks[i].ForDevice != nil
+		out.Sinks = append(out.Sinks, s.Sinks[i].forDevices(devices)...)
+	}
+	for _, rule := range s.Rules {
+		if !perDevice[rule.Sink] {
+			out.Rules = append(out.Rules, rule)
+			continue
+		}
+		for _, d := range devices {
+			rule.Device = d.ID
+			out.Rules = append(out.Rules, rule)
+		}
+	}
+	return out
 }
 
 // Sender sends messages to one sink. Its calls are sequential, except those for tests.
@@ -71,6 +117,13 @@ type Sender interface {
 	// Send sends a message and returns nil when the sink has confirmed it. A [*SendError] says whether another try makes
 	// sense, and when; after any other error it does. No error contains a credential.
 	Send(ctx context.Context, m *Message) error
+}
+
+// Withdrawer is an optional extension of [Sender]: it can replace a message that is not needed any more.
+type Withdrawer interface {
+	// Withdraw replaces the message with the id of m, which was confirmed. Its only texts are the city and the title. It is
+	// called once for a message, and not again after an error.
+	Withdraw(ctx context.Context, m *Message) error
 }
 
 const (
@@ -99,11 +152,14 @@ type Engine struct {
 
 	mu         sync.Mutex
 	settings   *Settings // nil: not configured yet; guarded by mu
-	changed    bool      // settings changed since they were applied; guarded by mu
+	devices    []Device  // of the web console; guarded by mu
+	changed    bool      // settings or devices changed since they were applied; guarded by mu
+	repaired   bool      // settings changed since they were applied; guarded by mu
 	deliveries map[notification.Key]*notification.Delivery
-	open       map[string]bool    // the ids of open subjects; guarded by mu
-	workers    map[string]*worker // by sink; written by the goroutine of Run only; guarded by mu
-	present    int                // number of persons whom Present counts; guarded by mu
+	open       map[string]bool                 // the ids of open subjects; guarded by mu
+	questions  int                             // the number of open questions; guarded by mu
+	workers    map[notification.Target]*worker // written by the goroutine of Run only; guarded by mu
+	present    int                             // number of persons whom Present counts; guarded by mu
 }
 
 // New returns an engine without sinks. It does nothing until [Engine.Run] is called.
@@ -119,14 +175,23 @@ func New(opts Options) *Engine {
 	}
 	return &Engine{
 		opts: opts, life: engine.NewLifecycle(), woken: engine.NewSignal(), advanced: engine.NewSignal(),
-		deliveries: map[notification.Key]*notification.Delivery{}, open: map[string]bool{}, workers: map[string]*worker{},
+		deliveries: map[notification.Key]*notification.Delivery{}, open: map[string]bool{}, workers: map[notification.Target]*worker{},
 	}
 }
 
 // Configure sets the sinks and the rules. It does not wait.
 func (e *Engine) Configure(s Settings) {
 	e.mu.Lock()
-	e.settings, e.changed = &s, true
+	e.settings, e.changed, e.repaired = &s, true, true
+	e.mu.Unlock()
+	e.woken.Wake()
+}
+
+// SetDevices sets the devices of the web console that get notifications. It must be called before [Engine.Run], so that
+// what an earlier controller did not finish is sent, and after each change. It does not wait.
+func (e *Engine) SetDevices(devices []Device) {
+	e.mu.Lock()
+	e.devices, e.changed = devices, e.changed || e.settings != nil
 	e.mu.Unlock()
 	e.woken.Wake()
 }
@@ -164,8 +229,8 @@ type consumer struct {
 // work applies a changed configuration, reads the new events, and sends what is due to the workers of the sinks. It returns when
 // something is due next; zero: only when something changes.
 func (c *consumer) work(ctx context.Context) (next time.Time) {
-	if s, changed := c.engine.takeSettings(); changed && !c.configure(ctx, s) {
-		c.engine.retrySettings()
+	if s, changed, repaired := c.engine.takeSettings(); changed && !c.configure(ctx, s, repaired) {
+		c.engine.retrySettings(repaired)
 		return c.engine.opts.Now().Add(engine.SaveRetryDelay)
 	}
 	if len(c.engine.workers) == 0 {
@@ -193,26 +258,28 @@ func (c *consumer) work(ctx context.Context) (next time.Time) {
 	return next
 }
 
-// takeSettings returns the settings, and whether they changed since the last call.
-func (e *Engine) takeSettings() (s Settings, changed bool) {
+// takeSettings returns the settings for the present devices, and whether they changed since the last call. repaired is true if
+// more than the devices changed: the sinks are then tried at once.
+func (e *Engine) takeSettings() (s Settings, changed, repaired bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	changed, e.changed = e.changed, false
+	changed, repaired = e.changed, e.repaired
+	e.changed, e.repaired = false, false
 	if e.settings != nil {
-		s = *e.settings
+		s = e.settings.forDevices(e.devices)
 	}
-	return s, changed
+	return s, changed, repaired
 }
 
 // retrySettings makes the next call of takeSettings return the settings again, because they could not be applied.
-func (e *Engine) retrySettings() {
+func (e *Engine) retrySettings(repaired bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.changed = true
+	e.changed, e.repaired = true, e.repaired || repaired
 }
 
 // configure starts and stops workers. It returns false if the store cannot be read or written now.
-func (c *consumer) configure(ctx context.Context, s Settings) bool {
+func (c *consumer) configure(ctx context.Context, s Settings, repaired bool) bool {
 	if len(s.Sinks) == 0 {
 		return c.deactivate(ctx)
 	}
@@ -222,41 +289,45 @@ func (c *consumer) configure(ctx context.Context, s Settings) bool {
 	c.cleared = false
 	now := c.engine.opts.Now()
 	since := map[string]time.Time{}
-	for _, sink := range s.Sinks {
-		at, known := c.state.Sinks[sink.Name]
+	for i := range s.Sinks {
+		name := s.Sinks[i].target().String()
+		at, known := c.state.Sinks[name]
 		if !known {
 			at = now
 		}
-		since[sink.Name] = at
+		since[name] = at
 	}
 	if !maps.Equal(since, c.state.Sinks) {
 		c.state.Sinks, c.dirty, c.saveAfter = since, true, time.Time{} // a new sink is saved at once
 	}
 	c.rules = s.Rules
 	c.publish() // a new worker may begin at once with what an earlier controller did not finish
-	c.startWorkers(ctx, s)
+	c.startWorkers(ctx, s, repaired)
 	return true
 }
 
 // dropRemoved marks the unfinished deliveries as dropped whose sinks were removed from city.toml while no controller ran. If such
 // a sink is added again, it counts as new.
 func (c *consumer) dropRemoved(ctx context.Context) {
-	var removed []notification.Delivery
+	removed := map[string][]notification.Delivery{} // by the reason
 	c.engine.mu.Lock()
 	for _, d := range c.engine.deliveries {
-		if since, configured := c.state.Sinks[d.Sink]; !d.Final() && (!configured || d.Subject.Since.Before(since)) {
-			removed = append(removed, *d)
+		if since, configured := c.state.Sinks[d.Target().String()]; !d.Final() && (!configured || d.Subject.Since.Before(since)) {
+			why := removedReason(d.Target())
+			removed[why] = append(removed[why], *d)
 		}
 	}
 	c.engine.mu.Unlock()
-	c.engine.finish(ctx, removed, notification.Dropped, sinkRemoved)
+	for why, deliveries := range removed {
+		c.engine.finish(ctx, deliveries, notification.Dropped, why)
+	}
 }
 
 // deactivate stops everything because no sink is configured, and removes the saved state. A sink that is configured later gets
 // nothing from before. It returns false if the store cannot be written now.
 func (c *consumer) deactivate(ctx context.Context) bool {
-	for name := range c.engine.workers {
-		c.stopWorker(name)
+	for target := range c.engine.workers {
+		c.stopWorker(target)
 	}
 	if c.stop != nil {
 		c.stop()
@@ -381,7 +452,7 @@ func (c *consumer) plan(ctx context.Context) (next time.Time, ok bool) {
 	c.dirty = c.state.CorrectTimes(e.opts.Now()) || c.dirty
 	due, next, done := c.state.Plan(c.rules, notification.Facts{Now: e.opts.Now(), Known: e.known, Seen: e.seen})
 	for _, batch := range due {
-		if w := c.engine.workers[batch.Sink]; w != nil && !c.queue(ctx, w, batch) {
+		if w := c.engine.workers[batch.Target]; w != nil && !c.queue(ctx, w, batch) {
 			return next, false
 		}
 	}
@@ -395,24 +466,62 @@ func (c *consumer) plan(ctx context.Context) (next time.Time, ok bool) {
 // publish copies the list of open subjects to the engine, where the workers read it.
 func (c *consumer) publish() {
 	open := make(map[string]bool, len(c.state.Open))
+	questions := 0
 	for i := range c.state.Open {
 		open[c.state.Open[i].ID] = true
+		if c.state.Open[i].ID == c.state.Open[i].Question { // not an overdue one, which is a second subject of its question
+			questions++
+		}
 	}
-	c.engine.mu.Lock()
-	c.engine.open = open
-	c.engine.mu.Unlock()
-	for _, w := range c.engine.workers {
+	e := c.engine
+	e.mu.Lock()
+	was := e.open
+	e.open, e.questions = open, questions
+	e.mu.Unlock()
+	for id := range was {
+		if !open[id] {
+			c.withdraw(id)
+		}
+	}
+	for _, w := range e.workers {
 		if w.hasSent() {
 			w.woken.Wake() // the question of a message with buttons may have ended
 		}
 	}
 }
 
-// known reports whether there is a delivery of the subject to the sink.
-func (e *Engine) known(subject, sink string) bool {
+// withdraw makes the devices that got a message about a subject replace it, if all that the message is about is over.
+func (c *consumer) withdraw(subject string) {
+	for target, w := range c.engine.workers {
+		if target.Device == "" {
+			continue
+		}
+		c.engine.mu.Lock()
+		d := c.engine.deliveries[notification.Key{Subject: subject, Sink: target.Sink, Device: target.Device}]
+		c.engine.mu.Unlock()
+		if d != nil && d.State == notification.Sent {
+			w.withdraw(*d)
+		}
+	}
+}
+
+// isOver reports whether all needs that a confirmed message was about are over. A message about what has finished is never over.
+func (e *Engine) isOver(message string, t notification.Target) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.deliveries[notification.Key{Subject: subject, Sink: sink}] != nil
+	for _, d := range e.deliveries {
+		if d.Message == message && d.Target() == t && (e.open[d.Subject.ID] || d.Subject.Kind.Group() == notification.Finished) {
+			return false
+		}
+	}
+	return true
+}
+
+// known reports whether there is a delivery of the subject to the target.
+func (e *Engine) known(subject string, t notification.Target) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.deliveries[notification.Key{Subject: subject, Sink: t.Sink, Device: t.Device}] != nil
 }
 
 // seen reports whether a person sees the session: a dashboard has the focus, or a terminal is attached to the session.
@@ -447,7 +556,7 @@ func (c *consumer) queue(ctx context.Context, w *worker, b notification.Batch) b
 	now := c.engine.opts.Now()
 	all := make([]notification.Delivery, 0, len(b.Subjects))
 	for _, subject := range b.Subjects {
-		d := notification.Delivery{Subject: subject, Sink: b.Sink, State: notification.Sending, Created: now, Updated: now}
+		d := notification.Delivery{Subject: subject, Sink: b.Target.Sink, Device: b.Target.Device, State: notification.Sending, Created: now, Updated: now}
 		d.ID = d.Key().ID(c.engine.opts.Root)
 		d.Message = d.ID
 		if b.Joined && len(all) > 0 {
@@ -457,7 +566,7 @@ func (c *consumer) queue(ctx context.Context, w *worker, b notification.Batch) b
 	}
 	if err := c.engine.opts.Store.SaveDeliveries(ctx, all); err != nil {
 		if ctx.Err() == nil {
-			c.engine.opts.Logger.Error("cannot save notifications", "sink", b.Sink, "error", err)
+			c.engine.opts.Logger.Error("cannot save notifications", "sink", b.Target.Sink, "error", err)
 		}
 		return false
 	}

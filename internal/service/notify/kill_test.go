@@ -3,6 +3,7 @@ package notify
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -32,6 +33,7 @@ const (
 	killedFile = "GC_TEST_NOTIFY_FILE" // its database
 	killedURL  = "GC_TEST_NOTIFY_URL"  // the service
 	killedName = "GC_TEST_NOTIFY_NAME" // a part of the ids of its questions
+	killedPush = "GC_TEST_NOTIFY_PUSH" // a pushSetup as JSON: it notifies devices; empty: a webhook
 	killsVar   = "GC_KILLS"
 )
 
@@ -71,11 +73,18 @@ func TestKilledProcess(t *testing.T) {
 	e := New(Options{City: storedCity{db}, Store: db, Events: db, Logger: slog.New(slog.DiscardHandler), Root: "/town", RetryFirst: 20 * time.Millisecond, RetryLongest: 100 * time.Millisecond})
 	s := settings(nil)
 	s.Sinks[0] = NewSink(&config.Notify{Name: "x", Type: config.NotifyWebhook, URL: config.ParseSecret(os.Getenv(killedURL)), Timeout: time.Second}, Environment{})
+	if text := os.Getenv(killedPush); text != "" {
+		setup := &pushSetup{}
+		if err := json.Unmarshal([]byte(text), setup); err != nil {
+			t.Fatal(err)
+		}
+		setup.use(&s, e)
+	}
 	e.Configure(s)
 	go func() { _ = e.Run(context.WithoutCancel(t.Context())) }() // until the process is killed
 	eventually(t, func() bool {
 		state, err := db.NotificationState(t.Context())
-		return err == nil && len(state.Sinks) == 1
+		return err == nil && len(state.Sinks) >= 1
 	})
 	fmt.Println("ready")
 	if os.Getenv(killedName) == "drain" {
@@ -109,7 +118,8 @@ func answerSent(t *testing.T, db *store.DB) {
 		t.Fatal(err)
 	}
 	for _, d := range all {
-		sent[d.Subject.ID] = d.State == notification.Sent
+		before, known := sent[d.Subject.ID]
+		sent[d.Subject.ID] = d.State == notification.Sent && (before || !known)
 	}
 	asked, err := db.LoadPending(t.Context())
 	if err != nil {
@@ -137,21 +147,33 @@ type killService struct {
 	by       map[string]int       // the process that it was confirmed to
 	run      int                  // the process that runs
 	killed   map[int]time.Time    // when each process was killed
-	message  map[string]string    // by question: the message id
+	message  map[string]string    // by question and path: the message id
 	wrong    []string
 	hold     chan struct{}
+
+	// read returns the id and the questions of a request.
+	read  func(r *http.Request) (id string, questions []string, err error)
+	paths []string // of the requests about each question
+	setup string   // the value of killedPush
+}
+
+// newKillService returns a service without requests.
+func newKillService() *killService {
+	return &killService{
+		requests: map[string]int{}, answered: map[string]time.Time{}, message: map[string]string{}, by: map[string]int{}, killed: map[int]time.Time{},
+	}
 }
 
 // recordLimit is how long a process may take to record a confirmation after the service has sent it.
 const recordLimit = 500 * time.Millisecond
 
 func (s *killService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	id := r.Header.Get("Idempotency-Key")
+	id, questions, err := s.read(r)
 	s.mu.Lock()
 	if err == nil {
 		s.requests[id]++
-		for _, question := range questionIDs(body) {
+		for _, question := range questions {
+			question += r.URL.Path
 			if before, ok := s.message[question]; ok && before != id {
 				s.wrong = append(s.wrong, fmt.Sprintf("%s was sent as %s and as %s", question, before, id))
 			}
@@ -183,6 +205,20 @@ func (s *killService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // lost, none was repeated after its confirmation, and each repeated request had the id of the first.
 func TestKills(t *testing.T) {
 	tier.Process(t)
+	s := newKillService()
+	s.paths = []string{"/"}
+	s.read = func(r *http.Request) (id string, questions []string, err error) {
+		body, err := io.ReadAll(r.Body)
+		return r.Header.Get("Idempotency-Key"), questionIDs(body), err
+	}
+	service := httptest.NewServer(s)
+	t.Cleanup(service.Close)
+	s.killAll(t, service.URL)
+}
+
+// killAll kills processes that notify the service, and then compares what was asked, sent and saved.
+func (s *killService) killAll(t *testing.T, url string) {
+	t.Helper()
 	kills := 8
 	if text := os.Getenv(killsVar); text != "" {
 		n, err := strconv.Atoi(text)
@@ -191,17 +227,14 @@ func TestKills(t *testing.T) {
 		}
 		kills = n
 	}
-	s := &killService{requests: map[string]int{}, answered: map[string]time.Time{}, message: map[string]string{}, by: map[string]int{}, killed: map[int]time.Time{}}
-	service := httptest.NewServer(s)
-	t.Cleanup(service.Close)
 	file := filepath.Join(t.TempDir(), "city.db")
 	for i := range kills {
-		s.killOne(t, i, file, service.URL)
+		s.killOne(t, i, file, url)
 	}
 	s.mu.Lock()
 	s.run = kills
 	s.mu.Unlock()
-	drain := process(t, file, service.URL, "drain")
+	drain := s.process(t, file, url, "drain")
 	if out, err := drain.CombinedOutput(); err != nil {
 		t.Fatalf("the last process: %v\n%s", err, out)
 	}
@@ -218,15 +251,19 @@ func TestKills(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	states := map[string]notification.DeliveryState{}
+	sent := map[string]int{}
 	for _, d := range ledger {
-		states[d.Subject.ID] = d.State
+		if d.State == notification.Sent {
+			sent[d.Subject.ID]++
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range asked {
-		if s.message[p.ID] == "" || s.answered[s.message[p.ID]].IsZero() || states[p.ID] != notification.Sent {
-			t.Errorf("%s was lost: message %q, state %q", p.ID, s.message[p.ID], states[p.ID])
+		for _, path := range s.paths {
+			if id := s.message[p.ID+path]; id == "" || s.answered[id].IsZero() || sent[p.ID] != len(s.paths) {
+				t.Errorf("%s was lost for %s: message %q, sent %d times", p.ID, path, id, sent[p.ID])
+			}
 		}
 	}
 	for _, what := range s.wrong {
@@ -248,7 +285,7 @@ func (s *killService) killOne(t *testing.T, i int, file, url string) {
 	s.mu.Lock()
 	s.run = i
 	s.mu.Unlock()
-	cmd := process(t, file, url, strconv.Itoa(i))
+	cmd := s.process(t, file, url, strconv.Itoa(i))
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -282,9 +319,9 @@ func (s *killService) killOne(t *testing.T, i int, file, url string) {
 }
 
 // process returns this test program as the process that is killed.
-func process(t *testing.T, file, url, name string) *exec.Cmd {
+func (s *killService) process(t *testing.T, file, url, name string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledProcess$")
-	cmd.Env = append(os.Environ(), killedFile+"="+file, killedURL+"="+url, killedName+"="+name)
+	cmd.Env = append(os.Environ(), killedFile+"="+file, killedURL+"="+url, killedName+"="+name, killedPush+"="+s.setup)
 	return cmd
 }

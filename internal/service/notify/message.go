@@ -34,6 +34,8 @@ type Message struct {
 	AnswerTo string   `json:"-"` // the address to which a button sends its answer by POST; empty: there is none
 	// Sent is what a sink that can change its messages has sent; nil: it cannot, or it has sent nothing.
 	Sent *SentMessage `json:"-"`
+
+	Questions int `json:"-"` // the number of open questions of the city, for the badge of an application
 }
 
 // Button is an answer button of a message.

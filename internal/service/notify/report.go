@@ -28,9 +28,19 @@ func (e *Engine) Notifications(context.Context) (client.Notifications, error) {
 		return out, nil
 	}
 	for i := range e.settings.Sinks {
-		sink := client.NotifySink{Name: e.settings.Sinks[i].Name, Type: e.settings.Sinks[i].Type}
-		if w := e.workers[sink.Name]; w != nil {
-			w.trouble(&sink)
+		configured := &e.settings.Sinks[i]
+		sink := client.NotifySink{Name: configured.Name, Type: configured.Type}
+		for _, one := range configured.forDevices(e.devices) {
+			w := e.workers[one.target()]
+			if one.device.ID != "" {
+				sink.Devices++
+			}
+			if w == nil || sink.Error != "" {
+				continue
+			}
+			if w.trouble(&sink); sink.Error != "" && one.device.Name != "" {
+				sink.Error = one.device.Name + ": " + sink.Error
+			}
 		}
 		for j := range out.Notifications {
 			if n := &out.Notifications[j]; n.Sink == sink.Name && n.State == client.NotifySending {
@@ -58,13 +68,15 @@ func (w *worker) trouble(sink *client.NotifySink) {
 	sink.Retry, sink.Error, sink.AnswerError = w.notBefore, w.failure, w.listenFailure
 }
 
-// TestNotify sends a test message to a sink, or to all sinks at the same time. It is not stored and not tried again.
+// TestNotify sends a test message to a sink, or to all sinks at the same time, and there to each device. It is not stored and not
+// tried again.
 func (e *Engine) TestNotify(ctx context.Context, req client.NotifyTestRequest) ([]client.NotifyResult, error) {
 	e.mu.Lock()
 	var s Settings
 	if e.settings != nil {
 		s = *e.settings
 	}
+	devices := e.devices
 	e.mu.Unlock()
 	var sinks []Sink
 	var names []string
@@ -80,27 +92,39 @@ func (e *Engine) TestNotify(ctx context.Context, req client.NotifyTestRequest) (
 	case len(sinks) == 0:
 		return nil, fmt.Errorf("%w: no [[notify]] section has the name %q; there are: %s", client.ErrNotFound, req.Sink, strings.Join(names, ", "))
 	}
-	out := make([]client.NotifyResult, len(sinks))
+	var targets []Sink
+	var out []client.NotifyResult
+	for i := range sinks {
+		found := sinks[i].forDevices(devices)
+		targets = append(targets, found...)
+		if len(found) == 0 {
+			out = append(out, client.NotifyResult{Sink: sinks[i].Name, Type: sinks[i].Type, Error: noDevice})
+		}
+	}
+	results := make([]client.NotifyResult, len(targets))
 	var all sync.WaitGroup
-	for i, sink := range sinks {
-		all.Go(func() { out[i] = e.test(ctx, sink, s.City) })
+	for i, sink := range targets {
+		all.Go(func() { results[i] = e.test(ctx, sink, s.City) })
 	}
 	all.Wait()
-	return out, nil
+	return append(out, results...), nil
 }
+
+// noDevice is why a sink with devices cannot send anything.
+const noDevice = "no device gets notifications yet; open the web console on the device (gc web), page City, and press Notify this device"
 
 // test sends a test message to one sink.
 func (e *Engine) test(ctx context.Context, sink Sink, city string) client.NotifyResult {
 	now := e.opts.Now()
 	m := &Message{
-		ID:   notification.Key{Subject: "test " + now.Format(time.RFC3339Nano), Sink: sink.Name}.ID(e.opts.Root),
+		ID:   notification.Key{Subject: "test " + now.Format(time.RFC3339Nano), Sink: sink.Name, Device: sink.device.ID}.ID(e.opts.Root),
 		City: city,
 		Items: []Item{{
 			Kind: "test", Title: "a test message from gc", Prompt: "If you can read this, " + sink.Name + " works.", Since: now,
 		}},
 	}
 	m.render(e.opts.Secrets, func(agent, question string) string { return e.opts.Link(ctx, agent, question) })
-	out := client.NotifyResult{Sink: sink.Name, Type: sink.Type}
+	out := client.NotifyResult{Sink: sink.Name, Type: sink.Type, Device: sink.device.Name}
 	if err := send(ctx, sink, m); err != nil {
 		out.Error = clean(e.opts.Secrets, err.Error(), maxReason)
 	}
@@ -120,7 +144,7 @@ func (e *Engine) RetryNotification(ctx context.Context, id string) (client.Notif
 	}
 	var w *worker
 	if found != nil {
-		w = e.workers[found.Sink]
+		w = e.workers[found.Target()]
 	}
 	accepted := w != nil && found.State == notification.Failed
 	if accepted { // under the same lock: of two requests at once, one is refused
@@ -135,7 +159,7 @@ func (e *Engine) RetryNotification(ctx context.Context, id string) (client.Notif
 	case !accepted && found.State != notification.Failed:
 		return client.Notification{}, fmt.Errorf("%w: %s is %s, only a failed notification is sent again", client.ErrRefused, id, found.State)
 	case !accepted:
-		return client.Notification{}, fmt.Errorf("%w: city.toml has no sink %q any more", client.ErrRefused, found.Sink)
+		return client.Notification{}, fmt.Errorf("%w: it cannot be sent to %q: %s", client.ErrRefused, found.Sink, removedReason(found.Target()))
 	}
 	one := []notification.Delivery{*found}
 	e.save(ctx, one)

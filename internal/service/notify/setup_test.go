@@ -124,7 +124,14 @@ func (c *town) emit(kind event.Kind, agent string, data ...string) {
 // start runs an engine with the settings. The end of the test stops it.
 func (c *town) start(s Settings) {
 	c.t.Helper()
+	c.startWith(s, nil)
+}
+
+// startWith is start with devices of the web console.
+func (c *town) startWith(s Settings, devices []Device) {
+	c.t.Helper()
 	c.engine = New(Options{City: c, Store: c.store, Events: c.events, Logger: slog.New(slog.DiscardHandler), Now: c.now, Root: "/town", Secrets: c.secrets, Answers: c.answers, AnswerTo: c.answerTo})
+	c.engine.SetDevices(devices)
 	c.engine.Configure(s)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(c.t.Context()))
 	done := make(chan error, 1)
@@ -191,6 +198,30 @@ func (c *town) states() []string {
 	slices.Sort(out)
 	return out
 }
+
+// devices returns "subject device state" of each delivery, sorted.
+func (c *town) devices() []string {
+	c.t.Helper()
+	all, err := c.stores.Notifications.Deliveries(c.t.Context())
+	if err != nil {
+		c.t.Error(err)
+	}
+	var out []string
+	for _, d := range all {
+		out = append(out, fmt.Sprintf("%s %s %s", d.Subject.ID, d.Device, d.State))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// configured reports whether the engine has applied its first configuration.
+func (c *town) configured() bool {
+	state, err := c.stores.Notifications.NotificationState(c.t.Context())
+	return err == nil && len(state.Sinks) > 0
+}
+
+// clientTest returns a request for a test message to all sinks.
+func clientTest() client.NotifyTestRequest { return client.NotifyTestRequest{} }
 
 // wantStates compares the stored deliveries.
 func (c *town) wantStates(want ...string) {

@@ -19,14 +19,20 @@ type Environment struct {
 	Secrets config.SecretSource
 	// FindProgram returns the path of a program, like exec.LookPath.
 	FindProgram func(name string) (string, error)
+	// Push is what a sink of the type webpush needs.
+	Push Push
 }
 
 // NewSink returns the sink of a [[notify]] section that was checked by package config.
 func NewSink(n *config.Notify, env Environment) Sink {
-	return Sink{
-		Name: n.Name, Type: string(n.Type), Timeout: n.Timeout, Sender: newSender(n, env), Buttons: maxButtons(n),
-		account: account{n.Type, n.URL, n.Token},
+	sink := Sink{Name: n.Name, Type: string(n.Type), Timeout: n.Timeout, Buttons: maxButtons(n), account: account{n.Type, n.URL, n.Token}}
+	if n.Type != config.NotifyWebPush {
+		sink.Sender = newSender(n, env)
+		return sink
 	}
+	client := newHTTPClient(env.Push.transport())
+	sink.ForDevice = func(device string) Sender { return &webPush{push: env.Push, client: client, device: device} }
+	return sink
 }
 
 // account identifies whose requests a service counts. A delay that the service asked for holds for its account.
@@ -39,6 +45,7 @@ type account struct {
 const (
 	maxNtfyButtons     = 3 // a limit of ntfy
 	maxTelegramButtons = 8
+	maxPushButtons     = 2 // a limit of browsers
 )
 
 // maxButtons returns the largest number of answer buttons of a message to the sink.
@@ -50,6 +57,8 @@ func maxButtons(n *config.Notify) int {
 		return maxNtfyButtons
 	case n.Type == config.NotifyTelegram:
 		return maxTelegramButtons
+	case n.Type == config.NotifyWebPush:
+		return maxPushButtons
 	}
 	return 0
 }
@@ -73,11 +82,16 @@ func newSender(n *config.Notify, env Environment) Sender {
 }
 
 // newHTTPClient returns a client that follows no redirect, because the requests have credentials.
-func newHTTPClient() *http.Client {
+func newHTTPClient(transport *http.Transport) *http.Client {
 	return &http.Client{
-		Transport:     &http.Transport{MaxIdleConnsPerHost: 1, IdleConnTimeout: 30 * time.Second, ForceAttemptHTTP2: true},
+		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
+}
+
+// newTransport returns a transport that uses no proxy. config is that of TLS; nil: the defaults.
+func newTransport(config *tls.Config) *http.Transport {
+	return &http.Transport{TLSClientConfig: config, MaxIdleConnsPerHost: 1, IdleConnTimeout: 30 * time.Second, ForceAttemptHTTP2: true}
 }
 
 // secret returns the value of a credential that the configuration key refers to. An error is not

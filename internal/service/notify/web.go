@@ -30,7 +30,7 @@ type web struct {
 
 // newWeb returns the sink of a [[notify]] section.
 func newWeb(n *config.Notify, env Environment) *web {
-	return &web{n: *n, env: env, payload: payloadOf(n.Type), client: newHTTPClient()}
+	return &web{n: *n, env: env, payload: payloadOf(n.Type), client: newHTTPClient(newTransport(nil))}
 }
 
 // payload is the form of messages of a web service.

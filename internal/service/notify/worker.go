@@ -32,7 +32,7 @@ func (e *SendError) Unwrap() error { return e.Err }
 // maxAfter is the longest delay that a sink may ask for.
 const maxAfter = time.Hour
 
-// worker sends the messages of one sink, one after the other.
+// worker sends the messages of one sink, or of one device of a sink, one after the other.
 type worker struct {
 	engine *Engine
 	stop   context.CancelFunc
@@ -61,26 +61,28 @@ type job struct {
 	deliveries []notification.Delivery
 	delays     *retry.Backoff
 	at         time.Time // not before; zero: at once
+	withdraw   bool      // the message was confirmed and is not needed any more
 }
 
-// startWorkers starts a worker for each new sink, and stops those of removed sinks.
-func (c *consumer) startWorkers(ctx context.Context, s Settings) {
+// startWorkers starts a worker for each new sink and each new device of one, and stops those that were removed. If repaired is
+// true, the others try again at once.
+func (c *consumer) startWorkers(ctx context.Context, s Settings, repaired bool) {
 	e := c.engine
-	for name := range e.workers {
-		if !slices.ContainsFunc(s.Sinks, func(sink Sink) bool { return sink.Name == name }) {
-			c.stopWorker(name)
+	for target := range e.workers {
+		if !slices.ContainsFunc(s.Sinks, func(sink Sink) bool { return sink.target() == target }) {
+			c.stopWorker(target)
 		}
 	}
 	c.dropRemoved(ctx)
 	for _, sink := range s.Sinks {
-		w := e.workers[sink.Name]
+		w := e.workers[sink.target()]
 		if w == nil {
-			w = e.newWorker(sink.Name)
+			w = e.newWorker(sink.target())
 			working, stop := context.WithCancel(ctx)
 			w.stop = stop
 			w.set(sink, s.City)
 			e.mu.Lock()
-			e.workers[sink.Name] = w
+			e.workers[sink.target()] = w
 			e.mu.Unlock()
 			c.jobs.Go(func() {
 				w.run(working)
@@ -88,17 +90,19 @@ func (c *consumer) startWorkers(ctx context.Context, s Settings) {
 			})
 			continue
 		}
-		w.set(sink, s.City)
+		if repaired {
+			w.set(sink, s.City)
+		}
 	}
 }
 
-// newWorker returns a worker whose queue has the messages of the sink that an earlier controller did not finish.
-func (e *Engine) newWorker(sink string) *worker {
+// newWorker returns a worker whose queue has the messages for the target that an earlier controller did not finish.
+func (e *Engine) newWorker(target notification.Target) *worker {
 	w := &worker{engine: e, woken: engine.NewSignal(), delays: retry.New(e.opts.RetryFirst, e.opts.RetryLongest)}
 	e.mu.Lock()
 	var unfinished []notification.Delivery
 	for _, d := range e.deliveries {
-		if d.Sink == sink && !d.Final() {
+		if d.Target() == target && !d.Final() {
 			unfinished = append(unfinished, *d)
 		}
 	}
@@ -108,15 +112,20 @@ func (e *Engine) newWorker(sink string) *worker {
 	return w
 }
 
-// sinkRemoved is why the deliveries of a removed sink were dropped.
-const sinkRemoved = "the sink was removed from city.toml"
+// removedReason returns why the deliveries for a removed target were dropped.
+func removedReason(t notification.Target) string {
+	if t.Device != "" {
+		return "the device gets no notifications any more, or the sink was removed from city.toml"
+	}
+	return "the sink was removed from city.toml"
+}
 
-// stopWorker stops the worker of a sink that was removed from city.toml. The worker's own goroutine marks the deliveries as
-// dropped, because it may be sending one of them now.
-func (c *consumer) stopWorker(sink string) {
-	w := c.engine.workers[sink]
+// stopWorker stops the worker of a sink, or of a device of one, that was removed. The worker's own goroutine marks the deliveries
+// as dropped, because it may be sending one of them now.
+func (c *consumer) stopWorker(target notification.Target) {
+	w := c.engine.workers[target]
 	c.engine.mu.Lock()
-	delete(c.engine.workers, sink)
+	delete(c.engine.workers, target)
 	c.engine.mu.Unlock()
 	w.mu.Lock()
 	w.removed = true
@@ -135,8 +144,8 @@ func (w *worker) dropQueue(ctx context.Context) {
 	}
 	w.mu.Unlock()
 	for _, j := range queue {
-		if removed {
-			w.engine.finish(ctx, j.deliveries, notification.Dropped, sinkRemoved)
+		if removed && !j.withdraw {
+			w.engine.finish(ctx, j.deliveries, notification.Dropped, removedReason(j.deliveries[0].Target()))
 		}
 	}
 }
@@ -163,7 +172,7 @@ func (w *worker) add(deliveries []notification.Delivery) {
 	w.mu.Lock()
 	for i := range deliveries {
 		d := deliveries[i]
-		at := slices.IndexFunc(w.queue, func(j *job) bool { return j.id == d.Message })
+		at := slices.IndexFunc(w.queue, func(j *job) bool { return j.id == d.Message && !j.withdraw })
 		if at < 0 {
 			w.queue = append(w.queue, &job{id: d.Message, delays: retry.New(w.engine.opts.RetryFirst, w.engine.opts.RetryLongest)})
 			at = len(w.queue) - 1
@@ -207,6 +216,11 @@ func (w *worker) first() (j *job, next time.Time) {
 // deliver sends one message. If that fails, the message moves to the end of the queue, and all messages wait.
 func (w *worker) deliver(ctx context.Context, j *job) {
 	e := w.engine
+	if j.withdraw {
+		w.remove(j)
+		w.sendWithdrawal(ctx, j)
+		return
+	}
 	m := w.prepare(ctx, j)
 	if ctx.Err() != nil {
 		return
@@ -231,6 +245,7 @@ func (w *worker) deliver(ctx context.Context, j *job) {
 			w.addSent(m.Items[0].Question, *m.Sent)
 			w.woken.Wake() // the question may have ended meanwhile
 		}
+		w.withdraw(j.deliveries[0]) // it may have ended meanwhile
 		return
 	}
 	why := clean(e.opts.Secrets, err.Error(), maxReason)
@@ -247,6 +262,42 @@ func (w *worker) deliver(ctx context.Context, j *job) {
 	}
 	e.failedOnce(ctx, j.deliveries, why)
 	w.postpone(j, after)
+}
+
+// withdraw adds the withdrawal of a confirmed message to the queue, if the sender can do that and all that the message is about
+// is over.
+func (w *worker) withdraw(d notification.Delivery) {
+	w.mu.Lock()
+	_, can := w.sink.Sender.(Withdrawer)
+	w.mu.Unlock()
+	if !can || !w.engine.isOver(d.Message, d.Target()) {
+		return
+	}
+	w.mu.Lock()
+	w.queue = append(w.queue, &job{id: d.Message, deliveries: []notification.Delivery{d}, withdraw: true})
+	w.mu.Unlock()
+	w.woken.Wake()
+}
+
+// sendWithdrawal sends a withdrawal, once: the message is old, and the device shows that when its page is opened.
+func (w *worker) sendWithdrawal(ctx context.Context, j *job) {
+	w.mu.Lock()
+	sink := w.sink
+	m := &Message{ID: j.id, City: textfmt.OneLine(w.city)}
+	w.mu.Unlock()
+	sender, ok := sink.Sender.(Withdrawer)
+	if !ok {
+		return
+	}
+	w.engine.mu.Lock()
+	m.Questions = w.engine.questions
+	w.engine.mu.Unlock()
+	m.Title = textfmt.OneLine(clean(w.engine.opts.Secrets, title(j.deliveries[0].Subject), maxLine))
+	ctx, cancel := context.WithTimeout(ctx, sink.Timeout)
+	defer cancel()
+	if err := sender.Withdraw(ctx, m); err != nil && ctx.Err() == nil {
+		w.engine.opts.Logger.Debug("a notification that is over was not replaced", "sink", sink.Name, "error", err)
+	}
 }
 
 // maxReason is the maximum size of a stored reason, in bytes.
@@ -299,6 +350,9 @@ func (w *worker) prepare(ctx context.Context, j *job) *Message {
 	w.mu.Lock()
 	m, sink := &Message{ID: j.id, City: w.city}, w.sink
 	w.mu.Unlock()
+	e.mu.Lock()
+	m.Questions = e.questions
+	e.mu.Unlock()
 	var rest, over []notification.Delivery
 	var asked *client.Pending // the question of the last item; nil: it has none, or it is not known
 	for i := range j.deliveries {
@@ -356,10 +410,14 @@ func (e *Engine) finish(ctx context.Context, deliveries []notification.Delivery,
 		return
 	}
 	d := &deliveries[0]
+	data := map[string]string{"sink": d.Sink, "id": d.ID, "error": why}
+	if d.Device != "" {
+		data["device"] = d.Device
+	}
 	engine.Record(ctx, e.opts.Events, e.opts.Logger, client.Event{
 		Kind: string(event.NotifyFailed), Agent: d.Subject.Agent, Session: d.Subject.Session,
 		Text: fmt.Sprintf("a notification was not sent to %s: %s", d.Sink, textfmt.Brief(why)),
-		Data: map[string]string{"sink": d.Sink, "id": d.ID, "error": why},
+		Data: data,
 	})
 }
 

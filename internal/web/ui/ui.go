@@ -18,7 +18,7 @@ import (
 //go:embed dist
 var dist embed.FS
 
-// Files returns the files of the pages: index.html, manifest.webmanifest and those below assets/,
+// Files returns the files of the pages: index.html, manifest.webmanifest, the service worker worker.js and those below assets/,
 // whose names contain a hash of their content. Each file x has a compressed copy x.gz; x itself is
 // decompressed when it is opened.
 func Files() fs.FS {

@@ -6,11 +6,13 @@ import { device, loadDevice } from './api.js';
 import { showCount } from './favicon.js';
 import { startClock } from './format.js';
 import { startKeys } from './keys.js';
+import { startPush } from './push.js';
 import { needCount, run, status } from './store.js';
 import { App } from './shell.js';
 
 startClock();
 startKeys();
+startPush();
 
 /** @type {AbortController | undefined} */
 let running;

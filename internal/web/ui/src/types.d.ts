@@ -451,6 +451,7 @@ export interface Notifications {
 }
 
 export interface NotifyResult {
+	device?: string;
 	error?: string;
 	seconds: number;
 	sink: string;
@@ -459,6 +460,7 @@ export interface NotifyResult {
 
 export interface NotifySink {
 	answer_error?: string;
+	devices?: number;
 	error?: string;
 	name: string;
 	retry?: string;
@@ -794,6 +796,7 @@ export interface WebDevice {
 	id: string;
 	last_seen: string;
 	name: string;
+	notified?: boolean;
 	open: number;
 	scopes: string[] | null;
 }

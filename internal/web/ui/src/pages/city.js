@@ -10,6 +10,8 @@ import { confirm, notify } from '../parts/dialog.js';
 import { Doctor } from '../parts/doctor.js';
 import { ConfigEditor } from '../parts/editor.js';
 import { Icon } from '../parts/icon.js';
+import { Notifications } from '../parts/notifications.js';
+import { pushState, unsubscribe } from '../push.js';
 import { Loading } from './needs.js';
 
 /** Loads a document when the page opens and after a lost connection.
@@ -37,6 +39,7 @@ export function CityPage() {
 				<div>
 					<${Controller} s=${s}/>
 					<${Plan}/>
+					<${Notifications}/>
 					<${Devices}/>
 				</div>
 				<div>
@@ -111,7 +114,7 @@ function Budgets() {
 
 function Devices() {
 	const [again, setAgain] = useState(0);
-	const { value, error } = useDocument('/api/v1/web/devices', again);
+	const { value, error } = useDocument('/api/v1/web/devices', `${again} ${pushState.value}`);
 	const list = Array.isArray(value) ? value : value?.devices ?? [];
 	const revoke = async (d) => {
 		if (!await confirm({ title: `Revoke ${d.name}?`, body: 'The device is signed out at once and needs a new code.', yes: 'Revoke', danger: true })) return;
@@ -127,9 +130,9 @@ function Devices() {
 			${error ? html`<p class="muted">${error}</p>` : html`
 				<ul class="devices">${list.map((d) => html`
 					<li key=${d.id}><div><p><strong>${d.name}</strong>${d.id === device.value?.id ? html` <span class="badge">this device</span>` : null}</p>
-						<p class="muted">${(d.scopes ?? []).join(', ')}${d.last_seen ? html` · seen <${Age} at=${d.last_seen} suffix=" ago"/>` : null}</p></div>
+						<p class="muted">${(d.scopes ?? []).join(', ')}${d.last_seen ? html` · seen <${Age} at=${d.last_seen} suffix=" ago"/>` : null}${d.notified ? ' · gets notifications' : ''}</p></div>
 						${d.id !== device.value?.id && may('manage') && html`<button onClick=${() => revoke(d)}>Revoke</button>`}</li>`)}</ul>`}
-			<div class="card-buttons"><button onClick=${() => signOut().catch((problem) => notify(`This device is signed out here, but not at the city: ${problem.message}`, 'fail'))}><${Icon} name="out"/> Sign out</button></div>
+			<div class="card-buttons"><button onClick=${() => signOut().then(unsubscribe).catch((problem) => notify(`This device is signed out here, but not at the city: ${problem.message}`, 'fail'))}><${Icon} name="out"/> Sign out</button></div>
 		</section>`;
 }
 
