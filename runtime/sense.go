@@ -104,8 +104,9 @@ type Progress struct {
 	Screen bool `json:"screen,omitempty"`
 }
 
-// Join returns the progress that two channels of one session report together: the newest signal,
-// and the tool that one of them reports.
+// Join combines two reports about one session, for example from its terminal and from its worker.
+// The newer signal wins. The tool is that of p, or of other if p has none. Screen is true if it is
+// true in one of them.
 func (p Progress) Join(other Progress) Progress {
 	out := p
 	if other.At.After(p.At) {

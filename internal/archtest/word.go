@@ -150,9 +150,9 @@ func (t *Tree) declaresTest(dir, name string) bool {
 	return false
 }
 
-// FindWords returns a finding for each line of the tree's texts that contains one of the
-// words. The words are those that must not be written in the tree, such as the path of the
-// checkout on the developer's machine.
+// FindWords searches the texts of a source tree for words that must not be there, and returns a
+// finding for each word in each line. The words are paths of the developer's machine, such as that
+// of the checkout.
 func FindWords(t *Tree, words []string) []Finding {
 	var found []Finding
 	for _, text := range t.Texts {

@@ -15,7 +15,8 @@ const (
 	nudgeTimeout = 5 * time.Minute
 )
 
-// CallContext returns the context of a method of the contract that has none. It ends after 30 s.
+// CallContext returns a context that ends after [CallTimeout]. It is for those methods of runtime.Provider that have no parameter
+// ctx.
 func CallContext() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), CallTimeout) //nolint:forbidigo // the contract's method has no ctx
 }

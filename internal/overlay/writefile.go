@@ -23,7 +23,7 @@ type file struct {
 }
 
 // errChanged reports that a file has changed since it was read.
-var errChanged = errors.New("it was changed by another program")
+var errChanged = errors.New("another program has changed the file since gc read it")
 
 // existing is the policy for a file that already exists.
 type existing int

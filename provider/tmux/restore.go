@@ -37,9 +37,10 @@ func (c *restorer) recordRunning(dir statedir.Folder, root proc.ID) {
 	c.roots[dir] = root
 }
 
-// mayBeUnrecorded reports whether a session without a record may be running. It returns true at the first call, if
-// the session's last known process still runs, or if the directory all, which contains the sessions' directories, is
-// missing.
+// mayBeUnrecorded reports whether the session with the directory dir may be running although its record is missing. The
+// caller then searches the tmux server for it. It returns true at the first call of this restorer, because nothing is
+// known yet; if all, the parent of the sessions' directories, was removed; and if the session's first process still runs
+// or cannot be checked.
 func (c *restorer) mayBeUnrecorded(dir statedir.Folder, all string) bool {
 	c.mu.Lock()
 	root, seen := c.roots[dir]

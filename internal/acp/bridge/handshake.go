@@ -95,7 +95,7 @@ func (h *host) open(ctx context.Context, about acp.InitializeResult) (acp.Sessio
 		opened.SessionID = h.spec.Conversation
 	}
 	if opened.SessionID == "" {
-		return opened, fmt.Errorf("%s: the agent gave no session id", method)
+		return opened, fmt.Errorf("the answer of the agent to %s has no session ID", method)
 	}
 	return opened, nil
 }

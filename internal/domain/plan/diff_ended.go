@@ -32,7 +32,8 @@ func (d *planner) selfEnded(a Action, o *Observed) Action {
 	return a.with(VerbStop, client.StateStopping, reason)
 }
 
-// endText returns how an instance ended, as a part of a sentence such as "it exited with status 1".
+// endText returns a clause that says how a run of an agent ended: "it exited with status 1", "it crashed" or "it ended". The text
+// of an exit status does not begin with "it", so endText adds it.
 func endText(e *runtime.End) string {
 	if e.Exit != nil {
 		return "it " + e.String()

@@ -424,8 +424,8 @@ func (e *Engine) follow(ctx context.Context) {
 	}
 }
 
-// readEvents applies the events that are in the log when it is called. It does not wait for later ones, so that a city with many
-// events is planned too.
+// readEvents reads the event log from the saved cursor to its end, a page at a time, and updates the open subjects. At the end of
+// the log it returns and does not wait for further events, because the messages that are due are planned next.
 func (c *consumer) readEvents(ctx context.Context) error {
 	defer c.engine.advanced.Wake()
 	for {

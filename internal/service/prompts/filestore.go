@@ -80,7 +80,7 @@ func (s FileStore) Write(session, id, text string) (path string, err error) {
 		return "", ErrNoFolder
 	}
 	if err != nil {
-		return "", fmt.Errorf("cannot write the text of a prompt: %w", err)
+		return "", fmt.Errorf("cannot write the text of a prompt to a file: %w", err)
 	}
 	return path, nil
 }

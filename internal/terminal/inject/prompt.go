@@ -285,7 +285,7 @@ func (d *delivery) waitForEcho(ctx context.Context) error {
 	shown, since := d.visibleContent(), time.Now()
 	for end := since.Add(echoLimit + patience); !d.echoed() && time.Since(since) < patience; {
 		if time.Now().After(end) {
-			return fmt.Errorf("%w: the program does not show the text", errHeld)
+			return fmt.Errorf("%w: the agent's program does not show the typed text on its screen", errHeld)
 		}
 		if err := step(ctx, d.Watcher); err != nil {
 			return err

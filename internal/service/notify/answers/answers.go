@@ -237,7 +237,7 @@ func (s *Service) verify(press Press) (t token, to Recipient, ok bool) {
 	defer s.mu.Unlock()
 	key, err := s.keyLocked()
 	if err != nil {
-		s.opts.Logger.Error("a press of a button cannot be checked", "error", err)
+		s.opts.Logger.Error("cannot read the key that signs answer buttons, so the press of a button is refused", "error", err)
 		return t, to, false
 	}
 	for _, r := range recipients {
