@@ -32,7 +32,8 @@ type Editor struct {
 	write sync.Mutex // held while the file is changed
 }
 
-// NewEditor returns the editor of a city. leaks reports whether a text has a known credential.
+// NewEditor returns the editor for the city.toml of the city at root. leaks reports whether a text has a credential that gc knows.
+// The random key makes the names of placeholders.
 func NewEditor(l *Loader, root string, leaks func(text string) bool) *Editor {
 	return &Editor{loader: l, root: root, leaks: leaks, key: []byte(rand.Text())}
 }

@@ -66,7 +66,8 @@ func noPidfd(err error) bool {
 	return errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) && pidfdForbidden()
 }
 
-// pidfdForbidden reports whether the sandbox forbids pidfds. Else an EPERM means that the process may not be signalled.
+// pidfdForbidden reports whether this process cannot open any pidfd, not even its own, because a sandbox forbids it. If it returns
+// false, an EPERM for another process means that this process must not signal that one.
 func pidfdForbidden() bool {
 	fd, err := unix.PidfdOpen(os.Getpid(), 0)
 	if err == nil {

@@ -72,7 +72,7 @@ func asks(r *run) error {
 			busy = w.text("event") == string(worker.Busy)
 		case w.Path != "/authorize" || w.text("tool") == worker.Canary:
 		case w.text("tool") == "" || w.Body["input"] == nil:
-			return fmt.Errorf("the request lacks the tool or its input: %v", w.Body)
+			return fmt.Errorf("the worker's request to /authorize has no tool or no input: %v", w.Body)
 		case !busy:
 			return fmt.Errorf("the worker asks outside of a turn: %v", w)
 		default:

@@ -21,8 +21,9 @@ const (
 	dataBody = "body"
 )
 
-// record appends a report to the event log. If that fails, it logs a warning, because the report
-// has happened anyway. data belongs to record after the call.
+// record appends an event about what a worker has reported to the event log. If that fails, it only
+// logs a warning, because the city has acted on the report already. The caller must not use data
+// after the call.
 func (e *Engine) record(ctx context.Context, a *liveRun, kind event.Kind, body any, data map[string]string) {
 	if data == nil {
 		data = make(map[string]string, 2)
