@@ -52,7 +52,7 @@ test-agents-ci:
 	scripts/tests agents -run '^TestInstall$$' -timeout 9m -count=1
 	scripts/tests agents -skip '^TestInstall$$' -shuffle=on -timeout 14m
 
-# Everything that CI tests.
+# Everything that CI tests, and the cluster.
 test-all: test test-tools test-browser test-agents-ci e2e test-cluster
 
 # Every pinned agent CLI from npm, in cities of its own; writes docs/reference/agents.md.

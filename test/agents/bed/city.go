@@ -88,7 +88,7 @@ func Need(tb testing.TB, name string) Installed {
 	if err != nil {
 		miss("agents: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(tb.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(tb.Context(), 15*time.Minute)
 	defer cancel()
 	found, err := shelf.Install(ctx, c)
 	if err != nil {
