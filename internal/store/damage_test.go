@@ -162,9 +162,9 @@ func TestMissingDatabase(t *testing.T) {
 	}{
 		"first start":     {false, nothing, "", 0},
 		"first, empty":    {false, empty, "", 0},
-		"missing":         {true, nothing, "there is no city.db", 0},
+		"missing":         {true, nothing, "the file city.db does not exist", 0},
 		"empty":           {true, empty, "city.db is empty", 0},
-		"journal alone":   {false, func(t *testing.T, path string) { abandonStore(t, path+"-wal", journal) }, "there is no city.db", 1},
+		"journal alone":   {false, func(t *testing.T, path string) { abandonStore(t, path+"-wal", journal) }, "the file city.db does not exist", 1},
 		"sound and lived": {true, func(t *testing.T, path string) { move(t, filledFile(t, true), path) }, "", 0},
 	}
 	for name, test := range tests {

@@ -18,6 +18,7 @@ const keyGap = 100 * time.Millisecond
 // dashboard has handled that key. So what a person has typed ahead stays in the terminal for the agent, and does nothing in the dashboard.
 type input struct {
 	*os.File
+	fd uintptr // of File, read once: the reading goroutine may look at it while the file is closed
 
 	handled chan struct{} // gets a token when the dashboard has handled such a key
 	ended   chan struct{} // closed when the dashboard reads no more keys
@@ -30,13 +31,16 @@ type input struct {
 }
 
 func newInput(terminal *os.File) *input {
-	in := &input{File: terminal, handled: make(chan struct{}, 1), ended: make(chan struct{})}
+	in := &input{File: terminal, fd: terminal.Fd(), handled: make(chan struct{}, 1), ended: make(chan struct{})}
 	in.end = sync.OnceFunc(func() { close(in.ended) })
 	return in
 }
 
 // The sequences around pasted text.
 const pasteBegin, pasteEnd = "\x1b[200~", "\x1b[201~"
+
+// Fd returns the descriptor of the terminal.
+func (in *input) Fd() uintptr { return in.fd }
 
 // Read implements io.Reader. It returns io.EOF when the dashboard reads no more keys.
 func (in *input) Read(p []byte) (int, error) {

@@ -206,7 +206,7 @@ func TestAttemptIsDeliveredOnce(t *testing.T) {
 // A delivery that is cancelled stops before Enter, and its text is removed again.
 func TestCanceledDeliveryIsWithdrawn(t *testing.T) {
 	t.Parallel()
-	a := beginAs(t, "claude", "--slow-read 700ms")
+	a := beginAs(t, "claude", "--slow-read 3s")
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(300*time.Millisecond, cancel)
 	d := runtime.Delivery{ID: "r-1", Attempt: 1, Content: runtime.TextContent("a prompt")}

@@ -21,8 +21,17 @@ type withdrawer struct {
 
 // Withdraw implements Withdrawer.
 func (w *withdrawer) Withdraw(_ context.Context, m *Message) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.withdrawn = append(w.withdrawn, *m)
 	return errDown // it is not tried again
+}
+
+// withdrawals returns the messages that were withdrawn.
+func (w *withdrawer) withdrawals() []Message {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.withdrawn)
 }
 
 // TestAnsweredQuestionIsWithdrawn: a message that was confirmed is withdrawn once, when all that it is about is over, and one that
@@ -42,24 +51,24 @@ func TestAnsweredQuestionIsWithdrawn(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		last := c.ask("d", "last")
 		time.Sleep(2 * time.Minute)
-		if len(x.sent) != 2 {
+		if len(x.tries()) != 2 {
 			t.Fatalf("sent %q", x.titles())
 		}
 		c.answer(first)
 		time.Sleep(time.Minute)
-		if len(x.withdrawn) != 0 {
-			t.Fatalf("withdrawn while a part is open: %+v", x.withdrawn)
+		if len(x.withdrawals()) != 0 {
+			t.Fatalf("withdrawn while a part is open: %+v", x.withdrawals())
 		}
 		c.answer(second)
 		time.Sleep(time.Minute)
-		if len(x.withdrawn) != 0 {
-			t.Errorf("a message that also says what has finished was withdrawn: %+v", x.withdrawn)
+		if len(x.withdrawals()) != 0 {
+			t.Errorf("a message that also says what has finished was withdrawn: %+v", x.withdrawals())
 		}
 		c.answer(last)
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if len(x.withdrawn) != 1 || x.withdrawn[0].ID != x.sent[1].ID || x.withdrawn[0].Questions != 0 || !strings.Contains(x.withdrawn[0].Title, "d asks") {
-			t.Errorf("withdrawn: %+v", x.withdrawn)
+		if len(x.withdrawals()) != 1 || x.withdrawals()[0].ID != x.tries()[1].ID || x.withdrawals()[0].Questions != 0 || !strings.Contains(x.withdrawals()[0].Title, "d asks") {
+			t.Errorf("withdrawn: %+v", x.withdrawals())
 		}
 	})
 }
@@ -79,12 +88,12 @@ func TestChangedDevicesShortenNoDelay(t *testing.T) {
 		c.engine.SetDevices([]Device{{ID: "d-1", Name: "tablet"}, {ID: "d-2", Name: "phone"}})
 		time.Sleep(time.Minute)
 		list, err := c.engine.Notifications(t.Context())
-		if err != nil || len(slow.sent) != 1 || list.Sinks[0].Devices != 2 || !strings.HasPrefix(list.Sinks[0].Error, "tablet: ") || list.Sinks[0].Waiting != 1 {
-			t.Errorf("%d tries, %+v, %v", len(slow.sent), list.Sinks, err)
+		if err != nil || len(slow.tries()) != 1 || list.Sinks[0].Devices != 2 || !strings.HasPrefix(list.Sinks[0].Error, "tablet: ") || list.Sinks[0].Waiting != 1 {
+			t.Errorf("%d tries, %+v, %v", len(slow.tries()), list.Sinks, err)
 		}
 		time.Sleep(30 * time.Minute)
-		if len(slow.sent) != 2 || len(other.sent) != 0 {
-			t.Errorf("%d tries for the old device and %d for the new one, want 2 and 0", len(slow.sent), len(other.sent))
+		if len(slow.tries()) != 2 || len(other.tries()) != 0 {
+			t.Errorf("%d tries for the old device and %d for the new one, want 2 and 0", len(slow.tries()), len(other.tries()))
 		}
 	})
 }

@@ -150,6 +150,8 @@ type Engine struct {
 	advanced engine.Signal // wakes the goroutine that waits for events
 	cursor   atomic.Uint64 // the last event that was read
 
+	created time.Time // when New was called, which is before agents are started
+
 	mu         sync.Mutex
 	settings   *Settings // nil: not configured yet; guarded by mu
 	devices    []Device  // of the web console; guarded by mu
@@ -174,7 +176,7 @@ func New(opts Options) *Engine {
 		opts.Link = func(context.Context, string, string) string { return "" }
 	}
 	return &Engine{
-		opts: opts, life: engine.NewLifecycle(), woken: engine.NewSignal(), advanced: engine.NewSignal(),
+		opts: opts, created: opts.Now(), life: engine.NewLifecycle(), woken: engine.NewSignal(), advanced: engine.NewSignal(),
 		deliveries: map[notification.Key]*notification.Delivery{}, open: map[string]bool{}, workers: map[notification.Target]*worker{},
 	}
 }
@@ -212,6 +214,7 @@ type consumer struct {
 	jobs   sync.WaitGroup
 	rules  []notification.Rule
 
+	applied bool // a configuration was applied
 	loaded  bool
 	cleared bool // the saved state was removed because there is no sink
 	stop    context.CancelFunc
@@ -263,12 +266,12 @@ func (c *consumer) work(ctx context.Context) (next time.Time) {
 func (e *Engine) takeSettings() (s Settings, changed, repaired bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.settings == nil {
+		return Settings{}, false, false // only the devices are known yet
+	}
 	changed, repaired = e.changed, e.repaired
 	e.changed, e.repaired = false, false
-	if e.settings != nil {
-		s = e.settings.forDevices(e.devices)
-	}
-	return s, changed, repaired
+	return e.settings.forDevices(e.devices), changed, repaired
 }
 
 // retrySettings makes the next call of takeSettings return the settings again, because they could not be applied.
@@ -281,19 +284,20 @@ func (e *Engine) retrySettings(repaired bool) {
 // configure starts and stops workers. It returns false if the store cannot be read or written now.
 func (c *consumer) configure(ctx context.Context, s Settings, repaired bool) bool {
 	if len(s.Sinks) == 0 {
-		return c.deactivate(ctx)
+		c.applied = c.deactivate(ctx)
+		return c.applied
 	}
 	if !c.loaded && !c.load(ctx) {
 		return false
 	}
 	c.cleared = false
-	now := c.engine.opts.Now()
+	begins := c.begins()
 	since := map[string]time.Time{}
 	for i := range s.Sinks {
 		name := s.Sinks[i].target().String()
 		at, known := c.state.Sinks[name]
 		if !known {
-			at = now
+			at = begins
 		}
 		since[name] = at
 	}
@@ -303,7 +307,17 @@ func (c *consumer) configure(ctx context.Context, s Settings, repaired bool) boo
 	c.rules = s.Rules
 	c.publish() // a new worker may begin at once with what an earlier controller did not finish
 	c.startWorkers(ctx, s, repaired)
+	c.applied = true
 	return true
+}
+
+// begins returns the time from which a new sink gets subjects: now or, for the sinks of the first configuration, the start of this
+// controller. Otherwise an agent that asks as soon as it is started could be missed.
+func (c *consumer) begins() time.Time {
+	if !c.applied {
+		return c.engine.created
+	}
+	return c.engine.opts.Now()
 }
 
 // dropRemoved marks the unfinished deliveries as dropped whose sinks were removed from city.toml while no controller ran. If such

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -61,6 +62,27 @@ func TestAnsweredQuestionIsNotSent(t *testing.T) {
 }
 
 // TestNewSinkGetsNoHistory: neither the first start nor a sink that is added later sends what was before.
+// TestQuestionBeforeTheFirstConfigurationIsSent checks that a sink gets the question of an agent that asked right after the start of
+// the controller, and not what was asked before that.
+func TestQuestionBeforeTheFirstConfigurationIsSent(t *testing.T) {
+	inTown(t, func(t *testing.T, c *town) {
+		c.ask("a", "before the start")
+		c.emit(event.SessionExited, "b")
+		time.Sleep(time.Second)
+		c.early = func() {
+			time.Sleep(time.Second)
+			c.ask("c", "Continue?")
+			time.Sleep(time.Second)
+		}
+		x := &fakeSender{}
+		c.start(settings(x))
+		time.Sleep(time.Minute)
+		if got := x.titles(); len(got) != 1 || !strings.Contains(got[0], "c asks") {
+			t.Errorf("sent %q, want the question of c", got)
+		}
+	})
+}
+
 func TestNewSinkGetsNoHistory(t *testing.T) {
 	inTown(t, func(t *testing.T, c *town) {
 		x, y := &fakeSender{}, &fakeSender{}
@@ -219,9 +241,12 @@ func TestReloadRespectsRetryAfter(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTown(t, func(t *testing.T, v *town) {
+				var mu sync.Mutex
 				var times []time.Time
 				x := &fakeSender{answer: func(_ context.Context, try int, _ *Message) error {
+					mu.Lock()
 					times = append(times, time.Now())
+					mu.Unlock()
 					if try == 1 {
 						return &SendError{Err: errDown, After: c.after}
 					}
@@ -236,6 +261,8 @@ func TestReloadRespectsRetryAfter(t *testing.T) {
 				changed.Sinks[0].account = c.account
 				v.engine.Configure(changed)
 				time.Sleep(time.Hour)
+				mu.Lock()
+				defer mu.Unlock()
 				if len(times) != 2 || times[1].Sub(times[0]) != c.want {
 					t.Errorf("tries at %v, want the second after %v", times, c.want)
 				}

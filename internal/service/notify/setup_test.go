@@ -32,6 +32,7 @@ type town struct {
 	secrets *redact.Redactor
 	now     func() time.Time
 	delay   time.Duration // of Question
+	early   func()        // is called between New and the first configuration; nil: nothing is
 
 	answers  *answers.Service // nil: there are no answer buttons
 	answerTo func(context.Context) string
@@ -132,6 +133,9 @@ func (c *town) startWith(s Settings, devices []Device) {
 	c.t.Helper()
 	c.engine = New(Options{City: c, Store: c.store, Events: c.events, Logger: slog.New(slog.DiscardHandler), Now: c.now, Root: "/town", Secrets: c.secrets, Answers: c.answers, AnswerTo: c.answerTo})
 	c.engine.SetDevices(devices)
+	if c.early != nil {
+		c.early()
+	}
 	c.engine.Configure(s)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(c.t.Context()))
 	done := make(chan error, 1)
@@ -162,6 +166,13 @@ func (f *fakeSender) Send(ctx context.Context, m *Message) error {
 		return nil
 	}
 	return f.answer(ctx, try, m)
+}
+
+// tries returns the messages of all tries.
+func (f *fakeSender) tries() []Message {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.sent)
 }
 
 // titles returns the titles of all tries.

@@ -26,6 +26,7 @@ const (
 	maxTelegram   = 1900             // characters of a text, of 4096 UTF-16 units: a character may have two
 	pollTime      = 25 * time.Second // how long the service waits for a press
 	pollSlack     = 15 * time.Second // how much later its answer may arrive
+	confirmTime   = 2 * time.Second  // how long the service is told at the end what was handled
 	pollUpdates   = 5                // presses in one answer
 	maxUpdates    = 1 << 20          // bytes of one answer
 	maxReply      = 190              // characters of the reply to a press, of 200
@@ -121,8 +122,9 @@ func (t *telegram) call(ctx context.Context, c call, out any) error {
 // Listen implements [Listener] by long polls.
 func (t *telegram) Listen(ctx context.Context, press func(context.Context, SinkPress) (string, bool), failed func(error)) {
 	var next int64
+	defer func() { t.confirm(ctx, next) }()
 	for delays := retry.New(time.Second, 5*time.Minute); ctx.Err() == nil; {
-		updates, err := t.poll(ctx, next)
+		updates, err := t.poll(ctx, next, pollTime)
 		if ctx.Err() != nil {
 			return
 		}
@@ -139,19 +141,30 @@ func (t *telegram) Listen(ctx context.Context, press func(context.Context, SinkP
 		}
 		delays.Reset()
 		for i := range updates {
-			t.answer(ctx, &updates[i], press)
+			t.answer(context.WithoutCancel(ctx), &updates[i], press) // a press that is in work gets its reply
 			next = updates[i].ID + 1
 		}
 	}
 }
 
-// poll waits for presses. The service does not send those before next again.
-func (t *telegram) poll(ctx context.Context, next int64) ([]telegramUpdate, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, pollTime+pollSlack, errors.New("the service did not answer a poll for presses of buttons in time"))
+// confirm tells the service which presses were handled when Listen ends, so that the next reader does not get them again. A failure
+// is harmless: the button of such a press was used.
+func (t *telegram) confirm(ctx context.Context, next int64) {
+	if next == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), confirmTime)
+	defer cancel()
+	_, _ = t.poll(ctx, next, 0)
+}
+
+// poll waits for presses, at most for the given time. The service does not send those before next again.
+func (t *telegram) poll(ctx context.Context, next int64, patience time.Duration) ([]telegramUpdate, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience+pollSlack, errors.New("the service did not answer a poll for presses of buttons in time"))
 	defer cancel()
 	var updates []telegramUpdate
 	err := t.call(ctx, call{method: "getUpdates", most: maxUpdates, body: object{
-		"offset": next, "timeout": int(pollTime.Seconds()), "limit": pollUpdates, "allowed_updates": []string{"callback_query"},
+		"offset": next, "timeout": int(patience.Seconds()), "limit": pollUpdates, "allowed_updates": []string{"callback_query"},
 	}}, &updates)
 	if err != nil && errors.Is(err, context.DeadlineExceeded) {
 		err = context.Cause(ctx)
