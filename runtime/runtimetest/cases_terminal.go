@@ -76,7 +76,7 @@ func terminalCases() []Case {
 			third := s.watch(runtime.TerminalOptions{})
 			for _, got := range []runtime.TerminalFrame{third.next(), first.next()} {
 				if got.Cols != want.Cols || got.Rows != want.Rows {
-					t.Errorf("the session has %dx%d, and had %dx%d before another terminal typed", got.Cols, got.Rows, want.Cols, want.Rows)
+					t.Errorf("typing by another terminal changed the size of the session: it is %dx%d and was %dx%d", got.Cols, got.Rows, want.Cols, want.Rows)
 				}
 			}
 		}).needs(NeedTyping),

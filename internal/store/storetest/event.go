@@ -31,7 +31,7 @@ func (s *suite) after(id uint64, wantGap bool, want ...client.Event) {
 	s.must(err)
 	s.wantSame("the past", want, got)
 	if gap != wantGap {
-		s.t.Errorf("after %d the gap is %v, want %v", id, gap, wantGap)
+		s.t.Errorf("the log says for the events after ID %d: gap = %v (events were removed); want %v", id, gap, wantGap)
 	}
 	for limit := range len(want) + 1 {
 		page, err := s.Events.Page(s.ctx, id, limit+1)
