@@ -71,7 +71,7 @@ func (in *input) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// follow looks at a byte that was read from the terminal. It sets in.waits if the byte is a key, outside of pasted text, that may
+// follow records a byte that was read from the terminal. It sets in.waits if the byte is a key, outside of pasted text, that may
 // give the terminal to another program: Enter, Ctrl-g or Ctrl-z. Read then reads nothing until the dashboard has handled that key.
 func (in *input) follow(b byte) {
 	in.tail = append(in.tail[max(0, len(in.tail)-len(pasteBegin)+1):], b)

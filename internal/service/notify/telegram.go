@@ -26,7 +26,7 @@ const (
 	maxTelegram   = 1900             // characters of a text, of 4096 UTF-16 units: a character may have two
 	pollTime      = 25 * time.Second // how long the service waits for a press
 	pollSlack     = 15 * time.Second // how much later its answer may arrive
-	confirmTime   = 2 * time.Second  // how long the service is told at the end what was handled
+	confirmTime   = 2 * time.Second  // how long the last request may take, which confirms what was handled
 	pollUpdates   = 5                // presses in one answer
 	maxUpdates    = 1 << 20          // bytes of one answer
 	maxReply      = 190              // characters of the reply to a press, of 200
@@ -147,7 +147,7 @@ func (t *telegram) Listen(ctx context.Context, press func(context.Context, SinkP
 	}
 }
 
-// confirm tells the service which presses were handled when Listen ends, so that the next reader does not get them again. A failure
+// confirm reports to the service, when Listen ends, which presses were handled, so that the next reader does not get them again. A failure
 // is harmless: the button of such a press was used.
 func (t *telegram) confirm(ctx context.Context, next int64) {
 	if next == 0 {
