@@ -19,7 +19,7 @@ var failingAgents = []struct{ name, command, flags, words string }{
 	{name: "at-once", command: "COUNT; echo the licence is gone >&2; exit 1", words: "the licence is gone"},
 	{name: "soon", command: "COUNT; sleep 0.2; echo the socket is taken >&2; exit 1", words: "the socket is taken"},
 	{name: "missing", command: "COUNT; exec /nowhere/agent", words: "/nowhere/agent"},
-	{name: "hangs", flags: "--hang", words: "not done within|cut off"},
+	{name: "hangs", flags: "--hang", words: "not done within|interrupted because"},
 }
 
 // TestCrashLoopsAreBounded has agents that fail in every way while controllers are killed. No agent is
