@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -34,8 +35,8 @@ func TestCommandCredentials(t *testing.T) {
 			t.Error(err)
 		}
 		shown := toml
-		for i := len(spans) - 1; i >= 0; i-- {
-			shown = shown[:spans[i].From] + shown[spans[i].To:]
+		for _, span := range slices.Backward(spans) {
+			shown = shown[:span.From] + shown[span.To:]
 		}
 		if strings.Contains(shown, "canary") || (want == command) != strings.Contains(shown, command) {
 			t.Errorf("the editor shows %s", shown)

@@ -16,11 +16,11 @@ import (
 // applyConfig makes a loaded configuration the current one.
 func (l *loop) applyConfig(loaded Loaded) {
 	loaded.Settings = loaded.Settings.Defaulted()
-	former := l.desired
+	previous := l.desired
 	if loaded.Accepted != nil {
 		loaded.Accepted()
 	}
-	l.followRenames(former, &loaded.Desired)
+	l.followRenames(previous, &loaded.Desired)
 	l.loaded, l.loadedAt, l.loadError = loaded, l.now(), ""
 	l.desired = make(map[session.Key]*plan.Session, len(loaded.Desired.Sessions))
 	for i := range loaded.Desired.Sessions {
@@ -39,7 +39,7 @@ func (l *loop) applyConfig(loaded Loaded) {
 			e.rec.Agent = s.Agent
 			e.touch()
 		}
-		if before := former[key]; before != nil && e.rec.Fault != "" && ops.Edited(before, s) {
+		if before := previous[key]; before != nil && e.rec.Fault != "" && ops.Edited(before, s) {
 			e.rec.ResetFailures() // the failures belong to another configuration
 			e.touch()
 		}
@@ -51,10 +51,10 @@ func (l *loop) applyConfig(loaded Loaded) {
 // followRenames detects agents that were renamed in city.toml: one agent section is gone, and exactly one new section has the
 // same content. The running session then belongs to the new name. gc stops it at the end of its turn and starts the agent under
 // its new name in the same conversation.
-func (l *loop) followRenames(former map[session.Key]*plan.Session, next *plan.Desired) {
+func (l *loop) followRenames(previous map[session.Key]*plan.Session, next *plan.Desired) {
 	gone, added := map[string][]*plan.Session{}, map[string][]*plan.Session{}
 	known := map[string]bool{}
-	for _, s := range former {
+	for _, s := range previous {
 		known[s.Agent] = true
 		if next.SessionOf(s.Agent) == nil && s.Section != "" {
 			gone[s.Section] = append(gone[s.Section], s)

@@ -36,14 +36,14 @@ func CopyRawLog(ctx context.Context, w io.Writer, path string, q RawLogQuery) er
 			return err
 		}
 	}
-	former := copyRawFile(ctx, w, path+oldSuffix, q)
-	if former != nil && !errors.Is(former, fs.ErrNotExist) {
-		return former
+	oldErr := copyRawFile(ctx, w, path+oldSuffix, q)
+	if oldErr != nil && !errors.Is(oldErr, fs.ErrNotExist) {
+		return oldErr
 	}
 	t := &rawTail{path: path, out: w}
 	defer t.close()
 	err := t.begin(q.Since, q.Until)
-	if errors.Is(err, fs.ErrNotExist) && (q.Follow || former == nil) {
+	if errors.Is(err, fs.ErrNotExist) && (q.Follow || oldErr == nil) {
 		err = nil
 	}
 	if err != nil || !q.Follow {

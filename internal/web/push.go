@@ -86,15 +86,17 @@ func (r *registry) setPush(id string, s savedPush) (changed bool, err error) {
 	case r.devices[i].push != nil && *r.devices[i].push == s:
 		return false, nil
 	}
-	before := r.devices[i].push
-	r.devices[i].push = &s
+	before := map[*device]*savedPush{r.devices[i]: r.devices[i].push}
 	for _, d := range r.devices {
-		if d.id != id && d.push != nil && d.push.Endpoint == s.Endpoint {
-			d.push = nil
+		if d.push != nil && d.push.Endpoint == s.Endpoint {
+			before[d], d.push = d.push, nil
 		}
 	}
+	r.devices[i].push = &s
 	if err := r.saveLocked(); err != nil {
-		r.devices[i].push = before
+		for d, push := range before {
+			d.push = push
+		}
 		return false, err
 	}
 	r.reportNotifiedLocked()

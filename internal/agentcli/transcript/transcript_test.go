@@ -317,7 +317,7 @@ func TestOnlyRegularFilesAreRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = writer.Close()
-			<-ended
+			t.Logf("the reader returns %v", <-ended)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func TestPresenceHasALimit(t *testing.T) {
 		city := &presentCity{}
 		s := NewServer(city, Options{Version: "test"})
 		began, res := time.Now(), httptest.NewRecorder()
-		if err := present(t.Context(), s, res, httptest.NewRequest("GET", "/v1/presence", nil)); err != nil {
+		if err := present(t.Context(), s, res, httptest.NewRequestWithContext(t.Context(), "GET", "/v1/presence", nil)); err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(began); took != client.PresenceLimit || city.until.Err() == nil {

@@ -61,7 +61,8 @@ func TestWatchedStatusFollowsTheCity(t *testing.T) {
 	city.Leave()
 	<-left
 	select {
-	case <-ended:
+	case err := <-ended:
+		t.Logf("the stream ended: %v", err)
 	default:
 		t.Error("the stream ended without an error when the controller had exited")
 	}

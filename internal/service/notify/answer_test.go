@@ -19,7 +19,7 @@ import (
 )
 
 // Respond implements answers.Questions.
-func (c *town) Respond(_ context.Context, id string, req client.RespondRequest) (client.Pending, error) {
+func (c *town) Respond(ctx context.Context, id string, req client.RespondRequest) (client.Pending, error) {
 	c.mu.Lock()
 	i := slices.IndexFunc(c.questions, func(p client.Pending) bool { return p.ID == id })
 	if i < 0 || c.questions[i].State != client.PendingOpen {
@@ -29,7 +29,7 @@ func (c *town) Respond(_ context.Context, id string, req client.RespondRequest) 
 	c.questions[i].Answer, c.questions[i].AnsweredBy = req.Option, req.By
 	c.mu.Unlock()
 	c.answer(id)
-	return c.Question(context.Background(), id)
+	return c.Question(ctx, id)
 }
 
 // withAnswers makes the town accept answers from the sink x.
@@ -254,7 +254,8 @@ func TestNtfyButtons(t *testing.T) {
 	body := func(m *Message) (out struct {
 		Message string
 		Actions []struct{ Method, URL, Body string }
-	}) {
+	},
+	) {
 		text, err := json.Marshal(ntfyBody(&config.Notify{}, m))
 		if err == nil {
 			err = json.Unmarshal(text, &out)

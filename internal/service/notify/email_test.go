@@ -218,8 +218,10 @@ func TestEmailIsEncrypted(t *testing.T) {
 	}
 	ca := newAuthority(t)
 	servers := []*secureMail{
-		{tls: ca.server("127.0.0.1"), starttls: true}, {tls: ca.server("127.0.0.1"), only: true},
-		{tls: ca.server("mail.example.org"), starttls: true}, {tls: ca.server("mail.example.org"), only: true},
+		{tls: ca.server("127.0.0.1"), starttls: true},
+		{tls: ca.server("127.0.0.1"), only: true},
+		{tls: ca.server("mail.example.org"), starttls: true},
+		{tls: ca.server("mail.example.org"), only: true},
 	}
 	var addresses []string
 	for i, s := range servers {
