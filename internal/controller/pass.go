@@ -333,8 +333,9 @@ func (l *loop) countInterruptedStart(e *entry) {
 // slots are the numbers of starts and stops that the limits still allow.
 type slots struct{ starts, stops int }
 
-// carryOut begins one action on a session. left is the number of starts and stops that the limits still allow; carryOut decreases
-// it, and begins no start or stop when it is used up.
+// carryOut begins one action on a session. left is the number of starts and stops that the limits still allow in this pass;
+// carryOut decreases it, and begins nothing when the number is used up. A relaunch and a change of a running session count as
+// starts, a restart counts as a stop. A session that is disturbed because its configuration changed is marked as disrupted.
 func (l *loop) carryOut(e *entry, s *plan.Session, a plan.Action, left *slots) {
 	switch a.Verb {
 	case plan.VerbStart:

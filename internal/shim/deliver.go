@@ -209,15 +209,15 @@ const (
 	cancelRetry = 200 * time.Millisecond
 )
 
-// cancelDelivery requests the cancellation of a delivery until ctx ends. It calls giveUp, which must end ctx, if the outcome does
-// not arrive in time.
+// cancelDelivery asks the shim to cancel a delivery, again every cancelRetry, until ctx ends. The caller ends ctx when the outcome
+// of the delivery arrives. If it has not arrived after cancelLimit, cancelDelivery calls giveUp, which must end ctx.
 func (c *Client) cancelDelivery(ctx context.Context, key string, giveUp func()) {
 	limit := time.AfterFunc(cancelLimit, giveUp) // ends ctx, also during a request to a shim that does not answer
 	defer limit.Stop()
 	retry := time.NewTicker(cancelRetry)
 	defer retry.Stop()
 	for {
-		_ = c.do(ctx, http.MethodDelete, "/deliver?key="+url.QueryEscape(key), nil, nil) // repeated
+		_ = c.do(ctx, http.MethodDelete, "/deliver?key="+url.QueryEscape(key), nil, nil) // the next round tries again
 		select {
 		case <-retry.C:
 		case <-ctx.Done():

@@ -81,7 +81,7 @@ func (l *listening) checkHost(r *http.Request) error {
 		return nil
 	}
 	if name, _, _ := strings.Cut(host, ":"); name == "localhost" {
-		return fmt.Errorf("%w: host %.200q is not this web console, because another user of this machine may have the other address of localhost; use %s", client.ErrForbidden, r.Host, l.url)
+		return fmt.Errorf("%w: host %.200q is not accepted: localhost has an IPv4 and an IPv6 address, and another user of this machine may listen on one of them; use %s", client.ErrForbidden, r.Host, l.url)
 	}
 	return fmt.Errorf("%w: host %.200q is not this web console; add it to hosts in [web] of city.toml", client.ErrForbidden, r.Host)
 }

@@ -86,7 +86,7 @@ func openSpeakerVersion(t *testing.T, version, program, name string, args ...str
 	if err != nil {
 		t.Fatal(err)
 	}
-	logFigure(t, found, "launch", "takes prompts %.1f s after its start", time.Since(began).Seconds())
+	logFigure(t, found, "launch", "accepts prompts %.1f s after its start", time.Since(began).Seconds())
 	return &acpSession{p, model, found, seat, dir, time.Now()}
 }
 
@@ -126,7 +126,7 @@ func TestAgentsSpeakACP(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			together(t)
 			s := openSpeaker(t, program, name, flags[name]...)
-			recordOnFailure(t, s.found, "delivery", "pending", "interrupt", "resume", "stop")
+			recordOnFailure(t, s.found, "delivery", "questions", "interrupt", "resume", "stop")
 			s.deliver(t, "a", "Say it. [[text:I say it]]")
 			s.rest(t)
 			long := "Count these. " + strings.Repeat("0123456789 abcdefghi ", 5000) + "[[text:many]]"
@@ -136,7 +136,7 @@ func TestAgentsSpeakACP(t *testing.T) {
 			if len(prompts) != 2 || prompts[0].Text != "Say it. [[text:I say it]]" || prompts[1].Text != long {
 				t.Errorf("the model got %d prompts", len(prompts))
 			}
-			logFigure(t, s.found, "delivery", "24 B and %d KiB once, unchanged", len(long)>>10)
+			logFigure(t, s.found, "delivery", "a prompt of 24 B and one of %d KiB arrived once and unchanged", len(long)>>10)
 			s.permit(t)
 			s.cancelTurn(t)
 			s.again(t, flags[name], "f")
@@ -146,7 +146,7 @@ func TestAgentsSpeakACP(t *testing.T) {
 	}
 }
 
-const notAsked = "not asked"
+const notAsked = "none: the agent ran the command without asking"
 
 // permit lets a command run that is asked for.
 func (s *acpSession) permit(t *testing.T) {
@@ -159,7 +159,7 @@ func (s *acpSession) permit(t *testing.T) {
 			t.Fatalf("neither a question nor an end: %v", err)
 		}
 		if q != nil {
-			asked = "asked " + strings.Join(q.Options, ", ")
+			asked = "asked with the options: " + strings.Join(q.Options, ", ")
 			if err := s.Respond("one", runtime.InteractionResponse{RequestID: q.RequestID, Action: runtime.ActionApprove}); err != nil {
 				t.Fatal(err)
 			}
@@ -175,7 +175,7 @@ func (s *acpSession) permit(t *testing.T) {
 	} else if err != nil {
 		asked += ", and it did not run" // the agent has another way to name its shell than the mock knows
 	}
-	logFigure(t, s.found, "pending", "%s", asked)
+	logFigure(t, s.found, "questions", "%s", asked)
 }
 
 // cancelTurn ends a turn that waits for the model; the next prompt arrives alone.
@@ -191,7 +191,7 @@ func (s *acpSession) cancelTurn(t *testing.T) {
 	if err := s.Interrupt("one"); err != nil {
 		t.Fatal(err)
 	}
-	logFigure(t, s.found, "interrupt", "turn ended %.2f s after it, next prompt alone", time.Since(since).Seconds())
+	logFigure(t, s.found, "interrupt", "the turn ended %.2f s after the interrupt, and the next prompt arrived alone", time.Since(since).Seconds())
 	s.deliver(t, "e", "Go on. [[text:gone on]]")
 	s.rest(t)
 	if all := s.model.Prompts(""); len(all) == 0 || all[len(all)-1].Text != "Go on. [[text:gone on]]" {
@@ -254,7 +254,7 @@ func (s *acpSession) closed(t *testing.T) {
 	if left, known := bed.LeftProcesses(s.dir); known && len(left) > 0 {
 		t.Errorf("processes are left: %v", left)
 	}
-	logFigure(t, s.found, "stop", "no process left %.1f s after it", took.Seconds())
+	logFigure(t, s.found, "stop", "no process of the agent was left %.1f s after the stop", took.Seconds())
 }
 
 // submit delivers a prompt that the agent gives no sign of before the model answers.

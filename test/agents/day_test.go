@@ -68,7 +68,7 @@ func day(t *testing.T, name, provider string) {
 		}
 	}
 	took := closed(of(t, c, "a"))
-	logFigure(t, a.found, "stop", "no process left %.1f s after gc stop%s", took.Seconds(), in)
+	logFigure(t, a.found, "stop", "no process of the agent was left %.1f s after gc stop%s", took.Seconds(), in)
 }
 
 type step struct {
@@ -217,7 +217,7 @@ func interrupt(a *agent, in string) {
 		}
 	}
 	a.escaped()
-	logFigure(a.t, a.found, "interrupt", "request cut off (%s), next prompt alone, before the first word and in mid-answer%s", spread(took), in)
+	logFigure(a.t, a.found, "interrupt", "interrupted before the first word of an answer and in the middle of one: the request was canceled after %s, and the next prompt arrived alone%s", spread(took), in)
 }
 
 // escaped has a person end a turn with Esc, which some CLIs' hooks do not report: the next

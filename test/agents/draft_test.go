@@ -19,7 +19,7 @@ func TestAnAgentSpeaksTheDraft(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := openSpeakerVersion(t, "2", program, name)
-			recordOnFailure(t, s.found, "delivery", "pending", "interrupt", "resume", "stop")
+			recordOnFailure(t, s.found, "delivery", "questions", "interrupt", "resume", "stop")
 			if page, err := s.Peek("one", 60); err != nil || !strings.Contains(page, "by the draft of version 2") {
 				t.Errorf("what is spoken with it is another version: %v\n%s", err, page)
 			}
@@ -31,7 +31,7 @@ func TestAnAgentSpeaksTheDraft(t *testing.T) {
 			if said := textsOf(s.model.Prompts(name)); len(said) != 2 || said[1] != long {
 				t.Errorf("the model got %d prompts", len(said))
 			}
-			logFigure(t, s.found, "delivery", "24 B and %d KiB once, unchanged", len(long)>>10)
+			logFigure(t, s.found, "delivery", "a prompt of 24 B and one of %d KiB arrived once and unchanged", len(long)>>10)
 			s.permit(t)
 			s.cancelTurn(t)
 			s.again(t, nil, "f")

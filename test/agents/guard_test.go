@@ -30,7 +30,7 @@ func guard(a *agent, in string) {
 		a.fail("what is denied ran")
 	}
 	a.alone()
-	logFigure(a.t, a.found, "guard", "allowed runs; a force push is denied, the model sees %q; blocked while the controller is killed%s", reason, in)
+	logFigure(a.t, a.found, "guard", "an allowed command runs; a force push is denied, and the model sees %q; while no controller runs, every command is blocked%s", reason, in)
 }
 
 // calls has the model call its shell, and returns the result that it saw. That must hold
@@ -183,15 +183,15 @@ func usage(a *agent, in string) {
 		got := a.counted()
 		switch {
 		case got == all:
-			logFigure(a.t, a.found, "usage", "%d responses, %d tokens in and %d out: as the mock has reported%s", all.responses, all.input, all.output, in)
+			logFigure(a.t, a.found, "usage", "%d responses, %d tokens in and %d out: as the simulated model reported%s", all.responses, all.input, all.output, in)
 			return
 		case got == main || got == summed:
-			logFigure(a.t, a.found, "usage", "%d responses, %d tokens in and %d out: as the mock has reported, without %d asides that the CLI does not report%s",
+			logFigure(a.t, a.found, "usage", "%d responses, %d tokens in and %d out: as the simulated model reported, without %d requests that the CLI does not report%s",
 				got.responses, got.input, got.output, all.responses-got.responses, in)
 			return
 		case ctx.Err() != nil:
 			if lost := a.dropped(); lost.responses > 0 && got.plus(lost) == main {
-				logFigure(a.t, a.found, "usage", "%d responses, %d tokens in and %d out: as the mock has reported, except %d that the CLI has dropped and has no record of%s",
+				logFigure(a.t, a.found, "usage", "%d responses, %d tokens in and %d out: as the simulated model reported, except %d that the CLI has dropped and has no record of%s",
 					got.responses, got.input, got.output, lost.responses, in)
 				return
 			}

@@ -52,7 +52,7 @@ func failsClosed(t *testing.T, name string) {
 	c := bed.Open(t, "pty", bed.Member{Name: "a", CLI: name, City: guarded, GC: own})
 	c.GC = program // what we call ourselves goes on
 	a := of(t, c, "a")
-	recordOnFailure(t, a.found, "guard fails")
+	recordOnFailure(t, a.found, "guard with faults")
 	a.ready()
 	a.primed()
 	if told, ran := a.tries("nothing fails"); !ran {
@@ -85,7 +85,7 @@ func failsClosed(t *testing.T, name string) {
 	if told, ran := a.tries("nothing fails any more"); !ran {
 		a.fail("a tool does not run behind the failures: %q", told)
 	}
-	logFigure(t, a.found, "guard fails", "%d of %d failures of the hook and of the city blocked the tool, and the model saw why", blocked, len(failures))
+	logFigure(t, a.found, "guard with faults", "%d of %d failures of the hook and of the city blocked the tool, and the model saw why", blocked, len(failures))
 }
 
 // tries has the model call a tool that leaves a trace, and returns the result that it saw.

@@ -38,7 +38,7 @@ func TestACityAtWork(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	for _, name := range names { // jobs are for who is there
-		recordOnFailure(t, c.Found[name], "city")
+		recordOnFailure(t, c.Found[name], "long job")
 		of(t, c, name).ready()
 	}
 	var all sync.WaitGroup
@@ -58,7 +58,7 @@ func TestACityAtWork(t *testing.T) {
 	}
 	for _, name := range names {
 		a := of(t, c, name)
-		logFigure(t, a.found, "city", "%d prompts once and in order, each tool once except %d that were blocked while no controller ran, beside 3 other agents and %d kill -9 of it", n, blocked[name], kills)
+		logFigure(t, a.found, "long job", "%d prompts arrived once and in order, and each tool ran once, except %d that were blocked while no controller ran; beside 3 other agents, with %d kills of the controller by kill -9", n, blocked[name], kills)
 	}
 	closed(of(t, c, "claude"))
 }

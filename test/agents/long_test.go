@@ -230,9 +230,9 @@ func states(a *agent, in string, n int) {
 	if len(seen) == 0 || len(spans) < n/2 {
 		a.t.Errorf("only %d looks at %d times of work", len(seen), len(spans))
 	}
-	words := fmt.Sprintf("%d wrong states in %d turns (%s), looked at %d times; idle since %s after the last byte, by %s", wrong, n, strings.Join(names, ", "), len(seen), spread(late), most(by))
+	words := fmt.Sprintf("%d wrong states in %d turns (%s) that were observed %d times; reported idle %s after the model's last byte, most often by %s", wrong, n, strings.Join(names, ", "), len(seen), spread(late), most(by))
 	if len(called) > 0 {
-		words += fmt.Sprintf("; the CLI takes %s of it to call a hook", spread(called))
+		words += fmt.Sprintf("; the CLI needs %s of this to call its hook", spread(called))
 	}
 	logFigure(a.t, a.found, "state", "%s%s", words, in)
 }

@@ -47,7 +47,7 @@ func TestPermissionPrompts(t *testing.T) {
 			how := askings()[name]
 			c := bed.Open(t, "pty", bed.Member{Name: "asks", CLI: name, TOML: how.toml, Env: how.env})
 			a := of(t, c, "asks")
-			recordOnFailure(t, a.found, "pending")
+			recordOnFailure(t, a.found, "questions")
 			a.ready()
 			a.primed()
 			var listed, acted []time.Duration
@@ -82,7 +82,7 @@ func TestPermissionPrompts(t *testing.T) {
 			if usual := slices.Sorted(slices.Values(listed))[len(listed)/2]; usual > 2*time.Second {
 				t.Errorf("a question was listed %s after the model's call", usual)
 			}
-			logFigure(t, a.found, "pending", "listed %s after the model's call; allowed and denied by the options' labels, the tool ran %s after gc respond began; after a no it takes the next prompt alone",
+			logFigure(t, a.found, "questions", "a question was listed %s after the model called the tool; after a yes, the tool ran %s after gc respond began; after a no, it did not run, and the next prompt arrived alone",
 				spread(listed), spread(acted))
 			closed(a)
 		})
@@ -99,7 +99,7 @@ func TestNoPermissionPrompts(t *testing.T) {
 			const tools = 3
 			c := bed.Open(t, "pty", bed.Member{Name: "asks", CLI: name})
 			a := of(t, c, "asks")
-			recordOnFailure(t, a.found, "pending")
+			recordOnFailure(t, a.found, "questions")
 			a.ready()
 			a.primed()
 			for i := range tools {
@@ -118,7 +118,7 @@ func TestNoPermissionPrompts(t *testing.T) {
 			if err != nil || len(past.Events) == 0 || raised {
 				t.Errorf("the city reports questions: %v, %+v", err, past.Events)
 			}
-			logFigure(t, a.found, "pending", "it has no permission prompts: %d tools ran, and nothing was ever pending", tools)
+			logFigure(t, a.found, "questions", "it has no permission prompts: %d tools ran, and nothing was ever pending", tools)
 			closed(a)
 		})
 	}

@@ -109,7 +109,7 @@ func TestSpeakersAreGuarded(t *testing.T) {
 			if want := map[bool]string{true: "guarded", false: "unguarded"}[name == "opencode"]; !strings.HasPrefix(word, want) {
 				t.Errorf("it is called %q", word)
 			}
-			logFigure(t, a.found, "guard", "what it asks for: a force push is denied, no question is asked, and the model sees %q; what is allowed is asked, and runs; the session is %s", a.toolResult("denied"), word)
+			logFigure(t, a.found, "guard", "of the tools for which the agent asks permission: gc denies a force push without asking a person, and the model sees %q; a command that the rules allow becomes a question to a person, and runs after a yes; the session is %s", a.toolResult("denied"), word)
 			closed(a)
 		})
 	}
@@ -128,7 +128,7 @@ func TestSpeakersState(t *testing.T) {
 			a := acpSessionOf(t, name, s, "", s.mode)
 			recordOnFailure(t, a.found, "state")
 			a.ready()
-			logFigure(t, a.found, "dialogs", "none: the protocol has no dialogs, and what the agent needs to be asked is asked by it")
+			logFigure(t, a.found, "dialogs", "none: an agent that speaks this protocol has no start-up dialogs")
 			states(a, "", min(setting("GC_AGENTS_TURNS", 6), 50))
 			closed(a)
 		})
@@ -257,7 +257,7 @@ func (a *agent) accounted(texts []string) {
 		}
 		got := a.counted()
 		if tokens := (spent{got.responses, main.input, main.output}); got == tokens && main.responses >= int64(len(texts)+4) {
-			logFigure(a.t, a.found, "usage", "%d turns with %d responses, %d tokens in and %d out: as the mock has reported, without %d asides", len(texts), main.responses, got.input, got.output, asides.responses)
+			logFigure(a.t, a.found, "usage", "%d turns with %d responses, %d tokens in and %d out, as the simulated model reported; %d requests for titles and summaries are not counted", len(texts), main.responses, got.input, got.output, asides.responses)
 			return
 		}
 		if ctx.Err() != nil {

@@ -35,7 +35,7 @@ func TestStartUpDialogs(t *testing.T) {
 			switch name {
 			case "claude":
 				claudeChose(t, c.Homes["new"])
-				chosen = "trust (No first), API key (No first) and bypass (No first) answered right"
+				chosen = "trusted the folder, accepted the API key and accepted the bypass mode (in each dialog \"No\" was the first option)"
 			case "codex":
 				config, err := os.ReadFile(filepath.Join(c.Homes["new"].Home, ".codex", "config.toml"))
 				if err != nil || !strings.Contains(string(config), fmt.Sprintf("[projects.%q]\ntrust_level = \"trusted\"", c.Homes["new"].Work)) {
@@ -53,7 +53,7 @@ func TestStartUpDialogs(t *testing.T) {
 			if past, err := c.Client.PastEvents(t.Context(), 0); err != nil || strings.Contains(fmt.Sprint(past), bed.Key) {
 				t.Errorf("the events name the key: %v", err)
 			}
-			logFigure(t, a.found, "dialogs", "%s; first prompt taken %.1f s after gc start", chosen, time.Since(began).Seconds())
+			logFigure(t, a.found, "dialogs", "%s; the first prompt was accepted %.1f s after gc start", chosen, time.Since(began).Seconds())
 			closed(a)
 		})
 	}

@@ -25,7 +25,7 @@ func TestUsageIsExact(t *testing.T) {
 			}
 			c := bed.Open(t, "pty", bed.Member{Name: "a", CLI: name, Files: files})
 			a := of(t, c, "a")
-			recordOnFailure(t, a.found, "usage again")
+			recordOnFailure(t, a.found, "usage, read again")
 			a.ready()
 			a.primed()
 			compact := "/compact"
@@ -48,7 +48,7 @@ func TestUsageIsExact(t *testing.T) {
 				unknown = a.exact(step.name)
 			}
 			got := a.counted()
-			logFigure(t, a.found, "usage again", "%d responses, %d tokens in and %d out: as the mock has reported after a compaction, a kill, and reading all transcripts twice more%s", got.responses, got.input, got.output, withoutKey(unknown))
+			logFigure(t, a.found, "usage, read again", "%d responses, %d tokens in and %d out: as the simulated model reported after a compaction, a kill, and reading all transcripts twice more%s", got.responses, got.input, got.output, withoutKey(unknown))
 			closed(a)
 		})
 	}
@@ -139,5 +139,5 @@ func withoutKey(unknown int) string {
 	if unknown == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", without %d asides, for titles and summaries, which the CLI does not report", unknown)
+	return fmt.Sprintf(", without %d requests, for titles and summaries, which the CLI does not report", unknown)
 }

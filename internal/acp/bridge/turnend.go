@@ -17,8 +17,8 @@ type work struct {
 	failure  *acp.Error
 }
 
-// awaitWork waits until the agent has finished its work on an accepted prompt, in the draft of version 2 of the protocol. An
-// error means that the connection has ended or that the work failed.
+// awaitWork waits until the agent has finished its work on an accepted prompt. It is for agents that use the draft of version 2
+// of the protocol. An error means that the connection has ended or that the work failed.
 func (h *host) awaitWork(t *turn) (acp.PromptResult, error) {
 	select {
 	case <-t.work.over:
@@ -27,10 +27,7 @@ func (h *host) awaitWork(t *turn) (acp.PromptResult, error) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if t.work.failure != nil {
-		return t.work.result, t.work.failure
-	}
-	return t.work.result, nil
+	return t.work.result, t.work.failure
 }
 
 // inserted records that the prompt of the turn is in the conversation.

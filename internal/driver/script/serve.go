@@ -28,7 +28,8 @@ type Call struct {
 // that was cut off because the sender crashed would look complete.
 const VariableSize = "GC_EXEC_STDIN_BYTES"
 
-// Serve runs one call on p, as a session script does, and returns the exit code. It cancels the call when ctx ends; the caller
+// Serve makes a Go program a session script (see provider exec): it runs the operation that c names on p, and returns the exit
+// code for the program. It cancels the call when ctx ends; the caller
 // should end ctx on SIGTERM. The operation attach uses the terminal of the calling process.
 func Serve(ctx context.Context, p runtime.Provider, c Call) (exitCode int) {
 	if len(c.Args) == 0 {

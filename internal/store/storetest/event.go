@@ -120,7 +120,7 @@ func eventWait(s *suite) {
 	s.must(<-done)
 	s.must(s.Events.Wait(s.ctx, e.ID-1))
 	if err := s.Events.Wait(ctx, e.ID); !errors.Is(err, os.ErrClosed) {
-		s.t.Errorf("a wait for what follows the newest event returned %v, want the context's cause", err)
+		s.t.Errorf("waiting for an event after the newest one returned %v, want the cause of the ended context", err)
 	}
 }
 

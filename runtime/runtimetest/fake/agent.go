@@ -144,8 +144,8 @@ func (a *agent) beginLocked() {
 	a.readyLocked()
 }
 
-// readyLocked makes the agent ready, asks the question of the program if it has one, and handles the
-// next input.
+// readyLocked makes the agent ready: it becomes busy or asks a question if the program says so. Then
+// it handles the next input.
 func (a *agent) readyLocked() {
 	a.ready = true
 	a.record(runtimetest.Entry{Kind: runtimetest.LedgerReady})

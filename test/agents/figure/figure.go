@@ -18,7 +18,7 @@ import (
 
 // Columns returns the columns of the table, in order.
 func Columns() []string {
-	return []string{"launch", "dialogs", "state", "delivery", "interrupt", "guard", "guard fails", "pending", "usage", "usage again", "resume", "stop", "city"}
+	return []string{"launch", "dialogs", "state", "delivery", "interrupt", "guard", "guard with faults", "questions", "usage", "usage, read again", "resume", "stop", "long job"}
 }
 
 // Cell is one figure.
@@ -100,19 +100,23 @@ real agent CLI of a pinned version runs in a city that ` + "`gc start`" + ` star
 again. "Not measured" means that no test measures the value, or that an earlier step failed. "Failed" means that its test failed.
 Until all tests have passed in one run, the figures are from several runs.
 
-- *launch*: the time from ` + "`gc start`" + ` until the session accepts prompts. No dialog was left to answer.
+- *launch*: the time until the session accepts prompts. No dialog was left to answer.
 - *dialogs*: the start-up dialogs in an empty home directory that gc answered, as shown by what the agent CLI stored.
-- *state*: the number of turns in which the agent was never reported as idle while the model answered, and the time from
-  the last byte of the model to the report "idle".
+- *state*: how often the agent was reported as idle while the model answered (a wrong state), and the time from the last byte
+  of the model to the report "idle". "By" names what the report was based on: a hook, a terminal title (osc), or the protocol (acp).
 - *delivery*: the number of prompts that reached the model once, unchanged and not joined to others, of those that were
   sent; and the time from ` + "`gc send`" + ` to the model's request.
-- *interrupt*: the model's request was cancelled, and the next prompt arrived alone.
-- *city*: a job of many turns, with agents of other kinds in the same city, while the controller is killed with kill -9.
-- *guard fails*: a fault between the agent CLI and its city while the model called a tool, and whether the tool ran.
-- *usage again*: the same as *usage*, after a compaction, a kill, and two further readings of all transcripts.
-- *guard*, *pending*, *usage*, *resume*, *stop*: see the tests with these names.
+- *interrupt*: whether the model's request was canceled, and whether the next prompt arrived alone.
+- *guard*: what happened to commands that the guard's rules allow and deny.
+- *guard with faults*: whether a tool ran although the guard's hook or the city failed while the model called it.
+- *questions*: the agent's questions before it uses a tool, and their answers.
+- *usage*: the tokens that gc counted, compared with those that the simulated model reported.
+- *usage, read again*: the same after a compaction, a kill, and two further readings of all transcripts.
+- *resume*: the time until the agent was back in the same conversation.
+- *stop*: the time until no process of the agent was left.
+- *long job*: many turns, with agents of other kinds in the same city, while the controller is killed with kill -9.
 
 Rows with "by ACP" and of programs that end in "-acp" are agents that speak the Agent Client Protocol. Except for *state*,
-*guard*, *usage* and *city*, they ran by the runtime provider acp without a city. The machine had 2 cores
+*guard*, *usage* and *long job*, they ran by the runtime provider acp without a city. The machine had 2 cores
 and the load that is given; without one, the load was 5 to 45.
 `
