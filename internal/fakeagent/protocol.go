@@ -115,7 +115,7 @@ func (s *acpPeer) handleMessage(line []byte) {
 		if s.a.turn != nil && !s.has("deaf") {
 			s.a.interrupt()
 		}
-	case "":
+	case "": // the answer to the last permission request
 		s.permitted(strings.Trim(string(m.ID), `"`), m.Result)
 	default:
 		s.fail(m.ID, -32601, "Method not found")

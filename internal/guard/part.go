@@ -67,7 +67,8 @@ func harmless(w shell.Word) bool {
 	return w.Known && slices.Contains([]string{"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"}, w.Text)
 }
 
-// appendCommand appends a command and the files of its redirections.
+// appendCommand appends a command, and each file that its redirections read or write. A file keeps the possible working
+// directories of the command, and the wrapper (such as sudo) through which the command runs.
 func appendCommand(parts []part, c *shell.Command) []part {
 	parts = append(parts, part{command: c})
 	for i := range c.Reads {

@@ -140,11 +140,11 @@ func (c *console) answer(w http.ResponseWriter, r *http.Request, serve func() er
 	}
 }
 
-// call serves a route of the control API.
+// call serves a route of the control API for a device. A request that changes something is recorded as an event first.
 func (c *console) call(w http.ResponseWriter, r *http.Request, route controlapi.Mounted) error {
 	return c.asDevice(w, r, route.Scope, route.MaxBody, func(ctx context.Context, device client.WebDevice) error {
 		if route.Changes {
-			target := r.PathValue("target") + r.PathValue("id") + r.PathValue("name")
+			target := r.PathValue("target") + r.PathValue("id") + r.PathValue("name") // a route has at most one of them
 			target = strings.ToValidUTF8(target[:min(len(target), maxTarget)], "")
 			data := eventData(r, device, route.Scope)
 			data["operation"] = route.ID

@@ -151,7 +151,7 @@ const (
 // are listed, and none that is hidden or that the user cannot read. Symbolic links do not lead out.
 func (p StartPage) folders(typed string) []startFolder {
 	out := []startFolder{}
-	open := strings.HasSuffix(typed, "/") || typed == "" || typed == "~"
+	whole := strings.HasSuffix(typed, "/") || typed == "" || typed == "~" // the path is a directory, not the beginning of a name
 	path, err := p.absolute(typed)
 	if typed == "" {
 		path, err = p.Home, nil
@@ -160,7 +160,7 @@ func (p StartPage) folders(typed string) []startFolder {
 		return out
 	}
 	dir, prefix := path, ""
-	if !open {
+	if !whole {
 		dir, prefix = filepath.Split(path)
 	}
 	if dir = filepath.Clean(dir); !p.isListed(dir) {

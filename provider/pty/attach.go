@@ -196,7 +196,7 @@ func (s *attachment) read(stdin io.Reader) error {
 	}
 }
 
-// forward sends the input to the session. It returns when sending fails; the method show reports the reason.
+// forward sends the input to the session. It returns when sending fails; the reason is reported by [attachment.show].
 func (s *attachment) forward() {
 	defer close(s.sent)
 	for input := range s.typed {

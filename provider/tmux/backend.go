@@ -127,7 +127,7 @@ func (b *sessionBackend) prepare(ctx context.Context, spec driver.StartSpec) (*r
 	}
 	r := &record{
 		Version: recordVersion, Name: b.name, WorkDir: spec.WorkDir, Labels: screen.Labels(b.cfg), ProcessNames: b.cfg.ProcessNames,
-		StartedAt: time.Now(), Boot: boot, Launches: 1, Waits: true, Outside: leavesProcesses(b.cfg), token: spec.Instance,
+		StartedAt: time.Now(), Boot: boot, Launches: 1, Waits: true, LeftProcesses: leavesProcesses(b.cfg), token: spec.Instance,
 	}
 	if r.WorkDir == "" {
 		if r.WorkDir, err = b.provider.workDir(); err != nil {
@@ -227,7 +227,7 @@ func (b *sessionBackend) relaunch(ctx context.Context, spec driver.StartSpec) er
 	previous := *r
 	r.token, r.StartedAt, r.ProcessNames, r.Labels = spec.Instance, time.Now(), b.cfg.ProcessNames, screen.Labels(b.cfg)
 	r.Launches++
-	r.Waits, r.Child, r.Outside = true, proc.ID{}, leavesProcesses(b.cfg)
+	r.Waits, r.Child, r.LeftProcesses = true, proc.ID{}, leavesProcesses(b.cfg)
 	launcher, err := b.writeLauncher(spec, r.WorkDir)
 	if err != nil {
 		return err

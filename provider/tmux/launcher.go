@@ -40,7 +40,7 @@ trap stopping=1 USR2
 exec 3>&2 2>/dev/null
 "$@" 2>&3 3>&-
 code=$? received=
-if stty -icanon -echo -isig min 0 time 100; then
+if stty -icanon -echo -isig min 0 time 250; then
 	printf '\033\\\033[5n'
 	while more=$(dd bs=4096 count=1 | tr '\000\n' '..') && [ -n "$more" ]; do
 		received=$received$more

@@ -29,18 +29,19 @@ type record struct {
 	ProcessNames []string          `json:"process_names,omitempty"`
 	StartedAt    time.Time         `json:"started_at"`
 	Boot         string            `json:"boot"`
-	Root         proc.ID           `json:"root"`              // the process of the pane
-	Waits        bool              `json:"waits,omitempty"`   // Root is the [waiter], which runs the agent's command
-	Outside      bool              `json:"outside,omitempty"` // setup commands may have left processes of the instance that are no descendants of Root
-	Child        proc.ID           `json:"child,omitzero"`    // the process that the waiter runs; zero until it is known
-	Agent        proc.ID           `json:"agent"`             // the agent's process; Root until the agent's process is known
-	Session      string            `json:"session,omitempty"` // the server's id of the session, such as "$1"
-	Window       string            `json:"window,omitempty"`  // the id of the window, such as "@1"
-	Pane         string            `json:"pane,omitempty"`    // the id of the pane, such as "%1"
-	Server       int               `json:"server,omitempty"`  // the pid of the server
-	Launches     int               `json:"launches"`          // how often an agent was started in this pane
-	Answered     uint64            `json:"answered"`          // the number of answered questions
-	Last         []string          `json:"last,omitempty"`    // the last answered questions, see [screen.Life]
+	Root         proc.ID           `json:"root"`            // the process of the pane
+	Waits        bool              `json:"waits,omitempty"` // Root is the [waiter], which runs the agent's command
+	// LeftProcesses: setup or live commands may have left processes of the instance that are no descendants of Root.
+	LeftProcesses bool     `json:"outside,omitempty"`
+	Child         proc.ID  `json:"child,omitzero"`    // the process that the waiter runs; zero until it is known
+	Agent         proc.ID  `json:"agent"`             // the agent's process; Root until the agent's process is known
+	Session       string   `json:"session,omitempty"` // the server's id of the session, such as "$1"
+	Window        string   `json:"window,omitempty"`  // the id of the window, such as "@1"
+	Pane          string   `json:"pane,omitempty"`    // the id of the pane, such as "%1"
+	Server        int      `json:"server,omitempty"`  // the pid of the server
+	Launches      int      `json:"launches"`          // how often an agent was started in this pane
+	Answered      uint64   `json:"answered"`          // the number of answered questions
+	Last          []string `json:"last,omitempty"`    // the last answered questions, see [screen.Life]
 
 	token string
 }

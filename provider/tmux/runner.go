@@ -45,7 +45,7 @@ func (p *Provider) Relaunch(ctx context.Context, name string, cfg runtime.Config
 	return nil
 }
 
-// RunLive implements runtime.Stager.
+// RunLive implements runtime.Stager: it runs the configured live commands for a session that runs.
 func (p *Provider) RunLive(name string, cfg runtime.Config) error {
 	ctx, cancel := driver.CallContext()
 	defer cancel()
@@ -54,8 +54,8 @@ func (p *Provider) RunLive(name string, cfg runtime.Config) error {
 	if err != nil {
 		return err
 	}
-	if len(cfg.SessionLive) > 0 && !s.record.Outside { // they may leave processes of the instance
-		if err := p.editRecord(ctx, s.record, func(now *record) { now.Outside = true }); err != nil {
+	if len(cfg.SessionLive) > 0 && !s.record.LeftProcesses { // the commands may start processes that stay
+		if err := p.editRecord(ctx, s.record, func(now *record) { now.LeftProcesses = true }); err != nil {
 			return fold(op, name, err)
 		}
 	}
@@ -199,7 +199,7 @@ const stopSignal = syscall.SIGUSR2
 // waiter is none, if it exits before the last of them, or if setup commands may have left other processes: then the search by
 // the token must follow.
 func (r *record) endDescendants(ctx context.Context, grace time.Duration) (done bool, err error) {
-	if !r.Waits || r.Outside || r.Root.PID <= 1 || !proc.IsSubreaper(r.Root) {
+	if !r.Waits || r.LeftProcesses || r.Root.PID <= 1 || !proc.IsSubreaper(r.Root) {
 		return false, nil
 	}
 	waiter, err := proc.Stat(r.Root.PID)

@@ -133,7 +133,7 @@ func watchFlowCases() []Case {
 		}).needs(NeedWatch),
 		prove("watch.closed", "The channel of a watch is closed when its ctx ends; other watches continue.", func(t T, w *World) {
 			ctx, cancel := context.WithCancel(w.ctx)
-			ending, staying := w.watch(ctx), w.watch(w.ctx)
+			ending, remaining := w.watch(ctx), w.watch(w.ctx)
 			cancel()
 			ended := make(chan bool, 1)
 			go func() {
@@ -143,7 +143,7 @@ func watchFlowCases() []Case {
 			}()
 			awaitResult(w, "the end of a watch", ended)
 			s := w.Start("a", Behaviour{})
-			if e := w.awaitEvent(staying, s.Name, runtime.EventStarted); e.Time.IsZero() {
+			if e := w.awaitEvent(remaining, s.Name, runtime.EventStarted); e.Time.IsZero() {
 				t.Errorf("the event has no time")
 			}
 		}).needs(NeedWatch),

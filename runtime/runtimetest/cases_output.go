@@ -17,7 +17,7 @@ func outputCases() []Case {
 			s.Nudge("the marker 4711")
 			s.AwaitOutput("the marker 4711")
 		}),
-		prove("peek.lines", "Peek returns as many of the last lines as the argument lines says, without trailing spaces and trailing blank lines; all lines if lines <= 0.", func(_ T, w *World) {
+		prove("peek.lines", `Peek returns the last N lines, N being the argument "lines", without trailing spaces and trailing blank lines; all lines if N <= 0.`, func(_ T, w *World) {
 			s := w.Start("a", Behaviour{Say: []string{"one", "two   ", "", "four", "five"}})
 			w.Until("a peek of two lines is the end of a peek of all", func() bool {
 				all, err1 := w.Provider.Peek(s.Name, 0)

@@ -79,7 +79,7 @@ func (s *server) prompt(ctx context.Context, id, text string) (state worker.Prog
 	if err != nil {
 		return worker.Failed, fmt.Sprintf("gc does not know whether the agent received the prompt: %v", err)
 	}
-	has := false
+	has := false // whether the conversation has the text
 	s.until(ctx, func() bool { _, has = s.conversation.turnOf(id); return has || s.conversation.turn != started.Turn.ID })
 	if !has {
 		return worker.Failed, "its turn ended before the text was in the conversation"

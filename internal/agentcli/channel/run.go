@@ -132,7 +132,7 @@ func (h *host) serve(ctx context.Context, args []string) (status int, err error)
 	defer at.close()
 	serverArgs, clientArgs, ok := channel.Split(args, at.path)
 	if !ok {
-		return 0, errors.New("its command line has an option or a subcommand that gc does not know")
+		return 0, errors.New("the command line of the agent has an option or a subcommand that gc does not know")
 	}
 	r := newReporter(h.getenv, h.family, h.opts.Version)
 	s, err := startServer(h.program, serverArgs, append(slices.Clone(h.opts.Environ), VariableServed+"=1"), r.reportChange)

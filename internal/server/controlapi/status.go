@@ -32,7 +32,7 @@ type restartInput struct{ Body client.RestartRequest }
 // restart restarts the named agents, or all agents if none is named.
 func restart(ctx context.Context, city City, in *restartInput) (*reply[client.Done], error) {
 	if in.Body.Instance != "" && len(in.Body.Targets) != 1 {
-		return nil, fmt.Errorf("%w: an instance needs exactly one target, not %d", client.ErrInvalid, len(in.Body.Targets))
+		return nil, fmt.Errorf("%w: a restart of one instance needs exactly one target, not %d", client.ErrInvalid, len(in.Body.Targets))
 	}
 	return answer(city.Restart(ctx, in.Body))
 }

@@ -30,7 +30,7 @@ func (row route) may(who session.RunCaller, id string) error {
 	case row.who == workers && who.CanReportFor(id), row.who == directors && who.CanDirect(id):
 		return nil
 	case row.who == workers && who.Owner:
-		return fmt.Errorf("%w: only the run's own worker may do this", worker.ErrForbidden)
+		return fmt.Errorf("%w: only the worker of the run may do this", worker.ErrForbidden)
 	}
 	return fmt.Errorf("%w: the token is that of another run", worker.ErrForbidden)
 }

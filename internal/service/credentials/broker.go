@@ -183,7 +183,9 @@ func (a *account) valid(now time.Time) bool {
 	return a.serial > 0 && (a.value.Expires.IsZero() || now.Before(a.value.Expires))
 }
 
-// due returns when the account must be renewed. It returns false if the account needs no renewal.
+// due returns when the account must be renewed: at the time of the next try if one is set; otherwise before the value expires, by
+// the configured lead time but at most half of the value's life, and not sooner than the shortest interval after the last
+// renewal. It returns false if the account needs no renewal.
 func (a *account) due() (time.Time, bool) {
 	switch {
 	case !a.again.IsZero():

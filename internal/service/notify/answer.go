@@ -136,7 +136,9 @@ func (w *worker) listener() Listener {
 	return nil
 }
 
-// press answers a question for a press of a button, and returns the reply to the person.
+// press handles a press of an answer button: it answers the question, and returns the reply to the person. It also records the
+// message with the button as sent, because a controller that was restarted in the meantime may not know it; then the message is
+// edited when the question is closed.
 func (w *worker) press(ctx context.Context, p SinkPress) (reply string, answered bool) {
 	e := w.engine
 	w.mu.Lock()
@@ -148,7 +150,7 @@ func (w *worker) press(ctx context.Context, p SinkPress) (reply string, answered
 	}
 	asked, err := e.opts.Answers.Answer(ctx, press)
 	if p.Message != nil && asked.ID != "" {
-		w.addSent(asked.ID, *p.Message) // the controller may have been restarted since the message was sent
+		w.addSent(asked.ID, *p.Message)
 		w.woken.Wake()
 	}
 	if err != nil {

@@ -182,8 +182,8 @@ func (e *Engine) hasReports(session, instance string) bool {
 	return instance != "" && e.hookReporters[session].instance == instance
 }
 
-// turnStart returns when the hooks of an instance reported the start of the present turn, or zero
-// if no turn is reported.
+// turnStart returns the time at which the hooks of an instance reported the start of the present
+// turn. It returns zero if they reported none.
 func (e *Engine) turnStart(session, instance string) time.Time {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -307,7 +307,8 @@ func (q question) interaction() *runtime.PendingInteraction {
 	return p
 }
 
-// harmless returns the option with which the program continues, for a known dialog of a kind that grants no permission.
+// harmless returns the option that closes a known dialog and lets the agent CLI continue, if the dialog is of a kind that grants
+// no permission.
 func (d *Dialog) harmless() (label string, ok bool) {
 	switch d.Kind {
 	case agentcli.DialogTheme, agentcli.DialogNotice, agentcli.DialogResume, agentcli.DialogModel, agentcli.DialogLimit:

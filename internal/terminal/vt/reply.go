@@ -14,7 +14,7 @@ const (
 	cellWidth, cellHeight = 8, 16 // pixels, for size reports
 )
 
-// reply sends an answer to a query of the program. Without a receiver it does nothing.
+// reply answers a query that the program in the terminal has sent. It does nothing if the options have no function for replies.
 func (s *Screen) reply(parts ...string) {
 	if s.opts.Reply == nil {
 		return

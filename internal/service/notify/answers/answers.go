@@ -185,7 +185,7 @@ func (s *Service) answer(ctx context.Context, press Press, t token, to Recipient
 	case asked.State != client.PendingOpen:
 		return asked, s.refuse(ctx, press, Superseded, fmt.Errorf("%w: the question %s is not open any more", client.ErrRefused, t.question))
 	case t.option >= len(asked.Options) || labelHash(asked.Options[t.option]) != t.label || !areDistinct(asked.Options):
-		return asked, s.refuse(ctx, press, Superseded, fmt.Errorf("%w: the options of %s have changed", client.ErrRefused, t.question))
+		return asked, s.refuse(ctx, press, Superseded, fmt.Errorf("%w: the options of %s have changed, or two of them are equal", client.ErrRefused, t.question))
 	}
 	label := asked.Options[t.option]
 	switch used, err := s.use(press.Token, t.expires); {
