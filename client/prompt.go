@@ -171,8 +171,8 @@ func (c *Client) Nudge(ctx context.Context, name string, req NudgeRequest) (Rece
 	return call[Receipt](ctx, c, http.MethodPost, target(name, "nudge"), req)
 }
 
-// Queue returns the prompts that are not delivered yet, in the order of delivery. If name is not
-// empty, it returns those of one target.
+// Queue returns prompts in the order of delivery: with [OnlyOpen] those that are not delivered yet;
+// which can select others. If name is not empty, it returns those of one target.
 func (c *Client) Queue(ctx context.Context, name string, which Which) ([]Receipt, error) {
 	values := url.Values{}
 	if name != "" {

@@ -222,7 +222,8 @@ func contentPart(name string, paths []string) part {
 
 func contentHash(path string) string { return cmp.Or(HashPathContent(path), hashUnavailable) }
 
-// copyPart returns a part with the destination and the content hash of each entry.
+// copyPart returns the part of the fingerprint with the destination and the content hash of each copied file. A probed entry
+// without a hash could not be read: it has a constant in place of the hash.
 func copyPart(entries []CopyEntry) part {
 	p := part{name: "CopyFiles"}
 	for _, e := range entries {

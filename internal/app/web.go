@@ -54,7 +54,7 @@ func saveLink(path, link string) error {
 		return err
 	}
 	if err := fsutil.ReplaceFile(path, text.Bytes()); err != nil {
-		return fmt.Errorf("cannot write the file that opens the link: %w", err)
+		return fmt.Errorf("cannot write the page that takes the browser to the link: %w", err)
 	}
 	return nil
 }

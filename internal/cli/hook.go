@@ -193,8 +193,9 @@ func hookRunCommand() *cobra.Command {
 		Short: "Run a hook (called by agent CLIs)",
 		Long: `Reads the hook's input from standard input and reports it to the controller. For a tool call it asks
 the controller whether the tool may run. If it may not, or the controller does not answer, the exit
-status is 2 and the reason is on standard error; agent CLIs take every other status as permission. A
-decision begins with "gc decides:", which the calling script removes. The variables GC_WORKER_SOCKET
+status is 2 and the reason is on standard error; agent CLIs take every other status as permission.
+The script that runs this command for an agent CLI accepts only output that begins with "gc decides:",
+and removes these words: other output would not be a decision of gc. The variables GC_WORKER_SOCKET
 (or GC_WORKER_URL), GC_WORKER_TOKEN and GC_RUN_ID name the controller and the run.`,
 		Example:            "  gc hook run --for " + agentcli.HookNames()[0] + " tool_call < input.json",
 		Args:               cobra.ArbitraryArgs, // the main package parses them

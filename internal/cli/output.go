@@ -32,9 +32,9 @@ func peekCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "peek AGENT...",
 		Short: "Show an agent's screen",
-		Long: `Prints the visible screen of an agent, or with -n its last lines. For an agent that has stopped it
-prints the last screen and says when it ended; without one the exit status is 4, and gc logs prints the
-recorded output. With several agents, each screen is below its agent's name. A name may be a pattern
+		Long: `Prints the visible screen of an agent, or with -n its last lines. If the agent has stopped,
+it prints the agent's last screen and when the agent ended. If no last screen was saved, the exit
+status is 4; gc logs prints the recorded output. With several agents, each screen is below its agent's name. A name may be a pattern
 such as 'web-*'; --all shows every agent that is not suspended. If there is no such agent, the exit
 status is 3. With --color the screen has the colors of the agent; this needs an agent that runs.
 

@@ -12,8 +12,8 @@ import (
 )
 
 func providerCommand(a *app) *cobra.Command {
-	return cmdenv.Group("provider", "List and test runtime providers", `A runtime provider is the backend in which agents run, such as a terminal of gc, tmux or a pod. No
-controller is needed for these commands.`,
+	return cmdenv.Group("provider", "List and test runtime providers", `A runtime provider is the backend in which agents run, such as gc's own terminal, tmux or a pod. These
+commands need no controller.`,
 		providerListCommand(a), providerCheckCommand(a), providerServeCommand(a))
 }
 

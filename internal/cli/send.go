@@ -273,12 +273,12 @@ func sendPrompt(parent context.Context, c *client.Client, name string, req clien
 	}
 	soon, cancelSoon := context.WithTimeout(ctx, saveTimeout)
 	defer cancelSoon()
-	patience := soon
+	retrying, maybeStored := soon, false
 	for noAnswer(err) {
 		if errors.Is(err, client.ErrLost) {
-			patience = ctx // the prompt may be stored: retry longer to find out
+			retrying, maybeStored = ctx, true // retry longer to find out
 		}
-		if !retry.Sleep(patience, sendRetry) {
+		if !retry.Sleep(retrying, sendRetry) {
 			break
 		}
 		r, err = c.Nudge(ctx, name, req)
@@ -288,8 +288,8 @@ func sendPrompt(parent context.Context, c *client.Client, name string, req clien
 		return r, nil
 	case parent.Err() != nil:
 		return r, parent.Err()
-	case errors.Is(err, client.ErrTimeout), noAnswer(err) && patience == ctx, errors.Is(err, client.ErrNoController):
-		return r, fmt.Errorf("%w: %s may get the prompt, but the controller did not confirm that it stored it; to send it again without a duplicate, repeat the command with --key %s", client.ErrTimeout, name, req.Key)
+	case errors.Is(err, client.ErrTimeout), noAnswer(err) && maybeStored, errors.Is(err, client.ErrNoController):
+		return r, fmt.Errorf("%w: the controller did not confirm that the prompt for %s is stored; to send it again without a duplicate, repeat the command with --key %s", client.ErrTimeout, name, req.Key)
 	}
 	return r, err
 }

@@ -99,7 +99,7 @@ the city's database cannot be written, the controller cannot start the agent aga
 		ValidArgsFunction: a.CompleteAgents,
 	}
 	cmdenv.InstanceFlag(cmd, &req.Instance)
-	cmd.Flags().BoolVar(&req.Force, "force", false, "also while the database cannot be written; the agent is started again later")
+	cmd.Flags().BoolVar(&req.Force, "force", false, "kill it even if the database cannot be written; gc starts the agent again when it can be written")
 	return a.AddJSONFlag(cmd)
 }
 

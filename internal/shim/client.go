@@ -278,8 +278,8 @@ func (c *Client) request(ctx context.Context, method, path string, body io.Reade
 // was about to be used again.
 const closedIdle = "server closed idle connection"
 
-// unreachable returns [ErrNoShim] if no process listens on the socket any more. The error also matches [ErrDisconnected] unless
-// the connection could not be opened at all.
+// unreachable explains why a call failed: with [ErrNoShim] if the connection could not be opened because no process listens on
+// the socket, with ErrNoShim and [ErrDisconnected] if an open connection ended, and otherwise with err.
 func (c *Client) unreachable(err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" && (errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT)) {

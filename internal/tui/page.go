@@ -82,7 +82,8 @@ func (p *page) scroll(step, height int) {
 	p.clamp(height)
 }
 
-// coloredText draws a line of a gc command: text with SGR sequences of basic colors. Other control sequences are left out.
+// coloredText draws one line of the output of a gc command at row y. SGR sequences set the basic colors; other control sequences
+// are left out.
 func (a area) coloredText(y int, text string) {
 	x, pen := 0, plain
 	for text != "" {

@@ -153,7 +153,7 @@ func (p *Provider) uploadProgram(ctx context.Context, pod *corev1.Pod) error {
 	if code == 0 && system != goruntime.GOOS+"/"+goruntime.GOARCH {
 		var ok bool
 		if file, ok = p.cfg.Programs[system]; !ok {
-			return fmt.Errorf("%w: the node is %s and gc here is for %s/%s: build gc for %s and set the file in [session.ssh] programs, or use an image with gc in it (prebaked)",
+			return fmt.Errorf("%w: the node runs %s, and this gc is built for %s/%s: build gc for %s and add the file to programs in [session.ssh] of city.toml, or use an image that contains gc (prebaked)",
 				ErrCannotRun, system, goruntime.GOOS, goruntime.GOARCH, system)
 		}
 	}

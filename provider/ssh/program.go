@@ -34,7 +34,7 @@ func (h *host) uploadProgram(ctx context.Context, system string) (program string
 	if system != goruntime.GOOS+"/"+goruntime.GOARCH {
 		var ok bool
 		if path, ok = h.cfg.Programs[system]; !ok {
-			return "", fmt.Errorf("%s is %s and gc here is for %s/%s: build gc for %s and set the file in [session.ssh] programs", h.target, system, goruntime.GOOS, goruntime.GOARCH, system)
+			return "", fmt.Errorf("%s runs %s, and this gc is built for %s/%s: build gc for %s and add the file to programs in [session.ssh] of city.toml", h.target, system, goruntime.GOOS, goruntime.GOARCH, system)
 		}
 	}
 	if program, err = fingerprint(path); err != nil {

@@ -13,7 +13,8 @@ import (
 	"gascity/runtime"
 )
 
-// SendKeys implements runtime.Input.
+// SendKeys implements runtime.Input. Keys that have the same bytes in every mode of the terminal are sent by one tmux command if
+// no delivery is in progress. Otherwise it needs the session's lease. A session that is gone is no error.
 func (p *Provider) SendKeys(name string, keys ...string) error {
 	const op = "send keys to"
 	plain, err := encode(keys, vt.Modes{})

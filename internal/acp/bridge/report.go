@@ -191,9 +191,10 @@ func (r *reporter) used(u *use) {
 	}})
 }
 
-// turn queues the report that a turn has ended, with its token usage.
-func (r *reporter) turn(name string, usage *worker.Usage, book *usageFile, window acp.Window) {
-	e := worker.TelemetryEvent{Type: worker.TurnComplete, Timestamp: time.Now(), MessageID: name, Usage: usage}
+// turn queues the report that a turn has ended, with its token usage. If usage is nil, the usage is read from the file when the
+// report is sent. If hooks report the turns, turn queues only how full the context window is, if that is known.
+func (r *reporter) turn(message string, usage *worker.Usage, file *usageFile, window acp.Window) {
+	e := worker.TelemetryEvent{Type: worker.TurnComplete, Timestamp: time.Now(), MessageID: message, Usage: usage}
 	if window.Size > 0 && window.Used >= 0 && window.Used <= window.Size {
 		e.ContextUsage = new(float64(window.Used) / float64(window.Size))
 	}
@@ -201,10 +202,10 @@ func (r *reporter) turn(name string, usage *worker.Usage, book *usageFile, windo
 		if e.ContextUsage == nil {
 			return
 		}
-		e.Type, e.MessageID, e.Usage, book = worker.ContextPressure, "", nil, nil
+		e.Type, e.MessageID, e.Usage, file = worker.ContextPressure, "", nil, nil
 	}
 	if usage != nil {
-		book = nil
+		file = nil
 	}
-	r.enqueue(item{event: e, usageFile: book, last: window.Used})
+	r.enqueue(item{event: e, usageFile: file, last: window.Used})
 }

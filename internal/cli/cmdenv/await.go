@@ -90,7 +90,7 @@ type Waiter struct {
 	lastReminder string              // the agents named in the last reminder
 	degraded     string              // the last printed reason why the controller is degraded
 	until        time.Time           // when the wait ends; zero: never
-	rests        map[string][]string // agents that should not run, by the reason
+	stopped      map[string][]string // agents that should not run, by the reason
 	lastChange   statusChange
 	results      []Awaited // of the last status
 }
@@ -147,7 +147,7 @@ const RemindAfter = 2 * time.Second
 
 // update prints the agents whose verdict changed and reports whether the wait is over.
 func (w *Waiter) update(status client.Status) (done bool) {
-	w.open, w.rests, w.results = nil, map[string][]string{}, nil
+	w.open, w.stopped, w.results = nil, map[string][]string{}, nil
 	noProgress := w.noProgress(status)
 	if why := status.Controller.Degraded; why != w.degraded {
 		if w.degraded = why; why != "" {
@@ -163,7 +163,7 @@ func (w *Waiter) update(status client.Status) (done bool) {
 			w.results = append(w.results, Awaited{agent.Name, result, agent.State, textfmt.Brief(textfmt.FirstOf(agent.Reason, agent.Exit))})
 		}
 		if v == Resting {
-			w.rests[agent.Reason] = append(w.rests[agent.Reason], agent.Name)
+			w.stopped[agent.Reason] = append(w.stopped[agent.Reason], agent.Name)
 		}
 		if v == Reached && w.reported[agent.Name] == Failing && w.MayFailAgain(agent) {
 			continue // a failure was printed just now, and it may fail again
@@ -253,14 +253,15 @@ func (w *Waiter) Remind(names []string) {
 	w.lastReminder, w.remindedAt = open, now
 }
 
-// printSummary prints how many agents run, have failed and wait. The error is [SilentExit]
+// printSummary prints the awaited agents, the agents that stay stopped with the reason, and how many
+// agents run, how many have failed and how many wait. The error is [SilentExit]
 // with [Failed] if an agent has failed; an agent that waits is no failure.
 func (w *Waiter) printSummary() error {
 	if err := w.PrintAwaited(w.results); err != nil {
 		return err
 	}
-	for _, why := range slices.Sorted(maps.Keys(w.rests)) {
-		w.Messagef("%s  %s: %s", w.PaintMessage(textfmt.Faint, "stopped"), textfmt.List(w.rests[why]), textfmt.ReplaceInternalTerms(textfmt.Brief(textfmt.FirstOf(why, "should not run"))))
+	for _, why := range slices.Sorted(maps.Keys(w.stopped)) {
+		w.Messagef("%s  %s: %s", w.PaintMessage(textfmt.Faint, "stopped"), textfmt.List(w.stopped[why]), textfmt.ReplaceInternalTerms(textfmt.Brief(textfmt.FirstOf(why, "should not run"))))
 	}
 	count := map[Verdict]int{}
 	for _, v := range w.reported {

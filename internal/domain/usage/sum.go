@@ -113,8 +113,9 @@ func groupName(e Entry, by By, where *time.Location) string {
 		return cmp.Or(e.Model, "unknown")
 	case ByHour:
 		at := e.At.In(where)
-		into := time.Duration(at.Minute())*time.Minute + time.Duration(at.Second())*time.Second + time.Duration(at.Nanosecond())
-		return at.Add(-into).Format(time.RFC3339)
+		// Truncate would be wrong in zones with an offset of half an hour.
+		sinceHour := time.Duration(at.Minute())*time.Minute + time.Duration(at.Second())*time.Second + time.Duration(at.Nanosecond())
+		return at.Add(-sinceHour).Format(time.RFC3339)
 	case ByDay:
 		return e.At.In(where).Format(time.DateOnly)
 	case ByTool, ByAll:

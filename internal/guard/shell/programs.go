@@ -19,8 +19,8 @@ func readsCommands(program string, words []Word) bool {
 	return false
 }
 
-// programFiles returns the options of a program whose value is the name of a file with a program in
-// it, such as awk -f.
+// programFiles returns which options of a command name a script file that the command runs, such as
+// -f of awk.
 func programFiles(program string) (textOptions, bool) {
 	switch program {
 	case "awk", "gawk", "mawk", "nawk":

@@ -173,7 +173,7 @@ func (f *flattener) unknown(split bool) {
 }
 
 // part adds one part of a word, for example a text in quotes or a variable. first means that it is
-// the first part.
+// the first part. An expansion outside of quotes can become several words.
 func (f *flattener) part(part syntax.WordPart, first bool) {
 	switch p := part.(type) {
 	case *syntax.Lit:
@@ -186,7 +186,7 @@ func (f *flattener) part(part syntax.WordPart, first bool) {
 				f.text.WriteString(unescape(lit.Value, "\"\\$`"))
 				continue
 			}
-			f.expansion(inner, several(inner))
+			f.expansion(inner, canBeSeveralWords(inner))
 		}
 	case *syntax.ExtGlob:
 		f.glob = true
@@ -239,9 +239,9 @@ func (f *flattener) expansion(part syntax.WordPart, split bool) {
 	f.unknown(split)
 }
 
-// several reports whether a part of a word can become several words although it is in quotes, like
+// canBeSeveralWords reports whether a part of a word can become several words although it is in quotes, like
 // "$@".
-func several(part syntax.WordPart) bool {
+func canBeSeveralWords(part syntax.WordPart) bool {
 	found := false
 	syntax.Walk(part, func(n syntax.Node) bool {
 		if p, ok := n.(*syntax.ParamExp); ok && p.Param != nil {

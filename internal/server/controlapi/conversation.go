@@ -24,7 +24,7 @@ type conversationInput struct {
 func conversationsOf(city City) (Conversations, error) {
 	c, ok := city.(Conversations)
 	if !ok {
-		return nil, fmt.Errorf("%w: this city reads no conversations", client.ErrUnsupported)
+		return nil, fmt.Errorf("%w: this city does not support reading conversations", client.ErrUnsupported)
 	}
 	return c, nil
 }

@@ -309,7 +309,8 @@ func interruptTurn(ctx context.Context, v session.Snapshot, since time.Time) str
 
 const interruptConfirmed = "interrupted; its turn has ended"
 
-// wake asks the controller to start the sleeping session, at most once per pause. at is when it may ask again.
+// wake asks the controller to start the sleeping session. If the delay after its last request has not passed, it does not ask: it
+// returns the end of the delay, and true.
 func (o *owner) wake(ctx context.Context, v session.Snapshot) (at time.Time, wait bool) {
 	now := o.opts.Now()
 	if now.Before(o.wakeAt) {

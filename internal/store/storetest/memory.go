@@ -145,8 +145,8 @@ type Receipts struct {
 
 var _ prompt.Store = (*Receipts)(nil)
 
-// AddReceipt stores a new receipt and its content, unless its key is known: then it returns the
-// receipt with that key. It implements [prompt.Store].
+// AddReceipt stores a new receipt, with its content if it still needs it. If a receipt with the same
+// key exists, it returns that receipt and true. It implements [prompt.Store].
 func (m *Receipts) AddReceipt(_ context.Context, r prompt.Receipt) (prompt.Receipt, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
