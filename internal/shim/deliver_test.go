@@ -220,7 +220,7 @@ func TestTheFileOfDeliveriesOfAnotherInstance(t *testing.T) {
 // delivery has the outcome that is asked for.
 func TestACancelledDeliveryInAShimThatIsStopped(t *testing.T) {
 	t.Parallel()
-	c := start(t, testFleet(t), spec("silent", `stty raw -echo; echo go; exec cat`))
+	c := start(t, testFleet(t), spec("unanswered", `stty raw -echo; echo go; exec cat`))
 	frameWith(t, c, "go")
 	state, err := c.State(t.Context())
 	if err == nil {

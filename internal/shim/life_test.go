@@ -172,10 +172,10 @@ func TestRelaunchRemovesTheCorpse(t *testing.T) {
 func TestExitOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	f := testFleet(t)
-	c := start(t, f, spec("full", "echo last words; read x; exit 7"))
+	c := start(t, f, spec("fulldisk", "echo last words; read x; exit 7"))
 	frameWith(t, c, "last words")
-	inTheWay := statedir.For(f.opts.Dir, "full").ExitRecord() + ".new"
-	if err := os.MkdirAll(filepath.Join(inTheWay, "full"), 0o700); err != nil {
+	inTheWay := statedir.For(f.opts.Dir, "fulldisk").ExitRecord() + ".new"
+	if err := os.MkdirAll(filepath.Join(inTheWay, "fulldisk"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Keys(t.Context(), []string{"Enter"}); err != nil {
@@ -190,7 +190,7 @@ func TestExitOnAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitFor(t, "the record of the end", func() bool {
-		s, err := f.Observe(t.Context(), "full")
+		s, err := f.Observe(t.Context(), "fulldisk")
 		return err == nil && s.ExitRecord != nil && s.ExitRecord.Exit.Code == 7
 	})
 }
