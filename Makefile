@@ -7,6 +7,8 @@ GO      := go
 # SHUFFLE=on runs tests in a random order, as CI does. Without it, a test that passed and whose
 # inputs have not changed is taken from the cache.
 shuffle  = $(if $(SHUFFLE),-shuffle=$(SHUFFLE))
+# Property tests have all their runs in CI, and few where a person waits.
+runs     = $(if $(SHUFFLE),all,few)
 # SKIP leaves out the tests whose names match.
 skip     = $(if $(SKIP),-skip '$(SKIP)')
 # With the flags of a release: the linter type-checks what make build has compiled.
@@ -33,7 +35,7 @@ unit:
 # The unit tests, the command line, and the contract on pty, subprocess and the fake.
 test:
 	scripts/tools tmux python3 vim less git htop ps cc
-	scripts/tests unit,contract -p 4 $(shuffle) -timeout 10m
+	GC_TEST_RUNS=$(runs) scripts/tests unit,contract -p 4 $(shuffle) -timeout 10m
 
 # What drives tmux, ssh, git, bash and other programs.
 test-tools:

@@ -16,10 +16,10 @@ func Process(tb testing.TB) {
 	}
 }
 
-// Runs returns the number of runs of a property test: few in the unit tier, which answers
-// quickly, and all in every other run of the test.
+// Runs returns the number of runs of a property test: few in the unit tier and if GC_TEST_RUNS=few,
+// as make test sets it, because these answer quickly. It is all in CI and every other run of the test.
 func Runs(few, all int) int {
-	if unit() {
+	if unit() || os.Getenv("GC_TEST_RUNS") == "few" {
 		return few
 	}
 	return all
