@@ -28,11 +28,12 @@ func initCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Create a city.toml in this directory",
-		Long: `Writes a city.toml with comments. With --provider it has an agent for each named agent CLI, which asks
-you before it uses a tool that changes something; without it, it has one agent that runs a shell. Its
-[guard] denies dangerous commands, pushes to protected branches and reading secrets, or asks you. A
-missing directory is created. Inside a git repository the directories .gc and .runtime are added to the
-repository's info/exclude. An existing city.toml is never changed: the exit status is 4.`,
+		Long: `Writes a city.toml with comments. With --provider, the file has an agent for each agent CLI that you
+name; these agents ask you before they use a tool that changes something. Without it, the file has one
+agent that runs a shell. Its [guard] denies dangerous commands, pushes to protected branches and
+reading secrets, or asks you. A missing directory is created. Inside a git repository the directories
+.gc and .runtime are added to the repository's info/exclude. An existing city.toml is never changed:
+the exit status is 4.`,
 		Example: "  gc init my-city && cd my-city && gc start\n  gc init my-city --provider " + agentcli.HookNames()[0],
 		Args:    cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

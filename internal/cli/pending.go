@@ -184,7 +184,7 @@ func (a *app) printAnswer(p client.Pending) error {
 	case client.PendingOpen:
 		return fmt.Errorf("%w: the answer was sent, but %s still shows the question; check with: gc peek %s", client.ErrTimeout, p.Agent, p.Agent)
 	}
-	return fmt.Errorf("%w: the question of %s has changed to %s", client.ErrRefused, p.Agent, p.State)
+	return fmt.Errorf("%w: the answer was not accepted: the question of %s is now %s", client.ErrRefused, p.Agent, p.State)
 }
 
 // completeAnswer completes the id, then the options of that question.

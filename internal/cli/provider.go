@@ -80,7 +80,7 @@ minutes: use --only 'watch.*' for the cases that you work on. Exit status 1 if a
 	}
 	cmd.Flags().BoolVarP(&all, "verbose", "v", false, "also show the cases that pass")
 	cmd.Flags().BoolVar(&operations, "operations", false, "test each operation once, with one session")
-	cmd.Flags().BoolVar(&contract, "contract", false, "run the conformance tests, also for a script")
+	cmd.Flags().BoolVar(&contract, "contract", false, "run the conformance tests even if the provider is a session script")
 	cmd.Flags().StringSliceVar(&cases, "only", nil, "run only these conformance `cases`: ids or patterns")
 	return a.AddJSONFlag(cmd)
 }

@@ -110,7 +110,7 @@ meanwhile, the change is refused (exit status 4) and nothing changes.`,
 		ValidArgsFunction: a.Candidates(1, receipts(client.OnlyOpen)),
 	}
 	cmd.Flags().StringVar(&words, "text", "", "the new `text`, \"-\" for standard input")
-	cmd.Flags().BoolVar(&editor, "editor", false, "open the text in an editor, also without a terminal")
+	cmd.Flags().BoolVar(&editor, "editor", false, "open the text in an editor even if standard input is no terminal")
 	cmd.Flags().StringVar(&priority, "priority", "", "the `priority` in the queue: system, urgent or normal")
 	cmd.Flags().DurationVar(&ttl, "ttl", 0, "give up if the prompt is not delivered within this time from now")
 	cmdenv.Words(cmd, "priority", client.Priorities()...)

@@ -97,7 +97,7 @@ func (r *CityRules) AlwaysAllow(agent string, c worker.Call) (Rule, error) {
 	case v.Action == Deny:
 		return Rule{}, fmt.Errorf("the rule %s denies the call", v.Rule)
 	case v.Action == Ask:
-		return Rule{}, errors.New("what the call does is known only when it runs")
+		return Rule{}, errors.New("no rule can allow the call always, because what it does is known only when it runs")
 	case v.Rule != rule.ID:
 		return Rule{}, fmt.Errorf("the rule %s allows the call already", v.Rule)
 	}

@@ -461,7 +461,7 @@ func (h *host) serveSetMeta(r *http.Request) (any, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if _, known := h.meta[key]; !known && len(h.meta) >= maxMetaKeys {
-		return nil, fmt.Errorf("%w: the session has %d keys already", errInvalid, maxMetaKeys)
+		return nil, fmt.Errorf("%w: the session has %d metadata keys already, the maximum", errInvalid, maxMetaKeys)
 	}
 	if len(v.Value) > maxMetaValue || strings.ContainsAny(key, "/\n\x00") {
 		return nil, fmt.Errorf("%w: the key has a character that is not allowed, or the value more than %d bytes", errInvalid, maxMetaValue)

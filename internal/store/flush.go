@@ -120,7 +120,7 @@ func loadHoles(ctx context.Context, t *tx) (holes []hole, err error) {
 }
 
 // flush writes one batch of events that are not written yet and removes one batch of old ones. If
-// there is more, it wakes the writer to call it again after other changes.
+// there is more, it wakes the writer, which first makes the other waiting changes and then calls flush again.
 func (d *DB) flush(ctx context.Context, t *tx) {
 	more, err := d.flushSome(ctx, t)
 	if d.deleteSome(ctx, t) || more && err == nil {

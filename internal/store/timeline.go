@@ -187,8 +187,9 @@ func (d *DB) After(ctx context.Context, id uint64) (events []client.Event, gap b
 	return events, gap, nil
 }
 
-// Page returns the events after the one with the given ID, at most limit. If no event has an ID as
-// large as that one, it begins with the oldest event. It implements event.Log.
+// Page returns the events after the one with the given ID, at most limit. If id is
+// greater than the ID of the newest event, for example because it is of another log, it begins with
+// the oldest event. It implements event.Log.
 func (d *DB) Page(ctx context.Context, id uint64, limit int) (events []client.Event, err error) {
 	limit = max(1, limit)
 	l := &d.events

@@ -27,9 +27,9 @@ func (s *Server) Sweep(ctx context.Context, strays []State) {
 	}
 }
 
-// RestoreSizes resizes the windows without an attached client to Cols and Rows. tmux before 3.2 may never report the
-// new size to the program, because it waits for 250 ms without requests. For such a server RestoreSizes sets the size
-// of the terminal itself.
+// RestoreSizes resizes the windows without an attached client to Cols and Rows. tmux before 3.2 reports a
+// new size to the program only after 250 ms in which no request arrived, which on a busy server may never happen. For
+// such a server, which has no feature Pause, RestoreSizes also sets the size of the terminal itself.
 func (s *Server) RestoreSizes(ctx context.Context, list []State) {
 	for _, pane := range list {
 		if pane.Attached > 0 || pane.Width == Cols && pane.Height == Rows {

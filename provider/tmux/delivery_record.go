@@ -45,12 +45,12 @@ type deliveryLog struct {
 type lease struct {
 	*terminal
 
-	number      string // random, unique to this lease
-	log         deliveryLog
-	humanAtRead time.Time // the time of a person's last input when the log was read
-	humanNow    time.Time // the time of a person's last input, by the last report of the server
-	humanKnown  bool      // the server has reported humanNow, and nothing was sent since
-	canHoldKeys bool      // the server can hold back the keys of attached people
+	number         string // random, unique to this lease
+	log            deliveryLog
+	humanAtRead    time.Time // the time of a person's last input when the log was read
+	lastTyped      time.Time // the time of a person's last input, by the last report of the server
+	lastTypedKnown bool      // the server has reported lastTyped, and nothing was sent since
+	canHoldKeys    bool      // the server can hold back the keys of attached people
 }
 
 var _ inject.Lease = (*lease)(nil)
@@ -121,7 +121,7 @@ func hasNoOpenDelivery(path string) bool {
 // reconcile updates the delivery log by what has happened since it was written. entered is the number of submit
 // keys that the server has sent. human is the time of a person's last input. outside is the value of OptionOutside.
 func (l *lease) reconcile(entered int, human time.Time, outside string) error {
-	l.humanNow, l.humanKnown = human, true
+	l.lastTyped, l.lastTypedKnown = human, true
 	changed := false
 	if l.log.Launches != l.record.Launches {
 		l.log.Deliveries.Restart()
@@ -184,18 +184,18 @@ func noHumanInputSince(at time.Time) string {
 	return "#{==:#{?pane_id,#{session_activity},}," + strconv.FormatInt(at.Unix(), 10) + "}"
 }
 
-// Frame implements screen.Terminal.
+// Frame implements screen.Terminal. It also notes the time of a person's last input at the time of the frame.
 func (l *lease) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
 	f, err := l.terminal.Frame(ctx, after)
 	if err == nil {
-		l.humanNow, l.humanKnown = l.clientInput, !f.Exited
+		l.lastTyped, l.lastTypedKnown = l.clientInput, !f.Exited
 	}
 	return f, err
 }
 
 // Send implements screen.Terminal.
 func (l *lease) Send(ctx context.Context, p []byte) error {
-	l.humanKnown = false
+	l.lastTypedKnown = false
 	return l.send(ctx, l.fence(), p, tmuxserver.Command{})
 }
 
@@ -233,7 +233,7 @@ func (l *lease) Type(ctx context.Context, in inject.Input, p []byte) error {
 	if err := l.save(); err != nil {
 		return err
 	}
-	l.humanKnown = false
+	l.lastTypedKnown = false
 	err := l.send(ctx, condition, p, count)
 	if err == nil && (in == inject.InputEnter || in == inject.InputSeen) {
 		l.stopHoldRenewal()
@@ -266,13 +266,13 @@ func (l *lease) recordRefusal(ctx context.Context, in inject.Input, cause error)
 // condition that no person has typed since.
 func (l *lease) Account(ctx context.Context, id string) (inject.DeliveryAccount, error) {
 	var err error
-	if !l.humanKnown {
-		if l.humanNow, err = l.lastHumanInput(ctx); err != nil {
+	if !l.lastTypedKnown {
+		if l.lastTyped, err = l.lastHumanInput(ctx); err != nil {
 			return inject.DeliveryAccount{}, toErrExited(err)
 		}
-		l.humanKnown = true
+		l.lastTypedKnown = true
 	}
-	if l.recordHumanInput(l.humanNow) {
+	if l.recordHumanInput(l.lastTyped) {
 		err = l.save()
 	}
 	return l.log.Deliveries.Account(id), err

@@ -28,7 +28,7 @@ func identityCases() []Case {
 			first.Stop()
 			again := w.Start("a", Behaviour{PrintEnv: true})
 			if seen[again.Environ()["GC_INSTANCE_TOKEN"]] = true; len(seen) != 3 {
-				t.Errorf("three instances have %d tokens", len(seen))
+				t.Errorf("three instances have only %d different tokens", len(seen))
 			}
 		}),
 	}
@@ -123,7 +123,7 @@ func setupCases() []Case {
 			expect(t, nil, w.Provider.Start(w.ctx, s.Name, s.Agent.Config), "Start")
 			for _, name := range []string{"setup", "live"} {
 				if !w.Exists(filepath.Join(dir, name)) {
-					t.Errorf("the %s command after the failing one did not run", name)
+					t.Errorf("after a command of session_%s that fails, the next one did not run", name)
 				}
 			}
 		}),

@@ -177,7 +177,7 @@ func contextDelivered(p *peer) error {
 	var nonces []string
 	for _, s := range got.Sections {
 		if s.Nonce == "" || !strings.Contains(s.Content, s.Nonce) {
-			return fmt.Errorf("the section of a worker must have its random word %q, so that the worker trusts it; the section is %q", s.Nonce, s.Content)
+			return fmt.Errorf("a section must have a nonce and contain it, or the worker does not trust the section; the nonce is %q, the content %q", s.Nonce, s.Content)
 		}
 		nonces = append(nonces, s.Nonce)
 	}

@@ -36,8 +36,9 @@ type Delivery struct {
 	Confirm time.Duration // longest time to wait for a sign that the agent has accepted the prompt
 }
 
-// Deliver sends one prompt to the agent and returns its outcome, see runtime.Deliverer. If ctx ends while the prompt is in the
-// host's queue, it is not sent. After an error other than [ErrNoHost] and runtime.ErrStaleInstance, the outcome may be unknown.
+// Deliver sends one prompt to the agent and returns its outcome, see runtime.Deliverer. It announces the prompt first,
+// and sends the text only if the host accepts it: an error before that gives the outcome absent, a later one gives unconfirmed. If
+// ctx ends while the prompt is in the host's queue, it is not sent.
 func (c Client) Deliver(ctx context.Context, d Delivery) (runtime.Outcome, error) {
 	conn, err := c.dial(ctx)
 	if err != nil {

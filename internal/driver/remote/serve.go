@@ -42,7 +42,7 @@ const workerSocket = "worker.sock"
 // has finished, and returns nil if the local end closed the connection in the regular way.
 func Serve(ctx context.Context, p runtime.Provider, conn io.ReadWriteCloser, opts ServeOptions) error {
 	if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
-		return fmt.Errorf("cannot create the outpost's folder: %w", err)
+		return fmt.Errorf("cannot create the folder of the outpost (gc on the remote host): %w", err)
 	}
 	session, err := yamux.Server(conn, settings())
 	if err != nil {

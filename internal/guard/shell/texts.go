@@ -150,7 +150,7 @@ func (r *reader) patterns(c *Command, program string) {
 	given := false
 	rest := options.each(c.Words[1:], func(letter byte, i int, _ Word) {
 		given = given || letter != 'v'
-		if letter == 'e' || letter == 'v' {
+		if letter == 'e' || letter == 'v' { // a pattern, or a variable of awk; other letters are for files
 			c.program(i + 1)
 		}
 	})
@@ -159,7 +159,7 @@ func (r *reader) patterns(c *Command, program string) {
 	}
 	first := c.Words[rest[0]+1]
 	if first.Text == string(Unknown) && strings.HasSuffix(program, "awk") {
-		c.Hidden = "it runs a program of awk that is not known"
+		c.Hidden = "it runs an awk program that gc cannot see"
 	}
 	if first.Known || !first.Split {
 		c.program(rest[0] + 1)

@@ -65,13 +65,14 @@ func (f Service) Explain(ctx context.Context, target string) (client.Explanation
 // does not become consumed. With req.InTurn it does nothing if the agent is certainly not in a
 // turn. It implements controlapi.Agents.
 func (f Service) Interrupt(ctx context.Context, target string, req client.LifecycleRequest) (client.Done, error) {
-	before, unknown := f.Snapshot(target)
-	begins := unknown == nil && f.opts.Engines.Prompts.MayBegin(before.Session)
-	if req.InTurn && unknown == nil && !begins && (req.Instance == "" || req.Instance == before.Instance) && isBetweenTurns(before) {
+	before, snapshotErr := f.Snapshot(target)
+	known := snapshotErr == nil
+	turnMayBegin := known && f.opts.Engines.Prompts.MayBegin(before.Session)
+	if req.InTurn && known && !turnMayBegin && (req.Instance == "" || req.Instance == before.Instance) && isBetweenTurns(before) {
 		return client.Done{Session: before.Session, Detail: string(before.Activity.State) + ": " + client.NoTurn}, nil
 	}
 	done, err := f.Controller.Interrupt(ctx, target, req)
-	if err == nil && done.Changed && unknown == nil && (begins || before.Activity.State == runtime.ActivityBusy) {
+	if err == nil && done.Changed && known && (turnMayBegin || before.Activity.State == runtime.ActivityBusy) {
 		f.opts.Engines.Prompts.TurnAborted(ctx, before.Session, before.Instance)
 	}
 	return done, err

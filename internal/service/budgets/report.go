@@ -240,7 +240,8 @@ func (b *burn) add(e usage.Entry, prices usage.Prices) {
 	}
 }
 
-// rate returns the usage per minute since the first entry, counted over at least one minute; nil if there was no usage.
+// rate returns the tokens per minute and the dollars per hour since the first entry, or nil if there is no entry. A time of less
+// than a minute counts as one minute.
 func (b *burn) rate(now time.Time) *client.Burn {
 	if b.all == 0 {
 		return nil

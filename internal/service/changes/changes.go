@@ -75,7 +75,7 @@ func (s *Service) Read(ctx context.Context, dir string, q client.ChangesQuery) (
 	}
 	program, err := s.opts.Program()
 	if err != nil {
-		return client.Changes{}, fmt.Errorf("%w: git %w in PATH of the controller, so changed files cannot be read; install git on this machine", client.ErrUnavailable, err)
+		return client.Changes{}, fmt.Errorf("%w: changed files cannot be read, because git %w in PATH of the controller; install git on this machine", client.ErrUnavailable, err)
 	}
 	repo, err := findRepository(dir)
 	if err != nil {
@@ -91,12 +91,12 @@ func (s *Service) Read(ctx context.Context, dir string, q client.ChangesQuery) (
 		return client.Changes{}, context.Cause(ctx)
 	}
 	r := &reader{repo: repo, query: q, hidden: relativeTo(repo.Root, s.opts.Hidden), out: client.Changes{WorkDir: dir, Root: repo.Root, Since: q.Since}}
-	own, err := s.newGitDir(ctx, program, repo, r)
+	gitDir, err := s.newGitDir(ctx, program, repo, r)
 	if err != nil {
 		return client.Changes{}, err
 	}
 	err = r.read(ctx)
-	if err = errors.Join(err, own.remove()); err != nil {
+	if err = errors.Join(err, gitDir.remove()); err != nil {
 		return client.Changes{}, err
 	}
 	return r.out, nil

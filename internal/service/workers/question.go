@@ -157,17 +157,17 @@ func (a *liveRun) answer(r runtime.InteractionResponse) (*question, error) {
 	return q, nil
 }
 
-// answerResult returns whether the worker accepted the answer to q: nil, or an error that says why
-// not. closed is true if the question is closed or the worker has acknowledged the answer, and
-// false if the time for that is over. If the worker refused the answer, the question stays open and
-// can be answered again.
-func (a *liveRun) answerResult(q *question, closed bool) error {
+// answerResult records the outcome of the answer to q. It returns nil if the worker accepted the
+// answer. settled is true if the question is closed or the worker has acknowledged or refused the
+// answer, and false if the time for that has passed. If the worker refused the answer, the question
+// stays open and can be answered again. A question of the guard is closed by the guard.
+func (a *liveRun) answerResult(q *question, settled bool) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	defer a.changeLocked()
 	switch l := a.mailbox.Find(q.reply); {
-	case !closed && !slices.Contains(a.asked, q):
-	case !closed:
+	case !settled && !slices.Contains(a.asked, q): // it was closed just after the time
+	case !settled:
 		return errNotAccepted
 	case l != nil && (l.State == worker.Refused || l.State == worker.Failed) && slices.Contains(a.asked, q):
 		q.answer, q.reply = nil, ""

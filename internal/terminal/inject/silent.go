@@ -54,8 +54,8 @@ func (d *delivery) lineRead(ctx context.Context) (runtime.Outcome, error) {
 		return unconfirmed("the program did not read the line within %s", d.confirm), nil
 	}
 	out := runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: lineReadEvidence}
-	if edge := d.edge(); edge != "" {
-		out.Evidence += "+" + edge
+	if change := d.edge(); change != "" { // the screen changed from idle to busy
+		out.Evidence += "+" + change
 	}
 	return out, nil
 }

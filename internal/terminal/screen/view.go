@@ -27,7 +27,8 @@ func (v Snapshot) Update(f Frame) Snapshot {
 	return v
 }
 
-// NewSnapshot returns the snapshot of a frame.
+// NewSnapshot returns a frame with its rows cleaned, for readers that search in it. The text of all rows that they search is made
+// at its first use.
 func NewSnapshot(f Frame) Snapshot {
 	v := Snapshot{Frame: f, rows: make([]string, len(f.Rows))}
 	for i, row := range f.Rows {
