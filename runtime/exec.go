@@ -11,8 +11,8 @@ type ExecProvider interface {
 	Exec(ctx context.Context, name string, argv []string) (output []byte, code int, err error)
 }
 
-// Exec runs a command in the session's sandbox. Without the extension the error matches
-// [ErrExecUnsupported].
+// Exec runs a command in the session's sandbox. If the provider does not implement [ExecProvider],
+// the error matches [ErrExecUnsupported].
 func Exec(ctx context.Context, p Provider, name string, argv []string) (output []byte, code int, err error) {
 	if e, ok := As[ExecProvider](p, name); ok {
 		return e.Exec(ctx, name, argv)

@@ -117,7 +117,8 @@ type Settle struct {
 // ms.
 func DefaultSettle() Settle { return Settle{QuietMs: 150} }
 
-// FindSettle returns the wait for a text of n bytes.
+// FindSettle returns how long gc waits after it has sent a text of n bytes, before it presses Enter: the last rule whose MinBytes
+// is at most n, or the default.
 func (s Screen) FindSettle(n int) Settle {
 	found := DefaultSettle()
 	for _, rule := range s.Settle {

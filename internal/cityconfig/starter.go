@@ -34,7 +34,8 @@ func Starter(city string, providers []string) ([]byte, error) {
 	return []byte(config.Template(starter)), nil
 }
 
-// starterAgent returns the agent of a new city for one agent CLI.
+// starterAgent returns the agent of a new city for one agent CLI, in the mode in which the CLI asks a person. A CLI without such
+// a mode may skip permissions: then Asks is false.
 func starterAgent(profiles *agentcli.Set, name string) config.StarterAgent {
 	p, _ := profiles.Lookup(name)
 	_, hooked := agentcli.LookupHooks(p.Family)

@@ -64,7 +64,7 @@ func (a *app) init(cmd *cobra.Command, dir string, providers []string) error {
 	return nil
 }
 
-// writeCity writes the files of a new city into dir.
+// writeCity writes city.toml into dir, and makes git ignore the city's state.
 func (a *app) writeCity(ctx context.Context, dir string, providers []string) error {
 	daemon, err := a.daemon()
 	if err != nil {
@@ -89,7 +89,7 @@ func (a *app) writeCity(ctx context.Context, dir string, providers []string) err
 		a.Messagef("warning: cannot make git ignore the city's state: %v; add .gc/ and .runtime/ to .gitignore", err)
 	case file != "":
 		a.Messagef("added .gc/ and .runtime/ to %s: git ignores the city's state", file)
-	default:
+	default: // dir is in no repository: a .gitignore for later
 		if err := writeNew(filepath.Join(dir, ".gitignore"), []byte(ignored)); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}

@@ -123,8 +123,11 @@ func (c *Controller) answerStall(ctx context.Context, key session.Key, since tim
 		}
 		switch {
 		case chosen != optionInterrupt && chosen != optionRestart: // every other answer means: wait longer
-		case l.frozen != "" || e.job != nil:
-			answer(struct{}{}, fmt.Errorf("%w: gc is doing something else with %s now, or its store fails; answer again in a moment", client.ErrUnavailable, e.rec.Agent))
+		case l.frozen != "":
+			answer(struct{}{}, fmt.Errorf("%w: gc cannot write its database; answer again in a moment", client.ErrUnavailable))
+			return
+		case e.job != nil:
+			answer(struct{}{}, fmt.Errorf("%w: gc is doing something else with %s now; answer again in a moment", client.ErrUnavailable, e.rec.Agent))
 			return
 		case chosen == optionInterrupt:
 			l.interruptStalled(e)
@@ -133,7 +136,7 @@ func (c *Controller) answerStall(ctx context.Context, key session.Key, since tim
 			e.touch()
 			e.order, e.stopAt = plan.OrderRestart, l.now()
 		}
-		e.sensing.stall.progress("an answer of a person", l.now())
+		e.sensing.stall.progress("a person answered", l.now())
 		l.dirty = true
 		answer(struct{}{}, nil)
 	})

@@ -10,8 +10,8 @@ import (
 	"gascity/runtime"
 )
 
-// StageFiles returns the [StartSequence.Stage] of drivers whose agents run on this machine. It copies overlays and files into the
-// working directory, and logs a warning for each file that it did not overwrite.
+// StageFiles returns a function for [StartSequence.Stage], for drivers whose agents run on this machine. The function copies
+// overlays and files into the working directory, and logs a warning for each file that it did not overwrite.
 func StageFiles(logger *slog.Logger) func(ctx context.Context, cfg runtime.Config) error {
 	return func(ctx context.Context, cfg runtime.Config) error {
 		dirs := append(slices.Clip(cfg.PackOverlayDirs), cfg.OverlayDir)

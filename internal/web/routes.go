@@ -483,7 +483,7 @@ func (c *console) terminal(w http.ResponseWriter, r *http.Request) error {
 		data := eventData(r, device, scope)
 		data["target"] = strings.ToValidUTF8(t.session[:min(len(t.session), maxTarget)], "")
 		if err := c.server.record(ctx, event.WebTerminal, "the device "+device.Name+" opened a terminal of "+t.session, data); err != nil {
-			return fmt.Errorf("%w: the terminal was not recorded, so it was not opened: %w", client.ErrUnavailable, err)
+			return fmt.Errorf("%w: the terminal was not opened, because that could not be recorded as an event: %w", client.ErrUnavailable, err)
 		}
 	}
 	ctx, end := c.Bound(ctx, 0)

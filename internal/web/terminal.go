@@ -228,7 +228,7 @@ func (t *terminalConn) read(ctx context.Context) error {
 			if !t.enqueue(m) {
 				t.report(ctx, fmt.Errorf("%w: the agent does not read its input, so this input was dropped", client.ErrRefused))
 			}
-		default: // a later page may send more
+		default: // the page of a newer gc may send other messages
 		}
 	}
 }

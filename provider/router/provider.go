@@ -86,7 +86,7 @@ func Open(cfg Config) (*Provider, error) {
 			return nil, fmt.Errorf("each backend of a router needs a name of its own; %q is empty or occurs twice", b.Name)
 		}
 		if b.Provider == nil && b.Err == nil {
-			return nil, fmt.Errorf("the backend %s of a router has neither a provider nor an error", b.Name)
+			return nil, fmt.Errorf("the backend %s of a router has no provider, and no error that says why", b.Name)
 		}
 		p.backends = append(p.backends, &backend{b})
 	}

@@ -374,8 +374,8 @@ func (t *paneCache) awaitEnd(pane *pane, pid int) {
 	}
 }
 
-// listen acquires the listener lock and opens the logs. The holder of the lock writes the logs and answers programs.
-// listen does nothing if another process holds the lock.
+// listen tries to make this process the listener: the one gc process that writes the output of the panes to their logs
+// and answers the terminal queries of their programs. It does nothing if another process holds the listener's lock.
 func (t *paneCache) listen() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

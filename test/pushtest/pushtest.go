@@ -117,7 +117,7 @@ func (s *Service) Subscribe() *Browser {
 	return b
 }
 
-// Answer sets what decides about the messages from now on; nil confirms them. It may block.
+// Answer sets the function that chooses the reply to each message from now on; nil accepts all. The function may block.
 func (b *Browser) Answer(answer func(ctx context.Context, p Push) Reply) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -62,7 +62,7 @@ type City struct {
 	allows  bool
 }
 
-// NewCity returns a city that listens on a socket in its own directory. The caller must close it.
+// NewCity starts a simulated city: it serves the worker API on a socket in a temporary directory. The caller must close it.
 func NewCity() (*City, error) {
 	dir, err := os.MkdirTemp("", "gcw")
 	if err != nil {

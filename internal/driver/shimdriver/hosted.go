@@ -30,7 +30,7 @@ type HostReport struct {
 	Progress     runtime.Progress
 }
 
-// OpenHosted opens the sessions of a driver that has a [Host].
+// OpenHosted returns the sessions of a driver that delivers prompts in another way than by typing: through a [Host].
 func OpenHosted(opts Options, host Host) (*Sessions, error) {
 	s, err := open(opts, host.Deliver, host.Settle)
 	if err == nil {

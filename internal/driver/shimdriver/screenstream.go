@@ -138,7 +138,8 @@ func (t *frameTerminal) Next(ctx context.Context) (runtime.TerminalFrame, error)
 	}
 }
 
-// draw returns what f changes on the screen; ok is false if it changes nothing.
+// draw returns the output that changes the viewer's terminal from the previous frame to f, and makes f the previous frame. ok is
+// false if nothing changes. A frame of a shim without a terminal has only lines, and no size.
 func (t *frameTerminal) draw(f shim.Frame) (out runtime.TerminalFrame, ok bool) {
 	first := t.cols == 0
 	cols, rows, content := f.Cols, f.Rows, f.Redraw

@@ -85,9 +85,9 @@ type guardedMux struct {
 func (m *guardedMux) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Request)) {
 	row := m.rows[pattern]
 	bounded := func(w http.ResponseWriter, r *http.Request) {
-		if row.limit > 0 { // a stream sets a deadline for each write
+		if row.limit > 0 { // a stream has no limit: it sets a deadline for each write itself
 			if err := httpkit.SetDeadline(w, row.limit+httpwire.MaxStall); err != nil {
-				m.server.Refuse(w, r, fmt.Errorf("cannot set the time limit of the answer: %w", err))
+				m.server.Refuse(w, r, fmt.Errorf("cannot set the time limit of the response: %w", err))
 				return
 			}
 		}

@@ -54,7 +54,7 @@ func mayRetry(r prompt.Receipt, force bool) error {
 		if r.State == prompt.Submitted {
 			may = "has accepted"
 		}
-		return fmt.Errorf("%w: %s %s the prompt %s, so after a retry it may have it twice; look with gc peek %s, then: gc queue retry %s --force", client.ErrRefused, r.Agent, may, r.ID, r.Agent, r.ID)
+		return fmt.Errorf("%w: %s %s the prompt %s, and a retry may deliver it a second time; look with gc peek %s, then: gc queue retry %s --force", client.ErrRefused, r.Agent, may, r.ID, r.Agent, r.ID)
 	default:
 		return fmt.Errorf("%w: the prompt %s is %s and needs no retry; to see what it waits for: gc receipt %s", client.ErrRefused, r.ID, r.State, r.ID)
 	}

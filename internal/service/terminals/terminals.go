@@ -437,7 +437,7 @@ func (v *Viewer) TakeOver(ctx context.Context) error {
 	if sh.typist == nil {
 		typist, err := sh.service.opts.Open(ctx, sh.session, runtime.TerminalOptions{Type: true})
 		if err != nil {
-			return fmt.Errorf("cannot take over %s: %w", sh.session, err)
+			return fmt.Errorf("cannot open the terminal of %s for typing: %w", sh.session, err)
 		}
 		sh.typist = typist
 	}

@@ -54,8 +54,9 @@ func (e *Engine) ClaimContext(_ context.Context, id string, c worker.ContextClai
 	return answer, nil
 }
 
-// startConversation records that the hook's claim c begins or continues a conversation, which may
-// start a new epoch. It does nothing for a claim that is already known.
+// startConversation records a hook's claim c: its report that the agent has begun or continued a
+// conversation. If it is another conversation, a new epoch of the context begins: every section is
+// sent again. A claim that is already recorded changes nothing.
 func (e *Engine) startConversation(a *liveRun, c worker.ContextClaim) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
