@@ -14,6 +14,7 @@ import (
 
 // TestConformance runs the whole contract over a real sshd.
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	conform(t, newSSHServer(t, options{}), nil)
 }
 

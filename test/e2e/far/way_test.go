@@ -100,6 +100,7 @@ func travel(to io.Writer, from io.Reader) {
 
 // A third of the contract over a slow connection that loses packets.
 func TestSlowConnection(t *testing.T) {
+	t.Parallel()
 	skip := map[string]string{}
 	for i, c := range runtimetest.Cases() {
 		if i%3 != 0 {

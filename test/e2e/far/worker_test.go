@@ -63,6 +63,7 @@ func (c *city) promptAndWait(name, text string) error {
 // An agent on another host uses the worker API. It is guarded, gets and acknowledges each prompt once although
 // its connection is lost repeatedly, and may use no tool without a connection.
 func TestWorkerOnAnotherHost(t *testing.T) {
+	t.Parallel()
 	const prompts, cuts = 24, 3
 	f := newSSHServer(t, options{})
 	program, answers, calls := filepath.Join(f.dir, "worker"), filepath.Join(f.dir, "answers"), filepath.Join(f.dir, "calls")
