@@ -67,17 +67,6 @@ func (k Kind) Group() Group {
 	}
 }
 
-// Words returns the names of all groups and kinds, the groups first.
-func Words() []string {
-	words := []string{string(NeedsMe), string(Finished)}
-	for _, g := range []Group{NeedsMe, Finished} {
-		for _, k := range g.Kinds() {
-			words = append(words, string(k))
-		}
-	}
-	return words
-}
-
 // Subject is something that a person may have to know. A subject of [NeedsMe] is open until the agent does not need a person
 // any more. A subject of [Finished] is open until it is planned for every sink.
 type Subject struct {
