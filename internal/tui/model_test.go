@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -365,6 +366,47 @@ func TestQuestionWithFewerOptions(t *testing.T) {
 	m.Update(start, QuestionsMsg{[]client.Pending{again}})
 	if effects := press(m, "enter"); len(effects) != 1 || effects[0].(Answer).Option != "Yes" {
 		t.Errorf("Enter has the effects %v, want the only option", effects)
+	}
+}
+
+// TestEqualQuestionsThatDiffer: events have only the beginning of two questions, which are equal. The answer goes only to the shown one
+// when the whole questions, or the ends of one, arrive while the dialog is open.
+func TestEqualQuestionsThatDiffer(t *testing.T) {
+	for name, arrives := range map[string]func(m *Model, other client.Pending){
+		"another input": func(m *Model, other client.Pending) {
+			other.Input = "rm -rf /"
+			m.Update(start, QuestionsMsg{[]client.Pending{asked(), other}})
+		},
+		"another input of the shown one": func(m *Model, other client.Pending) {
+			shown := asked()
+			shown.Input = "make"
+			m.Update(start, QuestionsMsg{[]client.Pending{shown, other}})
+		},
+		"its end": func(m *Model, _ client.Pending) {
+			m.Update(start, EventMsg{client.Event{Kind: "pending.answered", Agent: "web/coder", Data: map[string]string{"id": "q-2"}}})
+		},
+	} {
+		m := newDemo(t, 100, 30)
+		m.marked["web/tester"], m.marked["web/coder"] = true, true
+		other := asked()
+		other.ID, other.Agent = "q-2", "web/coder"
+		options, err := json.Marshal(other.Options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data := map[string]string{"id": other.ID, "kind": other.Kind, "prompt": other.Prompt, "options": string(options)}
+		m.Update(start, EventMsg{client.Event{Kind: "pending.raised", Agent: other.Agent, Data: data}})
+		press(m, "a")
+		if all := text(t, m); !strings.Contains(all, "Answer 2 equal questions") {
+			t.Fatalf("the dialog is not for both questions:\n%s", all)
+		}
+		arrives(m, other)
+		if all := text(t, m); !strings.Contains(all, "Answer web/tester") {
+			t.Errorf("%s: the dialog does not say that the answer is for one question:\n%s", name, all)
+		}
+		if got := press(m, "1")[0].(Answer).IDs; !slices.Equal(got, []string{"q-1"}) {
+			t.Errorf("%s: answered %v, want only q-1", name, got)
+		}
 	}
 }
 
