@@ -344,6 +344,43 @@ func TestMarkedAgentsAnswerTogether(t *testing.T) {
 	}
 }
 
+// TestOnlyEqualQuestionsAreAnsweredTogether changes one property of the second of two equal questions of marked agents: the answer does
+// not go to it.
+func TestOnlyEqualQuestionsAreAnsweredTogether(t *testing.T) {
+	for name, change := range map[string]func(*client.Pending){
+		"kind":       func(q *client.Pending) { q.Kind = "menu" },
+		"prompt":     func(q *client.Pending) { q.Prompt += " now" },
+		"options":    func(q *client.Pending) { q.Options = slices.Clone(q.Options); slices.Reverse(q.Options) },
+		"tool":       func(q *client.Pending) { q.Tool = "Write" },
+		"input":      func(q *client.Pending) { q.Input = "rm -rf /" },
+		"no text":    func(q *client.Pending) { q.NoText = true },
+		"suggested":  func(q *client.Pending) { q.Suggested = "Yes" },
+		"not marked": func(q *client.Pending) { q.Agent = "web/reviewer" },
+	} {
+		m := newDemo(t, 100, 30)
+		other := asked()
+		other.ID, other.Agent, other.Since = "q-2", "web/coder", start
+		change(&other)
+		m.Update(start, QuestionsMsg{[]client.Pending{asked(), other}})
+		m.marked["web/tester"], m.marked["web/coder"] = true, true
+		if got := press(m, "a", "1")[0].(Answer).IDs; !slices.Equal(got, []string{"q-1"}) {
+			t.Errorf("with another %s: answered %v, want only q-1", name, got)
+		}
+	}
+}
+
+// TestAnswerOfAnAgentThatIsNotMarked answers an agent that is not marked: a marked agent with an equal question gets no answer.
+func TestAnswerOfAnAgentThatIsNotMarked(t *testing.T) {
+	m := newDemo(t, 100, 30)
+	other := asked()
+	other.ID, other.Agent = "q-2", "web/coder"
+	m.Update(start, QuestionsMsg{[]client.Pending{asked(), other}})
+	m.marked["web/coder"] = true
+	if got := press(m, "a", "1")[0].(Answer).IDs; !slices.Equal(got, []string{"q-1"}) {
+		t.Errorf("answered %v, want only q-1, which was shown", got)
+	}
+}
+
 func TestQuestionAnsweredElsewhereClosesItsDialog(t *testing.T) {
 	m := newDemo(t, 80, 24)
 	press(m, "a")
