@@ -254,6 +254,24 @@ func TestAnswerInThreeKeys(t *testing.T) {
 	}
 }
 
+// TestLettersAreTextInDialogs types every letter, digit and sign: in a dialog with a field they are text.
+func TestLettersAreTextInDialogs(t *testing.T) {
+	for _, dialog := range []string{"a", "p", "/", ":"} {
+		m := newDemo(t, 80, 24)
+		press(m, dialog, "-") // a digit as the first key of an answer chooses an option
+		want := "-"
+		for r := '!'; r <= '~'; r++ {
+			if effects := press(m, string(r)); len(effects) > 0 {
+				t.Errorf("%c in the dialog of %s has the effects %v", r, dialog, effects)
+			}
+			want += string(r)
+		}
+		if got := m.input.String(); got != want {
+			t.Errorf("in the dialog of %s the text is %q, want %q", dialog, got, want)
+		}
+	}
+}
+
 func TestAnswerByText(t *testing.T) {
 	m := newDemo(t, 80, 24)
 	effects := press(m, "a", "u", "s", "e", "space", "3", "enter")
@@ -391,6 +409,10 @@ func TestQuestionAnsweredElsewhereClosesItsDialog(t *testing.T) {
 	m.Update(start, QuestionsMsg{[]client.Pending{asked()}}) // an answer of the city from before
 	if m.question("web/tester") != nil {
 		t.Errorf("an old list of questions brought the question back")
+	}
+	m.Update(start, EventMsg{client.Event{Kind: "pending.raised", Agent: "web/tester", Data: map[string]string{"id": "q-1", "prompt": "Proceed?", "options": `["Yes"]`}}})
+	if m.question("web/tester") != nil {
+		t.Errorf("a late event brought the question back")
 	}
 }
 
@@ -591,6 +613,25 @@ func TestMouseEqualsKeys(t *testing.T) {
 	}
 }
 
+// TestClicksBehindADialog: a click beside a dialog, or on its frame, neither selects nor attaches an agent.
+func TestClicksBehindADialog(t *testing.T) {
+	m := newDemo(t, 100, 30)
+	press(m, "p", "h", "i")
+	text(t, m)
+	zones := slices.Clone(m.zones)
+	for _, z := range zones {
+		if z.key != "" {
+			continue // a key of the dialog
+		}
+		if effects := m.Update(start, Mouse{X: z.x, Y: z.y}); len(effects) > 0 || m.selected != "web/tester" {
+			t.Fatalf("a click at column %d of row %d has the effects %v, and %q is selected", z.x, z.y, effects, m.selected)
+		}
+	}
+	if effects := press(m, "enter"); len(effects) != 1 || fmt.Sprint(effects[0]) != fmt.Sprint(Prompt{Agents: []string{"web/tester"}, Text: "hi"}) {
+		t.Errorf("afterwards Enter has the effects %v", effects)
+	}
+}
+
 // TestHostileText checks that text of agents reaches the terminal only as visible characters.
 func TestHostileText(t *testing.T) {
 	const evil = "a\x1b]52;c;cm0=\x07b\x1b[2Jc\u202ed\u009b31me"
@@ -680,6 +721,18 @@ func TestQuestionThatIsNotThereYet(t *testing.T) {
 	m.Update(start, QuestionsMsg{[]client.Pending{asked()}})
 	if m.mode() != inList {
 		t.Error("the question opened although the person has moved on")
+	}
+	m = newDemo(t, 100, 30)
+	m.Update(start, QuestionsMsg{})
+	press(m, "a")
+	text(t, m)
+	at := slices.IndexFunc(m.zones, func(z zone) bool { return z.agent == "web/coder" })
+	m.Update(start, Mouse{X: m.zones[at].x, Y: m.zones[at].y})
+	other := asked()
+	other.ID, other.Agent = "q-2", "web/coder"
+	m.Update(start, QuestionsMsg{[]client.Pending{asked(), other}})
+	if m.mode() != inList {
+		t.Errorf("the question of %s opened, which the person has only selected", m.dialog.question.Agent)
 	}
 }
 
