@@ -241,6 +241,16 @@ func TestNoSingleKeyChangesAnAgent(t *testing.T) {
 	}
 }
 
+// TestKeysOfPages presses the keys that show the output of a command.
+func TestKeysOfPages(t *testing.T) {
+	for key, want := range map[string]string{"e": "[explain web/tester]", "d": "[diff web/tester]", "l": "[logs web/tester]", "E": "[events]", "$": "[usage]"} {
+		effects := press(newDemo(t, 80, 24), key)
+		if len(effects) != 1 || fmt.Sprint(effects[0].(Command).Args) != want {
+			t.Errorf("%s has the effects %v, want the command %s", key, effects, want)
+		}
+	}
+}
+
 func TestAnswerInThreeKeys(t *testing.T) {
 	m := newDemo(t, 80, 24)
 	press(m, "G") // far from the question
@@ -251,6 +261,41 @@ func TestAnswerInThreeKeys(t *testing.T) {
 	}
 	if m.mode() != inList {
 		t.Errorf("the dialog is still open")
+	}
+}
+
+// TestNextNeedGoesRound: n selects one agent that needs a person after the other.
+func TestNextNeedGoesRound(t *testing.T) {
+	m := newDemo(t, 80, 24)
+	s := demo()
+	s.Agents[0].InputBlocked = "text of an earlier delivery" // web/coder needs a person too
+	m.Update(start, StatusMsg{s})
+	var selected []string
+	for range 4 {
+		press(m, "n")
+		selected = append(selected, m.selected)
+	}
+	if selected[0] == selected[1] || selected[0] != selected[2] || selected[1] != selected[3] {
+		t.Errorf("n selects %v, want web/tester and web/coder by turns", selected)
+	}
+}
+
+// TestOrders: s sorts by name, age, context and cost: what has lasted longest, and what has used most, comes first.
+func TestOrders(t *testing.T) {
+	m := newDemo(t, 80, 24)
+	for _, want := range []string{"api/docs", "infra/broken", "api/レビュー担当者", "web/tester"} {
+		press(m, "s")
+		// Agents without a time come first in the order of age.
+		first := slices.IndexFunc(m.lines, func(l line) bool {
+			return l.agent != nil && (m.sort != byAge || !m.conditions[l.agent.Name].since.IsZero())
+		})
+		if got := m.lines[first].agent.Name; got != want {
+			t.Errorf("sorted by %s, the first agent is %s, want %s", orderNames[m.sort], got, want)
+		}
+	}
+	press(m, "s")
+	if m.lines[0].agent != nil || m.lines[0].rig != "web" {
+		t.Errorf("sorted by urgency, the first line is %+v, want the rig web", m.lines[0])
 	}
 }
 
