@@ -714,6 +714,21 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
+// TestHiddenTextStaysHidden: a screen with hidden text, such as a password, is drawn without it.
+func TestHiddenTextStaysHidden(t *testing.T) {
+	m := newDemo(t, 100, 30)
+	m.Update(start, QuestionsMsg{})
+	m.Update(start, ScreenMsg{Agent: "web/tester", Screen: screenOf(80, 24, "before \x1b[8mhunter2\x1b[m behind")})
+	for _, panel := range []string{"list", "tab", "w"} {
+		if panel != "list" {
+			press(m, panel)
+		}
+		if all := text(t, m); strings.Contains(all, "hunter2") || !strings.Contains(all, "before         behind") {
+			t.Errorf("%s: the screen with hidden text is\n%s", panel, all)
+		}
+	}
+}
+
 func TestEverySizeIsDrawn(t *testing.T) {
 	for _, keys := range [][]string{nil, {"a"}, {"p"}, {"x"}, {"?"}, {"w"}, {"tab"}, {"/"}, {":"}, {"e"}, {"Q"}, {"Q", "j", "c"}} {
 		m := newDemo(t, 80, 24)
