@@ -551,6 +551,55 @@ func TestPromptOfSeveralLines(t *testing.T) {
 	}
 }
 
+// TestNewestPromptIsShown: of several prompts of an agent, in any order, the list shows the newest, and of one prompt its last state.
+func TestNewestPromptIsShown(t *testing.T) {
+	older := client.Receipt{ID: "r-1", Agent: "web/reviewer", State: client.ReceiptExpired, CreatedAt: minutesAgo(9), UpdatedAt: minutesAgo(1)}
+	newer := client.Receipt{ID: "r-2", Agent: "web/reviewer", State: client.ReceiptSubmitted, CreatedAt: minutesAgo(3), UpdatedAt: minutesAgo(2)}
+	before := newer
+	before.State, before.UpdatedAt = client.ReceiptQueued, minutesAgo(3)
+	for _, prompts := range [][]client.Receipt{{older, before, newer}, {newer, before, older}} {
+		m := newDemo(t, 100, 30)
+		for _, r := range prompts {
+			m.Update(start, PromptsMsg{[]client.Receipt{r}})
+		}
+		m.selected = "web/reviewer"
+		if all := text(t, m); !strings.Contains(all, "last prompt: delivered") {
+			t.Errorf("the newest prompt is not shown:\n%s", all)
+		}
+	}
+}
+
+// TestMarksEndWithTheirAgents: an agent that vanishes and comes back, as one of a pool does, is not marked any more.
+func TestMarksEndWithTheirAgents(t *testing.T) {
+	m := newDemo(t, 100, 30)
+	m.marked["web/coder"] = true
+	without := demo()
+	without.Agents = slices.DeleteFunc(without.Agents, func(a client.Agent) bool { return a.Name == "web/coder" })
+	m.Update(start, StatusMsg{without})
+	m.Update(start, StatusMsg{demo()})
+	effects := press(m, "p", "h", "i", "enter")
+	if want := (Prompt{Agents: []string{"web/tester"}, Text: "hi"}); len(effects) != 1 || fmt.Sprint(effects[0]) != fmt.Sprint(want) {
+		t.Errorf("the effects are %v, want %v", effects, want)
+	}
+}
+
+// TestAgentThatMovesHasOneRow: while an agent moves to another runtime provider the city reports its old session and the new one, which
+// does not run yet.
+func TestAgentThatMovesHasOneRow(t *testing.T) {
+	for _, first := range []bool{true, false} {
+		m := newDemo(t, 80, 24)
+		next := client.Agent{Name: "web/tester", State: client.StateStopped, Reason: "waits for the old session"}
+		s := demo()
+		if s.Agents = append(s.Agents, next); first {
+			s.Agents = slices.Concat([]client.Agent{next}, demo().Agents)
+		}
+		m.Update(start, StatusMsg{s})
+		if all := text(t, m); strings.Count(all, " tester ") != 1 || !strings.Contains(all, "9 agents") || !strings.Contains(all, "needs you") {
+			t.Errorf("the agent has not the one row of its old session:\n%s", all)
+		}
+	}
+}
+
 func TestControllerAway(t *testing.T) {
 	m := newDemo(t, 100, 30)
 	m.Update(start.Add(time.Minute), LinkMsg{Err: client.ErrNoController})
