@@ -763,6 +763,22 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
+// TestPromptsMoveInTheirPriority: K and J move a prompt only among those of the same agent and priority.
+func TestPromptsMoveInTheirPriority(t *testing.T) {
+	m := newDemo(t, 100, 30)
+	prompts := waiting()
+	prompts[1].State = client.ReceiptQueued // the urgent one of web/coder waits too
+	prompts = append(prompts[:3:3], client.Receipt{ID: "r-9", Agent: "web/coder", Session: "web/coder", State: client.ReceiptQueued, Priority: client.PrioritySystem, Text: "at last", Position: 2, CreatedAt: start})
+	m.Update(start, QueueMsg{Prompts: prompts})
+	press(m, "Q", "j", "j") // r-4, between an urgent prompt and one of the city
+	if effects := press(m, "K", "J"); len(effects) != 0 {
+		t.Errorf("K and J have the effects %v", effects)
+	}
+	if all := text(t, m); strings.Contains(all, "sooner") || strings.Contains(all, "later") {
+		t.Errorf("the footer offers a move:\n%s", all)
+	}
+}
+
 // TestHiddenTextStaysHidden: a screen with hidden text, such as a password, is drawn without it.
 func TestHiddenTextStaysHidden(t *testing.T) {
 	m := newDemo(t, 100, 30)
