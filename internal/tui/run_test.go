@@ -2,6 +2,7 @@ package tui
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,9 @@ type fakeCity struct {
 	events  []client.Event
 	asked   []client.Pending
 	queue   []client.Receipt
-	present int // number of calls of Present that have not ended
+	present int      // number of calls of Present that have not ended
+	gaps    int      // how often events were lost
+	keys    []string // of the prompts
 	calls   []string
 	screens map[string]string
 }
@@ -61,7 +64,18 @@ type state struct {
 	status client.Status
 	away   bool
 	events []client.Event
+	gaps   int
 	screen string
+}
+
+// instance returns the instance of an agent.
+func (s *state) instance(agent string) string {
+	for i := range s.status.Agents {
+		if s.status.Agents[i].Name == agent {
+			return s.status.Agents[i].Instance
+		}
+	}
+	return ""
 }
 
 // read calls next with the state of the city and of an agent's screen, and again after each change, until it returns false or ctx
@@ -69,7 +83,7 @@ type state struct {
 func (f *fakeCity) read(ctx context.Context, agent string, next func(state) bool) {
 	for {
 		f.mu.Lock()
-		changed, now := f.changed, state{f.status, f.away, slices.Clone(f.events), f.screens[agent]}
+		changed, now := f.changed, state{f.status, f.away, slices.Clone(f.events), f.gaps, f.screens[agent]}
 		f.mu.Unlock()
 		if !next(now) {
 			return
@@ -100,10 +114,14 @@ func (f *fakeCity) WatchStatus(ctx context.Context) iter.Seq2[client.Status, err
 
 func (f *fakeCity) WatchScreen(ctx context.Context, agent string) iter.Seq2[client.Screen, error] {
 	return func(yield func(client.Screen, error) bool) {
-		shown := ""
+		shown, instance := "", ""
 		f.read(ctx, agent, func(s state) bool {
 			if s.away {
 				return yield(client.Screen{}, client.ErrNoController) && false
+			}
+			instance = cmp.Or(instance, s.instance(agent))
+			if instance != s.instance(agent) {
+				return false // the instance has exited
 			}
 			if now := s.screen + " "; now != shown {
 				shown = now
@@ -116,7 +134,13 @@ func (f *fakeCity) WatchScreen(ctx context.Context, agent string) iter.Seq2[clie
 
 func (f *fakeCity) FollowEvents(ctx context.Context, q client.EventQuery) iter.Seq2[client.Event, error] {
 	return func(yield func(client.Event, error) bool) {
+		gaps := 0
 		f.read(ctx, "", func(s state) bool {
+			for ; gaps < s.gaps; gaps++ {
+				if !yield(client.Event{}, &client.GapError{After: q.After}) {
+					return false
+				}
+			}
 			for _, e := range s.events {
 				if e.ID > q.After {
 					q.After = e.ID
@@ -171,6 +195,12 @@ func (f *fakeCity) MovePrompt(_ context.Context, id string, req client.MoveReque
 
 func (f *fakeCity) CancelPrompt(_ context.Context, id string) (client.Receipt, error) {
 	f.called("cancel %s", id)
+	f.mu.Lock()
+	late := slices.ContainsFunc(f.queue, func(r client.Receipt) bool { return r.ID == id && strings.HasPrefix(r.Text, "late") })
+	f.mu.Unlock()
+	if late {
+		return client.Receipt{ID: id, State: client.ReceiptSubmitted}, nil
+	}
 	f.change(func() { f.queue = slices.DeleteFunc(f.queue, func(r client.Receipt) bool { return r.ID == id }) })
 	return client.Receipt{ID: id, State: client.ReceiptCancelled}, nil
 }
@@ -193,6 +223,7 @@ func (f *fakeCity) Respond(_ context.Context, id string, req client.RespondReque
 
 func (f *fakeCity) Nudge(_ context.Context, agent string, req client.NudgeRequest) (client.Receipt, error) {
 	f.called("nudge %s %q", agent, req.Text)
+	f.change(func() { f.keys = append(f.keys, req.Key) })
 	return client.Receipt{ID: "r-7", Agent: agent, State: client.ReceiptAccepted, CreatedAt: start}, nil
 }
 
@@ -419,6 +450,66 @@ func TestDashboardOnATerminal(t *testing.T) {
 	d.typed("q")
 	d.ended <- <-d.ended
 	d.until("has left the alternate screen", func() bool { return !d.screen.Modes().AltScreen })
+}
+
+// TestStateAfterAReconnect: what changed without events while no controller answered is shown: the questions, the status and the queue.
+func TestStateAfterAReconnect(t *testing.T) {
+	city := newFakeCity(demo(), asked())
+	d := openSession(t, city, 100, 30, nil)
+	d.await("rm -rf build && make test", true)
+	away := func(change func()) {
+		t.Helper()
+		city.change(func() { city.away = true })
+		d.await("controller away since", true)
+		city.change(func() {
+			change()
+			city.away = false
+		})
+		d.await("controller away since", false)
+	}
+	other := asked()
+	other.ID, other.Prompt = "q-2", "Another question?"
+	away(func() { city.asked = []client.Pending{other} })
+	d.await("Another question?", true)
+	d.await("rm -rf build && make test", false)
+	d.typed("a1")
+	d.awaitCall("respond q-2 Yes by test")
+	d.typed("Q")
+	d.await("No prompt waits.", true)
+	away(func() { city.queue = waiting() })
+	d.await("Queue: 4 prompts", true)
+}
+
+// TestStateAfterLostEvents: after a gap in the events the questions are read again.
+func TestStateAfterLostEvents(t *testing.T) {
+	city := newFakeCity(demo(), asked())
+	d := openSession(t, city, 100, 30, nil)
+	d.await("rm -rf build && make test", true)
+	city.change(func() { // the events about these changes are lost
+		other := asked()
+		other.ID, other.Prompt = "q-2", "Another question?"
+		city.asked = []client.Pending{other}
+		city.gaps++
+	})
+	d.await("Another question?", true)
+	d.await("rm -rf build && make test", false)
+}
+
+// TestScreenOfANewInstance: the stream of a screen ends with its instance; the dashboard shows the screen of the next one.
+func TestScreenOfANewInstance(t *testing.T) {
+	city := newFakeCity(demo())
+	d := openSession(t, city, 100, 30, nil)
+	d.await("web/tester shows", true)
+	city.change(func() {
+		city.status.Agents = slices.Clone(city.status.Agents)
+		for i := range city.status.Agents {
+			if city.status.Agents[i].Name == "web/tester" {
+				city.status.Agents[i].Instance = "i-next"
+			}
+		}
+		city.screens["web/tester"] = "the next instance"
+	})
+	d.await("the next instance", true)
 }
 
 // TestCtrlZRestoresTheTerminal returns to the shell in the middle of a prompt. The shell has its own screen, and the text is still there
