@@ -512,6 +512,29 @@ func TestScreenOfANewInstance(t *testing.T) {
 	d.await("the next instance", true)
 }
 
+// TestRestartOfAnAgentThatDoesNotRun: r starts it, also if the city still knows the instance that has failed.
+func TestRestartOfAnAgentThatDoesNotRun(t *testing.T) {
+	status := demo()
+	for i := range status.Agents {
+		if status.Agents[i].Name == "infra/broken" {
+			status.Agents[i].Instance = "i-failed"
+		}
+	}
+	city := newFakeCity(status)
+	d := openSession(t, city, 100, 30, func(o *Options) {
+		o.Start = func(_ context.Context, a client.Agent) (client.Done, error) {
+			city.called("start %s", a.Name)
+			return client.Done{Changed: true}, nil
+		}
+	})
+	d.await("web/tester shows", true)
+	d.typed("/infra/broken\r")
+	d.await("The agent does not run", true)
+	d.typed("r\r")
+	d.awaitCall("start infra/broken")
+	d.await("infra/broken: started", true)
+}
+
 // TestCtrlZRestoresTheTerminal returns to the shell in the middle of a prompt. The shell has its own screen, and the text is still there
 // when the dashboard continues.
 func TestCtrlZRestoresTheTerminal(t *testing.T) {
