@@ -535,6 +535,23 @@ func TestRestartOfAnAgentThatDoesNotRun(t *testing.T) {
 	d.await("infra/broken: started", true)
 }
 
+// TestEachPromptHasItsOwnKey: the city stores a prompt with a known key only once.
+func TestEachPromptHasItsOwnKey(t *testing.T) {
+	city := newFakeCity(demo())
+	d := openSession(t, city, 100, 30, nil)
+	d.await("web/tester shows", true)
+	d.typed("  pgo on\r") // for two agents
+	d.awaitCity("received two prompts", func(f *fakeCity) bool { return len(f.keys) == 2 })
+	d.typed("pgo on\r")
+	d.awaitCity("received four prompts", func(f *fakeCity) bool { return len(f.keys) == 4 })
+	city.mu.Lock()
+	defer city.mu.Unlock()
+	slices.Sort(city.keys)
+	if len(slices.Compact(city.keys)) != 4 || city.keys[0] == "" {
+		t.Errorf("the prompts have the keys %q", city.keys)
+	}
+}
+
 // TestCtrlZRestoresTheTerminal returns to the shell in the middle of a prompt. The shell has its own screen, and the text is still there
 // when the dashboard continues.
 func TestCtrlZRestoresTheTerminal(t *testing.T) {
@@ -782,6 +799,18 @@ func TestQueue(t *testing.T) {
 	if n := strings.Count(strings.Join(city.calls, "\n"), "cancel"); n != 1 {
 		t.Errorf("%d prompts were cancelled, want the one that was confirmed", n)
 	}
+}
+
+// TestCancelThatIsTooLate: a prompt whose delivery has begun is not reported as cancelled.
+func TestCancelThatIsTooLate(t *testing.T) {
+	city := newFakeCity(demo())
+	city.queue = []client.Receipt{{ID: "r-1", Agent: "web/coder", Session: "web/coder", State: client.ReceiptInjected, Text: "late", CreatedAt: start}}
+	d := openSession(t, city, 100, 30, nil)
+	d.await("web/tester shows", true)
+	d.typed("Q")
+	d.await("Queue: 1 prompt", true)
+	d.typed("c\r")
+	d.await("the prompt for web/coder was not cancelled: it is delivered", true)
 }
 
 // fleet returns a city of n agents.
