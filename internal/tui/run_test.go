@@ -726,6 +726,36 @@ func TestKeysBehindEnterAreForTheAgent(t *testing.T) {
 	d.await("back from web/coder", true)
 }
 
+// TestKeysBehindCtrlZAreForTheShell types ahead of the shell, and ahead of the editor.
+func TestKeysBehindCtrlZAreForTheShell(t *testing.T) {
+	var terminal *os.File
+	got := make(chan string, 1)
+	read := func() error {
+		buf := make([]byte, 100)
+		n, err := terminal.Read(buf)
+		got <- string(buf[:n])
+		return err
+	}
+	d := openSession(t, newFakeCity(demo()), 100, 30, func(o *Options) {
+		terminal = o.Terminal
+		o.Suspend = read
+		o.Edit = func(_ context.Context, text string) (string, error) { return text + " edited", read() }
+	})
+	d.await("web/tester shows", true)
+	for _, keys := range []string{"\x1a", "pdraft\x07"} {
+		d.typed(keys + "ls -l\n")
+		select {
+		case text := <-got:
+			if text != "ls -l\n" {
+				t.Errorf("the program behind %q got %q, want all that was typed", keys, text)
+			}
+		case <-time.After(patience):
+			t.Fatalf("%q did not give the terminal away", keys)
+		}
+	}
+	d.await("draft edited", true)
+}
+
 // TestMessagesOfAnEndedProgram: the word that there are messages may be lost with the program that got it. The next program shows them.
 func TestMessagesOfAnEndedProgram(t *testing.T) {
 	d := openShown(t, newFakeCity(demo()), 100, 30, func(ctx context.Context, opts Options) error {
