@@ -411,6 +411,56 @@ func TestAnUnconfirmedAnswerIsNotRepeated(t *testing.T) {
 	})
 }
 
+// TestAPressWaitsForItsAgent: a controller that has just started cannot reach an agent yet. A press waits for that, at most some seconds, and
+// is never answered twice.
+func TestAPressWaitsForItsAgent(t *testing.T) {
+	inBench(t, func(t *testing.T, b *bench) {
+		token := b.buttons(phone, b.ask("Yes", "No"))[0]
+		var reached time.Time
+		busy := &busyQuestions{Service: b.questions, fails: func() error {
+			if time.Now().Before(reached) {
+				return fmt.Errorf("%w: its provider is being opened", client.ErrUnavailable)
+			}
+			return nil
+		}}
+		b.answers = answers.New(answers.Options{
+			File: b.file, Questions: busy, Events: b.Log, Logger: slog.New(slog.DiscardHandler), Now: time.Now,
+			Recipients: func() []answers.Recipient { return b.recipients },
+		})
+		began := time.Now()
+		reached = began.Add(time.Hour)
+		if _, err := b.press(token); !errors.Is(err, client.ErrUnavailable) || time.Since(began) > 10*time.Second {
+			t.Errorf("an agent that cannot be reached: %v after %v", err, time.Since(began))
+		}
+		ended, end := context.WithCancel(t.Context())
+		end()
+		began = time.Now()
+		if _, err := b.answers.Answer(ended, answers.Press{Token: token}); err == nil || time.Since(began) > 0 {
+			t.Errorf("a press whose caller is gone: %v after %v", err, time.Since(began))
+		}
+		b.want(nil)
+		reached = time.Now().Add(2 * time.Second)
+		if p, err := b.press(token); err != nil || p.Answer != "Yes" || time.Now().Before(reached) {
+			t.Errorf("an agent that is reached after two seconds: %+v, %v", p, err)
+		}
+		b.want([]string{"Yes"})
+	})
+}
+
+// busyQuestions are questions that cannot be answered while fails returns an error.
+type busyQuestions struct {
+	*questions.Service
+	fails func() error
+}
+
+// Respond implements answers.Questions.
+func (q *busyQuestions) Respond(ctx context.Context, id string, req client.RespondRequest) (client.Pending, error) {
+	if err := q.fails(); err != nil {
+		return client.Pending{}, err
+	}
+	return q.Service.Respond(ctx, id, req)
+}
+
 // TestWithoutARecordThereIsNoAnswer: a press that cannot be saved, or not be recorded, answers nothing, and can be repeated.
 func TestWithoutARecordThereIsNoAnswer(t *testing.T) {
 	inBench(t, func(t *testing.T, b *bench) {
