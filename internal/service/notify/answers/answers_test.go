@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -411,6 +412,59 @@ func TestAnUnconfirmedAnswerIsNotRepeated(t *testing.T) {
 	})
 }
 
+// TestUsedButtonsStayUsed: a button whose effect is unknown stays used also after other buttons were pressed, until it expires.
+func TestUsedButtonsStayUsed(t *testing.T) {
+	inBench(t, func(t *testing.T, b *bench) {
+		p := b.ask("Yes", "No")
+		tokens := b.buttons(phone, p)
+		b.agent.ignores = true
+		for _, token := range tokens {
+			if _, err := b.press(token); !errors.Is(err, client.ErrTimeout) {
+				t.Fatalf("an answer without effect: %v", err)
+			}
+		}
+		b.restart()
+		for _, token := range tokens {
+			if _, err := b.press(token); !errors.Is(err, client.ErrRefused) {
+				t.Errorf("the second press: %v", err)
+			}
+		}
+		b.want([]string{"Yes", "No"}, answers.Replayed, answers.Replayed)
+		servicetest.Advance(answers.Life + time.Second)
+		if _, err := b.press(b.buttons(phone, p)[0]); !errors.Is(err, client.ErrTimeout) {
+			t.Fatalf("a new button: %v", err)
+		}
+		var saved struct{ Used map[string]time.Time }
+		text, err := os.ReadFile(b.file)
+		if err == nil {
+			err = json.Unmarshal(text, &saved)
+		}
+		if err != nil || len(saved.Used) != 1 {
+			t.Errorf("the file has %d used buttons, want only the one that has not expired: %v", len(saved.Used), err)
+		}
+	})
+}
+
+// TestAButtonThatAnsweredNothing: a button whose answer was refused before anything was sent can be pressed again.
+func TestAButtonThatAnsweredNothing(t *testing.T) {
+	inBench(t, func(t *testing.T, b *bench) {
+		token := b.buttons(phone, b.ask("Yes", "No"))[0]
+		busy := &busyQuestions{Service: b.questions, fails: func() error { return fmt.Errorf("%w: it is being answered by anna", client.ErrRefused) }}
+		b.answers = answers.New(answers.Options{
+			File: b.file, Questions: busy, Events: b.Log, Logger: slog.New(slog.DiscardHandler), Now: time.Now,
+			Recipients: func() []answers.Recipient { return b.recipients },
+		})
+		if _, err := b.press(token); !errors.Is(err, client.ErrRefused) {
+			t.Errorf("while another answer is being sent: %v", err)
+		}
+		busy.fails = func() error { return nil }
+		if _, err := b.press(token); err != nil {
+			t.Errorf("afterwards: %v", err)
+		}
+		b.want([]string{"Yes"}, answers.Superseded)
+	})
+}
+
 // TestAPressWaitsForItsAgent: a controller that has just started cannot reach an agent yet. A press waits for that, at most some seconds, and
 // is never answered twice.
 func TestAPressWaitsForItsAgent(t *testing.T) {
@@ -459,6 +513,24 @@ func (q *busyQuestions) Respond(ctx context.Context, id string, req client.Respo
 		return client.Pending{}, err
 	}
 	return q.Service.Respond(ctx, id, req)
+}
+
+// TestTokensOfDevices: the token of a device is valid only while this device may answer, whoever else may.
+func TestTokensOfDevices(t *testing.T) {
+	inBench(t, func(t *testing.T, b *bench) {
+		lost, own := answers.Recipient{Sink: "push", Device: "d-1", Post: true}, answers.Recipient{Sink: "push", Device: "d-2", Post: true}
+		b.recipients = []answers.Recipient{lost, own}
+		p := b.ask("Yes", "No")
+		stolen, token := b.buttons(lost, p)[0], b.buttons(own, p)[1]
+		b.recipients = []answers.Recipient{own}
+		if _, err := b.press(stolen); !errors.Is(err, client.ErrForbidden) {
+			t.Errorf("the token of a device that was revoked: %v", err)
+		}
+		if _, err := b.press(token); err != nil {
+			t.Errorf("the token of the other device: %v", err)
+		}
+		b.want([]string{"No"}, answers.Forged)
+	})
 }
 
 // TestWithoutARecordThereIsNoAnswer: a press that cannot be saved, or not be recorded, answers nothing, and can be repeated.
