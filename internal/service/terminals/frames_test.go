@@ -1,0 +1,163 @@
+package terminals_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gascity/internal/service/terminals"
+	"gascity/runtime"
+)
+
+// deadline is far beyond what any test needs.
+const deadline = 20 * time.Second
+
+// script is a session whose frames the test decides. It opens terminals and counts them.
+type script struct {
+	frames chan runtime.TerminalFrame // of the terminal that watches
+	// opening is called before a terminal is opened; nil: it is not.
+	opening func(opts runtime.TerminalOptions)
+
+	watching, typing atomic.Int32 // terminals that are open
+}
+
+// open implements terminals.Options.Open.
+func (s *script) open(_ context.Context, _ string, opts runtime.TerminalOptions) (runtime.Terminal, error) {
+	if s.opening != nil {
+		s.opening(opts)
+	}
+	count := &s.watching
+	if opts.Type {
+		count = &s.typing
+	}
+	count.Add(1)
+	return &scriptTerminal{script: s, closed: sync.OnceFunc(func() { count.Add(-1) })}, nil
+}
+
+// scriptTerminal is a terminal of a script.
+type scriptTerminal struct {
+	script *script
+	closed func()
+}
+
+// Next implements runtime.Terminal.
+func (s *scriptTerminal) Next(ctx context.Context) (runtime.TerminalFrame, error) {
+	select {
+	case f := <-s.script.frames:
+		return f, nil
+	case <-ctx.Done():
+		return runtime.TerminalFrame{}, context.Cause(ctx)
+	}
+}
+
+// Write implements runtime.Terminal.
+func (*scriptTerminal) Write(context.Context, []byte) error { return nil }
+
+// Close implements runtime.Terminal.
+func (s *scriptTerminal) Close() error {
+	s.closed()
+	return nil
+}
+
+// scripted returns the service of a script.
+func scripted(t *testing.T, s *script) *terminals.Service {
+	t.Helper()
+	s.frames = make(chan runtime.TerminalFrame, 10)
+	service := terminals.New(terminals.Options{Open: s.open})
+	t.Cleanup(service.Close)
+	return service
+}
+
+// draw makes the session show a text.
+func (s *script) draw(cols, rows int, text string) {
+	s.frames <- runtime.TerminalFrame{Cols: cols, Rows: rows, Output: []byte("\x1b[H\x1b[2J" + text)}
+}
+
+// TestViewersGetTheNewSize: a viewer draws a session that changes its size as one that opens afterwards.
+func TestViewersGetTheNewSize(t *testing.T) {
+	t.Parallel()
+	s := &script{}
+	service := scripted(t, s)
+	v := open(t, service, "v")
+	s.draw(20, 3, "twenty columns 67890")
+	v.shows("twenty columns 67890")
+	s.draw(30, 4, "thirty columns is more 4567890\r\n\r\n\r\nrow 4")
+	v.shows("row 4")
+	if cols, rows := v.screen.Size(); cols != 30 || rows != 4 {
+		t.Errorf("the viewer has %d columns and %d rows, want 30 and 4", cols, rows)
+	}
+	late := open(t, service, "late")
+	late.shows("row 4")
+	if want := "thirty columns is more 4567890"; late.screen.Rows()[0] != want || v.text() != late.text() {
+		t.Errorf("the viewers show\n%s\nand\n%s\nwant the row %q", v.text(), late.text(), want)
+	}
+	s.draw(10, 2, "small")
+	v.until("the small size", func() bool { cols, rows := v.screen.Size(); return cols == 10 && rows == 2 })
+}
+
+// TestViewersLearnThatTheScreenIsPlain: a session of which there is only text later, as after a change of its runtime provider.
+func TestViewersLearnThatTheScreenIsPlain(t *testing.T) {
+	t.Parallel()
+	s := &script{}
+	service := scripted(t, s)
+	v := open(t, service, "v")
+	s.draw(20, 3, "colors")
+	v.shows("colors")
+	s.frames <- runtime.TerminalFrame{Cols: 20, Rows: 3, Output: []byte("\x1b[H\x1b[2Jtext"), Plain: true}
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	for {
+		u, err := v.Next(ctx)
+		if err != nil {
+			t.Fatalf("the viewer never learned that the screen is plain: %v", err)
+		}
+		if u.Driver != nil && u.Plain {
+			return
+		}
+	}
+}
+
+// TestRowsThatBecomeBlank: a viewer of rows gets a row that has become blank, as one without spans.
+func TestRowsThatBecomeBlank(t *testing.T) {
+	t.Parallel()
+	s := &script{}
+	v := open(t, scripted(t, s), "v")
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	s.draw(20, 3, "first\r\nsecond")
+	if err := v.AwaitChange(ctx, 0); err != nil {
+		t.Fatal(err)
+	}
+	if u := v.ReadRows(); !u.All || len(u.Lines) != 2 {
+		t.Fatalf("the first update is %+v", u)
+	}
+	s.draw(20, 3, "first")
+	if err := v.AwaitChange(ctx, 0); err != nil {
+		t.Fatal(err)
+	}
+	if u := v.ReadRows(); u.All || len(u.Lines) != 1 || u.Lines[0].Y != 1 || len(u.Lines[0].Spans) != 0 {
+		t.Errorf("after the second row became blank the update is %+v", u)
+	}
+}
+
+// TestLastOutputIsShown: a viewer that reads after the agent has exited gets its last output before the end.
+func TestLastOutputIsShown(t *testing.T) {
+	t.Parallel()
+	s := &script{}
+	service := scripted(t, s)
+	reader, slow := open(t, service, "reader"), open(t, service, "slow")
+	s.draw(20, 3, "hello")
+	reader.shows("hello")
+	slow.shows("hello")
+	s.frames <- runtime.TerminalFrame{Cols: 20, Rows: 3, Output: []byte("\x1b[H\x1b[2Jpanic: it failed"), Ended: true}
+	for _, p := range []*page{reader, slow} { // the slow one reads when all is over
+		p.shows("panic: it failed")
+		if _, err := p.Next(t.Context()); !errors.Is(err, io.EOF) {
+			t.Errorf("Next after the last output = %v, want %v", err, io.EOF)
+		}
+	}
+}
