@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -75,6 +77,16 @@ func scripted(t *testing.T, s *script) *terminals.Service {
 // draw makes the session show a text.
 func (s *script) draw(cols, rows int, text string) {
 	s.frames <- runtime.TerminalFrame{Cols: cols, Rows: rows, Output: []byte("\x1b[H\x1b[2J" + text)}
+}
+
+// await waits until a number is want.
+func await(t *testing.T, what string, number *atomic.Int32, want int32) {
+	t.Helper()
+	for end := time.Now().Add(deadline); number.Load() != want; <-time.After(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d %s, want %d", number.Load(), what, want)
+		}
+	}
 }
 
 // TestViewersGetTheNewSize: a viewer draws a session that changes its size as one that opens afterwards.
@@ -159,5 +171,114 @@ func TestLastOutputIsShown(t *testing.T) {
 		if _, err := p.Next(t.Context()); !errors.Is(err, io.EOF) {
 			t.Errorf("Next after the last output = %v, want %v", err, io.EOF)
 		}
+	}
+}
+
+// TestTerminalsAreClosed: no terminal stays open after the last viewer, after the exit of the agent, and after a take-over that comes
+// too late.
+func TestTerminalsAreClosed(t *testing.T) {
+	t.Parallel()
+	s := &script{}
+	service := scripted(t, s)
+	first, second := open(t, service, "first"), open(t, service, "second")
+	s.draw(20, 3, "hello")
+	first.shows("hello")
+	first.Close()
+	if n := s.watching.Load(); n != 1 {
+		t.Errorf("with one viewer %d terminals are open", n)
+	}
+	second.Close()
+	await(t, "terminals are open without a viewer", &s.watching, 0)
+
+	driver := open(t, service, "driver")
+	s.draw(20, 3, "again")
+	driver.shows("again")
+	if err := driver.TakeOver(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.frames <- runtime.TerminalFrame{Cols: 20, Rows: 3, Output: []byte("bye"), Ended: true}
+	driver.shows("bye")
+	await(t, "terminals are open after the exit", &s.watching, 0)
+	await(t, "terminals that type are open after the exit", &s.typing, 0)
+	if err := driver.TakeOver(t.Context()); !errors.Is(err, io.EOF) {
+		t.Errorf("TakeOver after the exit = %v, want %v", err, io.EOF)
+	}
+	if n := s.typing.Load(); n != 0 {
+		t.Errorf("after a take-over that came too late %d terminals that type are open", n)
+	}
+	if err := driver.Write(t.Context(), []byte("x")); !errors.Is(err, terminals.ErrNotDriver) {
+		t.Errorf("Write after the exit = %v, want %v", err, terminals.ErrNotDriver)
+	}
+}
+
+// TestOpenAtOnce: of the terminals that several callers open for a session at the same moment, one stays.
+func TestOpenAtOnce(t *testing.T) {
+	t.Parallel()
+	const callers = 5
+	var arrived atomic.Int32
+	all := make(chan struct{})
+	s := &script{opening: func(runtime.TerminalOptions) {
+		if arrived.Add(1) == callers {
+			close(all)
+		}
+		<-all
+	}}
+	service := scripted(t, s)
+	viewers := make(chan *terminals.Viewer, callers)
+	for range callers {
+		go func() {
+			v, err := service.Open(t.Context(), "a", "v")
+			if err != nil {
+				t.Error(err)
+			}
+			viewers <- v
+		}()
+	}
+	var opened []*terminals.Viewer
+	for range callers {
+		opened = append(opened, <-viewers)
+	}
+	if slices.Contains(opened, nil) {
+		t.Fatal("a caller got no viewer")
+	}
+	if n := s.watching.Load(); n != 1 {
+		t.Errorf("%d terminals are open, want 1", n)
+	}
+	s.draw(20, 3, "for all")
+	for _, v := range opened {
+		for text := ""; !strings.Contains(text, "for all"); {
+			u, err := v.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			text += string(u.Output)
+		}
+		v.Close()
+	}
+	await(t, "terminals are open without a viewer", &s.watching, 0)
+}
+
+// TestOpenDuringClose: a viewer whose terminal opens while the service closes is refused, and its terminal is closed.
+func TestOpenDuringClose(t *testing.T) {
+	t.Parallel()
+	opening, proceed := make(chan struct{}), make(chan struct{})
+	s := &script{opening: func(runtime.TerminalOptions) {
+		close(opening)
+		<-proceed
+	}}
+	service := scripted(t, s)
+	opened := make(chan error, 1)
+	go func() {
+		_, err := service.Open(t.Context(), "a", "v")
+		opened <- err
+	}()
+	<-opening
+	service.Close()
+	close(proceed)
+	if err := <-opened; !errors.Is(err, terminals.ErrClosed) {
+		t.Errorf("Open during Close = %v, want %v", err, terminals.ErrClosed)
+	}
+	if n := s.watching.Load(); n != 0 {
+		t.Errorf("%d terminals are open after Close", n)
 	}
 }
