@@ -1,0 +1,117 @@
+package web_test
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"gascity/client"
+	"gascity/internal/web"
+	"gascity/test/pushtest"
+)
+
+// pushKey is the public key of a bench that offers notifications.
+const pushKey = "key"
+
+// notified are the devices that a web console reports as notified. It is safe for concurrent use.
+type notified struct {
+	mu      sync.Mutex
+	devices []client.WebDevice
+}
+
+// offer makes a web console offer notifications and report to n.
+func (n *notified) offer(o *web.Options) {
+	o.Push = &web.Push{
+		Key: func() (string, error) { return pushKey, nil }, Sinks: func() []string { return []string{"phone"} },
+		Changed: func(devices []client.WebDevice) {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			n.devices = devices
+		},
+	}
+}
+
+// count returns the number of notified devices.
+func (n *notified) count() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.devices)
+}
+
+// TestASubscriptionThatCannotBeSaved is refused, and changes no device: neither its own nor the one that has the subscription.
+func TestASubscriptionThatCannotBeSaved(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	n := &notified{}
+	b := newBench(t, web.Settings{}, n.offer, func(o *web.Options) { o.File = filepath.Join(dir, "web.json") })
+	first, second := b.signedIn(t, client.ScopeSee), b.signedIn(t, client.ScopeSee)
+	phone := pushtest.New(t).Subscribe()
+	first.subscribe(phone)
+	if err := os.Rename(dir, dir+".gone"); err != nil {
+		t.Fatal(err)
+	}
+	if res := second.request(http.MethodPost, "/auth/push", subscription(phone, pushKey)); res.StatusCode < http.StatusInternalServerError {
+		t.Errorf("a subscription that cannot be saved answers %s", res.Status)
+	}
+	if err := os.Rename(dir+".gone", dir); err != nil {
+		t.Fatal(err)
+	}
+	if !first.offer().Subscribed || second.offer().Subscribed || n.count() != 1 {
+		t.Errorf("the first device is subscribed: %v, the second: %v; %d devices are notified", first.offer().Subscribed, second.offer().Subscribed, n.count())
+	}
+}
+
+// TestALateEndOfASubscription: the push service refuses a message to an old subscription when the device has a new one. The new one stays.
+func TestALateEndOfASubscription(t *testing.T) {
+	service := pushtest.New(t)
+	city := pushCity(t, pushConfig, service)
+	b := signIn(t, city, client.ScopeSee)
+	old, fresh := service.Subscribe(), service.Subscribe()
+	asked, proceed := make(chan struct{}), make(chan struct{})
+	old.Answer(func(context.Context, pushtest.Push) pushtest.Reply {
+		close(asked)
+		<-proceed
+		return pushtest.Reply{Status: http.StatusGone}
+	})
+	b.subscribe(old)
+	tested := make(chan error, 1)
+	go func() {
+		_, err := city.Client.TestNotify(t.Context(), client.NotifyTestRequest{})
+		tested <- err
+	}()
+	<-asked
+	b.subscribe(fresh)
+	close(proceed)
+	if err := <-tested; err != nil {
+		t.Fatal(err)
+	}
+	if !b.offer().Subscribed {
+		t.Error("the end of the old subscription removed the new one")
+	}
+	if _, err := city.Client.TestNotify(t.Context(), client.NotifyTestRequest{}); err != nil || len(fresh.Pushes()) != 1 {
+		t.Errorf("the new subscription got %d messages, %v", len(fresh.Pushes()), err)
+	}
+}
+
+// TestAnUnusedDeviceIsNotNotified: a device that is signed out because it was not used gets no notifications any more.
+func TestAnUnusedDeviceIsNotNotified(t *testing.T) {
+	n := &notified{}
+	b := newBench(t, web.Settings{}, n.offer)
+	b.signedIn(t, client.ScopeSee).subscribe(pushtest.New(t).Subscribe())
+	if n.count() != 1 {
+		t.Fatalf("%d devices are notified", n.count())
+	}
+	b.late.Store(int64(31 * 24 * time.Hour))
+	if devices, err := b.WebDevices(t.Context()); err != nil || len(devices) != 0 {
+		t.Errorf("the devices are %+v, %v", devices, err)
+	}
+	if n.count() != 0 {
+		t.Errorf("%d devices are notified", n.count())
+	}
+}
