@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -113,5 +114,48 @@ func TestAnUnusedDeviceIsNotNotified(t *testing.T) {
 	}
 	if n.count() != 0 {
 		t.Errorf("%d devices are notified", n.count())
+	}
+}
+
+// failingEvents are events of which those of a kind cannot be stored.
+type failingEvents struct {
+	web.EventLog
+
+	fails string // a kind
+}
+
+// Append implements web.EventLog.
+func (f *failingEvents) Append(ctx context.Context, e client.Event) (client.Event, error) {
+	if e.Kind == f.fails {
+		return client.Event{}, errors.New("the disk is full")
+	}
+	return f.EventLog.Append(ctx, e)
+}
+
+// TestNothingHappensUnrecorded: a sign-in, a change and a terminal that types are refused if they cannot be recorded.
+func TestNothingHappensUnrecorded(t *testing.T) {
+	events := &failingEvents{}
+	b := newBench(t, web.Settings{}, func(o *web.Options) { events.EventLog, o.Events = o.Events, events })
+	own := b.signedIn(t, client.ScopeManage)
+	events.fails = "web.signed_in"
+	other := b.browser(t)
+	if res := other.request(http.MethodPost, "/auth/sign-in", `{"code":"`+b.code(t, "")+`","device":"tablet"}`); res.StatusCode != http.StatusServiceUnavailable || len(res.Cookies()) > 0 {
+		t.Errorf("a sign-in that cannot be recorded answers %s with the cookies %v", res.Status, res.Cookies())
+	}
+	if devices, err := b.WebDevices(t.Context()); err != nil || len(devices) != 1 {
+		t.Errorf("the devices are %+v, %v", devices, err)
+	}
+	events.fails = "web.request"
+	if res := own.request(http.MethodPost, "/api/v1/sessions/worker/nudge", `{"text":"x"}`); res.StatusCode != http.StatusServiceUnavailable { // the city would panic
+		t.Errorf("a change that cannot be recorded answers %s", res.Status)
+	}
+	events.fails = "web.terminal"
+	ticket, _ := own.ticket(`{"session":"worker","type":true}`)
+	if res := own.terminal(ticket); res.StatusCode != http.StatusServiceUnavailable || len(b.grants) > 0 {
+		t.Errorf("a terminal that cannot be recorded answers %s", res.Status)
+	}
+	ticket, _ = own.ticket(`{"session":"worker"}`)
+	if res := own.terminal(ticket); res.StatusCode != http.StatusOK {
+		t.Errorf("a terminal that only watches answers %s", res.Status)
 	}
 }
