@@ -6,11 +6,14 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"gascity/client"
+	"gascity/internal/service/notify/answers"
 	"gascity/internal/web"
 	"gascity/test/pushtest"
 )
@@ -117,6 +120,19 @@ func TestAnUnusedDeviceIsNotNotified(t *testing.T) {
 	}
 }
 
+// TestCitiesOfOneHost: browsers send the cookies of all ports of a host, so each city has its own name for its cookie.
+func TestCitiesOfOneHost(t *testing.T) {
+	names := map[string]bool{}
+	for _, id := range []string{"one", "two"} {
+		own := newBench(t, web.Settings{}, func(o *web.Options) { o.ID = id }).signedIn(t, "")
+		name, _, _ := strings.Cut(own.cookie, "=")
+		names[name] = true
+	}
+	if len(names) != 2 {
+		t.Errorf("two cities have the cookies %v", names)
+	}
+}
+
 // failingEvents are events of which those of a kind cannot be stored.
 type failingEvents struct {
 	web.EventLog
@@ -158,4 +174,98 @@ func TestNothingHappensUnrecorded(t *testing.T) {
 	if res := own.terminal(ticket); res.StatusCode != http.StatusOK {
 		t.Errorf("a terminal that only watches answers %s", res.Status)
 	}
+}
+
+// TestOpenRequestsOfADeviceAreLimited: a device has at most 64 open requests; when one ends there is room for another. Other devices are
+// not affected.
+func TestOpenRequestsOfADeviceAreLimited(t *testing.T) {
+	const most = 64
+	end := make(chan struct{})
+	var open atomic.Int32
+	b := newBench(t, web.Settings{}, func(o *web.Options) {
+		o.Terminal = func(ctx context.Context, w http.ResponseWriter, _ *http.Request, _ web.Grant) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			if _, err := conn.Write([]byte("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")); err != nil {
+				t.Error(err)
+			}
+			open.Add(1)
+			defer open.Add(-1)
+			select {
+			case <-end:
+			case <-ctx.Done():
+			}
+		}
+	})
+	own, other := b.signedIn(t, client.ScopeSee), b.signedIn(t, client.ScopeSee)
+	for i := range most {
+		ticket, _ := own.ticket(`{"session":"worker"}`)
+		if res := own.terminal(ticket); res.StatusCode != http.StatusOK {
+			t.Fatalf("terminal %d answers %s", i+1, res.Status)
+		}
+	}
+	if res := own.request(http.MethodGet, "/auth/me", ""); res.StatusCode != http.StatusTooManyRequests || !strings.Contains(own.text(res), "64 open requests") {
+		t.Errorf("request %d answers %s", most+1, res.Status)
+	}
+	if res := other.request(http.MethodGet, "/auth/me", ""); res.StatusCode != http.StatusOK {
+		t.Errorf("another device gets %s", res.Status)
+	}
+	end <- struct{}{}
+	for limit := time.Now().Add(deadline); own.request(http.MethodGet, "/auth/me", "").StatusCode != http.StatusOK; <-time.After(10 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatal("after a terminal ended the device is refused")
+		}
+	}
+	close(end)
+}
+
+// TestDevicesAreLimited: at most 64 devices are signed in; when one signs out there is room for another.
+func TestDevicesAreLimited(t *testing.T) {
+	const most = 64
+	b := newBench(t, web.Settings{})
+	own := b.signedIn(t, "")
+	for range most - 1 {
+		b.signedIn(t, "")
+	}
+	late := b.browser(t)
+	if res := late.request(http.MethodPost, "/auth/sign-in", `{"code":"`+b.code(t, "")+`","device":"one more"}`); res.StatusCode != http.StatusConflict || len(res.Cookies()) > 0 {
+		t.Errorf("device %d answers %s", most+1, res.Status)
+	}
+	if res := own.request(http.MethodPost, "/auth/sign-out", ""); res.StatusCode != http.StatusNoContent {
+		t.Errorf("the sign-out answers %s", res.Status)
+	}
+	late.enter(b.code(t, ""))
+}
+
+// TestStrangersStopNoSignIn: while requests without a device are refused because there are too many, codes and answer buttons work.
+func TestStrangersStopNoSignIn(t *testing.T) {
+	pressed := make(chan string, 1)
+	frozen := time.Now() // no request earns another one
+	b := newBench(t, web.Settings{}, func(o *web.Options) {
+		o.Now = func() time.Time { return frozen }
+		o.Answer = func(_ context.Context, token string) (client.Pending, error) {
+			pressed <- token
+			return client.Pending{ID: "q-1", State: client.PendingAnswered}, nil
+		}
+	})
+	code := b.code(t, "")
+	limited := false
+	for i := 0; i < 100 && !limited; i++ { // each connection has a limit of its own, so each sends a few requests
+		stranger := b.browser(t)
+		for range 50 {
+			limited = limited || stranger.request(http.MethodGet, "/nothing", "").StatusCode == http.StatusTooManyRequests
+		}
+	}
+	if !limited {
+		t.Fatal("5000 requests of strangers were not limited")
+	}
+	app := b.browser(t)
+	if res := app.request(http.MethodPost, answers.Path, `{"token":"x"}`, asApp); res.StatusCode != http.StatusOK || <-pressed != "x" {
+		t.Errorf("an answer button answers %s", res.Status)
+	}
+	b.browser(t).enter(code)
 }
