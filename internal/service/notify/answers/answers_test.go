@@ -247,6 +247,10 @@ func TestForgedTokens(t *testing.T) {
 			t.Errorf("without any sink: %v", err)
 		}
 		b.want(nil, slices.Repeat([]answers.Reason{answers.Forged}, 19)...)
+		events, _, err := b.Log.After(t.Context(), 0)
+		if err != nil || slices.ContainsFunc(events, func(e client.Event) bool { return e.Data["reason"] == string(answers.Forged) && e.Data["id"] != "" }) {
+			t.Errorf("an event has what a forged token names: %+v, %v", events, err)
+		}
 		b.recipients = []answers.Recipient{phone, chat}
 		if _, err := b.answers.Answer(t.Context(), answers.Press{Token: inChat[0], Sink: "chat", By: "anna"}); err != nil {
 			t.Errorf("the token of the chat: %v", err)
