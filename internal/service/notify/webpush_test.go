@@ -87,7 +87,7 @@ func TestPushIsReadByTheBrowser(t *testing.T) {
 	browser := service.Subscribe()
 	sink := pushSink(t, service, newPushDevices(browser))
 	m := message("Delete it? " + attack)
-	m.Questions = 3
+	m.Questions, m.Buttons = 3, []Button{{Label: "1. Yes", Token: "q-1.1.token"}}
 	if err := sink.ForDevice("d-1").Send(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
@@ -104,6 +104,9 @@ func TestPushIsReadByTheBrowser(t *testing.T) {
 	}
 	if !strings.HasPrefix(shown.Title, "a asks Delete it?") || !strings.HasPrefix(shown.Body, "Delete it?") || !strings.Contains(shown.Body, "\n1. Yes") {
 		t.Errorf("the message is %+v", shown)
+	}
+	if want := []pushAction{{Label: "1. Yes", Token: "q-1.1.token"}}; !slices.Equal(shown.Actions, want) {
+		t.Errorf("the buttons are %+v, want %+v", shown.Actions, want)
 	}
 	if strings.Contains(got[0].Text, hiddenValue) || strings.ContainsRune(got[0].Text, '\x1b') || strings.ContainsRune(got[0].Text, '\u202e') {
 		t.Errorf("the message has a secret or a control character: %s", got[0].Text)
