@@ -156,6 +156,29 @@ func TestRowsThatBecomeBlank(t *testing.T) {
 	}
 }
 
+// TestPauseOfAViewer: a viewer does not read again before its pause has passed, although the screen has changed.
+func TestPauseOfAViewer(t *testing.T) {
+	t.Parallel()
+	const pause = 300 * time.Millisecond
+	s := &script{}
+	v := open(t, scripted(t, s), "v")
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	s.draw(20, 3, "first")
+	if err := v.AwaitChange(ctx, pause); err != nil {
+		t.Fatal(err)
+	}
+	read := time.Now()
+	v.ReadRows()
+	s.draw(20, 3, "second")
+	if err := v.AwaitChange(ctx, pause); err != nil {
+		t.Fatal(err)
+	}
+	if passed := time.Since(read); passed < pause {
+		t.Errorf("the next reading is after %v, want at least %v", passed, pause)
+	}
+}
+
 // TestLastOutputIsShown: a viewer that reads after the agent has exited gets its last output before the end.
 func TestLastOutputIsShown(t *testing.T) {
 	t.Parallel()
