@@ -93,6 +93,10 @@ func (m *Model) checkDialog() {
 	}
 	m.dialog.question = m.questions[i] // an event has only the beginning of its text
 	m.dialog.option = min(m.dialog.option, len(m.dialog.question.Options)-1)
+	m.dialog.equal = slices.DeleteFunc(m.dialog.equal, func(q client.Pending) bool { // what has ended, or is not equal any more, gets no answer
+		at := slices.IndexFunc(m.questions, func(known client.Pending) bool { return known.ID == q.ID })
+		return at < 0 || identity(&m.questions[at]) != identity(&m.dialog.question)
+	})
 }
 
 // addPrompt stores a receipt if it is the newest of its agent.

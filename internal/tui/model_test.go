@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -240,6 +241,16 @@ func TestNoSingleKeyChangesAnAgent(t *testing.T) {
 	}
 }
 
+// TestKeysOfPages presses the keys that show the output of a command.
+func TestKeysOfPages(t *testing.T) {
+	for key, want := range map[string]string{"e": "[explain web/tester]", "d": "[diff web/tester]", "l": "[logs web/tester]", "E": "[events]", "$": "[usage]"} {
+		effects := press(newDemo(t, 80, 24), key)
+		if len(effects) != 1 || fmt.Sprint(effects[0].(Command).Args) != want {
+			t.Errorf("%s has the effects %v, want the command %s", key, effects, want)
+		}
+	}
+}
+
 func TestAnswerInThreeKeys(t *testing.T) {
 	m := newDemo(t, 80, 24)
 	press(m, "G") // far from the question
@@ -250,6 +261,59 @@ func TestAnswerInThreeKeys(t *testing.T) {
 	}
 	if m.mode() != inList {
 		t.Errorf("the dialog is still open")
+	}
+}
+
+// TestNextNeedGoesRound: n selects one agent that needs a person after the other.
+func TestNextNeedGoesRound(t *testing.T) {
+	m := newDemo(t, 80, 24)
+	s := demo()
+	s.Agents[0].InputBlocked = "text of an earlier delivery" // web/coder needs a person too
+	m.Update(start, StatusMsg{s})
+	var selected []string
+	for range 4 {
+		press(m, "n")
+		selected = append(selected, m.selected)
+	}
+	if selected[0] == selected[1] || selected[0] != selected[2] || selected[1] != selected[3] {
+		t.Errorf("n selects %v, want web/tester and web/coder by turns", selected)
+	}
+}
+
+// TestOrders: s sorts by name, age, context and cost: what has lasted longest, and what has used most, comes first.
+func TestOrders(t *testing.T) {
+	m := newDemo(t, 80, 24)
+	for _, want := range []string{"api/docs", "infra/broken", "api/レビュー担当者", "web/tester"} {
+		press(m, "s")
+		// Agents without a time come first in the order of age.
+		first := slices.IndexFunc(m.lines, func(l line) bool {
+			return l.agent != nil && (m.sort != byAge || !m.conditions[l.agent.Name].since.IsZero())
+		})
+		if got := m.lines[first].agent.Name; got != want {
+			t.Errorf("sorted by %s, the first agent is %s, want %s", orderNames[m.sort], got, want)
+		}
+	}
+	press(m, "s")
+	if m.lines[0].agent != nil || m.lines[0].rig != "web" {
+		t.Errorf("sorted by urgency, the first line is %+v, want the rig web", m.lines[0])
+	}
+}
+
+// TestLettersAreTextInDialogs types every letter, digit and sign: in a dialog with a field they are text.
+func TestLettersAreTextInDialogs(t *testing.T) {
+	for _, dialog := range []string{"a", "p", "/", ":"} {
+		m := newDemo(t, 80, 24)
+		press(m, dialog, "-") // a digit as the first key of an answer chooses an option
+		want := "-"
+		for r := '!'; r <= '~'; r++ {
+			if effects := press(m, string(r)); len(effects) > 0 {
+				t.Errorf("%c in the dialog of %s has the effects %v", r, dialog, effects)
+			}
+			want += string(r)
+		}
+		if got := m.input.String(); got != want {
+			t.Errorf("in the dialog of %s the text is %q, want %q", dialog, got, want)
+		}
 	}
 }
 
@@ -343,6 +407,43 @@ func TestMarkedAgentsAnswerTogether(t *testing.T) {
 	}
 }
 
+// TestOnlyEqualQuestionsAreAnsweredTogether changes one property of the second of two equal questions of marked agents: the answer does
+// not go to it.
+func TestOnlyEqualQuestionsAreAnsweredTogether(t *testing.T) {
+	for name, change := range map[string]func(*client.Pending){
+		"kind":       func(q *client.Pending) { q.Kind = "menu" },
+		"prompt":     func(q *client.Pending) { q.Prompt += " now" },
+		"options":    func(q *client.Pending) { q.Options = slices.Clone(q.Options); slices.Reverse(q.Options) },
+		"tool":       func(q *client.Pending) { q.Tool = "Write" },
+		"input":      func(q *client.Pending) { q.Input = "rm -rf /" },
+		"no text":    func(q *client.Pending) { q.NoText = true },
+		"suggested":  func(q *client.Pending) { q.Suggested = "Yes" },
+		"not marked": func(q *client.Pending) { q.Agent = "web/reviewer" },
+	} {
+		m := newDemo(t, 100, 30)
+		other := asked()
+		other.ID, other.Agent, other.Since = "q-2", "web/coder", start
+		change(&other)
+		m.Update(start, QuestionsMsg{[]client.Pending{asked(), other}})
+		m.marked["web/tester"], m.marked["web/coder"] = true, true
+		if got := press(m, "a", "1")[0].(Answer).IDs; !slices.Equal(got, []string{"q-1"}) {
+			t.Errorf("with another %s: answered %v, want only q-1", name, got)
+		}
+	}
+}
+
+// TestAnswerOfAnAgentThatIsNotMarked answers an agent that is not marked: a marked agent with an equal question gets no answer.
+func TestAnswerOfAnAgentThatIsNotMarked(t *testing.T) {
+	m := newDemo(t, 100, 30)
+	other := asked()
+	other.ID, other.Agent = "q-2", "web/coder"
+	m.Update(start, QuestionsMsg{[]client.Pending{asked(), other}})
+	m.marked["web/coder"] = true
+	if got := press(m, "a", "1")[0].(Answer).IDs; !slices.Equal(got, []string{"q-1"}) {
+		t.Errorf("answered %v, want only q-1, which was shown", got)
+	}
+}
+
 func TestQuestionAnsweredElsewhereClosesItsDialog(t *testing.T) {
 	m := newDemo(t, 80, 24)
 	press(m, "a")
@@ -353,6 +454,10 @@ func TestQuestionAnsweredElsewhereClosesItsDialog(t *testing.T) {
 	m.Update(start, QuestionsMsg{[]client.Pending{asked()}}) // an answer of the city from before
 	if m.question("web/tester") != nil {
 		t.Errorf("an old list of questions brought the question back")
+	}
+	m.Update(start, EventMsg{client.Event{Kind: "pending.raised", Agent: "web/tester", Data: map[string]string{"id": "q-1", "prompt": "Proceed?", "options": `["Yes"]`}}})
+	if m.question("web/tester") != nil {
+		t.Errorf("a late event brought the question back")
 	}
 }
 
@@ -365,6 +470,47 @@ func TestQuestionWithFewerOptions(t *testing.T) {
 	m.Update(start, QuestionsMsg{[]client.Pending{again}})
 	if effects := press(m, "enter"); len(effects) != 1 || effects[0].(Answer).Option != "Yes" {
 		t.Errorf("Enter has the effects %v, want the only option", effects)
+	}
+}
+
+// TestEqualQuestionsThatDiffer: events have only the beginning of two questions, which are equal. The answer goes only to the shown one
+// when the whole questions, or the ends of one, arrive while the dialog is open.
+func TestEqualQuestionsThatDiffer(t *testing.T) {
+	for name, arrives := range map[string]func(m *Model, other client.Pending){
+		"another input": func(m *Model, other client.Pending) {
+			other.Input = "rm -rf /"
+			m.Update(start, QuestionsMsg{[]client.Pending{asked(), other}})
+		},
+		"another input of the shown one": func(m *Model, other client.Pending) {
+			shown := asked()
+			shown.Input = "make"
+			m.Update(start, QuestionsMsg{[]client.Pending{shown, other}})
+		},
+		"its end": func(m *Model, _ client.Pending) {
+			m.Update(start, EventMsg{client.Event{Kind: "pending.answered", Agent: "web/coder", Data: map[string]string{"id": "q-2"}}})
+		},
+	} {
+		m := newDemo(t, 100, 30)
+		m.marked["web/tester"], m.marked["web/coder"] = true, true
+		other := asked()
+		other.ID, other.Agent = "q-2", "web/coder"
+		options, err := json.Marshal(other.Options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data := map[string]string{"id": other.ID, "kind": other.Kind, "prompt": other.Prompt, "options": string(options)}
+		m.Update(start, EventMsg{client.Event{Kind: "pending.raised", Agent: other.Agent, Data: data}})
+		press(m, "a")
+		if all := text(t, m); !strings.Contains(all, "Answer 2 equal questions") {
+			t.Fatalf("the dialog is not for both questions:\n%s", all)
+		}
+		arrives(m, other)
+		if all := text(t, m); !strings.Contains(all, "Answer web/tester") {
+			t.Errorf("%s: the dialog does not say that the answer is for one question:\n%s", name, all)
+		}
+		if got := press(m, "1")[0].(Answer).IDs; !slices.Equal(got, []string{"q-1"}) {
+			t.Errorf("%s: answered %v, want only q-1", name, got)
+		}
 	}
 }
 
@@ -402,6 +548,55 @@ func TestPromptOfSeveralLines(t *testing.T) {
 	m.Update(start, EventMsg{client.Event{Kind: "prompt.submitted", Agent: "web/tester", Time: start.Add(time.Second), Data: map[string]string{"receipt": "r-9"}}})
 	if got := text(t, m); !strings.Contains(got, "last prompt: delivered") {
 		t.Errorf("the delivery status did not follow the event:\n%s", got)
+	}
+}
+
+// TestNewestPromptIsShown: of several prompts of an agent, in any order, the list shows the newest, and of one prompt its last state.
+func TestNewestPromptIsShown(t *testing.T) {
+	older := client.Receipt{ID: "r-1", Agent: "web/reviewer", State: client.ReceiptExpired, CreatedAt: minutesAgo(9), UpdatedAt: minutesAgo(1)}
+	newer := client.Receipt{ID: "r-2", Agent: "web/reviewer", State: client.ReceiptSubmitted, CreatedAt: minutesAgo(3), UpdatedAt: minutesAgo(2)}
+	before := newer
+	before.State, before.UpdatedAt = client.ReceiptQueued, minutesAgo(3)
+	for _, prompts := range [][]client.Receipt{{older, before, newer}, {newer, before, older}} {
+		m := newDemo(t, 100, 30)
+		for _, r := range prompts {
+			m.Update(start, PromptsMsg{[]client.Receipt{r}})
+		}
+		m.selected = "web/reviewer"
+		if all := text(t, m); !strings.Contains(all, "last prompt: delivered") {
+			t.Errorf("the newest prompt is not shown:\n%s", all)
+		}
+	}
+}
+
+// TestMarksEndWithTheirAgents: an agent that vanishes and comes back, as one of a pool does, is not marked any more.
+func TestMarksEndWithTheirAgents(t *testing.T) {
+	m := newDemo(t, 100, 30)
+	m.marked["web/coder"] = true
+	without := demo()
+	without.Agents = slices.DeleteFunc(without.Agents, func(a client.Agent) bool { return a.Name == "web/coder" })
+	m.Update(start, StatusMsg{without})
+	m.Update(start, StatusMsg{demo()})
+	effects := press(m, "p", "h", "i", "enter")
+	if want := (Prompt{Agents: []string{"web/tester"}, Text: "hi"}); len(effects) != 1 || fmt.Sprint(effects[0]) != fmt.Sprint(want) {
+		t.Errorf("the effects are %v, want %v", effects, want)
+	}
+}
+
+// TestAgentThatMovesHasOneRow: while an agent moves to another runtime provider the city reports its old session and the new one, which
+// does not run yet.
+func TestAgentThatMovesHasOneRow(t *testing.T) {
+	for _, first := range []bool{true, false} {
+		m := newDemo(t, 80, 24)
+		next := client.Agent{Name: "web/tester", State: client.StateStopped, Reason: "waits for the old session"}
+		s := demo()
+		if s.Agents = append(s.Agents, next); first {
+			s.Agents = slices.Concat([]client.Agent{next}, demo().Agents)
+		}
+		m.Update(start, StatusMsg{s})
+		if all := text(t, m); strings.Count(all, " tester ") != 1 || !strings.Contains(all, "9 agents") || !strings.Contains(all, "needs you") {
+			t.Errorf("the agent has not the one row of its old session:\n%s", all)
+		}
 	}
 }
 
@@ -512,6 +707,25 @@ func TestMouseEqualsKeys(t *testing.T) {
 	}
 }
 
+// TestClicksBehindADialog: a click beside a dialog, or on its frame, neither selects nor attaches an agent.
+func TestClicksBehindADialog(t *testing.T) {
+	m := newDemo(t, 100, 30)
+	press(m, "p", "h", "i")
+	text(t, m)
+	zones := slices.Clone(m.zones)
+	for _, z := range zones {
+		if z.key != "" {
+			continue // a key of the dialog
+		}
+		if effects := m.Update(start, Mouse{X: z.x, Y: z.y}); len(effects) > 0 || m.selected != "web/tester" {
+			t.Fatalf("a click at column %d of row %d has the effects %v, and %q is selected", z.x, z.y, effects, m.selected)
+		}
+	}
+	if effects := press(m, "enter"); len(effects) != 1 || fmt.Sprint(effects[0]) != fmt.Sprint(Prompt{Agents: []string{"web/tester"}, Text: "hi"}) {
+		t.Errorf("afterwards Enter has the effects %v", effects)
+	}
+}
+
 // TestHostileText checks that text of agents reaches the terminal only as visible characters.
 func TestHostileText(t *testing.T) {
 	const evil = "a\x1b]52;c;cm0=\x07b\x1b[2Jc\u202ed\u009b31me"
@@ -545,6 +759,37 @@ func TestHostileText(t *testing.T) {
 		}
 		if strings.Count(frame, "\x1b[2J") > 0 {
 			t.Errorf("after %v the frame clears the screen", keys)
+		}
+	}
+}
+
+// TestPromptsMoveInTheirPriority: K and J move a prompt only among those of the same agent and priority.
+func TestPromptsMoveInTheirPriority(t *testing.T) {
+	m := newDemo(t, 100, 30)
+	prompts := waiting()
+	prompts[1].State = client.ReceiptQueued // the urgent one of web/coder waits too
+	prompts = append(prompts[:3:3], client.Receipt{ID: "r-9", Agent: "web/coder", Session: "web/coder", State: client.ReceiptQueued, Priority: client.PrioritySystem, Text: "at last", Position: 2, CreatedAt: start})
+	m.Update(start, QueueMsg{Prompts: prompts})
+	press(m, "Q", "j", "j") // r-4, between an urgent prompt and one of the city
+	if effects := press(m, "K", "J"); len(effects) != 0 {
+		t.Errorf("K and J have the effects %v", effects)
+	}
+	if all := text(t, m); strings.Contains(all, "sooner") || strings.Contains(all, "later") {
+		t.Errorf("the footer offers a move:\n%s", all)
+	}
+}
+
+// TestHiddenTextStaysHidden: a screen with hidden text, such as a password, is drawn without it.
+func TestHiddenTextStaysHidden(t *testing.T) {
+	m := newDemo(t, 100, 30)
+	m.Update(start, QuestionsMsg{})
+	m.Update(start, ScreenMsg{Agent: "web/tester", Screen: screenOf(80, 24, "before \x1b[8mhunter2\x1b[m behind")})
+	for _, panel := range []string{"list", "tab", "w"} {
+		if panel != "list" {
+			press(m, panel)
+		}
+		if all := text(t, m); strings.Contains(all, "hunter2") || !strings.Contains(all, "before         behind") {
+			t.Errorf("%s: the screen with hidden text is\n%s", panel, all)
 		}
 	}
 }
@@ -601,6 +846,18 @@ func TestQuestionThatIsNotThereYet(t *testing.T) {
 	m.Update(start, QuestionsMsg{[]client.Pending{asked()}})
 	if m.mode() != inList {
 		t.Error("the question opened although the person has moved on")
+	}
+	m = newDemo(t, 100, 30)
+	m.Update(start, QuestionsMsg{})
+	press(m, "a")
+	text(t, m)
+	at := slices.IndexFunc(m.zones, func(z zone) bool { return z.agent == "web/coder" })
+	m.Update(start, Mouse{X: m.zones[at].x, Y: m.zones[at].y})
+	other := asked()
+	other.ID, other.Agent = "q-2", "web/coder"
+	m.Update(start, QuestionsMsg{[]client.Pending{asked(), other}})
+	if m.mode() != inList {
+		t.Errorf("the question of %s opened, which the person has only selected", m.dialog.question.Agent)
 	}
 }
 

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,9 @@ type fakeCity struct {
 	events  []client.Event
 	asked   []client.Pending
 	queue   []client.Receipt
-	present int // number of calls of Present that have not ended
+	present int      // number of calls of Present that have not ended
+	gaps    int      // how often events were lost
+	keys    []string // of the prompts
 	calls   []string
 	screens map[string]string
 }
@@ -61,7 +64,18 @@ type state struct {
 	status client.Status
 	away   bool
 	events []client.Event
+	gaps   int
 	screen string
+}
+
+// instance returns the instance of an agent.
+func (s *state) instance(agent string) string {
+	for i := range s.status.Agents {
+		if s.status.Agents[i].Name == agent {
+			return s.status.Agents[i].Instance
+		}
+	}
+	return ""
 }
 
 // read calls next with the state of the city and of an agent's screen, and again after each change, until it returns false or ctx
@@ -69,7 +83,7 @@ type state struct {
 func (f *fakeCity) read(ctx context.Context, agent string, next func(state) bool) {
 	for {
 		f.mu.Lock()
-		changed, now := f.changed, state{f.status, f.away, slices.Clone(f.events), f.screens[agent]}
+		changed, now := f.changed, state{f.status, f.away, slices.Clone(f.events), f.gaps, f.screens[agent]}
 		f.mu.Unlock()
 		if !next(now) {
 			return
@@ -100,10 +114,14 @@ func (f *fakeCity) WatchStatus(ctx context.Context) iter.Seq2[client.Status, err
 
 func (f *fakeCity) WatchScreen(ctx context.Context, agent string) iter.Seq2[client.Screen, error] {
 	return func(yield func(client.Screen, error) bool) {
-		shown := ""
+		shown, instance := "", ""
 		f.read(ctx, agent, func(s state) bool {
 			if s.away {
 				return yield(client.Screen{}, client.ErrNoController) && false
+			}
+			instance = cmp.Or(instance, s.instance(agent))
+			if instance != s.instance(agent) {
+				return false // the instance has exited
 			}
 			if now := s.screen + " "; now != shown {
 				shown = now
@@ -116,7 +134,13 @@ func (f *fakeCity) WatchScreen(ctx context.Context, agent string) iter.Seq2[clie
 
 func (f *fakeCity) FollowEvents(ctx context.Context, q client.EventQuery) iter.Seq2[client.Event, error] {
 	return func(yield func(client.Event, error) bool) {
+		gaps := 0
 		f.read(ctx, "", func(s state) bool {
+			for ; gaps < s.gaps; gaps++ {
+				if !yield(client.Event{}, &client.GapError{After: q.After}) {
+					return false
+				}
+			}
 			for _, e := range s.events {
 				if e.ID > q.After {
 					q.After = e.ID
@@ -171,6 +195,12 @@ func (f *fakeCity) MovePrompt(_ context.Context, id string, req client.MoveReque
 
 func (f *fakeCity) CancelPrompt(_ context.Context, id string) (client.Receipt, error) {
 	f.called("cancel %s", id)
+	f.mu.Lock()
+	late := slices.ContainsFunc(f.queue, func(r client.Receipt) bool { return r.ID == id && strings.HasPrefix(r.Text, "late") })
+	f.mu.Unlock()
+	if late {
+		return client.Receipt{ID: id, State: client.ReceiptSubmitted}, nil
+	}
 	f.change(func() { f.queue = slices.DeleteFunc(f.queue, func(r client.Receipt) bool { return r.ID == id }) })
 	return client.Receipt{ID: id, State: client.ReceiptCancelled}, nil
 }
@@ -193,6 +223,7 @@ func (f *fakeCity) Respond(_ context.Context, id string, req client.RespondReque
 
 func (f *fakeCity) Nudge(_ context.Context, agent string, req client.NudgeRequest) (client.Receipt, error) {
 	f.called("nudge %s %q", agent, req.Text)
+	f.change(func() { f.keys = append(f.keys, req.Key) })
 	return client.Receipt{ID: "r-7", Agent: agent, State: client.ReceiptAccepted, CreatedAt: start}, nil
 }
 
@@ -421,6 +452,106 @@ func TestDashboardOnATerminal(t *testing.T) {
 	d.until("has left the alternate screen", func() bool { return !d.screen.Modes().AltScreen })
 }
 
+// TestStateAfterAReconnect: what changed without events while no controller answered is shown: the questions, the status and the queue.
+func TestStateAfterAReconnect(t *testing.T) {
+	city := newFakeCity(demo(), asked())
+	d := openSession(t, city, 100, 30, nil)
+	d.await("rm -rf build && make test", true)
+	away := func(change func()) {
+		t.Helper()
+		city.change(func() { city.away = true })
+		d.await("controller away since", true)
+		city.change(func() {
+			change()
+			city.away = false
+		})
+		d.await("controller away since", false)
+	}
+	other := asked()
+	other.ID, other.Prompt = "q-2", "Another question?"
+	away(func() { city.asked = []client.Pending{other} })
+	d.await("Another question?", true)
+	d.await("rm -rf build && make test", false)
+	d.typed("a1")
+	d.awaitCall("respond q-2 Yes by test")
+	d.typed("Q")
+	d.await("No prompt waits.", true)
+	away(func() { city.queue = waiting() })
+	d.await("Queue: 4 prompts", true)
+}
+
+// TestStateAfterLostEvents: after a gap in the events the questions are read again.
+func TestStateAfterLostEvents(t *testing.T) {
+	city := newFakeCity(demo(), asked())
+	d := openSession(t, city, 100, 30, nil)
+	d.await("rm -rf build && make test", true)
+	city.change(func() { // the events about these changes are lost
+		other := asked()
+		other.ID, other.Prompt = "q-2", "Another question?"
+		city.asked = []client.Pending{other}
+		city.gaps++
+	})
+	d.await("Another question?", true)
+	d.await("rm -rf build && make test", false)
+}
+
+// TestScreenOfANewInstance: the stream of a screen ends with its instance; the dashboard shows the screen of the next one.
+func TestScreenOfANewInstance(t *testing.T) {
+	city := newFakeCity(demo())
+	d := openSession(t, city, 100, 30, nil)
+	d.await("web/tester shows", true)
+	city.change(func() {
+		city.status.Agents = slices.Clone(city.status.Agents)
+		for i := range city.status.Agents {
+			if city.status.Agents[i].Name == "web/tester" {
+				city.status.Agents[i].Instance = "i-next"
+			}
+		}
+		city.screens["web/tester"] = "the next instance"
+	})
+	d.await("the next instance", true)
+}
+
+// TestRestartOfAnAgentThatDoesNotRun: r starts it, also if the city still knows the instance that has failed.
+func TestRestartOfAnAgentThatDoesNotRun(t *testing.T) {
+	status := demo()
+	for i := range status.Agents {
+		if status.Agents[i].Name == "infra/broken" {
+			status.Agents[i].Instance = "i-failed"
+		}
+	}
+	city := newFakeCity(status)
+	d := openSession(t, city, 100, 30, func(o *Options) {
+		o.Start = func(_ context.Context, a client.Agent) (client.Done, error) {
+			city.called("start %s", a.Name)
+			return client.Done{Changed: true}, nil
+		}
+	})
+	d.await("web/tester shows", true)
+	d.typed("/infra/broken\r")
+	d.await("The agent does not run", true)
+	d.typed("r\r")
+	d.awaitCall("start infra/broken")
+	d.await("infra/broken: started", true)
+}
+
+// TestEachPromptHasItsOwnKey: the city stores a prompt with a known key only once.
+func TestEachPromptHasItsOwnKey(t *testing.T) {
+	city := newFakeCity(demo())
+	d := openSession(t, city, 100, 30, nil)
+	d.await("web/tester shows", true)
+	d.typed("  pgo on\r") // for two agents
+	d.awaitCity("received two prompts", func(f *fakeCity) bool { return len(f.keys) == 2 })
+	d.typed("pgo on\r")
+	d.awaitCity("received four prompts", func(f *fakeCity) bool { return len(f.keys) == 4 })
+	city.mu.Lock()
+	defer city.mu.Unlock()
+	slices.Sort(city.keys)
+	if len(slices.Compact(city.keys)) != 4 || city.keys[0] == "" {
+		t.Errorf("the prompts have the keys %q", city.keys)
+	}
+}
+
 // TestCtrlZRestoresTheTerminal returns to the shell in the middle of a prompt. The shell has its own screen, and the text is still there
 // when the dashboard continues.
 func TestCtrlZRestoresTheTerminal(t *testing.T) {
@@ -595,6 +726,37 @@ func TestKeysBehindEnterAreForTheAgent(t *testing.T) {
 	d.await("back from web/coder", true)
 }
 
+// TestKeysBehindCtrlZAreForTheShell types ahead of the shell, and ahead of the editor.
+func TestKeysBehindCtrlZAreForTheShell(t *testing.T) {
+	var terminal *os.File
+	got := make(chan string, 1)
+	read := func() error {
+		buf := make([]byte, 100)
+		n, err := terminal.Read(buf)
+		got <- string(buf[:n])
+		return err
+	}
+	d := openSession(t, newFakeCity(demo()), 100, 30, func(o *Options) {
+		terminal = o.Terminal
+		o.Suspend = read
+		o.Edit = func(_ context.Context, text string) (string, error) { return text + " edited", read() }
+	})
+	d.await("web/tester shows", true)
+	for _, keys := range []string{"\x1a", "pdraft\x07"} {
+		d.typed(keys + "ls -l\n")
+		select {
+		case text := <-got:
+			if text != "ls -l\n" {
+				t.Errorf("the program behind %q got %q, want all that was typed", keys, text)
+			}
+		case <-time.After(patience):
+			d.typed("\n") // the program waits for it
+			t.Fatalf("what was typed behind %q did not reach the program", keys)
+		}
+	}
+	d.await("draft edited", true)
+}
+
 // TestMessagesOfAnEndedProgram: the word that there are messages may be lost with the program that got it. The next program shows them.
 func TestMessagesOfAnEndedProgram(t *testing.T) {
 	d := openShown(t, newFakeCity(demo()), 100, 30, func(ctx context.Context, opts Options) error {
@@ -668,6 +830,18 @@ func TestQueue(t *testing.T) {
 	if n := strings.Count(strings.Join(city.calls, "\n"), "cancel"); n != 1 {
 		t.Errorf("%d prompts were cancelled, want the one that was confirmed", n)
 	}
+}
+
+// TestCancelThatIsTooLate: a prompt whose delivery has begun is not reported as cancelled.
+func TestCancelThatIsTooLate(t *testing.T) {
+	city := newFakeCity(demo())
+	city.queue = []client.Receipt{{ID: "r-1", Agent: "web/coder", Session: "web/coder", State: client.ReceiptInjected, Text: "late", CreatedAt: start}}
+	d := openSession(t, city, 100, 30, nil)
+	d.await("web/tester shows", true)
+	d.typed("Q")
+	d.await("Queue: 1 prompt", true)
+	d.typed("c\r")
+	d.await("the prompt for web/coder was not cancelled: it is delivered", true)
 }
 
 // fleet returns a city of n agents.

@@ -337,3 +337,31 @@ func TestProblemsOfATerminalAreOneMaskedLine(t *testing.T) {
 		})
 	}
 }
+
+// A page that confirms output that it was not sent, or less than before, is disconnected: otherwise it would get more than the window.
+func TestWrongConfirmationsEndATerminal(t *testing.T) {
+	for name, counts := range map[string][]int{"too much": {1 << 40}, "less than before": {1, 0}} {
+		city := citytest.New(t, cityConfig)
+		city.AwaitRunning("worker")
+		p := signIn(t, city, "").openTerminal("worker", false)
+		ctx, cancel := context.WithTimeout(t.Context(), deadline)
+		defer cancel()
+		for kind := byte(0); kind != 'o'; { // not confirmed by read
+			_, m, err := p.conn.Read(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kind = m[0]
+		}
+		for _, count := range counts {
+			p.confirm(ctx, count)
+		}
+		var err error
+		for err == nil {
+			_, _, err = p.conn.Read(ctx)
+		}
+		if ctx.Err() != nil {
+			t.Errorf("%s: the terminal stays open", name)
+		}
+	}
+}

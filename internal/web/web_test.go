@@ -184,6 +184,32 @@ func TestThePageIsServed(t *testing.T) {
 	}
 }
 
+// The policy of every answer lets no script run that is not a file of the page, and lets no other page frame it.
+func TestThePolicyOfThePage(t *testing.T) {
+	b := newBench(t, web.Settings{}).browser(t)
+	for _, path := range []string{"/", "/auth/me", "/api/v1/status", "/nothing"} {
+		header := b.request(http.MethodGet, path, "").Header
+		policy := map[string]string{}
+		for part := range strings.SplitSeq(header.Get("Content-Security-Policy"), ";") {
+			name, sources, _ := strings.Cut(strings.TrimSpace(part), " ")
+			policy[name] = sources
+		}
+		scripts, found := policy["script-src"]
+		if !found {
+			scripts = policy["default-src"]
+		}
+		want := map[string]string{"object-src": "'none'", "base-uri": "'none'", "form-action": "'none'", "frame-ancestors": "'none'"}
+		for name, sources := range want {
+			if policy[name] != sources {
+				t.Errorf("%s: %s is %q, want %q", path, name, policy[name], sources)
+			}
+		}
+		if scripts != "'self'" || header.Get("X-Frame-Options") != "DENY" {
+			t.Errorf("%s: scripts may come from %q, X-Frame-Options is %q", path, scripts, header.Get("X-Frame-Options"))
+		}
+	}
+}
+
 // A revoked device loses its open stream at once.
 func TestARevokedDeviceLosesItsStream(t *testing.T) {
 	city := citytest.New(t, cityConfig)

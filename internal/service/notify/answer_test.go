@@ -15,6 +15,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/config"
+	"gascity/internal/domain/event"
 	"gascity/internal/service/notify/answers"
 )
 
@@ -244,6 +245,35 @@ func TestPressesAnswer(t *testing.T) {
 		want := []string{"1: Answered: Yes\nby user 7 (button of x)", "2: Answered: No\nby anna"}
 		if len(state.finished) < 2 || !slices.Equal(state.finished[:2], want) {
 			t.Errorf("finished %q, want %q", state.finished, want)
+		}
+	})
+}
+
+// TestButtonsOfAQuestionThatCannotBeRead: a message keeps its buttons while it is not known whether its question has ended.
+func TestButtonsOfAQuestionThatCannotBeRead(t *testing.T) {
+	inTown(t, func(t *testing.T, c *town) {
+		state := &listenerState{presses: make(chan SinkPress), replies: make(chan string, 1)}
+		c.withAnswers(false)
+		c.start(withButtons(&fakeListener{state: state}, 8))
+		synctest.Wait()
+		id := c.ask("a", "?")
+		synctest.Wait()
+		set := func(err error) {
+			c.mu.Lock()
+			c.unread = err
+			c.mu.Unlock()
+			c.emit(event.SessionExited, "b") // the engine looks at its messages again
+			time.Sleep(time.Second)
+		}
+		set(client.ErrUnavailable)
+		set(nil)
+		if len(state.finished) > 0 {
+			t.Errorf("the message of an open question lost its buttons: %q", state.finished)
+		}
+		c.answer(id)
+		time.Sleep(time.Second)
+		if len(state.finished) != 1 {
+			t.Errorf("finished %q", state.finished)
 		}
 	})
 }

@@ -73,6 +73,27 @@ func TestAnsweredQuestionIsWithdrawn(t *testing.T) {
 	})
 }
 
+// TestQuestionThatEndsDuringItsMessage: a question that is answered while its message is sent is withdrawn as soon as that is confirmed.
+func TestQuestionThatEndsDuringItsMessage(t *testing.T) {
+	inTown(t, func(t *testing.T, c *town) {
+		x := &withdrawer{}
+		x.answer = func(_ context.Context, _ int, m *Message) error {
+			c.answer(m.Items[0].Question)
+			time.Sleep(time.Second) // until the engine has read the answer
+			return nil
+		}
+		s := settings(nil)
+		s.Sinks[0] = Sink{Name: "x", Type: "webpush", Timeout: time.Minute, ForDevice: func(string) Sender { return x }}
+		c.startWith(s, []Device{{ID: "d-1"}})
+		time.Sleep(time.Second)
+		c.ask("a", "Delete it?")
+		time.Sleep(time.Minute)
+		if len(x.tries()) != 1 || len(x.withdrawals()) != 1 || x.withdrawals()[0].ID != x.tries()[0].ID {
+			t.Errorf("sent %q, withdrawn %+v", x.titles(), x.withdrawals())
+		}
+	})
+}
+
 // TestChangedDevicesShortenNoDelay: the delay that a push service asked for is observed although another device was added.
 func TestChangedDevicesShortenNoDelay(t *testing.T) {
 	inTown(t, func(t *testing.T, c *town) {

@@ -226,6 +226,25 @@ func TestFailuresAreTriedAgain(t *testing.T) {
 	})
 }
 
+// TestLongDelayOfAService: a service can ask for a delay of an hour, not of days.
+func TestLongDelayOfAService(t *testing.T) {
+	inTown(t, func(t *testing.T, c *town) {
+		x := &fakeSender{answer: func(_ context.Context, try int, _ *Message) error {
+			if try == 1 {
+				return &SendError{Err: errDown, After: 1000 * time.Hour}
+			}
+			return nil
+		}}
+		c.start(settings(x))
+		synctest.Wait()
+		c.ask("a", "?")
+		time.Sleep(maxAfter - time.Second)
+		c.wantStates("q-1 x sending 1")
+		time.Sleep(time.Minute)
+		c.wantStates("q-1 x sent 2")
+	})
+}
+
 // TestReloadRespectsRetryAfter: a change of the configuration does not end a delay that the service asked for, and ends one of gc.
 // Another account of the service has no delay.
 func TestReloadRespectsRetryAfter(t *testing.T) {

@@ -39,6 +39,7 @@ type town struct {
 
 	mu        sync.Mutex
 	questions []client.Pending
+	unread    error // of Question
 	attached  map[string]bool
 
 	engine *Engine
@@ -62,6 +63,9 @@ func (c *town) Question(_ context.Context, id string) (client.Pending, error) {
 	time.Sleep(c.delay)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.unread != nil {
+		return client.Pending{}, c.unread
+	}
 	for _, p := range c.questions {
 		if p.ID == id {
 			return p, nil

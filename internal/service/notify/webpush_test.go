@@ -87,7 +87,7 @@ func TestPushIsReadByTheBrowser(t *testing.T) {
 	browser := service.Subscribe()
 	sink := pushSink(t, service, newPushDevices(browser))
 	m := message("Delete it? " + attack)
-	m.Questions = 3
+	m.Questions, m.Buttons = 3, []Button{{Label: "1. Yes", Token: "q-1.1.token"}}
 	if err := sink.ForDevice("d-1").Send(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
@@ -105,8 +105,52 @@ func TestPushIsReadByTheBrowser(t *testing.T) {
 	if !strings.HasPrefix(shown.Title, "a asks Delete it?") || !strings.HasPrefix(shown.Body, "Delete it?") || !strings.Contains(shown.Body, "\n1. Yes") {
 		t.Errorf("the message is %+v", shown)
 	}
+	if want := []pushAction{{Label: "1. Yes", Token: "q-1.1.token"}}; !slices.Equal(shown.Actions, want) {
+		t.Errorf("the buttons are %+v, want %+v", shown.Actions, want)
+	}
 	if strings.Contains(got[0].Text, hiddenValue) || strings.ContainsRune(got[0].Text, '\x1b') || strings.ContainsRune(got[0].Text, '\u202e') {
 		t.Errorf("the message has a secret or a control character: %s", got[0].Text)
+	}
+}
+
+// TestPushWithoutAnHTTPSAddress: a push service refuses a sender without a contact, or with another one than an https or mailto address.
+func TestPushWithoutAnHTTPSAddress(t *testing.T) {
+	t.Parallel()
+	service := pushtest.New(t)
+	for _, contact := range []string{"", "http://127.0.0.1:8420"} {
+		browser := service.Subscribe()
+		sink := NewSink(&config.Notify{Name: "phone", Type: config.NotifyWebPush, Timeout: 10 * time.Second}, Environment{Push: Push{
+			Key: NewPushKey(filepath.Join(t.TempDir(), "push.key")), Devices: newPushDevices(browser), Dial: service.Dial, TLS: service.TLS(),
+			Contact: func(context.Context) string { return contact },
+		}})
+		if err := sink.ForDevice("d-1").Send(t.Context(), message("x")); err != nil {
+			t.Fatal(err)
+		}
+		if got := browser.Pushes()[0].Sender; got != "mailto:"+noContact {
+			t.Errorf("without an https address, but %q, the contact is %q", contact, got)
+		}
+	}
+}
+
+// TestWithdrawalIsReadByTheBrowser: the withdrawal of a message replaces it at the push service and in the browser, quietly.
+func TestWithdrawalIsReadByTheBrowser(t *testing.T) {
+	t.Parallel()
+	service := pushtest.New(t)
+	browser := service.Subscribe()
+	sender, ok := pushSink(t, service, newPushDevices(browser)).ForDevice("d-1").(Withdrawer)
+	if !ok {
+		t.Fatal("a message by Web Push cannot be withdrawn")
+	}
+	if err := sender.Withdraw(t.Context(), &Message{ID: "n-1", Title: "a asks a question", Questions: 2}); err != nil {
+		t.Fatal(err)
+	}
+	got := browser.Pushes()[0]
+	var shown pushMessage
+	if err := json.Unmarshal([]byte(got.Text), &shown); err != nil {
+		t.Fatal(err)
+	}
+	if got.Topic != "n-1" || got.Urgency != "normal" || shown.ID != "n-1" || !shown.Over || shown.Urgent || shown.Badge != 2 || shown.Title != "Closed: a asks a question" {
+		t.Errorf("the browser got %+v", got)
 	}
 }
 

@@ -26,6 +26,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/event"
+	"gascity/internal/retry"
 	"gascity/internal/service/engine"
 	"gascity/internal/textfmt"
 )
@@ -46,7 +47,7 @@ type Questions interface {
 	// Question returns a question that is open or ended recently, or client.ErrNotFound.
 	Question(ctx context.Context, id string) (client.Pending, error)
 	// Respond answers an open question, once. client.ErrRefused means that the question has ended, or that another answer is
-	// being sent; nothing was sent.
+	// being sent, and client.ErrUnavailable that the agent cannot be reached now; nothing was sent.
 	Respond(ctx context.Context, id string, req client.RespondRequest) (client.Pending, error)
 }
 
@@ -70,7 +71,7 @@ type Options struct {
 	Recipients func() []Recipient
 }
 
-// Service makes tokens and answers questions with them. It is safe for concurrent use. It has no goroutine and no timer.
+// Service makes tokens and answers questions with them. It is safe for concurrent use. It has no goroutine.
 type Service struct {
 	opts Options
 
@@ -202,7 +203,7 @@ func (s *Service) answer(ctx context.Context, press Press, t token, to Recipient
 	if press.By != "" {
 		by = press.By + " (" + by + ")"
 	}
-	answered, err := s.opts.Questions.Respond(ctx, t.question, client.RespondRequest{Option: label, By: by})
+	answered, err := s.respond(ctx, t.question, client.RespondRequest{Option: label, By: by})
 	switch {
 	case err == nil:
 		return answered, nil
@@ -213,6 +214,20 @@ func (s *Service) answer(ctx context.Context, press Press, t token, to Recipient
 		s.release(press.Token)
 	}
 	return asked, err
+}
+
+// reachTime is how long a press waits for an agent that cannot be reached yet: a controller that has just started opens its providers.
+const reachTime = 5 * time.Second
+
+// respond answers a question. While the agent cannot be reached, so that nothing is sent, it tries again, for reachTime.
+func (s *Service) respond(ctx context.Context, question string, req client.RespondRequest) (client.Pending, error) {
+	began := s.opts.Now()
+	for delay := retry.New(50*time.Millisecond, 500*time.Millisecond); ; {
+		p, err := s.opts.Questions.Respond(ctx, question, req)
+		if !errors.Is(err, client.ErrUnavailable) || errors.Is(err, engine.ErrEnded) || s.opts.Now().Sub(began) >= reachTime || !delay.Wait(ctx) {
+			return p, err
+		}
+	}
 }
 
 // isNothingSent reports whether an error of Respond, other than client.ErrRefused, means that nothing was sent to the agent.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -246,6 +247,10 @@ func TestForgedTokens(t *testing.T) {
 			t.Errorf("without any sink: %v", err)
 		}
 		b.want(nil, slices.Repeat([]answers.Reason{answers.Forged}, 19)...)
+		events, _, err := b.Log.After(t.Context(), 0)
+		if err != nil || slices.ContainsFunc(events, func(e client.Event) bool { return e.Data["reason"] == string(answers.Forged) && e.Data["id"] != "" }) {
+			t.Errorf("an event has what a forged token names: %+v, %v", events, err)
+		}
 		b.recipients = []answers.Recipient{phone, chat}
 		if _, err := b.answers.Answer(t.Context(), answers.Press{Token: inChat[0], Sink: "chat", By: "anna"}); err != nil {
 			t.Errorf("the token of the chat: %v", err)
@@ -408,6 +413,127 @@ func TestAnUnconfirmedAnswerIsNotRepeated(t *testing.T) {
 		if _, err := b.press(tokens[1]); err != nil {
 			t.Errorf("the second press of a button that had answered nothing: %v", err)
 		}
+	})
+}
+
+// TestUsedButtonsStayUsed: a button whose effect is unknown stays used also after other buttons were pressed, until it expires.
+func TestUsedButtonsStayUsed(t *testing.T) {
+	inBench(t, func(t *testing.T, b *bench) {
+		p := b.ask("Yes", "No")
+		tokens := b.buttons(phone, p)
+		b.agent.ignores = true
+		for _, token := range tokens {
+			if _, err := b.press(token); !errors.Is(err, client.ErrTimeout) {
+				t.Fatalf("an answer without effect: %v", err)
+			}
+		}
+		b.restart()
+		for _, token := range tokens {
+			if _, err := b.press(token); !errors.Is(err, client.ErrRefused) {
+				t.Errorf("the second press: %v", err)
+			}
+		}
+		b.want([]string{"Yes", "No"}, answers.Replayed, answers.Replayed)
+		servicetest.Advance(answers.Life + time.Second)
+		if _, err := b.press(b.buttons(phone, p)[0]); !errors.Is(err, client.ErrTimeout) {
+			t.Fatalf("a new button: %v", err)
+		}
+		var saved struct{ Used map[string]time.Time }
+		text, err := os.ReadFile(b.file)
+		if err == nil {
+			err = json.Unmarshal(text, &saved)
+		}
+		if err != nil || len(saved.Used) != 1 {
+			t.Errorf("the file has %d used buttons, want only the one that has not expired: %v", len(saved.Used), err)
+		}
+	})
+}
+
+// TestAButtonThatAnsweredNothing: a button whose answer was refused before anything was sent can be pressed again.
+func TestAButtonThatAnsweredNothing(t *testing.T) {
+	inBench(t, func(t *testing.T, b *bench) {
+		token := b.buttons(phone, b.ask("Yes", "No"))[0]
+		busy := &busyQuestions{Service: b.questions, fails: func() error { return fmt.Errorf("%w: it is being answered by anna", client.ErrRefused) }}
+		b.answers = answers.New(answers.Options{
+			File: b.file, Questions: busy, Events: b.Log, Logger: slog.New(slog.DiscardHandler), Now: time.Now,
+			Recipients: func() []answers.Recipient { return b.recipients },
+		})
+		if _, err := b.press(token); !errors.Is(err, client.ErrRefused) {
+			t.Errorf("while another answer is being sent: %v", err)
+		}
+		busy.fails = func() error { return nil }
+		if _, err := b.press(token); err != nil {
+			t.Errorf("afterwards: %v", err)
+		}
+		b.want([]string{"Yes"}, answers.Superseded)
+	})
+}
+
+// TestAPressWaitsForItsAgent: a controller that has just started cannot reach an agent yet. A press waits for that, at most some seconds, and
+// is never answered twice.
+func TestAPressWaitsForItsAgent(t *testing.T) {
+	inBench(t, func(t *testing.T, b *bench) {
+		token := b.buttons(phone, b.ask("Yes", "No"))[0]
+		var reached time.Time
+		busy := &busyQuestions{Service: b.questions, fails: func() error {
+			if time.Now().Before(reached) {
+				return fmt.Errorf("%w: its provider is being opened", client.ErrUnavailable)
+			}
+			return nil
+		}}
+		b.answers = answers.New(answers.Options{
+			File: b.file, Questions: busy, Events: b.Log, Logger: slog.New(slog.DiscardHandler), Now: time.Now,
+			Recipients: func() []answers.Recipient { return b.recipients },
+		})
+		began := time.Now()
+		reached = began.Add(time.Hour)
+		if _, err := b.press(token); !errors.Is(err, client.ErrUnavailable) || time.Since(began) > 10*time.Second {
+			t.Errorf("an agent that cannot be reached: %v after %v", err, time.Since(began))
+		}
+		ended, end := context.WithCancel(t.Context())
+		end()
+		began = time.Now()
+		if _, err := b.answers.Answer(ended, answers.Press{Token: token}); err == nil || time.Since(began) > 0 {
+			t.Errorf("a press whose caller is gone: %v after %v", err, time.Since(began))
+		}
+		b.want(nil)
+		reached = time.Now().Add(2 * time.Second)
+		if p, err := b.press(token); err != nil || p.Answer != "Yes" || time.Now().Before(reached) {
+			t.Errorf("an agent that is reached after two seconds: %+v, %v", p, err)
+		}
+		b.want([]string{"Yes"})
+	})
+}
+
+// busyQuestions are questions that cannot be answered while fails returns an error.
+type busyQuestions struct {
+	*questions.Service
+	fails func() error
+}
+
+// Respond implements answers.Questions.
+func (q *busyQuestions) Respond(ctx context.Context, id string, req client.RespondRequest) (client.Pending, error) {
+	if err := q.fails(); err != nil {
+		return client.Pending{}, err
+	}
+	return q.Service.Respond(ctx, id, req)
+}
+
+// TestTokensOfDevices: the token of a device is valid only while this device may answer, whoever else may.
+func TestTokensOfDevices(t *testing.T) {
+	inBench(t, func(t *testing.T, b *bench) {
+		lost, own := answers.Recipient{Sink: "push", Device: "d-1", Post: true}, answers.Recipient{Sink: "push", Device: "d-2", Post: true}
+		b.recipients = []answers.Recipient{lost, own}
+		p := b.ask("Yes", "No")
+		stolen, token := b.buttons(lost, p)[0], b.buttons(own, p)[1]
+		b.recipients = []answers.Recipient{own}
+		if _, err := b.press(stolen); !errors.Is(err, client.ErrForbidden) {
+			t.Errorf("the token of a device that was revoked: %v", err)
+		}
+		if _, err := b.press(token); err != nil {
+			t.Errorf("the token of the other device: %v", err)
+		}
+		b.want([]string{"No"}, answers.Forged)
 	})
 }
 
