@@ -364,8 +364,9 @@ func TestThePageRecovers(t *testing.T) {
 	p.expect("/api/v1/")
 	city.Leave()
 	p.until("the page says that the connection is lost", `!!document.querySelector('.connection.is-lost')`)
+	p.until("the page says that it may be old", `document.querySelector('.lost-note')?.innerText.includes('may be old')`)
 	city.Start()
-	p.until("the page is live again", `!!document.querySelector('.connection.is-live')`)
+	p.until("the page is live again", `!!document.querySelector('.connection.is-live') && !document.querySelector('.lost-note')`)
 	if _, err := city.Client.Respond(t.Context(), question(t, city, "search").ID, client.RespondRequest{Option: "no"}); err != nil {
 		t.Fatal(err)
 	}

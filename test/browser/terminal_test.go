@@ -71,6 +71,36 @@ func TestATerminalIsWatchedAndDriven(t *testing.T) {
 	first.until("the output of the next instance is on the screen", stateIs("Watching")+` && `+shows("the next instance"))
 }
 
+// The terminal of an agent that does not run says so, and opens when the agent runs again. On a phone the selected tab is in view, and a
+// question takes one line on the other tabs.
+func TestAnAgentWithoutATerminal(t *testing.T) {
+	city := citytest.New(t, agent("writer", idle)+agent("asker", asks(runtime.WaitPermission, migrate, "Yes", "No")))
+	city.AwaitRunning("writer", runtime.ActivityIdle)
+	awaitQuestions(city, 1)
+	if _, err := city.Client.Suspend(t.Context(), "writer", client.LifecycleRequest{Reason: "for the weekend"}); err != nil {
+		t.Fatal(err)
+	}
+	p := openConsole(t, city, phone)
+	p.expect("/auth/tickets")
+	p.open("#/agent/writer")
+	p.until("the terminal says why there is none", stateIs("Not running"))
+	if get[bool](p, `[...document.querySelectorAll('button')].some((e) => e.innerText === 'Take over')`) {
+		t.Error("a person can take over what does not run")
+	}
+	if _, err := city.Client.Resume(t.Context(), "writer", client.LifecycleRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	session := city.AwaitRunning("writer", runtime.ActivityIdle).Session
+	p.until("the terminal is watched", stateIs("Watching"))
+	city.Agents.Print(session, "here again\n")
+	p.until("the output is on the screen", shows("here again"))
+	p.open("#/agent/asker/explain")
+	p.until("the selected tab is in view", `(() => { const r = document.querySelector('#tab-explain[aria-selected=true]')?.getBoundingClientRect(); return r && r.left >= 0 && r.right <= innerWidth; })()`)
+	p.until("the question is one line", `!document.querySelector('[data-question]') && document.querySelector('.banner').innerText.includes('Do you want to proceed?')`)
+	p.tap(".banner a", "Answer")
+	p.until("the card is shown", `!!document.querySelector('[data-question]')`)
+}
+
 // A screen reader gets the rows of a terminal as text, and new output is announced, if the person
 // wants it. The choice stays after a reload.
 func TestScreenReadersGetTheTextOfATerminal(t *testing.T) {

@@ -59,7 +59,7 @@ export async function restart(names) {
 /** @param {string[]} names */
 export async function stop(names) {
 	const yes = await confirm({
-		title: `Stop ${who(names)}?`, body: html`${names.length > 1 && listOf(names)}<p>The processes end now. An agent stays stopped until you resume it.</p>`, yes: names.length > 1 ? `Stop ${who(names)}` : 'Stop', danger: true,
+		title: `Stop ${who(names)}?`, body: html`${names.length > 1 && listOf(names)}<p>The processes end now. An agent stays stopped until you start it.</p>`, yes: names.length > 1 ? `Stop ${who(names)}` : 'Stop', danger: true,
 	});
 	if (yes) await each(names, 'Stopped', (name) => post(agentPath(name, 'suspend'), { ...present(name), reason: 'stopped in the web console' }));
 }

@@ -72,6 +72,9 @@ export function evidenceOf(a) {
 	return `${act.confidence || 'guess'}, from ${sourceWord(act.source)}`;
 }
 
+/** Reports whether a prompt with the delivery status waits for its turn. @param {string} state */
+export const waitsInQueue = (state) => state === 'accepted' || state === 'queued';
+
 /** Returns the delivery status of a prompt as a word and a tone. @param {string} state */
 export function deliveryOf(state) {
 	switch (state) {

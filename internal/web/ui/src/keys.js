@@ -46,7 +46,7 @@ function current() {
 function nextQuestion() {
 	if (route.value.page === 'agent') {
 		const name = nextAsker(route.value.name);
-		if (name && name !== route.value.name) return open('agent', name);
+		if (name && (name !== route.value.name || route.value.tab)) return open('agent', name); // other tabs do not show the card
 	}
 	if (route.value.page !== 'needs' && route.value.page !== 'agent') {
 		open('needs');

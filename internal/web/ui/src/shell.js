@@ -1,5 +1,5 @@
 // The frame of all pages: navigation, connection and messages.
-import { html, useLayoutEffect, useRef } from './core.js';
+import { html, useEffect, useLayoutEffect, useRef, useState } from './core.js';
 import { device } from './api.js';
 import { splitName } from './format.js';
 import { Help, helpOpen } from './keys.js';
@@ -52,7 +52,7 @@ function Shell() {
 				</div>
 			</header>
 			<${Side}/>
-			<main id="main"><${Page}/></main>
+			<main id="main"><${LostNote}/><${Page}/></main>
 		</div>`;
 }
 
@@ -68,6 +68,21 @@ function Side() {
 					})}</ul>
 				</div>`)}
 		</nav>`;
+}
+
+const lostPause = 3000; // ms: a page that comes back from the background connects again sooner
+
+/** Says that the page may be old after the connection has been lost for a while. */
+function LostNote() {
+	const [late, setLate] = useState(false);
+	const lost = connection.value === 'lost';
+	useEffect(() => {
+		setLate(false);
+		if (!lost) return;
+		const timer = setTimeout(() => setLate(true), lostPause);
+		return () => clearTimeout(timer);
+	}, [lost]);
+	return lost && late && html`<p class="banner lost-note"><span class="tone-warn"><${Icon} name="warn"/></span><span>No connection to the controller. What you see may be old. The page connects again by itself.</span></p>`;
 }
 
 function Connection() {

@@ -7,9 +7,10 @@ import { post } from './api.js';
 import { themes } from './palette.js';
 
 const confirmEvery = 32 << 10; // bytes
-const sizes = { least: 5, most: 22, usual: 13, readable: 9 }; // of the font, in px
+const sizes = { least: 5, most: 22, usual: 13, readable: 9, desk: 12 }; // of the font, in px; desk: the least that is chosen to show the whole height
+const around = 392; // px of a desk's screen that are not rows of the terminal: the head of the page, its tabs and the prompt box
 const handPause = 4000; // ms without a move to the cursor after a person scrolled
-const ratio = { width: 0.602 }; // of a cell to the font
+const ratio = { width: 0.602, height: 1.18 }; // of a cell to the font
 
 /**
  * @typedef {object} Options
@@ -273,15 +274,20 @@ class View {
 		this.fit();
 	}
 
-	/** Sets the size of the text so that the whole width is visible, if it can be read then. The size of
-	 * the grid is that of the session and never changes. */
+	/** Sets the size of the text so that the whole width is visible, if it can be read then, and also the whole height with the prompt
+	 * box if the screen is large enough. The size of the grid is that of the session and never changes. */
 	fit() {
 		const width = (this.o.place.closest('.panel') ?? this.o.place).clientWidth - 22;
 		if (width <= 0) return;
-		const size = this.chosenSize || Math.min(sizes.usual + 2, Math.max(sizes.readable, Math.floor(2 * width / (this.term.cols * ratio.width)) / 2));
+		const whole = half((innerHeight - around) / (this.term.rows * ratio.height));
+		const high = whole >= sizes.desk ? whole : sizes.most; // smaller text would be harder to read than to scroll
+		const size = this.chosenSize || Math.min(sizes.usual + 2, high, Math.max(sizes.readable, half(width / (this.term.cols * ratio.width))));
 		if (size !== this.term.options.fontSize) this.term.options.fontSize = size;
 	}
 }
+
+/** Returns the next half below. @param {number} size */
+const half = (size) => Math.floor(2 * size) / 2;
 
 /** @param {number} size */
 function clamp(size) {

@@ -3,7 +3,7 @@ import { html, useEffect, useLayoutEffect, useRef, useState } from '../core.js';
 import { agentPath, call, device, get, may, post } from '../api.js';
 import { conditionOf, deliveryOf, evidenceOf, kindWord, sourceWord } from '../condition.js';
 import { clock } from '../format.js';
-import { groupQuestions } from '../question.js';
+import { blocksOf, groupQuestions } from '../question.js';
 import { href, open, route } from '../route.js';
 import { agents, events, findAgent, newKey, pending, promptChanges, reloads, sendPrompt, status } from '../store.js';
 import { interrupt, restart, resume, start, stop } from '../actions.js';
@@ -26,6 +26,12 @@ const tabs = [
 export function AgentPage() {
 	const name = route.value.name;
 	const a = findAgent(name);
+	const tabList = useRef(/** @type {HTMLElement | null} */ (null));
+	useEffect(() => { // on a phone not all tabs fit
+		const list = tabList.current;
+		const chosen = /** @type {HTMLElement | null | undefined} */ (list?.querySelector('[aria-selected=true]'));
+		if (list && chosen) list.scrollLeft = chosen.offsetLeft - list.offsetLeft - (list.clientWidth - chosen.offsetWidth) / 2;
+	}, [route.value.tab, name, !a]);
 	if (!status.value) return html`<${Loading}/>`;
 	if (!a) return html`<div class="page"><h1 id="page-title" tabindex="-1">No agent “${name}”</h1><p><a href=${href('fleet')}>Show the fleet</a></p></div>`;
 	const c = conditionOf(a);
@@ -40,7 +46,7 @@ export function AgentPage() {
 					<h1 id="page-title" tabindex="-1">${a.name}</h1>
 					<p class="agent-state"><${State} tone=${c.tone} word=${c.word}/> <span class="age"><${Age} at=${c.since}/></span>
 						<span class="evidence">${evidenceOf(a)}</span>
-						${a.worker?.context_usage != null && html`<${Meter} value=${a.worker.context_usage} label="Context used"/>`}
+						${a.worker?.context_usage != null && html`<span class="context"><span class="muted small">Context</span> <${Meter} value=${a.worker.context_usage} label="Context used"/></span>`}
 						${costOf(a) && html`<span class="muted">${costOf(a)}</span>`}${a.held && html`<span class="tone-limit">${a.held}</span>`}</p>
 				</div>
 				<div class="agent-actions">
@@ -49,11 +55,12 @@ export function AgentPage() {
 					${may('manage') && !down && html`<button class="danger-text" onClick=${() => stop([a.name])}>Stop</button>`}
 				</div>
 			</div>
-			${questions.map((g) => html`<${QuestionCard} key=${g.id} group=${g} alone=${true}/>`)}
+			${questions.map((g) => tab === 'terminal' ? html`<${QuestionCard} key=${g.id} group=${g} alone=${true}/>`
+				: html`<div class="banner tone-need" key=${g.id}><${Icon} name="need"/><span>${kindWord(g.first.kind)}: ${blocksOf(g.first.prompt).at(-1)?.text.split('\n')[0]}</span><a class="button" href=${href('agent', a.name)}>Answer</a></div>`)}
 			${c.detail && questions.length === 0 && html`
 				<div class="banner tone-${c.tone}"><${Icon} name=${c.tone}/><span>${c.detail}${c.until && html`<span class="muted"> · ${down ? 'next start' : 'next try'} <${Until} at=${c.until}/></span>`}</span>
 					${a.obstacle && may('manage') && html`<button onClick=${() => resume(a.name)}>Try now</button>`}</div>`}
-			<div class="tabs" role="tablist" aria-label="About the agent" onKeyDown=${moveTab}>
+			<div class="tabs" ref=${tabList} role="tablist" aria-label="About the agent" onKeyDown=${moveTab}>
 				${tabs.map(([id, word]) => html`<button role="tab" key=${id} id=${'tab-' + id} aria-selected=${tab === id} aria-controls="panel" tabindex=${tab === id ? 0 : -1} onClick=${() => open('agent', a.name, id === 'terminal' ? '' : id)}>${word}${id === 'queue' && a.queued ? html` <span class="n">${a.queued}</span>` : null}</button>`)}
 			</div>
 			<div class="panel panel-${tab}" id="panel" role="tabpanel" aria-labelledby=${'tab-' + tab} tabindex=${tab === 'terminal' ? undefined : 0}>
@@ -219,7 +226,7 @@ function Queue({ agent: a }) {
 			<li class="row" key=${r.id} tabindex="0" data-item data-prompt=${r.id}>
 				<div class="row-main">
 					<p class="prompt-full">${r.text}${r.bytes > new TextEncoder().encode(r.text ?? '').length + 8 ? '…' : ''}</p>
-					<p class="detail"><span class="delivery tone-${d.tone}"><${Icon} name=${d.tone} size=${12}/> ${d.word}</span> <span class="muted">${[reasonOf(r), r.source && `from ${r.source}`, r.priority !== 'normal' && r.priority].filter(Boolean).join(' · ')} · <${Age} at=${r.created_at} suffix=" ago"/></span></p>
+					<p class="detail"><span class="delivery tone-${d.tone}"><${Icon} name=${d.tone} size=${12}/> ${d.word}</span> <span class="muted">· ${[reasonOf(r), r.source && `from ${r.source}`, r.priority !== 'normal' && r.priority].filter(Boolean).map((part) => part + ' · ').join('')}<${Age} at=${r.created_at} suffix=" ago"/></span></p>
 				</div>
 				${waits && may('type') && html`<span class="queue-buttons">
 					${at >= 0 && row.length > 1 && html`<button class="plain round" data-step="-1" aria-label="Deliver earlier" disabled=${at === 0} onClick=${() => move(r, -1)}><${Icon} name="up"/></button><button class="plain round" data-step="1" aria-label="Deliver later" disabled=${at === row.length - 1} onClick=${() => move(r, 1)}><${Icon} name="down"/></button>`}
@@ -240,7 +247,7 @@ function Timeline({ agent: a }) {
 	}, [reloads.value]);
 	if (!past) return html`<p class="loading">Loading</p>`;
 	const newest = past[0]?.id ?? 0;
-	const list = [...events.value.filter((e) => e.agent === a.name && e.id > newest), ...past].filter((e) => e.kind !== 'session.status').slice(0, 300);
+	const list = [...events.value.filter((e) => e.agent === a.name && e.id > newest), ...past].filter((e) => e.kind !== 'session.status' && e.kind !== 'worker.telemetry').slice(0, 300);
 	if (list.length === 0) return html`<p class="empty">No event yet.</p>`;
 	return html`<ol class="timeline">${list.map((e) => html`<${EventRow} key=${e.id} event=${e}/>`)}</ol>`;
 }
@@ -275,13 +282,14 @@ function Explain({ agent: a }) {
 		<div class="explain">
 			<section class="card"><h2>Decision</h2>
 				<p class="decision"><strong>${x.decision === 'none' ? 'Nothing to do' : x.decision}</strong>${x.reason && html`: ${x.reason}`}</p>
-				${x.next && html`<p class="muted">Next: ${x.next} ${x.next_at && html`<${Until} at=${x.next_at}/>`}</p>`}
+				${x.next && html`<p class="muted">Next: ${x.next_at ? x.next.replace(/^next /, '').replace(/ at \d{4}-\S+$/, '') : x.next} ${x.next_at && html`<${Until} at=${x.next_at}/>`}</p>`}
 				${x.channel && html`<p class="muted">Prompts: ${x.channel.way}${x.channel.by ? ` by ${x.channel.by}` : ''}${x.channel.reason ? ` (${x.channel.reason})` : ''}</p>`}
 				${[...(x.warnings ?? []), x.exit].filter(Boolean).map((w) => html`<p class="tone-warn"><${Icon} name="warn" size=${13}/> ${w}</p>`)}
 			</section>
 			<section class="card"><h2>Activity signals</h2>
+				${(x.evidence ?? []).length === 0 && html`<p class="muted">No signal. An agent that does not run gives none.</p>`}
 				<ul class="signals">${(x.evidence ?? []).map((e) => html`
-					<li class=${e.used ? 'used' : ''}><${Icon} name=${e.used ? 'ok' : 'idle'} size=${13}/><div><p><strong>${e.source}</strong> reports <strong>${e.activity}${e.kind ? ` (${kindWord(e.kind).toLowerCase()})` : ''}</strong> <span class="muted">${e.confidence} · <${Age} at=${e.since}/></span>${e.used ? html`<span class="badge">used</span>` : null}</p>${e.detail && html`<p class="muted">${e.detail}</p>`}</div></li>`)}</ul>
+					<li class=${e.used ? 'used' : ''}><${Icon} name=${e.used ? 'ok' : 'idle'} size=${13}/><div><p><strong>${sourceWord(e.source)}</strong>${sourceWord(e.source) === e.source ? '' : html` <span class="muted">(${e.source})</span>`} reports <strong>${e.activity}${e.kind ? ` (${kindWord(e.kind).toLowerCase()})` : ''}</strong> <span class="muted">${e.confidence} · <${Age} at=${e.since}/></span>${e.used ? html`<span class="badge">used</span>` : null}</p>${e.detail && html`<p class="muted">${e.detail}</p>`}</div></li>`)}</ul>
 			</section>
 			<section class="card"><h2>Facts</h2>
 				<dl class="facts-list">${(x.facts ?? []).map((f) => html`<div><dt>${f.what}</dt><dd>${f.value}</dd><dd class="muted"><${Age} at=${f.read_at} suffix=" ago"/></dd></div>`)}</dl>

@@ -104,11 +104,16 @@ function Spending() {
 		</section>`;
 }
 
+const allBudgets = signal(false);
+
 function Budgets() {
 	const { value, error } = useDocument('/api/v1/budgets', status.value?.budgets);
+	const used = (value ?? []).filter((b) => b.used > 0 || b.over);
+	const shown = allBudgets.value || (value ?? []).length <= 4 ? value ?? [] : used;
 	return html`
 		<section class="card"><h2>Budgets</h2>
-			${error ? html`<p class="muted">${error}</p>` : !value ? html`<p class="loading">Loading</p>` : value.length === 0 ? html`<p class="muted">No budget is configured.</p>` : html`<${BudgetList} list=${value}/>`}
+			${error ? html`<p class="muted">${error}</p>` : !value ? html`<p class="loading">Loading</p>` : value.length === 0 ? html`<p class="muted">No budget is configured.</p>` : html`
+				<${BudgetList} list=${shown}/>${shown.length < value.length && html`<div class="card-buttons"><button onClick=${() => (allBudgets.value = true)}>Show ${plural(value.length - shown.length, 'budget')} without usage</button></div>`}`}
 		</section>`;
 }
 
@@ -151,7 +156,7 @@ function Configuration() {
 				<button class="chip" aria-pressed=${!changed.value} onClick=${() => (changed.value = !changed.value)}>With defaults</button>
 			</div>
 			${error ? html`<p class="muted">${error}</p>` : !value ? html`<p class="loading">Loading</p>` : html`
-				<div class="table-box" tabindex="0" role="region" aria-label="Configuration values"><table>
+				<div class="table-box" tabindex="0" role="region" aria-label="Configuration values"><table class="values">
 					<thead><tr><th scope="col">Key</th><th scope="col">Value</th><th scope="col">Origin</th></tr></thead>
 					<tbody>${list.slice(0, 400).map((v) => html`<tr key=${v.key}><td><code>${v.key}</code></td><td><code class="value">${v.value}</code></td><td class="muted">${v.origin.replace(root + '/', '')}</td></tr>`)}</tbody>
 				</table></div>

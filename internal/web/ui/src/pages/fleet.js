@@ -1,7 +1,7 @@
 // All agents: their states with the evidence, their last prompts, context and cost.
 import { html, signal, useMemo } from '../core.js';
 import { may } from '../api.js';
-import { deliveryOf, evidenceOf } from '../condition.js';
+import { deliveryOf, evidenceOf, waitsInQueue } from '../condition.js';
 import { count, money, plural, splitName } from '../format.js';
 import { href, open } from '../route.js';
 import { agents, budgets, conditions, groupAgents, prompts, status } from '../store.js';
@@ -78,8 +78,8 @@ export function FleetPage() {
 					})}
 				</div>
 			</div>
-			${view.value === 'wall' ? html`<${Wall} groups=${groups}/>` : html`<${Table} list=${list} groups=${groups}/>`}
-			${shown.length === 0 && html`<p class="empty">No agent matches. <button class="link" onClick=${() => { search.value = ''; filter.value = 'all'; }}>Show all</button></p>`}
+			${shown.length === 0 ? null : view.value === 'wall' ? html`<${Wall} groups=${groups}/>` : html`<${Table} list=${list} groups=${groups}/>`}
+			${list.length === 0 ? html`<p class="empty">No agent is configured. <a href=${href('city')}>Edit city.toml</a></p>` : shown.length === 0 && html`<p class="empty">No agent matches. <button class="link" onClick=${() => { search.value = ''; filter.value = 'all'; }}>Show all</button></p>`}
 			${chosen.length > 0 && html`
 				<div class="bulk" role="region" aria-label="Selected agents">
 					<strong>${plural(chosen.length, 'agent')}<span class="wide"> selected</span></strong>
@@ -146,7 +146,7 @@ function AgentRow({ agent: a, condition: c, full }) {
 			<span role="cell" class="c-name"><a class="agent-name" href=${href('agent', a.name)}>${name}</a>${a.attached > 0 && html`<span class="badge attached" title="Attached terminals">${a.attached} attached</span>`}${a.restarts > 0 && html`<span class="muted small restarts">${plural(a.restarts, 'restart')}</span>`}</span>
 			<span role="cell" class="c-state"><${State} tone=${c?.tone} word=${c?.word} title=${evidenceOf(a)}/> <span class="age"><${Age} at=${c?.since}/></span>
 				<span class="evidence">${c?.detail || evidenceOf(a)}</span></span>
-			<span role="cell" class="c-prompt">${p ? html`<span class="prompt-text" title=${p.text}>${p.text?.split('\n')[0]}</span><span class="delivery tone-${delivery?.tone}"><${Icon} name=${delivery?.tone} size=${12}/> ${delivery?.word}${a.queued ? html`<span class="muted"> · ${a.queued} waiting</span>` : null}</span>` : html`<span class="muted none">no prompt yet</span>`}</span>
+			<span role="cell" class="c-prompt">${p ? html`<span class="prompt-text" title=${p.text}>${p.text?.split('\n')[0]}</span><span class="delivery tone-${delivery?.tone}"><${Icon} name=${delivery?.tone} size=${12}/> ${!a.queued ? delivery?.word : waitsInQueue(p.state) ? `${a.queued} waiting` : html`${delivery?.word}<span class="muted"> · ${a.queued} waiting</span>`}</span>` : html`<span class="muted none">no prompt yet</span>`}</span>
 			<span role="cell" class="c-context">${context == null ? html`<span class="muted none">–</span>` : html`<${Meter} value=${context} label="Context used"/>`}</span>
 			<span role="cell" class="c-cost">${cost ? html`<span>${cost}</span>` : !budget && html`<span class="muted none">–</span>`}${budget && html`<${Meter} value=${budget.limit > 0 ? budget.used / budget.limit : 1} label=${`Budget ${budget.name}`}/>`}</span>
 		</div>`;

@@ -52,7 +52,7 @@ function Quiet() {
 		<div class="quiet">
 			<${Icon} name="ok" size=${28}/>
 			<p>${busy > 0 ? `${plural(busy, 'agent works', 'agents work')}.` : agents.value.length ? 'All agents are at rest.' : 'No agent is configured.'} New questions appear here by themselves.</p>
-			<a class="button" href=${href('fleet')}>Show the fleet</a>
+			${agents.value.length ? html`<a class="button" href=${href('fleet')}>Show the fleet</a>` : html`<a class="button" href=${href('city')}>Edit city.toml</a>`}
 		</div>`;
 }
 

@@ -22,7 +22,7 @@ export function SignInPage() {
 		try {
 			await signIn(value, name.trim() || deviceName());
 		} catch (problem) {
-			setError(problem.code === 'offline' ? problem.message : `The code was not accepted: ${problem.message}`);
+			setError(problem.code === 'offline' ? problem.message : `The code was not accepted: ${problem.message.replace(/^not signed in: /, '')}`);
 			setCode('');
 		}
 		setBusy(false);

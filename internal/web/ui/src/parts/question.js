@@ -1,7 +1,7 @@
 // The card of a question, or of equal questions of several agents.
 import { html, useRef, useState } from '../core.js';
 import { may } from '../api.js';
-import { kindWord } from '../condition.js';
+import { kindWord, waitsInQueue } from '../condition.js';
 import { plural } from '../format.js';
 import { blocksOf, inputBlocks } from '../question.js';
 import { href } from '../route.js';
@@ -139,10 +139,11 @@ function Askers({ group, selected, toggle }) {
 	return html`
 		<ul class="askers">
 			${group.questions.map((x) => {
-				const task = prompts.value.get(x.agent)?.text ?? '';
+				const p = prompts.value.get(x.agent);
+				const task = p && !waitsInQueue(p.state) ? p.text ?? '' : ''; // a prompt that waits is not what it asks about
 				return html`
 					<li key=${x.id}>
-						${several && html`<input type="checkbox" checked=${selected.includes(x)} onChange=${() => toggle(x.id)} aria-label=${'Answer ' + x.agent}/>`}
+						${several && html`<label class="asker-mark"><input type="checkbox" checked=${selected.includes(x)} onChange=${() => toggle(x.id)} aria-label=${'Answer ' + x.agent}/></label>`}
 						<a class="agent-name" href=${href('agent', x.agent)}>${x.agent}</a>
 						${task && html`<span class="task" title=${task}>${task.split('\n')[0]}</span>`}
 					</li>`;
@@ -185,7 +186,7 @@ function Always({ rules, sending, begin, submit }) {
 		begin();
 		setOpen(true);
 	};
-	if (!open) return html`<p class="always"><button class="plain" onClick=${show}>Allow always…</button></p>`;
+	if (!open) return html`<p class="always"><button onClick=${show}>Allow always…</button></p>`;
 	return html`
 		<section class="always preview" aria-label="Rule to be written">
 			<p>${rules.length === 1 ? 'This rule is' : 'These rules are'} added to ${rules[0].file}. From then on gc allows exactly this call without asking; rules that deny stay stronger.</p>
@@ -206,12 +207,12 @@ function Always({ rules, sending, begin, submit }) {
 
 /** @param {{q: import('../types').Pending}} p */
 function Facts({ q }) {
-	const policy = { deny: 'denied', answer: `answered with “${q.default ?? ''}”`, escalate: 'reminder' }[q.policy];
+	const policy = { deny: 'denied', answer: `answered with “${q.default ?? ''}”`, escalate: 'next reminder' }[q.policy];
 	if (!q.why && !policy && !q.until) return null;
 	return html`
 		<footer class="facts">
 			${q.why && html`<span>${q.why}</span>`}
 			${policy && q.deadline && Date.parse(q.deadline) > Date.now() && html`<span>${policy} <${Until} at=${q.deadline}/></span>`}
-			${q.until && html`<span>the agent stops waiting <${Until} at=${q.until}/></span>`}
+			${q.until && html`<span class="last-call">the agent stops waiting <${Until} at=${q.until}/></span>`}
 		</footer>`;
 }

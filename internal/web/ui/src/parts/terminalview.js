@@ -47,19 +47,22 @@ export function TerminalView({ agent: a }) {
 		terminal.current?.drive(!state.you);
 		if (!state.you) terminal.current?.focus();
 	};
-	const words = { loading: 'Connecting', open: state.you ? 'You type' : state.driver ? `${state.driver} types` : state.plain ? 'Watching: text only, without colors' : 'Watching', lost: 'Connecting again', ended: 'The session ended', failed: state.text };
+	const down = a.state !== 'running' && a.state !== 'draining' && state.phase !== 'open' && state.phase !== 'ended';
+	const starts = a.state === 'starting' || a.state === 'creating';
+	const words = { loading: 'Connecting', open: state.you ? 'You type' : state.driver ? `${state.driver} types` : state.plain ? 'Watching: text only, without colors' : 'Watching', lost: 'Reconnecting', ended: 'The session ended', failed: state.text };
 	return html`
 		<div class="terminal-frame ${state.you ? 'driving' : ''}">
 			<div class="terminal-bar">
-				<span class="terminal-state" role="status">${words[state.phase]}${state.phase === 'open' && state.text ? html`<span class="muted"> · ${state.text}</span>` : null}</span>
-				<span class="terminal-buttons">
+				<span class="terminal-state" role="status">${down ? (starts ? 'Starting' : 'Not running') : words[state.phase]}${state.phase === 'open' && state.text ? html`<span class="muted"> · ${state.text}</span>` : null}</span>
+				${!down && html`<span class="terminal-buttons">
 					<button class="plain round" aria-label="Text for screen readers" title="Text for screen readers" aria-pressed=${reader} onClick=${switchReader}><${Icon} name="speak" size=${14}/></button>
 					<button class="plain round" aria-label="Smaller text" onClick=${() => terminal.current?.zoom(-1)}><${Icon} name="minus" size=${14}/></button>
 					<button class="plain round" aria-label="Larger text" onClick=${() => terminal.current?.zoom(1)}><${Icon} name="plus" size=${14}/></button>
 					${may('type') && !state.plain && html`<button class=${state.you ? '' : 'quiet-primary'} disabled=${state.phase !== 'open'} onClick=${drive}>${state.you ? 'Stop typing' : 'Take over'}</button>`}
-				</span>
+				</span>`}
 			</div>
-			<div class="terminal-place" ref=${place} role="region" aria-label=${'Terminal of ' + a.name}></div>
+			${down && html`<p class="empty">${starts ? 'The terminal opens when the agent runs.' : 'The agent has no terminal while it does not run. Start it to see one.'}</p>`}
+			<div class="terminal-place ${down ? 'is-off' : ''}" ref=${place} role="region" aria-label=${'Terminal of ' + a.name}></div>
 			${state.you && html`
 				<div class="key-bar" role="toolbar" aria-label="Keys">
 					${keys.map(([label, bytes, name]) => label === 'Ctrl'
