@@ -93,11 +93,23 @@ func (m *Model) title() string {
 	case inEdit:
 		return "Edit " + d.who()
 	case inConfirm:
-		return strings.ToUpper(string(d.verb[:1])) + string(d.verb[1:]) + " " + d.who() + "?"
+		word := d.word()
+		return strings.ToUpper(word[:1]) + word[1:] + " " + d.who() + "?"
 	default:
 		return ""
 	}
 }
+
+// word returns what the action does, for people: a restart of agents that do not run is a start.
+func (d *dialog) word() string {
+	if d.verb == Restart && !slices.ContainsFunc(d.agents, runs) {
+		return "start"
+	}
+	return string(d.verb)
+}
+
+// runs reports whether an agent runs.
+func runs(a client.Agent) bool { return a.State == client.StateRunning }
 
 // consequence describes what a confirmed action does.
 func (d *dialog) consequence() string {
@@ -109,6 +121,10 @@ func (d *dialog) consequence() string {
 		return "The turn in progress ends. The agent keeps running and waits for a prompt."
 	case d.verb == Interrupt:
 		return "The turns in progress end. The agents keep running and wait for prompts."
+	case d.word() == "start" && one:
+		return "The agent does not run. It starts now."
+	case d.word() == "start":
+		return "The agents do not run. They start now."
 	case d.verb == Restart && one:
 		return "The turn in progress ends. The agent starts again at once."
 	case d.verb == Restart:
@@ -196,7 +212,7 @@ func (m *Model) submit(string) []Effect {
 			effect = CancelPrompt{ID: d.prompt.ID, Agent: d.prompt.Agent}
 		}
 		m.back()
-		m.notice = notice{text: fmt.Sprintf("%s: %s", d.verb, d.who())}
+		m.notice = notice{text: fmt.Sprintf("%s: %s", d.word(), d.who())}
 		return []Effect{effect}
 	case inFilter:
 		m.modes = m.modes[:len(m.modes)-1]

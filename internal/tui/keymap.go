@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"gascity/client"
+	"gascity/internal/textfmt"
 )
 
 // binding is one row of the table of keys.
@@ -26,8 +29,8 @@ func keymap() []binding {
 		{[]string{"a"}, agentPanels, "answer its question", "answer", hasQuestion, (*Model).openAnswer},
 		{[]string{"p"}, agentPanels, "send a prompt", "prompt", hasAgent, (*Model).openPrompt},
 		{[]string{"i"}, agentPanels, "interrupt its turn (asks)", "interrupt", canInterrupt, confirms(Interrupt)},
-		{[]string{"r"}, agentPanels, "restart it, or start it if it does not run (asks)", "restart", hasAgent, confirms(Restart)},
-		{[]string{"x"}, agentPanels, "stop it (asks for its name)", "stop", hasAgent, confirms(Stop)},
+		{[]string{"r"}, agentPanels, "restart it, or start it if it does not run (asks)", restartMark, hasAgent, confirms(Restart)},
+		{[]string{"x"}, agentPanels, "stop it (asks for its name)", "stop", canStop, confirms(Stop)},
 		{[]string{"space"}, agentPanels, "mark it: a, p, i, r and x act on all marked agents", "mark", hasAgent, (*Model).mark},
 		{[]string{"t"}, inQueue, "edit the text of a prompt", "edit", canEdit, (*Model).openEdit},
 		{[]string{"K"}, inQueue, "move a prompt forward in the queue of its agent", "sooner", canMove(-1), moveBy(-1)},
@@ -72,6 +75,9 @@ func keymap() []binding {
 	}
 }
 
+// restartMark stands in the table of keys for what r does with the selected or marked agents: a restart or a start.
+const restartMark = "\x01"
+
 // detachMark stands in the table of keys for what comes back from the selected agent.
 const detachMark = "\x00"
 
@@ -81,7 +87,11 @@ func (m *Model) footOf(b *binding) string {
 	if key != "" {
 		key = " (" + key + ": back)"
 	}
-	return strings.ReplaceAll(b.foot, detachMark, key)
+	restart := dialog{verb: Restart}
+	if b.foot == restartMark {
+		restart.agents = m.targets()
+	}
+	return strings.NewReplacer(detachMark, key, restartMark, restart.word()).Replace(b.foot)
 }
 
 // helpOf returns the words of a row for the help.
@@ -167,7 +177,40 @@ func hasQuestion(m *Model) bool {
 }
 
 func canInterrupt(m *Model) bool {
-	return slices.ContainsFunc(namesOf(m.targets()), func(name string) bool { return m.conditions[name].tone <= toneBusy })
+	return slices.ContainsFunc(m.targets(), func(a client.Agent) bool { return runs(a) && m.conditions[a.Name].tone <= toneBusy })
+}
+
+// canStop reports whether one of the agents was not stopped by a person before.
+func canStop(m *Model) bool {
+	return slices.ContainsFunc(m.targets(), func(a client.Agent) bool { return a.State != client.StateSuspended })
+}
+
+// whyNot returns why a key of a panel can do nothing now.
+func (m *Model) whyNot(b *binding) string {
+	who := m.selected
+	if len(m.marked) > 0 {
+		who = textfmt.Count(len(m.marked), "marked agent")
+	}
+	key := keyLabel(b.keys[0])
+	switch {
+	case key == "n":
+		return "no agent needs you"
+	case m.mode() == inQueue && m.queue.find() == nil:
+		return "no prompt waits"
+	case m.mode() == inQueue && !isWaiting(m.queue.find()):
+		return "the delivery of this prompt has begun; c cancels it"
+	case m.mode() == inQueue:
+		return "this prompt is already there"
+	case who == "":
+		return "no agent is selected"
+	case key == "a":
+		return m.selected + " has asked nothing"
+	case key == "i":
+		return who + ": there is no turn to interrupt"
+	case key == "x":
+		return who + ": already stopped"
+	}
+	return ""
 }
 
 // hasOptions reports whether a digit chooses an option. Behind other text it is text.

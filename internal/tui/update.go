@@ -50,6 +50,7 @@ func (m *Model) press(k Key) []Effect {
 			return b.act(m, k.Name)
 		}
 		if m.mode()&dialogs == 0 {
+			m.notice = notice{text: m.whyNot(b)}
 			return nil
 		}
 	}

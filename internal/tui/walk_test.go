@@ -1,0 +1,70 @@
+package tui
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"gascity/client"
+)
+
+// The tests of this file are the defects that a day with twelve agents has shown, see docs/maintainers/dashboard-walk.md.
+
+// typed types a text, a key for each character.
+func typed(m *Model, text string) []Effect { return press(m, strings.Split(text, "")...) }
+
+// TestStartOfAStoppedAgent: r starts an agent that does not run; footer and dialog say so.
+func TestStartOfAStoppedAgent(t *testing.T) {
+	m := newDemo(t, 110, 30)
+	m.selectAgent("infra/watcher")
+	if all := text(t, m); !strings.Contains(all, "r start ") {
+		t.Errorf("the footer does not offer a start:\n%s", all)
+	}
+	press(m, "r")
+	if all := text(t, m); !strings.Contains(all, "Start infra/watcher?") || strings.Contains(all, "turn in progress") {
+		t.Errorf("the dialog is not about a start:\n%s", all)
+	}
+	effects := press(m, "enter")
+	if len(effects) != 1 || effects[0].(Act).Verb != Restart {
+		t.Errorf("Enter has the effects %v", effects)
+	}
+}
+
+// TestOnlyRunningAgentsAreInterrupted: an agent that does not run has no turn, and one that a person has stopped is not stopped again.
+func TestOnlyRunningAgentsAreInterrupted(t *testing.T) {
+	m := newDemo(t, 110, 30)
+	s := demo()
+	for i := range s.Agents {
+		if s.Agents[i].Name == "infra/watcher" {
+			s.Agents[i].State = client.StateSuspended
+		}
+	}
+	m.Update(start, StatusMsg{s})
+	for agent, keys := range map[string][2]bool{"web/coder": {true, true}, "infra/broken": {false, true}, "infra/watcher": {false, false}} {
+		m.selectAgent(agent)
+		all := text(t, m)
+		if got := [2]bool{strings.Contains(all, "i interrupt"), strings.Contains(all, "x stop")}; got != keys {
+			t.Errorf("%s: interrupt and stop are offered: %v, want %v:\n%s", agent, got, keys, all)
+		}
+	}
+	m.selectAgent("infra/broken")
+	if press(m, "i"); m.mode() != inList {
+		t.Error("i opens a dialog for an agent that does not run")
+	}
+}
+
+// TestKeyThatDoesNothingSaysWhy presses keys that can do nothing now.
+func TestKeyThatDoesNothingSaysWhy(t *testing.T) {
+	m := newDemo(t, 110, 30)
+	m.Update(start, QuestionsMsg{})
+	s := demo()
+	s.Agents = slices.DeleteFunc(s.Agents, func(a client.Agent) bool { return a.Name == "web/tester" })
+	m.Update(start, StatusMsg{s})
+	m.selectAgent("web/reviewer")
+	for key, want := range map[string]string{"n": "no agent needs you", "a": "web/reviewer has asked nothing", "i": "no turn to interrupt"} {
+		press(m, key)
+		if all := text(t, m); !strings.Contains(all, want) {
+			t.Errorf("%s does nothing and does not say why (%q):\n%s", key, want, all)
+		}
+	}
+}
