@@ -58,8 +58,12 @@ func (m *Model) press(k Key) []Effect {
 		return nil
 	}
 	if !m.typable() {
-		if k.Text != "" {
-			m.notice = m.notTypable()
+		if k.Text == "" {
+			return nil
+		}
+		m.notice = m.notTypable()
+		if m.mode() == inConfirm {
+			return m.back()
 		}
 		return nil
 	}
@@ -94,7 +98,7 @@ func (m *Model) typable() bool {
 func (m *Model) notTypable() notice {
 	switch {
 	case m.mode() == inConfirm:
-		return notice{"press Enter to confirm, or Esc", true}
+		return notice{"nothing was done: only Enter confirms, any other key closes the dialog", true}
 	case len(m.dialog.question.Options) > 0:
 		return notice{"this question accepts only one of its options, no text", true}
 	}

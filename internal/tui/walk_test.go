@@ -13,6 +13,25 @@ import (
 // typed types a text, a key for each character.
 func typed(m *Model, text string) []Effect { return press(m, strings.Split(text, "")...) }
 
+// TestStrayTextConfirmsNothing types a word into the list whose r opens a dialog, and then Enter.
+func TestStrayTextConfirmsNothing(t *testing.T) {
+	for _, keys := range [][]string{{"r", "u", "n", "enter"}, {"i", "t", "enter"}, {"r", "y", "enter"}, {"Q", "c", "o", "enter"}} {
+		m := newDemo(t, 80, 24)
+		m.Update(start, QueueMsg{Prompts: waiting()})
+		for _, e := range press(m, keys...) {
+			switch e.(type) {
+			case Act, CancelPrompt:
+				t.Errorf("the keys %v have the effect %T", keys, e)
+			}
+		}
+	}
+	m := newDemo(t, 80, 24)
+	press(m, "r", "u")
+	if all := text(t, m); m.mode() != inList || !strings.Contains(all, "nothing was done") {
+		t.Errorf("another key than Enter does not close the dialog, or does not say so:\n%s", all)
+	}
+}
+
 // TestStartOfAStoppedAgent: r starts an agent that does not run; footer and dialog say so.
 func TestStartOfAStoppedAgent(t *testing.T) {
 	m := newDemo(t, 110, 30)
