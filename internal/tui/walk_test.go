@@ -1,9 +1,11 @@
 package tui
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gascity/client"
 )
@@ -29,6 +31,22 @@ func TestStrayTextConfirmsNothing(t *testing.T) {
 	press(m, "r", "u")
 	if all := text(t, m); m.mode() != inList || !strings.Contains(all, "nothing was done") {
 		t.Errorf("another key than Enter does not close the dialog, or does not say so:\n%s", all)
+	}
+}
+
+// TestLongErrorIsShownWhole: the end of an error names the command that repairs it.
+func TestLongErrorIsShownWhole(t *testing.T) {
+	const long = "web/tester: refused: web/tester accepts no prompts: it is stopped; start it with: gc start web/tester, and send the prompt again"
+	for _, keys := range [][]string{nil, {"w"}, {"tab"}, {"Q"}, {"?"}, {"p"}} {
+		for _, size := range [][2]int{{60, 15}, {80, 24}} {
+			m := newDemo(t, size[0], size[1])
+			press(m, keys...)
+			m.Update(start, NoticeMsg{Text: long, Failed: true})
+			all := text(t, m)
+			if got := strings.Join(strings.Fields(all), " "); !strings.Contains(got, "send the prompt again") || !strings.Contains(got, "? help") && keys == nil {
+				t.Errorf("after %v in %v the end of the error is cut off:\n%s", keys, size, all)
+			}
+		}
 	}
 }
 
@@ -85,5 +103,67 @@ func TestKeyThatDoesNothingSaysWhy(t *testing.T) {
 		if all := text(t, m); !strings.Contains(all, want) {
 			t.Errorf("%s does nothing and does not say why (%q):\n%s", key, want, all)
 		}
+	}
+}
+
+// TestErrorsOfCityTomlAreShown: the dashboard shows the first error of city.toml, not only that there are some.
+func TestErrorsOfCityTomlAreShown(t *testing.T) {
+	for _, size := range [][2]int{{60, 15}, {80, 24}, {200, 60}} {
+		m := newDemo(t, size[0], size[1])
+		s := demo()
+		s.Plan.Error = "/srv/demo/city.toml:7:1: unknown key \"max_restart\" in [daemon]\n    max_restart = 3\n    ^^^^^^^^^^^\n    did you mean \"max_restarts\"?"
+		m.Update(start, StatusMsg{s})
+		all := strings.Join(strings.Fields(text(t, m)), " ")
+		for _, want := range []string{`city.toml:7:1: unknown key "max_restart"`, ": config check", "permission"} {
+			if !strings.Contains(all, want) {
+				t.Errorf("in %v the dashboard does not show %q:\n%s", size, want, text(t, m))
+			}
+		}
+		s.Plan.Error = ""
+		m.Update(start, StatusMsg{s})
+		if all := text(t, m); strings.Contains(all, "max_restart") {
+			t.Errorf("the error is repaired, but:\n%s", all)
+		}
+	}
+}
+
+// TestAwayControllerNamesTheStart: a controller that is gone is started from the dashboard.
+func TestAwayControllerNamesTheStart(t *testing.T) {
+	m := newDemo(t, 80, 24)
+	m.Update(start, LinkMsg{Err: fmt.Errorf("%w for /srv/demo; start it with: gc start", client.ErrNoController)})
+	if all := text(t, m); !strings.Contains(all, ": start") {
+		t.Errorf("the dashboard does not say how to start a controller:\n%s", all)
+	}
+}
+
+// TestRestartedAgentSaysSo: an agent that crashed and runs again has lost its turn.
+func TestRestartedAgentSaysSo(t *testing.T) {
+	m := newDemo(t, 110, 30)
+	s := demo()
+	for i := range s.Agents {
+		if s.Agents[i].Name == "web/coder" {
+			s.Agents[i].Restarts, s.Agents[i].Exit = 2, "the agent ended by signal: killed"
+		}
+	}
+	m.Update(start, StatusMsg{s})
+	m.selectAgent("web/coder")
+	if all := text(t, m); !strings.Contains(all, "restarted 2 times") || !strings.Contains(all, "the agent ended by signal: killed") {
+		t.Errorf("the dashboard does not say that the agent was restarted:\n%s", all)
+	}
+}
+
+// TestTimeOfTheNextTryIsNotCutOff by a long reason.
+func TestTimeOfTheNextTryIsNotCutOff(t *testing.T) {
+	m := newDemo(t, 80, 24)
+	s := demo()
+	for i := range s.Agents {
+		if s.Agents[i].Name == "infra/broken" {
+			s.Agents[i].Reason = strings.Repeat("3 failures within 1h, ", 8)
+		}
+	}
+	m.Update(start, StatusMsg{s})
+	m.selectAgent("infra/broken")
+	if all := text(t, m); !strings.Contains(all, "next try at "+start.Add(time.Minute).Local().Format("15:04")) {
+		t.Errorf("the time of the next try is cut off:\n%s", all)
 	}
 }
