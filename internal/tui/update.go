@@ -110,6 +110,7 @@ func (m *Model) typed() []Effect {
 	switch m.mode() {
 	case inFilter:
 		m.filter = m.input.String()
+		m.selectFirst()
 	case inCommand:
 		m.words = nil
 	default:
@@ -161,6 +162,17 @@ func (m *Model) moveSelection(step int) {
 	m.selectAgent(names[max(0, min(at+step, len(names)-1))])
 }
 
+// selectFirst selects the first agent of the list if the selected one is not in the list any more.
+func (m *Model) selectFirst() {
+	lines := m.arranged()
+	if slices.ContainsFunc(lines, func(l line) bool { return l.agent != nil && l.agent.Name == m.selected }) {
+		return
+	}
+	if i := slices.IndexFunc(lines, func(l line) bool { return l.agent != nil }); i >= 0 {
+		m.selectAgent(lines[i].agent.Name)
+	}
+}
+
 // selectAgent selects an agent.
 func (m *Model) selectAgent(name string) {
 	if m.selected != name {
@@ -180,8 +192,12 @@ func pans(step int) func(*Model, string) []Effect {
 	}
 }
 
-// nextNeed selects the next agent that needs a person, behind the selected one in the list.
+// nextNeed selects the next agent that needs a person, behind the selected one in the list. If the filter hides all of them, the filter is removed.
 func (m *Model) nextNeed(string) []Effect {
+	if !slices.ContainsFunc(m.lines, func(l line) bool { return l.agent != nil && m.conditions[l.agent.Name].tone == toneNeed }) {
+		m.filter = ""
+		m.lines = m.arranged()
+	}
 	at := m.position()
 	for i := range m.lines {
 		l := m.lines[(at+1+i)%len(m.lines)]

@@ -136,6 +136,32 @@ func TestAwayControllerNamesTheStart(t *testing.T) {
 	}
 }
 
+// TestNextLeavesAFilter: an agent that needs a person may be outside of the filter.
+func TestNextLeavesAFilter(t *testing.T) {
+	m := newDemo(t, 80, 24)
+	press(m, "/")
+	typed(m, "coder")
+	press(m, "enter", "n")
+	if m.selected != "web/tester" || !strings.Contains(text(t, m), "tester          needs you") {
+		t.Errorf("n selects %q:\n%s", m.selected, text(t, m))
+	}
+}
+
+// TestFilterSelectsTheFirst: of the agents that match, the first is selected, unless the selected one matches too.
+func TestFilterSelectsTheFirst(t *testing.T) {
+	m := newDemo(t, 80, 24)
+	press(m, "G", "/")
+	typed(m, "web")
+	if m.selected != "web/tester" {
+		t.Errorf("the filter selects %s, want the first agent", m.selected)
+	}
+	press(m, "enter", "j", "/")
+	typed(m, "/c")
+	if m.selected != "web/coder" {
+		t.Errorf("the filter selects %s, want the one that was selected", m.selected)
+	}
+}
+
 // TestRestartedAgentSaysSo: an agent that crashed and runs again has lost its turn.
 func TestRestartedAgentSaysSo(t *testing.T) {
 	m := newDemo(t, 110, 30)
