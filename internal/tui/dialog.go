@@ -52,7 +52,10 @@ func (m *Model) openFilter(string) []Effect {
 	return nil
 }
 
-func (m *Model) openCommand(string) []Effect { return m.start(inCommand, dialog{}) }
+func (m *Model) openCommand(string) []Effect {
+	m.history.at = len(m.history.lines)
+	return m.start(inCommand, dialog{})
+}
 
 // confirms returns the action that asks whether to change the marked agents.
 func confirms(verb Verb) func(*Model, string) []Effect {
@@ -163,6 +166,9 @@ func steps(step int) func(*Model, string) []Effect {
 	return func(m *Model, _ string) []Effect {
 		n := len(m.dialog.question.Options)
 		switch {
+		case m.mode() == inCommand:
+			m.input.set(m.history.move(step, m.input.String()))
+			m.words = nil
 		case m.mode() == inAnswer && n > 0 && len(m.input.text) == 0:
 			m.dialog.option = max(0, min(m.dialog.option+step, n-1))
 		case m.input.lines:
@@ -226,6 +232,7 @@ func (m *Model) submit(string) []Effect {
 // runCommand runs a command line in a page.
 func (m *Model) runCommand(text string) []Effect {
 	m.back()
+	m.history.add(strings.TrimSpace(text))
 	args, err := splitWords(strings.TrimPrefix(strings.TrimSpace(text), "gc "))
 	switch {
 	case err != nil:
@@ -258,26 +265,54 @@ func (m *Model) complete(string) []Effect {
 
 // addCompletions completes the command line as far as the words agree, and shows them if there are several.
 func (m *Model) addCompletions(msg CompletionMsg) {
-	if m.mode() != inCommand || m.input.String() != msg.Line || len(msg.Words) == 0 {
+	last := msg.Line[strings.LastIndexByte(msg.Line, ' ')+1:]
+	words := slices.DeleteFunc(slices.Clone(msg.Words), func(word string) bool { return !strings.HasPrefix(word, last) })
+	if m.mode() != inCommand || m.input.String() != msg.Line || len(words) == 0 {
 		return
 	}
-	common := msg.Words[0]
-	for _, word := range msg.Words[1:] {
+	common := words[0]
+	for _, word := range words[1:] {
 		for !strings.HasPrefix(word, common) {
 			common = common[:len(common)-1]
 		}
 	}
 	common = strings.ToValidUTF8(common, "") // without a part of a character
-	last := msg.Line[strings.LastIndexByte(msg.Line, ' ')+1:]
-	if strings.HasPrefix(common, last) {
-		m.input.insert(common[len(last):])
-	}
-	if len(msg.Words) == 1 {
+	m.input.insert(common[len(last):])
+	if len(words) == 1 {
 		m.input.insert(" ")
 		m.words = nil
 		return
 	}
-	m.words = slices.Clone(msg.Words)
+	m.words = words
+}
+
+// history holds the command lines of this dashboard, the newest last.
+type history struct {
+	lines []string
+	at    int    // the line that is shown; len(lines): the one that is being typed
+	draft string // the line that is being typed
+}
+
+// maxHistory is the largest number of command lines that are kept.
+const maxHistory = 100
+
+// add adds a line, unless it is empty or the same as the last one.
+func (h *history) add(line string) {
+	if line != "" && (len(h.lines) == 0 || h.lines[len(h.lines)-1] != line) {
+		h.lines = append(h.lines[max(0, len(h.lines)-maxHistory+1):], line)
+	}
+}
+
+// move returns the line that is step lines later, or the nearest one. shown is the line that is shown.
+func (h *history) move(step int, shown string) string {
+	if h.at == len(h.lines) {
+		h.draft = shown
+	}
+	h.at = max(0, min(h.at+step, len(h.lines)))
+	if h.at == len(h.lines) {
+		return h.draft
+	}
+	return h.lines[h.at]
 }
 
 // addEdited replaces the text of the active dialog by that of the person's editor.

@@ -67,8 +67,8 @@ func keymap() []binding {
 
 		{[]string{"enter"}, dialogs, "send, or confirm", "OK", nil, (*Model).submit},
 		{optionKeys(), inAnswer, "answer with this option", "choose", hasOptions, (*Model).choose},
-		{[]string{"up"}, dialogs, "previous option, or line", "", nil, steps(-1)},
-		{[]string{"down"}, dialogs, "next option, or line", "", nil, steps(1)},
+		{[]string{"up"}, dialogs, "previous option, line or command", "", nil, steps(-1)},
+		{[]string{"down"}, dialogs, "next option, line or command", "", nil, steps(1)},
 		{[]string{"alt+enter", "ctrl+j", "shift+enter"}, inPrompt | inEdit | inAnswer, "new line", "new line", (*Model).typable, (*Model).newLine},
 		{[]string{"ctrl+g"}, inPrompt | inEdit | inAnswer, "write the text in $EDITOR", "editor", (*Model).typable, func(m *Model, _ string) []Effect { return []Effect{Edit{m.input.String()}} }},
 		{[]string{"tab"}, inCommand, "complete the word", "complete", nil, (*Model).complete},

@@ -48,6 +48,7 @@ type Model struct {
 	// expected is the agent whose question is opened when it is there, because the person has asked for it.
 	expected string
 	words    []string // completions of the command line
+	history  history  // of the command line
 	zones    []zone   // of the last frame
 }
 

@@ -136,6 +136,47 @@ func TestAwayControllerNamesTheStart(t *testing.T) {
 	}
 }
 
+// TestCompletionOfAPartOfAName: the city offers all agents, also those that begin with other letters.
+func TestCompletionOfAPartOfAName(t *testing.T) {
+	m := newDemo(t, 80, 24)
+	press(m, ":")
+	typed(m, "explain")
+	press(m, "space")
+	typed(m, "web/c")
+	press(m, "tab")
+	m.Update(start, CompletionMsg{Line: "explain web/c", Words: []string{"web/coder", "web/tester", "infra/broken"}})
+	if got := m.input.String(); got != "explain web/coder " {
+		t.Errorf("the completion makes %q", got)
+	}
+	m.input.set("explain web/")
+	m.Update(start, CompletionMsg{Line: "explain web/", Words: []string{"web/coder", "web/tester", "infra/broken"}})
+	if all := text(t, m); strings.Contains(all, "web/coder  web/tester  infra/broken") || !strings.Contains(all, "web/coder  web/tester") {
+		t.Errorf("words are offered that do not complete the line:\n%s", all)
+	}
+	m.input.set("explain nothing")
+	m.Update(start, CompletionMsg{Line: "explain nothing", Words: []string{"web/coder"}})
+	if got := m.input.String(); got != "explain nothing" {
+		t.Errorf("a word that does not fit makes %q", got)
+	}
+}
+
+// TestCommandsCanBeRepeated: Up brings back the command lines before.
+func TestCommandsCanBeRepeated(t *testing.T) {
+	m := newDemo(t, 80, 24)
+	for _, line := range []string{"status", "usage", "usage"} {
+		press(m, ":")
+		typed(m, line)
+		press(m, "enter", "esc")
+	}
+	press(m, ":", "x")
+	for _, step := range [][2]string{{"up", "usage"}, {"up", "status"}, {"up", "status"}, {"down", "usage"}, {"down", "x"}, {"down", "x"}} {
+		press(m, step[0])
+		if got := m.input.String(); got != step[1] {
+			t.Fatalf("%s shows %q, want %q", step[0], got, step[1])
+		}
+	}
+}
+
 // TestNextLeavesAFilter: an agent that needs a person may be outside of the filter.
 func TestNextLeavesAFilter(t *testing.T) {
 	m := newDemo(t, 80, 24)
