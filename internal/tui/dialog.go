@@ -198,6 +198,9 @@ func (m *Model) submit(string) []Effect {
 			return m.answer(d.question.Options[d.option], "")
 		}
 		m.notice = notice{"choose an option, or type an answer", true}
+		if d.question.NoText {
+			m.notice.text = "choose an option"
+		}
 	case inPrompt:
 		if strings.TrimSpace(text) == "" {
 			m.notice = notice{"the prompt is empty", true}

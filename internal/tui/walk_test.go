@@ -203,6 +203,30 @@ func TestFilterSelectsTheFirst(t *testing.T) {
 	}
 }
 
+// TestAnswerOfTwoLines: both lines of an answer are visible.
+func TestAnswerOfTwoLines(t *testing.T) {
+	m := newDemo(t, 80, 24)
+	press(m, "a")
+	typed(m, "first")
+	press(m, "ctrl+j")
+	typed(m, "second")
+	if all := text(t, m); !strings.Contains(all, "first") || !strings.Contains(all, "second") {
+		t.Errorf("a line of the answer is not visible:\n%s", all)
+	}
+}
+
+// TestEnterOnAQuestionWithoutAText does not ask for a text that is not accepted.
+func TestEnterOnAQuestionWithoutAText(t *testing.T) {
+	m := newDemo(t, 80, 24)
+	q := asked()
+	q.NoText = true
+	m.Update(start, QuestionsMsg{[]client.Pending{q}})
+	press(m, "a", "enter")
+	if all := text(t, m); !strings.Contains(all, "choose an option") || strings.Contains(all, "type an answer") {
+		t.Errorf("Enter without an option says:\n%s", all)
+	}
+}
+
 // TestRestartedAgentSaysSo: an agent that crashed and runs again has lost its turn.
 func TestRestartedAgentSaysSo(t *testing.T) {
 	m := newDemo(t, 110, 30)
