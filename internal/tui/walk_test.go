@@ -227,6 +227,33 @@ func TestEnterOnAQuestionWithoutAText(t *testing.T) {
 	}
 }
 
+// TestEventsAndLogsAreLive: what happens while a person looks at them is shown.
+func TestEventsAndLogsAreLive(t *testing.T) {
+	for key, want := range map[string]string{"E": "[events --follow]", "l": "[logs web/tester --follow]"} {
+		m := newDemo(t, 80, 24)
+		effects := press(m, key)
+		if got := fmt.Sprint(effects[0].(Command).Args); got != want {
+			t.Errorf("%s runs %s, want %s", key, got, want)
+		}
+	}
+}
+
+// TestCommandThatTakesLongShowsItsEnd: of gc stop the end is important.
+func TestCommandThatTakesLongShowsItsEnd(t *testing.T) {
+	for line, want := range map[string]string{"stop": "line 99", "status": "line 0"} {
+		m := newDemo(t, 80, 24)
+		press(m, ":")
+		typed(m, line)
+		id := press(m, "enter")[0].(Command).ID
+		for i := range 100 {
+			m.Update(start, PageMsg{ID: id, Output: fmt.Sprintf("line %d\n", i)})
+		}
+		if all := text(t, m); !strings.Contains(all, want) {
+			t.Errorf("the page of gc %s does not show %q:\n%s", line, want, all)
+		}
+	}
+}
+
 // TestRestartedAgentSaysSo: an agent that crashed and runs again has lost its turn.
 func TestRestartedAgentSaysSo(t *testing.T) {
 	m := newDemo(t, 110, 30)
