@@ -270,6 +270,28 @@ func TestRestartedAgentSaysSo(t *testing.T) {
 	}
 }
 
+// TestAgeOfAFailure: it counts from the failure, not from the last output of the agent, and that of a blocked input from its begin.
+func TestAgeOfAFailure(t *testing.T) {
+	m := newDemo(t, 80, 24)
+	s := demo()
+	for i := range s.Agents {
+		switch a := &s.Agents[i]; a.Name {
+		case "web/reviewer":
+			a.State, a.ActiveAt = client.StateFailed, minutesAgo(61)
+		case "web/coder":
+			a.Pending, a.InputBlocked, a.InputBlockedSince = 1, "text", minutesAgo(2)
+		}
+	}
+	m.Update(start, StatusMsg{s})
+	m.Update(start.Add(4*time.Minute), StatusMsg{s})
+	all := strings.Join(strings.Fields(text(t, m)), " ")
+	for _, want := range []string{"reviewer failed 4m", "coder needs you 6m"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("the ages do not show %q:\n%s", want, text(t, m))
+		}
+	}
+}
+
 // TestTimeOfTheNextTryIsNotCutOff by a long reason.
 func TestTimeOfTheNextTryIsNotCutOff(t *testing.T) {
 	m := newDemo(t, 80, 24)
