@@ -43,7 +43,26 @@ func (m *Model) openAnswer(string) []Effect {
 }
 
 func (m *Model) openPrompt(string) []Effect {
-	return m.start(inPrompt, dialog{agents: m.targets()})
+	m.start(inPrompt, dialog{agents: m.targets()})
+	m.input.set(m.unsent)
+	m.unsent = ""
+	return nil
+}
+
+// addUnsent opens the editor again on a prompt that was refused. While another dialog is open, the text waits for the next editor.
+func (m *Model) addUnsent(msg UnsentMsg) {
+	m.unsent = msg.Text
+	var agents []client.Agent
+	for _, name := range msg.Agents {
+		if a := m.agent(name); a != nil {
+			agents = append(agents, *a)
+		}
+	}
+	if m.mode()&agentPanels == 0 || len(agents) == 0 {
+		return
+	}
+	m.openPrompt("")
+	m.dialog.agents = agents
 }
 
 func (m *Model) openFilter(string) []Effect {

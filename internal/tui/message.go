@@ -58,6 +58,11 @@ type (
 		Text   string
 		Failed bool
 	}
+	// UnsentMsg is the text of a prompt that could not be stored for some agents.
+	UnsentMsg struct {
+		Agents []string
+		Text   string
+	}
 	// AnsweredMsg reports that a question is closed.
 	AnsweredMsg struct{ ID string }
 	// TextMsg is the whole text of a waiting prompt, to be edited. Before is the text that the city has.

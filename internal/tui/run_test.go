@@ -193,6 +193,9 @@ func (f *fakeCity) Respond(_ context.Context, id string, req client.RespondReque
 
 func (f *fakeCity) Nudge(_ context.Context, agent string, req client.NudgeRequest) (client.Receipt, error) {
 	f.called("nudge %s %q", agent, req.Text)
+	if strings.HasPrefix(req.Text, "late") {
+		return client.Receipt{}, fmt.Errorf("%w: it is stopped", client.ErrRefused)
+	}
 	return client.Receipt{ID: "r-7", Agent: agent, State: client.ReceiptAccepted, CreatedAt: start}, nil
 }
 
@@ -722,4 +725,18 @@ func processorTime(b *testing.B) time.Duration {
 		b.Fatal(err)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// TestRefusedPromptIsNotLost sends a prompt that the city refuses: its text is in the editor again, for the same agent.
+func TestRefusedPromptIsNotLost(t *testing.T) {
+	d := openSession(t, newFakeCity(demo(), asked()), 100, 30, nil)
+	d.await("web/tester shows", true)
+	d.typed("plate words\r")
+	d.awaitCall(`nudge web/tester "late words"`)
+	d.await("it is stopped", true)
+	d.await("Prompt for web/tester", true)
+	d.await("late words", true)
+	d.typed("\x15sent again\r")
+	d.awaitCall(`nudge web/tester "sent again"`)
+	d.await("prompt stored for web/tester", true)
 }

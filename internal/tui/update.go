@@ -5,10 +5,17 @@ import (
 	"time"
 )
 
+// noticeTime is how long the notice of a success is shown at least. Then it makes room for what is to be known about the selected agent.
+const noticeTime = 8 * time.Second
+
 // Update folds a message into the state and returns what is to be done.
 func (m *Model) Update(now time.Time, msg Msg) []Effect {
 	m.now = now
+	before := m.notice
 	effects := m.apply(msg)
+	if m.notice != before {
+		m.noticed = now
+	}
 	m.arrange()
 	return effects
 }
@@ -24,7 +31,13 @@ func (m *Model) apply(msg Msg) []Effect {
 	case Resize:
 		m.cols, m.rows = msg.Cols, msg.Rows
 	case NoticeMsg:
-		m.notice = notice{msg.Text, msg.Failed}
+		m.notice, m.noticed = notice{msg.Text, msg.Failed}, m.now
+	case Tick:
+		if !m.notice.failed && m.now.Sub(m.noticed) >= noticeTime {
+			m.notice = notice{}
+		}
+	case UnsentMsg:
+		m.addUnsent(msg)
 	case AnsweredMsg:
 		m.closeQuestion(msg.ID)
 	case PageMsg:

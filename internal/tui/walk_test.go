@@ -254,6 +254,25 @@ func TestCommandThatTakesLongShowsItsEnd(t *testing.T) {
 	}
 }
 
+// TestNoticeOfASuccessEnds: it must not hide for long what is to be known about the selected agent. An error stays.
+func TestNoticeOfASuccessEnds(t *testing.T) {
+	m := newDemo(t, 80, 24)
+	m.Update(start, NoticeMsg{Text: "prompt stored"})
+	m.Update(start.Add(tickGap/2), Tick{})
+	if all := text(t, m); !strings.Contains(all, "prompt stored") {
+		t.Errorf("the notice has ended too early:\n%s", all)
+	}
+	m.Update(start.Add(2*tickGap), Tick{})
+	if all := text(t, m); strings.Contains(all, "prompt stored") {
+		t.Errorf("the notice is still there:\n%s", all)
+	}
+	m.Update(start, NoticeMsg{Text: "it failed", Failed: true})
+	m.Update(start.Add(5*time.Minute), Tick{})
+	if all := text(t, m); !strings.Contains(all, "it failed") {
+		t.Errorf("the error has ended by itself:\n%s", all)
+	}
+}
+
 // TestRestartedAgentSaysSo: an agent that crashed and runs again has lost its turn.
 func TestRestartedAgentSaysSo(t *testing.T) {
 	m := newDemo(t, 110, 30)
