@@ -266,6 +266,8 @@ func (m *Model) runCommand(text string) []Effect {
 		return []Effect{Quit{}}
 	case args[0] == "top":
 		return nil
+	case args[0] == "edit" && len(args) == 1:
+		return []Effect{EditCity{}}
 	case args[0] == "attach" && len(args) == 2:
 		return []Effect{Attach{args[1]}}
 	}

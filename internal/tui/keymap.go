@@ -56,7 +56,7 @@ func keymap() []binding {
 		{[]string{"$"}, panels, "usage and cost", "", nil, pageOfCity("usage")},
 		{[]string{"/"}, agentPanels, "filter by name or state", "filter", nil, (*Model).openFilter},
 		{[]string{"s"}, agentPanels, "sort by urgency, name, age, context or cost", "", nil, (*Model).nextOrder},
-		{[]string{":"}, panels, "run a gc command", "", nil, (*Model).openCommand},
+		{[]string{":"}, panels, "run a gc command; edit opens city.toml", "", nil, (*Model).openCommand},
 		{[]string{"?"}, panels, "this help", "help", nil, (*Model).toggleHelp},
 		{[]string{"ctrl+l"}, panels | dialogs, "draw the screen again", "", nil, func(*Model, string) []Effect { return []Effect{Redraw{}} }},
 		{[]string{"esc"}, panels | dialogs, "back: close, or remove filter and marks", "back", canBack, func(m *Model, _ string) []Effect { return m.back() }},

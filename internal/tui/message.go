@@ -142,6 +142,8 @@ type (
 	}
 	// Edit opens the person's editor on a text.
 	Edit struct{ Text string }
+	// EditCity opens the person's editor on city.toml.
+	EditCity struct{}
 	// LoadPrompt asks for a receipt.
 	LoadPrompt struct{ ID string }
 	// LoadQuestions asks for the open questions with their full text.

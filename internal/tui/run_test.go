@@ -269,6 +269,7 @@ func openShown(t testing.TB, city *fakeCity, cols, rows int, show func(context.C
 		Attach:   func(context.Context, string) error { return nil },
 		Edit:     func(_ context.Context, text string) (string, error) { return text + " edited", nil },
 		Command:  func(_ context.Context, args []string, out io.Writer, _ int) { fmt.Fprintf(out, "ran %v\n", args) },
+		EditCity: func(context.Context) error { return nil },
 		Complete: func(context.Context, []string) []string { return []string{"status"} },
 	}
 	reader := make(chan struct{})
@@ -739,4 +740,14 @@ func TestRefusedPromptIsNotLost(t *testing.T) {
 	d.typed("\x15sent again\r")
 	d.awaitCall(`nudge web/tester "sent again"`)
 	d.await("prompt stored for web/tester", true)
+}
+
+// TestCityTomlIsEditedFromTheDashboard runs : edit.
+func TestCityTomlIsEditedFromTheDashboard(t *testing.T) {
+	d := openSession(t, newFakeCity(demo()), 100, 30, func(o *Options) {
+		o.EditCity = func(context.Context) error { return errors.New("the editor of the test ends") }
+	})
+	d.await("web/tester", true)
+	d.typed(":edit\r")
+	d.await("the editor of the test ends", true)
 }
