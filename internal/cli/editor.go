@@ -25,15 +25,23 @@ func (a *app) editText(ctx context.Context, text string) (string, error) {
 	if err := os.WriteFile(file, []byte(text+"\n"), 0o600); err != nil {
 		return "", fmt.Errorf("cannot write the prompt for the editor: %w", err)
 	}
-	editor := cmp.Or(a.Getenv("VISUAL"), a.Getenv("EDITOR"), "vi")
-	run := exec.CommandContext(ctx, "/bin/sh", "-c", editor+` "$1"`, "sh", file) //nolint:gosec // it is the person's own command
-	run.Stdin, run.Stdout, run.Stderr = a.Stdin, cmdenv.Raw(a.Stdout), cmdenv.Raw(a.Stderr)
-	if err := run.Run(); err != nil {
-		return "", fmt.Errorf("the editor %q failed, so nothing was changed: %w; set EDITOR to another one", editor, err)
+	if err := a.openEditor(ctx, file); err != nil {
+		return "", err
 	}
 	edited, err := os.ReadFile(file)
 	if err != nil {
 		return "", fmt.Errorf("cannot read what the editor wrote, so nothing was changed: %w", err)
 	}
 	return strings.TrimSuffix(string(edited), "\n"), nil
+}
+
+// openEditor opens the person's editor on a file, and returns when the person has closed it.
+func (a *app) openEditor(ctx context.Context, file string) error {
+	editor := cmp.Or(a.Getenv("VISUAL"), a.Getenv("EDITOR"), "vi")
+	run := exec.CommandContext(ctx, "/bin/sh", "-c", editor+` "$1"`, "sh", file) //nolint:gosec // it is the person's own command
+	run.Stdin, run.Stdout, run.Stderr = a.Stdin, cmdenv.Raw(a.Stdout), cmdenv.Raw(a.Stderr)
+	if err := run.Run(); err != nil {
+		return fmt.Errorf("the editor %q failed, so nothing was changed: %w; set EDITOR to another one", editor, err)
+	}
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -98,6 +99,9 @@ func (a *app) top(ctx context.Context, c *client.Client) error {
 		Attach:  func(ctx context.Context, name string) error { return a.attachFromTop(ctx, c, name, keys) },
 		Suspend: a.Suspend,
 		Edit:    a.editText,
+		EditCity: func(ctx context.Context) error {
+			return a.openEditor(ctx, filepath.Join(c.Root, client.CityFile))
+		},
 		Command: func(ctx context.Context, args []string, out io.Writer, cols int) {
 			a.captured(ctx, c.Root, args, out, cols)
 		},

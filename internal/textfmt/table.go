@@ -151,6 +151,10 @@ func (t *Table) fitted(columns int) (widths []int, below bool) {
 	if columns <= 0 || last < 0 || position(widths)-columnGap <= columns {
 		return widths, false
 	}
+	if room := columns - position(widths[:last]); last == 1 && t.headRow() == nil && room >= max(columns/2, t.longestWord(last)) { // names and values
+		widths[last] = room
+		return widths, false
+	}
 	if t.share(widths, columns, columns/2) {
 		return widths, false
 	}

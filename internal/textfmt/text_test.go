@@ -204,3 +204,14 @@ func FuzzNothingReachesTheTerminal(f *testing.F) {
 		}
 	})
 }
+
+// TestTableOfNamesAndValuesUsesTheWidth: a long word in a value, such as a time, does not make its column narrow.
+func TestTableOfNamesAndValuesUsesTheWidth(t *testing.T) {
+	table := &Table{Heads: []string{"", ""}}
+	table.Add(Cell{Text: "problem"}, Cell{Text: "3 failures within 1h, the last: the agent ended by signal: killed, and no more"})
+	table.Add(Cell{Text: "next"}, Cell{Text: "next decision at 2026-11-27T12:29:56Z"})
+	const want = "problem  3 failures within 1h, the last: the agent ended by signal: killed,\n         and no more\nnext     next decision at 2026-11-27T12:29:56Z\n"
+	if got := table.Render(Painter{}, 78); got != want {
+		t.Errorf("the table is\n%s\nwant\n%s", got, want)
+	}
+}

@@ -39,15 +39,18 @@ func (r *runner) report(done string, failed []error) {
 	r.inbox.put(NoticeMsg{Text: text, Failed: true})
 }
 
-// prompt sends a prompt to agents. Each has a key, so that no prompt is sent twice.
+// prompt sends a prompt to agents. Each has a key, so that no prompt is sent twice. If that fails, the editor opens again, so that the text is
+// not lost.
 func (r *runner) prompt(ctx context.Context, e Prompt) {
 	var failed []error
+	var unsent []string
 	var receipt client.Receipt
 	for _, name := range e.Agents {
 		var err error
 		receipt, err = r.opts.City.Nudge(ctx, name, client.NudgeRequest{Text: e.Text, Key: "top-" + rand.Text(), Source: r.opts.By})
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", name, err))
+			unsent = append(unsent, name)
 			continue
 		}
 		r.inbox.put(PromptsMsg{[]client.Receipt{receipt}})
@@ -55,6 +58,9 @@ func (r *runner) prompt(ctx context.Context, e Prompt) {
 	done := "prompt stored for " + textfmt.List(e.Agents)
 	if len(e.Agents) == 1 {
 		done += " (" + receipt.ID + ")"
+	}
+	if len(unsent) > 0 {
+		r.inbox.put(UnsentMsg{Agents: unsent, Text: e.Text})
 	}
 	r.report(done, failed)
 }

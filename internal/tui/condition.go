@@ -96,7 +96,11 @@ func troubleOf(a *client.Agent) (condition, bool) {
 	o := a.Obstacle
 	switch {
 	case a.Pending > 0 || a.Activity.State == client.WaitWaiting:
-		return condition{word: "needs you", tone: toneNeed, detail: strings.ReplaceAll(a.Activity.Kind, "_", " "), since: a.Activity.Since, asks: true}, true
+		since := a.Activity.Since
+		if a.Activity.State != client.WaitWaiting { // gc asks, not the agent
+			since = later(a.InputBlockedSince, since)
+		}
+		return condition{word: "needs you", tone: toneNeed, detail: strings.ReplaceAll(a.Activity.Kind, "_", " "), since: since, asks: true}, true
 	case a.InputBlocked != "":
 		return condition{word: "input blocked", tone: toneNeed, detail: a.InputBlocked, since: a.InputBlockedSince}, true
 	case o != nil && o.Kind == client.ObstacleLogin:

@@ -43,7 +43,26 @@ func (m *Model) openAnswer(string) []Effect {
 }
 
 func (m *Model) openPrompt(string) []Effect {
-	return m.start(inPrompt, dialog{agents: m.targets()})
+	m.start(inPrompt, dialog{agents: m.targets()})
+	m.input.set(m.unsent)
+	m.unsent = ""
+	return nil
+}
+
+// addUnsent opens the editor again on a prompt that was refused. While another dialog is open, the text waits for the next editor.
+func (m *Model) addUnsent(msg UnsentMsg) {
+	m.unsent = msg.Text
+	var agents []client.Agent
+	for _, name := range msg.Agents {
+		if a := m.agent(name); a != nil {
+			agents = append(agents, *a)
+		}
+	}
+	if m.mode()&agentPanels == 0 || len(agents) == 0 {
+		return
+	}
+	m.openPrompt("")
+	m.dialog.agents = agents
 }
 
 func (m *Model) openFilter(string) []Effect {
@@ -52,7 +71,10 @@ func (m *Model) openFilter(string) []Effect {
 	return nil
 }
 
-func (m *Model) openCommand(string) []Effect { return m.start(inCommand, dialog{}) }
+func (m *Model) openCommand(string) []Effect {
+	m.history.at = len(m.history.lines)
+	return m.start(inCommand, dialog{})
+}
 
 // confirms returns the action that asks whether to change the marked agents.
 func confirms(verb Verb) func(*Model, string) []Effect {
@@ -93,11 +115,23 @@ func (m *Model) title() string {
 	case inEdit:
 		return "Edit " + d.who()
 	case inConfirm:
-		return strings.ToUpper(string(d.verb[:1])) + string(d.verb[1:]) + " " + d.who() + "?"
+		word := d.word()
+		return strings.ToUpper(word[:1]) + word[1:] + " " + d.who() + "?"
 	default:
 		return ""
 	}
 }
+
+// word returns what the action does, for people: a restart of agents that do not run is a start.
+func (d *dialog) word() string {
+	if d.verb == Restart && !slices.ContainsFunc(d.agents, runs) {
+		return "start"
+	}
+	return string(d.verb)
+}
+
+// runs reports whether an agent runs.
+func runs(a client.Agent) bool { return a.State == client.StateRunning }
 
 // consequence describes what a confirmed action does.
 func (d *dialog) consequence() string {
@@ -109,6 +143,10 @@ func (d *dialog) consequence() string {
 		return "The turn in progress ends. The agent keeps running and waits for a prompt."
 	case d.verb == Interrupt:
 		return "The turns in progress end. The agents keep running and wait for prompts."
+	case d.word() == "start" && one:
+		return "The agent does not run. It starts now."
+	case d.word() == "start":
+		return "The agents do not run. They start now."
 	case d.verb == Restart && one:
 		return "The turn in progress ends. The agent starts again at once."
 	case d.verb == Restart:
@@ -147,6 +185,9 @@ func steps(step int) func(*Model, string) []Effect {
 	return func(m *Model, _ string) []Effect {
 		n := len(m.dialog.question.Options)
 		switch {
+		case m.mode() == inCommand:
+			m.input.set(m.history.move(step, m.input.String()))
+			m.words = nil
 		case m.mode() == inAnswer && n > 0 && len(m.input.text) == 0:
 			m.dialog.option = max(0, min(m.dialog.option+step, n-1))
 		case m.input.lines:
@@ -176,6 +217,9 @@ func (m *Model) submit(string) []Effect {
 			return m.answer(d.question.Options[d.option], "")
 		}
 		m.notice = notice{"choose an option, or type an answer", true}
+		if d.question.NoText {
+			m.notice.text = "choose an option"
+		}
 	case inPrompt:
 		if strings.TrimSpace(text) == "" {
 			m.notice = notice{"the prompt is empty", true}
@@ -196,7 +240,7 @@ func (m *Model) submit(string) []Effect {
 			effect = CancelPrompt{ID: d.prompt.ID, Agent: d.prompt.Agent}
 		}
 		m.back()
-		m.notice = notice{text: fmt.Sprintf("%s: %s", d.verb, d.who())}
+		m.notice = notice{text: fmt.Sprintf("%s: %s", d.word(), d.who())}
 		return []Effect{effect}
 	case inFilter:
 		m.modes = m.modes[:len(m.modes)-1]
@@ -210,6 +254,7 @@ func (m *Model) submit(string) []Effect {
 // runCommand runs a command line in a page.
 func (m *Model) runCommand(text string) []Effect {
 	m.back()
+	m.history.add(strings.TrimSpace(text))
 	args, err := splitWords(strings.TrimPrefix(strings.TrimSpace(text), "gc "))
 	switch {
 	case err != nil:
@@ -221,6 +266,8 @@ func (m *Model) runCommand(text string) []Effect {
 		return []Effect{Quit{}}
 	case args[0] == "top":
 		return nil
+	case args[0] == "edit" && len(args) == 1:
+		return []Effect{EditCity{}}
 	case args[0] == "attach" && len(args) == 2:
 		return []Effect{Attach{args[1]}}
 	}
@@ -242,26 +289,54 @@ func (m *Model) complete(string) []Effect {
 
 // addCompletions completes the command line as far as the words agree, and shows them if there are several.
 func (m *Model) addCompletions(msg CompletionMsg) {
-	if m.mode() != inCommand || m.input.String() != msg.Line || len(msg.Words) == 0 {
+	last := msg.Line[strings.LastIndexByte(msg.Line, ' ')+1:]
+	words := slices.DeleteFunc(slices.Clone(msg.Words), func(word string) bool { return !strings.HasPrefix(word, last) })
+	if m.mode() != inCommand || m.input.String() != msg.Line || len(words) == 0 {
 		return
 	}
-	common := msg.Words[0]
-	for _, word := range msg.Words[1:] {
+	common := words[0]
+	for _, word := range words[1:] {
 		for !strings.HasPrefix(word, common) {
 			common = common[:len(common)-1]
 		}
 	}
 	common = strings.ToValidUTF8(common, "") // without a part of a character
-	last := msg.Line[strings.LastIndexByte(msg.Line, ' ')+1:]
-	if strings.HasPrefix(common, last) {
-		m.input.insert(common[len(last):])
-	}
-	if len(msg.Words) == 1 {
+	m.input.insert(common[len(last):])
+	if len(words) == 1 {
 		m.input.insert(" ")
 		m.words = nil
 		return
 	}
-	m.words = slices.Clone(msg.Words)
+	m.words = words
+}
+
+// history holds the command lines of this dashboard, the newest last.
+type history struct {
+	lines []string
+	at    int    // the line that is shown; len(lines): the one that is being typed
+	draft string // the line that is being typed
+}
+
+// maxHistory is the largest number of command lines that are kept.
+const maxHistory = 100
+
+// add adds a line, unless it is empty or the same as the last one.
+func (h *history) add(line string) {
+	if line != "" && (len(h.lines) == 0 || h.lines[len(h.lines)-1] != line) {
+		h.lines = append(h.lines[max(0, len(h.lines)-maxHistory+1):], line)
+	}
+}
+
+// move returns the line that is step lines later, or the nearest one. shown is the line that is shown.
+func (h *history) move(step int, shown string) string {
+	if h.at == len(h.lines) {
+		h.draft = shown
+	}
+	h.at = max(0, min(h.at+step, len(h.lines)))
+	if h.at == len(h.lines) {
+		return h.draft
+	}
+	return h.lines[h.at]
 }
 
 // addEdited replaces the text of the active dialog by that of the person's editor.

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"gascity/client"
+	"gascity/internal/textfmt"
 )
 
 // binding is one row of the table of keys.
@@ -26,8 +29,8 @@ func keymap() []binding {
 		{[]string{"a"}, agentPanels, "answer its question", "answer", hasQuestion, (*Model).openAnswer},
 		{[]string{"p"}, agentPanels, "send a prompt", "prompt", hasAgent, (*Model).openPrompt},
 		{[]string{"i"}, agentPanels, "interrupt its turn (asks)", "interrupt", canInterrupt, confirms(Interrupt)},
-		{[]string{"r"}, agentPanels, "restart it, or start it if it does not run (asks)", "restart", hasAgent, confirms(Restart)},
-		{[]string{"x"}, agentPanels, "stop it (asks for its name)", "stop", hasAgent, confirms(Stop)},
+		{[]string{"r"}, agentPanels, "restart it, or start it if it does not run (asks)", restartMark, hasAgent, confirms(Restart)},
+		{[]string{"x"}, agentPanels, "stop it (asks for its name)", "stop", canStop, confirms(Stop)},
 		{[]string{"space"}, agentPanels, "mark it: a, p, i, r and x act on all marked agents", "mark", hasAgent, (*Model).mark},
 		{[]string{"t"}, inQueue, "edit the text of a prompt", "edit", canEdit, (*Model).openEdit},
 		{[]string{"K"}, inQueue, "move a prompt forward in the queue of its agent", "sooner", canMove(-1), moveBy(-1)},
@@ -47,13 +50,13 @@ func keymap() []binding {
 		{[]string{"w"}, agentPanels, "wall: many screens at once", "wall", hasAgent, (*Model).toggleWall},
 		{[]string{"e"}, agentPanels, "explain its state", "explain", hasAgent, pageOf("explain")},
 		{[]string{"d"}, agentPanels, "the files that it changed", "diff", hasAgent, pageOf("diff")},
-		{[]string{"l"}, agentPanels, "its logs", "logs", hasAgent, pageOf("logs")},
-		{[]string{"E"}, panels, "events of the city", "", nil, pageOfCity("events")},
+		{[]string{"l"}, agentPanels, "its logs", "logs", hasAgent, pageOf("logs", "--follow")},
+		{[]string{"E"}, panels, "events of the city", "", nil, pageOfCity("events", "--follow")},
 		{[]string{"Q"}, panels, "queue of prompts: edit, move, cancel", "", nil, (*Model).toggleQueue},
 		{[]string{"$"}, panels, "usage and cost", "", nil, pageOfCity("usage")},
 		{[]string{"/"}, agentPanels, "filter by name or state", "filter", nil, (*Model).openFilter},
 		{[]string{"s"}, agentPanels, "sort by urgency, name, age, context or cost", "", nil, (*Model).nextOrder},
-		{[]string{":"}, panels, "run a gc command", "", nil, (*Model).openCommand},
+		{[]string{":"}, panels, "run a gc command; edit opens city.toml", "", nil, (*Model).openCommand},
 		{[]string{"?"}, panels, "this help", "help", nil, (*Model).toggleHelp},
 		{[]string{"ctrl+l"}, panels | dialogs, "draw the screen again", "", nil, func(*Model, string) []Effect { return []Effect{Redraw{}} }},
 		{[]string{"esc"}, panels | dialogs, "back: close, or remove filter and marks", "back", canBack, func(m *Model, _ string) []Effect { return m.back() }},
@@ -64,13 +67,16 @@ func keymap() []binding {
 
 		{[]string{"enter"}, dialogs, "send, or confirm", "OK", nil, (*Model).submit},
 		{optionKeys(), inAnswer, "answer with this option", "choose", hasOptions, (*Model).choose},
-		{[]string{"up"}, dialogs, "previous option, or line", "", nil, steps(-1)},
-		{[]string{"down"}, dialogs, "next option, or line", "", nil, steps(1)},
+		{[]string{"up"}, dialogs, "previous option, line or command", "", nil, steps(-1)},
+		{[]string{"down"}, dialogs, "next option, line or command", "", nil, steps(1)},
 		{[]string{"alt+enter", "ctrl+j", "shift+enter"}, inPrompt | inEdit | inAnswer, "new line", "new line", (*Model).typable, (*Model).newLine},
 		{[]string{"ctrl+g"}, inPrompt | inEdit | inAnswer, "write the text in $EDITOR", "editor", (*Model).typable, func(m *Model, _ string) []Effect { return []Effect{Edit{m.input.String()}} }},
 		{[]string{"tab"}, inCommand, "complete the word", "complete", nil, (*Model).complete},
 	}
 }
+
+// restartMark stands in the table of keys for what r does with the selected or marked agents: a restart or a start.
+const restartMark = "\x01"
 
 // detachMark stands in the table of keys for what comes back from the selected agent.
 const detachMark = "\x00"
@@ -81,7 +87,11 @@ func (m *Model) footOf(b *binding) string {
 	if key != "" {
 		key = " (" + key + ": back)"
 	}
-	return strings.ReplaceAll(b.foot, detachMark, key)
+	restart := dialog{verb: Restart}
+	if b.foot == restartMark {
+		restart.agents = m.targets()
+	}
+	return strings.NewReplacer(detachMark, key, restartMark, restart.word()).Replace(b.foot)
 }
 
 // helpOf returns the words of a row for the help.
@@ -167,7 +177,40 @@ func hasQuestion(m *Model) bool {
 }
 
 func canInterrupt(m *Model) bool {
-	return slices.ContainsFunc(namesOf(m.targets()), func(name string) bool { return m.conditions[name].tone <= toneBusy })
+	return slices.ContainsFunc(m.targets(), func(a client.Agent) bool { return runs(a) && m.conditions[a.Name].tone <= toneBusy })
+}
+
+// canStop reports whether one of the agents was not stopped by a person before.
+func canStop(m *Model) bool {
+	return slices.ContainsFunc(m.targets(), func(a client.Agent) bool { return a.State != client.StateSuspended })
+}
+
+// whyNot returns why a key of a panel can do nothing now.
+func (m *Model) whyNot(b *binding) string {
+	who := m.selected
+	if len(m.marked) > 0 {
+		who = textfmt.Count(len(m.marked), "marked agent")
+	}
+	key := keyLabel(b.keys[0])
+	switch {
+	case key == "n":
+		return "no agent needs you"
+	case m.mode() == inQueue && m.queue.find() == nil:
+		return "no prompt waits"
+	case m.mode() == inQueue && !isWaiting(m.queue.find()):
+		return "the delivery of this prompt has begun; c cancels it"
+	case m.mode() == inQueue:
+		return "this prompt is already there"
+	case who == "":
+		return "no agent is selected"
+	case key == "a":
+		return m.selected + " has asked nothing"
+	case key == "i":
+		return who + ": there is no turn to interrupt"
+	case key == "x":
+		return who + ": already stopped"
+	}
+	return ""
 }
 
 // hasOptions reports whether a digit chooses an option. Behind other text it is text.

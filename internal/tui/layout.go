@@ -6,11 +6,8 @@ import (
 	"gascity/client"
 )
 
-// The rows around the body: the title and the heading above it, the notice and the footer below it.
-const (
-	rowsAbove = 2
-	rowsBelow = 2
-)
+// rowsAbove is the number of rows above the body: the title and the heading. Below it are the notice, see [Model.notices], and the footer.
+const rowsAbove = 2
 
 // The smallest terminal in which the dashboard is drawn, and the smallest one with list and screen side by side.
 const (
@@ -33,7 +30,7 @@ func (r rect) of(a area) area { return a.part(r.x, r.y, r.w, r.h) }
 
 // layoutOf returns the layout of the visible panel.
 func layoutOf(m *Model) layout {
-	body := rect{0, rowsAbove, m.cols, max(0, m.rows-rowsAbove-rowsBelow)}
+	body := rect{0, rowsAbove, m.cols, max(0, m.rows-rowsAbove-m.rowsBelow())}
 	l := layout{body: body}
 	switch m.panel() {
 	case inScreen:

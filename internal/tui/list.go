@@ -42,7 +42,7 @@ func (m *Model) drawList(all area) {
 		a.fit(3, 1, a.w-3, text, faint)
 	}
 	if l.pane.w > 0 {
-		for y := 1; y < all.h-rowsBelow; y++ {
+		for y := 1; y < all.h-m.rowsBelow(); y++ {
 			all.text(l.list.w, y, "│", rule)
 		}
 	}

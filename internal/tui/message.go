@@ -58,6 +58,11 @@ type (
 		Text   string
 		Failed bool
 	}
+	// UnsentMsg is the text of a prompt that could not be stored for some agents.
+	UnsentMsg struct {
+		Agents []string
+		Text   string
+	}
 	// AnsweredMsg reports that a question is closed.
 	AnsweredMsg struct{ ID string }
 	// TextMsg is the whole text of a waiting prompt, to be edited. Before is the text that the city has.
@@ -137,6 +142,8 @@ type (
 	}
 	// Edit opens the person's editor on a text.
 	Edit struct{ Text string }
+	// EditCity opens the person's editor on city.toml.
+	EditCity struct{}
 	// LoadPrompt asks for a receipt.
 	LoadPrompt struct{ ID string }
 	// LoadQuestions asks for the open questions with their full text.

@@ -22,8 +22,9 @@ type Model struct {
 	city       client.Status
 	loaded     bool
 	conditions map[string]condition
-	questions  []client.Pending // oldest first
-	closed     map[string]bool  // questions that have ended; an older answer of the city may still list them
+	failures   map[string]time.Time // since when agents have failed, as far as this dashboard has seen it
+	questions  []client.Pending     // oldest first
+	closed     map[string]bool      // questions that have ended; an older answer of the city may still list them
 	prompts    map[string]client.Receipt
 	costs      map[string]float64
 	screens    map[string]*Screen
@@ -45,9 +46,13 @@ type Model struct {
 	pages  int // number of commands so far
 	help   int // first visible line of the help
 	notice notice
+	// noticed is when the notice was set.
+	noticed time.Time
+	unsent  string // the text of a prompt that was refused, for the next editor
 	// expected is the agent whose question is opened when it is there, because the person has asked for it.
 	expected string
 	words    []string // completions of the command line
+	history  history  // of the command line
 	zones    []zone   // of the last frame
 }
 
@@ -104,7 +109,7 @@ const (
 func NewModel(now time.Time, detach func(client.Agent) string) *Model {
 	return &Model{
 		keys: keymap(), detach: detach, now: now, modes: []mode{inList}, cols: 80, rows: 24,
-		conditions: map[string]condition{}, closed: map[string]bool{}, prompts: map[string]client.Receipt{},
+		conditions: map[string]condition{}, failures: map[string]time.Time{}, closed: map[string]bool{}, prompts: map[string]client.Receipt{},
 		screens: map[string]*Screen{}, noScreen: map[string]string{}, marked: map[string]bool{},
 	}
 }
@@ -195,19 +200,35 @@ func identity(q *client.Pending) string {
 func (m *Model) setStatus(s client.Status) {
 	m.city, m.loaded = s, true
 	m.city.Agents = oneRow(s.Agents)
+	before := maps.Clone(m.conditions)
 	clear(m.conditions)
 	for i := range m.city.Agents {
 		a := &m.city.Agents[i]
-		m.conditions[a.Name] = conditionOf(a)
+		m.conditions[a.Name] = m.dated(a.Name, conditionOf(a), before)
 	}
 	gone := func(name string) bool {
 		_, ok := m.conditions[name]
 		return !ok
 	}
 	maps.DeleteFunc(m.marked, func(name string, _ bool) bool { return gone(name) })
+	maps.DeleteFunc(m.failures, func(name string, _ time.Time) bool { return gone(name) })
 	maps.DeleteFunc(m.screens, func(name string, _ *Screen) bool { return gone(name) })
 	maps.DeleteFunc(m.noScreen, func(name, _ string) bool { return gone(name) })
 	maps.DeleteFunc(m.prompts, func(name string, _ client.Receipt) bool { return gone(name) })
+}
+
+// dated returns the condition c of an agent. The city does not report when an agent has failed, so its failure begins when this dashboard first sees
+// it; before are the conditions until now.
+func (m *Model) dated(name string, c condition, before map[string]condition) condition {
+	if c.tone != toneFail {
+		delete(m.failures, name)
+		return c
+	}
+	if old, ok := before[name]; ok && old.tone != toneFail {
+		m.failures[name] = m.now
+	}
+	c.since = later(m.failures[name], c.since)
+	return c
 }
 
 // oneRow returns the agents with one row each. An agent that moves to another runtime provider has two until its old session

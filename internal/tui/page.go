@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,8 +23,8 @@ type page struct {
 const maxPage = 20_000
 
 // pageOf returns the action that shows the output of a command about the selected agent.
-func pageOf(verb string) func(*Model, string) []Effect {
-	return func(m *Model, _ string) []Effect { return m.openPage([]string{verb, m.selected}) }
+func pageOf(verb string, flags ...string) func(*Model, string) []Effect {
+	return func(m *Model, _ string) []Effect { return m.openPage(append([]string{verb, m.selected}, flags...)) }
 }
 
 // pageOfCity returns the action that shows the output of a command about the city.
@@ -31,11 +32,14 @@ func pageOfCity(args ...string) func(*Model, string) []Effect {
 	return func(m *Model, _ string) []Effect { return m.openPage(args) }
 }
 
+// stickyCommands are the commands whose newest output is the most important: those that follow something, and those that print their progress.
+var stickyCommands = []string{"events", "logs", "drain", "restart", "start", "stop", "wait"}
+
 // openPage runs a command and shows its output.
 func (m *Model) openPage(args []string) []Effect {
 	effects := m.page.close()
 	m.pages++
-	m.page = page{id: m.pages, title: "gc " + strings.Join(args, " "), stick: args[0] == "logs" || args[0] == "events"}
+	m.page = page{id: m.pages, title: "gc " + strings.Join(args, " "), stick: slices.Contains(stickyCommands, args[0])}
 	m.open(inPage)
 	return append(effects, Command{ID: m.pages, Args: args})
 }

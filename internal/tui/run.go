@@ -43,6 +43,8 @@ type Options struct {
 	Suspend func() error
 	// Edit opens the person's editor on a text and returns the new text.
 	Edit func(ctx context.Context, text string) (string, error)
+	// EditCity opens the person's editor on city.toml.
+	EditCity func(ctx context.Context) error
 	// Command runs a gc command and writes what it prints, for a terminal of the given columns.
 	Command func(ctx context.Context, args []string, out io.Writer, cols int)
 	// Complete returns the words that can complete the last argument.
@@ -115,6 +117,12 @@ func Run(parent context.Context, opts Options) error {
 			if err := opts.Suspend(); err != nil {
 				r.inbox.put(NoticeMsg{Text: "cannot return to the shell: " + err.Error(), Failed: true})
 			}
+		case EditCity:
+			msg := NoticeMsg{Text: "the editor was closed; the city applies a changed " + client.CityFile + " by itself"}
+			if err := opts.EditCity(ctx); err != nil {
+				msg = NoticeMsg{Text: err.Error(), Failed: true}
+			}
+			r.inbox.put(msg)
 		case Edit:
 			text, err := opts.Edit(ctx, e.Text)
 			r.inbox.put(EditedMsg{text, err})
@@ -289,7 +297,7 @@ func (r *runner) write(b []byte) {
 // do carries out an effect. What takes time runs in a goroutine and puts its result into the inbox.
 func (r *runner) do(effect Effect) {
 	switch e := effect.(type) {
-	case Quit, Attach, Edit, Suspend:
+	case Quit, Attach, Edit, EditCity, Suspend:
 		r.outside = e
 	case Redraw:
 		r.output.reset()

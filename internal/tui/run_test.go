@@ -224,6 +224,9 @@ func (f *fakeCity) Respond(_ context.Context, id string, req client.RespondReque
 func (f *fakeCity) Nudge(_ context.Context, agent string, req client.NudgeRequest) (client.Receipt, error) {
 	f.called("nudge %s %q", agent, req.Text)
 	f.change(func() { f.keys = append(f.keys, req.Key) })
+	if strings.HasPrefix(req.Text, "late") {
+		return client.Receipt{}, fmt.Errorf("%w: it is stopped", client.ErrRefused)
+	}
 	return client.Receipt{ID: "r-7", Agent: agent, State: client.ReceiptAccepted, CreatedAt: start}, nil
 }
 
@@ -297,6 +300,7 @@ func openShown(t testing.TB, city *fakeCity, cols, rows int, show func(context.C
 		Attach:   func(context.Context, string) error { return nil },
 		Edit:     func(_ context.Context, text string) (string, error) { return text + " edited", nil },
 		Command:  func(_ context.Context, args []string, out io.Writer, _ int) { fmt.Fprintf(out, "ran %v\n", args) },
+		EditCity: func(context.Context) error { return nil },
 		Complete: func(context.Context, []string) []string { return []string{"status"} },
 	}
 	reader := make(chan struct{})
@@ -896,4 +900,28 @@ func processorTime(b *testing.B) time.Duration {
 		b.Fatal(err)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// TestRefusedPromptIsNotLost sends a prompt that the city refuses: its text is in the editor again, for the same agent.
+func TestRefusedPromptIsNotLost(t *testing.T) {
+	d := openSession(t, newFakeCity(demo(), asked()), 100, 30, nil)
+	d.await("web/tester shows", true)
+	d.typed("plate words\r")
+	d.awaitCall(`nudge web/tester "late words"`)
+	d.await("it is stopped", true)
+	d.await("Prompt for web/tester", true)
+	d.await("late words", true)
+	d.typed("\x15sent again\r")
+	d.awaitCall(`nudge web/tester "sent again"`)
+	d.await("prompt stored for web/tester", true)
+}
+
+// TestCityTomlIsEditedFromTheDashboard runs : edit.
+func TestCityTomlIsEditedFromTheDashboard(t *testing.T) {
+	d := openSession(t, newFakeCity(demo()), 100, 30, func(o *Options) {
+		o.EditCity = func(context.Context) error { return errors.New("the editor of the test ends") }
+	})
+	d.await("web/tester", true)
+	d.typed(":edit\r")
+	d.await("the editor of the test ends", true)
 }

@@ -126,7 +126,7 @@ func (m *Model) drawAnswer(all area) cursor {
 	}
 	text := 0
 	if !q.NoText {
-		text = m.editorHeight() - 2
+		text = max(1, min(len(m.input.wrap(m.editorWidth()-2)), layoutOf(m).body.h/2))
 	}
 	room := layoutOf(m).body.h - 2 - len(q.Options) - text
 	if len(lines) > room {

@@ -5,10 +5,17 @@ import (
 	"time"
 )
 
+// noticeTime is how long the notice of a success is shown at least. Then it makes room for what is to be known about the selected agent.
+const noticeTime = 8 * time.Second
+
 // Update folds a message into the state and returns what is to be done.
 func (m *Model) Update(now time.Time, msg Msg) []Effect {
 	m.now = now
+	before := m.notice
 	effects := m.apply(msg)
+	if m.notice != before {
+		m.noticed = now
+	}
 	m.arrange()
 	return effects
 }
@@ -24,7 +31,13 @@ func (m *Model) apply(msg Msg) []Effect {
 	case Resize:
 		m.cols, m.rows = msg.Cols, msg.Rows
 	case NoticeMsg:
-		m.notice = notice{msg.Text, msg.Failed}
+		m.notice, m.noticed = notice{msg.Text, msg.Failed}, m.now
+	case Tick:
+		if !m.notice.failed && m.now.Sub(m.noticed) >= noticeTime {
+			m.notice = notice{}
+		}
+	case UnsentMsg:
+		m.addUnsent(msg)
 	case AnsweredMsg:
 		m.closeQuestion(msg.ID)
 	case PageMsg:
@@ -50,6 +63,7 @@ func (m *Model) press(k Key) []Effect {
 			return b.act(m, k.Name)
 		}
 		if m.mode()&dialogs == 0 {
+			m.notice = notice{text: m.whyNot(b)}
 			return nil
 		}
 	}
@@ -57,8 +71,12 @@ func (m *Model) press(k Key) []Effect {
 		return nil
 	}
 	if !m.typable() {
-		if k.Text != "" {
-			m.notice = m.notTypable()
+		if k.Text == "" {
+			return nil
+		}
+		m.notice = m.notTypable()
+		if m.mode() == inConfirm {
+			return m.back()
 		}
 		return nil
 	}
@@ -93,7 +111,7 @@ func (m *Model) typable() bool {
 func (m *Model) notTypable() notice {
 	switch {
 	case m.mode() == inConfirm:
-		return notice{"press Enter to confirm, or Esc", true}
+		return notice{"nothing was done: only Enter confirms, any other key closes the dialog", true}
 	case len(m.dialog.question.Options) > 0:
 		return notice{"this question accepts only one of its options, no text", true}
 	}
@@ -105,6 +123,7 @@ func (m *Model) typed() []Effect {
 	switch m.mode() {
 	case inFilter:
 		m.filter = m.input.String()
+		m.selectFirst()
 	case inCommand:
 		m.words = nil
 	default:
@@ -156,6 +175,17 @@ func (m *Model) moveSelection(step int) {
 	m.selectAgent(names[max(0, min(at+step, len(names)-1))])
 }
 
+// selectFirst selects the first agent of the list if the selected one is not in the list any more.
+func (m *Model) selectFirst() {
+	lines := m.arranged()
+	if slices.ContainsFunc(lines, func(l line) bool { return l.agent != nil && l.agent.Name == m.selected }) {
+		return
+	}
+	if i := slices.IndexFunc(lines, func(l line) bool { return l.agent != nil }); i >= 0 {
+		m.selectAgent(lines[i].agent.Name)
+	}
+}
+
 // selectAgent selects an agent.
 func (m *Model) selectAgent(name string) {
 	if m.selected != name {
@@ -175,8 +205,12 @@ func pans(step int) func(*Model, string) []Effect {
 	}
 }
 
-// nextNeed selects the next agent that needs a person, behind the selected one in the list.
+// nextNeed selects the next agent that needs a person, behind the selected one in the list. If the filter hides all of them, the filter is removed.
 func (m *Model) nextNeed(string) []Effect {
+	if !slices.ContainsFunc(m.lines, func(l line) bool { return l.agent != nil && m.conditions[l.agent.Name].tone == toneNeed }) {
+		m.filter = ""
+		m.lines = m.arranged()
+	}
 	at := m.position()
 	for i := range m.lines {
 		l := m.lines[(at+1+i)%len(m.lines)]

@@ -43,7 +43,7 @@ func (m *Model) View() Frame {
 	if m.mode()&dialogs != 0 {
 		f.cursor = m.drawDialog(all)
 	}
-	m.drawNotice(all.part(0, m.rows-2, m.cols, 1))
+	m.drawNotices(all.part(0, m.rows-m.rowsBelow(), m.cols, m.rowsBelow()-1))
 	m.drawFooter(all.part(0, m.rows-1, m.cols, 1))
 	return f
 }
@@ -139,20 +139,69 @@ func money(usd float64) string {
 	return fmt.Sprintf("$%.0f", usd)
 }
 
-// drawNotice draws the result of the last action, or what is to be known about the selected agent.
-func (m *Model) drawNotice(a area) {
-	switch {
-	case m.mode() == inFilter, m.mode() == inCommand:
-		return // the dialog is there
-	case m.notice.failed:
-		a.fit(1, 0, a.w-2, m.notice.text, style{fg: vt.Red, attr: vt.Bold})
-	case m.notice.text != "":
-		a.fit(1, 0, a.w-2, m.notice.text, style{fg: vt.Green})
-	case m.panel()&agentPanels != 0:
-		a.fit(1, 0, a.w-2, m.detail(), faint)
-	case m.panel() == inQueue:
-		a.fit(1, 0, a.w-2, m.queueDetail(), faint)
+// notices returns the rows between the body and the footer: what is wrong with the city, then the result of the last action or, in one row,
+// what is to be known about the selected agent. A long result has several rows, because the end of an error names the command that repairs it.
+func (m *Model) notices() (rows []string, s []style) {
+	add := func(text string, most int, with style) {
+		width := max(10, m.cols-2)
+		lines := []string{shorten(text, width)}
+		if most > 1 {
+			lines = textfmt.Wrap(textfmt.OneLine(text), width)
+		}
+		if len(lines) > most {
+			lines = append(lines[:most-1:most-1], shorten(strings.Join(lines[most-1:], " "), width))
+		}
+		for _, text := range lines {
+			rows, s = append(rows, text), append(s, with)
+		}
 	}
+	if m.mode()&(inFilter|inCommand) != 0 {
+		return []string{""}, []style{plain} // the dialog is there
+	}
+	if text := m.trouble(); text != "" && m.rows >= minRows+4 {
+		add(text, 2, style{fg: vt.Yellow})
+	}
+	most := min(4, max(1, m.rows/5))
+	switch {
+	case m.notice.failed:
+		add(m.notice.text, most, style{fg: vt.Red, attr: vt.Bold})
+	case m.notice.text != "":
+		add(m.notice.text, most, style{fg: vt.Green})
+	case m.panel()&agentPanels != 0:
+		add(m.detail(), 1, faint)
+	case m.panel() == inQueue:
+		add(m.queueDetail(), 1, faint)
+	default:
+		add("", 1, plain)
+	}
+	return rows, s
+}
+
+// rowsBelow returns the number of rows below the body.
+func (m *Model) rowsBelow() int {
+	rows, _ := m.notices()
+	return len(rows) + 1
+}
+
+func (m *Model) drawNotices(a area) {
+	rows, s := m.notices()
+	for y, text := range rows {
+		if text != "" {
+			a.fit(1, y, a.w-2, text, s[y])
+		}
+	}
+}
+
+// trouble returns what is wrong with the city as a whole, and what to do; empty if nothing is.
+func (m *Model) trouble() string {
+	switch {
+	case !m.link.away.IsZero():
+		return m.link.cause + " (here: type : start)"
+	case m.city.Plan.Error != "":
+		first, _, _ := strings.Cut(m.city.Plan.Error, "\n")
+		return first[max(0, strings.Index(first, client.CityFile+":")):] + " (: config check shows all, : edit opens the file)"
+	}
+	return ""
 }
 
 // detail returns what the list does not show about the selected agent.
@@ -169,14 +218,21 @@ func (m *Model) detail() string {
 		return strings.Join(parts, " · ")
 	}
 	c := m.conditions[a.Name]
-	if c.detail != "" {
-		parts = append(parts, c.detail)
-	}
-	switch {
+	switch { // first, because a detail may be longer than the row
 	case c.until.After(m.now):
 		parts = append(parts, "until "+c.until.Local().Format("15:04"))
 	case c.next.After(m.now):
 		parts = append(parts, "next try at "+c.next.Local().Format("15:04"))
+	}
+	if c.detail != "" {
+		parts = append(parts, c.detail)
+	}
+	if runs(*a) && a.Restarts > 0 {
+		text := "restarted " + textfmt.Count(a.Restarts, "time")
+		if a.Exit != "" {
+			text += " (" + textfmt.ReplaceInternalTerms(a.Exit) + ")"
+		}
+		parts = append(parts, text)
 	}
 	if a.Queued > 0 {
 		parts = append(parts, textfmt.Count(a.Queued, "prompt")+" waiting")

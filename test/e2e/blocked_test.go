@@ -45,6 +45,9 @@ func TestBlockedInputBoxIsReportedAndCleared(t *testing.T) {
 
 	c.nudgeHidden("second")
 	c.await("input blocked again", blocked)
+	if _, err := c.client.Respond(t.Context(), c.question().ID, client.RespondRequest{Text: "go on"}); !errors.Is(err, client.ErrInvalid) {
+		t.Errorf("a text is an answer to a question that has only an option: %v", err)
+	}
 	if _, err := c.client.Respond(t.Context(), c.question().ID, client.RespondRequest{Option: "clear the input box"}); err != nil {
 		t.Error(err)
 	}

@@ -66,6 +66,7 @@ func (e *Engines) withInputBlocked(v session.Snapshot) session.Snapshot {
 			Options: []string{"clear the input box"},
 			Metadata: map[string]string{
 				runtime.MetaSource: "delivery",
+				runtime.MetaText:   "no",
 				runtime.MetaWhy:    "this removes all text from the box, also what a person typed; or clean it yourself with gc attach or gc keys, or: gc restart " + v.Agent,
 			},
 		}
