@@ -57,8 +57,8 @@ const (
 	costGap = 5 * time.Second
 	// queueGap is the shortest time between two readings of the queue.
 	queueGap = 100 * time.Millisecond
-	// settleTime is how long an agent must be selected before its screen is requested, so that a person who runs through the list
-	// opens no screens on the way.
+	// settleTime is how long an agent must be selected before its screen is requested if another one was selected just before, so
+	// that a person who runs through the list opens no screens on the way.
 	settleTime = 40 * time.Millisecond
 )
 
@@ -195,7 +195,7 @@ func (r *runner) watch(ctx context.Context) {
 	wanted := map[string]string{}
 	for _, name := range r.model.Watched() {
 		if a := r.model.agent(name); a != nil && r.model.link.away.IsZero() {
-			wanted[name] = fmt.Sprint(a.Instance, " ", a.State, " ", r.connections)
+			wanted[name] = fmt.Sprint(a.Instance, " ", a.State, " ", max(r.connections, 1)) // the first connection is no reason to follow it again
 		}
 	}
 	for name, w := range r.watches {
@@ -204,15 +204,17 @@ func (r *runner) watch(ctx context.Context) {
 			delete(r.watches, name)
 		}
 	}
+	now := r.opts.Now()
+	settled := now.Sub(r.watched) >= settleTime
 	for name, key := range wanted {
 		if _, ok := r.watches[name]; ok {
 			continue
 		}
 		follow, cancel := context.WithCancel(ctx)
-		r.watches[name] = watch{key, cancel}
+		r.watches[name], r.watched = watch{key, cancel}, now
 		r.work.Go(func() {
 			defer cancel()
-			r.followScreen(follow, name)
+			r.followScreen(follow, name, settled)
 		})
 	}
 }
@@ -223,10 +225,11 @@ type watch struct {
 	cancel context.CancelFunc
 }
 
-// followScreen reads the screen of an agent until ctx ends or the agent exits.
-func (r *runner) followScreen(ctx context.Context, name string) {
+// followScreen reads the screen of an agent until ctx ends or the agent exits. If it is not settled that the agent remains selected, it
+// waits first.
+func (r *runner) followScreen(ctx context.Context, name string, settled bool) {
 	delay := retry.New(settleTime, 20*settleTime)
-	for delay.Wait(ctx) {
+	for ; settled || delay.Wait(ctx); settled = false {
 		var screen *vt.Screen
 		err := error(nil)
 		for part, failed := range r.opts.City.WatchScreen(ctx, name) {

@@ -67,7 +67,8 @@ type runner struct {
 
 	output      output
 	watches     map[string]watch
-	connections int // number of connections to a controller
+	watched     time.Time // when the last screen was followed
+	connections int       // number of connections to a controller
 	outside     Effect
 	failed      error // of a write to the terminal
 	input       *input

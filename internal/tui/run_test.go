@@ -700,6 +700,63 @@ func TestPresenceIsRenewed(t *testing.T) {
 	})
 }
 
+// TestScreenOfASettledSelection: the screen of the first agent, and of one that is selected later, is requested at once, and the first
+// connection does not repeat the request. Agents that are selected in quick succession are not requested.
+func TestScreenOfASettledSelection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		city := &watchedCity{fakeCity: newFakeCity(fleet(5))}
+		ctx, cancel := context.WithCancel(t.Context())
+		r := newRunner(ctx, Options{City: city, Now: time.Now, Out: io.Discard})
+		requested := func(want ...string) {
+			t.Helper()
+			synctest.Wait()
+			city.mu.Lock()
+			defer city.mu.Unlock()
+			if !slices.Equal(city.requested, want) {
+				t.Errorf("the screens of %q are requested, want %q", city.requested, want)
+			}
+			city.requested = nil
+		}
+		selected := func() string { return r.model.selected }
+		r.handle(Resize{100, 30}, StatusMsg{city.status})
+		requested(selected())
+		r.handle(LinkMsg{})
+		time.Sleep(time.Second)
+		requested()
+		for range 3 {
+			r.handle(Key{Name: "j"})
+			first := selected()
+			requested(first)
+			time.Sleep(settleTime / 2)
+			r.handle(Key{Name: "k"})
+			time.Sleep(settleTime / 2)
+			r.handle(Key{Name: "j"})
+			requested()
+			time.Sleep(2 * settleTime)
+			requested(first)
+			time.Sleep(time.Second)
+		}
+		r.handle(LinkMsg{Err: client.ErrNoController})
+		r.handle(LinkMsg{})
+		requested(selected())
+		cancel()
+		r.work.Wait()
+	})
+}
+
+// watchedCity records whose screens are requested.
+type watchedCity struct {
+	*fakeCity
+	requested []string
+}
+
+func (c *watchedCity) WatchScreen(ctx context.Context, agent string) iter.Seq2[client.Screen, error] {
+	c.mu.Lock()
+	c.requested = append(c.requested, agent)
+	c.mu.Unlock()
+	return c.fakeCity.WatchScreen(ctx, agent)
+}
+
 // TestKeysBehindEnterAreForTheAgent types ahead: the keys behind Enter do nothing in the dashboard, and the agent gets them.
 func TestKeysBehindEnterAreForTheAgent(t *testing.T) {
 	var terminal *os.File
