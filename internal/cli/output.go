@@ -32,11 +32,12 @@ func peekCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "peek AGENT...",
 		Short: "Show an agent's screen",
-		Long: `Prints the visible screen of an agent, or with -n its last lines. If the agent has stopped,
-it prints the agent's last screen and when the agent ended. If no last screen was saved, the exit
-status is 4; gc logs prints the recorded output. With several agents, each screen is below its agent's name. A name may be a pattern
-such as 'web-*'; --all shows every agent that is not suspended. If there is no such agent, the exit
-status is 3. With --color the screen has the colors of the agent; this needs an agent that runs.
+		Long: `Prints the visible screen of an agent, or with -n its last lines. If the agent has stopped, it prints
+the agent's last screen and when the agent ended. If no last screen was saved, the exit status is 4;
+gc logs prints the recorded output. With several agents, each screen is below its agent's name. A name
+may be a pattern such as 'web-*'; --all shows every agent that is not suspended. If there is no such
+agent, the exit status is 3. With --color the screen has the colors of the agent; this needs an agent
+that runs.
 
 With --follow the screens are shown live until you press Ctrl-C, also after a restart of the agent or of
 the controller; several are side by side if the terminal is wide. In a pipe and with --json each changed

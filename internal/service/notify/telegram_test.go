@@ -130,12 +130,8 @@ func (f *fakeTelegram) getUpdates(ctx context.Context, in telegramRequest) []obj
 	if in.Timeout < 10 && !confirms || !slices.Equal(in.Allowed, []string{"callback_query"}) {
 		f.t.Errorf("the poll is %+v", in)
 	}
+	f.awaitEndOfPoll()
 	f.mu.Lock()
-	// The client may have ended its last poll, and this server does not know it yet.
-	for end := time.Now().Add(time.Second); f.polling > 0 && time.Now().Before(end); f.mu.Lock() {
-		f.mu.Unlock()
-		time.Sleep(time.Millisecond)
-	}
 	f.polls++
 	f.polling++
 	f.most = max(f.most, f.polling)
@@ -159,6 +155,21 @@ func (f *fakeTelegram) getUpdates(ctx context.Context, in telegramRequest) []obj
 			return []object{}
 		case <-ctx.Done():
 			return nil
+		}
+	}
+}
+
+// awaitEndOfPoll waits, for at most a second, until no poll is in progress: the client may have ended its last one, and this
+// server does not know it yet.
+func (f *fakeTelegram) awaitEndOfPoll() {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(time.Second); time.Now().Before(end); <-tick.C {
+		f.mu.Lock()
+		polling := f.polling
+		f.mu.Unlock()
+		if polling == 0 {
+			return
 		}
 	}
 }
