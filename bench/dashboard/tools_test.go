@@ -17,7 +17,7 @@ import (
 	"gascity/test/fakeagent/build"
 )
 
-// question is what an agent is told to ask, asked is what the answer to it begins with on the screen, and footer is the last line of an
+// question is the prompt that makes an agent ask, asked is what the answer to it begins with on the screen, and footer is the last line of an
 // agent's screen that shows nothing else.
 const (
 	question = "[[permit:Bash|make test]]"

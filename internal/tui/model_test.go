@@ -243,7 +243,7 @@ func TestNoSingleKeyChangesAnAgent(t *testing.T) {
 
 // TestKeysOfPages presses the keys that show the output of a command.
 func TestKeysOfPages(t *testing.T) {
-	for key, want := range map[string]string{"e": "[explain web/tester]", "d": "[diff web/tester]", "l": "[logs web/tester]", "E": "[events]", "$": "[usage]"} {
+	for key, want := range map[string]string{"e": "[explain web/tester]", "d": "[diff web/tester]", "l": "[logs web/tester --follow]", "E": "[events --follow]", "$": "[usage]"} {
 		effects := press(newDemo(t, 80, 24), key)
 		if len(effects) != 1 || fmt.Sprint(effects[0].(Command).Args) != want {
 			t.Errorf("%s has the effects %v, want the command %s", key, effects, want)

@@ -133,7 +133,7 @@ func TestCitiesOfOneHost(t *testing.T) {
 	}
 }
 
-// failingEvents are events of which those of a kind cannot be stored.
+// failingEvents is an event log that cannot store the events of one kind.
 type failingEvents struct {
 	web.EventLog
 

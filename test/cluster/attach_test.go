@@ -40,7 +40,7 @@ func TestAttachedTerminal(t *testing.T) {
 		if lost {
 			tmux("kill-server")
 		} else {
-			tmux("send-keys", "-t", "0", "C-b", "d")
+			tmux("send-keys", "-t", "0", `C-\`) // inside a tmux with the prefix Ctrl-b, gc detaches at Ctrl-\
 		}
 		eventually(t, "the terminal's end", attached(0))
 	}

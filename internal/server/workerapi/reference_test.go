@@ -119,10 +119,10 @@ answer that is not a decision as a denial.
 const referenceLoad = `
 ## Load
 
-1,000 workers used the Go client over one socket. Each worker had 48 prompts (one for every half hour of a day, without the waiting). The engine had a
-real store. That is 288,000 requests and 48,000 prompts, and each prompt was in the timeline once. All clients were in the same process, on two cores
-with a load of 6 to 10 by other programs. The test took 70 s, 4,792 calls a second. At saturation each request waits for a processor until those of
-the 999 others are done (1,000 callers at 4,792 calls a second are 209 ms each). A request in this test waits for no disk write:
+1,000 workers used the Go client over one socket. Each worker had 48 prompts, as many as one every half hour for a day, but without pauses. The engine
+had a real store. That is 288,000 requests of workers and 48,000 prompts that were sent, and each prompt was in the timeline once. All clients were in
+the same process, on two cores with a load of 6 to 10 by other programs. The test took 70 s, 4,792 calls a second. With 1,000 callers, each call takes
+209 ms, nearly all of it waiting for a processor. A request in this test waits for no disk write:
 
 | call | p50 | p99 |
 |---|---|---|

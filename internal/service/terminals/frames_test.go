@@ -111,7 +111,7 @@ func TestViewersGetTheNewSize(t *testing.T) {
 	v.until("the small size", func() bool { cols, rows := v.screen.Size(); return cols == 10 && rows == 2 })
 }
 
-// TestViewersLearnThatTheScreenIsPlain: a session of which there is only text later, as after a change of its runtime provider.
+// TestViewersLearnThatTheScreenIsPlain: a session that later has only text, as after a change of its runtime provider.
 func TestViewersLearnThatTheScreenIsPlain(t *testing.T) {
 	t.Parallel()
 	s := &script{}

@@ -519,7 +519,7 @@ func (q *busyQuestions) Respond(ctx context.Context, id string, req client.Respo
 	return q.Service.Respond(ctx, id, req)
 }
 
-// TestTokensOfDevices: the token of a device is valid only while this device may answer, whoever else may.
+// TestTokensOfDevices: the token of a device is valid only while this device may answer, even if other devices may.
 func TestTokensOfDevices(t *testing.T) {
 	inBench(t, func(t *testing.T, b *bench) {
 		lost, own := answers.Recipient{Sink: "push", Device: "d-1", Post: true}, answers.Recipient{Sink: "push", Device: "d-2", Post: true}
