@@ -16,8 +16,9 @@ import (
 )
 
 func hookCommand(a *app) *cobra.Command {
-	return cmdenv.Group("hook", "Manage the hooks of agent CLIs", `gc installs the hooks of an agent's agent CLI when it starts the agent; your own settings are neither
-read nor changed. Use these commands to list the hooks, or for an agent CLI that you start yourself.`,
+	return cmdenv.Group("hook", "Manage the hooks of agent CLIs", `When gc starts an agent, it installs the hooks in the agent's CLI; your own settings are neither read
+nor changed. Use these commands to list the hooks, or to install them in an agent CLI that you start
+yourself.`,
 		hookListCommand(a), hookInstallCommand(a), hookUninstallCommand(a), hookRunCommand())
 }
 

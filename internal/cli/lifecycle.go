@@ -150,7 +150,7 @@ func lifecycleCommand(a *app, verb lifecycleVerb) *cobra.Command {
 		},
 		ValidArgsFunction: a.CompleteAgent,
 	}
-	cmd.Flags().StringVar(&flags.Reason, "reason", "", "the reason that people see: `text`")
+	cmd.Flags().StringVar(&flags.Reason, "reason", "", "the reason, as `text` that is shown to people")
 	cmd.Flags().BoolVar(&flags.wait, "wait", false, "wait for the change to take effect")
 	cmd.Flags().DurationVar(&timeout, "timeout", defaultLifecycleTimeout, "how long to wait")
 	return a.AddJSONFlag(cmd)

@@ -135,7 +135,7 @@ type Context struct {
 	WarnAt    int           `toml:"warn_at" doc:"Percentage of the context window, as reported by the agent's worker, at which gc emits the event worker.context. Default: never."`
 	CompactAt int           `toml:"compact_at" doc:"Percentage at which gc asks the worker to compact the conversation, between two turns. The worker must support it. Default: never."`
 	HandoffAt int           `toml:"handoff_at" doc:"Percentage at which gc restarts the agent, between two turns, in a new conversation that gets a note about the previous one. A pending compaction runs first. Default: never."`
-	Within    time.Duration `toml:"within" doc:"How long a compaction may take. Until it ends the agent gets no prompts and is not restarted because of its configuration, its age or its own request. Default: 5m."`
+	Within    time.Duration `toml:"within" doc:"How long a compaction may take. Until it ends, the agent gets no prompts, and gc postpones restarts for a changed configuration, for its age or at its own request. Default: 5m."`
 }
 
 // Pending is the [agents.pending] section: what gc does with a question of the agent that no person

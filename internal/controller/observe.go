@@ -17,8 +17,8 @@ import (
 )
 
 // observeEntry begins an observation of an entry that is stale, which means that gc must observe
-// the session before it acts on it. It begins none while a job runs on the entry, before the time
-// observeAt, or while too many observations run.
+// the session before it acts on it. An entry becomes stale at the time again. It begins none while a
+// job runs on the entry, before the time observeAt, or while too many observations run.
 func (l *loop) observeEntry(e *entry) {
 	if !e.again.IsZero() {
 		if l.now().Before(e.again) {

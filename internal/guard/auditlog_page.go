@@ -106,7 +106,7 @@ func (p *page) parseCursor() error {
 		p.skip, err = strconv.Atoi(skip)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: before=%q is not the value of next in a page", client.ErrInvalid, p.query.Before)
+		return fmt.Errorf("%w: before=%q is not valid: use the value next of an earlier page", client.ErrInvalid, p.query.Before)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 func InstallManually(name, program, dir string) (launch string, err error) {
 	cli, ok := agentcli.LookupHooks(name)
 	if !ok {
-		return "", fmt.Errorf("%w: the hooks of %q", client.ErrNotFound, name)
+		return "", fmt.Errorf("%w: gc has no hooks for an agent CLI with the name %q", client.ErrNotFound, name)
 	}
 	installed, err := Install(cli, program, dir, "")
 	if err != nil {
@@ -42,7 +42,7 @@ func InstallManually(name, program, dir string) (launch string, err error) {
 func UninstallManually(name, dir string) error {
 	cli, ok := agentcli.LookupHooks(name)
 	if !ok {
-		return fmt.Errorf("%w: the hooks of %q", client.ErrNotFound, name)
+		return fmt.Errorf("%w: gc has no hooks for an agent CLI with the name %q", client.ErrNotFound, name)
 	}
 	if err := Uninstall(cli, dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

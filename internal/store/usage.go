@@ -11,25 +11,25 @@ import (
 
 var _ usage.Store = (*DB)(nil)
 
-// PutUsage stores usage entries and returns for each what was stored before and after. It
-// implements usage.Store.
+// PutUsage stores usage entries and returns for each what was stored before and after. It also
+// deletes entries that are too old. It implements usage.Store.
 func (d *DB) PutUsage(ctx context.Context, entries []usage.Entry) ([]usage.StoreResult, error) {
-	var kept []usage.StoreResult // the writer sets it
+	var results []usage.StoreResult // the writer sets it
 	err := d.write(ctx, "save usage", survivesKill, func(ctx context.Context, t *tx) error {
-		kept = make([]usage.StoreResult, 0, len(entries)) // the writer may call this function again
+		results = make([]usage.StoreResult, 0, len(entries)) // the writer may call this function again
 		for _, e := range entries {
 			k, err := d.putUsage(ctx, t, e)
 			if err != nil {
 				return err
 			}
-			kept = append(kept, k)
+			results = append(results, k)
 		}
-		return d.deleteUsage(ctx, t)
+		return d.deleteOldUsage(ctx, t)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return kept, nil
+	return results, nil
 }
 
 // putUsage stores one entry. A stored entry with the same key that cannot be read is replaced.
@@ -73,8 +73,8 @@ const (
 	usageBatch = 500
 )
 
-// deleteUsage removes one batch of entries that are too old or exceed the limit.
-func (d *DB) deleteUsage(ctx context.Context, t *tx) error {
+// deleteOldUsage removes one batch of entries that are too old or exceed the limit.
+func (d *DB) deleteOldUsage(ctx context.Context, t *tx) error {
 	now := d.opts.Now()
 	if !d.usagePruning.more && now.Sub(d.usagePruning.at) < usageEvery && !now.Before(d.usagePruning.at) {
 		return nil

@@ -295,7 +295,8 @@ func (r *runner) write(b []byte) {
 	}
 }
 
-// do carries out an effect. What takes time runs in a goroutine and puts its result into the inbox.
+// do carries out an effect. What takes time runs in a goroutine and puts its result into the inbox. Effects that need the terminal
+// itself, such as an attachment, are only stored: they are carried out outside of the dashboard.
 func (r *runner) do(effect Effect) {
 	switch e := effect.(type) {
 	case Quit, Attach, Edit, EditCity, Suspend:

@@ -45,7 +45,7 @@ func (p *Provider) attached(s observation) int {
 	return s.state.Attached + p.panes.typists(s.record.Name, s.record.hash())
 }
 
-// typists returns how many terminals that may type are open for an instance.
+// typists returns how many open terminals may send input to an instance, which name and hash identify.
 func (t *paneCache) typists(name, hash string) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -223,7 +223,7 @@ func scanCases() []Case {
 		}
 	}
 	return []Case{
-		prove("scan.finds", "FindRuntimesBySessionID finds the agent by GC_SESSION_ID in its environment, with city, epoch and the session's name.", func(t T, w *World) {
+		prove("scan.finds", "FindRuntimesBySessionID finds the agent that has this GC_SESSION_ID in its environment. The result has its city, its epoch (the number of the instance) and the session's name.", func(t T, w *World) {
 			id := w.Prefix() + "id"
 			s, other := w.Start("a", Behaviour{}, identify(id)), w.Start("b", Behaviour{}, identify(id+"0"))
 			s.PID()

@@ -85,7 +85,7 @@ func NewProgram(t *testing.T, cmd *exec.Cmd, cols, rows int) *Fake {
 	return a
 }
 
-// WaitPrompts returns the prompts of the ledger once there are n, or time has run out.
+// WaitPrompts returns the prompts of the ledger when there are n. It fails the test if there are fewer after 20 seconds.
 func (a *Real) WaitPrompts(t *testing.T, n int) []ledger.Record {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

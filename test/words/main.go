@@ -36,7 +36,7 @@ func main() {
 		fmt.Println(line)
 	}
 	if len(found) > 0 {
-		fmt.Fprintf(os.Stderr, "words: %d findings; the words are in test/words/words.txt, exceptions in test/words/allow.txt\n", len(found))
+		fmt.Fprintf(os.Stderr, "words: %d uses of words to avoid; the list of words is test/words/words.txt, exceptions are in test/words/allow.txt\n", len(found))
 		os.Exit(1)
 	}
 }

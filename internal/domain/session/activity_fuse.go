@@ -31,11 +31,15 @@ const (
 // between calls. The explanation lists all evidence, the most trusted first.
 //
 // The most trusted source that is not stale decides. A source of lower trust overrides it only in
-// these cases: it reports an open question; it reports a limit or background work while the chosen
-// source reports an agent that accepts input; or it has contradicted the chosen source for long
-// enough, and the result is then a guess. The last case never removes a question that its source
-// still reports or that is observed to block the agent. Without evidence the activity is unknown,
-// not idle. It is also unknown when the activity could not be read for a while.
+// these cases:
+//   - It reports an open question.
+//   - It reports a usage limit or background work, while the chosen source reports an agent that
+//     accepts input.
+//   - It has contradicted the chosen source for long enough. The result is then a guess. This case
+//     never hides a question that the chosen source still reports, or that blocks the agent.
+//
+// Without evidence that is not stale the activity is unknown, not idle; the detail says whether it
+// could not be read.
 //
 // next is when the result may change without new evidence; zero if never. Read the evidence and
 // call Fuse again at that time.

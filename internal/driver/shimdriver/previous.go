@@ -72,7 +72,8 @@ func (l Live) recordByRequests(ctx context.Context) (runtime.Outcome, error) {
 	return inject.ResolveInput(ctx, t, l.Delivery)
 }
 
-// byRequests calls do with the terminal of such a shim.
+// byRequests delivers through a shim of a previous gc, which cannot deliver prompts itself: do sends the keys by requests to the
+// shim, with its terminal.
 func (l Live) byRequests(ctx context.Context, do func(context.Context, inject.Lease, screen.Rules) error) error {
 	t, err := l.Lease(ctx)
 	if err != nil {

@@ -253,8 +253,9 @@ func (k carrier) split(l *load, text Word, rest []Word) []Word {
 	return slices.Concat(splitWords(text), rest)
 }
 
-// withoutVerb reports whether the command line has none of the subcommands with which this program
-// runs another command.
+// withoutVerb reports whether the command line certainly has none of the subcommands (verbs) with
+// which the carrier runs another command. It is false if the first word is not known, or if a word
+// can have any value.
 func (k carrier) withoutVerb(words []Word) bool {
 	return len(k.verbs) > 0 && !slices.ContainsFunc(words, func(w Word) bool {
 		return w.Any != nil || slices.Contains(k.verbs, w.Text)

@@ -96,8 +96,9 @@ func (c *Command) program(i int) {
 	}
 }
 
-// patternFirst returns the options of a program, such as grep, whose first argument is a pattern or
-// a program unless one of these options gives it. ok is false for any other program.
+// patternFirst returns the options of a command, such as grep or awk, whose first argument is a
+// pattern or a script and no file. If one of the options gives the pattern, the first argument is a
+// file. ok is false for any other command.
 func patternFirst(name string) (textOptions, bool) {
 	switch name {
 	case "grep", "egrep", "fgrep", "ggrep":

@@ -159,7 +159,7 @@ func (e *Engine) RetryNotification(ctx context.Context, id string) (client.Notif
 	case !accepted && found.State != notification.Failed:
 		return client.Notification{}, fmt.Errorf("%w: %s is %s, only a failed notification is sent again", client.ErrRefused, id, found.State)
 	case !accepted:
-		return client.Notification{}, fmt.Errorf("%w: it cannot be sent to %q: %s", client.ErrRefused, found.Sink, removedReason(found.Target()))
+		return client.Notification{}, fmt.Errorf("%w: %s cannot be sent again to %q: %s", client.ErrRefused, id, found.Sink, removedReason(found.Target()))
 	}
 	one := []notification.Delivery{*found}
 	e.save(ctx, one)

@@ -208,7 +208,7 @@ func (e *Engine) MovePrompt(ctx context.Context, id string, req client.MoveReque
 		}
 		place, ok := prompt.PlaceBefore(open, r.ID, next)
 		if !ok {
-			return r, fmt.Errorf("%w: there is no place between these prompts after so many moves; move them to the end in the order that you want: gc queue move ID --last", client.ErrRefused)
+			return r, fmt.Errorf("%w: many moves have used up the positions between these two prompts; to number the queue again, run for each prompt, in the order that you want: gc queue move ID --last", client.ErrRefused)
 		}
 		r.Place = place
 		return r.AddStep(e.opts.Now(), "moved by "+cmp.Or(req.By, "its sender")), nil

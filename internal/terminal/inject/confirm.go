@@ -311,7 +311,7 @@ func (d *delivery) noEvidence() runtime.Outcome {
 	case matchOurs:
 		return unconfirmed("the text is still in the input box after gc pressed Enter %d times", d.typed)
 	case matchMore:
-		return unconfirmed("the input box holds more than the text")
+		return unconfirmed("the input box contains other text besides the prompt")
 	default:
 		if d.enter.loaded {
 			return unconfirmed("the program began to load after gc pressed Enter, so it may have lost the text")

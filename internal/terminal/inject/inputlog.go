@@ -342,19 +342,19 @@ func (d *DeliveryLog) RecordOutcome(end DeliveryEntry) bool {
 	return true
 }
 
-// Account returns the state of the deliveries, with Asked set to the delivery with the given ID. The caller must be the one
-// that delivers next.
+// Account returns the state of the deliveries, with Asked set to the delivery with the given ID. It marks the input so far as
+// read, so only the deliverer that types next may call it.
 func (d *DeliveryLog) Account(id string) DeliveryAccount {
 	d.news = false
-	j := DeliveryAccount{Forgot: d.forgot, Unread: d.unread, Partial: d.partial, Unfinished: d.unfinished, Shows: d.shows}
+	account := DeliveryAccount{Forgot: d.forgot, Unread: d.unread, Partial: d.partial, Unfinished: d.unfinished, Shows: d.shows}
 	if e := d.last; e != nil {
 		last := *e
-		j.Last = &last
+		account.Last = &last
 	}
 	if e := d.entries[id]; e != nil {
 		asked := *e
 		asked.Text = nil
-		j.Asked = &asked
+		account.Asked = &asked
 	}
-	return j
+	return account
 }

@@ -431,7 +431,7 @@ func (d *delivery) mayEnter() error {
 	case d.echo == matchOurs, d.silent() && d.echo == matchEmpty:
 		return nil
 	case d.echo == matchMore:
-		return fmt.Errorf("%w: the input box holds more than the text", errHeld)
+		return fmt.Errorf("%w: the input box contains other text besides the prompt", errHeld)
 	case d.echo == matchEmpty && d.hasKnownInputBox():
 		return fmt.Errorf("%w: the text did not appear in the input box", errHeld)
 	case d.hasKnownInputBox() && d.Snapshot.Attached > 0:
