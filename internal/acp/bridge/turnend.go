@@ -27,7 +27,10 @@ func (h *host) awaitWork(t *turn) (acp.PromptResult, error) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return t.work.result, t.work.failure
+	if t.work.failure != nil { // a nil *acp.Error would be an error that is not nil
+		return t.work.result, t.work.failure
+	}
+	return t.work.result, nil
 }
 
 // inserted records that the prompt of the turn is in the conversation.

@@ -155,6 +155,13 @@ func (f *fakeListener) Finish(_ context.Context, m SentMessage, outcome string) 
 	return nil
 }
 
+// ended returns which messages were finished.
+func (s *listenerState) ended() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.finished)
+}
+
 // now returns how many goroutines receive presses.
 func (s *listenerState) now() int {
 	s.mu.Lock()
@@ -207,8 +214,8 @@ func TestPressesAreReceivedWhileAQuestionIsOpen(t *testing.T) {
 		if state.now() != 0 {
 			t.Error("the engine did not wait for its reader")
 		}
-		if !slices.Equal(state.finished, []string{"1: The question is not open any more."}) {
-			t.Errorf("finished %q", state.finished)
+		if ended := state.ended(); !slices.Equal(ended, []string{"1: The question is not open any more."}) {
+			t.Errorf("finished %q", ended)
 		}
 	})
 }
@@ -243,8 +250,8 @@ func TestPressesAnswer(t *testing.T) {
 		}
 		synctest.Wait()
 		want := []string{"1: Answered: Yes\nby user 7 (button of x)", "2: Answered: No\nby anna"}
-		if len(state.finished) < 2 || !slices.Equal(state.finished[:2], want) {
-			t.Errorf("finished %q, want %q", state.finished, want)
+		if ended := state.ended(); len(ended) < 2 || !slices.Equal(ended[:2], want) {
+			t.Errorf("finished %q, want %q", ended, want)
 		}
 	})
 }
@@ -267,13 +274,13 @@ func TestButtonsOfAQuestionThatCannotBeRead(t *testing.T) {
 		}
 		set(client.ErrUnavailable)
 		set(nil)
-		if len(state.finished) > 0 {
-			t.Errorf("the message of an open question lost its buttons: %q", state.finished)
+		if ended := state.ended(); len(ended) > 0 {
+			t.Errorf("the message of an open question lost its buttons: %q", ended)
 		}
 		c.answer(id)
 		time.Sleep(time.Second)
-		if len(state.finished) != 1 {
-			t.Errorf("finished %q", state.finished)
+		if ended := state.ended(); len(ended) != 1 {
+			t.Errorf("finished %q", ended)
 		}
 	})
 }
