@@ -3,10 +3,13 @@ package tui
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"gascity/client"
 )
 
 // lineWriter holds what was written. It is safe for concurrent use.
@@ -57,7 +60,9 @@ func TestLinesOfChanges(t *testing.T) {
 	go func() { ended <- Lines(ctx, city, func() time.Time { return start }, out) }()
 	out.await(t, "web/tester asks: ")
 	out.await(t, "; answer with: gc respond q-1 OPTION\n")
-	city.change(func() { city.status.Agents = append(demo().Agents, agentOf("web/late", "idle", 1)) })
+	city.change(func() {
+		city.status.Agents = slices.Concat(demo().Agents, []client.Agent{agentOf("web/late", "idle", 1)})
+	})
 	out.await(t, "web/late: idle\n")
 	city.change(func() { city.away = true })
 	out.await(t, "controller away since 12:00:00\n")

@@ -99,8 +99,10 @@ func busyCity(t *testing.T, service *pushtest.Service) (*citytest.City, talk) {
 	t.Helper()
 	in := func(dir, name, command string) string { return agent(name, command) + fmt.Sprintf("dir = %q\n", dir) }
 	free := fake.Script{Ask: &runtime.PendingInteraction{Kind: runtime.WaitQuestion, Prompt: "Should the guide cover Windows? The draft has only Linux and macOS.", Metadata: map[string]string{runtime.MetaText: "yes"}}}.Command()
-	edit := fake.Script{Ask: &runtime.PendingInteraction{Kind: runtime.WaitPermission, Prompt: "Do you want to make this edit to total.go?", Options: []string{"Yes", "Yes, allow all edits during this session", "No, and tell Claude what to do differently"},
-		Metadata: map[string]string{runtime.MetaTool: "Edit", runtime.MetaInput: `{"file_path":"src/cart/total.go","old_string":"return sum","new_string":"return sum * (100 + tax) / 100"}`}}}.Command()
+	edit := fake.Script{Ask: &runtime.PendingInteraction{
+		Kind: runtime.WaitPermission, Prompt: "Do you want to make this edit to total.go?", Options: []string{"Yes", "Yes, allow all edits during this session", "No, and tell Claude what to do differently"},
+		Metadata: map[string]string{runtime.MetaTool: "Edit", runtime.MetaInput: `{"file_path":"src/cart/total.go","old_string":"return sum","new_string":"return sum * (100 + tax) / 100"}`},
+	}}.Command()
 	city := citytest.New(t, "[workspace]\nname = \"shop\"\n"+phoneSink+guarded()+
 		"[[usage.budgets]]\nname = \"day\"\nmeasure = \"usd\"\nscope = \"agent\"\nlimit = 10\nwindow = \"24h\"\nact = \"hold\"\n[[usage.budgets]]\nname = \"tokens\"\nmeasure = \"tokens\"\nscope = \"city\"\nlimit = 2000000\nwindow = \"24h\"\nact = \"warn\"\n"+
 		in("shop", "checkout", asks(runtime.WaitPermission, migrate, "Yes", "Yes, and don't ask again for npm run migrate commands in this project", "No, and tell Claude what to do differently (esc)"))+
@@ -409,6 +411,6 @@ func TestPicturesOfTheBeginning(t *testing.T) {
 		p.until("the reason of a failure", `document.querySelector('[role=alert]')?.innerText.includes('the disk is full')`)
 		p.shots("start-failed", f)
 		cancel()
-		<-ended
+		t.Log("the start page ended:", <-ended)
 	}
 }

@@ -228,7 +228,7 @@ func TestFailuresAreTriedAgain(t *testing.T) {
 
 // TestLongDelayOfAService: a service can ask for a delay of an hour, not of days.
 func TestLongDelayOfAService(t *testing.T) {
-	inTown(t, func(t *testing.T, c *town) {
+	inTown(t, func(_ *testing.T, c *town) {
 		x := &fakeSender{answer: func(_ context.Context, try int, _ *Message) error {
 			if try == 1 {
 				return &SendError{Err: errDown, After: 1000 * time.Hour}

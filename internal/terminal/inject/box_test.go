@@ -94,9 +94,9 @@ func (b *box) stall(d time.Duration) {
 	})
 }
 
-// onlyBlanks reports whether all characters of one author are blanks.
+// onlyBlanks reports whether all characters of one author are blanks or line feeds.
 func onlyBlanks(chars []boxmodel.Char, by int) bool {
-	return !slices.ContainsFunc(chars, func(c boxmodel.Char) bool { return c.By == by && c.Rune != ' ' })
+	return !slices.ContainsFunc(chars, func(c boxmodel.Char) bool { return c.By == by && c.Rune != ' ' && c.Rune != '\n' })
 }
 
 func (b *box) submit(whole string, chars []boxmodel.Char) {
