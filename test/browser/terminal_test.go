@@ -101,6 +101,35 @@ func TestAnAgentWithoutATerminal(t *testing.T) {
 	p.until("the card is shown", `!!document.querySelector('[data-question]')`)
 }
 
+// An answer that a person has begun to write or has chosen is still there after a look at another tab.
+func TestABegunAnswerStaysOnOtherTabs(t *testing.T) {
+	city := citytest.New(t, agent("asker", asks(runtime.WaitPermission, migrate, "Yes", "No")))
+	awaitQuestions(city, 1)
+	p := openConsole(t, city, desk)
+	p.expect("/terminal")
+	lookAway := func() {
+		t.Helper()
+		p.tap("#tab-timeline", "Timeline")
+		p.until("the question is one line", `!document.querySelector('[data-question]') && document.querySelector('.banner').innerText.includes('Do you want to proceed?')`)
+		p.tap(".banner a", "Answer")
+		p.until("the card is shown", `!!document.querySelector('[data-question]')`)
+	}
+	p.open("#/agent/asker")
+	p.until("the card is shown", `!!document.querySelector('[data-question] textarea')`)
+	p.do(chromedp.SendKeys(chromedp.CSS("[data-question] textarea"), "only on staging"))
+	lookAway()
+	if got := get[string](p, `document.querySelector('[data-question] textarea').value`); got != "only on staging" {
+		t.Errorf("the text of the answer is %q", got)
+	}
+	p.tap("[data-question] .option", "No")
+	lookAway()
+	p.tap("[data-question] .send button", "No")
+	p.until("the card disappears", `!document.querySelector('[data-question]')`)
+	if q := question(t, city, "asker"); q.State != client.PendingAnswered || q.Answer != "No" {
+		t.Errorf("the question is %s with %q", q.State, q.Answer)
+	}
+}
+
 // A screen reader gets the rows of a terminal as text, and new output is announced, if the person
 // wants it. The choice stays after a reload.
 func TestScreenReadersGetTheTextOfATerminal(t *testing.T) {
