@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 
 	"gascity/client"
 	"gascity/runtime"
+	"gascity/runtime/runtimetest/fake"
 	"gascity/test/citytest"
 )
 
@@ -99,6 +101,78 @@ func TestAnAgentWithoutATerminal(t *testing.T) {
 	p.until("the question is one line", `!document.querySelector('[data-question]') && document.querySelector('.banner').innerText.includes('Do you want to proceed?')`)
 	p.tap(".banner a", "Answer")
 	p.until("the card is shown", `!!document.querySelector('[data-question]')`)
+}
+
+// An answer that a person has begun to write or has chosen is still there after a look at another tab.
+func TestABegunAnswerStaysOnOtherTabs(t *testing.T) {
+	city := citytest.New(t, agent("asker", asks(runtime.WaitPermission, migrate, "Yes", "No")))
+	awaitQuestions(city, 1)
+	p := openConsole(t, city, desk)
+	p.expect("/terminal")
+	lookAway := func() {
+		t.Helper()
+		p.tap("#tab-timeline", "Timeline")
+		p.until("the question is one line", `!document.querySelector('[data-question]') && document.querySelector('.banner').innerText.includes('Do you want to proceed?')`)
+		p.tap(".banner a", "Answer")
+		p.until("the card is shown", `!!document.querySelector('[data-question]')`)
+	}
+	p.open("#/agent/asker")
+	p.until("the card is shown", `!!document.querySelector('[data-question] textarea')`)
+	p.do(chromedp.SendKeys(chromedp.CSS("[data-question] textarea"), "only on staging"))
+	lookAway()
+	if got := get[string](p, `document.querySelector('[data-question] textarea').value`); got != "only on staging" {
+		t.Errorf("the text of the answer is %q", got)
+	}
+	p.tap("[data-question] .option", "No")
+	lookAway()
+	p.tap("[data-question] .send button", "No")
+	p.until("the card disappears", `!document.querySelector('[data-question]')`)
+	if q := question(t, city, "asker"); q.State != client.PendingAnswered || q.Answer != "No" {
+		t.Errorf("the question is %s with %q", q.State, q.Answer)
+	}
+}
+
+// The terminal of an agent that gc cannot observe, or that does not stop, says why it cannot be opened. It does not say that the agent
+// does not run.
+func TestATerminalThatCannotBeOpenedSaysWhy(t *testing.T) {
+	city := citytest.New(t, agent("hidden", idle)+agent("stubborn", fake.Script{Immortal: true}.Command()))
+	names := []string{"hidden", "stubborn"}
+	for _, name := range names {
+		session := city.AwaitRunning(name, runtime.ActivityIdle).Session
+		city.Agents.Fail("OpenTerminal", session, errors.New("the host does not answer"))
+		if name == "hidden" {
+			city.Leave()
+			city.Agents.Fail("Observe", session, errors.New("the host does not answer"))
+			city.Start()
+		} else if _, err := city.Client.Suspend(t.Context(), name, client.LifecycleRequest{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	city.Await("hidden", func(a client.Agent) bool { return a.State == client.StateUnknown })
+	city.Await("stubborn", func(a client.Agent) bool { return a.State == client.StateStopping })
+	p := openConsole(t, city, phone)
+	for _, name := range names {
+		p.open("#/agent/" + name)
+		p.until("the reason is shown for "+name, fmt.Sprintf(`document.querySelector('#page-title').innerText === %q && document.querySelector('.terminal-frame .empty')?.innerText.includes('the host does not answer')`, name))
+		if !get[bool](p, `(async () => {
+			for (let i = 0; i < 20; i++) {
+				await new Promise((next) => setTimeout(next, 50));
+				if (!document.querySelector('.terminal-frame .empty')) return false;
+			}
+			return true;
+		})()`) {
+			t.Errorf("the reason for %s does not stay", name)
+		}
+		if !get[bool](p, stateIs("Reconnecting")) || get[bool](p, `document.querySelector('.terminal-frame').innerText.includes('does not run')`) {
+			t.Errorf("the terminal of %s shows %q", name, p.text(".terminal-frame"))
+		}
+	}
+	session := city.Await("hidden", func(client.Agent) bool { return true }).Session
+	city.Agents.Fail("Observe", session, nil)
+	city.Agents.Fail("OpenTerminal", session, nil)
+	p.open("#/agent/hidden")
+	p.until("the terminal is watched, without the reason", stateIs("Watching")+` && !document.querySelector('.terminal-frame').innerText.includes('does not answer')`)
+	city.Agents.Exit(city.Await("stubborn", func(client.Agent) bool { return true }).Session, runtime.Exit{}) // the city can stop
 }
 
 // A screen reader gets the rows of a terminal as text, and new output is announced, if the person

@@ -140,11 +140,12 @@ class View {
 		this.connect();
 	}
 
-	/** Connects again after a pause, or reports why that is useless. @param {string} text @param {boolean} [final] */
+	/** Connects again after a pause, or reports why that is useless. Without a text, the last one that the server sent stays.
+	 * @param {string} text @param {boolean} [final] */
 	lost(text, final) {
 		if (this.closed || this.ended) return;
 		this.setDriver(false, '');
-		this.o.onState(final ? { phase: 'failed', text } : { phase: 'lost', text });
+		this.o.onState({ phase: final ? 'failed' : 'lost', ...(text && { text }) });
 		if (final) return;
 		this.timer = setTimeout(() => this.connect(), this.pause);
 		this.pause = Math.min(2 * this.pause, 5000);

@@ -3,7 +3,7 @@ import { html, useEffect, useLayoutEffect, useRef, useState } from '../core.js';
 import { agentPath, call, device, get, may, post } from '../api.js';
 import { conditionOf, deliveryOf, evidenceOf, kindWord, sourceWord } from '../condition.js';
 import { clock } from '../format.js';
-import { blocksOf, groupQuestions } from '../question.js';
+import { groupQuestions } from '../question.js';
 import { href, open, route } from '../route.js';
 import { agents, events, findAgent, newKey, pending, promptChanges, reloads, sendPrompt, status } from '../store.js';
 import { interrupt, restart, resume, start, stop } from '../actions.js';
@@ -55,8 +55,7 @@ export function AgentPage() {
 					${may('manage') && !down && html`<button class="danger-text" onClick=${() => stop([a.name])}>Stop</button>`}
 				</div>
 			</div>
-			${questions.map((g) => tab === 'terminal' ? html`<${QuestionCard} key=${g.id} group=${g} alone=${true}/>`
-				: html`<div class="banner tone-need" key=${g.id}><${Icon} name="need"/><span>${kindWord(g.first.kind)}: ${blocksOf(g.first.prompt).at(-1)?.text.split('\n')[0]}</span><a class="button" href=${href('agent', a.name)}>Answer</a></div>`)}
+			${questions.map((g) => html`<${QuestionCard} key=${g.id} group=${g} alone=${true} line=${tab !== 'terminal'}/>`)}
 			${c.detail && questions.length === 0 && html`
 				<div class="banner tone-${c.tone}"><${Icon} name=${c.tone}/><span>${c.detail}${c.until && html`<span class="muted"> · ${down ? 'next start' : 'next try'} <${Until} at=${c.until}/></span>`}</span>
 					${a.obstacle && may('manage') && html`<button onClick=${() => resume(a.name)}>Try now</button>`}</div>`}

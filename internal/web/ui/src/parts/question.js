@@ -10,8 +10,8 @@ import { Age, Until } from './age.js';
 import { notify } from './dialog.js';
 import { Icon } from './icon.js';
 
-/** @param {{group: import('../question.js').Group, alone?: boolean}} p alone: on the page of its agent */
-export function QuestionCard({ group, alone = false }) {
+/** @param {{group: import('../question.js').Group, alone?: boolean, line?: boolean}} p alone: on the page of its agent; line: as one line, which keeps what a person began to answer */
+export function QuestionCard({ group, alone = false, line = false }) {
 	const q = group.first;
 	const [chosen, setChosen] = useState(/** @type {string | null} */ (null));
 	const [text, setText] = useState('');
@@ -79,6 +79,7 @@ export function QuestionCard({ group, alone = false }) {
 	};
 	const sendChosen = () => chosen !== null && submit({ option: chosen });
 
+	if (line) return html`<div class="banner tone-need"><${Icon} name="need"/><span>${kindWord(q.kind)}: ${blocks.at(-1)?.text.split('\n')[0]}</span><a class="button" href=${href('agent', q.agent)}>Answer</a></div>`;
 	return html`
 		<article class="card question" ref=${card} tabindex="0" data-item data-question=${q.id} data-agent=${q.agent} aria-labelledby=${title} onKeyDown=${onKey}>
 			<header>

@@ -47,8 +47,9 @@ export function TerminalView({ agent: a }) {
 		terminal.current?.drive(!state.you);
 		if (!state.you) terminal.current?.focus();
 	};
-	const down = a.state !== 'running' && a.state !== 'draining' && state.phase !== 'open' && state.phase !== 'ended';
+	const down = !['running', 'draining', 'stopping', 'unknown'].includes(a.state) && state.phase !== 'open' && state.phase !== 'ended';
 	const starts = a.state === 'starting' || a.state === 'creating';
+	const why = !down ? (state.phase === 'lost' ? state.text : '') : starts ? 'The terminal opens when the agent runs.' : 'The agent has no terminal while it does not run. Start it to see one.';
 	const words = { loading: 'Connecting', open: state.you ? 'You type' : state.driver ? `${state.driver} types` : state.plain ? 'Watching: text only, without colors' : 'Watching', lost: 'Reconnecting', ended: 'The session ended', failed: state.text };
 	return html`
 		<div class="terminal-frame ${state.you ? 'driving' : ''}">
@@ -61,7 +62,7 @@ export function TerminalView({ agent: a }) {
 					${may('type') && !state.plain && html`<button class=${state.you ? '' : 'quiet-primary'} disabled=${state.phase !== 'open'} onClick=${drive}>${state.you ? 'Stop typing' : 'Take over'}</button>`}
 				</span>`}
 			</div>
-			${down && html`<p class="empty">${starts ? 'The terminal opens when the agent runs.' : 'The agent has no terminal while it does not run. Start it to see one.'}</p>`}
+			${why && html`<p class="empty">${why}</p>`}
 			<div class="terminal-place ${down ? 'is-off' : ''}" ref=${place} role="region" aria-label=${'Terminal of ' + a.name}></div>
 			${state.you && html`
 				<div class="key-bar" role="toolbar" aria-label="Keys">
