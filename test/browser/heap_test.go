@@ -116,9 +116,9 @@ func TestHeapIsSteady(t *testing.T) {
 		play := func(n int) {
 			t.Helper()
 			last := get[string](p, fmt.Sprintf(`window.feed(%d)`, n))
-			p.until("the last event is on the page", fmt.Sprintf(`document.querySelector('[data-question]')?.innerText.includes(%q)`, last))
+			p.until("the last event is on the page", fmt.Sprintf(`document.querySelector('[data-question], .banner')?.innerText.includes(%q)`, last))
 			get[bool](p, `window.answer()`)
-			p.until("the answer is on the page", `!document.querySelector('[data-question]')`)
+			p.until("the answer is on the page", `!document.querySelector('[data-question], .banner')`)
 		}
 		const piece = 600 // more than the page keeps
 		play(piece)
