@@ -58,6 +58,7 @@ func (m *Model) apply(msg Msg) []Effect {
 func (m *Model) press(k Key) []Effect {
 	m.expected = ""
 	if b := m.findKey(m.mode(), k.Name); b != nil {
+		m.noticed = m.now // a notice that is set again with the same text is a new one
 		if b.ready == nil || b.ready(m) {
 			m.notice = notice{}
 			return b.act(m, k.Name)

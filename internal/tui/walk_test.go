@@ -273,6 +273,24 @@ func TestNoticeOfASuccessEnds(t *testing.T) {
 	}
 }
 
+// TestRepeatedNoticeIsShownAgain: a key that does nothing says why each time, for the same time.
+func TestRepeatedNoticeIsShownAgain(t *testing.T) {
+	m := newDemo(t, 80, 24)
+	m.selectAgent("infra/watcher")
+	first := start.Add(time.Minute)
+	later := first.Add(noticeTime - time.Millisecond)
+	m.Update(first, Key{Name: "i", Text: "i"})
+	m.Update(later, Key{Name: "i", Text: "i"})
+	m.Update(later.Add(noticeTime/2), Tick{})
+	if all := text(t, m); !strings.Contains(all, "no turn to interrupt") {
+		t.Errorf("the second notice has ended with the time of the first:\n%s", all)
+	}
+	m.Update(later.Add(noticeTime), Tick{})
+	if all := text(t, m); strings.Contains(all, "no turn to interrupt") {
+		t.Errorf("the notice is still there:\n%s", all)
+	}
+}
+
 // TestRestartedAgentSaysSo: an agent that crashed and runs again has lost its turn.
 func TestRestartedAgentSaysSo(t *testing.T) {
 	m := newDemo(t, 110, 30)
