@@ -290,6 +290,9 @@ func (m *Model) complete(string) []Effect {
 // addCompletions completes the command line as far as the words agree, and shows them if there are several.
 func (m *Model) addCompletions(msg CompletionMsg) {
 	last := msg.Line[strings.LastIndexByte(msg.Line, ' ')+1:]
+	if _, value, found := strings.Cut(last, "="); found && strings.HasPrefix(last, "-") {
+		last = value // the words are the values of the flag
+	}
 	words := slices.DeleteFunc(slices.Clone(msg.Words), func(word string) bool { return !strings.HasPrefix(word, last) })
 	if m.mode() != inCommand || m.input.String() != msg.Line || len(words) == 0 {
 		return

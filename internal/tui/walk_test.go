@@ -160,6 +160,28 @@ func TestCompletionOfAPartOfAName(t *testing.T) {
 	}
 }
 
+// TestCompletionOfAFlagWithItsValue: the city offers the values of the flag, without the flag.
+func TestCompletionOfAFlagWithItsValue(t *testing.T) {
+	m := newDemo(t, 80, 24)
+	press(m, ":")
+	m.input.set("queue edit r-1 --priority=")
+	words := []string{"system", "urgent", "normal"}
+	m.Update(start, CompletionMsg{Line: m.input.String(), Words: words})
+	if all := text(t, m); !strings.Contains(all, "system  urgent  normal") {
+		t.Errorf("the values are not offered:\n%s", all)
+	}
+	press(m, "u")
+	m.Update(start, CompletionMsg{Line: m.input.String(), Words: words})
+	if got := m.input.String(); got != "queue edit r-1 --priority=urgent " {
+		t.Errorf("the completion makes %q", got)
+	}
+	m.input.set("send web/coder a=web/c")
+	m.Update(start, CompletionMsg{Line: m.input.String(), Words: []string{"web/coder"}})
+	if got := m.input.String(); got != "send web/coder a=web/c" {
+		t.Errorf("a word that does not fit makes %q", got)
+	}
+}
+
 // TestCommandsCanBeRepeated: Up brings back the command lines before.
 func TestCommandsCanBeRepeated(t *testing.T) {
 	m := newDemo(t, 80, 24)
