@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -139,7 +140,7 @@ func (r *runner) change(ctx context.Context, verb Verb, a client.Agent) (string,
 		result = a.Name + ": restarted"
 		done, err = r.opts.City.RestartInstance(ctx, a.Name, a.Instance)
 	default:
-		result = a.Name + ": started"
+		result = a.Name + ": " + cmp.Or(map[string]string{client.StateDraining: "resumed", client.StateStarting: "already starting"}[a.State], "started")
 		done, err = r.opts.Start(ctx, a)
 	}
 	if err == nil && !done.Changed && done.Detail != "" {

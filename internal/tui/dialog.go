@@ -122,13 +122,35 @@ func (m *Model) title() string {
 	}
 }
 
-// word returns what the action does, for people: a restart of agents that do not run is a start.
+// word returns what the action does, for people. Of a restart that means something else for each agent, it is the first of restart, start and resume.
 func (d *dialog) word() string {
-	if d.verb == Restart && !slices.ContainsFunc(d.agents, runs) {
-		return "start"
+	if d.verb != Restart {
+		return string(d.verb)
+	}
+	for _, word := range []string{"restart", "start", "resume"} {
+		if slices.ContainsFunc(d.agents, func(a client.Agent) bool { return restartOf(a) == word }) {
+			return word
+		}
 	}
 	return string(d.verb)
 }
+
+// restartOf returns what a restart of an agent is in its state, as the gc command: an agent that does not run is started, and one that drains is
+// resumed. It is empty if the agent is starting or stopping, or if gc does not know whether it runs.
+func restartOf(a client.Agent) string {
+	switch a.State {
+	case client.StateRunning:
+		return "restart"
+	case client.StateDraining:
+		return "resume"
+	case client.StateStopped, client.StateAsleep, client.StateSuspended, client.StateQuarantined, client.StateFailed, client.StateLost:
+		return "start"
+	}
+	return ""
+}
+
+// drains reports whether an agent was asked to finish its work and stop.
+func drains(a client.Agent) bool { return a.State == client.StateDraining }
 
 // runs reports whether an agent runs.
 func runs(a client.Agent) bool { return a.State == client.StateRunning }
@@ -143,18 +165,34 @@ func (d *dialog) consequence() string {
 		return "The turn in progress ends. The agent keeps running and waits for a prompt."
 	case d.verb == Interrupt:
 		return "The turns in progress end. The agents keep running and wait for prompts."
-	case d.word() == "start" && one:
-		return "The agent does not run. It starts now."
-	case d.word() == "start":
-		return "The agents do not run. They start now."
-	case d.verb == Restart && one:
-		return "The turn in progress ends. The agent starts again at once."
 	case d.verb == Restart:
-		return "The turns in progress end. The agents start again at once."
+		return d.restarts(one)
 	case one:
 		return "Its processes exit now. It stays stopped until you restart it."
 	}
 	return "Their processes exit now. They stay stopped until you restart them."
+}
+
+// restarts describes what a restart does.
+func (d *dialog) restarts(one bool) string {
+	word, some := d.word(), slices.ContainsFunc(d.agents, drains)
+	switch {
+	case word == "resume" && one:
+		return "It was asked to finish its work and stop. It keeps running instead."
+	case word == "resume":
+		return "They were asked to finish their work and stop. They keep running instead."
+	case word == "start" && some:
+		return "Agents that drain keep running. The others start now."
+	case some:
+		return "Agents that drain keep running. The turns of the others end, and they start again at once."
+	case word == "start" && one:
+		return "The agent does not run. It starts now."
+	case word == "start":
+		return "The agents do not run. They start now."
+	case one:
+		return "The turn in progress ends. The agent starts again at once."
+	}
+	return "The turns in progress end. The agents start again at once."
 }
 
 // choose answers with the option of a digit.

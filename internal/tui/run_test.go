@@ -539,6 +539,29 @@ func TestRestartOfAnAgentThatDoesNotRun(t *testing.T) {
 	d.await("infra/broken: started", true)
 }
 
+// TestResumeOfADrainingAgent: r frees it from the drain, and does not say that it was started.
+func TestResumeOfADrainingAgent(t *testing.T) {
+	status := demo()
+	for i := range status.Agents {
+		if status.Agents[i].Name == "web/coder" {
+			status.Agents[i].State = client.StateDraining
+		}
+	}
+	city := newFakeCity(status)
+	d := openSession(t, city, 100, 30, func(o *Options) {
+		o.Start = func(_ context.Context, a client.Agent) (client.Done, error) {
+			city.called("start %s", a.Name)
+			return client.Done{Changed: true, Detail: "it is being woken"}, nil
+		}
+	})
+	d.await("web/tester shows", true)
+	d.typed("/web/coder\r")
+	d.await("r resume", true)
+	d.typed("r\r")
+	d.awaitCall("start web/coder")
+	d.await("web/coder: resumed", true)
+}
+
 // TestEachPromptHasItsOwnKey: the city stores a prompt with a known key only once.
 func TestEachPromptHasItsOwnKey(t *testing.T) {
 	city := newFakeCity(demo())

@@ -67,6 +67,74 @@ func TestStartOfAStoppedAgent(t *testing.T) {
 	}
 }
 
+// TestRestartInEachState: r does what footer and dialog say, and says why if it does nothing.
+func TestRestartInEachState(t *testing.T) {
+	const start1, resume, restart = "The agent does not run. It starts now.", "It was asked to finish its work and stop. It keeps running instead.", "The turn in progress ends. The agent starts again at once."
+	for state, want := range map[string]string{
+		client.StateRunning: restart, client.StateDraining: resume, client.StateStopped: start1, client.StateAsleep: start1, client.StateSuspended: start1,
+		client.StateQuarantined: start1, client.StateFailed: start1, client.StateLost: start1,
+		client.StateCreating: "starts or stops already", client.StateStarting: "starts or stops already", client.StateStopping: "starts or stops already",
+		client.StateUnknown: "gc does not know whether it runs", "": "gc does not know whether it runs",
+	} {
+		m := newDemo(t, 120, 30)
+		m.selectAgent("web/coder")
+		in(m, map[string]string{"web/coder": state})
+		if all := text(t, m); restartOf(*m.agent("web/coder")) != "start" && strings.Contains(all, "does not run") {
+			t.Errorf("%q: the pane says that the agent does not run:\n%s", state, all)
+		}
+		offered := strings.Contains(text(t, m), " r re") || strings.Contains(text(t, m), " r start")
+		press(m, "r")
+		all := text(t, m)
+		if !strings.Contains(all, want) || offered != (m.mode() == inConfirm) {
+			t.Errorf("%q: r is offered (%v), and the dashboard does not show %q:\n%s", state, offered, want, all)
+		}
+		if title := "Resume web/coder?"; state == client.StateDraining && !strings.Contains(all, title) {
+			t.Errorf("the dialog is not called %s:\n%s", title, all)
+		}
+	}
+}
+
+// TestRestartOfSeveralStates: the dialog is true for each of the marked agents.
+func TestRestartOfSeveralStates(t *testing.T) {
+	for _, test := range []struct{ coder, reviewer, want string }{
+		{client.StateDraining, client.StateDraining, "They were asked to finish their work and stop. They keep running instead."},
+		{client.StateDraining, client.StateStopped, "Agents that drain keep running. The others start now."},
+		{client.StateDraining, client.StateRunning, "Agents that drain keep running. The turns of the others end, and they start again at once."},
+		{client.StateStopped, client.StateRunning, "The turns in progress end. The agents start again at once."},
+		{client.StateStopped, client.StateFailed, "The agents do not run. They start now."},
+	} {
+		m := newDemo(t, 120, 30)
+		in(m, map[string]string{"web/coder": test.coder, "web/reviewer": test.reviewer})
+		m.marked["web/coder"], m.marked["web/reviewer"] = true, true
+		press(m, "r")
+		if all := text(t, m); !strings.Contains(all, test.want) {
+			t.Errorf("%s and %s: the dialog does not say %q:\n%s", test.coder, test.reviewer, test.want, all)
+		}
+	}
+}
+
+// TestDrainingAgentHasATurn: i does not say that a draining agent has none.
+func TestDrainingAgentHasATurn(t *testing.T) {
+	m := newDemo(t, 120, 30)
+	m.selectAgent("web/coder")
+	in(m, map[string]string{"web/coder": client.StateDraining})
+	press(m, "i")
+	if all := text(t, m); strings.Contains(all, "no turn") || !strings.Contains(all, "finishes its turn and stops") {
+		t.Errorf("i on a draining agent says:\n%s", all)
+	}
+}
+
+// in sets the states of agents of the demo city.
+func in(m *Model, states map[string]string) {
+	s := demo()
+	for i := range s.Agents {
+		if state, ok := states[s.Agents[i].Name]; ok {
+			s.Agents[i].State = state
+		}
+	}
+	m.Update(start, StatusMsg{s})
+}
+
 // TestOnlyRunningAgentsAreInterrupted: an agent that does not run has no turn, and one that a person has stopped is not stopped again.
 func TestOnlyRunningAgentsAreInterrupted(t *testing.T) {
 	m := newDemo(t, 110, 30)
