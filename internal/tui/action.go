@@ -41,17 +41,18 @@ func (r *runner) report(done string, failed []error) {
 }
 
 // prompt sends a prompt to agents. Each has a key, so that no prompt is sent twice. If that fails, the editor opens again, so that the text is
-// not lost.
+// not lost. The same text is then sent with the same keys, because the city may have stored it all the same.
 func (r *runner) prompt(ctx context.Context, e Prompt) {
 	var failed []error
-	var unsent []string
+	unsent := UnsentMsg{Text: e.Text, Keys: map[string]string{}}
 	var receipt client.Receipt
 	for _, name := range e.Agents {
+		key := cmp.Or(e.Keys[name], "top-"+rand.Text())
 		var err error
-		receipt, err = r.opts.City.Nudge(ctx, name, client.NudgeRequest{Text: e.Text, Key: "top-" + rand.Text(), Source: r.opts.By})
+		receipt, err = r.opts.City.Nudge(ctx, name, client.NudgeRequest{Text: e.Text, Key: key, Source: r.opts.By})
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", name, err))
-			unsent = append(unsent, name)
+			unsent.Agents, unsent.Keys[name] = append(unsent.Agents, name), key
 			continue
 		}
 		r.inbox.put(PromptsMsg{[]client.Receipt{receipt}})
@@ -60,8 +61,8 @@ func (r *runner) prompt(ctx context.Context, e Prompt) {
 	if len(e.Agents) == 1 {
 		done += " (" + receipt.ID + ")"
 	}
-	if len(unsent) > 0 {
-		r.inbox.put(UnsentMsg{Agents: unsent, Text: e.Text})
+	if len(failed) > 0 {
+		r.inbox.put(unsent)
 	}
 	r.report(done, failed)
 }

@@ -21,6 +21,7 @@ type dialog struct {
 	typed    string         // what a person types to confirm; empty: Enter confirms
 	prompt   client.Receipt // that is edited or cancelled
 	before   string         // the text that is edited
+	failed   UnsentMsg      // the prompt that failed before
 }
 
 // start opens a dialog.
@@ -43,15 +44,15 @@ func (m *Model) openAnswer(string) []Effect {
 }
 
 func (m *Model) openPrompt(string) []Effect {
-	m.start(inPrompt, dialog{agents: m.targets()})
-	m.input.set(m.unsent)
-	m.unsent = ""
+	m.start(inPrompt, dialog{agents: m.targets(), failed: m.unsent})
+	m.input.set(m.unsent.Text)
+	m.unsent = UnsentMsg{}
 	return nil
 }
 
 // addUnsent opens the editor again on a prompt that was refused. While another dialog is open, the text waits for the next editor.
 func (m *Model) addUnsent(msg UnsentMsg) {
-	m.unsent = msg.Text
+	m.unsent = msg
 	var agents []client.Agent
 	for _, name := range msg.Agents {
 		if a := m.agent(name); a != nil {
@@ -265,7 +266,11 @@ func (m *Model) submit(string) []Effect {
 		}
 		m.back()
 		m.notice = notice{text: "sending to " + d.who()}
-		return []Effect{Prompt{Agents: namesOf(d.agents), Text: text}}
+		effect := Prompt{Agents: namesOf(d.agents), Text: text}
+		if text == d.failed.Text {
+			effect.Keys = d.failed.Keys
+		}
+		return []Effect{effect}
 	case inEdit:
 		return m.saveText(text)
 	case inConfirm:

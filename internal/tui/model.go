@@ -48,7 +48,7 @@ type Model struct {
 	notice notice
 	// noticed is when the notice was set.
 	noticed time.Time
-	unsent  string // the text of a prompt that was refused, for the next editor
+	unsent  UnsentMsg // a prompt that failed, for the next editor
 	// expected is the agent whose question is opened when it is there, because the person has asked for it.
 	expected string
 	words    []string // completions of the command line

@@ -996,6 +996,33 @@ func TestRefusedPromptIsNotLost(t *testing.T) {
 	d.await("prompt stored for web/tester", true)
 }
 
+// TestPromptThatFailedIsNotSentTwice: the city may have stored a prompt although its answer is an error, so the same text for the same agent
+// has the same key. Another text has another key.
+func TestPromptThatFailedIsNotSentTwice(t *testing.T) {
+	city := newFakeCity(demo())
+	r := newRunner(t.Context(), Options{City: city, Now: time.Now})
+	r.model = newDemo(t, 100, 30)
+	submit := func(keys ...string) []string {
+		t.Helper()
+		effects := press(r.model, keys...)
+		if len(effects) != 1 {
+			t.Fatalf("the keys %q have the effects %v, want one prompt", keys, effects)
+		}
+		r.prompt(t.Context(), effects[0].(Prompt))
+		for _, msg := range r.inbox.take() {
+			r.model.Update(start, msg)
+		}
+		return city.keys[len(city.keys)-2:]
+	}
+	first := submit("space", "space", "p", "l", "a", "t", "e", "enter") // for two agents
+	if again, third := submit("enter"), submit("enter"); first[0] == first[1] || !slices.Equal(first, again) || !slices.Equal(first, third) {
+		t.Errorf("the same text has the keys %q, %q and %q", first, again, third)
+	}
+	if other := submit("r", "enter"); slices.Contains(first, other[0]) || slices.Contains(first, other[1]) {
+		t.Errorf("another text has the keys %q, as the first one: %q", other, first)
+	}
+}
+
 // TestCityTomlIsEditedFromTheDashboard runs : edit.
 func TestCityTomlIsEditedFromTheDashboard(t *testing.T) {
 	d := openSession(t, newFakeCity(demo()), 100, 30, func(o *Options) {
