@@ -33,11 +33,16 @@ func (r *runner) report(done string, failed []error) {
 		r.inbox.put(NoticeMsg{Text: done})
 		return
 	}
+	r.inbox.put(NoticeMsg{Text: problemOf(failed), Failed: true})
+}
+
+// problemOf returns the errors of an action in one line: their number, and the first one.
+func problemOf(failed []error) string {
 	text := failed[0].Error()
 	if len(failed) > 1 {
 		text = fmt.Sprintf("%d failed: %s", len(failed), text)
 	}
-	r.inbox.put(NoticeMsg{Text: text, Failed: true})
+	return text
 }
 
 // prompt sends a prompt to agents. Each has a key, so that no prompt is sent twice. If that fails, the editor opens again, so that the text is
@@ -62,9 +67,11 @@ func (r *runner) prompt(ctx context.Context, e Prompt) {
 		done += " (" + receipt.ID + ")"
 	}
 	if len(failed) > 0 {
+		unsent.Problem = problemOf(failed)
 		r.inbox.put(unsent)
+		return
 	}
-	r.report(done, failed)
+	r.report(done, nil)
 }
 
 // loadText reads the text of a waiting prompt.

@@ -43,27 +43,49 @@ func (m *Model) openAnswer(string) []Effect {
 	return m.start(inAnswer, dialog{question: *q, equal: m.equal(q), option: -1})
 }
 
+// openPrompt opens the editor for a prompt, or on a prompt for one of the agents that failed before.
 func (m *Model) openPrompt(string) []Effect {
-	m.start(inPrompt, dialog{agents: m.targets(), failed: m.unsent})
-	m.input.set(m.unsent.Text)
-	m.unsent = UnsentMsg{}
+	agents := m.targets()
+	i := m.unsentFor(agents)
+	if i < 0 {
+		return m.start(inPrompt, dialog{agents: agents})
+	}
+	msg := m.unsent[i]
+	m.unsent = slices.Delete(m.unsent, i, i+1)
+	m.notice = notice{text: "this prompt for " + textfmt.List(msg.Agents) + " was not sent: Enter sends it again, Esc discards it"}
+	return m.reopen(msg)
+}
+
+// unsentFor returns the index of the oldest prompt that failed for one of the agents, or whose agents are not in the city any more; -1 if there is none.
+func (m *Model) unsentFor(agents []client.Agent) int {
+	names := namesOf(agents)
+	return slices.IndexFunc(m.unsent, func(msg UnsentMsg) bool {
+		gone := !slices.ContainsFunc(msg.Agents, func(name string) bool { return m.agent(name) != nil })
+		return gone || slices.ContainsFunc(msg.Agents, func(name string) bool { return slices.Contains(names, name) })
+	})
+}
+
+// reopen opens the editor on a prompt that failed, for the agents for which it failed.
+func (m *Model) reopen(msg UnsentMsg) []Effect {
+	d := dialog{failed: msg}
+	for _, name := range msg.Agents {
+		d.agents = append(d.agents, client.Agent{Name: name})
+	}
+	m.start(inPrompt, d)
+	m.input.set(msg.Text)
 	return nil
 }
 
-// addUnsent opens the editor again on a prompt that was refused. While another dialog is open, the text waits for the next editor.
+// addUnsent opens the editor again on a prompt that failed. If the person has pressed a key since it was sent, the prompt waits until the person
+// opens the editor for its agents: the next key may be meant for what is visible now.
 func (m *Model) addUnsent(msg UnsentMsg) {
-	m.unsent = msg
-	var agents []client.Agent
-	for _, name := range msg.Agents {
-		if a := m.agent(name); a != nil {
-			agents = append(agents, *a)
-		}
-	}
-	if m.mode()&agentPanels == 0 || len(agents) == 0 {
+	m.notice = notice{msg.Problem, true}
+	if m.sent == msg.Text && m.mode()&agentPanels != 0 {
+		m.reopen(msg)
 		return
 	}
-	m.openPrompt("")
-	m.dialog.agents = agents
+	m.unsent = append(m.unsent, msg)
+	m.notice.text += "; p opens the prompt for " + textfmt.List(msg.Agents) + " again"
 }
 
 func (m *Model) openFilter(string) []Effect {
@@ -266,6 +288,7 @@ func (m *Model) submit(string) []Effect {
 		}
 		m.back()
 		m.notice = notice{text: "sending to " + d.who()}
+		m.sent = text
 		effect := Prompt{Agents: namesOf(d.agents), Text: text}
 		if text == d.failed.Text {
 			effect.Keys = d.failed.Keys

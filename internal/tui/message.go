@@ -58,12 +58,13 @@ type (
 		Text   string
 		Failed bool
 	}
-	// UnsentMsg is a prompt that failed for some agents. The city may have stored it if its answer was lost. Keys maps the agents to the keys
+	// UnsentMsg is a prompt that failed for some agents, and why. The city may have stored it if its answer was lost. Keys maps the agents to the keys
 	// with which it was sent.
 	UnsentMsg struct {
-		Agents []string
-		Text   string
-		Keys   map[string]string
+		Agents  []string
+		Text    string
+		Keys    map[string]string
+		Problem string
 	}
 	// AnsweredMsg reports that a question is closed.
 	AnsweredMsg struct{ ID string }

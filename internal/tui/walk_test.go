@@ -228,6 +228,101 @@ func TestCompletionOfAPartOfAName(t *testing.T) {
 	}
 }
 
+// submitted returns a model in which a prompt for an agent was just sent.
+func submitted(t *testing.T, agent, prompt string) *Model {
+	t.Helper()
+	m := newDemo(t, 110, 30)
+	m.selectAgent(agent)
+	press(m, "p")
+	typed(m, prompt)
+	press(m, "enter")
+	return m
+}
+
+// TestRefusedPromptIsOnlyForItsAgents: it is never offered for another agent, and not lost.
+func TestRefusedPromptIsOnlyForItsAgents(t *testing.T) {
+	for _, keys := range []string{"?", "Q", "E", "/", ":", "p"} { // a page, or another dialog
+		m := submitted(t, "web/tester", "one")
+		m.selectAgent("web/coder")
+		press(m, keys)
+		mode, input := m.mode(), m.input.String()
+		m.Update(start, UnsentMsg{Agents: []string{"web/tester"}, Text: "one", Problem: "web/tester: it is stopped"})
+		if m.mode() != mode || m.input.String() != input {
+			t.Errorf("the refused prompt changes what %s has opened", keys)
+		}
+		press(m, "esc", "p")
+		if all := text(t, m); !strings.Contains(all, "Prompt for web/coder") || len(m.input.text) > 0 {
+			t.Errorf("after %s, p on another agent opens:\n%s", keys, all)
+		}
+		press(m, "esc")
+		m.selectAgent("web/tester")
+		if all := text(t, m); !strings.Contains(all, "a prompt for web/tester was not sent: p opens it") {
+			t.Errorf("nothing says that the text still waits:\n%s", all)
+		}
+		press(m, "p")
+		if all := text(t, m); !strings.Contains(all, "Prompt for web/tester") || !strings.Contains(all, "Enter sends it again, Esc discards it") {
+			t.Errorf("after %s, p on the agent opens:\n%s", keys, all)
+		}
+		effects := press(m, "enter")
+		if want := []Effect{Prompt{Agents: []string{"web/tester"}, Text: "one"}}; fmt.Sprint(effects) != fmt.Sprint(want) {
+			t.Errorf("after %s, Enter sends %v, want %v", keys, effects, want)
+		}
+	}
+}
+
+// TestRefusedPromptOpensOnlyBetweenKeys: a key that is pressed after the prompt was sent is not for an editor that opens by itself.
+func TestRefusedPromptOpensOnlyBetweenKeys(t *testing.T) {
+	m := submitted(t, "web/tester", "one")
+	press(m, "j")
+	m.Update(start, UnsentMsg{Agents: []string{"web/tester"}, Text: "one", Problem: "web/tester: it is stopped"})
+	if all := text(t, m); m.mode() != inList || !strings.Contains(all, "it is stopped; p opens the prompt for web/tester again") {
+		t.Errorf("after another key the refused prompt opens the editor, or the dashboard does not say how to open it:\n%s", all)
+	}
+	if effects := press(m, "enter"); fmt.Sprint(effects) != "[{web/coder}]" {
+		t.Errorf("Enter has the effects %v, want an attachment", effects)
+	}
+	press(m, "k", "p", "esc", "p")
+	if len(m.input.text) > 0 {
+		t.Errorf("the prompt was discarded with Esc, and the editor has %q", m.input.String())
+	}
+}
+
+// TestSeveralRefusedPromptsAreNotLost: each is offered for its agents, the oldest first.
+func TestSeveralRefusedPromptsAreNotLost(t *testing.T) {
+	m := newDemo(t, 110, 30)
+	for _, msg := range []UnsentMsg{
+		{Agents: []string{"web/tester"}, Text: "one"}, {Agents: []string{"web/coder", "api/docs"}, Text: "two"}, {Agents: []string{"web/tester"}, Text: "three"},
+	} {
+		m.Update(start, msg)
+	}
+	for _, want := range []Prompt{
+		{Agents: []string{"web/coder", "api/docs"}, Text: "two"}, {Agents: []string{"web/tester"}, Text: "one"}, {Agents: []string{"web/tester"}, Text: "three"},
+	} {
+		m.selectAgent(want.Agents[0])
+		press(m, "p")
+		if effects := press(m, "enter"); fmt.Sprint(effects) != fmt.Sprint([]Effect{want}) {
+			t.Errorf("p and Enter on %s send %v, want %v", want.Agents[0], effects, want)
+		}
+	}
+}
+
+// TestRefusedPromptOfAnAgentThatIsGone: its text is offered, for that agent.
+func TestRefusedPromptOfAnAgentThatIsGone(t *testing.T) {
+	m := submitted(t, "web/tester", "one")
+	s := demo()
+	s.Agents = slices.DeleteFunc(s.Agents, func(a client.Agent) bool { return a.Name == "web/tester" })
+	m.Update(start, StatusMsg{s})
+	press(m, "j")
+	m.Update(start, UnsentMsg{Agents: []string{"web/tester"}, Text: "one", Problem: "web/tester: not found"})
+	press(m, "p")
+	if all := text(t, m); !strings.Contains(all, "Prompt for web/tester") || m.input.String() != "one" {
+		t.Errorf("p opens:\n%s", all)
+	}
+	if effects, want := press(m, "enter"), []Effect{Prompt{Agents: []string{"web/tester"}, Text: "one"}}; fmt.Sprint(effects) != fmt.Sprint(want) {
+		t.Errorf("Enter sends %v, want %v", effects, want)
+	}
+}
+
 // TestCompletionOfAFlagWithItsValue: the city offers the values of the flag, without the flag.
 func TestCompletionOfAFlagWithItsValue(t *testing.T) {
 	m := newDemo(t, 80, 24)
