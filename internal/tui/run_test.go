@@ -404,6 +404,7 @@ func TestDashboardOnATerminal(t *testing.T) {
 		}
 	})
 	d.await("web/tester shows", true)
+	d.await("rm -rf build && make test", true) // the question, which is read separately
 	d.typed("a2")
 	d.awaitCall("respond q-1 Yes, and do not ask again for make by test")
 	d.await("answered web/tester", true)
