@@ -26,7 +26,7 @@ func (a *app) editText(ctx context.Context, text string) (string, error) {
 		return "", fmt.Errorf("cannot write the prompt for the editor: %w", err)
 	}
 	if err := a.openEditor(ctx, file); err != nil {
-		return "", err
+		return "", fmt.Errorf("nothing was changed: %w", err)
 	}
 	edited, err := os.ReadFile(file)
 	if err != nil {
@@ -35,13 +35,14 @@ func (a *app) editText(ctx context.Context, text string) (string, error) {
 	return strings.TrimSuffix(string(edited), "\n"), nil
 }
 
-// openEditor opens the person's editor on a file, and returns when the person has closed it.
+// openEditor opens the person's editor on a file, and returns when the person has closed it. If it returns an error, the editor may have changed the
+// file before.
 func (a *app) openEditor(ctx context.Context, file string) error {
 	editor := cmp.Or(a.Getenv("VISUAL"), a.Getenv("EDITOR"), "vi")
 	run := exec.CommandContext(ctx, "/bin/sh", "-c", editor+` "$1"`, "sh", file) //nolint:gosec // it is the person's own command
 	run.Stdin, run.Stdout, run.Stderr = a.Stdin, cmdenv.Raw(a.Stdout), cmdenv.Raw(a.Stderr)
 	if err := run.Run(); err != nil {
-		return fmt.Errorf("the editor %q failed, so nothing was changed: %w; set EDITOR to another one", editor, err)
+		return fmt.Errorf("the editor %q failed: %w; set EDITOR to another one", editor, err)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -32,25 +33,31 @@ func (r *runner) report(done string, failed []error) {
 		r.inbox.put(NoticeMsg{Text: done})
 		return
 	}
+	r.inbox.put(NoticeMsg{Text: problemOf(failed), Failed: true})
+}
+
+// problemOf returns the errors of an action in one line: their number, and the first one.
+func problemOf(failed []error) string {
 	text := failed[0].Error()
 	if len(failed) > 1 {
 		text = fmt.Sprintf("%d failed: %s", len(failed), text)
 	}
-	r.inbox.put(NoticeMsg{Text: text, Failed: true})
+	return text
 }
 
 // prompt sends a prompt to agents. Each has a key, so that no prompt is sent twice. If that fails, the editor opens again, so that the text is
-// not lost.
+// not lost. The same text is then sent with the same keys, because the city may have stored it all the same.
 func (r *runner) prompt(ctx context.Context, e Prompt) {
 	var failed []error
-	var unsent []string
+	unsent := UnsentMsg{Text: e.Text, Keys: map[string]string{}}
 	var receipt client.Receipt
 	for _, name := range e.Agents {
+		key := cmp.Or(e.Keys[name], "top-"+rand.Text())
 		var err error
-		receipt, err = r.opts.City.Nudge(ctx, name, client.NudgeRequest{Text: e.Text, Key: "top-" + rand.Text(), Source: r.opts.By})
+		receipt, err = r.opts.City.Nudge(ctx, name, client.NudgeRequest{Text: e.Text, Key: key, Source: r.opts.By})
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", name, err))
-			unsent = append(unsent, name)
+			unsent.Agents, unsent.Keys[name] = append(unsent.Agents, name), key
 			continue
 		}
 		r.inbox.put(PromptsMsg{[]client.Receipt{receipt}})
@@ -59,10 +66,12 @@ func (r *runner) prompt(ctx context.Context, e Prompt) {
 	if len(e.Agents) == 1 {
 		done += " (" + receipt.ID + ")"
 	}
-	if len(unsent) > 0 {
-		r.inbox.put(UnsentMsg{Agents: unsent, Text: e.Text})
+	if len(failed) > 0 {
+		unsent.Problem = problemOf(failed)
+		r.inbox.put(unsent)
+		return
 	}
-	r.report(done, failed)
+	r.report(done, nil)
 }
 
 // loadText reads the text of a waiting prompt.
@@ -139,7 +148,7 @@ func (r *runner) change(ctx context.Context, verb Verb, a client.Agent) (string,
 		result = a.Name + ": restarted"
 		done, err = r.opts.City.RestartInstance(ctx, a.Name, a.Instance)
 	default:
-		result = a.Name + ": started"
+		result = a.Name + ": " + cmp.Or(map[string]string{client.StateDraining: "resumed", client.StateStarting: "already starting"}[a.State], "started")
 		done, err = r.opts.Start(ctx, a)
 	}
 	if err == nil && !done.Changed && done.Detail != "" {

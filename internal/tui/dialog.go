@@ -21,6 +21,7 @@ type dialog struct {
 	typed    string         // what a person types to confirm; empty: Enter confirms
 	prompt   client.Receipt // that is edited or cancelled
 	before   string         // the text that is edited
+	failed   UnsentMsg      // the prompt that failed before
 }
 
 // start opens a dialog.
@@ -42,27 +43,49 @@ func (m *Model) openAnswer(string) []Effect {
 	return m.start(inAnswer, dialog{question: *q, equal: m.equal(q), option: -1})
 }
 
+// openPrompt opens the editor for a prompt, or on a prompt for one of the agents that failed before.
 func (m *Model) openPrompt(string) []Effect {
-	m.start(inPrompt, dialog{agents: m.targets()})
-	m.input.set(m.unsent)
-	m.unsent = ""
+	agents := m.targets()
+	i := m.unsentFor(agents)
+	if i < 0 {
+		return m.start(inPrompt, dialog{agents: agents})
+	}
+	msg := m.unsent[i]
+	m.unsent = slices.Delete(m.unsent, i, i+1)
+	m.notice = notice{text: "this prompt for " + textfmt.List(msg.Agents) + " was not sent: Enter sends it again, Esc discards it"}
+	return m.reopen(msg)
+}
+
+// unsentFor returns the index of the oldest prompt that failed for one of the agents, or whose agents are not in the city any more; -1 if there is none.
+func (m *Model) unsentFor(agents []client.Agent) int {
+	names := namesOf(agents)
+	return slices.IndexFunc(m.unsent, func(msg UnsentMsg) bool {
+		gone := !slices.ContainsFunc(msg.Agents, func(name string) bool { return m.agent(name) != nil })
+		return gone || slices.ContainsFunc(msg.Agents, func(name string) bool { return slices.Contains(names, name) })
+	})
+}
+
+// reopen opens the editor on a prompt that failed, for the agents for which it failed.
+func (m *Model) reopen(msg UnsentMsg) []Effect {
+	d := dialog{failed: msg}
+	for _, name := range msg.Agents {
+		d.agents = append(d.agents, client.Agent{Name: name})
+	}
+	m.start(inPrompt, d)
+	m.input.set(msg.Text)
 	return nil
 }
 
-// addUnsent opens the editor again on a prompt that was refused. While another dialog is open, the text waits for the next editor.
+// addUnsent opens the editor again on a prompt that failed. If the person has pressed a key since it was sent, the prompt waits until the person
+// opens the editor for its agents: the next key may be meant for what is visible now.
 func (m *Model) addUnsent(msg UnsentMsg) {
-	m.unsent = msg.Text
-	var agents []client.Agent
-	for _, name := range msg.Agents {
-		if a := m.agent(name); a != nil {
-			agents = append(agents, *a)
-		}
-	}
-	if m.mode()&agentPanels == 0 || len(agents) == 0 {
+	m.notice = notice{msg.Problem, true}
+	if m.sent == msg.Text && m.mode()&agentPanels != 0 {
+		m.reopen(msg)
 		return
 	}
-	m.openPrompt("")
-	m.dialog.agents = agents
+	m.unsent = append(m.unsent, msg)
+	m.notice.text += "; p opens the prompt for " + textfmt.List(msg.Agents) + " again"
 }
 
 func (m *Model) openFilter(string) []Effect {
@@ -122,13 +145,35 @@ func (m *Model) title() string {
 	}
 }
 
-// word returns what the action does, for people: a restart of agents that do not run is a start.
+// word returns what the action does, for people. Of a restart that means something else for each agent, it is the first of restart, start and resume.
 func (d *dialog) word() string {
-	if d.verb == Restart && !slices.ContainsFunc(d.agents, runs) {
-		return "start"
+	if d.verb != Restart {
+		return string(d.verb)
+	}
+	for _, word := range []string{"restart", "start", "resume"} {
+		if slices.ContainsFunc(d.agents, func(a client.Agent) bool { return restartOf(a) == word }) {
+			return word
+		}
 	}
 	return string(d.verb)
 }
+
+// restartOf returns what a restart of an agent is in its state, as the gc command: an agent that does not run is started, and one that drains is
+// resumed. It is empty if the agent is starting or stopping, or if gc does not know whether it runs.
+func restartOf(a client.Agent) string {
+	switch a.State {
+	case client.StateRunning:
+		return "restart"
+	case client.StateDraining:
+		return "resume"
+	case client.StateStopped, client.StateAsleep, client.StateSuspended, client.StateQuarantined, client.StateFailed, client.StateLost:
+		return "start"
+	}
+	return ""
+}
+
+// drains reports whether an agent was asked to finish its work and stop.
+func drains(a client.Agent) bool { return a.State == client.StateDraining }
 
 // runs reports whether an agent runs.
 func runs(a client.Agent) bool { return a.State == client.StateRunning }
@@ -143,18 +188,34 @@ func (d *dialog) consequence() string {
 		return "The turn in progress ends. The agent keeps running and waits for a prompt."
 	case d.verb == Interrupt:
 		return "The turns in progress end. The agents keep running and wait for prompts."
-	case d.word() == "start" && one:
-		return "The agent does not run. It starts now."
-	case d.word() == "start":
-		return "The agents do not run. They start now."
-	case d.verb == Restart && one:
-		return "The turn in progress ends. The agent starts again at once."
 	case d.verb == Restart:
-		return "The turns in progress end. The agents start again at once."
+		return d.restarts(one)
 	case one:
 		return "Its processes exit now. It stays stopped until you restart it."
 	}
 	return "Their processes exit now. They stay stopped until you restart them."
+}
+
+// restarts describes what a restart does.
+func (d *dialog) restarts(one bool) string {
+	word, some := d.word(), slices.ContainsFunc(d.agents, drains)
+	switch {
+	case word == "resume" && one:
+		return "It was asked to finish its work and stop. It keeps running instead."
+	case word == "resume":
+		return "They were asked to finish their work and stop. They keep running instead."
+	case word == "start" && some:
+		return "Agents that drain keep running. The others start now."
+	case some:
+		return "Agents that drain keep running. The turns of the others end, and they start again at once."
+	case word == "start" && one:
+		return "The agent does not run. It starts now."
+	case word == "start":
+		return "The agents do not run. They start now."
+	case one:
+		return "The turn in progress ends. The agent starts again at once."
+	}
+	return "The turns in progress end. The agents start again at once."
 }
 
 // choose answers with the option of a digit.
@@ -227,7 +288,12 @@ func (m *Model) submit(string) []Effect {
 		}
 		m.back()
 		m.notice = notice{text: "sending to " + d.who()}
-		return []Effect{Prompt{Agents: namesOf(d.agents), Text: text}}
+		m.sent = text
+		effect := Prompt{Agents: namesOf(d.agents), Text: text}
+		if text == d.failed.Text {
+			effect.Keys = d.failed.Keys
+		}
+		return []Effect{effect}
 	case inEdit:
 		return m.saveText(text)
 	case inConfirm:
@@ -290,6 +356,9 @@ func (m *Model) complete(string) []Effect {
 // addCompletions completes the command line as far as the words agree, and shows them if there are several.
 func (m *Model) addCompletions(msg CompletionMsg) {
 	last := msg.Line[strings.LastIndexByte(msg.Line, ' ')+1:]
+	if _, value, found := strings.Cut(last, "="); found && strings.HasPrefix(last, "-") {
+		last = value // the words are the values of the flag
+	}
 	words := slices.DeleteFunc(slices.Clone(msg.Words), func(word string) bool { return !strings.HasPrefix(word, last) })
 	if m.mode() != inCommand || m.input.String() != msg.Line || len(words) == 0 {
 		return

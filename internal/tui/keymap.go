@@ -29,7 +29,7 @@ func keymap() []binding {
 		{[]string{"a"}, agentPanels, "answer its question", "answer", hasQuestion, (*Model).openAnswer},
 		{[]string{"p"}, agentPanels, "send a prompt", "prompt", hasAgent, (*Model).openPrompt},
 		{[]string{"i"}, agentPanels, "interrupt its turn (asks)", "interrupt", canInterrupt, confirms(Interrupt)},
-		{[]string{"r"}, agentPanels, "restart it, or start it if it does not run (asks)", restartMark, hasAgent, confirms(Restart)},
+		{[]string{"r"}, agentPanels, "restart it, or start it if it does not run (asks)", restartMark, canRestart, confirms(Restart)},
 		{[]string{"x"}, agentPanels, "stop it (asks for its name)", "stop", canStop, confirms(Stop)},
 		{[]string{"space"}, agentPanels, "mark it: a, p, i, r and x act on all marked agents", "mark", hasAgent, (*Model).mark},
 		{[]string{"t"}, inQueue, "edit the text of a prompt", "edit", canEdit, (*Model).openEdit},
@@ -75,7 +75,7 @@ func keymap() []binding {
 	}
 }
 
-// restartMark stands in the table of keys for what r does with the selected or marked agents: a restart or a start.
+// restartMark stands in the table of keys for what r does with the selected or marked agents: a restart, a start or a resume.
 const restartMark = "\x01"
 
 // detachMark stands in the table of keys for what comes back from the selected agent.
@@ -180,6 +180,11 @@ func canInterrupt(m *Model) bool {
 	return slices.ContainsFunc(m.targets(), func(a client.Agent) bool { return runs(a) && m.conditions[a.Name].tone <= toneBusy })
 }
 
+// canRestart reports whether one of the agents can be restarted, started or resumed now.
+func canRestart(m *Model) bool {
+	return slices.ContainsFunc(m.targets(), func(a client.Agent) bool { return restartOf(a) != "" })
+}
+
 // canStop reports whether one of the agents was not stopped by a person before.
 func canStop(m *Model) bool {
 	return slices.ContainsFunc(m.targets(), func(a client.Agent) bool { return a.State != client.StateSuspended })
@@ -205,8 +210,14 @@ func (m *Model) whyNot(b *binding) string {
 		return "no agent is selected"
 	case key == "a":
 		return m.selected + " has asked nothing"
+	case key == "i" && slices.ContainsFunc(m.targets(), drains):
+		return who + ": an agent that drains finishes its turn and stops; x stops it now"
 	case key == "i":
 		return who + ": there is no turn to interrupt"
+	case key == "r" && slices.ContainsFunc(m.targets(), func(a client.Agent) bool { return m.conditions[a.Name].tone == toneUnknown }):
+		return who + ": gc does not know whether it runs; e explains the state"
+	case key == "r":
+		return who + ": starts or stops already; press r again after that"
 	case key == "x":
 		return who + ": already stopped"
 	}

@@ -58,10 +58,13 @@ type (
 		Text   string
 		Failed bool
 	}
-	// UnsentMsg is the text of a prompt that could not be stored for some agents.
+	// UnsentMsg is a prompt that failed for some agents, and why. The city may have stored it if its answer was lost. Keys maps the agents to the keys
+	// with which it was sent.
 	UnsentMsg struct {
-		Agents []string
-		Text   string
+		Agents  []string
+		Text    string
+		Keys    map[string]string
+		Problem string
 	}
 	// AnsweredMsg reports that a question is closed.
 	AnsweredMsg struct{ ID string }
@@ -103,10 +106,11 @@ type (
 		Agents       []string
 		Option, Text string
 	}
-	// Prompt sends a prompt to agents.
+	// Prompt sends a prompt to agents. Keys maps agents to the keys of an attempt with the same text that failed.
 	Prompt struct {
 		Agents []string
 		Text   string
+		Keys   map[string]string
 	}
 	// Act changes agents.
 	Act struct {

@@ -48,7 +48,10 @@ type Model struct {
 	notice notice
 	// noticed is when the notice was set.
 	noticed time.Time
-	unsent  string // the text of a prompt that was refused, for the next editor
+	// unsent are the prompts that failed, the oldest first, until the editor is opened for their agents.
+	unsent []UnsentMsg
+	// sent is the text of the prompt that was sent last, if no key was pressed since.
+	sent string
 	// expected is the agent whose question is opened when it is there, because the person has asked for it.
 	expected string
 	words    []string // completions of the command line

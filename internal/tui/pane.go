@@ -132,7 +132,7 @@ func (m *Model) blankText(agent *client.Agent) string {
 	switch {
 	case !m.link.away.IsZero():
 		return "The screen comes back with the controller."
-	case c.tone == toneStop:
+	case c.tone == toneStop && restartOf(*agent) == "start":
 		return "The agent does not run. r starts it."
 	case c.tone == toneFail:
 		return "The agent does not run: " + c.detail + "\nr starts it, e explains its state, l shows its logs."

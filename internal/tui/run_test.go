@@ -404,6 +404,7 @@ func TestDashboardOnATerminal(t *testing.T) {
 		}
 	})
 	d.await("web/tester shows", true)
+	d.await("rm -rf build && make test", true) // the question, which is read separately
 	d.typed("a2")
 	d.awaitCall("respond q-1 Yes, and do not ask again for make by test")
 	d.await("answered web/tester", true)
@@ -537,6 +538,29 @@ func TestRestartOfAnAgentThatDoesNotRun(t *testing.T) {
 	d.typed("r\r")
 	d.awaitCall("start infra/broken")
 	d.await("infra/broken: started", true)
+}
+
+// TestResumeOfADrainingAgent: r frees it from the drain, and does not say that it was started.
+func TestResumeOfADrainingAgent(t *testing.T) {
+	status := demo()
+	for i := range status.Agents {
+		if status.Agents[i].Name == "web/coder" {
+			status.Agents[i].State = client.StateDraining
+		}
+	}
+	city := newFakeCity(status)
+	d := openSession(t, city, 100, 30, func(o *Options) {
+		o.Start = func(_ context.Context, a client.Agent) (client.Done, error) {
+			city.called("start %s", a.Name)
+			return client.Done{Changed: true, Detail: "it is being woken"}, nil
+		}
+	})
+	d.await("web/tester shows", true)
+	d.typed("/web/coder\r")
+	d.await("r resume", true)
+	d.typed("r\r")
+	d.awaitCall("start web/coder")
+	d.await("web/coder: resumed", true)
 }
 
 // TestEachPromptHasItsOwnKey: the city stores a prompt with a known key only once.
@@ -971,6 +995,33 @@ func TestRefusedPromptIsNotLost(t *testing.T) {
 	d.typed("\x15sent again\r")
 	d.awaitCall(`nudge web/tester "sent again"`)
 	d.await("prompt stored for web/tester", true)
+}
+
+// TestPromptThatFailedIsNotSentTwice: the city may have stored a prompt although its answer is an error, so the same text for the same agent
+// has the same key. Another text has another key.
+func TestPromptThatFailedIsNotSentTwice(t *testing.T) {
+	city := newFakeCity(demo())
+	r := newRunner(t.Context(), Options{City: city, Now: time.Now})
+	r.model = newDemo(t, 100, 30)
+	submit := func(keys ...string) []string {
+		t.Helper()
+		effects := press(r.model, keys...)
+		if len(effects) != 1 {
+			t.Fatalf("the keys %q have the effects %v, want one prompt", keys, effects)
+		}
+		r.prompt(t.Context(), effects[0].(Prompt))
+		for _, msg := range r.inbox.take() {
+			r.model.Update(start, msg)
+		}
+		return city.keys[len(city.keys)-2:]
+	}
+	first := submit("space", "space", "p", "l", "a", "t", "e", "enter") // for two agents
+	if again, third := submit("enter"), submit("enter"); first[0] == first[1] || !slices.Equal(first, again) || !slices.Equal(first, third) {
+		t.Errorf("the same text has the keys %q, %q and %q", first, again, third)
+	}
+	if other := submit("r", "enter"); slices.Contains(first, other[0]) || slices.Contains(first, other[1]) {
+		t.Errorf("another text has the keys %q, as the first one: %q", other, first)
+	}
 }
 
 // TestCityTomlIsEditedFromTheDashboard runs : edit.

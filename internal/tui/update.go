@@ -56,8 +56,9 @@ func (m *Model) apply(msg Msg) []Effect {
 
 // press dispatches a key: to its row in the table of keys, else to the editor of the active dialog.
 func (m *Model) press(k Key) []Effect {
-	m.expected = ""
+	m.expected, m.sent = "", ""
 	if b := m.findKey(m.mode(), k.Name); b != nil {
+		m.noticed = m.now // a notice that is set again with the same text is a new one
 		if b.ready == nil || b.ready(m) {
 			m.notice = notice{}
 			return b.act(m, k.Name)

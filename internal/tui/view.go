@@ -213,6 +213,9 @@ func (m *Model) detail() string {
 	if len(m.marked) > 0 {
 		parts = append(parts, fmt.Sprintf("%d marked", len(m.marked)))
 	}
+	if i := m.unsentFor(m.targets()); i >= 0 {
+		parts = append(parts, "a prompt for "+textfmt.List(m.unsent[i].Agents)+" was not sent: p opens it")
+	}
 	a := m.agent(m.selected)
 	if a == nil {
 		return strings.Join(parts, " · ")

@@ -67,6 +67,74 @@ func TestStartOfAStoppedAgent(t *testing.T) {
 	}
 }
 
+// TestRestartInEachState: r does what footer and dialog say, and says why if it does nothing.
+func TestRestartInEachState(t *testing.T) {
+	const start1, resume, restart = "The agent does not run. It starts now.", "It was asked to finish its work and stop. It keeps running instead.", "The turn in progress ends. The agent starts again at once."
+	for state, want := range map[string]string{
+		client.StateRunning: restart, client.StateDraining: resume, client.StateStopped: start1, client.StateAsleep: start1, client.StateSuspended: start1,
+		client.StateQuarantined: start1, client.StateFailed: start1, client.StateLost: start1,
+		client.StateCreating: "starts or stops already", client.StateStarting: "starts or stops already", client.StateStopping: "starts or stops already",
+		client.StateUnknown: "gc does not know whether it runs", "": "gc does not know whether it runs",
+	} {
+		m := newDemo(t, 120, 30)
+		m.selectAgent("web/coder")
+		in(m, map[string]string{"web/coder": state})
+		if all := text(t, m); restartOf(*m.agent("web/coder")) != "start" && strings.Contains(all, "does not run") {
+			t.Errorf("%q: the pane says that the agent does not run:\n%s", state, all)
+		}
+		offered := strings.Contains(text(t, m), " r re") || strings.Contains(text(t, m), " r start")
+		press(m, "r")
+		all := text(t, m)
+		if !strings.Contains(all, want) || offered != (m.mode() == inConfirm) {
+			t.Errorf("%q: r is offered (%v), and the dashboard does not show %q:\n%s", state, offered, want, all)
+		}
+		if title := "Resume web/coder?"; state == client.StateDraining && !strings.Contains(all, title) {
+			t.Errorf("the dialog is not called %s:\n%s", title, all)
+		}
+	}
+}
+
+// TestRestartOfSeveralStates: the dialog is true for each of the marked agents.
+func TestRestartOfSeveralStates(t *testing.T) {
+	for _, test := range []struct{ coder, reviewer, want string }{
+		{client.StateDraining, client.StateDraining, "They were asked to finish their work and stop. They keep running instead."},
+		{client.StateDraining, client.StateStopped, "Agents that drain keep running. The others start now."},
+		{client.StateDraining, client.StateRunning, "Agents that drain keep running. The turns of the others end, and they start again at once."},
+		{client.StateStopped, client.StateRunning, "The turns in progress end. The agents start again at once."},
+		{client.StateStopped, client.StateFailed, "The agents do not run. They start now."},
+	} {
+		m := newDemo(t, 120, 30)
+		in(m, map[string]string{"web/coder": test.coder, "web/reviewer": test.reviewer})
+		m.marked["web/coder"], m.marked["web/reviewer"] = true, true
+		press(m, "r")
+		if all := text(t, m); !strings.Contains(all, test.want) {
+			t.Errorf("%s and %s: the dialog does not say %q:\n%s", test.coder, test.reviewer, test.want, all)
+		}
+	}
+}
+
+// TestDrainingAgentHasATurn: i does not say that a draining agent has none.
+func TestDrainingAgentHasATurn(t *testing.T) {
+	m := newDemo(t, 120, 30)
+	m.selectAgent("web/coder")
+	in(m, map[string]string{"web/coder": client.StateDraining})
+	press(m, "i")
+	if all := text(t, m); strings.Contains(all, "no turn") || !strings.Contains(all, "finishes its turn and stops") {
+		t.Errorf("i on a draining agent says:\n%s", all)
+	}
+}
+
+// in sets the states of agents of the demo city.
+func in(m *Model, states map[string]string) {
+	s := demo()
+	for i := range s.Agents {
+		if state, ok := states[s.Agents[i].Name]; ok {
+			s.Agents[i].State = state
+		}
+	}
+	m.Update(start, StatusMsg{s})
+}
+
 // TestOnlyRunningAgentsAreInterrupted: an agent that does not run has no turn, and one that a person has stopped is not stopped again.
 func TestOnlyRunningAgentsAreInterrupted(t *testing.T) {
 	m := newDemo(t, 110, 30)
@@ -156,6 +224,123 @@ func TestCompletionOfAPartOfAName(t *testing.T) {
 	m.input.set("explain nothing")
 	m.Update(start, CompletionMsg{Line: "explain nothing", Words: []string{"web/coder"}})
 	if got := m.input.String(); got != "explain nothing" {
+		t.Errorf("a word that does not fit makes %q", got)
+	}
+}
+
+// submitted returns a model in which a prompt for an agent was just sent.
+func submitted(t *testing.T, agent, prompt string) *Model {
+	t.Helper()
+	m := newDemo(t, 110, 30)
+	m.selectAgent(agent)
+	press(m, "p")
+	typed(m, prompt)
+	press(m, "enter")
+	return m
+}
+
+// TestRefusedPromptIsOnlyForItsAgents: it is never offered for another agent, and not lost.
+func TestRefusedPromptIsOnlyForItsAgents(t *testing.T) {
+	for _, keys := range []string{"?", "Q", "E", "/", ":", "p"} { // a page, or another dialog
+		m := submitted(t, "web/tester", "one")
+		m.selectAgent("web/coder")
+		press(m, keys)
+		mode, input := m.mode(), m.input.String()
+		m.Update(start, UnsentMsg{Agents: []string{"web/tester"}, Text: "one", Problem: "web/tester: it is stopped"})
+		if m.mode() != mode || m.input.String() != input {
+			t.Errorf("the refused prompt changes what %s has opened", keys)
+		}
+		press(m, "esc", "p")
+		if all := text(t, m); !strings.Contains(all, "Prompt for web/coder") || len(m.input.text) > 0 {
+			t.Errorf("after %s, p on another agent opens:\n%s", keys, all)
+		}
+		press(m, "esc")
+		m.selectAgent("web/tester")
+		if all := text(t, m); !strings.Contains(all, "a prompt for web/tester was not sent: p opens it") {
+			t.Errorf("nothing says that the text still waits:\n%s", all)
+		}
+		press(m, "p")
+		if all := text(t, m); !strings.Contains(all, "Prompt for web/tester") || !strings.Contains(all, "Enter sends it again, Esc discards it") {
+			t.Errorf("after %s, p on the agent opens:\n%s", keys, all)
+		}
+		effects := press(m, "enter")
+		if want := []Effect{Prompt{Agents: []string{"web/tester"}, Text: "one"}}; fmt.Sprint(effects) != fmt.Sprint(want) {
+			t.Errorf("after %s, Enter sends %v, want %v", keys, effects, want)
+		}
+	}
+}
+
+// TestRefusedPromptOpensOnlyBetweenKeys: a key that is pressed after the prompt was sent is not for an editor that opens by itself.
+func TestRefusedPromptOpensOnlyBetweenKeys(t *testing.T) {
+	m := submitted(t, "web/tester", "one")
+	press(m, "j")
+	m.Update(start, UnsentMsg{Agents: []string{"web/tester"}, Text: "one", Problem: "web/tester: it is stopped"})
+	if all := text(t, m); m.mode() != inList || !strings.Contains(all, "it is stopped; p opens the prompt for web/tester again") {
+		t.Errorf("after another key the refused prompt opens the editor, or the dashboard does not say how to open it:\n%s", all)
+	}
+	if effects := press(m, "enter"); fmt.Sprint(effects) != "[{web/coder}]" {
+		t.Errorf("Enter has the effects %v, want an attachment", effects)
+	}
+	press(m, "k", "p", "esc", "p")
+	if len(m.input.text) > 0 {
+		t.Errorf("the prompt was discarded with Esc, and the editor has %q", m.input.String())
+	}
+}
+
+// TestSeveralRefusedPromptsAreNotLost: each is offered for its agents, the oldest first.
+func TestSeveralRefusedPromptsAreNotLost(t *testing.T) {
+	m := newDemo(t, 110, 30)
+	for _, msg := range []UnsentMsg{
+		{Agents: []string{"web/tester"}, Text: "one"}, {Agents: []string{"web/coder", "api/docs"}, Text: "two"}, {Agents: []string{"web/tester"}, Text: "three"},
+	} {
+		m.Update(start, msg)
+	}
+	for _, want := range []Prompt{
+		{Agents: []string{"web/coder", "api/docs"}, Text: "two"}, {Agents: []string{"web/tester"}, Text: "one"}, {Agents: []string{"web/tester"}, Text: "three"},
+	} {
+		m.selectAgent(want.Agents[0])
+		press(m, "p")
+		if effects := press(m, "enter"); fmt.Sprint(effects) != fmt.Sprint([]Effect{want}) {
+			t.Errorf("p and Enter on %s send %v, want %v", want.Agents[0], effects, want)
+		}
+	}
+}
+
+// TestRefusedPromptOfAnAgentThatIsGone: its text is offered, for that agent.
+func TestRefusedPromptOfAnAgentThatIsGone(t *testing.T) {
+	m := submitted(t, "web/tester", "one")
+	s := demo()
+	s.Agents = slices.DeleteFunc(s.Agents, func(a client.Agent) bool { return a.Name == "web/tester" })
+	m.Update(start, StatusMsg{s})
+	press(m, "j")
+	m.Update(start, UnsentMsg{Agents: []string{"web/tester"}, Text: "one", Problem: "web/tester: not found"})
+	press(m, "p")
+	if all := text(t, m); !strings.Contains(all, "Prompt for web/tester") || m.input.String() != "one" {
+		t.Errorf("p opens:\n%s", all)
+	}
+	if effects, want := press(m, "enter"), []Effect{Prompt{Agents: []string{"web/tester"}, Text: "one"}}; fmt.Sprint(effects) != fmt.Sprint(want) {
+		t.Errorf("Enter sends %v, want %v", effects, want)
+	}
+}
+
+// TestCompletionOfAFlagWithItsValue: the city offers the values of the flag, without the flag.
+func TestCompletionOfAFlagWithItsValue(t *testing.T) {
+	m := newDemo(t, 80, 24)
+	press(m, ":")
+	m.input.set("queue edit r-1 --priority=")
+	words := []string{"system", "urgent", "normal"}
+	m.Update(start, CompletionMsg{Line: m.input.String(), Words: words})
+	if all := text(t, m); !strings.Contains(all, "system  urgent  normal") {
+		t.Errorf("the values are not offered:\n%s", all)
+	}
+	press(m, "u")
+	m.Update(start, CompletionMsg{Line: m.input.String(), Words: words})
+	if got := m.input.String(); got != "queue edit r-1 --priority=urgent " {
+		t.Errorf("the completion makes %q", got)
+	}
+	m.input.set("send web/coder a=web/c")
+	m.Update(start, CompletionMsg{Line: m.input.String(), Words: []string{"web/coder"}})
+	if got := m.input.String(); got != "send web/coder a=web/c" {
 		t.Errorf("a word that does not fit makes %q", got)
 	}
 }
@@ -270,6 +455,24 @@ func TestNoticeOfASuccessEnds(t *testing.T) {
 	m.Update(start.Add(5*time.Minute), Tick{})
 	if all := text(t, m); !strings.Contains(all, "it failed") {
 		t.Errorf("the error has ended by itself:\n%s", all)
+	}
+}
+
+// TestRepeatedNoticeIsShownAgain: a key that does nothing says why each time, for the same time.
+func TestRepeatedNoticeIsShownAgain(t *testing.T) {
+	m := newDemo(t, 80, 24)
+	m.selectAgent("infra/watcher")
+	first := start.Add(time.Minute)
+	later := first.Add(noticeTime - time.Millisecond)
+	m.Update(first, Key{Name: "i", Text: "i"})
+	m.Update(later, Key{Name: "i", Text: "i"})
+	m.Update(later.Add(noticeTime/2), Tick{})
+	if all := text(t, m); !strings.Contains(all, "no turn to interrupt") {
+		t.Errorf("the second notice has ended with the time of the first:\n%s", all)
+	}
+	m.Update(later.Add(noticeTime), Tick{})
+	if all := text(t, m); strings.Contains(all, "no turn to interrupt") {
+		t.Errorf("the notice is still there:\n%s", all)
 	}
 }
 
