@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -14,6 +15,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/fakeagent/ledger"
+	"gascity/test/fakeagent/ledgertest"
 )
 
 // exitNoController is the exit status of a command that found no controller:
@@ -55,7 +57,7 @@ func TestPromptsDuringControllerChanges(t *testing.T) {
 		t.Error(words)
 	}
 	taken := map[string]int{}
-	for _, r := range ledger.Prompts(c.records(t, "a")) {
+	for _, r := range c.promptsOf(t, "a", prompts) {
 		taken[r.Text]++
 	}
 	for i := range prompts {
@@ -65,6 +67,18 @@ func TestPromptsDuringControllerChanges(t *testing.T) {
 	}
 	t.Logf("%d prompts over %d handovers; %d times no controller was there at all", prompts, handovers, none)
 	c.stop()
+}
+
+// promptsOf waits until an agent has begun n prompts, and returns all that it has begun. A prompt that was submitted during a
+// turn is in the agent's own queue until the turn ends.
+func (c *city) promptsOf(t *testing.T, agent string, n int) []ledger.Record {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
+	defer cancel()
+	if _, err := ledgertest.Wait(ctx, c.ledgerOf(agent), ledgertest.Has(ledger.Prompt, n)); err != nil {
+		t.Error(err)
+	}
+	return ledger.Prompts(c.records(t, agent))
 }
 
 // submit sends a prompt with the program itself, again as long as no controller has
@@ -145,7 +159,7 @@ func TestAgentsSurviveControllerChanges(t *testing.T) {
 	}
 	for i := range agents {
 		taken := map[string]int{}
-		for _, r := range ledger.Prompts(c.records(t, name(i))) {
+		for _, r := range c.promptsOf(t, name(i), prompts) {
 			taken[r.Text]++
 		}
 		for n := range prompts {
