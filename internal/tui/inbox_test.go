@@ -2,7 +2,7 @@ package tui
 
 import (
 	"fmt"
-	"runtime"
+	goruntime "runtime"
 	"strings"
 	"testing"
 
@@ -13,8 +13,8 @@ import (
 func TestOutputThatIsNotRead(t *testing.T) {
 	b := newInbox()
 	line := strings.Repeat("x", 1000)
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
+	var before, after goruntime.MemStats
+	goruntime.ReadMemStats(&before)
 	const n = 20_000
 	for i := range n {
 		b.put(PageMsg{ID: 3, Output: fmt.Sprintf("%s %d\n", line, i)})
@@ -23,7 +23,7 @@ func TestOutputThatIsNotRead(t *testing.T) {
 		}
 	}
 	b.put(PageMsg{ID: 3, Done: true})
-	runtime.ReadMemStats(&after)
+	goruntime.ReadMemStats(&after)
 	if used := after.TotalAlloc - before.TotalAlloc; used > 10*n*uint64(len(line)) {
 		t.Errorf("%d MB of output allocated %d MB", n*len(line)>>20, used>>20)
 	}
