@@ -222,8 +222,9 @@ func contentPart(name string, paths []string) part {
 
 func contentHash(path string) string { return cmp.Or(HashPathContent(path), hashUnavailable) }
 
-// copyPart returns the part of the fingerprint with the destination and the content hash of each copied file. A probed entry
-// without a hash could not be read: it has a constant in place of the hash.
+// copyPart returns one part of a fingerprint: the destination and the content hash of each copied file. An entry is probed if
+// its file was found and hashed before; if such an entry has no hash, the file could not be read, and a constant stands for the
+// hash.
 func copyPart(entries []CopyEntry) part {
 	p := part{name: "CopyFiles"}
 	for _, e := range entries {

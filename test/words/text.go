@@ -169,7 +169,7 @@ func (r *goReader) addComment(literal string, offset, line int) {
 	r.line = line + strings.Count(literal, "\n")
 }
 
-// flush ends the present comment.
+// flush ends the current comment and begins an empty one.
 func (r *goReader) flush() {
 	if t := r.comment; t.words != "" {
 		if first := firstWord(t.words); slices.Contains(r.names, first) {

@@ -168,7 +168,7 @@ func (r *Reader) lines(text []byte) []byte {
 	return slices.Clone(text)
 }
 
-// advance moves the offset behind text, and keeps the last bytes to compare them later.
+// advance moves the offset past text, and keeps the last bytes to compare them later.
 func (r *Reader) advance(text []byte) {
 	r.offset += int64(len(text))
 	if len(text) < tailBytes {

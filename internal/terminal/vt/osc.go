@@ -147,7 +147,7 @@ func (s *Screen) notifyOSC(number int, rest []byte) {
 	}
 }
 
-// setTitles handles OSC 0, 1 and 2: both titles, the icon's, the window's.
+// setTitles handles OSC 0, which sets both titles, OSC 1, which sets that of the icon, and OSC 2, which sets that of the window.
 func (s *Screen) setTitles(number int, text []byte) {
 	if number != 1 {
 		if string(text) != s.title {
