@@ -17,7 +17,8 @@ changes were measured with ` + "`make probe CLI=NAME`" + ` and a mock model. The
 no changes of its input box. pi gets its prompts through its own extension, and codex through its own server. So the row of codex applies only where
 gc types its prompts.
 
-- *removed*, *composed*, *acts upon*: the meaning of the text may change. gc sends such a text in a file or refuses it.
+- *removed* (characters that get lost), *composed* (a letter and a combining mark become one letter), *acts upon* (characters that
+  the agent CLI takes as a command): the meaning of the text may change. gc sends such a text in a file or refuses it.
 - *layout*: the reader sees the same text. gc sends it, and the receipt (the delivery status of the prompt) lists the change.
 
 | agent CLI | versions | removed | composed | acts upon | line feeds | layout |

@@ -161,9 +161,9 @@ func (d *DB) gather(first *job) []*job {
 	return batch
 }
 
-// commit makes the changes of a batch in one transaction and sends each job its result. If the
-// transaction fails, it makes each change in its own transaction, so that no change fails because
-// of another.
+// commit makes the changes of a batch in one transaction and sends each job its result. If a
+// transaction that has begun fails, it makes each change in its own transaction, so that no change
+// fails because of another. A job whose caller has given up is skipped.
 func (d *DB) commit(ctx context.Context, t *tx, batch []*job) {
 	begun, err := d.attempt(ctx, t, batch)
 	if err != nil && begun && len(batch) > 1 {

@@ -15,8 +15,8 @@ const completeWithin = time.Second
 // Completion is the type of cobra's functions that complete arguments.
 type Completion = func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective)
 
-// Candidates returns a completion for the first most arguments, or for all of them if
-// most is negative. list returns the candidates. The completion prints no errors: on a
+// Candidates returns a completion for the arguments of a command: for at most the number
+// most of them, or for all of them if most is negative. list returns the candidates. The completion prints no errors: on a
 // failure it has no candidates.
 func (d *Base) Candidates(most int, list func(context.Context, *client.Client) ([]string, error)) Completion {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

@@ -74,8 +74,9 @@ func (d *planner) drained(a Action, o *Observed) Action {
 	return a.until(latest(o.Drain.Deadline, d.policy.graceEnd()), client.StateDraining, reason)
 }
 
-// restartOnRequest returns a restart for an agent that requested one, or a wait until its turn is
-// over.
+// restartOnRequest returns a restart for an agent that requested one. It returns a wait while the
+// agent is busy, until the time of the next attempt (StopAt) after one that failed, and until the
+// agent has been quiet for some time.
 func (d *planner) restartOnRequest(a Action, o *Observed) Action {
 	const reason = "the agent requested a restart"
 	if why := d.busyReason(o); why != "" {

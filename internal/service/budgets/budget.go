@@ -100,9 +100,10 @@ func New(opts Options) *Engine {
 // SessionChanged makes the loop check the sessions. It never blocks.
 func (e *Engine) SessionChanged(string) { e.wake.Wake() }
 
-// Spend stores usage entries and returns how many of them were new or changed. A budget that they
-// use up is active when Spend returns. If the evaluation is postponed to save processor time, every
-// agent that a budget could hold is held until it is done. If the store fails, Spend returns an
+// Spend stores usage entries and returns how many of them were new or changed. When Spend
+// returns, a budget that they have used up has its effect. If the evaluation of the budgets is
+// postponed to save processor time, every agent that a budget could hold is held until the evaluation
+// is done. If the store fails, Spend returns an
 // error and the caller must repeat the call.
 func (e *Engine) Spend(ctx context.Context, entries []usage.Entry) (int, error) {
 	kept, err := e.opts.Store.PutUsage(ctx, entries)

@@ -219,9 +219,10 @@ func (e *DeliveryEntry) cleared(keys []byte) {
 	}
 }
 
-// Taint records that input of a person or of another program may already have reached the input box. Use Touch instead if
-// the input was not sent yet. After Taint gc can no longer remove its text before that input, and its marks are no longer
-// at the end of the box. Taint reports whether the last entry has changed.
+// Taint records that other input, of a person or another program, may already be in the input box, behind the text that gc has
+// typed there. Use Touch instead if that input was not sent yet. From now on gc must not press the keys that would remove its
+// own text, because they would remove the other input first. The same applies to the marks: short texts that gc types to find out
+// what the box contains. Taint reports whether it has changed the entry of the delivery in progress.
 func (d *DeliveryLog) Taint() bool {
 	d.unread, d.news, d.partial = true, true, true
 	e := d.last
