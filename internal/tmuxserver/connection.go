@@ -150,7 +150,7 @@ func (c *connection) queue(b *batch, commands []Command) (first bool, err error)
 		return false, errNotSent
 	}
 	asks := b != nil && !b.keepAlive
-	if asks && len(c.open)+len(commands) > maxOpen { // commands of this package are few, and release waiting replies
+	if asks && len(c.open)+len(commands) > maxOpen { // the limit is not for this package's own commands: they are few, and make the server send what others wait for
 		return false, fmt.Errorf("%w: %d commands await a reply", ErrBusy, len(c.open))
 	}
 	for i, command := range commands {

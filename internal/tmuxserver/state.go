@@ -129,8 +129,8 @@ func parseTime(s string) time.Time {
 // terminal.
 const collectLimit = 10 * time.Second
 
-// FinalState returns the state of an instance's pane. If the pane is dead, FinalState waits until the exit status is
-// known or the process was collected without one: tmux before 3.3 does not report signals. It returns [ErrNotOurs] if
+// FinalState returns the state of an instance's pane. If the pane is dead, FinalState waits until tmux knows
+// the exit status of its process, or has collected the process without one, as tmux before 3.3 does after a signal. It returns [ErrNotOurs] if
 // the pane does not exist or belongs to another instance.
 func (s *Server) FinalState(ctx context.Context, target, hash, pane string) (State, error) {
 	began, gone := time.Now(), false

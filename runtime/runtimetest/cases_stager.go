@@ -61,10 +61,10 @@ func liveCases() []Case {
 			cfg.SessionLive = []string{"echo one $GC_SESSION >> " + shellQuote(trace), "echo two >> " + shellQuote(trace)}
 			expect(t, nil, w.Provider.RunLive(s.Name, cfg), "RunLive")
 			if got, want := s.AwaitFile(trace), "one "+s.Name+"\ntwo\n"; got != want {
-				t.Errorf("the commands left %q, want %q", got, want)
+				t.Errorf("the file that the commands write contains %q, want %q", got, want)
 			}
 			if !w.Alive(pid) {
-				t.Errorf("the agent did not survive")
+				t.Errorf("the agent does not run any more")
 			}
 		}),
 		prove("live.failure", "RunLive runs all commands, and then reports those that failed.", func(t T, w *World) {

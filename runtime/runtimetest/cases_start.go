@@ -108,7 +108,7 @@ func workDirCases() []Case {
 				t.Fatalf("Start = %v, want nil", err)
 			}
 			if got, _ := w.ReadFile(trace); got != "1\n2\n" {
-				t.Errorf("the commands left %q, want %q", got, "1\n2\n")
+				t.Errorf("the file that the commands write contains %q, want %q", got, "1\n2\n")
 			}
 		}),
 		prove("start.pre-start-failure", "A failing PreStart command aborts the start with the command's output, before any process of the agent exists.", preStartFailure),

@@ -110,7 +110,7 @@ func setupCases() []Case {
 			})
 			want := strings.ReplaceAll("one X\ntwo X\nscript X\nlive X\n", "X", s.Name)
 			if got := s.AwaitFile(trace); got != want {
-				t.Errorf("the commands left %q, want %q", got, want)
+				t.Errorf("the file that the commands write contains %q, want %q", got, want)
 			}
 		}),
 		prove("start.setup-failure", "A failing SessionSetup, SessionSetupScript or SessionLive does not fail the start, and the rest runs.", func(t T, w *World) {

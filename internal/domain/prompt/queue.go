@@ -109,13 +109,13 @@ const (
 	ConsumeBound = 24 * time.Hour
 )
 
-// Bound returns the maximum duration of the delivery of the prompt: progress, plus the time that the agent needs to read its
-// text. progress is how long a delivery may make no progress; zero is [DefaultProgress].
-func (r Receipt) Bound(progress time.Duration) time.Duration {
-	if progress <= 0 {
-		progress = DefaultProgress
+// Bound returns the maximum duration of the delivery of the prompt: the time that a delivery may go without progress, where
+// zero means [DefaultProgress], plus the time that the agent needs to read the text.
+func (r Receipt) Bound(withoutProgress time.Duration) time.Duration {
+	if withoutProgress <= 0 {
+		withoutProgress = DefaultProgress
 	}
-	return progress + time.Duration(r.Bytes)*time.Second/progressRate
+	return withoutProgress + time.Duration(r.Bytes)*time.Second/progressRate
 }
 
 // Limit returns the time by which the receipt must have left its current state; zero for a final

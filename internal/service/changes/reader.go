@@ -150,7 +150,8 @@ var statuses = map[byte]string{
 	'R': client.FileRenamed, 'T': client.FileTypeChanged, 'U': client.FileConflicted,
 }
 
-// compare reads how the tracked files differ from the base commit, by git diff.
+// compare reads how the tracked files differ from the base commit, by git diff. A file that was listed before as changed and does
+// not differ is removed from the list, except if its staged change is undone in the working tree.
 func (r *reader) compare(ctx context.Context) error {
 	args := append([]string{"diff", "--raw", "--numstat", "-z"}, compareFlags...)
 	out, cut, err := r.git.run(ctx, nil, append(args, r.base(), "--")...)

@@ -45,8 +45,8 @@ func normalizes(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf && unicode.In(r, unicode.M, unicode.Cf) })
 }
 
-// plain returns the visible ASCII characters of a text, without those that a combining character follows. All Unicode
-// normal forms of the text have them in common.
+// plain returns the visible ASCII characters of a text. It leaves out a character if a combining mark comes after it. The result
+// is the same for every Unicode normal form of the text.
 func plain(text string) string {
 	kept, last := make([]byte, 0, len(text)), false // whether the character before was kept
 	for _, r := range text {
