@@ -53,8 +53,8 @@ func (j *job) claim() bool {
 func (j *job) drop() bool { return j.state.CompareAndSwap(jobWaits, jobDropped) }
 
 // write lets the writer goroutine make a change with do, and returns when the change is saved as
-// safely as g requires. An error means that the change was not made, or says that this is not
-// known. op says for messages what the change does.
+// safely as g requires. An error means that the change was not made, or that it is not known whether
+// it was made. op names the change in messages.
 func (d *DB) write(ctx context.Context, op string, g durability, do func(context.Context, *tx) error) error {
 	if err := context.Cause(ctx); err != nil {
 		return err

@@ -207,7 +207,7 @@ func (h *host) run(ctx context.Context, version string) int {
 }
 
 // waitForExit waits until the agent has exited and returns -1. If this program itself has failed, it stops the agent and returns
-// an exit status.
+// an exit status. Until then SIGINT cancels the agent's turn, and any other signal stops the agent.
 func (h *host) waitForExit(signals <-chan os.Signal, failed <-chan error) (code int) {
 	for {
 		select {
@@ -227,7 +227,7 @@ func (h *host) waitForExit(signals <-chan os.Signal, failed <-chan error) (code 
 				continue
 			}
 			h.child.closeStdin()
-			go h.child.end(time.Second) // stops with the process
+			go h.child.end(time.Second) // the goroutine ends at the latest when this process exits
 		}
 	}
 }

@@ -121,8 +121,8 @@ func (s *scope) text(n syntax.Node) string {
 	return s.source[from:to]
 }
 
-// redirect adds the files that redirections read and write to c, and returns the input that c gets
-// by them.
+// redirect adds the files that redirections read and write to c, and returns what is known of the
+// standard input of c after them. in is the standard input before them.
 func (s *scope) redirect(redirs []*syntax.Redirect, c *Command, in input) input {
 	for _, r := range redirs {
 		s.substitutions(r.Word)

@@ -12,8 +12,9 @@ import (
 	"gascity/worker"
 )
 
-// RecordHookReport records the report of an agent CLI's hook that a prompt has started a turn, or
-// that the turn has ended. It advances the receipt of that prompt, for any way of delivery. A
+// RecordHookReport records the report of an agent CLI's hook that a prompt has started a turn (then
+// the report has the hash of the prompt), or that the turn has ended (then it has none). It advances
+// the receipt of that prompt, whether the prompt was typed or sent in another way. A
 // report changes nothing if a person typed the prompt, if it comes from another instance, or if it
 // is older than the delivery. The report is saved when RecordHookReport returns nil.
 func (e *Engine) RecordHookReport(ctx context.Context, w prompt.HookReport) error {
@@ -39,7 +40,7 @@ func (e *Engine) RecordHookReport(ctx context.Context, w prompt.HookReport) erro
 	} else if id := e.findTurnReceipt(b, w); id != "" {
 		failed = append(failed, e.recordTurnStart(ctx, b, id, w))
 	} else {
-		b.wakeup.Wake() // a prompt of the command line or of a person: prompts that waited for it may go on
+		b.wakeup.Wake() // it is a prompt from the agent's command line or of a person: prompts that waited for its report may go on
 	}
 	return errors.Join(failed...)
 }

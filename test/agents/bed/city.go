@@ -143,8 +143,9 @@ func Open(tb testing.TB, provider string, members ...Member) *City {
 	return c
 }
 
-// folder returns a new one for a city, as short as can be: sockets are in it. No other user
-// can write above it, or gemini does not accept its hooks.
+// folder creates a folder for a city and returns its path. The path is short, because it is part of
+// the paths of sockets. The folder is in the home directory, because gemini accepts no hooks in a
+// folder above which other users can write.
 func folder() (string, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
