@@ -23,8 +23,8 @@ that runs what cannot be seen, ` + "`unreadable-call`" + ` about a call that can
 
 A rule with ` + "`commands`" + ` is about programs, one with ` + "`paths`" + ` and no commands about files, one with neither about the tool as a whole.
 
-In a pattern ` + "`*`" + ` stands for any characters and ` + "`?`" + ` for one; a backslash takes the meaning of the next character away. In ` + "`paths`" + ` a ` + "`*`" + ` stays
-within one folder, ` + "`**`" + ` is any number of them, ` + "`~`" + ` is the agent's home, and a path without a leading ` + "`/` or `~`" + ` fits at any depth. Capital letters
+In a pattern ` + "`*`" + ` stands for any characters and ` + "`?`" + ` for one; a backslash before one of them makes it an ordinary character. In ` + "`paths`" + ` a ` + "`*`" + `
+stays within one folder, ` + "`**`" + ` stands for any number of folders, ` + "`~`" + ` is the agent's home, and a path without a leading ` + "`/`" + ` or ` + "`~`" + ` fits at any depth. Capital letters
 make no difference in paths and names of programs.
 
 There are no default rules: a city without a ` + "`[guard]`" + ` allows every call, and one with a ` + "`[guard]`" + ` has the sets that it names. ` + "`gc guard check 'COMMAND'`" + ` shows what the rules in force say.
