@@ -477,6 +477,16 @@ type_text() {
 	}
 	settled "$type_before" 8
 	type_full=$(input_line)
+	# What changed may have been the end of the turn before, and a busy agent shows the text later.
+	if has_prefix && [ "$type_full" = "$type_empty" ]; then
+		type_until=$(($(now) + 3))
+		while [ "$type_full" = "$type_empty" ] && [ "$(now)" -lt "$type_until" ]; do
+			sleep 0.05
+			type_full=$(input_line)
+		done
+		[ "$type_full" = "$type_empty" ] || settled "$type_before" 8
+		type_full=$(input_line)
+	fi
 	type_screen=$(whole)
 	enter || {
 		outcome unconfirmed 'the Enter was not taken'

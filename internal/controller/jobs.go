@@ -55,8 +55,9 @@ func (l *loop) launch(s *plan.Session, cfg runtime.Config) *ops.Launch {
 	return &ops.Launch{Root: l.c.opts.Root, Session: s, Config: cfg, Secrets: l.c.opts.Secrets, FindProgram: l.c.opts.FindProgram}
 }
 
-// changed applies the result r of a relaunch or of live commands. If the provider cannot relaunch, nothing is recorded, and the
-// next decision is a restart.
+// changed applies the result r of a change to a running session: of a relaunch, or of live commands (session_live) that ran again.
+// r.Applied: the change is in force. r.Renewed: the session has a new instance. If the provider cannot relaunch, the next decision
+// is a restart.
 func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, began time.Time, r ops.Changed) {
 	if a.Verb == plan.VerbRelaunch && (errors.Is(r.Err, runtime.ErrRelaunchUnsupported) || errors.Is(r.Err, errors.ErrUnsupported)) {
 		e.backend.cannotRelaunch = true // the next decision is a restart

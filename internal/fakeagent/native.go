@@ -231,7 +231,7 @@ func (n *native) handleAnswer(m worker.Message) (ack worker.Ack, err error) {
 			}
 		}
 	}
-	return ack, fmt.Errorf("no open question is %q and offers the answer %q", r.Interaction, r.Option)
+	return ack, fmt.Errorf("there is no open question with the id %q and the option %q", r.Interaction, r.Option)
 }
 
 // handleContext records each section and returns the nonces that are in the sections.

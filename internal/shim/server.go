@@ -203,7 +203,8 @@ func (h *host) serveState(*http.Request) (any, error) {
 	return state, nil
 }
 
-// serveFrame returns the newest frame after it is newer than the caller's frame, or after the agent has exited.
+// serveFrame waits until there is a frame newer than the one that the caller has, or the agent has exited, and returns the newest
+// frame.
 func (h *host) serveFrame(r *http.Request) (any, error) {
 	after, err := strconv.ParseUint(r.FormValue("after"), 10, 64)
 	if err != nil {

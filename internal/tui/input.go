@@ -85,7 +85,8 @@ func (in *input) follow(b byte) {
 	in.waits = !in.paste && (b == '\r' || b == ctrlG || b == ctrlZ)
 }
 
-// done reports that the dashboard has handled a key and goes on.
+// done is called when the dashboard has handled a key. The reader of keys waits for that after the keys that may give the terminal
+// to another program (Enter attaches, Ctrl-g opens the editor, Ctrl-z suspends), so that the keys behind them are for that program.
 func (in *input) done(key string) {
 	if !strings.HasSuffix(key, "enter") && !strings.HasSuffix(key, "ctrl+g") && !strings.HasSuffix(key, "ctrl+z") {
 		return

@@ -272,8 +272,9 @@ const (
 	streamPath = "/stream"
 )
 
-// report returns the handler of a POST request. It checks and records the request; then it applies a
-// fault or sends the answer.
+// report returns the handler of a POST request of a worker. The handler checks and records the
+// request; then it applies the fault that the test has set, or sends the answer, with unknown members
+// if the city imitates a newer one.
 func (c *City) report(answer func(http.ResponseWriter, []byte) any) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if c.refused(w, r) {

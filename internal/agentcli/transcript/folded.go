@@ -137,7 +137,7 @@ func (f *folded) answer(m *foldedMessage, key string, l *list) {
 	}
 }
 
-// foldedResult returns what a tool call returned, as text.
+// foldedResult returns what a tool call returned, as text: the outputs and errors in its result, otherwise what the agent CLI showed.
 func foldedResult(c *foldedCall) string {
 	var parts []struct {
 		Response struct {

@@ -91,7 +91,7 @@ func (a *Attempt) Judge(now time.Time) {
 // late returns the error of a start that was abandoned because its deadline had passed.
 func (a *Attempt) late() error {
 	if took := a.due.Sub(a.began).Round(time.Millisecond); took > a.limit {
-		return fmt.Errorf("not done within %v; the limit of a start is %v, and longer only while it prints output", took, a.limit)
+		return fmt.Errorf("not done within %v; the limit of a start is %v, which is extended only while the agent prints output", took, a.limit)
 	}
 	return fmt.Errorf("not done within %v", a.limit)
 }

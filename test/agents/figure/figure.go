@@ -116,7 +116,7 @@ Until all tests have passed in one run, the figures are from several runs.
 - *stop*: the time until no process of the agent was left.
 - *long job*: many turns, with agents of other kinds in the same city, while the controller is killed with kill -9.
 
-Rows with "by ACP" and of programs that end in "-acp" are agents that speak the Agent Client Protocol. Except for *state*,
-*guard*, *usage* and *long job*, they ran by the runtime provider acp without a city. The machine had 2 cores
-and the load that is given; without one, the load was 5 to 45.
+Sections with "by ACP" or "-acp" in the name are about agents that speak the Agent Client Protocol. Their figures were measured
+with the runtime provider acp alone, without a city, except for *state*, *guard*, *usage* and *long job*. The machine had 2 cores.
+The last column has the load average; where it has none, the load average was 5 to 45.
 `
