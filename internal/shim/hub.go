@@ -12,9 +12,11 @@ type hub struct {
 	closed     bool
 	lastOutput time.Time
 	timer      *time.Timer // sends the delayed output event
+	unseen     bool        // there was output while nobody was subscribed
 }
 
-// subscribe returns a channel of future events; it is already closed if the hub is closed.
+// subscribe returns a channel of future events; it is already closed if the hub is closed. If there was output while nobody was
+// subscribed, the channel begins with an output event.
 func (b *hub) subscribe() chan Event {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -27,6 +29,10 @@ func (b *hub) subscribe() chan Event {
 		b.subs = map[chan Event]struct{}{}
 	}
 	b.subs[ch] = struct{}{}
+	if b.unseen {
+		b.unseen, b.lastOutput = false, time.Now()
+		ch <- Event{Kind: EventOutput, Time: b.lastOutput}
+	}
 	return ch
 }
 
@@ -66,7 +72,11 @@ func (b *hub) publishLocked(e Event) bool {
 func (b *hub) output(now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.subs) == 0 || b.timer != nil {
+	if len(b.subs) == 0 {
+		b.unseen = true
+		return
+	}
+	if b.timer != nil {
 		return
 	}
 	wait := outputEventGap - now.Sub(b.lastOutput)
@@ -80,7 +90,7 @@ func (b *hub) output(now time.Time) {
 		defer b.mu.Unlock()
 		b.timer = nil
 		b.lastOutput = time.Now()
-		b.publishLocked(Event{Kind: EventOutput, Time: b.lastOutput})
+		b.unseen = !b.publishLocked(Event{Kind: EventOutput, Time: b.lastOutput})
 	})
 }
 

@@ -34,6 +34,26 @@ func TestHubCutsOffTheSlow(t *testing.T) {
 	}
 }
 
+// A subscriber learns of output from before, which no other subscriber has seen: a watch reports a new session before it is
+// subscribed to its events.
+func TestHubReportsOutputThatNobodySaw(t *testing.T) {
+	var b hub
+	b.output(time.Now())
+	first, second := b.subscribe(), b.subscribe()
+	if e := <-first; e.Kind != EventOutput || e.Time.IsZero() {
+		t.Errorf("the first event is %+v, want output", e)
+	}
+	if len(first)+len(second) > 0 {
+		t.Errorf("%d further events", len(first)+len(second))
+	}
+	b.unsubscribe(first)
+	b.unsubscribe(second)
+	b.output(time.Now())
+	if e := <-b.subscribe(); e.Kind != EventOutput {
+		t.Errorf("the event after a time without subscribers is %+v, want output", e)
+	}
+}
+
 // Output events come at once after quiet, at most four a second, and the last is
 // never swallowed.
 func TestHubThinsOutput(t *testing.T) {
