@@ -68,7 +68,7 @@ func harmless(w shell.Word) bool {
 }
 
 // appendCommand appends a command, and each file that its redirections read or write. A file keeps the possible working
-// directories of the command, and the wrapper (such as sudo) through which the command runs.
+// directories of the command, and the programs (such as sudo) that run the command.
 func appendCommand(parts []part, c *shell.Command) []part {
 	parts = append(parts, part{command: c})
 	for i := range c.Reads {

@@ -161,8 +161,8 @@ type claimed struct {
 	Answered bool `json:"answered"` // the city answered, or knows this start from another report
 }
 
-// claims returns the saved claims (records of context sections that a hook has promised to deliver), the oldest first. It
-// returns none if the hooks have no directory, or the file cannot be parsed.
+// claims returns the saved claims (requests of this hook for the context of its agent) that are not acknowledged yet, the oldest
+// first. It returns none if the hooks have no directory, or the file cannot be parsed.
 func (h *hook) claims() ([]claimed, error) {
 	dir := h.Getenv(VariableFolder)
 	if dir == "" {

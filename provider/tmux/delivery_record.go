@@ -96,8 +96,7 @@ const (
 
 func (l *lease) dir() statedir.Folder { return l.provider.dir(l.record.Name) }
 
-// save writes the delivery log to its file, with Open set if the last delivery has not ended. The log has a single account, with
-// an empty name.
+// save writes the delivery log to its file, with Open set if the last delivery has not ended.
 func (l *lease) save() error {
 	last := l.log.Deliveries.Account("").Last
 	l.log.Open = last != nil && last.Open

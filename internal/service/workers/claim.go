@@ -54,9 +54,9 @@ func (e *Engine) ClaimContext(_ context.Context, id string, c worker.ContextClai
 	return answer, nil
 }
 
-// startConversation records a hook's claim c: its report that the agent has begun or continued a
-// conversation. If it is another conversation, a new epoch of the context begins: every section is
-// sent again. A claim that is already recorded changes nothing.
+// startConversation records a hook's claim c, its request for context, which reports that the agent
+// has begun or continued a conversation. After a compaction, and in another conversation, a new epoch
+// of the context begins: sections are sent again. A claim that is already recorded changes nothing.
 func (e *Engine) startConversation(a *liveRun, c worker.ContextClaim) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -187,8 +187,7 @@ func (d *delivery) run(ctx context.Context, paste []byte) (runtime.Outcome, erro
 // begin records the delivery in the journal, and refuses it if the input box may contain text of a person. What the screen
 // shows is not enough for that, because it may be outdated, or the box may hide what was typed:
 //   - In a box that gc does not know, the delivery is refused if the last input was not finished by Enter.
-//   - A program that shows nothing of its input (silent) has no box to look at: the delivery is refused if a part of a line was
-//     typed.
+//   - If the program shows nothing of what is typed (silent), the delivery is refused if the last input may be an unfinished line.
 //   - Otherwise, if anybody but gc has typed since the last delivery (Unread), the box must be proved empty.
 //
 // It returns the refusal, or nil.
