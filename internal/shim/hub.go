@@ -12,11 +12,11 @@ type hub struct {
 	closed     bool
 	lastOutput time.Time
 	timer      *time.Timer // sends the delayed output event
-	unseen     bool        // there was output while nobody was subscribed
+	unseen     bool        // there was output without a subscriber
 }
 
-// subscribe returns a channel of future events; it is already closed if the hub is closed. If there was output while nobody was
-// subscribed, the channel begins with an output event.
+// subscribe returns a channel of future events; it is already closed if the hub is closed. If there was output without a
+// subscriber, the channel begins with an output event.
 func (b *hub) subscribe() chan Event {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -36,7 +36,7 @@ func TestHubCutsOffTheSlow(t *testing.T) {
 
 // A subscriber learns of output from before, which no other subscriber has seen: a watch reports a new session before it is
 // subscribed to its events.
-func TestHubReportsOutputThatNobodySaw(t *testing.T) {
+func TestHubReportsUnseenOutput(t *testing.T) {
 	var b hub
 	b.output(time.Now())
 	first, second := b.subscribe(), b.subscribe()
