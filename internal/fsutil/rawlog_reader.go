@@ -127,14 +127,13 @@ func (t *rawTail) follow(ctx context.Context, changes *fsnotify.Watcher) error {
 	}
 }
 
-// step writes new output, and opens the new file after a rotation.
+// step writes new output, and opens the new file after a rotation. It asks for the rotation before it reads: only then is the
+// previous file complete.
 func (t *rawTail) step() error {
 	if t.file != nil {
-		if err := t.drain(); err != nil {
+		current := t.current()
+		if err := t.drain(); err != nil || current {
 			return err
-		}
-		if t.current() {
-			return nil
 		}
 		t.close()
 	}
