@@ -7,8 +7,10 @@ GO      := go
 # SHUFFLE=on runs tests in a random order, as CI does. Without it, a test that passed and whose
 # inputs have not changed is taken from the cache.
 shuffle  = $(if $(SHUFFLE),-shuffle=$(SHUFFLE))
-# Property tests have all their runs in CI, and few where a person waits.
+# In CI, property tests have all their runs, and make test has the race detector. Where a person
+# waits, the runs are few, and everything is compiled once. make unit always has the detector.
 runs     = $(if $(SHUFFLE),all,few)
+race     = $(if $(SHUFFLE),,none)
 # SKIP leaves out the tests whose names match.
 skip     = $(if $(SKIP),-skip '$(SKIP)')
 # With the flags of a release: the linter type-checks what make build has compiled.
@@ -28,14 +30,14 @@ web:
 demo: build
 	$(GO) run ./test/demo
 
-# The tests that start no process and use no tool.
+# The tests that start no process and use no tool, with the race detector.
 unit:
 	scripts/tests unit $(shuffle) -timeout 10m
 
 # The unit tests, the command line, and the contract on pty, subprocess and the fake.
 test:
 	scripts/tools tmux python3 vim less git htop ps cc
-	GC_TEST_RUNS=$(runs) scripts/tests unit,contract -p 4 $(shuffle) -timeout 10m
+	RACE=$(race) GC_TEST_RUNS=$(runs) scripts/tests unit,contract -p 4 $(shuffle) -timeout 10m
 
 # What drives tmux, ssh, git, bash and other programs.
 test-tools:
