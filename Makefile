@@ -32,7 +32,7 @@ demo: build
 
 # The tests that start no process and use no tool, with the race detector.
 unit:
-	scripts/tests unit $(shuffle) -timeout 10m
+	scripts/tests unit -p 4 $(shuffle) -timeout 10m
 
 # The unit tests, the command line, and the contract on pty, subprocess and the fake.
 test:
