@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,7 +43,7 @@ func open(b *testing.B, sessions int) *benchServer {
 	}
 	w := &benchServer{binary: binary, socket: filepath.Join(dir, "s"), session: "s" + strconv.Itoa(sessions-1)}
 	w.client, err = tmuxserver.NewClient(tmuxserver.ClientOptions{
-		Socket: w.socket, Binary: binary, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SHELL=/bin/sh", "TERM=xterm"},
+		Socket: w.socket, Binary: binary, Path: os.Getenv("PATH"), Config: "/dev/null", Logger: slog.New(slog.DiscardHandler), Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SHELL=/bin/sh", "TERM=xterm"},
 	})
 	if err != nil {
 		b.Fatal(err)
@@ -63,7 +64,7 @@ func open(b *testing.B, sessions int) *benchServer {
 		name := fmt.Sprint("s", i)
 		replies, err := w.client.Do(b.Context(),
 			tmuxserver.Cmd("new-session", "-d", "-P", "-F", "#{pane_id}", "-x", "200", "-y", "50", "-s", name, "sh", "-c", "i=0; while [ $i -lt 45 ]; do echo line $i of the screen of an agent; i=$((i+1)); done; stty raw -echo; exec cat >/dev/null"),
-			tmuxserver.Cmd("link-window", "-d", "-s", "="+name+":", "-t", "="+w.client.Hub()+":"))
+			tmuxserver.Cmd("link-window", "-d", "-s", "="+name+":", "-t", "="+tmuxserver.Hub+":"))
 		if err != nil {
 			b.Fatal(err)
 		}

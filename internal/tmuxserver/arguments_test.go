@@ -114,7 +114,7 @@ func TestBuffersOfAnySizeArrive(t *testing.T) {
 func TestPastedTextReachesTheProgram(t *testing.T) {
 	client := started(t)
 	file := filepath.Join(t.TempDir(), "got")
-	events := client.Subscribe(tmuxserver.OutputData)
+	events := client.Subscribe()
 	defer events.Close()
 	id := pane(t, client, "x", "sh", "-c", `read line; stty raw -echo; printf '\033[?2004hready'; head -c 1048588 > `+file+`; echo done; cat`) // it stays: what a pane prints last may go with it
 	output(t, client, tmuxserver.Cmd("send-keys", "-t", id, "Enter"))

@@ -151,11 +151,10 @@ func (c *Client) openOnce(ctx context.Context, binary string, how startMode) (op
 }
 
 // arguments returns the arguments of tmux that attach to the hub, or create it. The program in the hub discards its input.
-// The terminal echoes what Signal types there, and tmux reports the echo as output. The command new-session starts a
-// server if none runs. Inside if-shell it does not.
+// The command new-session starts a server if none runs. Inside if-shell it does not.
 func (c *Client) arguments(how startMode) []string {
 	hub := []string{
-		"-A", "-s", c.options.Hub, "-x", strconv.Itoa(c.options.Width), "-y", strconv.Itoa(c.options.Height), "/bin/sh", "-c", "exec cat >/dev/null",
+		"-A", "-s", Hub, "-x", strconv.Itoa(Cols), "-y", strconv.Itoa(Rows), "/bin/sh", "-c", "exec cat >/dev/null",
 	}
 	args := []string{"-u", "-S", c.options.Socket, "-f", c.options.Config, "-C"}
 	line, err := Cmd("new-session", hub...).Line()
@@ -165,18 +164,11 @@ func (c *Client) arguments(how startMode) []string {
 	return append(args, "if-shell", "-F", "1", line)
 }
 
-// signalOption is the option that contains the id of the pane that signals are typed into.
-const signalOption = "@tmuxctl_signal"
-
-// identifyServer queries the server's identity and features. It sets the signal pane if the server has none, enables
-// pauses if the server supports them, and registers the client's monitors on the new connection.
+// identifyServer queries the server's identity and features, and enables pauses if the server supports them.
 func (c *Client) identifyServer(ctx context.Context, connection *connection) (opened, error) {
-	hub := "=" + c.options.Hub + ":"
 	replies, err := c.requestUnadopted(ctx, connection,
 		Cmd("display-message", "-p", "#{pid} #{start_time} #{version}"),
 		Cmd("list-commands", "-F", "#{command_list_name} #{command_list_usage}"), // lists all commands: tmux 3.0 cannot list a single one
-		If(hub, "#{"+signalOption+"}", Command{}, Cmd("set-option", "-F", "-t", hub, signalOption, "#{pane_id}")),
-		Cmd("display-message", "-p", "-t", hub, "#{"+signalOption+"}"),
 	)
 	if err != nil {
 		return opened{}, err
@@ -185,15 +177,9 @@ func (c *Client) identifyServer(ctx context.Context, connection *connection) (op
 	if made.server, err = parseServer(string(replies[0].Output)); err != nil {
 		return opened{}, err
 	}
-	connection.signalPane = string(replies[3].Output)
-	var set []Command
 	if made.features.Pause {
 		connection.canPause.Store(true)
-		set = append(set, Cmd("refresh-client", "-f", "pause-after=1,ignore-size"))
-	}
-	set = append(set, c.monitorCommands()...)
-	if len(set) > 0 {
-		_, err = c.requestUnadopted(ctx, connection, set...)
+		_, err = c.requestUnadopted(ctx, connection, Cmd("refresh-client", "-f", "pause-after=1,ignore-size"))
 	}
 	return made, err
 }
@@ -237,14 +223,9 @@ func featuresOf(usages Reply) Features {
 			return strings.HasPrefix(line, command+" ") && strings.Contains(line, words)
 		})
 	}
-	flags := hasUsage("refresh-client", "[-f flags]")
 	return Features{
-		Pause:      flags && hasUsage("refresh-client", "[-A pane:state]"),
-		IgnoreSize: flags,
-		Monitors:   hasUsage("refresh-client", "[-B name:what:format]"),
-		PaneHooks:  hasUsage("set-hook", "target-pane"),
-		SessionEnv: hasUsage("new-session", "[-e environment]"),
-		HiddenEnv:  hasUsage("set-environment", "[-Fh"),
+		Pause:     hasUsage("refresh-client", "[-f flags]") && hasUsage("refresh-client", "[-A pane:state]"),
+		HiddenEnv: hasUsage("set-environment", "[-Fh"),
 	}
 }
 
@@ -263,8 +244,8 @@ func (c *Client) adopt(ctx context.Context, made opened, resync bool) error {
 	c.lossExpected = false
 	c.enterLocked(connected, made.connection)
 	if resync {
-		for q := range c.subscriptions {
-			q.push(Event{Kind: Resync})
+		for s := range c.subscriptions {
+			s.push(Event{Kind: Resync})
 		}
 	}
 	life := context.WithoutCancel(ctx)
@@ -348,9 +329,8 @@ func (c *Client) markLost(why string) {
 		c.lostReason = ErrServerLost
 	}
 	c.enterLocked(serverLost, nil)
-	clear(c.monitors)
-	for q := range c.subscriptions {
-		q.push(Event{Kind: ServerLost, Text: why})
+	for s := range c.subscriptions {
+		s.push(Event{Kind: ServerLost, Text: why})
 	}
 	log := c.options.Logger.Warn
 	if c.lossExpected {

@@ -47,15 +47,11 @@ type connection struct {
 
 	// adopted: events go to the subscriptions.
 	adopted atomic.Bool
-	// signalPane is the pane that signals are typed into. Constant once adopted.
-	signalPane string
 	// canPause: the server can pause panes (tmux 3.2 or newer). Before 3.2 only the subscriptions limit a
 	// flood of output, by dropping it.
 	canPause atomic.Bool
-	// signalled is the incomplete last line of the signal pane. Owned by the reader.
-	signalled []byte
-	throttle  throttle
-	activity  activity
+	throttle throttle
+	activity activity
 
 	mu sync.Mutex
 	// outgoing are the bytes to write, spare is an empty buffer for the next bytes. Guarded by mu.
@@ -327,11 +323,11 @@ func (c *connection) handle(event Event) {
 	case event.Kind == exited:
 		c.addEndText(event.Text)
 	case event.Kind == paused:
-		if c.isPaused(event.Pane) {
+		if c.isPaused(event.Text) {
 			return // resume continues the pane
 		}
-		_ = c.send(nil, Cmd("refresh-client", "-A", event.Pane+":continue")) // an error means that the connection is broken: nothing to continue
-		c.publishEvent(Event{Kind: Output, Pane: event.Pane, Gap: true})
+		_ = c.send(nil, Cmd("refresh-client", "-A", event.Text+":continue")) // an error means that the connection is broken: nothing to continue
+		c.publishEvent(Event{Kind: Output, Pane: event.Text, Gap: true})
 	case event.Kind == continued:
 	case event.Kind == Output && c.adopted.Load():
 		c.output(event)
@@ -342,10 +338,6 @@ func (c *connection) handle(event Event) {
 
 // output processes output of a pane: it publishes the output and pauses panes that print too much.
 func (c *connection) output(event Event) {
-	if event.Pane == c.signalPane {
-		c.signal(event.Data)
-		return
-	}
 	c.publish(event)
 	if !c.canPause.Load() {
 		return
@@ -360,24 +352,6 @@ func (c *connection) output(event Event) {
 func (c *connection) publishEvent(event Event) {
 	if c.adopted.Load() {
 		c.publish(event)
-	}
-}
-
-// signal processes output of the signal pane, which is the echo of typed signals. It publishes each line as a Signal.
-func (c *connection) signal(data []byte) {
-	c.signalled = append(c.signalled, data...)
-	for {
-		line, rest, ok := bytes.Cut(c.signalled, []byte("\n"))
-		if !ok {
-			break
-		}
-		if text := string(bytes.TrimRight(line, "\r")); text != "" {
-			c.publish(Event{Kind: Signal, Text: text})
-		}
-		c.signalled = append(c.signalled[:0], rest...)
-	}
-	if len(c.signalled) > maxErrorText {
-		c.signalled = c.signalled[:0]
 	}
 }
 

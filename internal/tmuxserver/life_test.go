@@ -74,15 +74,9 @@ func TestAKilledClientProcessIsReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := client.Subscribe(tmuxserver.OutputMarks)
+	events := client.Subscribe()
 	defer events.Close()
 	id := pane(t, client, "x", "cat")
-	_, features, _ := client.Server()
-	if features.Monitors {
-		if err := client.Monitor(limit(t), "dead", "%*", "#{pane_dead}"); err != nil {
-			t.Fatal(err)
-		}
-	}
 	for range 3 {
 		killClient(t, o.Socket)
 		resyncs := 0
@@ -99,9 +93,6 @@ func TestAKilledClientProcessIsReplaced(t *testing.T) {
 		})
 		if resyncs != 0 {
 			t.Errorf("%d more losses were reported", resyncs)
-		}
-		if features.Monitors {
-			await(t, events, "the monitor", ofKind(tmuxserver.Monitored))
 		}
 	}
 }
@@ -130,7 +121,7 @@ func TestCommandsInFlightNeverHang(t *testing.T) {
 			}
 		})
 	}
-	events := client.Subscribe(tmuxserver.OutputNone)
+	events := client.Subscribe()
 	defer events.Close()
 	for range 5 {
 		killClient(t, o.Socket)
@@ -148,7 +139,7 @@ func TestALostServerIsToldOnceAndNotReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := client.Subscribe(tmuxserver.OutputNone)
+	events := client.Subscribe()
 	defer events.Close()
 	if err := syscall.Kill(server.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -179,7 +170,7 @@ func TestALostServerIsToldOnceAndNotReplaced(t *testing.T) {
 
 func TestAServerThatEndsOrderlyIsLost(t *testing.T) {
 	client := started(t)
-	events := client.Subscribe(tmuxserver.OutputNone)
+	events := client.Subscribe()
 	defer events.Close()
 	if _, err := client.Do(limit(t), tmuxserver.Cmd("kill-server")); err != nil && !errors.Is(err, tmuxserver.ErrInterrupted) {
 		t.Errorf("kill-server: %v", err)
@@ -197,7 +188,7 @@ func TestAServerThatWasReplacedWhileWeWereAwayIsNotAdopted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := client.Subscribe(tmuxserver.OutputNone)
+	events := client.Subscribe()
 	defer events.Close()
 	// The path is given to another server while the old one still lives; then our process dies.
 	if err := os.Remove(o.Socket); err != nil {

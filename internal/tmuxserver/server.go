@@ -22,7 +22,8 @@ import (
 )
 
 const (
-	// Hub is the tmux session of the control client. The name is not a valid name of a runtime session.
+	// Hub is the tmux session of the control client. The name is not a valid name of a runtime session. The client
+	// receives the output of windows that are linked into it (link-window -d -s SOURCE -t "=HUB:").
 	Hub = "~gc"
 	// Cols is the width of a session without an attached client.
 	Cols = 200
@@ -30,8 +31,6 @@ const (
 	Rows = 50
 	// scrollback is the number of lines that are kept above the screen.
 	scrollback = 10_000
-	// maxSocketPath is the longest socket path in bytes that all systems allow, without the final NUL.
-	maxSocketPath = 103
 )
 
 // Config configures a Server. All fields are required.
@@ -83,8 +82,7 @@ func Open(cfg Config) (*Server, error) {
 	}
 	s := &Server{cfg: cfg, socket: socket, socketDirs: socketDirs, conf: filepath.Join(dir, "tmux.conf"), env: serverEnv(cfg.Env)}
 	s.ctl, err = NewClient(ClientOptions{
-		Socket: socket, Binary: cfg.Binary, Path: EnvValue(cfg.Environ, "PATH"), Config: s.conf, Env: s.env,
-		Hub: Hub, Width: Cols, Height: Rows, Logger: cfg.Logger,
+		Socket: socket, Binary: cfg.Binary, Path: EnvValue(cfg.Environ, "PATH"), Config: s.conf, Env: s.env, Logger: cfg.Logger,
 	})
 	return s, err
 }
