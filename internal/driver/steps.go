@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"gascity/internal/terminal/screen"
@@ -268,3 +269,17 @@ func (r *run) setup(ctx context.Context) error {
 }
 
 func (r *run) live(ctx context.Context) error { return r.runAll(ctx, r.cfg.SessionLive) }
+
+// ShellCommand returns the arguments that run command with sh, or the user's shell, the variable SHELL of env, if command is
+// empty.
+func ShellCommand(command string, env []string) []string {
+	if command != "" {
+		return []string{shellPath, "-c", command}
+	}
+	for _, entry := range env {
+		if shell, ok := strings.CutPrefix(entry, "SHELL="); ok && filepath.IsAbs(shell) {
+			return []string{shell}
+		}
+	}
+	return []string{shellPath}
+}

@@ -125,14 +125,13 @@ func (b *sessionBackend) prepare(ctx context.Context, spec driver.StartSpec) (*r
 	if err != nil {
 		return nil, err
 	}
-	r := &record{
-		Version: recordVersion, Name: b.name, WorkDir: spec.WorkDir, Labels: screen.Labels(b.cfg), ProcessNames: b.cfg.ProcessNames,
-		StartedAt: time.Now(), Boot: boot, Launches: 1, Waits: true, LeftProcesses: leavesProcesses(b.cfg), token: spec.Instance,
+	dir, err := b.provider.WorkDirOf(spec)
+	if err != nil {
+		return nil, err
 	}
-	if r.WorkDir == "" {
-		if r.WorkDir, err = b.provider.workDir(); err != nil {
-			return nil, err
-		}
+	r := &record{
+		Version: recordVersion, Name: b.name, WorkDir: dir, Labels: screen.Labels(b.cfg), ProcessNames: b.cfg.ProcessNames,
+		StartedAt: time.Now(), Boot: boot, Launches: 1, Waits: true, LeftProcesses: leavesProcesses(b.cfg), token: spec.Instance,
 	}
 	return r, errors.Join(
 		statedir.WriteFile(b.dir().Instance(), []byte(r.token)),

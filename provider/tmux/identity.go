@@ -1,7 +1,6 @@
 package tmux
 
 import (
-	"context"
 	"errors"
 	"syscall"
 
@@ -9,14 +8,6 @@ import (
 	"gascity/internal/proc"
 	"gascity/runtime"
 )
-
-// identify waits until the agent's process is known, see [driver.WaitForAgent].
-func (p *Provider) identify(ctx context.Context, name string) {
-	driver.WaitForAgent(ctx, func(ctx context.Context) bool {
-		s, err := p.live(ctx, "identify", name)
-		return err != nil || p.identified(s.record)
-	})
-}
 
 // identified reports whether the agent's process is known, or needs no search because it has exited. If it is not
 // known yet, identified searches for it and stores it in the record. Without process names the agent is the

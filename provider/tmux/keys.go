@@ -28,8 +28,8 @@ func (p *Provider) SendKeys(name string, keys ...string) error {
 			return fold(op, name, err)
 		}
 	}
-	err = p.drive(ctx, op, name, nil, func(s drivenSession) error {
-		return s.sendOutsideDelivery(ctx, func(ctx context.Context, l *lease) error { return l.sendKeys(ctx, keys, plain) })
+	err = p.Drive(ctx, op, name, nil, func(s *session) error {
+		return s.terminal.sendOutsideDelivery(ctx, func(ctx context.Context, l *lease) error { return l.sendKeys(ctx, keys, plain) })
 	})
 	if runtime.IsSessionGone(err) {
 		return nil
@@ -45,7 +45,7 @@ func (p *Provider) sendKeysOnce(ctx context.Context, name string, keys []byte) (
 	if err != nil || r == nil || r.Pane == "" || len(keys) == 0 {
 		return false, nil // the attempt with a lease returns the error
 	}
-	unlock, err := lockInput(ctx, p.dir(name))
+	unlock, err := p.lockInput(ctx, name)
 	if err != nil {
 		return false, nil // same as above
 	}
