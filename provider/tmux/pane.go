@@ -10,6 +10,7 @@ import (
 
 	"gascity/internal/driver"
 	"gascity/internal/fsutil"
+	"gascity/internal/proc"
 	"gascity/internal/terminal/vt"
 	"gascity/internal/tmuxserver"
 	"gascity/runtime"
@@ -152,6 +153,12 @@ func (p *pane) noticeLocked(n vt.Notice) {
 			p.publishLocked(runtime.Event{Kind: runtime.EventStatus, Time: now, Status: p.signs.Status.Text})
 		}
 	}
+}
+
+// foregroundOf returns the process group in the foreground of the terminal of a process; 0 if that is not known.
+func foregroundOf(pid int) int {
+	info, _ := proc.Stat(pid) // zero after an error
+	return info.Foreground
 }
 
 // publishLocked publishes an event for the session of the pane. It does nothing if the pane belongs to no session.
