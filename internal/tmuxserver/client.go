@@ -119,13 +119,22 @@ func (c *Client) Do(ctx context.Context, commands ...Command) ([]Reply, error) {
 	}
 }
 
+// query calls Do for one command and returns its reply.
+func (c *Client) query(ctx context.Context, command Command) (Reply, error) {
+	replies, err := c.Do(ctx, command)
+	if len(replies) == 0 {
+		return Reply{}, err
+	}
+	return replies[0], err
+}
+
 // Output calls Do for one command and returns its output.
 func (c *Client) Output(ctx context.Context, command Command) ([]byte, error) {
-	replies, err := c.Do(ctx, command)
+	reply, err := c.query(ctx, command)
 	if err != nil {
 		return nil, err
 	}
-	return replies[0].Output, nil
+	return reply.Output, nil
 }
 
 // ExpectLoss announces that the caller is about to stop the known server. The loss is published as usual, but logged

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"gascity/internal/retry"
+	"gascity/internal/statedir"
 )
 
 // startMode determines whether connecting may start a server.
@@ -118,8 +120,8 @@ func (c *Client) openOnce(ctx context.Context, binary string, how startMode) (op
 	case !listens && how == mustListen:
 		return opened{}, fmt.Errorf("%w at %s", ErrNoServer, c.options.Socket)
 	case !listens:
-		if err := prepareFolder(c.options.Socket); err != nil {
-			return opened{}, err
+		if err := statedir.MakePrivate(filepath.Dir(c.options.Socket)); err != nil {
+			return opened{}, fmt.Errorf("%w: %w", ErrSocketPath, err)
 		}
 		if err := c.checkVersion(ctx, binary); err != nil {
 			return opened{}, err

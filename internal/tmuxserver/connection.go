@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"gascity/internal/proc"
 )
 
 // maxOpen is the limit of requests that wait for a reply, so a suspended server cannot fill the memory of gc.
@@ -37,7 +39,7 @@ type connection struct {
 	stdin   *os.File
 	raw     syscall.RawConn // of stdin
 	stdout  io.ReadCloser
-	stderr  *stderrText
+	stderr  *proc.Tail
 	secret  string
 	publish func(Event)
 	// wake has capacity one. A value means that the writer has something to do.
@@ -79,7 +81,7 @@ type connection struct {
 func connect(ctx context.Context, binary string, args, env []string, publish func(Event)) (*connection, error) {
 	c := &connection{
 		process: exec.CommandContext(ctx, binary, args...),
-		stderr:  &stderrText{},
+		stderr:  &proc.Tail{},
 		secret:  rand.Text()[:secretLength] + "-",
 		publish: publish,
 		wake:    make(chan struct{}, 1),
@@ -421,25 +423,4 @@ func (c *connection) close(ctx context.Context) {
 		_ = c.stdout.Close()         // the server may keep the other end open
 		<-c.done
 	}
-}
-
-// stderrText stores the first maxErrorText bytes that a process writes to its standard error.
-type stderrText struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-// Write implements io.Writer. It never fails and discards bytes above the limit.
-func (t *stderrText) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, p[:min(len(p), maxErrorText-len(t.text))]...)
-	return len(p), nil
-}
-
-// String returns the stored text.
-func (t *stderrText) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.text)
 }

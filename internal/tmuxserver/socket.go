@@ -46,26 +46,6 @@ func listening(ctx context.Context, socket string) (bool, error) {
 	return false, fmt.Errorf("%w: %w", ErrSocketPath, err)
 }
 
-// prepareFolder creates the directory of the socket if necessary. It returns ErrSocketPath if the directory belongs to
-// another user or other users may enter it.
-func prepareFolder(socket string) error {
-	folder := filepath.Dir(socket)
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return fmt.Errorf("%w: %w", ErrSocketPath, err)
-	}
-	info, err := os.Stat(folder)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrSocketPath, err)
-	}
-	if owner, ok := info.Sys().(*syscall.Stat_t); ok && int(owner.Uid) != os.Geteuid() {
-		return fmt.Errorf("%w: the directory %s belongs to user %d", ErrSocketPath, folder, owner.Uid)
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return fmt.Errorf("%w: other users may enter the directory %s, its mode is %#o; run: chmod 0700 %s", ErrSocketPath, folder, info.Mode().Perm(), folder)
-	}
-	return nil
-}
-
 // lockPause is the pause between attempts to acquire the connection lock.
 const lockPause = 5 * time.Millisecond
 

@@ -167,7 +167,7 @@ func (b *sessionBackend) createSession(ctx context.Context, r *record, launcher 
 		tmuxserver.Cmd("respawn-pane", "-k", "-c", r.WorkDir, "-t", target, "--", shellPath, launcher),
 		tmuxserver.Cmd("display-message", "-p", "-t", target, tmuxserver.StateFields),
 	}
-	reply, err := b.provider.server.Do(ctx, tmuxserver.Sequence(commands...))
+	reply, err := b.provider.server.Query(ctx, tmuxserver.Sequence(commands...))
 	switch {
 	case errors.Is(err, tmuxserver.ErrExists):
 		// Claim would have found a session of gc.
@@ -176,7 +176,7 @@ func (b *sessionBackend) createSession(ctx context.Context, r *record, launcher 
 		b.removePartial(ctx, r)
 		return tmuxserver.State{}, err
 	}
-	lines := reply[0].Lines()
+	lines := reply.Lines()
 	if len(lines) == 0 {
 		return tmuxserver.State{}, errors.New("tmux did not report the new session")
 	}
@@ -226,7 +226,7 @@ func (b *sessionBackend) relaunch(ctx context.Context, spec driver.StartSpec) er
 	previous := *r
 	r.token, r.StartedAt, r.ProcessNames, r.Labels = spec.Instance, time.Now(), b.cfg.ProcessNames, screen.Labels(b.cfg)
 	r.Launches++
-	r.Waits, r.Child, r.LeftProcesses = true, proc.ID{}, leavesProcesses(b.cfg)
+	r.Child, r.LeftProcesses = proc.ID{}, leavesProcesses(b.cfg)
 	launcher, err := b.writeLauncher(spec, r.WorkDir)
 	if err != nil {
 		return err

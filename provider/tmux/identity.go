@@ -13,7 +13,7 @@ import (
 // known yet, identified searches for it and stores it in the record. Without process names the agent is the
 // process that was started.
 func (p *Provider) identified(r *record) bool {
-	if r.Waits && r.Child.PID == 0 && !p.findChild(r) {
+	if r.Child.PID == 0 && !p.findChild(r) {
 		_, err := proc.Stat(r.Root.PID)
 		return err != nil // the process has exited: nothing to search for
 	}
@@ -40,7 +40,7 @@ func (p *Provider) findChild(r *record) bool {
 		if info.PPID != r.Root.PID {
 			continue
 		}
-		if token, _, err := proc.EnvValue(info.PID, markKey); err != nil || token != r.token {
+		if token, _, err := proc.EnvValue(info.PID, proc.TokenKey); err != nil || token != r.token {
 			continue
 		}
 		if r.Child = info.ID; r.Agent == r.Root {
@@ -108,8 +108,5 @@ func (r *record) tree() ([]proc.Info, error) {
 	if errors.Is(err, proc.ErrGone) || err == nil && len(tree) > 0 && tree[0].ID != r.Root {
 		return nil, nil // another process may have this pid now
 	}
-	if err == nil && r.Waits {
-		tree = tree[1:]
-	}
-	return proc.Live(tree), err
+	return proc.Live(tree, r.Root.PID), err
 }

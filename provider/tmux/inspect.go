@@ -102,11 +102,7 @@ func (p *Provider) ProcessAlive(name string, processNames []string) bool {
 		}
 		r = s.record
 	}
-	var waiter []int
-	if r.Waits {
-		waiter = []int{r.Root.PID}
-	}
-	alive, _ := proc.AnyNamedInTree(r.Root.PID, processNames, waiter...) // unknown counts as not alive
+	alive, _ := proc.AnyNamedInTree(r.Root.PID, processNames, r.Root.PID) // unknown counts as not alive
 	return alive
 }
 
@@ -114,7 +110,7 @@ func (p *Provider) ProcessAlive(name string, processNames []string) bool {
 // child of the tmux server. If so, the server and the pane exist: when the server exits, the kernel gives the waiter
 // another parent, and when the pane is closed, the waiter exits.
 func (r *record) waiterRuns() bool {
-	if !r.Waits || r.Root.PID == 0 || r.Server == 0 || !r.sameBoot() {
+	if r.Root.PID == 0 || r.Server == 0 || !r.sameBoot() {
 		return false
 	}
 	waiter, err := proc.Stat(r.Root.PID)

@@ -76,7 +76,7 @@ func (p *Provider) killInstance(ctx context.Context, r *record, grace time.Durat
 				return err
 			}
 		}
-		_, err := p.server.Do(ctx, tmuxserver.If(s.Pane, "#{==:#{@"+tmuxserver.OptionInstance+"},"+s.Hash+"}",
+		_, err := p.server.Query(ctx, tmuxserver.If(s.Pane, "#{==:#{@"+tmuxserver.OptionInstance+"},"+s.Hash+"}",
 			s.Kill(), tmuxserver.Command{}))
 		if err != nil && !errors.Is(err, tmuxserver.ErrNotFound) && tmuxserver.IgnoreLoss(err) != nil {
 			return err
@@ -95,7 +95,7 @@ func (r *record) endTree(ctx context.Context, grace time.Duration) error {
 	if done, err := r.endDescendants(ctx, grace); done || err != nil {
 		return err
 	}
-	opts := &proc.KillOptions{Grace: grace, MarkKey: markKey, MarkValue: r.token}
+	opts := &proc.KillOptions{Grace: grace, MarkKey: proc.TokenKey, MarkValue: r.token}
 	root := r.Root
 	if root.PID <= 1 { // the root is not known: KillTree searches by the token
 		root = proc.ID{PID: 1 << 30} // no process has this pid
@@ -131,7 +131,7 @@ const stopSignal = syscall.SIGUSR2
 // waiter is none, if it exits before the last of them, or if setup commands may have left other processes: then the search by
 // the token must follow.
 func (r *record) endDescendants(ctx context.Context, grace time.Duration) (done bool, err error) {
-	if !r.Waits || r.LeftProcesses || r.Root.PID <= 1 || !proc.IsSubreaper(r.Root) {
+	if r.LeftProcesses || r.Root.PID <= 1 || !proc.IsSubreaper(r.Root) {
 		return false, nil
 	}
 	waiter, err := proc.Stat(r.Root.PID)
