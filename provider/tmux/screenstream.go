@@ -106,7 +106,7 @@ func (p *pane) pastes(paste, signs string) bool {
 	p.cache.mu.Lock()
 	defer p.cache.mu.Unlock()
 	p.restoreLocked(paste, signs)
-	return p.modes.Paste
+	return p.scanner.Paste
 }
 
 // finish returns the output that sets the cursor, the title, and the modes that decide what a terminal sends.
