@@ -80,57 +80,42 @@ func (c *Client) Attach(ctx context.Context) (ServerProcess, error) {
 	return c.connect(ctx, mustListen)
 }
 
-// Do sends the commands together and returns one reply for each, in order. The commands are independent: if one
-// fails, the next still runs. The error is the first error of the replies. If it is a *CommandError, Do also returns
-// the replies. Any number of goroutines may call Do; the commands of one call keep their order.
+// Do sends a command and returns its reply. Any number of goroutines may call Do. If the error is a *CommandError, the reply has
+// the output of the commands of a [Sequence] that succeeded.
 //
 // If the client was never connected, Do connects to a running server. While the client is reconnecting, Do waits until
-// ctx ends. If ctx ends after the commands were sent, the server may still run them. Do not send commands that
+// ctx ends. If ctx ends after the command was sent, the server may still run it. Do not send commands that
 // wait (run-shell and if-shell without -b, wait-for, display-popup): they block all callers.
 //
 // Errors: *CommandError, ErrWord, ErrNoServer, ErrServerLost, ErrInterrupted, ErrBusy, ErrNoTmux,
 // ErrClosed, the cause of ctx.
-func (c *Client) Do(ctx context.Context, commands ...Command) ([]Reply, error) {
-	for _, command := range commands {
-		if _, err := command.Line(); err != nil {
-			return nil, err
-		}
-	}
-	if len(commands) == 0 {
-		return nil, nil
+func (c *Client) Do(ctx context.Context, command Command) (Reply, error) {
+	if _, err := command.Line(); err != nil {
+		return Reply{}, err
 	}
 	for {
 		connection, err := c.ready(ctx)
 		if err != nil {
-			return nil, err
+			return Reply{}, err
 		}
-		unlock, err := c.lockForCommands(ctx, commands)
+		unlock, err := c.lockForCommand(ctx, command)
 		if err != nil {
-			return nil, err
+			return Reply{}, err
 		}
-		replies, err := connection.request(ctx, commands...)
+		reply, err := connection.ask(ctx, command)
 		unlock()
 		if !errors.Is(err, errNotSent) {
-			return replies, err
+			return reply, err
 		}
 		if err := c.waitForBreak(ctx, connection); err != nil {
-			return nil, err
+			return Reply{}, err
 		}
 	}
 }
 
-// query calls Do for one command and returns its reply.
-func (c *Client) query(ctx context.Context, command Command) (Reply, error) {
-	replies, err := c.Do(ctx, command)
-	if len(replies) == 0 {
-		return Reply{}, err
-	}
-	return replies[0], err
-}
-
-// Output calls Do for one command and returns its output.
+// Output calls Do and returns the output.
 func (c *Client) Output(ctx context.Context, command Command) ([]byte, error) {
-	reply, err := c.query(ctx, command)
+	reply, err := c.Do(ctx, command)
 	if err != nil {
 		return nil, err
 	}

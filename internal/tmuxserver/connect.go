@@ -168,39 +168,40 @@ func (c *Client) arguments(how startMode) []string {
 
 // identifyServer queries the server's identity and features, and enables pauses if the server supports them.
 func (c *Client) identifyServer(ctx context.Context, connection *connection) (opened, error) {
-	replies, err := c.requestUnadopted(ctx, connection,
-		Cmd("display-message", "-p", "#{pid} #{start_time} #{version}"),
-		Cmd("list-commands", "-F", "#{command_list_name} #{command_list_usage}"), // lists all commands: tmux 3.0 cannot list a single one
-	)
+	usages, err := c.askUnadopted(ctx, connection, Cmd("list-commands", "-F", "#{command_list_name} #{command_list_usage}")) // lists all commands: tmux 3.0 cannot list a single one
 	if err != nil {
 		return opened{}, err
 	}
-	made := opened{connection: connection, features: featuresOf(replies[1])}
-	if made.server, err = parseServer(string(replies[0].Output)); err != nil {
+	identity, err := c.askUnadopted(ctx, connection, Cmd("display-message", "-p", "#{pid} #{start_time} #{version}"))
+	if err != nil {
+		return opened{}, err
+	}
+	made := opened{connection: connection, features: featuresOf(usages)}
+	if made.server, err = parseServer(string(identity.Output)); err != nil {
 		return opened{}, err
 	}
 	if made.features.Pause {
 		connection.canPause.Store(true)
-		_, err = c.requestUnadopted(ctx, connection, Cmd("refresh-client", "-f", "pause-after=1,ignore-size"))
+		_, err = c.askUnadopted(ctx, connection, Cmd("refresh-client", "-f", "pause-after=1,ignore-size"))
 	}
 	return made, err
 }
 
-// requestUnadopted sends commands on a connection that is not adopted yet and returns the replies.
-func (c *Client) requestUnadopted(ctx context.Context, connection *connection, commands ...Command) ([]Reply, error) {
-	b := newBatch(len(commands))
-	if err := connection.send(b, commands...); err != nil {
-		return nil, err
+// askUnadopted sends a command on a connection that is not adopted yet and returns the reply.
+func (c *Client) askUnadopted(ctx context.Context, connection *connection, command Command) (Reply, error) {
+	r := newRequest(command)
+	if err := connection.send(r); err != nil {
+		return Reply{}, err
 	}
 	select {
 	case <-connection.done:
-		return nil, ErrInterrupted
+		return Reply{}, ErrInterrupted
 	case <-c.closing:
-		return nil, ErrClosed
-	case <-b.done:
-		return b.wait(ctx)
+		return Reply{}, ErrClosed
+	case <-r.done:
+		return r.reply, r.reply.Err
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return Reply{}, context.Cause(ctx)
 	}
 }
 

@@ -13,15 +13,16 @@ import (
 // run feeds the lines to a transcript with open requests that have the tokens t0, t1, ...
 func run(t testing.TB, lines string, commands ...Command) (replies []Reply, events []Event, err error) {
 	t.Helper()
-	b := newBatch(len(commands))
-	next := 0
+	requests := make([]*request, 0, len(commands))
 	tr := &transcript{
 		next: func() *request {
+			next := len(requests)
 			if next == len(commands) {
 				return nil
 			}
-			next++
-			return &request{command: commands[next-1], token: "t" + string(rune('0'+next-1)), batch: b, index: next - 1}
+			requests = append(requests, newRequest(commands[next]))
+			requests[next].token = "t" + string(rune('0'+next))
+			return requests[next]
 		},
 		event: func(e Event) {
 			e.Data = bytes.Clone(e.Data)
@@ -33,7 +34,11 @@ func run(t testing.TB, lines string, commands ...Command) (replies []Reply, even
 			break
 		}
 	}
-	return b.replies, events, err
+	replies = make([]Reply, len(commands))
+	for i, r := range requests {
+		replies[i] = r.reply
+	}
+	return replies, events, err
 }
 
 func TestRepliesAreTakenApart(t *testing.T) {

@@ -221,7 +221,7 @@ func (s *Server) Query(ctx context.Context, command Command) (Reply, error) {
 
 // query is Query with the function that restores a missing socket.
 func (s *Server) query(ctx context.Context, restore func(context.Context) error, command Command) (Reply, error) {
-	reply, err := s.ctl.query(ctx, command)
+	reply, err := s.ctl.Do(ctx, command)
 	for try := 0; err != nil && try < 3; try++ {
 		switch {
 		case errors.Is(err, ErrServerLost):
@@ -241,7 +241,7 @@ func (s *Server) query(ctx context.Context, restore func(context.Context) error,
 		default:
 			return reply, err
 		}
-		reply, err = s.ctl.query(ctx, command)
+		reply, err = s.ctl.Do(ctx, command)
 	}
 	return reply, err
 }
@@ -314,8 +314,8 @@ func (s *Server) Retire(ctx context.Context) (ended bool, err error) {
 		return false, IgnoreLoss(err)
 	}
 	s.ctl.ExpectLoss()
-	replies, err := s.ctl.Do(ctx, If("", alone, Cmd("kill-server"), Cmd("display-message", "-p", stays)))
-	if err == nil && string(replies[0].Output) == stays {
+	stayed, err := s.ctl.Do(ctx, If("", alone, Cmd("kill-server"), Cmd("display-message", "-p", stays)))
+	if err == nil && string(stayed.Output) == stays {
 		return false, nil
 	}
 	if err = IgnoreLoss(err); err != nil {

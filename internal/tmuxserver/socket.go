@@ -67,15 +67,11 @@ func (c *Client) lockExclusive(ctx context.Context) (unlock func(), err error) {
 // reports buffers only from 3.4 on, but the lock is used for all versions.
 var structuralCommands = []string{"new-session", "kill-session", "kill-window", "rename-session", "setb", "set-buffer", "load-buffer"}
 
-// lockForCommands acquires the connection lock shared if one of the commands is a structural command, so no client of
-// this package connects meanwhile. For other commands it does nothing.
-func (c *Client) lockForCommands(ctx context.Context, commands []Command) (unlock func(), err error) {
-	for _, command := range commands {
-		line, _ := command.Line() // Do has checked the error
-		contains := func(word string) bool { return strings.Contains(line, word) }
-		if slices.ContainsFunc(structuralCommands, contains) {
-			return c.lock(ctx, syscall.LOCK_SH)
-		}
+// lockForCommand acquires the connection lock shared for a structural command, so no client of this package connects meanwhile.
+// For other commands it does nothing.
+func (c *Client) lockForCommand(ctx context.Context, command Command) (unlock func(), err error) {
+	if slices.ContainsFunc(structuralCommands, func(word string) bool { return strings.Contains(command.line, word) }) {
+		return c.lock(ctx, syscall.LOCK_SH)
 	}
 	return func() {}, nil
 }
