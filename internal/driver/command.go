@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -14,10 +15,7 @@ const shellPath = "/bin/sh"
 // runCommand runs one command with sh -c in its own process group and waits for it. If ctx ends or the timeout has passed, it
 // kills the whole group. Background processes of a successful command continue.
 func (r *run) runCommand(ctx context.Context, command string) error {
-	limit := r.SetupTimeout
-	if limit == 0 {
-		limit = DefaultSetupTimeout
-	}
+	limit := cmp.Or(r.SetupTimeout, DefaultSetupTimeout)
 	bounded, cancel := context.WithTimeoutCause(ctx, limit, &timeoutError{limit})
 	defer cancel()
 	err := proc.Shell{Line: command, Dir: r.commandDir(), Env: append(r.spec.Environ(r.Environ), proc.SetupKey+"=1")}.Run(bounded)
