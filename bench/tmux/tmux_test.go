@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -42,7 +44,7 @@ func open(b *testing.B, sessions int) *benchServer {
 	}
 	w := &benchServer{binary: binary, socket: filepath.Join(dir, "s"), session: "s" + strconv.Itoa(sessions-1)}
 	w.client, err = tmuxserver.NewClient(tmuxserver.ClientOptions{
-		Socket: w.socket, Binary: binary, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SHELL=/bin/sh", "TERM=xterm"},
+		Socket: w.socket, Binary: binary, Path: os.Getenv("PATH"), Config: "/dev/null", Logger: slog.New(slog.DiscardHandler), Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SHELL=/bin/sh", "TERM=xterm"},
 	})
 	if err != nil {
 		b.Fatal(err)
@@ -61,13 +63,13 @@ func open(b *testing.B, sessions int) *benchServer {
 	})
 	for i := range sessions {
 		name := fmt.Sprint("s", i)
-		replies, err := w.client.Do(b.Context(),
+		pane, err := w.client.Output(b.Context(), tmuxserver.Sequence(
 			tmuxserver.Cmd("new-session", "-d", "-P", "-F", "#{pane_id}", "-x", "200", "-y", "50", "-s", name, "sh", "-c", "i=0; while [ $i -lt 45 ]; do echo line $i of the screen of an agent; i=$((i+1)); done; stty raw -echo; exec cat >/dev/null"),
-			tmuxserver.Cmd("link-window", "-d", "-s", "="+name+":", "-t", "="+w.client.Hub()+":"))
+			tmuxserver.Cmd("link-window", "-d", "-s", "="+name+":", "-t", "="+tmuxserver.Hub+":")))
 		if err != nil {
 			b.Fatal(err)
 		}
-		w.pane = string(replies[0].Output)
+		w.pane = string(pane)
 	}
 	return w
 }
@@ -185,9 +187,15 @@ func BenchmarkPipelined(b *testing.B) {
 		commands[i] = tmuxserver.Cmd("display-message", "-p", "-t", fmt.Sprint("=s", i, ":"), "#{pane_dead} #{pane_pid}")
 	}
 	for b.Loop() {
-		if _, err := w.client.Do(b.Context(), commands...); err != nil {
-			b.Fatal(err)
+		var all sync.WaitGroup
+		for _, command := range commands {
+			all.Go(func() {
+				if _, err := w.client.Do(b.Context(), command); err != nil {
+					b.Error(err)
+				}
+			})
 		}
+		all.Wait()
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(commands)), "µs/command")
 }

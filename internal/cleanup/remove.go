@@ -187,7 +187,7 @@ func (w *uninstallation) end(ctx context.Context, list func() ([]proc.Info, erro
 // the ones that still run.
 func (w *uninstallation) kill(ctx context.Context, list func() ([]proc.Info, error), tried map[proc.ID]bool) ([]proc.Info, error) {
 	// The PID identifies no process: only the mark does.
-	census, err := proc.KillTree(ctx, proc.ID{PID: math.MaxInt32}, &proc.KillOptions{MarkKey: markKey, MarkValue: w.site.Root})
+	census, err := proc.KillTree(ctx, proc.ID{PID: math.MaxInt32}, &proc.KillOptions{MarkKey: proc.CityKey, MarkValue: w.site.Root})
 	w.result.Ended += census.Found
 	for _, info := range census.Survivors {
 		tried[info.ID] = true
@@ -240,7 +240,7 @@ func (w *uninstallation) isOtherCitys(p *backend, name string) (bool, error) {
 	if !p.elsewhere {
 		return false, nil
 	}
-	city, err := p.provider.GetMeta(name, markKey)
+	city, err := p.provider.GetMeta(name, proc.CityKey)
 	switch {
 	case runtime.IsSessionGone(err):
 		return w.opts.Shared(p.selection), nil // a new session of that name would belong to another city

@@ -19,9 +19,6 @@ import (
 	"gascity/internal/proc"
 )
 
-// markKey is the environment variable that every process of a city has.
-const markKey = "GC_CITY_PATH"
-
 // generatedNames are the names that gc creates in the state directory, generatedRuntimeNames those
 // in the runtime directory. Files with other names belong to the user.
 var generatedNames = []string{
@@ -141,7 +138,7 @@ func diskUsage(path string) client.Folder {
 // leaders with a path in one of its directories for sockets in their arguments. The latter are
 // shims, terminal servers and shared connections.
 func (s Site) findProcesses() ([]proc.Info, error) {
-	marked, err := proc.FindByEnv(markKey, s.Root)
+	marked, err := proc.FindByEnv(proc.CityKey, s.Root)
 	if err != nil && !errors.Is(err, fs.ErrPermission) {
 		return nil, fmt.Errorf("cannot list the processes of the city: %w", err)
 	}

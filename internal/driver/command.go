@@ -1,49 +1,28 @@
 package driver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
-	"os/exec"
-	"syscall"
 	"time"
 
 	"gascity/internal/proc"
 )
 
-const (
-	shellPath = "/bin/sh"
-	// maxOutput is the number of bytes of a failed command's output that are stored.
-	maxOutput = 4 << 10
-	// pipeGrace is how long a command's background processes may keep its output open after the command has exited.
-	pipeGrace = 500 * time.Millisecond
-)
+const shellPath = "/bin/sh"
 
 // runCommand runs one command with sh -c in its own process group and waits for it. If ctx ends or the timeout has passed, it
 // kills the whole group. Background processes of a successful command continue.
 func (r *run) runCommand(ctx context.Context, command string) error {
-	limit := r.SetupTimeout
-	if limit == 0 {
-		limit = DefaultSetupTimeout
-	}
+	limit := cmp.Or(r.SetupTimeout, DefaultSetupTimeout)
 	bounded, cancel := context.WithTimeoutCause(ctx, limit, &timeoutError{limit})
 	defer cancel()
-	out := proc.Tail{Most: maxOutput}
-	cmd := exec.CommandContext(bounded, shellPath, "-c", command)
-	cmd.Dir = r.commandDir()
-	cmd.Env = append(r.spec.Environ(r.Environ), envSetup+"=1")
-	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = pipeGrace
-	err := cmd.Run()
-	switch {
-	case err == nil, errors.Is(err, exec.ErrWaitDelay) && bounded.Err() == nil:
-		return nil
-	case bounded.Err() != nil:
-		err = context.Cause(bounded)
+	err := proc.Shell{Line: command, Dir: r.commandDir(), Env: append(r.spec.Environ(r.Environ), proc.SetupKey+"=1")}.Run(bounded)
+	if failed, ok := errors.AsType[*proc.ShellError](err); ok {
+		return &CommandError{Command: command, Output: failed.Output, Err: failed.Err}
 	}
-	return &CommandError{Command: command, Output: string(out.Bytes()), Err: err}
+	return err
 }
 
 // commandDir returns the working directory if it exists, else an empty string.

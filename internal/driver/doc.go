@@ -1,5 +1,8 @@
-// Package driver contains what several runtime providers share: the start sequence, the fan-out of events, and parts of methods that
-// are the same for each driver on this machine.
+// Package driver contains what several runtime providers share: the start sequence, the fan-out of events, and the part of the contract
+// that is the same for each driver on this machine.
+//
+// [Local] implements that part over the driver's own type of a session, a [LocalSession]. [Terminals] adds what only agents with a
+// terminal can do. [ScreenStream] makes a live view of complete screens.
 //
 // A driver whose agents run on this machine provides a [Backend]. The [StartSequence] runs the steps that package runtime
 // documents in their order, and undoes them when a step fails or the caller's context ends.

@@ -7,19 +7,15 @@ import (
 	"slices"
 	"strings"
 
+	"gascity/internal/proc"
 	"gascity/runtime"
 )
 
-// The variables in the environment of every agent.
+// The variables in the environment of every agent, beside those of package proc.
 const (
-	envSession     = "GC_SESSION"
 	envSessionName = "GC_SESSION_NAME"
-	envInstance    = "GC_INSTANCE_TOKEN"
 	envProvider    = "GC_PROVIDER"
 	envReadyPrefix = "GC_READY_PROMPT_PREFIX"
-	// envSetup is set for setup commands only. A background process of a setup command is not an agent and never blocks a later
-	// start of the session.
-	envSetup = "GC_SETUP_COMMAND"
 )
 
 const tokenBytes = 16
@@ -34,11 +30,11 @@ func (s StartSequence) newSpec(name string, cfg runtime.Config) StartSpec {
 			spec.Vars[key] = value
 		}
 	}
-	spec.Vars[envSession], spec.Vars[envSessionName] = name, name
-	spec.setDefault(envInstance, newToken)
+	spec.Vars[proc.SessionKey], spec.Vars[envSessionName] = name, name
+	spec.setDefault(proc.TokenKey, newToken)
 	spec.setDefault(envProvider, func() string { return cfg.ProviderName })
 	spec.setDefault(envReadyPrefix, func() string { return cfg.ReadyPromptPrefix })
-	spec.Instance = spec.Vars[envInstance]
+	spec.Instance = spec.Vars[proc.TokenKey]
 	profile := s.Profiles.Resolve(cfg.ProviderOverlayName, cfg.ProviderName)
 	for _, key := range profile.UnsetEnv {
 		if _, set := spec.Vars[key]; !set && !slices.Contains(spec.Unset, key) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"gascity/internal/terminal/inject"
 	"gascity/runtime"
 )
 
@@ -29,15 +28,11 @@ func (r *run) deliver(ctx context.Context, text string) error {
 	patience, cancel := context.WithTimeout(ctx, promptRetryTime(ctx))
 	defer cancel()
 	for {
-		var seq uint64
-		if t := r.Backend.Terminal(); t != nil {
-			f, err := t.Frame(ctx, 0)
-			if err != nil {
-				return err
-			}
-			seq = f.Seq
+		shown, err := r.Backend.Terminal().Frame(ctx, 0)
+		if err != nil {
+			return err
 		}
-		outcome, err := r.send(ctx, text)
+		outcome, err := r.Deliver(ctx, text)
 		if err != nil {
 			return err
 		}
@@ -51,7 +46,7 @@ func (r *run) deliver(ctx context.Context, text string) error {
 			return errors.Join(r.checkAlive(ctx, lastOutputTime), ctx.Err())
 		case ctx.Err() != nil:
 			return errors.Join(undelivered, context.Cause(ctx))
-		case outcome.State != runtime.OutcomeRefused || !r.waitForChange(patience, seq):
+		case outcome.State != runtime.OutcomeRefused || !r.waitForChange(patience, shown.Seq):
 			if ctx.Err() != nil {
 				return errors.Join(undelivered, context.Cause(ctx))
 			}
@@ -71,31 +66,14 @@ func promptRetryTime(ctx context.Context) time.Duration {
 	return min(promptPatience, time.Until(deadline)*3/4)
 }
 
-// send delivers one text once, by the driver's Deliver or by typing it into the terminal.
-func (r *run) send(ctx context.Context, text string) (runtime.Outcome, error) {
-	if r.Deliver != nil {
-		return r.Deliver(ctx, text)
-	}
-	t := r.Backend.Terminal()
-	if t == nil {
-		return runtime.Outcome{State: runtime.OutcomeUnsupported, Detail: "the session has no terminal"}, nil
-	}
-	return inject.Type(ctx, t, inject.Prompt{Text: text, AllowChanges: true}, r.rules())
-}
-
 // retryInterval is how long after a refusal a prompt is tried again if the screen does not change: a person may have stopped
 // typing.
 const retryInterval = time.Second
 
-// waitForChange waits until the terminal has changed since seq or retryInterval has passed. It returns false if ctx has ended
-// or there is no terminal.
+// waitForChange waits until the terminal has changed since seq or retryInterval has passed. It returns false if ctx has ended.
 func (r *run) waitForChange(ctx context.Context, seq uint64) bool {
-	t := r.Backend.Terminal()
-	if t == nil {
-		return false
-	}
 	wait, cancel := context.WithTimeout(ctx, retryInterval)
 	defer cancel()
-	_, err := t.Frame(wait, seq)
+	_, err := r.Backend.Terminal().Frame(wait, seq)
 	return ctx.Err() == nil && (err == nil || wait.Err() != nil)
 }

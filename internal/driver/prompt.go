@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -41,7 +42,7 @@ func commandFor(cfg runtime.Config, dir string) (launchCommand, error) {
 	if dir == "" || len(text) >= maxArg {
 		return launchCommand{command: cfg.Command, typed: text}, nil
 	}
-	file, err := writeLauncher(cfg, dir)
+	file, err := writeScript(dir, "launch-*.sh", execPrefix(cfg.Command)+cfg.LaunchCommand())
 	if err != nil {
 		return launchCommand{}, fmt.Errorf("cannot write the prompt: %w", err)
 	}
@@ -63,25 +64,22 @@ func unquote(suffix string) (string, error) {
 	return fields[0], nil
 }
 
-// writeLauncher writes a script that deletes itself and then runs the agent with its prompt.
-func writeLauncher(cfg runtime.Config, dir string) (file string, err error) {
+// writeScript writes a script with mode 0600 into dir, which is created with mode 0700 if it is missing. The script removes
+// itself and then runs text. The result is its absolute path.
+func writeScript(dir, pattern, text string) (file string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
 	if dir, err = filepath.Abs(dir); err != nil {
 		return "", err
 	}
-	f, err := os.CreateTemp(dir, "launch-*.sh") // 0600
+	f, err := os.CreateTemp(dir, pattern) // 0600
 	if err != nil {
 		return "", err
 	}
-	_, err = fmt.Fprintf(f, "rm -f -- %s\n%s%s\n", quote(f.Name()), execPrefix(cfg.Command), cfg.LaunchCommand())
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
-		os.Remove(f.Name()) //nolint:errcheck // err has the reason
-		return "", err
+	_, err = fmt.Fprintf(f, "rm -f -- %s\n%s\n", quote(f.Name()), text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(f.Name()))
 	}
 	return f.Name(), nil
 }

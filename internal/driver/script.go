@@ -1,10 +1,7 @@
 package driver
 
 import (
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 )
 
@@ -20,21 +17,7 @@ type LaunchScript struct {
 // Write writes the script with mode 0600 into dir and returns its absolute path. It creates dir with mode 0700 if it is
 // missing.
 func (s LaunchScript) Write(dir string) (path string, err error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
-	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return "", err
-	}
-	f, err := os.CreateTemp(dir, "start-*.sh") // 0600
-	if err != nil {
-		return "", err
-	}
-	_, err = fmt.Fprintf(f, "rm -f -- %s\n%s", quote(f.Name()), s.text())
-	if err = errors.Join(err, f.Close()); err != nil {
-		return "", errors.Join(err, os.Remove(f.Name()))
-	}
-	return f.Name(), nil
+	return writeScript(dir, "start-*.sh", s.text())
 }
 
 // text returns the content of the script without the line that removes it.
@@ -55,7 +38,6 @@ func (s LaunchScript) text() string {
 	for _, word := range s.Argv {
 		b.WriteString(" " + quote(word))
 	}
-	b.WriteByte('\n')
 	return b.String()
 }
 

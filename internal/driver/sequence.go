@@ -19,7 +19,7 @@ type Backend interface {
 	Claim(ctx context.Context) error
 	// Create starts the command. It returns when the process exists, or an error if it cannot be started.
 	Create(ctx context.Context, spec StartSpec) error
-	// Terminal returns the session's terminal, or nil if it has none. It is called after Create.
+	// Terminal returns the session's terminal, or its output as a terminal. It is called after Create.
 	Terminal() screen.Terminal
 	// AgentLife returns whether the agent runs. If it runs, Life waits for its exit, for at most wait.
 	Life(ctx context.Context, wait time.Duration) (AgentLife, error)
@@ -45,7 +45,7 @@ type StartSpec struct {
 	Unset    []string          // variables to remove from the base environment
 }
 
-// StartSequence starts sessions. Backend and Profiles are required.
+// StartSequence starts sessions. Fields are required unless their comment says otherwise.
 type StartSequence struct {
 	Backend  Backend
 	Profiles *agentcli.Set
@@ -55,13 +55,12 @@ type StartSequence struct {
 	// PrivateDir is a folder for prompts that are too long for a command line. It is created with mode 0700 if it is missing.
 	// If PrivateDir is empty, such prompts are typed.
 	PrivateDir string
-	// Stage copies overlays and files into the working directory. Nil copies nothing.
+	// Stage copies overlays and files into the working directory.
 	Stage func(ctx context.Context, cfg runtime.Config) error
-	// Deliver delivers a prompt to the running agent and holds the driver's input lock meanwhile. Nil means inject.Type on the
-	// backend's terminal.
+	// Deliver delivers a prompt to the running agent and holds the driver's input lock meanwhile.
 	Deliver func(ctx context.Context, text string) (runtime.Outcome, error)
 	// Warn is called for failures that do not fail the start. err is a [*StepError] that may wrap a [*BlockedError], an
-	// [*UndeliveredError] or a [*CommandError]. Nil ignores warnings.
+	// [*UndeliveredError] or a [*CommandError].
 	Warn func(err error)
 	// SetupTimeout bounds each setup command; zero means DefaultSetupTimeout.
 	SetupTimeout time.Duration

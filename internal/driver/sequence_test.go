@@ -27,7 +27,7 @@ type fakeBackend struct {
 	spec     StartSpec
 	live     bool
 	exists   bool
-	mute     bool // has no terminal
+	hidden   bool // the terminal does not show the exit
 	screen   string
 	dies     bool // exits as soon as it exists
 	prompts  []string
@@ -64,12 +64,7 @@ func (b *fakeBackend) Create(_ context.Context, spec StartSpec) error {
 	return nil
 }
 
-func (b *fakeBackend) Terminal() screen.Terminal {
-	if b.mute {
-		return nil
-	}
-	return (*fakeTerminal)(b)
-}
+func (b *fakeBackend) Terminal() screen.Terminal { return (*fakeTerminal)(b) }
 
 func (b *fakeBackend) Life(ctx context.Context, wait time.Duration) (AgentLife, error) {
 	if err := b.call("life"); err != nil {
@@ -114,7 +109,7 @@ func (b *fakeBackend) deliver(ctx context.Context, text string) (runtime.Outcome
 type fakeTerminal fakeBackend
 
 func (t *fakeTerminal) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
-	f := screen.Frame{Seq: 1, Rows: strings.Split(t.screen, "\n"), Modes: vt.Modes{BracketedPaste: true}, Exited: t.dies}
+	f := screen.Frame{Seq: 1, Rows: strings.Split(t.screen, "\n"), Modes: vt.Modes{BracketedPaste: true}, Exited: t.dies && !t.hidden}
 	if err := (*fakeBackend)(t).call("frame"); err != nil {
 		return f, err
 	}
@@ -231,7 +226,7 @@ func TestFailureLeavesNothing(t *testing.T) {
 		"create":    {func(w *startFixture) { w.fail["create"] = errBackend }, "create", is(errBackend)},
 		"ready":     {func(w *startFixture) { w.fail["frame"] = errBackend }, "ready", is(errBackend)},
 		"death":     {func(w *startFixture) { w.dies = true }, "ready", is(runtime.ErrSessionDiedDuringStartup)},
-		"alive":     {func(w *startFixture) { w.mute, w.dies = true, true }, "alive", is(runtime.ErrSessionDiedDuringStartup)},
+		"alive":     {func(w *startFixture) { w.hidden, w.dies = true, true }, "alive", is(runtime.ErrSessionDiedDuringStartup)},
 		"life":      {func(w *startFixture) { w.fail["life"] = errBackend }, "alive", is(errBackend)},
 		"prompt":    {func(w *startFixture) { w.fail["deliver"] = errBackend }, "prompt", is(errBackend)},
 		"content":   {func(w *startFixture) { w.refusals = []runtime.RefusalReason{runtime.RefusedContent} }, "prompt", nil},
@@ -335,7 +330,6 @@ func TestSoftStepsWarn(t *testing.T) {
 
 func TestPromptWaitsForARefusalToPass(t *testing.T) {
 	w := newStartFixture(t)
-	w.mute = false
 	w.refusals = []runtime.RefusalReason{runtime.RefusedUnready, runtime.RefusedTyping}
 	if err := w.Start(t.Context(), "worker", w.cfg); err != nil || !slices.Equal(w.prompts, []string{"go"}) {
 		t.Errorf("%v, prompts %q", err, w.prompts)

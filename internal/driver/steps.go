@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"gascity/internal/terminal/screen"
@@ -127,11 +128,7 @@ func withCause(ctx context.Context, err error) error {
 }
 
 // warn reports a step of the start that failed without failing the start.
-func (r *run) warn(step string, err error) {
-	if r.Warn != nil {
-		r.Warn(&StartStepError{Step: step, Err: err})
-	}
-}
+func (r *run) warn(step string, err error) { r.Warn(&StartStepError{Step: step, Err: err}) }
 
 // undo destroys what the start created. It has a time limit of its own, because the caller's ctx may have ended.
 func (r *run) undo(ctx context.Context) error {
@@ -194,13 +191,8 @@ func (r *run) workDir(context.Context) error {
 	return nil
 }
 
-// stage copies overlays and files into the working directory, if the driver does that.
-func (r *run) stage(ctx context.Context) error {
-	if r.Stage == nil {
-		return nil
-	}
-	return r.Stage(ctx, r.cfg)
-}
+// stage copies overlays and files into the working directory.
+func (r *run) stage(ctx context.Context) error { return r.Stage(ctx, r.cfg) }
 
 // create decides how the first prompt is passed and starts the agent's command.
 func (r *run) create(ctx context.Context) error {
@@ -215,12 +207,6 @@ func (r *run) create(ctx context.Context) error {
 // ready waits until the agent can accept a prompt. If it cannot within the time limit, ready reports a warning.
 func (r *run) ready(ctx context.Context) error {
 	t, rules := r.Backend.Terminal(), r.rules()
-	if t == nil {
-		if rules.ReadyDelay > 0 {
-			return r.checkAlive(ctx, rules.ReadyDelay)
-		}
-		return nil
-	}
 	var seen screen.Readiness
 	var err error
 	if rules.ReadyLimit() == 0 && rules.AnswerDialogs && len(rules.Dialogs) > 0 {
@@ -268,3 +254,17 @@ func (r *run) setup(ctx context.Context) error {
 }
 
 func (r *run) live(ctx context.Context) error { return r.runAll(ctx, r.cfg.SessionLive) }
+
+// ShellCommand returns the arguments that run command with sh, or the user's shell, the variable SHELL of env, if command is
+// empty.
+func ShellCommand(command string, env []string) []string {
+	if command != "" {
+		return []string{shellPath, "-c", command}
+	}
+	for _, entry := range env {
+		if shell, ok := strings.CutPrefix(entry, "SHELL="); ok && filepath.IsAbs(shell) {
+			return []string{shell}
+		}
+	}
+	return []string{shellPath}
+}

@@ -7,12 +7,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"sort"
 	"strings"
 	"time"
-
-	"github.com/fsnotify/fsnotify"
 )
 
 // RawLogQuery selects the part of a log to read.
@@ -25,14 +22,12 @@ type RawLogQuery struct {
 // CopyRawLog writes the output that the query selects to w, oldest first. It returns [fs.ErrNotExist] if the log at path does not
 // exist and Follow is false. If ctx ends while it follows, it returns nil.
 func CopyRawLog(ctx context.Context, w io.Writer, path string, q RawLogQuery) error {
-	var changes *fsnotify.Watcher
+	var changes <-chan struct{}
 	if q.Follow {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
 		var err error
-		if changes, err = fsnotify.NewWatcher(); err != nil {
-			return err
-		}
-		defer changes.Close()
-		if err := changes.Add(filepath.Dir(path)); err != nil {
+		if changes, err = WatchFile(ctx, path); err != nil {
 			return err
 		}
 	}
@@ -49,7 +44,12 @@ func CopyRawLog(ctx context.Context, w io.Writer, path string, q RawLogQuery) er
 	if err != nil || !q.Follow {
 		return err
 	}
-	return t.follow(ctx, changes)
+	for range changes {
+		if err := t.step(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // copyRawFile writes the selected output of one file of the log to w.
@@ -101,30 +101,6 @@ func (t *rawTail) begin(since, until time.Time) error {
 func (t *rawTail) drain() error {
 	_, err := io.Copy(t.out, t.file)
 	return err
-}
-
-// follow writes new output until ctx ends.
-func (t *rawTail) follow(ctx context.Context, changes *fsnotify.Watcher) error {
-	for {
-		select {
-		case e := <-changes.Events:
-			if e.Name != t.path {
-				continue
-			}
-			if err := t.step(); err != nil {
-				return err
-			}
-		case _, ok := <-changes.Errors: // events were lost: check the file
-			if !ok {
-				return nil
-			}
-			if err := t.step(); err != nil {
-				return err
-			}
-		case <-ctx.Done():
-			return nil
-		}
-	}
 }
 
 // step writes new output, and opens the new file after a rotation. It asks for the rotation before it reads: only then is the

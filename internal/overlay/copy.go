@@ -96,11 +96,7 @@ func (s *stager) replace(it item) error {
 	if reason := blocked(s.root, dirOf(it)); reason != "" {
 		return fmt.Errorf("cannot copy to %s: %s", it.dst, reason)
 	}
-	mode := fs.FileMode(0o755)
-	if it.dir {
-		mode = it.mode
-	}
-	if err := makeDirs(s.root, dirOf(it), mode); err != nil || it.dir {
+	if err := s.makeDirs(it); err != nil || it.dir {
 		return err
 	}
 	if info, err := s.root.Lstat(it.dst); err == nil && info.IsDir() {

@@ -135,6 +135,21 @@ func (v *value) lookup(key string) (int, *value) {
 	return -1, nil
 }
 
+// part is the place of a member or an item in the text.
+type part struct{ start, end int }
+
+// parts returns the places of the members of an object, or of the items of an array.
+func (v *value) parts() []part {
+	parts := make([]part, 0, len(v.members)+len(v.items))
+	for _, m := range v.members {
+		parts = append(parts, part{m.start, m.value.end})
+	}
+	for _, item := range v.items {
+		parts = append(parts, part{item.start, item.end})
+	}
+	return parts
+}
+
 // find returns the value at a path of keys below v; nil if there is none.
 func (v *value) find(path []string) *value {
 	for _, key := range path {

@@ -152,9 +152,10 @@ func (m *merger) insert(into *value, texts, path []string) {
 		return
 	}
 	depth := len(path)
-	if end := lastEnd(into); end >= 0 {
-		separator := m.layout.separator(m.text, into, depth)
-		m.edits = append(m.edits, edit{end, separator + strings.Join(texts, separator)})
+	if parts := into.parts(); len(parts) > 0 {
+		last := parts[len(parts)-1]
+		separator := m.layout.separator(string(m.text[into.start+1:last.start]), depth)
+		m.edits = append(m.edits, edit{last.end, separator + strings.Join(texts, separator)})
 		return
 	}
 	before, between, after := m.layout.open(depth)
@@ -162,17 +163,6 @@ func (m *merger) insert(into *value, texts, path []string) {
 	if space := string(m.text[into.start+1 : into.end-1]); space != "" {
 		m.gaps = append(m.gaps, gap{path, space})
 	}
-}
-
-// lastEnd returns the end of the last member or item of v; -1 if v is empty.
-func lastEnd(v *value) int {
-	if n := len(v.members); n > 0 {
-		return v.members[n-1].value.end
-	}
-	if n := len(v.items); n > 0 {
-		return v.items[n-1].end
-	}
-	return -1
 }
 
 // layout is the formatting of a text.
@@ -218,16 +208,8 @@ func (l layout) render(raw []byte, depth int) string {
 }
 
 // separator returns the text between two members of an object or list that has members. It has the same line breaks and
-// indentation as the existing members.
-func (l layout) separator(text []byte, v *value, depth int) string {
-	first := v.start + 1
-	var begin int
-	if len(v.members) > 0 {
-		begin = v.members[len(v.members)-1].start
-	} else {
-		begin = v.items[len(v.items)-1].start
-	}
-	before := string(text[first:begin])
+// indentation as the existing members. before is the text from the bracket to the last member.
+func (l layout) separator(before string, depth int) string {
 	newline := strings.LastIndexByte(before, '\n')
 	if l.newline == "" || newline < 0 || strings.TrimLeft(before[newline+1:], " \t") != "" {
 		return ", "

@@ -30,12 +30,7 @@ func removeItem(text []byte, root *value, a addition, gaps []gap) []byte {
 	}
 	for i, item := range slices.Backward(list.items) {
 		if item.canonical(text) == a.Value {
-			starts := make([]int, len(list.items))
-			ends := make([]int, len(list.items))
-			for j, other := range list.items {
-				starts[j], ends[j] = other.start, other.end
-			}
-			return removeSibling(text, list, span{i, starts, ends}, spaceAt(gaps, a.Path))
+			return removePart(text, list, i, spaceAt(gaps, a.Path))
 		}
 	}
 	return text
@@ -50,34 +45,23 @@ func removeMember(text []byte, root *value, a addition, gaps []gap) []byte {
 	}
 	i, v := parent.lookup(key)
 	holder := a.Value == ""
-	if v == nil || holder && (v.kind == scalar || lastEnd(v) >= 0) || !holder && v.canonical(text) != a.Value {
+	if v == nil || holder && (v.kind == scalar || len(v.parts()) > 0) || !holder && v.canonical(text) != a.Value {
 		return text
 	}
-	starts := make([]int, len(parent.members))
-	ends := make([]int, len(parent.members))
-	for j, other := range parent.members {
-		starts[j], ends[j] = other.start, other.value.end
-	}
-	return removeSibling(text, parent, span{i, starts, ends}, spaceAt(gaps, parentPath))
+	return removePart(text, parent, i, spaceAt(gaps, parentPath))
 }
 
-// span is one of several siblings and the positions of all of them.
-type span struct {
-	index        int
-	starts, ends []int
-}
-
-// removeSibling removes one sibling together with its separator. If the object or list becomes empty, space is written between
-// its brackets.
-func removeSibling(text []byte, in *value, s span, space string) []byte {
-	i, last := s.index, len(s.starts)-1
+// removePart removes the member or item with the index i of an object or list, together with its separator. If nothing is left,
+// space is written between the brackets.
+func removePart(text []byte, in *value, i int, space string) []byte {
+	parts := in.parts()
 	switch {
-	case i == 0 && last == 0:
+	case len(parts) == 1:
 		return slices.Concat(text[:in.start+1], []byte(space), text[in.end-1:])
 	case i == 0:
-		return slices.Concat(text[:s.starts[0]], text[s.starts[1]:])
+		return slices.Concat(text[:parts[0].start], text[parts[1].start:])
 	}
-	return slices.Concat(text[:s.ends[i-1]], text[s.ends[i]:])
+	return slices.Concat(text[:parts[i-1].end], text[parts[i].end:])
 }
 
 // spaceAt returns the recorded white space of the object or list at path.

@@ -13,12 +13,12 @@ import (
 	"sync"
 )
 
-// The environment variables of an agent's processes, in addition to the instance token.
+// The environment variables of an agent's processes.
 const (
-	// CityKey is the variable with the path of the city that an agent belongs to.
-	CityKey    = "GC_CITY_PATH"
-	sessionKey = "GC_SESSION"
-	// SetupKey marks setup commands: their background processes belong to no agent.
+	CityKey    = "GC_CITY_PATH"      // the path of the city that the agent belongs to
+	SessionKey = "GC_SESSION"        // the name of the session
+	TokenKey   = "GC_INSTANCE_TOKEN" // the instance token
+	// SetupKey marks setup commands. Their background processes belong to no agent and never block a later start of the session.
 	SetupKey = "GC_SETUP_COMMAND"
 )
 
@@ -40,10 +40,10 @@ func (s *AgentScanner) AgentProcesses(city string) ([]AgentProcess, error) {
 	if err != nil && !errors.Is(err, fs.ErrPermission) {
 		return nil, fmt.Errorf("cannot search for processes of the city: %w", err)
 	}
-	mine := ancestors()
+	mine := Ancestors()
 	var out []AgentProcess
 	for _, m := range marked {
-		p := AgentProcess{Info: m.Info, Session: m.Get(sessionKey), Token: m.Get(markKey)}
+		p := AgentProcess{Info: m.Info, Session: m.Get(SessionKey), Token: m.Get(TokenKey)}
 		if !mine[m.PID] && p.Session != "" && p.Token != "" && m.Get(SetupKey) == "" {
 			out = append(out, p)
 		}
@@ -57,8 +57,8 @@ func AgentProcesses(city string) ([]AgentProcess, error) {
 	return new(AgentScanner).AgentProcesses(city)
 }
 
-// ancestors returns the pids of the calling process and its ancestors.
-func ancestors() map[int]bool {
+// Ancestors returns the pids of the calling process and its ancestors.
+func Ancestors() map[int]bool {
 	mine := map[int]bool{}
 	for pid := os.Getpid(); pid > 1 && !mine[pid]; {
 		mine[pid] = true

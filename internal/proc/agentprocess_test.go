@@ -41,11 +41,11 @@ func TestLiveAgentsAreFoundByTheirMarks(t *testing.T) {
 	}
 	city := t.TempDir()
 	marks := func(city, session string) []string {
-		return []string{CityKey + "=" + city, sessionKey + "=" + session, markKey + "=token-" + city + session}
+		return []string{CityKey + "=" + city, SessionKey + "=" + session, TokenKey + "=token-" + city + session}
 	}
 	one, two := startMarked(t, marks(city, "one")...), startMarked(t, marks(city, "two")...)
 	others := []int{
-		startMarked(t, marks(city+"2", "one")...), startMarked(t, CityKey+"="+city, sessionKey+"=one"), startMarked(t, CityKey+"="+city),
+		startMarked(t, marks(city+"2", "one")...), startMarked(t, CityKey+"="+city, SessionKey+"=one"), startMarked(t, CityKey+"="+city),
 		startMarked(t, append(marks(city, "one"), SetupKey+"=1")...),
 	}
 	var s AgentScanner

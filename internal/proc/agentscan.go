@@ -13,7 +13,6 @@ import (
 const (
 	sessionIDKey = "GC_SESSION_ID"
 	epochKey     = "GC_RUNTIME_EPOCH"
-	markKey      = "GC_INSTANCE_TOKEN"
 )
 
 // AgentScanner finds agent processes. Concurrent callers share one scan of all processes that began after their calls. The
@@ -51,7 +50,7 @@ func (s *AgentScanner) WithToken(token string) ([]int, error) {
 	if token == "" {
 		return nil, nil
 	}
-	found, err := s.FindByEnv(markKey, token)
+	found, err := s.FindByEnv(TokenKey, token)
 	pids := make([]int, 0, len(found))
 	for _, m := range found {
 		pids = append(pids, m.PID)
@@ -74,8 +73,8 @@ func TerminateAgent(ctx context.Context, r runtime.LiveRuntime) error {
 		return nil //nolint:nilerr // the pid was reused
 	}
 	opts := &KillOptions{}
-	if token, ok, err := EnvValue(r.PID, markKey); err == nil && ok {
-		opts.MarkKey, opts.MarkValue = markKey, token
+	if token, ok, err := EnvValue(r.PID, TokenKey); err == nil && ok {
+		opts.MarkKey, opts.MarkValue = TokenKey, token
 	}
 	_, err = KillTree(ctx, info.ID, opts)
 	return err

@@ -15,7 +15,7 @@ import (
 func TestFindAndTerminate(t *testing.T) {
 	id := t.Name() + time.Now().Format("150405.000000000")
 	cmd := exec.Command("/bin/sh", "-c", "sleep 1000 & wait")
-	cmd.Env = []string{"PATH=/usr/bin:/bin", sessionIDKey + "=" + id, epochKey + "=7", "GC_CITY=the city", markKey + "=" + id}
+	cmd.Env = []string{"PATH=/usr/bin:/bin", sessionIDKey + "=" + id, epochKey + "=7", "GC_CITY=the city", TokenKey + "=" + id}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestFindAndTerminate(t *testing.T) {
 		t.Error(err)
 	}
 	<-ended
-	if left, err := FindByEnv(markKey, id); err != nil || len(left) > 0 {
+	if left, err := FindByEnv(TokenKey, id); err != nil || len(left) > 0 {
 		t.Errorf("there are %v, %v", left, err)
 	}
 	if err := TerminateAgent(ctx, want); err != nil {

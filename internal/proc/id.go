@@ -84,6 +84,8 @@ type Info struct {
 	Comm  string // the kernel's name of the process, at most 15 bytes on Linux and 16 on Darwin
 	State State
 	UID   int // effective user
+	// Foreground is the process group in the foreground of the process's terminal; 0 if it has no terminal or this is not known.
+	Foreground int
 }
 
 // Ended reports whether the process has exited, including zombies.

@@ -39,7 +39,6 @@ type KillReport struct {
 	Terminated int    // number of these that SIGTERM was sent to
 	Killed     int    // number of these that SIGKILL was sent to
 	Survivors  []Info // processes that are still alive
-	Unreadable []int  // processes of this user whose environment could not be read, see [UnreadableError]
 }
 
 // KillTree stops a process and all its descendants. It sends SIGTERM to children before their parents and waits for the grace.
@@ -90,10 +89,9 @@ type treeKiller struct {
 	self    int
 	refresh func() error // updates alive and seen
 
-	members    map[ID]bool    // processes that belonged to the tree at some time
-	leaders    map[int]uint64 // session or group ID -> start time of the member that leads it
-	alive      []Info         // live members at the last refresh, parents before children
-	unreadable []int
+	members map[ID]bool    // processes that belonged to the tree at some time
+	leaders map[int]uint64 // session or group ID -> start time of the member that leads it
+	alive   []Info         // live members at the last refresh, parents before children
 
 	seen, termed, killed map[ID]bool
 }
@@ -107,7 +105,7 @@ func (h *treeKiller) kill(ctx context.Context, root ID) (KillReport, error) {
 	}
 	return KillReport{
 		Found: len(h.seen), Terminated: len(h.termed), Killed: len(h.killed),
-		Survivors: h.alive, Unreadable: h.unreadable,
+		Survivors: h.alive,
 	}, err
 }
 
@@ -255,20 +253,14 @@ func (h *treeKiller) findMembers() error {
 	return nil
 }
 
-// adoptMarked adds the processes with the mark of the options to the members.
+// adoptMarked adds the processes with the mark of the options to the members, except those whose environment cannot be read.
 func (h *treeKiller) adoptMarked() error {
 	if h.opts.MarkKey == "" || h.opts.MarkValue == "" { // an empty value would find every process that has the variable
 		return nil
 	}
 	marked, err := FindByEnv(h.opts.MarkKey, h.opts.MarkValue)
-	var unreadable *UnreadableError
-	switch {
-	case errors.As(err, &unreadable):
-		h.unreadable = unreadable.PIDs
-	case err != nil:
+	if _, incomplete := errors.AsType[*UnreadableError](err); err != nil && !incomplete {
 		return err
-	default:
-		h.unreadable = nil
 	}
 	for _, m := range marked {
 		h.members[m.ID] = m.PID != h.self

@@ -72,6 +72,8 @@ func convert(p *unix.KinfoProc) Info {
 		Comm:  unix.ByteSliceToString(p.Proc.P_comm[:]),
 		State: parseState(p.Proc.P_stat),
 		UID:   int(p.Eproc.Ucred.Uid),
+
+		Foreground: max(0, int(p.Eproc.Tpgid)),
 	}
 	// The kernel's record has no session ID. The call fails for a process that has exited.
 	if sid, err := unix.Getsid(info.PID); err == nil {

@@ -56,7 +56,7 @@ func parseStat(data []byte) (Info, error) {
 		return Info{}, errors.New("the stat file of the process cannot be parsed")
 	}
 	fields := bytes.Fields(data[end+1:])
-	const state, ppid, pgrp, session, threads, start = 0, 1, 2, 3, 17, 19
+	const state, ppid, pgrp, session, foreground, threads, start = 0, 1, 2, 3, 5, 17, 19
 	if len(fields) <= start {
 		return Info{}, errors.New("the stat file of the process has too few fields")
 	}
@@ -65,7 +65,7 @@ func parseStat(data []byte) (Info, error) {
 		ID:   ID{PID: p.number(bytes.TrimSpace(data[:open])), Start: p.unsigned(fields[start])},
 		PPID: p.number(fields[ppid]), PGID: p.number(fields[pgrp]), SID: p.number(fields[session]),
 		Comm:  string(data[open+1 : end]),
-		State: parseState(fields[state][0]),
+		State: parseState(fields[state][0]), Foreground: max(0, p.number(fields[foreground])),
 	}
 	// A process whose first thread has exited looks like a zombie while its other threads run.
 	if info.State == StateZombie && p.number(fields[threads]) > 1 {

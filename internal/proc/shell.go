@@ -12,8 +12,6 @@ import (
 
 const (
 	shellPath = "/bin/sh"
-	// shellOutput is the number of bytes of a command's output that are stored.
-	shellOutput = 2 << 10
 	// shellGrace is how long background processes may keep the output open after the command has exited.
 	shellGrace = 500 * time.Millisecond
 )
@@ -23,13 +21,13 @@ type Shell struct {
 	Line  string
 	Dir   string
 	Env   []string // the whole environment, NAME=value; nil means empty
-	Stdin []byte
+	Stdin []byte   // nil means nothing
 }
 
 // ShellError reports that a command failed.
 type ShellError struct {
 	Line   string
-	Output string // the end of the command's output
+	Output string // the last 4 KiB of the command's output
 	Err    error  // the cause: an [*exec.ExitError], or the cause of ctx
 }
 
@@ -47,20 +45,20 @@ func (e *ShellError) Unwrap() error { return e.Err }
 // continue after it has exited; see [Shell.RunAlone]. If the command cannot be started or exits with a status other than 0, the
 // error is a [*ShellError].
 func (s Shell) Run(ctx context.Context) error {
-	_, err := s.run(ctx, &Tail{Most: shellOutput})
+	_, err := s.run(ctx, &Tail{})
 	return err
 }
 
 // Output is RunAlone and also returns the end of the command's output, including standard error.
 func (s Shell) Output(ctx context.Context) ([]byte, error) {
-	out := &Tail{Most: shellOutput}
+	out := &Tail{}
 	err := s.killLeftovers(s.run(ctx, out))
 	return out.Bytes(), err
 }
 
 // RunAlone is Run, but it kills the process group of the command at the end, so that no background process is left.
 func (s Shell) RunAlone(ctx context.Context) error {
-	return s.killLeftovers(s.run(ctx, &Tail{Most: shellOutput}))
+	return s.killLeftovers(s.run(ctx, &Tail{}))
 }
 
 // killLeftovers kills the remaining processes of a command's process group.
@@ -80,7 +78,9 @@ func (s Shell) run(ctx context.Context, out *Tail) (group int, err error) {
 	if s.Env == nil {
 		cmd.Env = []string{} // nil would mean the environment of this process
 	}
-	cmd.Stdin = bytes.NewReader(s.Stdin)
+	if s.Stdin != nil {
+		cmd.Stdin = bytes.NewReader(s.Stdin)
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = shellGrace

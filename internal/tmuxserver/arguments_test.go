@@ -29,9 +29,10 @@ func TestWordsArriveByteForByte(t *testing.T) {
 		if word == "" {
 			return // a buffer cannot be empty
 		}
-		replies, err := client.Do(ctx, tmuxserver.Cmd("set-buffer", "-b", "w", "--", word), tmuxserver.Cmd("save-buffer", "-b", "w", file))
-		if err != nil {
-			t.Fatalf("%q: %v %v", word, err, replies)
+		for _, command := range []tmuxserver.Command{tmuxserver.Cmd("set-buffer", "-b", "w", "--", word), tmuxserver.Cmd("save-buffer", "-b", "w", file)} {
+			if _, err := client.Do(ctx, command); err != nil {
+				t.Fatalf("%q: %v", word, err)
+			}
 		}
 		got, err := os.ReadFile(file)
 		if err != nil || string(got) != word {
@@ -75,7 +76,7 @@ func TestUnusableWordsAreRefusedBeforeAnythingIsSent(t *testing.T) {
 		"too many": tmuxserver.Cmd("send-keys", make([]string, 1001)...), "in a block": tmuxserver.If("", "1", tmuxserver.Cmd("a", "\x00"), tmuxserver.Command{}),
 		"in a sequence": tmuxserver.Sequence(tmuxserver.Cmd("a"), tmuxserver.Cmd("b", "\x00")), "empty sequence": tmuxserver.Sequence(),
 	} {
-		if _, err := client.Do(t.Context(), tmuxserver.Cmd("list-sessions"), command); !errors.Is(err, tmuxserver.ErrWord) {
+		if _, err := client.Do(t.Context(), command); !errors.Is(err, tmuxserver.ErrWord) {
 			t.Errorf("%s: got %v, want ErrWord", name, err)
 		}
 	}
@@ -114,7 +115,7 @@ func TestBuffersOfAnySizeArrive(t *testing.T) {
 func TestPastedTextReachesTheProgram(t *testing.T) {
 	client := started(t)
 	file := filepath.Join(t.TempDir(), "got")
-	events := client.Subscribe(tmuxserver.OutputData)
+	events := client.Subscribe()
 	defer events.Close()
 	id := pane(t, client, "x", "sh", "-c", `read line; stty raw -echo; printf '\033[?2004hready'; head -c 1048588 > `+file+`; echo done; cat`) // it stays: what a pane prints last may go with it
 	output(t, client, tmuxserver.Cmd("send-keys", "-t", id, "Enter"))

@@ -34,9 +34,8 @@ type Client struct {
 	lostReason error
 	// lossExpected: the loss of the known server is logged as debug only. Guarded by mu.
 	lossExpected bool
-	// subscriptions and monitors are guarded by mu.
-	subscriptions map[*queue]struct{}
-	monitors      map[string]Command
+	// subscriptions are guarded by mu.
+	subscriptions map[*Subscription]struct{}
 }
 
 // clientState is the state of the connection of a Client.
@@ -57,8 +56,7 @@ const (
 
 // NewClient returns a client that is not connected. It does no I/O. Errors: ErrSocketPath.
 func NewClient(options ClientOptions) (*Client, error) {
-	options, err := options.complete()
-	if err != nil {
+	if err := checkSocketPath(options.Socket); err != nil {
 		return nil, err
 	}
 	return &Client{
@@ -66,8 +64,7 @@ func NewClient(options ClientOptions) (*Client, error) {
 		gate:          make(chan struct{}, 1),
 		closing:       make(chan struct{}),
 		changed:       make(chan struct{}),
-		subscriptions: map[*queue]struct{}{},
-		monitors:      map[string]Command{},
+		subscriptions: map[*Subscription]struct{}{},
 	}, nil
 }
 
@@ -83,52 +80,46 @@ func (c *Client) Attach(ctx context.Context) (ServerProcess, error) {
 	return c.connect(ctx, mustListen)
 }
 
-// Do sends the commands together and returns one reply for each, in order. The commands are independent: if one
-// fails, the next still runs. The error is the first error of the replies. If it is a *CommandError, Do also returns
-// the replies. Any number of goroutines may call Do; the commands of one call keep their order.
+// Do sends a command and returns its reply. Any number of goroutines may call Do. If the error is a *CommandError, the reply has
+// the output of the commands of a [Sequence] that succeeded.
 //
 // If the client was never connected, Do connects to a running server. While the client is reconnecting, Do waits until
-// ctx ends. If ctx ends after the commands were sent, the server may still run them. Do not send commands that
+// ctx ends. If ctx ends after the command was sent, the server may still run it. Do not send commands that
 // wait (run-shell and if-shell without -b, wait-for, display-popup): they block all callers.
 //
 // Errors: *CommandError, ErrWord, ErrNoServer, ErrServerLost, ErrInterrupted, ErrBusy, ErrNoTmux,
 // ErrClosed, the cause of ctx.
-func (c *Client) Do(ctx context.Context, commands ...Command) ([]Reply, error) {
-	for _, command := range commands {
-		if _, err := command.Line(); err != nil {
-			return nil, err
-		}
-	}
-	if len(commands) == 0 {
-		return nil, nil
+func (c *Client) Do(ctx context.Context, command Command) (Reply, error) {
+	if _, err := command.Line(); err != nil {
+		return Reply{}, err
 	}
 	for {
 		connection, err := c.ready(ctx)
 		if err != nil {
-			return nil, err
+			return Reply{}, err
 		}
-		unlock, err := c.lockForCommands(ctx, commands)
+		unlock, err := c.lockForCommand(ctx, command)
 		if err != nil {
-			return nil, err
+			return Reply{}, err
 		}
-		replies, err := connection.request(ctx, commands...)
+		reply, err := connection.ask(ctx, command)
 		unlock()
 		if !errors.Is(err, errNotSent) {
-			return replies, err
+			return reply, err
 		}
 		if err := c.waitForBreak(ctx, connection); err != nil {
-			return nil, err
+			return Reply{}, err
 		}
 	}
 }
 
-// Output calls Do for one command and returns its output.
+// Output calls Do and returns the output.
 func (c *Client) Output(ctx context.Context, command Command) ([]byte, error) {
-	replies, err := c.Do(ctx, command)
+	reply, err := c.Do(ctx, command)
 	if err != nil {
 		return nil, err
 	}
-	return replies[0].Output, nil
+	return reply.Output, nil
 }
 
 // ExpectLoss announces that the caller is about to stop the known server. The loss is published as usual, but logged
@@ -149,10 +140,6 @@ func (c *Client) Server() (server ServerProcess, features Features, ok bool) {
 	}
 	return c.known, c.features, true
 }
-
-// Hub returns the name of the client's own session. The client receives the output of windows that are linked into it
-// (link-window -d -s SOURCE -t "=HUB:"). Do not change its first window, which belongs to the client.
-func (c *Client) Hub() string { return c.options.Hub }
 
 // ready returns the current connection. It connects if the client was never connected, and waits while the client is
 // reconnecting.
@@ -209,16 +196,16 @@ func (c *Client) enterLocked(state clientState, connection *connection) {
 
 // Subscribe returns a subscription that gets all later events in order. It may be called before the client is
 // connected. The caller must close the subscription.
-func (c *Client) Subscribe(wants Wants) *Subscription {
-	q := newQueue(wants)
+func (c *Client) Subscribe() *Subscription {
+	s := &Subscription{client: c, wake: make(chan struct{}, 1), outputs: map[string]*Event{}}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.state == closed {
-		q.close()
+		s.end()
 	} else {
-		c.subscriptions[q] = struct{}{}
+		c.subscriptions[s] = struct{}{}
 	}
-	return &Subscription{queue: q, client: c}
+	return s
 }
 
 // Changes returns a counter of changes. It counts the server's notifications about windows and sessions that were created,
@@ -235,13 +222,14 @@ func (c *Client) publish(event Event) {
 	case Resync, WindowAdd, WindowClose, WindowRenamed, WindowPane, SessionsChanged, SessionRenamed:
 		c.changes.Add(1)
 	}
-	if event.Kind == Unknown {
-		c.options.Logger.Debug("unknown notification of tmux", "line", event.Text)
+	if event.Kind == other {
+		c.options.Logger.Debug("ignored a notification of tmux", "line", event.Text)
+		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for q := range c.subscriptions {
-		q.push(event)
+	for s := range c.subscriptions {
+		s.push(event)
 	}
 }
 
@@ -255,8 +243,8 @@ func (c *Client) Close(ctx context.Context) error {
 		c.enterLocked(closed, nil)
 		close(c.closing)
 	}
-	for q := range c.subscriptions {
-		q.close()
+	for s := range c.subscriptions {
+		s.end()
 	}
 	clear(c.subscriptions)
 	c.mu.Unlock()

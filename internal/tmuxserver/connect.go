@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"gascity/internal/retry"
+	"gascity/internal/statedir"
 )
 
 // startMode determines whether connecting may start a server.
@@ -118,8 +120,8 @@ func (c *Client) openOnce(ctx context.Context, binary string, how startMode) (op
 	case !listens && how == mustListen:
 		return opened{}, fmt.Errorf("%w at %s", ErrNoServer, c.options.Socket)
 	case !listens:
-		if err := prepareFolder(c.options.Socket); err != nil {
-			return opened{}, err
+		if err := statedir.MakePrivate(filepath.Dir(c.options.Socket)); err != nil {
+			return opened{}, fmt.Errorf("%w: %w", ErrSocketPath, err)
 		}
 		if err := c.checkVersion(ctx, binary); err != nil {
 			return opened{}, err
@@ -151,11 +153,10 @@ func (c *Client) openOnce(ctx context.Context, binary string, how startMode) (op
 }
 
 // arguments returns the arguments of tmux that attach to the hub, or create it. The program in the hub discards its input.
-// The terminal echoes what Signal types there, and tmux reports the echo as output. The command new-session starts a
-// server if none runs. Inside if-shell it does not.
+// The command new-session starts a server if none runs. Inside if-shell it does not.
 func (c *Client) arguments(how startMode) []string {
 	hub := []string{
-		"-A", "-s", c.options.Hub, "-x", strconv.Itoa(c.options.Width), "-y", strconv.Itoa(c.options.Height), "/bin/sh", "-c", "exec cat >/dev/null",
+		"-A", "-s", Hub, "-x", strconv.Itoa(Cols), "-y", strconv.Itoa(Rows), "/bin/sh", "-c", "exec cat >/dev/null",
 	}
 	args := []string{"-u", "-S", c.options.Socket, "-f", c.options.Config, "-C"}
 	line, err := Cmd("new-session", hub...).Line()
@@ -165,54 +166,42 @@ func (c *Client) arguments(how startMode) []string {
 	return append(args, "if-shell", "-F", "1", line)
 }
 
-// signalOption is the option that contains the id of the pane that signals are typed into.
-const signalOption = "@tmuxctl_signal"
-
-// identifyServer queries the server's identity and features. It sets the signal pane if the server has none, enables
-// pauses if the server supports them, and registers the client's monitors on the new connection.
+// identifyServer queries the server's identity and features, and enables pauses if the server supports them.
 func (c *Client) identifyServer(ctx context.Context, connection *connection) (opened, error) {
-	hub := "=" + c.options.Hub + ":"
-	replies, err := c.requestUnadopted(ctx, connection,
-		Cmd("display-message", "-p", "#{pid} #{start_time} #{version}"),
-		Cmd("list-commands", "-F", "#{command_list_name} #{command_list_usage}"), // lists all commands: tmux 3.0 cannot list a single one
-		If(hub, "#{"+signalOption+"}", Command{}, Cmd("set-option", "-F", "-t", hub, signalOption, "#{pane_id}")),
-		Cmd("display-message", "-p", "-t", hub, "#{"+signalOption+"}"),
-	)
+	usages, err := c.askUnadopted(ctx, connection, Cmd("list-commands", "-F", "#{command_list_name} #{command_list_usage}")) // lists all commands: tmux 3.0 cannot list a single one
 	if err != nil {
 		return opened{}, err
 	}
-	made := opened{connection: connection, features: featuresOf(replies[1])}
-	if made.server, err = parseServer(string(replies[0].Output)); err != nil {
+	identity, err := c.askUnadopted(ctx, connection, Cmd("display-message", "-p", "#{pid} #{start_time} #{version}"))
+	if err != nil {
 		return opened{}, err
 	}
-	connection.signalPane = string(replies[3].Output)
-	var set []Command
+	made := opened{connection: connection, features: featuresOf(usages)}
+	if made.server, err = parseServer(string(identity.Output)); err != nil {
+		return opened{}, err
+	}
 	if made.features.Pause {
 		connection.canPause.Store(true)
-		set = append(set, Cmd("refresh-client", "-f", "pause-after=1,ignore-size"))
-	}
-	set = append(set, c.monitorCommands()...)
-	if len(set) > 0 {
-		_, err = c.requestUnadopted(ctx, connection, set...)
+		_, err = c.askUnadopted(ctx, connection, Cmd("refresh-client", "-f", "pause-after=1,ignore-size"))
 	}
 	return made, err
 }
 
-// requestUnadopted sends commands on a connection that is not adopted yet and returns the replies.
-func (c *Client) requestUnadopted(ctx context.Context, connection *connection, commands ...Command) ([]Reply, error) {
-	b := newBatch(len(commands))
-	if err := connection.send(b, commands...); err != nil {
-		return nil, err
+// askUnadopted sends a command on a connection that is not adopted yet and returns the reply.
+func (c *Client) askUnadopted(ctx context.Context, connection *connection, command Command) (Reply, error) {
+	r := newRequest(command)
+	if err := connection.send(r); err != nil {
+		return Reply{}, err
 	}
 	select {
 	case <-connection.done:
-		return nil, ErrInterrupted
+		return Reply{}, ErrInterrupted
 	case <-c.closing:
-		return nil, ErrClosed
-	case <-b.done:
-		return b.wait(ctx)
+		return Reply{}, ErrClosed
+	case <-r.done:
+		return r.reply, r.reply.Err
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return Reply{}, context.Cause(ctx)
 	}
 }
 
@@ -237,14 +226,9 @@ func featuresOf(usages Reply) Features {
 			return strings.HasPrefix(line, command+" ") && strings.Contains(line, words)
 		})
 	}
-	flags := hasUsage("refresh-client", "[-f flags]")
 	return Features{
-		Pause:      flags && hasUsage("refresh-client", "[-A pane:state]"),
-		IgnoreSize: flags,
-		Monitors:   hasUsage("refresh-client", "[-B name:what:format]"),
-		PaneHooks:  hasUsage("set-hook", "target-pane"),
-		SessionEnv: hasUsage("new-session", "[-e environment]"),
-		HiddenEnv:  hasUsage("set-environment", "[-Fh"),
+		Pause:     hasUsage("refresh-client", "[-f flags]") && hasUsage("refresh-client", "[-A pane:state]"),
+		HiddenEnv: hasUsage("set-environment", "[-Fh"),
 	}
 }
 
@@ -263,8 +247,8 @@ func (c *Client) adopt(ctx context.Context, made opened, resync bool) error {
 	c.lossExpected = false
 	c.enterLocked(connected, made.connection)
 	if resync {
-		for q := range c.subscriptions {
-			q.push(Event{Kind: Resync})
+		for s := range c.subscriptions {
+			s.push(Event{Kind: Resync})
 		}
 	}
 	life := context.WithoutCancel(ctx)
@@ -348,9 +332,8 @@ func (c *Client) markLost(why string) {
 		c.lostReason = ErrServerLost
 	}
 	c.enterLocked(serverLost, nil)
-	clear(c.monitors)
-	for q := range c.subscriptions {
-		q.push(Event{Kind: ServerLost, Text: why})
+	for s := range c.subscriptions {
+		s.push(Event{Kind: ServerLost, Text: why})
 	}
 	log := c.options.Logger.Warn
 	if c.lossExpected {

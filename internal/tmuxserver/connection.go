@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"gascity/internal/proc"
 )
 
 // maxOpen is the limit of requests that wait for a reply, so a suspended server cannot fill the memory of gc.
@@ -37,7 +39,7 @@ type connection struct {
 	stdin   *os.File
 	raw     syscall.RawConn // of stdin
 	stdout  io.ReadCloser
-	stderr  *stderrText
+	stderr  *proc.Tail
 	secret  string
 	publish func(Event)
 	// wake has capacity one. A value means that the writer has something to do.
@@ -47,15 +49,11 @@ type connection struct {
 
 	// adopted: events go to the subscriptions.
 	adopted atomic.Bool
-	// signalPane is the pane that signals are typed into. Constant once adopted.
-	signalPane string
 	// canPause: the server can pause panes (tmux 3.2 or newer). Before 3.2 only the subscriptions limit a
 	// flood of output, by dropping it.
 	canPause atomic.Bool
-	// signalled is the incomplete last line of the signal pane. Owned by the reader.
-	signalled []byte
-	throttle  throttle
-	activity  activity
+	throttle throttle
+	activity activity
 
 	mu sync.Mutex
 	// outgoing are the bytes to write, spare is an empty buffer for the next bytes. Guarded by mu.
@@ -83,7 +81,7 @@ type connection struct {
 func connect(ctx context.Context, binary string, args, env []string, publish func(Event)) (*connection, error) {
 	c := &connection{
 		process: exec.CommandContext(ctx, binary, args...),
-		stderr:  &stderrText{},
+		stderr:  &proc.Tail{},
 		secret:  rand.Text()[:secretLength] + "-",
 		publish: publish,
 		wake:    make(chan struct{}, 1),
@@ -133,37 +131,36 @@ func (c *connection) start() error {
 	return err
 }
 
-// send sends the commands. Their replies go to the batch; nil discards them.
-func (c *connection) send(b *batch, commands ...Command) error {
-	first, err := c.queue(b, commands)
+// send sends the requests.
+func (c *connection) send(requests ...*request) error {
+	first, err := c.queue(requests)
 	if first {
 		c.drain(c.writeNow)
 	}
 	return err
 }
 
-// queue appends the commands to outgoing. If first is true, no goroutine is writing and the caller must call drain.
-func (c *connection) queue(b *batch, commands []Command) (first bool, err error) {
+// queue appends the requests to outgoing. If first is true, no goroutine is writing and the caller must call drain.
+func (c *connection) queue(requests []*request) (first bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.broken {
 		return false, errNotSent
 	}
-	asks := b != nil && !b.keepAlive
-	if asks && len(c.open)+len(commands) > maxOpen { // the limit is not for this package's own commands: they are few, and make the server send what others wait for
-		return false, fmt.Errorf("%w: %d commands await a reply", ErrBusy, len(c.open))
-	}
-	for i, command := range commands {
+	for _, r := range requests {
+		if asks := r.done != nil && !r.keepAlive; asks { // the limit is not for this package's own commands: they are few, and make the server send what others wait for
+			if len(c.open) >= maxOpen {
+				return false, fmt.Errorf("%w: %d commands await a reply", ErrBusy, len(c.open))
+			}
+			c.recordActivity()
+		}
 		c.sent++
-		request := &request{command: command, token: c.secret + strconv.FormatUint(c.sent, 36), batch: b, index: i}
-		c.open = append(c.open, request)
-		c.outgoing = append(c.outgoing, command.line...)
+		r.token = c.secret + strconv.FormatUint(c.sent, 36)
+		c.open = append(c.open, r)
+		c.outgoing = append(c.outgoing, r.command.line...)
 		c.outgoing = append(c.outgoing, "\ndisplay -p "...)
-		c.outgoing = append(c.outgoing, request.token...)
+		c.outgoing = append(c.outgoing, r.token...)
 		c.outgoing = append(c.outgoing, '\n')
-	}
-	if asks {
-		c.recordActivity()
 	}
 	first = !c.writing
 	c.writing = true
@@ -224,13 +221,18 @@ func (c *connection) wakeWriter() {
 	}
 }
 
-// request sends the commands and waits for the replies.
-func (c *connection) request(ctx context.Context, commands ...Command) ([]Reply, error) {
-	b := newBatch(len(commands))
-	if err := c.send(b, commands...); err != nil {
-		return nil, err
+// ask sends a command and waits for its reply. The error is that of the reply, or the cause of ctx.
+func (c *connection) ask(ctx context.Context, command Command) (Reply, error) {
+	r := newRequest(command)
+	if err := c.send(r); err != nil {
+		return Reply{}, err
 	}
-	return b.wait(ctx)
+	select {
+	case <-r.done:
+		return r.reply, r.reply.Err
+	case <-ctx.Done():
+		return Reply{}, context.Cause(ctx)
+	}
 }
 
 // write is the writer goroutine. Until stop is closed it writes the bytes in left, continues paused panes and sends
@@ -291,7 +293,7 @@ func (c *connection) read() {
 		}
 		asked := t.request
 		err = t.feed(bytes.TrimSuffix(line, []byte("\n")))
-		if asked != nil && t.request == nil && asked.batch != nil && !asked.batch.keepAlive {
+		if asked != nil && t.request == nil && asked.done != nil && !asked.keepAlive {
 			c.recordActivity()
 		}
 		if cap(long) > 1<<20 {
@@ -327,11 +329,11 @@ func (c *connection) handle(event Event) {
 	case event.Kind == exited:
 		c.addEndText(event.Text)
 	case event.Kind == paused:
-		if c.isPaused(event.Pane) {
+		if c.isPaused(event.Text) {
 			return // resume continues the pane
 		}
-		_ = c.send(nil, Cmd("refresh-client", "-A", event.Pane+":continue")) // an error means that the connection is broken: nothing to continue
-		c.publishEvent(Event{Kind: Output, Pane: event.Pane, Gap: true})
+		_ = c.send(toEach([]string{event.Text}, "continue")...) // an error means that the connection is broken: nothing to continue
+		c.publishEvent(Event{Kind: Output, Pane: event.Text, Gap: true})
 	case event.Kind == continued:
 	case event.Kind == Output && c.adopted.Load():
 		c.output(event)
@@ -342,10 +344,6 @@ func (c *connection) handle(event Event) {
 
 // output processes output of a pane: it publishes the output and pauses panes that print too much.
 func (c *connection) output(event Event) {
-	if event.Pane == c.signalPane {
-		c.signal(event.Data)
-		return
-	}
 	c.publish(event)
 	if !c.canPause.Load() {
 		return
@@ -360,24 +358,6 @@ func (c *connection) output(event Event) {
 func (c *connection) publishEvent(event Event) {
 	if c.adopted.Load() {
 		c.publish(event)
-	}
-}
-
-// signal processes output of the signal pane, which is the echo of typed signals. It publishes each line as a Signal.
-func (c *connection) signal(data []byte) {
-	c.signalled = append(c.signalled, data...)
-	for {
-		line, rest, ok := bytes.Cut(c.signalled, []byte("\n"))
-		if !ok {
-			break
-		}
-		if text := string(bytes.TrimRight(line, "\r")); text != "" {
-			c.publish(Event{Kind: Signal, Text: text})
-		}
-		c.signalled = append(c.signalled[:0], rest...)
-	}
-	if len(c.signalled) > maxErrorText {
-		c.signalled = c.signalled[:0]
 	}
 }
 
@@ -420,7 +400,7 @@ func (c *connection) fail(err error) {
 	c.open = nil
 	c.mu.Unlock()
 	for _, request := range open {
-		request.batch.complete(request.index, Reply{Err: err})
+		request.complete(Reply{Err: err})
 	}
 }
 
@@ -429,9 +409,9 @@ func (c *connection) fail(err error) {
 func (c *connection) close(ctx context.Context) {
 	// A server does not close a client that has unsent lines, see keepalive.go. When the client has the reply to
 	// a command, it also has all lines before the reply.
-	if b := newBatch(1); c.send(b, Cmd("display-message", "-p", "")) == nil {
+	if r := newRequest(Cmd("display-message", "-p", "")); c.send(r) == nil {
 		select {
-		case <-b.done:
+		case <-r.done:
 		case <-c.done:
 		case <-ctx.Done():
 		}
@@ -447,25 +427,4 @@ func (c *connection) close(ctx context.Context) {
 		_ = c.stdout.Close()         // the server may keep the other end open
 		<-c.done
 	}
-}
-
-// stderrText stores the first maxErrorText bytes that a process writes to its standard error.
-type stderrText struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-// Write implements io.Writer. It never fails and discards bytes above the limit.
-func (t *stderrText) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, p[:min(len(p), maxErrorText-len(t.text))]...)
-	return len(p), nil
-}
-
-// String returns the stored text.
-func (t *stderrText) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.text)
 }

@@ -16,8 +16,7 @@ import (
 func TestConnectingUpsetsNobody(t *testing.T) {
 	connectBeside(t, func(first *tmuxserver.Client, i int) error {
 		name := fmt.Sprintf("s%d", i)
-		_, err := first.Do(t.Context(), tmuxserver.Cmd("new-session", "-d", "-s", name, "exec cat"), tmuxserver.Cmd("rename-session", "-t", "="+name+":", name+"b"), tmuxserver.Cmd("kill-session", "-t", "="+name+"b:"))
-		return err
+		return each(t, first, tmuxserver.Cmd("new-session", "-d", "-s", name, "exec cat"), tmuxserver.Cmd("rename-session", "-t", "="+name+":", name+"b"), tmuxserver.Cmd("kill-session", "-t", "="+name+"b:"))
 	})
 }
 
@@ -25,9 +24,19 @@ func TestConnectingUpsetsNobody(t *testing.T) {
 // reports from 3.4 on, and crashes as above.
 func TestTextsUpsetNobody(t *testing.T) {
 	connectBeside(t, func(first *tmuxserver.Client, _ int) error {
-		_, err := first.Do(t.Context(), tmuxserver.Cmd("setb", "-b", "b", "text"), tmuxserver.Cmd("deleteb", "-b", "b"))
-		return err
+		return each(t, first, tmuxserver.Cmd("setb", "-b", "b", "text"), tmuxserver.Cmd("deleteb", "-b", "b"))
 	})
+}
+
+// each runs the commands and returns the first error.
+func each(t *testing.T, client *tmuxserver.Client, commands ...tmuxserver.Command) error {
+	t.Helper()
+	for _, command := range commands {
+		if _, err := client.Do(t.Context(), command); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // connectBeside connects clients and ends them while act is done again and again, and fails

@@ -13,11 +13,11 @@
 // client process, never the server.
 //
 // The control client is attached to a session of its own, the hub. tmux sends to a control client only the output of windows of
-// its session. To receive the output of a window, link it into the hub: see [Client.Hub].
+// its session. To receive the output of a window, link it into the hub: see [Hub].
 //
 // # Lost connections and servers
 //
-// If the client process exits and the server still runs, the client connects again and repeats its monitors, and each
+// If the client process exits and the server still runs, the client connects again, and each
 // subscription gets one [Resync]. Commands in flight fail with [ErrInterrupted]: whether the server ran them is unknown. If the
 // server exits, each subscription gets one [ServerLost], and every call fails with [ErrServerLost] until somebody calls Start or
 // Attach. The client compares pid and start time, so it detects another server at the same path.

@@ -27,8 +27,6 @@ var (
 	ErrNotFound = errors.New("no such tmux target")
 	// ErrExists: a session or window of that name exists already.
 	ErrExists = errors.New("tmux target exists already")
-	// ErrUnknown: this tmux does not know the command, flag, option or hook.
-	ErrUnknown = errors.New("unknown to this tmux")
 	// ErrWord: a word cannot be sent in a command line, for example because it contains a NUL byte. Nothing was sent.
 	ErrWord = errors.New("word cannot be sent to tmux")
 )
@@ -39,7 +37,7 @@ type CommandError struct {
 	Command string
 	// Text is the error message of tmux, without its final newline.
 	Text string
-	// Err is ErrNotFound, ErrExists or ErrUnknown, or nil if the text is not known.
+	// Err is ErrNotFound or ErrExists, or nil for another text.
 	Err error
 }
 

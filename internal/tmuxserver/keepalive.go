@@ -46,7 +46,7 @@ type keepAliveState struct {
 	count uint64        // the activity count at the last check
 	due   time.Time     // the time of the next keep-alive command
 	pause time.Duration // the pause between it and the one after it
-	asked *batch        // the last keep-alive command since count; nil if there was none
+	asked *request      // the last keep-alive command since count; nil if there was none
 }
 
 // sendKeepAlive sends a keep-alive command if it is due, and returns the time until the next check. some is false if no
@@ -66,9 +66,9 @@ func (c *connection) sendKeepAlive(r *keepAliveState, now time.Time) (next time.
 		}
 		*r = keepAliveState{count: count, due: now.Add(keepAliveAfter), pause: keepAliveAfter}
 	case !now.Before(r.due):
-		r.asked = newBatch(1)
+		r.asked = newRequest(Cmd("display-message", "-p", ""))
 		r.asked.keepAlive = true
-		_ = c.send(r.asked, Cmd("display-message", "-p", "")) // fails only on a broken connection
+		_ = c.send(r.asked) // fails only on a broken connection
 		r.due, r.pause = now.Add(r.pause), min(2*r.pause, maxKeepAlivePause)
 	}
 	return min(r.due.Sub(now), keepAliveAfter), true

@@ -107,7 +107,7 @@ func newSlowReader(t *testing.T) *slowReader {
 		t.Fatal(err)
 	}
 	needsPause(t, s.client)
-	s.events = s.client.Subscribe(tmuxserver.OutputData)
+	s.events = s.client.Subscribe()
 	t.Cleanup(s.events.Close)
 	s.loud = pane(t, s.client, "loud", "sh", "-c", "read line; head -c 200000 /dev/zero | tr '\\0' x; exec cat")
 	output(t, s.client, tmuxserver.Cmd("set-option", "-w", "-t", s.loud, "automatic-rename", "off")) // which would say something else

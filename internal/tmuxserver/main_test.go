@@ -57,7 +57,7 @@ func options(t testing.TB) tmuxserver.ClientOptions {
 		_ = os.RemoveAll(dir) // the server may still be ending in it
 	})
 	return tmuxserver.ClientOptions{
-		Socket: socket, Binary: program, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SHELL=/bin/sh", "TERM=xterm"},
+		Socket: socket, Binary: program, Path: os.Getenv("PATH"), Config: "/dev/null", Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SHELL=/bin/sh", "TERM=xterm"},
 		Logger: slog.New(slog.NewTextHandler(testLog{t}, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 }
@@ -119,7 +119,7 @@ func output(t testing.TB, client *tmuxserver.Client, command tmuxserver.Command)
 func pane(t testing.TB, client *tmuxserver.Client, session string, argv ...string) string {
 	t.Helper()
 	id := output(t, client, tmuxserver.Cmd("new-session", append([]string{"-d", "-P", "-F", "#{pane_id}", "-x", "200", "-y", "50", "-s", session}, argv...)...))
-	output(t, client, tmuxserver.Cmd("link-window", "-d", "-s", "="+session+":", "-t", "="+client.Hub()+":"))
+	output(t, client, tmuxserver.Cmd("link-window", "-d", "-s", "="+session+":", "-t", "="+tmuxserver.Hub+":"))
 	return id
 }
 

@@ -1,34 +1,28 @@
 package tmuxserver
 
 import (
-	"cmp"
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 )
 
-// ClientOptions are the options of a Client. Only Socket is required.
+// ClientOptions are the options of a Client. All fields are required.
 type ClientOptions struct {
 	// Socket is the absolute path of the server's socket, at most 103 bytes. Starting the server creates the socket's
 	// directory with mode 0700, and fails if other users may enter the directory.
 	Socket string
-	// Binary is the tmux program: a path, or a name that is searched for in Path. Default "tmux".
+	// Binary is the tmux program: a path, or a name that is searched for in Path.
 	Binary string
-	// Path is the list of directories for Binary, in the form of PATH. Default: PATH of Env.
+	// Path is the list of directories for Binary, in the form of PATH.
 	Path string
-	// Config is the configuration file of the server. Default: none. The user's file is not read.
+	// Config is the configuration file of the server. The user's file is not read.
 	Config string
 	// Env is the complete environment of the server and of the client process; they inherit nothing else. Panes get it
-	// too, so it must contain no secret. TMUX and TMUX_PANE are removed from it.
+	// too, so it must contain no secret, and neither TMUX nor TMUX_PANE.
 	Env []string
-	// Hub is the name of the client's own session. Default "gc-hub".
-	Hub string
-	// Width and Height are the size of the hub. Default 200x50.
-	Width, Height int
-	// Logger logs connections, losses and unknown notifications. Default: none.
+	// Logger logs connections, losses and notifications that no receiver needs.
 	Logger *slog.Logger
 }
 
@@ -47,41 +41,17 @@ type ServerProcess struct {
 type Features struct {
 	// Pause: the server can pause and continue the output of panes for a client (3.2).
 	Pause bool
-	// Monitors: Monitor works (3.2).
-	Monitors bool
-	// IgnoreSize: a client can have a flag that makes the server ignore its size (3.2).
-	IgnoreSize bool
-	// PaneHooks: pane-died and pane-exited are hooks of windows and panes (set-hook -gw), not of
-	// sessions (set-hook -g) (3.2).
-	PaneHooks bool
-	// SessionEnv: new-session has the flag -e (3.2).
-	SessionEnv bool
 	// HiddenEnv: a session can have hidden variables, which its programs do not inherit (3.2).
 	HiddenEnv bool
 }
 
-// maxSocket is the longest socket path in bytes that all systems allow.
-const maxSocket = 103
+// maxSocketPath is the longest socket path in bytes that all systems allow, without the final NUL.
+const maxSocketPath = 103
 
-// complete returns the options with defaults for empty fields. Errors: ErrSocketPath.
-func (o ClientOptions) complete() (ClientOptions, error) {
-	if !filepath.IsAbs(o.Socket) || len(o.Socket) > maxSocket || strings.ContainsAny(o.Socket, "\x00\n") {
-		return o, fmt.Errorf("%w: %q (%d bytes) must be an absolute path of at most %d bytes", ErrSocketPath, o.Socket, len(o.Socket), maxSocket)
+// checkSocketPath returns ErrSocketPath if no server can listen at the path.
+func checkSocketPath(path string) error {
+	if !filepath.IsAbs(path) || len(path) > maxSocketPath || strings.ContainsAny(path, "\x00\n") {
+		return fmt.Errorf("%w: %q (%d bytes) must be an absolute path of at most %d bytes", ErrSocketPath, path, len(path), maxSocketPath)
 	}
-	o.Binary = cmp.Or(o.Binary, "tmux")
-	o.Config = cmp.Or(o.Config, "/dev/null")
-	o.Hub = cmp.Or(o.Hub, "gc-hub")
-	o.Width, o.Height = cmp.Or(o.Width, 200), cmp.Or(o.Height, 50)
-	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	o.Env = slices.DeleteFunc(slices.Clone(o.Env), func(variable string) bool {
-		return strings.HasPrefix(variable, "TMUX=") || strings.HasPrefix(variable, "TMUX_PANE=")
-	})
-	if o.Path == "" {
-		for _, variable := range o.Env {
-			if path, ok := strings.CutPrefix(variable, "PATH="); ok {
-				o.Path = path
-			}
-		}
-	}
-	return o, nil
+	return nil
 }

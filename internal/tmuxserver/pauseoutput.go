@@ -26,13 +26,13 @@ func (c *Client) PauseOutput(ctx context.Context, pane string) (resume func(), e
 		if connection.isPaused(pane) {
 			return // another caller has paused it too
 		}
-		_ = connection.send(nil, toEach([]string{pane}, "continue")...) // an error means that the connection is broken: nothing to continue
+		_ = connection.send(toEach([]string{pane}, "continue")...) // an error means that the connection is broken: nothing to continue
 		connection.publishEvent(Event{Kind: Output, Pane: pane, Gap: true})
 	}
 	// The first command drops the waiting output. Before the server replies to the second one, it updates the positions of
 	// its clients in the output.
-	for _, command := range []Command{toEach([]string{pane}, "pause")[0], Cmd("display-message", "-p", ".")} {
-		if _, err = connection.request(ctx, command); err != nil {
+	for _, command := range []Command{Cmd("refresh-client", "-A", pane+":pause"), Cmd("display-message", "-p", ".")} {
+		if _, err = connection.ask(ctx, command); err != nil {
 			break
 		}
 	}

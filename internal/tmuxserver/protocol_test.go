@@ -13,15 +13,16 @@ import (
 // run feeds the lines to a transcript with open requests that have the tokens t0, t1, ...
 func run(t testing.TB, lines string, commands ...Command) (replies []Reply, events []Event, err error) {
 	t.Helper()
-	b := newBatch(len(commands))
-	next := 0
+	requests := make([]*request, 0, len(commands))
 	tr := &transcript{
 		next: func() *request {
+			next := len(requests)
 			if next == len(commands) {
 				return nil
 			}
-			next++
-			return &request{command: commands[next-1], token: "t" + string(rune('0'+next-1)), batch: b, index: next - 1}
+			requests = append(requests, newRequest(commands[next]))
+			requests[next].token = "t" + string(rune('0'+next))
+			return requests[next]
 		},
 		event: func(e Event) {
 			e.Data = bytes.Clone(e.Data)
@@ -33,7 +34,11 @@ func run(t testing.TB, lines string, commands ...Command) (replies []Reply, even
 			break
 		}
 	}
-	return b.replies, events, err
+	replies = make([]Reply, len(commands))
+	for i, r := range requests {
+		replies[i] = r.reply
+	}
+	return replies, events, err
 }
 
 func TestRepliesAreTakenApart(t *testing.T) {
@@ -63,12 +68,12 @@ func TestRepliesAreTakenApart(t *testing.T) {
 		"the pane shows our protocol": {
 			"%begin 1 10 1\n%end 1 10 1\n%exit\n%begin 1 11 1\nt1\n%end 1 11 1\n%error 1 10 1\n%sessions-changed\n%end 1 10 1\n%window-add @5\n%begin 1 11 1\nt0\n%end 1 11 1\n", capture,
 			Reply{Output: []byte("%end 1 10 1\n%exit\n%begin 1 11 1\nt1\n%end 1 11 1\n%error 1 10 1\n%sessions-changed")},
-			[]Event{{Kind: WindowAdd, Window: "@5"}},
+			[]Event{{Kind: WindowAdd, Text: "@5"}},
 		},
 		"blocks of a hook before, within and after": {
 			"%begin 1 9 0\n%exit\n%end 1 9 0\n%begin 1 10 1\na\n%end 1 10 1\n%begin 1 11 0\n%exit\n%end 1 11 0\n%begin 1 12 1\nt0\n%end 1 12 1\n%begin 1 13 0\n%exit\n%end 1 13 0\n%pause %3\n", capture,
 			Reply{Output: []byte("a")},
-			[]Event{{Kind: paused, Pane: "%3"}},
+			[]Event{{Kind: paused, Text: "%3"}},
 		},
 		"a sequence whose second fails": {
 			"%begin 1 10 1\nx\n%end 1 10 1\n%begin 1 11 1\nno sessions\n%error 1 11 1\n%begin 1 12 1\nt0\n%end 1 12 1\n", two,
@@ -114,37 +119,30 @@ func TestNotificationsAreReadInFull(t *testing.T) {
 		`%output %3 `:                                           {Kind: Output, Pane: "%3", Data: []byte{}},
 		`%extended-output %3 17 : a : b\040`:                    {Kind: Output, Pane: "%3", Data: []byte("a : b ")},
 		`%extended-output %3 17 new args : x`:                   {Kind: Output, Pane: "%3", Data: []byte("x")},
-		`%window-add @1`:                                        {Kind: WindowAdd, Window: "@1"},
-		`%window-close @1`:                                      {Kind: WindowClose, Window: "@1"},
-		`%window-renamed @1 a b`:                                {Kind: WindowRenamed, Window: "@1", Text: "a b"},
-		`%window-renamed @1 `:                                   {Kind: WindowRenamed, Window: "@1"},
-		`%unlinked-window-add @1`:                               {Kind: WindowAdd, Window: "@1", Unlinked: true},
-		`%unlinked-window-close @1`:                             {Kind: WindowClose, Window: "@1", Unlinked: true},
-		`%unlinked-window-renamed @1 x`:                         {Kind: WindowRenamed, Window: "@1", Text: "x", Unlinked: true},
-		`%window-pane-changed @1 %2`:                            {Kind: WindowPane, Window: "@1", Pane: "%2"},
-		`%layout-change @1 b25d,80x24,0,0,0 b25d,80x24,0,0,0 *`: {Kind: Layout, Window: "@1", Text: "b25d,80x24,0,0,0 b25d,80x24,0,0,0 *"},
-		`%pane-mode-changed %2`:                                 {Kind: PaneMode, Pane: "%2"},
+		`%window-add @1`:                                        {Kind: WindowAdd, Text: "@1"},
+		`%window-close @1`:                                      {Kind: WindowClose, Text: "@1"},
+		`%window-renamed @1 a b`:                                {Kind: WindowRenamed, Text: "@1 a b"},
+		`%window-renamed @1 `:                                   {Kind: WindowRenamed, Text: "@1 "},
+		`%unlinked-window-add @1`:                               {Kind: WindowAdd, Text: "@1"},
+		`%unlinked-window-close @1`:                             {Kind: WindowClose, Text: "@1"},
+		`%unlinked-window-renamed @1 x`:                         {Kind: WindowRenamed, Text: "@1 x"},
+		`%window-pane-changed @1 %2`:                            {Kind: WindowPane, Text: "@1 %2"},
+		`%layout-change @1 b25d,80x24,0,0,0 b25d,80x24,0,0,0 *`: {Kind: Layout, Text: "@1 b25d,80x24,0,0,0 b25d,80x24,0,0,0 *"},
+		`%pane-mode-changed %2`:                                 {Kind: PaneMode, Text: "%2"},
 		`%sessions-changed`:                                     {Kind: SessionsChanged},
-		`%session-changed $1 a b`:                               {Kind: SessionChanged, Session: "$1", Text: "a b"},
-		`%session-renamed $1 n`:                                 {Kind: SessionRenamed, Session: "$1", Text: "n"},
-		`%session-window-changed $1 @2`:                         {Kind: SessionWindow, Session: "$1", Window: "@2"},
-		`%client-session-changed /dev/pts/1 $1 n`:               {Kind: ClientSession, Client: "/dev/pts/1", Session: "$1", Text: "n"},
-		`%client-detached /dev/pts/1`:                           {Kind: ClientDetached, Client: "/dev/pts/1"},
-		`%paste-buffer-changed b`:                               {Kind: BufferChanged, Text: "b"},
-		`%paste-buffer-deleted b`:                               {Kind: BufferDeleted, Text: "b"},
-		`%subscription-changed m $1 @2 3 %4 : a : b`:            {Kind: Monitored, Monitor: "m", Session: "$1", Window: "@2", Pane: "%4", Text: "a : b"},
-		`%subscription-changed m $1 - - - : `:                   {Kind: Monitored, Monitor: "m", Session: "$1"},
-		`%config-error /x:1: no`:                                {Kind: ConfigError, Text: "/x:1: no"},
-		`%message a b`:                                          {Kind: Message, Text: "a b"},
+		`%session-renamed $1 n`:                                 {Kind: SessionRenamed, Text: "$1 n"},
+		`%client-session-changed /dev/pts/1 $1 n`:               {Kind: ClientSession, Text: "/dev/pts/1 $1 n"},
+		`%client-detached /dev/pts/1`:                           {Kind: ClientDetached, Text: "/dev/pts/1"},
+		`%paste-buffer-changed b`:                               {Kind: other, Text: "%paste-buffer-changed b"},
+		`%config-error /x:1: no`:                                {Kind: other, Text: "%config-error /x:1: no"},
 		`%exit`:                                                 {Kind: exited},
 		`%exit too far behind`:                                  {Kind: exited, Text: "too far behind"},
-		`%pause %1`:                                             {Kind: paused, Pane: "%1"},
-		`%continue %1`:                                          {Kind: continued, Pane: "%1"},
-		`%brand-new @1`:                                         {Kind: Unknown, Text: "%brand-new @1"},
-		`%window-add x`:                                         {Kind: Unknown, Text: "%window-add x"},
-		`%output x`:                                             {Kind: Unknown, Text: "%output x"},
-		`text`:                                                  {Kind: Unknown, Text: "text"},
-		``:                                                      {Kind: Unknown},
+		`%pause %1`:                                             {Kind: paused, Text: "%1"},
+		`%continue %1`:                                          {Kind: continued, Text: "%1"},
+		`%brand-new @1`:                                         {Kind: other, Text: "%brand-new @1"},
+		`%output x`:                                             {Kind: other, Text: "%output x"},
+		`text`:                                                  {Kind: other, Text: "text"},
+		``:                                                      {Kind: other},
 	} {
 		if diff := cmp.Diff(want, parseNotification([]byte(line))); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", line, diff)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+
+	"gascity/internal/proc"
 )
 
 // QueryOnce runs one command in a separate tmux process and returns its output. If this client is connected, it calls
@@ -35,10 +37,10 @@ func (c *Client) QueryOnce(ctx context.Context, command Command) ([]byte, error)
 		return nil, fmt.Errorf("%w at %s", ErrNoServer, c.options.Socket)
 	}
 	process := exec.CommandContext(ctx, binary, "-u", "-S", c.options.Socket, "if-shell", "-F", "1", line)
-	var stderr stderrText
+	var stderr proc.Tail
 	process.Env, process.Dir, process.Stderr = c.options.Env, "/", &stderr
 	output, err := process.Output()
-	switch text := strings.TrimSpace(stderr.String()); {
+	switch text := stderr.String(); {
 	case err == nil:
 		return bytes.TrimSuffix(output, []byte("\n")), nil
 	case ctx.Err() != nil:

@@ -30,16 +30,6 @@ var refusals = []struct {
 	{"duplicate session: ", ErrExists},
 	{"duplicate window: ", ErrExists},
 	{"index in use: ", ErrExists},
-	{"parse error: unknown command: ", ErrUnknown},
-	{"unknown command: ", ErrUnknown},
-	{"invalid option: ", ErrUnknown},
-	{"unknown option: ", ErrUnknown},
-	{"ambiguous option: ", ErrUnknown},
-	{"no such option: ", ErrUnknown},
-	{"invalid hook: ", ErrUnknown},
-	{"unknown hook: ", ErrUnknown},
-	{"usage: ", ErrUnknown},
-	{"parse error: usage: ", ErrUnknown},
 }
 
 // refusal returns the error for the text with which tmux has refused a command.
@@ -50,9 +40,6 @@ func refusal(command, text string) *CommandError {
 			err.Err = known.err
 			break
 		}
-	}
-	if err.Err == nil && strings.HasPrefix(text, "parse error: command ") && strings.Contains(text, ": unknown flag -") {
-		err.Err = ErrUnknown
 	}
 	return err
 }

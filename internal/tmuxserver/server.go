@@ -22,7 +22,8 @@ import (
 )
 
 const (
-	// Hub is the tmux session of the control client. The name is not a valid name of a runtime session.
+	// Hub is the tmux session of the control client. The name is not a valid name of a runtime session. The client
+	// receives the output of windows that are linked into it (link-window -d -s SOURCE -t "=HUB:").
 	Hub = "~gc"
 	// Cols is the width of a session without an attached client.
 	Cols = 200
@@ -30,8 +31,6 @@ const (
 	Rows = 50
 	// scrollback is the number of lines that are kept above the screen.
 	scrollback = 10_000
-	// maxSocketPath is the longest socket path in bytes that all systems allow, without the final NUL.
-	maxSocketPath = 103
 )
 
 // Config configures a Server. All fields are required.
@@ -83,8 +82,7 @@ func Open(cfg Config) (*Server, error) {
 	}
 	s := &Server{cfg: cfg, socket: socket, socketDirs: socketDirs, conf: filepath.Join(dir, "tmux.conf"), env: serverEnv(cfg.Env)}
 	s.ctl, err = NewClient(ClientOptions{
-		Socket: socket, Binary: cfg.Binary, Path: EnvValue(cfg.Environ, "PATH"), Config: s.conf, Env: s.env,
-		Hub: Hub, Width: Cols, Height: Rows, Logger: cfg.Logger,
+		Socket: socket, Binary: cfg.Binary, Path: EnvValue(cfg.Environ, "PATH"), Config: s.conf, Env: s.env, Logger: cfg.Logger,
 	})
 	return s, err
 }
@@ -214,61 +212,47 @@ func (s *Server) Start(ctx context.Context) error {
 	return err
 }
 
-// Do sends commands to the running server and returns their replies. If the known server is lost, Do connects to
-// another one that may have been started. If the socket is missing, Do once searches for a server that runs without
+// Query sends a command to the running server and returns its reply. If the known server is lost, Query connects to
+// another one that may have been started. If the socket is missing, Query once searches for a server that runs without
 // it. The error matches [ErrNoServer] if no server runs.
-func (s *Server) Do(ctx context.Context, commands ...Command) ([]Reply, error) {
-	return s.do(ctx, s.RestoreSocket, commands...)
+func (s *Server) Query(ctx context.Context, command Command) (Reply, error) {
+	return s.query(ctx, s.RestoreSocket, command)
 }
 
-// do is Do with the function that restores a missing socket.
-func (s *Server) do(ctx context.Context, restore func(context.Context) error, commands ...Command) ([]Reply, error) {
-	replies, err := s.ctl.Do(ctx, commands...)
+// query is Query with the function that restores a missing socket.
+func (s *Server) query(ctx context.Context, restore func(context.Context) error, command Command) (Reply, error) {
+	reply, err := s.ctl.Do(ctx, command)
 	for try := 0; err != nil && try < 3; try++ {
 		switch {
 		case errors.Is(err, ErrServerLost):
 			if _, err := s.ctl.Attach(ctx); err != nil {
-				return nil, err
+				return Reply{}, err
 			}
-		case errors.Is(err, ErrInterrupted) && ctx.Err() == nil && try == 0 && areReadOnly(commands):
+		case errors.Is(err, ErrInterrupted) && ctx.Err() == nil && try == 0 && isReadOnly(command):
 		case errors.Is(err, ErrNoServer) && statedir.NotExists(s.socket) && s.shouldSearch():
 			if err := restore(ctx); err != nil {
-				return nil, err
+				return Reply{}, err
 			}
 			if statedir.NotExists(s.socket) {
-				return replies, err
+				return reply, err
 			}
 		case errors.Is(err, ErrNoTmux) && statedir.NotExists(s.socket):
-			return nil, fmt.Errorf("%w at %s", ErrNoServer, s.socket) // without a socket there is no server to query
+			return Reply{}, fmt.Errorf("%w at %s", ErrNoServer, s.socket) // without a socket there is no server to query
 		default:
-			return replies, err
+			return reply, err
 		}
-		replies, err = s.ctl.Do(ctx, commands...)
+		reply, err = s.ctl.Do(ctx, command)
 	}
-	return replies, err
-}
-
-// Query calls Do for one command and returns its reply.
-func (s *Server) Query(ctx context.Context, command Command) (Reply, error) {
-	replies, err := s.Do(ctx, command)
-	if len(replies) == 0 {
-		return Reply{}, err
-	}
-	return replies[0], err
+	return reply, err
 }
 
 // IsAbsent reports whether err means that certainly no server runs.
 func IsAbsent(err error) bool { return errors.Is(err, ErrNoServer) }
 
-// areReadOnly reports whether the commands change nothing, so they may be sent twice.
-func areReadOnly(commands []Command) bool {
-	for _, c := range commands {
-		line, err := c.Line()
-		if err != nil || !strings.HasPrefix(line, "display-message") && !strings.HasPrefix(line, "list-") && !strings.HasPrefix(line, "capture-pane") {
-			return false
-		}
-	}
-	return true
+// isReadOnly reports whether the command changes nothing, so it may be sent twice.
+func isReadOnly(command Command) bool {
+	line, err := command.Line()
+	return err == nil && slices.ContainsFunc([]string{"display-message", "list-", "capture-pane"}, func(begin string) bool { return strings.HasPrefix(line, begin) })
 }
 
 // IgnoreLoss returns nil for an error that means that the server has ended or the connection broke. It returns other
@@ -285,18 +269,18 @@ func IgnoreLoss(err error) error {
 // Configure applies the current configuration to the running server.
 func (s *Server) Configure(ctx context.Context) error {
 	return s.withConfiguration(ctx, func() error {
-		_, err := s.do(ctx, s.restoreSocket, Cmd("source-file", s.conf))
+		_, err := s.query(ctx, s.restoreSocket, Cmd("source-file", s.conf))
 		return err
 	})
 }
 
 // Shutdown stops the server with all programs in it, and waits until the server has exited.
 func (s *Server) Shutdown(ctx context.Context) error {
-	_, err := s.Do(ctx, Cmd("display-message", "-p", ".")) // connects to a running server
+	_, err := s.Query(ctx, Cmd("display-message", "-p", ".")) // connects to a running server
 	server, _, known := s.ctl.Server()
 	if err == nil {
 		s.ctl.ExpectLoss()
-		_, err = s.Do(ctx, Cmd("kill-server"))
+		_, err = s.Query(ctx, Cmd("kill-server"))
 	}
 	err = IgnoreLoss(err)
 	if err == nil && known {
@@ -313,7 +297,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 // exits in one step, so Retire never stops a session that is started at the same time. ended is false if the server
 // continues to run or did not run.
 func (s *Server) Retire(ctx context.Context) (ended bool, err error) {
-	if _, err = s.Do(ctx, Cmd("display-message", "-p", ".")); err != nil { // connects to a running server
+	if _, err = s.Query(ctx, Cmd("display-message", "-p", ".")); err != nil { // connects to a running server
 		if IsAbsent(err) {
 			err = nil
 		}
@@ -330,8 +314,8 @@ func (s *Server) Retire(ctx context.Context) (ended bool, err error) {
 		return false, IgnoreLoss(err)
 	}
 	s.ctl.ExpectLoss()
-	replies, err := s.ctl.Do(ctx, If("", alone, Cmd("kill-server"), Cmd("display-message", "-p", stays)))
-	if err == nil && string(replies[0].Output) == stays {
+	stayed, err := s.ctl.Do(ctx, If("", alone, Cmd("kill-server"), Cmd("display-message", "-p", stays)))
+	if err == nil && string(stayed.Output) == stays {
 		return false, nil
 	}
 	if err = IgnoreLoss(err); err != nil {

@@ -46,26 +46,6 @@ func listening(ctx context.Context, socket string) (bool, error) {
 	return false, fmt.Errorf("%w: %w", ErrSocketPath, err)
 }
 
-// prepareFolder creates the directory of the socket if necessary. It returns ErrSocketPath if the directory belongs to
-// another user or other users may enter it.
-func prepareFolder(socket string) error {
-	folder := filepath.Dir(socket)
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return fmt.Errorf("%w: %w", ErrSocketPath, err)
-	}
-	info, err := os.Stat(folder)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrSocketPath, err)
-	}
-	if owner, ok := info.Sys().(*syscall.Stat_t); ok && int(owner.Uid) != os.Geteuid() {
-		return fmt.Errorf("%w: the directory %s belongs to user %d", ErrSocketPath, folder, owner.Uid)
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return fmt.Errorf("%w: other users may enter the directory %s, its mode is %#o; run: chmod 0700 %s", ErrSocketPath, folder, info.Mode().Perm(), folder)
-	}
-	return nil
-}
-
 // lockPause is the pause between attempts to acquire the connection lock.
 const lockPause = 5 * time.Millisecond
 
@@ -87,15 +67,11 @@ func (c *Client) lockExclusive(ctx context.Context) (unlock func(), err error) {
 // reports buffers only from 3.4 on, but the lock is used for all versions.
 var structuralCommands = []string{"new-session", "kill-session", "kill-window", "rename-session", "setb", "set-buffer", "load-buffer"}
 
-// lockForCommands acquires the connection lock shared if one of the commands is a structural command, so no client of
-// this package connects meanwhile. For other commands it does nothing.
-func (c *Client) lockForCommands(ctx context.Context, commands []Command) (unlock func(), err error) {
-	for _, command := range commands {
-		line, _ := command.Line() // Do has checked the error
-		contains := func(word string) bool { return strings.Contains(line, word) }
-		if slices.ContainsFunc(structuralCommands, contains) {
-			return c.lock(ctx, syscall.LOCK_SH)
-		}
+// lockForCommand acquires the connection lock shared for a structural command, so no client of this package connects meanwhile.
+// For other commands it does nothing.
+func (c *Client) lockForCommand(ctx context.Context, command Command) (unlock func(), err error) {
+	if slices.ContainsFunc(structuralCommands, func(word string) bool { return strings.Contains(command.line, word) }) {
+		return c.lock(ctx, syscall.LOCK_SH)
 	}
 	return func() {}, nil
 }

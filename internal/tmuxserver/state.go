@@ -135,10 +135,8 @@ const collectLimit = 10 * time.Second
 func (s *Server) FinalState(ctx context.Context, target, hash, pane string) (State, error) {
 	began, gone := time.Now(), false
 	for delay := retry.New(time.Millisecond, 50*time.Millisecond); ; {
-		now, err := s.paneState(ctx, target)
-		if err == nil && (now.Hash != hash || now.Pane != pane) {
-			err = ErrNotOurs
-		}
+		reply, err := s.Query(ctx, queryState(target))
+		now, err := parsePaneState(reply.Output, err, hash, pane)
 		if err != nil || !now.Dead || now.Collected {
 			return now, err
 		}
@@ -168,20 +166,11 @@ func WakeReaper(ended proc.Info) {
 	}
 }
 
-// paneState queries the state of a pane once.
-func (s *Server) paneState(ctx context.Context, target string) (State, error) {
-	reply, err := s.Query(ctx, queryState(target))
-	return parsePaneState(reply.Output, err)
-}
-
 // QueryState returns the state of an instance's pane. It needs no control client, see [Client.QueryOnce]. It
 // returns [ErrNotOurs] if the pane does not exist or belongs to another instance.
 func (s *Server) QueryState(ctx context.Context, target, hash, pane string) (State, error) {
-	now, err := parsePaneState(s.ctl.QueryOnce(ctx, queryState(target)))
-	if err == nil && (now.Hash != hash || now.Pane != pane) {
-		err = ErrNotOurs
-	}
-	return now, err
+	output, err := s.ctl.QueryOnce(ctx, queryState(target))
+	return parsePaneState(output, err, hash, pane)
 }
 
 // queryState returns the command that queries the state of a pane.
@@ -189,15 +178,19 @@ func queryState(target string) Command {
 	return Cmd("display-message", "-p", "-t", target, StateFields)
 }
 
-// parsePaneState returns the state for the result of the queryState command.
-func parsePaneState(output []byte, err error) (State, error) {
+// parsePaneState returns the state for the result of the queryState command, if the pane belongs to the instance.
+func parsePaneState(output []byte, err error, hash, pane string) (State, error) {
 	if IsAbsent(err) || errors.Is(err, ErrNotFound) {
 		return State{}, ErrNotOurs
 	}
 	if err != nil {
 		return State{}, err
 	}
-	return ParseState(string(output))
+	now, err := ParseState(string(output))
+	if err == nil && (now.Hash != hash || now.Pane != pane) {
+		err = ErrNotOurs
+	}
+	return now, err
 }
 
 // List returns the states of all panes that gc has created, with one query. strays are the panes that are only in the

@@ -1,35 +1,138 @@
 package tmuxserver
 
-import "context"
-
-// Wants selects how much of the panes' output a subscription gets.
-type Wants uint8
+import (
+	"context"
+	"sync"
+)
 
 const (
-	// OutputMarks selects Output events without Data. They only report that a pane has printed something.
-	OutputMarks Wants = iota
-	// OutputData selects Output events with Data.
-	OutputData
-	// OutputNone selects no Output events.
-	OutputNone
+	// maxOutput is the limit in bytes of one pane's output that waits in one subscription.
+	maxOutput = 256 << 10
+	// maxEvents is the limit of events that wait in one subscription, without output events.
+	maxEvents = 4096
 )
 
 // Subscription is one reader of the events. A slow reader does not block the client or other subscriptions. Unread
 // output is joined to one event for each pane. Above 256 KiB the oldest bytes are dropped and Gap is set. If 4,096 other
 // events are unread, one Resync replaces all events.
 type Subscription struct {
-	queue  *queue
+	// Constant after construction.
 	client *Client
+	// wake has capacity one. A value means that an event can be read or the subscription was closed.
+	wake chan struct{}
+
+	mu sync.Mutex
+	// waiting are the unread events, oldest first. Guarded by mu.
+	waiting []*Event
+	// outputs are the Output events in waiting, by pane. Guarded by mu.
+	outputs map[string]*Event
+	// others counts the events in waiting that are not output. Guarded by mu.
+	others int
+	closed bool
 }
 
-// Next waits for the next event and returns it. Errors: the cause of ctx, or ErrClosed if the subscription or the client
-// is closed and all waiting events were read. Only one goroutine at a time may call it.
-func (s *Subscription) Next(ctx context.Context) (Event, error) { return s.queue.next(ctx) }
+// push adds an event without waiting. It copies the Data of the event. If maxEvents events wait, it replaces all by one
+// Resync.
+func (s *Subscription) push(event Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	switch {
+	case event.Kind == Output:
+		s.pushOutputLocked(event)
+	case s.others >= maxEvents && event.Kind != ServerLost:
+		clear(s.waiting)
+		clear(s.outputs)
+		s.waiting, s.others = append(s.waiting[:0], &Event{Kind: Resync}), 1
+	case event.Kind == Resync && s.resyncWaitsLocked():
+	default:
+		s.waiting = append(s.waiting, &event)
+		s.others++
+	}
+	s.wakeLocked()
+}
 
-// Close closes the subscription. It may be called twice and from any goroutine.
+// resyncWaitsLocked reports whether the newest waiting event is a Resync.
+func (s *Subscription) resyncWaitsLocked() bool {
+	return len(s.waiting) > 0 && s.waiting[len(s.waiting)-1].Kind == Resync
+}
+
+// pushOutputLocked adds output to the waiting output event of the pane. Above maxOutput it drops the oldest bytes.
+func (s *Subscription) pushOutputLocked(event Event) {
+	waiting := s.outputs[event.Pane]
+	if waiting == nil {
+		waiting = &Event{Kind: Output, Pane: event.Pane}
+		s.outputs[event.Pane] = waiting
+		s.waiting = append(s.waiting, waiting)
+	}
+	waiting.Gap = waiting.Gap || event.Gap
+	waiting.Data = append(waiting.Data, event.Data...)
+	if excess := len(waiting.Data) - maxOutput; excess > 0 {
+		// Drop half of the limit at once, so that the bytes are not moved for each notification.
+		kept := copy(waiting.Data, waiting.Data[excess+maxOutput/2:])
+		waiting.Data, waiting.Gap = waiting.Data[:kept], true
+	}
+}
+
+func (s *Subscription) wakeLocked() {
+	select {
+	case s.wake <- struct{}{}:
+	default: // a wake-up is pending already
+	}
+}
+
+// Next waits for the next event, removes it and returns it. Errors: the cause of ctx, or ErrClosed if the subscription or
+// the client is closed and all waiting events were read. Only one goroutine at a time may call it.
+func (s *Subscription) Next(ctx context.Context) (Event, error) {
+	for {
+		event, ok, err := s.pop()
+		if ok || err != nil {
+			return event, err
+		}
+		select {
+		case <-ctx.Done():
+			return Event{}, context.Cause(ctx)
+		case <-s.wake:
+		}
+	}
+}
+
+// pop removes the oldest event and returns it; ok is false if there is none.
+func (s *Subscription) pop() (event Event, ok bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.waiting) == 0 {
+		if s.closed {
+			s.wakeLocked()
+			return Event{}, false, ErrClosed
+		}
+		return Event{}, false, nil
+	}
+	first := s.waiting[0]
+	s.waiting[0] = nil
+	s.waiting = s.waiting[1:]
+	if s.outputs[first.Pane] == first {
+		delete(s.outputs, first.Pane)
+	} else {
+		s.others--
+	}
+	return *first, true, nil
+}
+
+// Close closes the subscription: later events are dropped. It may be called twice and from any goroutine.
 func (s *Subscription) Close() {
 	s.client.mu.Lock()
-	delete(s.client.subscriptions, s.queue)
+	delete(s.client.subscriptions, s)
 	s.client.mu.Unlock()
-	s.queue.close()
+	s.end()
+}
+
+// end makes Next return ErrClosed after the waiting events.
+func (s *Subscription) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	s.wakeLocked()
 }

@@ -66,17 +66,17 @@ func (c *connection) pause(panes []string, now time.Time) {
 	c.mu.Lock()
 	c.pausedPanes = append(c.pausedPanes, pausedGroup{panes, now.Add(pauseTime)})
 	c.mu.Unlock()
-	_ = c.send(nil, toEach(panes, "pause")...) // an error means that the connection is broken: nothing to pause
-	c.wakeWriter()                             // the writer continues them
+	_ = c.send(toEach(panes, "pause")...) // an error means that the connection is broken: nothing to pause
+	c.wakeWriter()                        // the writer continues them
 }
 
-// toEach returns one command for each pane that applies the action, "pause" or "continue".
-func toEach(panes []string, action string) []Command {
-	commands := make([]Command, 0, len(panes))
+// toEach returns one request for each pane that applies the action, "pause" or "continue". No caller waits for the replies.
+func toEach(panes []string, action string) []*request {
+	requests := make([]*request, 0, len(panes))
 	for _, pane := range panes {
-		commands = append(commands, Cmd("refresh-client", "-A", pane+":"+action))
+		requests = append(requests, &request{command: Cmd("refresh-client", "-A", pane+":"+action)})
 	}
-	return commands
+	return requests
 }
 
 // resumePaused continues the panes whose pause is over. next is the time until the next pause is over; some is false if
@@ -99,7 +99,7 @@ func (c *connection) resumePaused(now time.Time) (next time.Duration, some bool)
 			c.publishEvent(Event{Kind: Output, Pane: pane, Gap: true})
 		}
 		panes := slices.DeleteFunc(slices.Clone(group.panes), c.isPaused)
-		_ = c.send(nil, toEach(panes, "continue")...) // as in pause
+		_ = c.send(toEach(panes, "continue")...) // as in pause
 	}
 	return next, some
 }

@@ -19,10 +19,34 @@ var errProtocol = errors.New("tmux violated its protocol")
 type request struct {
 	command Command
 	token   string
-	// batch gets the reply; nil if no caller waits for it.
-	batch *batch
-	// index is the index of the reply in the batch.
-	index int
+	// done is closed after the reader of the connection has written reply; nil if no caller waits for the reply.
+	done  chan struct{}
+	reply Reply
+	// keepAlive: the request is a keep-alive command, which does not count as activity.
+	keepAlive bool
+}
+
+// newRequest returns a request whose reply a caller waits for.
+func newRequest(command Command) *request {
+	return &request{command: command, done: make(chan struct{})}
+}
+
+// complete stores the reply.
+func (r *request) complete(reply Reply) {
+	if r.done != nil {
+		r.reply = reply
+		close(r.done)
+	}
+}
+
+// answered reports whether the request has its reply.
+func (r *request) answered() bool {
+	select {
+	case <-r.done:
+		return true
+	default:
+		return false
+	}
 }
 
 // transcript parses the output of the server: replies to requests, and notifications. It collects all lines of a reply
@@ -147,7 +171,7 @@ func (t *transcript) finish() {
 		t.raw = nil
 	}
 	reply, notes, sound := splitReply(request.command, raw)
-	request.batch.complete(request.index, reply)
+	request.complete(reply)
 	if !sound {
 		t.event(Event{Kind: Resync})
 	}

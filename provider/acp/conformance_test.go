@@ -4,35 +4,25 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"gascity/internal/acp/bridge"
 	"gascity/internal/driver/shimdriver"
-	"gascity/internal/shim"
 	"gascity/provider/acp"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest"
 	"gascity/runtime/runtimetest/elsewhere"
 	"gascity/test/fakeagent/build"
+	"gascity/test/shimtest"
 )
 
 // The test binary is also the shim and the bridge, and starts sessions from another process.
 func TestMain(m *testing.M) {
+	shimtest.Main()
 	switch {
-	case len(os.Args) == 3 && os.Args[1] == "shim":
-		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM) //nolint:forbidigo // this is a main
-		err := shim.Run(ctx, os.Args[2], os.Stdin, os.Stdout)
-		stop()
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
 	case len(os.Args) > 1 && os.Args[1] == "acp-host":
 		os.Exit(bridge.Run(context.Background(), bridge.Options{Args: os.Args[2:], Environ: os.Environ(), Stdout: os.Stdout, Version: "test"})) //nolint:forbidigo // this is a main
 	case len(os.Args) == 2 && os.Args[1] == "peer":
@@ -65,7 +55,7 @@ func config(dir string) acp.Config {
 		Options: shimdriver.Options{
 			Dir: filepath.Join(dir, "s"), LogDir: filepath.Join(dir, "log"), WorkDir: dir,
 			Env:  []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LANG=C.UTF-8"},
-			Shim: []string{"/usr/bin/env", "GORACE=atexit_sleep_ms=0", self, "shim"}, // the race detector's default is a second
+			Shim: shimtest.Command(),
 		},
 		Host: []string{"/usr/bin/env", "GORACE=atexit_sleep_ms=0", self, "acp-host"}, HandshakeTimeout: 20 * time.Second, BusyTimeout: 5 * time.Second,
 	}

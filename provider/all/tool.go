@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"gascity/client"
+	"gascity/internal/proc"
 )
 
 // Tool is a program that a driver runs.
@@ -50,11 +50,8 @@ func (cfg Config) Variable(name string) string {
 // FindTool returns the path of a tool, found in PATH of the environment of the tools. If the tool
 // is not found, the error matches client.ErrUnsupported and names the tool.
 func (cfg Config) FindTool(tool string) (string, error) {
-	for _, dir := range filepath.SplitList(cfg.Variable("PATH")) {
-		path := filepath.Join(cmp.Or(dir, "."), tool)
-		if info, err := os.Stat(path); err == nil && !info.IsDir() && info.Mode().Perm()&0o111 != 0 {
-			return filepath.Abs(path)
-		}
+	if path, err := proc.FindProgram(tool, "", cfg.Variable("PATH")); err == nil {
+		return filepath.Abs(path)
 	}
 	return "", fmt.Errorf("%w: %s is not in PATH: %w", client.ErrUnsupported, tool, fs.ErrNotExist)
 }

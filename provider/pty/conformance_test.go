@@ -1,35 +1,22 @@
 package pty_test
 
 import (
-	"context"
 	"flag"
-	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 	"testing"
 
-	"gascity/internal/shim"
 	"gascity/provider/pty"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest"
 	"gascity/runtime/runtimetest/elsewhere"
 	"gascity/test/fakeagent/build"
+	"gascity/test/shimtest"
 )
 
 // The test binary is also the shim, and starts sessions from another process.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == "shim" {
-		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM) //nolint:forbidigo // this is a main
-		err := shim.Run(ctx, os.Args[2], os.Stdin, os.Stdout)
-		stop()
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
+	shimtest.Main()
 	if len(os.Args) >= 4 && os.Args[1] == "attach" {
 		os.Exit(attachMain(os.Args[2], os.Args[3], os.Args[4:]))
 	}
@@ -51,13 +38,9 @@ func TestMain(m *testing.M) {
 }
 
 func config(dir string) pty.Config {
-	self, err := os.Executable()
-	if err != nil {
-		panic(err)
-	}
 	return pty.Config{
 		Dir: filepath.Join(dir, "s"), LogDir: filepath.Join(dir, "log"), WorkDir: dir,
-		Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LANG=C.UTF-8"}, Shim: []string{"/usr/bin/env", "GORACE=atexit_sleep_ms=0", self, "shim"}, // the race detector's default is a second
+		Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LANG=C.UTF-8"}, Shim: shimtest.Command(),
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"context"
 	"time"
 
+	"gascity/internal/driver"
 	"gascity/internal/driver/shimdriver"
-	"gascity/internal/terminal/screen"
 	"gascity/internal/terminal/vt"
 	"gascity/runtime"
 )
@@ -20,6 +20,7 @@ type Config = shimdriver.Options
 // use one directory, in one process or in many.
 type Provider struct {
 	*shimdriver.Sessions
+	driver.Terminals[shimdriver.Live]
 }
 
 var (
@@ -49,17 +50,8 @@ func Open(cfg Config) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Provider{sessions}, nil
+	return &Provider{sessions, driver.TerminalsOf(sessions.Local)}, nil
 }
-
-// Capabilities reports that the driver has all capabilities.
-func (p *Provider) Capabilities() runtime.ProviderCapabilities {
-	return runtime.ProviderCapabilities{CanReportAttachment: true, CanReportActivity: true, CanStream: true, CanAttachTTY: true}
-}
-
-// SupportsTransport implements runtime.TransportCapabilityProvider. The terminal, with the empty
-// name, is the only transport.
-func (p *Provider) SupportsTransport(transport string) bool { return transport == "" }
 
 // SendKeys implements runtime.Input.
 func (p *Provider) SendKeys(name string, keys ...string) error {
@@ -75,27 +67,4 @@ func (p *Provider) SendKeys(name string, keys ...string) error {
 		return nil
 	}
 	return err
-}
-
-// WaitForIdle implements runtime.IdleWaitProvider.
-func (p *Provider) WaitForIdle(ctx context.Context, name string, timeout time.Duration) error {
-	const op = "wait for idle"
-	live, err := p.Session(ctx, op, name)
-	if err != nil {
-		return err
-	}
-	return shimdriver.ErrorOf(op, name, screen.Idle(ctx, live.Terminal, live.Rules, timeout))
-}
-
-// DismissKnownDialogs implements runtime.DialogProvider.
-func (p *Provider) DismissKnownDialogs(ctx context.Context, name string, timeout time.Duration) error {
-	return p.Drive(ctx, "dismiss dialogs of", name, nil, func(l shimdriver.Live) error {
-		_, err := screen.Dismiss(ctx, l.Terminal, l.Rules, timeout)
-		return err
-	})
-}
-
-// Relaunch implements runtime.RelaunchProvider. Terminal, scrollback and environment are kept.
-func (p *Provider) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
-	return p.LaunchAgain(ctx, name, cfg)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"gascity/runtime"
 )
@@ -30,19 +29,6 @@ func (p *Provider) ProcessAlive(name string, processNames []string) bool {
 	}
 	b, err := p.at("inspect", name)
 	return err == nil && b.Provider.ProcessAlive(name, processNames)
-}
-
-// GetLastActivity implements runtime.Inspector.
-func (p *Provider) GetLastActivity(name string) (time.Time, error) {
-	b, err := p.at("inspect", name)
-	if runtime.IsSessionGone(err) {
-		return time.Time{}, nil
-	}
-	if err != nil {
-		return time.Time{}, err
-	}
-	at, err := b.Provider.GetLastActivity(name)
-	return at, b.wrap(err)
 }
 
 // ListRunning implements runtime.Inspector. It returns the names of all backends that answered. If

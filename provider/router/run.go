@@ -197,15 +197,3 @@ func (p *Provider) fenced(ctx context.Context, op, name string, do func(*backend
 	}
 	return nil
 }
-
-// Interrupt implements runtime.Runner.
-func (p *Provider) Interrupt(name string) error {
-	b, err := p.at("interrupt", name)
-	if runtime.IsSessionGone(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return b.wrap(b.Provider.Interrupt(name))
-}

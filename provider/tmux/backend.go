@@ -125,14 +125,13 @@ func (b *sessionBackend) prepare(ctx context.Context, spec driver.StartSpec) (*r
 	if err != nil {
 		return nil, err
 	}
-	r := &record{
-		Version: recordVersion, Name: b.name, WorkDir: spec.WorkDir, Labels: screen.Labels(b.cfg), ProcessNames: b.cfg.ProcessNames,
-		StartedAt: time.Now(), Boot: boot, Launches: 1, Waits: true, LeftProcesses: leavesProcesses(b.cfg), token: spec.Instance,
+	dir, err := b.provider.WorkDirOf(spec)
+	if err != nil {
+		return nil, err
 	}
-	if r.WorkDir == "" {
-		if r.WorkDir, err = b.provider.workDir(); err != nil {
-			return nil, err
-		}
+	r := &record{
+		Version: recordVersion, Name: b.name, WorkDir: dir, Labels: screen.Labels(b.cfg), ProcessNames: b.cfg.ProcessNames,
+		StartedAt: time.Now(), Boot: boot, Launches: 1, Waits: true, LeftProcesses: leavesProcesses(b.cfg), token: spec.Instance,
 	}
 	return r, errors.Join(
 		statedir.WriteFile(b.dir().Instance(), []byte(r.token)),
@@ -168,7 +167,7 @@ func (b *sessionBackend) createSession(ctx context.Context, r *record, launcher 
 		tmuxserver.Cmd("respawn-pane", "-k", "-c", r.WorkDir, "-t", target, "--", shellPath, launcher),
 		tmuxserver.Cmd("display-message", "-p", "-t", target, tmuxserver.StateFields),
 	}
-	reply, err := b.provider.server.Do(ctx, tmuxserver.Sequence(commands...))
+	reply, err := b.provider.server.Query(ctx, tmuxserver.Sequence(commands...))
 	switch {
 	case errors.Is(err, tmuxserver.ErrExists):
 		// Claim would have found a session of gc.
@@ -177,7 +176,7 @@ func (b *sessionBackend) createSession(ctx context.Context, r *record, launcher 
 		b.removePartial(ctx, r)
 		return tmuxserver.State{}, err
 	}
-	lines := reply[0].Lines()
+	lines := reply.Lines()
 	if len(lines) == 0 {
 		return tmuxserver.State{}, errors.New("tmux did not report the new session")
 	}
@@ -227,7 +226,7 @@ func (b *sessionBackend) relaunch(ctx context.Context, spec driver.StartSpec) er
 	previous := *r
 	r.token, r.StartedAt, r.ProcessNames, r.Labels = spec.Instance, time.Now(), b.cfg.ProcessNames, screen.Labels(b.cfg)
 	r.Launches++
-	r.Waits, r.Child, r.LeftProcesses = true, proc.ID{}, leavesProcesses(b.cfg)
+	r.Child, r.LeftProcesses = proc.ID{}, leavesProcesses(b.cfg)
 	launcher, err := b.writeLauncher(spec, r.WorkDir)
 	if err != nil {
 		return err

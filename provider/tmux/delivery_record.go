@@ -57,17 +57,18 @@ var _ inject.Lease = (*lease)(nil)
 
 // lease acquires the delivery lease of the session. It updates the delivery log by what the server has counted
 // since the log was written. The caller holds the session's input lock.
-func (s drivenSession) lease(ctx context.Context) (*lease, error) {
-	l := &lease{terminal: s.terminal}
+func (t *terminal) lease(ctx context.Context) (*lease, error) {
+	l := &lease{terminal: t}
 	err := statedir.ReadJSON(deliveryLogFile(l.dir()), &l.log)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	// From here on the server refuses the commands of a previous deliverer.
 	l.number = rand.Text()
-	answer, err := s.provider.act(ctx, s.record, s.fence(), tmuxserver.Sequence(
-		tmuxserver.Cmd("set-option", "-p", "-t", s.target(), "@"+tmuxserver.OptionLease, l.number),
-		tmuxserver.Cmd("display-message", "-p", "-t", s.target(), leaseFields+tmuxserver.StateFields),
+	target := t.record.target()
+	answer, err := t.provider.act(ctx, t.record, t.record.fence(), tmuxserver.Sequence(
+		tmuxserver.Cmd("set-option", "-p", "-t", target, "@"+tmuxserver.OptionLease, l.number),
+		tmuxserver.Cmd("display-message", "-p", "-t", target, leaseFields+tmuxserver.StateFields),
 	))
 	if err != nil {
 		return nil, toErrExited(err)
@@ -82,7 +83,7 @@ func (s drivenSession) lease(ctx context.Context) (*lease, error) {
 	}
 	l.attached, l.canHoldKeys = now.Attached, fields[1] == tmuxserver.KeyTable
 	if stale := fields[2]; stale != "" { // the key hold of a deliverer that was interrupted
-		_ = s.provider.releaseKeyHold(ctx, s.record, stale) // fails if the hold has ended meanwhile
+		_ = t.provider.releaseKeyHold(ctx, t.record, stale) // fails if the hold has ended meanwhile
 	}
 	return l, l.reconcile(tmuxserver.ParseNumber(fields[0]), now.Human, fields[3])
 }
@@ -288,8 +289,8 @@ func (l *lease) RecordOutcome(_ context.Context, e inject.DeliveryEntry) error {
 // sendOutsideDelivery acquires a lease and calls send, which sends keys that belong to no delivery. If text of a
 // delivery may be in the input box, it first sends the keys that remove the text. The caller holds the session's
 // input lock.
-func (s drivenSession) sendOutsideDelivery(ctx context.Context, send func(ctx context.Context, l *lease) error) error {
-	l, err := s.lease(ctx)
+func (t *terminal) sendOutsideDelivery(ctx context.Context, send func(ctx context.Context, l *lease) error) error {
+	l, err := t.lease(ctx)
 	if err != nil {
 		return err
 	}

@@ -44,3 +44,9 @@ func TestReportBeforeThePIDIsKnown(t *testing.T) {
 		t.Errorf("the status is %q, want status=idle", got)
 	}
 }
+
+func TestForegroundOfNoProcess(t *testing.T) {
+	if got := foregroundOf(1 << 30); got != 0 {
+		t.Errorf("the foreground of no process is %d", got)
+	}
+}

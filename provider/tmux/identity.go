@@ -1,7 +1,6 @@
 package tmux
 
 import (
-	"context"
 	"errors"
 	"syscall"
 
@@ -10,19 +9,11 @@ import (
 	"gascity/runtime"
 )
 
-// identify waits until the agent's process is known, see [driver.WaitForAgent].
-func (p *Provider) identify(ctx context.Context, name string) {
-	driver.WaitForAgent(ctx, func(ctx context.Context) bool {
-		s, err := p.live(ctx, "identify", name)
-		return err != nil || p.identified(s.record)
-	})
-}
-
 // identified reports whether the agent's process is known, or needs no search because it has exited. If it is not
 // known yet, identified searches for it and stores it in the record. Without process names the agent is the
 // process that was started.
 func (p *Provider) identified(r *record) bool {
-	if r.Waits && r.Child.PID == 0 && !p.findChild(r) {
+	if r.Child.PID == 0 && !p.findChild(r) {
 		_, err := proc.Stat(r.Root.PID)
 		return err != nil // the process has exited: nothing to search for
 	}
@@ -49,7 +40,7 @@ func (p *Provider) findChild(r *record) bool {
 		if info.PPID != r.Root.PID {
 			continue
 		}
-		if token, _, err := proc.EnvValue(info.PID, markKey); err != nil || token != r.token {
+		if token, _, err := proc.EnvValue(info.PID, proc.TokenKey); err != nil || token != r.token {
 			continue
 		}
 		if r.Child = info.ID; r.Agent == r.Root {
@@ -117,8 +108,5 @@ func (r *record) tree() ([]proc.Info, error) {
 	if errors.Is(err, proc.ErrGone) || err == nil && len(tree) > 0 && tree[0].ID != r.Root {
 		return nil, nil // another process may have this pid now
 	}
-	if err == nil && r.Waits {
-		tree = tree[1:]
-	}
-	return proc.Live(tree), err
+	return proc.Live(tree, r.Root.PID), err
 }

@@ -40,14 +40,6 @@ func (p *Provider) isCurrentRunning(ctx context.Context, name string) bool {
 	return err == nil && string(reply.Output) == r.hash()+" "+r.Pane+" 0"
 }
 
-// IsAttached implements runtime.Inspector.
-func (p *Provider) IsAttached(name string) bool {
-	ctx, cancel := driver.CallContext()
-	defer cancel()
-	s, err := p.observeSession(ctx, name)
-	return err == nil && s.isLive() && p.attached(s) > 0
-}
-
 // GetLastActivity implements runtime.Inspector. The time has a resolution of one second for output that this
 // process has not read itself.
 func (p *Provider) GetLastActivity(name string) (time.Time, error) {
@@ -71,24 +63,28 @@ func (p *Provider) lastOutput(s observation) time.Time {
 	return pane.lastOutput
 }
 
-// ListRunning implements runtime.Inspector.
-func (p *Provider) ListRunning(prefix string) ([]string, error) {
-	ctx, cancel := driver.CallContext()
-	defer cancel()
+// names returns the names of the running sessions.
+func (p *Provider) names(ctx context.Context) ([]string, error) {
 	names, err := p.server.Running(ctx)
 	if tmuxserver.IsAbsent(err) {
-		return []string{}, nil
+		return nil, nil
 	}
-	if err != nil {
-		return nil, &runtime.Error{Op: "list", Err: errors.Join(runtime.ErrRuntimeUnavailable, err)}
+	return names, err
+}
+
+// roots returns the processes of the panes of all running sessions.
+func (p *Provider) roots(ctx context.Context) (map[proc.ID]string, error) {
+	list, _, err := p.server.List(ctx)
+	if tmuxserver.IsAbsent(err) {
+		return nil, nil
 	}
-	found := make([]string, 0, len(names))
-	for _, name := range names {
-		if strings.HasPrefix(name, prefix) {
-			found = append(found, name)
+	roots := map[proc.ID]string{}
+	for _, s := range list {
+		if !s.Dead {
+			roots[tmuxserver.IdentifyProcess(s.PID)] = s.Name
 		}
 	}
-	return found, nil
+	return roots, err
 }
 
 // ProcessAlive implements runtime.Inspector.
@@ -106,11 +102,7 @@ func (p *Provider) ProcessAlive(name string, processNames []string) bool {
 		}
 		r = s.record
 	}
-	var waiter []int
-	if r.Waits {
-		waiter = []int{r.Root.PID}
-	}
-	alive, _ := proc.AnyNamedInTree(r.Root.PID, processNames, waiter...) // unknown counts as not alive
+	alive, _ := proc.AnyNamedInTree(r.Root.PID, processNames, r.Root.PID) // unknown counts as not alive
 	return alive
 }
 
@@ -118,7 +110,7 @@ func (p *Provider) ProcessAlive(name string, processNames []string) bool {
 // child of the tmux server. If so, the server and the pane exist: when the server exits, the kernel gives the waiter
 // another parent, and when the pane is closed, the waiter exits.
 func (r *record) waiterRuns() bool {
-	if !r.Waits || r.Root.PID == 0 || r.Server == 0 || !r.sameBoot() {
+	if r.Root.PID == 0 || r.Server == 0 || !r.sameBoot() {
 		return false
 	}
 	waiter, err := proc.Stat(r.Root.PID)

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"slices"
 	"time"
-	"unicode/utf8"
 
 	"gascity/internal/terminal/screen"
 	"gascity/internal/terminal/vt"
@@ -28,8 +26,8 @@ func (p *Provider) SendKeys(name string, keys ...string) error {
 			return fold(op, name, err)
 		}
 	}
-	err = p.drive(ctx, op, name, nil, func(s drivenSession) error {
-		return s.sendOutsideDelivery(ctx, func(ctx context.Context, l *lease) error { return l.sendKeys(ctx, keys, plain) })
+	err = p.Drive(ctx, op, name, nil, func(s *session) error {
+		return s.terminal.sendOutsideDelivery(ctx, func(ctx context.Context, l *lease) error { return l.sendKeys(ctx, keys, plain) })
 	})
 	if runtime.IsSessionGone(err) {
 		return nil
@@ -45,7 +43,7 @@ func (p *Provider) sendKeysOnce(ctx context.Context, name string, keys []byte) (
 	if err != nil || r == nil || r.Pane == "" || len(keys) == 0 {
 		return false, nil // the attempt with a lease returns the error
 	}
-	unlock, err := lockInput(ctx, p.dir(name))
+	unlock, err := p.lockInput(ctx, name)
 	if err != nil {
 		return false, nil // same as above
 	}
@@ -78,22 +76,14 @@ func (l *lease) sendKeys(ctx context.Context, keys []string, plain []byte) error
 // dependsOnModes reports whether the encoding of the keys depends on the modes of the program. It considers the
 // two modes that the server reports: application cursor keys and application keypad.
 func dependsOnModes(keys []string, plain []byte) bool {
-	if !slices.ContainsFunc(keys, func(key string) bool { return !isText(key) }) {
-		return false
-	}
 	special, err := encode(keys, vt.Modes{AppCursorKeys: true, AppKeypad: true})
 	return err != nil || !bytes.Equal(plain, special)
 }
 
-// encode returns the bytes of the keys for a program with the given modes. A key is a single character or a name
-// that [vt.Key] knows.
+// encode returns the bytes of the keys, see [vt.Key], for a program with the given modes.
 func encode(keys []string, modes vt.Modes) ([]byte, error) {
 	all := make([]byte, 0, 2*len(keys))
 	for _, key := range keys {
-		if isText(key) {
-			all = append(all, key[0])
-			continue
-		}
 		p, err := vt.Key(key, modes)
 		if err != nil {
 			return nil, err
@@ -102,6 +92,3 @@ func encode(keys []string, modes vt.Modes) ([]byte, error) {
 	}
 	return all, nil
 }
-
-// isText reports whether a key is a printable ASCII character, whose encoding is the same in all modes.
-func isText(key string) bool { return len(key) == 1 && key[0] >= ' ' && key[0] < utf8.RuneSelf-1 }

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -63,7 +62,7 @@ func (b *sessionBackend) writeLauncher(spec driver.StartSpec, workDir string) (p
 	env := b.environ(spec)
 	return driver.LaunchScript{
 		Dir: workDir, Unset: variablesToUnset(b.provider.server.Env(), env, spec), Env: env,
-		Argv: slices.Concat(b.provider.subreaper(), []string{shellPath, "-c", waiter, "sh"}, argv(spec, env)),
+		Argv: slices.Concat(b.provider.subreaper(), []string{shellPath, "-c", waiter, "sh"}, driver.ShellCommand(spec.Command, env)),
 	}.Write(b.dir().Prompts())
 }
 
@@ -111,17 +110,6 @@ func variablesToUnset(server, env []string, spec driver.StartSpec) []string {
 		}
 	}
 	return names
-}
-
-// argv returns the arguments that run the agent's command, or the user's shell if there is no command.
-func argv(spec driver.StartSpec, env []string) []string {
-	if spec.Command != "" {
-		return []string{shellPath, "-c", spec.Command}
-	}
-	if shell := tmuxserver.EnvValue(env, "SHELL"); filepath.IsAbs(shell) {
-		return []string{shell}
-	}
-	return []string{shellPath}
 }
 
 // remove removes a file. It returns nil if the file does not exist.

@@ -8,7 +8,6 @@ import (
 
 	"gascity/internal/fsutil"
 	"gascity/internal/statedir"
-	"gascity/internal/terminal/screen"
 	"gascity/internal/tmuxserver"
 	"gascity/runtime"
 )
@@ -80,56 +79,9 @@ func (p *Provider) observeOp(ctx context.Context, op, name string) (observation,
 	return s, fold(op, name, err)
 }
 
-// live returns the observation of a running session. It returns [runtime.ErrSessionNotFound] if the session does
-// not run.
-func (p *Provider) live(ctx context.Context, op, name string) (observation, error) {
-	s, err := p.observeOp(ctx, op, name)
-	if err == nil && !s.isLive() {
-		err = &runtime.Error{Op: op, Session: name, Err: runtime.ErrSessionNotFound}
-	}
-	return s, err
-}
-
-// drivenSession is a running session together with what is needed to send input to it.
-type drivenSession struct {
-	*record
-
-	provider *Provider
-	pane     *pane
-	rules    screen.Rules
-	terminal *terminal
-}
-
-// drivenSessionOf returns the drivenSession for an observation of a running session.
-func (p *Provider) drivenSessionOf(s observation) drivenSession {
-	rules := screen.RulesOf(s.record.Labels, p.cfg.Profiles)
-	rules.HumanQuiet = p.cfg.HumanQuiet
-	pane := p.panes.update(s.record, *s.state)
-	return drivenSession{record: s.record, provider: p, pane: pane, rules: rules, terminal: &terminal{provider: p, record: s.record, pane: pane}}
-}
-
-// drive calls do while it holds the session's input lock, so no other process or goroutine of gc types in
-// between. token is the instance token that the session must have, else the error is runtime.ErrStaleInstance;
-// nil means any.
-func (p *Provider) drive(ctx context.Context, op, name string, token *string, do func(drivenSession) error) error {
-	s, err := p.live(ctx, op, name)
-	if err != nil {
-		return err
-	}
-	if token != nil && *token != s.record.token {
-		return &runtime.Error{Op: op, Session: name, Err: runtime.ErrStaleInstance}
-	}
-	unlock, err := lockInput(ctx, p.dir(name))
-	if err != nil {
-		return fold(op, name, err)
-	}
-	defer unlock()
-	return fold(op, name, do(p.drivenSessionOf(s)))
-}
-
 // lockInput waits for the session's input lock. The returned function releases it.
-func lockInput(ctx context.Context, dir statedir.Folder) (unlock func(), err error) {
-	file, err := os.OpenFile(dir.Input(), os.O_RDWR, 0) // Start has created the file
+func (p *Provider) lockInput(ctx context.Context, name string) (unlock func(), err error) {
+	file, err := os.OpenFile(p.dir(name).Input(), os.O_RDWR, 0) // Start has created the file
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, runtime.ErrSessionNotFound
 	}

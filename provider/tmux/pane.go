@@ -10,6 +10,7 @@ import (
 
 	"gascity/internal/driver"
 	"gascity/internal/fsutil"
+	"gascity/internal/proc"
 	"gascity/internal/terminal/vt"
 	"gascity/internal/tmuxserver"
 	"gascity/runtime"
@@ -20,7 +21,6 @@ type pane struct {
 	cache   *paneCache
 	id      string
 	scanner *vt.Scanner
-	modes   outputModes
 
 	name, hash string // of the session and its instance token; empty until they are known
 	number     uint64 // the value of paneCache.count when the session became known
@@ -94,10 +94,9 @@ const outputPause = 250 * time.Millisecond
 // event.
 func (p *pane) handleOutputLocked(data []byte, now time.Time) {
 	p.lastOutput = now
+	paste, known := p.scanner.Paste, p.scanner.Known
 	_, _ = p.scanner.Write(data) // never fails
-	if p.modes.Write(data) {
-		p.unsaved = true
-	}
+	p.unsaved = p.unsaved || p.scanner.Paste != paste || p.scanner.Known != known
 	switch {
 	case p.log != nil:
 		_ = p.log.Write(data, now) // the writer logs a failure once and retries later
@@ -154,6 +153,12 @@ func (p *pane) noticeLocked(n vt.Notice) {
 	}
 }
 
+// foregroundOf returns the process group in the foreground of the terminal of a process; 0 if that is not known.
+func foregroundOf(pid int) int {
+	info, _ := proc.Stat(pid) // zero after an error
+	return info.Foreground
+}
+
 // publishLocked publishes an event for the session of the pane. It does nothing if the pane belongs to no session.
 func (p *pane) publishLocked(e runtime.Event) {
 	if e.Session = p.name; e.Session != "" {
@@ -182,15 +187,15 @@ func (p *pane) answer() {
 // stores the bracketed paste mode only if this process has received it: an earlier process may have stored it.
 func (p *pane) save() {
 	p.cache.mu.Lock()
-	modes, signs := p.modes, p.signs.Signs
+	paste, known, signs := p.scanner.Paste, p.scanner.Known, p.signs.Signs
 	p.cache.mu.Unlock()
 	encoded, err := json.Marshal(signs)
 	if err != nil {
 		return
 	}
 	notes := []tmuxserver.Command{tmuxserver.Cmd("set-option", "-p", "-t", p.id, "@"+tmuxserver.OptionSigns, base64.StdEncoding.EncodeToString(encoded))}
-	if modes.Known {
-		notes = append(notes, tmuxserver.Cmd("set-option", "-p", "-t", p.id, "@"+tmuxserver.OptionPaste, flag(modes.Paste)))
+	if known {
+		notes = append(notes, tmuxserver.Cmd("set-option", "-p", "-t", p.id, "@"+tmuxserver.OptionPaste, flag(paste)))
 	}
 	p.runIfCurrent(tmuxserver.Sequence(notes...))
 }
@@ -208,8 +213,8 @@ func (p *pane) runIfCurrent(command tmuxserver.Command) {
 // restoreLocked applies the reports that another process has stored in the pane's options. It ignores those that
 // this process has received from the program itself.
 func (p *pane) restoreLocked(paste, signs string) {
-	if !p.modes.Known {
-		p.modes.Paste = paste == "1"
+	if !p.scanner.Known {
+		p.scanner.Paste = paste == "1"
 	}
 	if p.reported || signs == "" {
 		return

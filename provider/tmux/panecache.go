@@ -51,7 +51,7 @@ func (t *paneCache) run(ctx context.Context) {
 	if !statedir.NotExists(t.p.server.Socket()) {
 		t.listen()
 	}
-	t.sub = t.p.server.Client().Subscribe(tmuxserver.OutputData)
+	t.sub = t.p.server.Client().Subscribe()
 	t.wg.Go(t.readNotifications)
 	t.wg.Go(t.pollSessions)
 }

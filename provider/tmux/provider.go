@@ -22,7 +22,6 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -80,12 +79,14 @@ const defaultGrace = 5 * time.Second
 // Provider runs agents in the sessions of one city's tmux server. It is safe for
 // concurrent use. Several Providers may be open for one directory, in one process or in several.
 type Provider struct {
+	*driver.Local[*session]
+	driver.Terminals[*session]
+
 	cfg    Config
 	server *tmuxserver.Server
 	panes  *paneCache
 	// records caches the records that were read.
 	records statedir.Cache[record]
-	memory  screen.Memory
 	// restorer decides which sessions without a record are searched for.
 	restorer restorer
 	scanner  proc.AgentScanner
@@ -133,6 +134,18 @@ func Open(cfg Config) (*Provider, error) {
 		Dir: cfg.Dir, Socket: cfg.Socket, Binary: cfg.Binary, Env: cfg.Env, Environ: cfg.Environ, Logger: cfg.Logger,
 	})
 	p := &Provider{cfg: cfg, server: server}
+	p.Local = driver.NewLocal(driver.LocalDriver[*session]{
+		Profiles: cfg.Profiles, Env: cfg.Env, WorkDir: cfg.WorkDir, SetupTimeout: cfg.SetupTimeout, Logger: cfg.Logger,
+		Find: p.find, Names: p.names, Roots: p.roots, LockInput: p.lockInput, SetMeta: p.SetMeta, Translate: translate, BeforeLive: p.beforeLive,
+		Backend: func(name string, cfg runtime.Config) driver.Backend {
+			return &sessionBackend{provider: p, name: name, cfg: cfg}
+		},
+		PrivateDir: func(name string) string { return p.dir(name).Prompts() },
+		Stop: func(ctx context.Context, name string, token *string) error {
+			return p.stop(ctx, name, token, cfg.StopGrace)
+		},
+	})
+	p.Terminals = driver.TerminalsOf(p.Local)
 	if err == nil {
 		err = statedir.MakePrivate(p.sessions())
 	}
@@ -156,14 +169,6 @@ func (p *Provider) Close() error {
 	return err
 }
 
-// Capabilities implements runtime.Provider.
-func (p *Provider) Capabilities() runtime.ProviderCapabilities {
-	return runtime.ProviderCapabilities{CanReportAttachment: true, CanReportActivity: true, CanStream: true, CanAttachTTY: true}
-}
-
-// SupportsTransport implements runtime.TransportCapabilityProvider. A terminal, named "", is the only transport.
-func (p *Provider) SupportsTransport(transport string) bool { return transport == "" }
-
 // fold returns err as a *runtime.Error with the operation and the session's name. It translates errors of internal
 // packages to the errors of package runtime. It returns nil for nil.
 func fold(op, name string, err error) error { return driver.SessionError(op, name, err, translate) }
@@ -181,14 +186,6 @@ func translate(err error) error {
 		{From: tmuxserver.ErrInterrupted, To: runtime.ErrRuntimeUnavailable},
 		{From: tmuxserver.ErrClosed, To: runtime.ErrRuntimeUnavailable},
 	})
-}
-
-// workDir returns the working directory of agents that configure none.
-func (p *Provider) workDir() (string, error) {
-	if p.cfg.WorkDir != "" {
-		return p.cfg.WorkDir, nil
-	}
-	return os.Getwd()
 }
 
 // sessions returns the directory that contains the sessions' directories.

@@ -16,9 +16,6 @@ import (
 	"gascity/internal/statedir"
 )
 
-// markKey is the environment variable that every process of an instance has. Its value is the instance token.
-const markKey = "GC_INSTANCE_TOKEN"
-
 // record describes an instance for later gc processes. It is stored as JSON, except the token, which has its own
 // file.
 type record struct {
@@ -29,8 +26,8 @@ type record struct {
 	ProcessNames []string          `json:"process_names,omitempty"`
 	StartedAt    time.Time         `json:"started_at"`
 	Boot         string            `json:"boot"`
-	Root         proc.ID           `json:"root"`            // the process of the pane
-	Waits        bool              `json:"waits,omitempty"` // Root is the [waiter], which runs the agent's command
+	Root         proc.ID           `json:"root"`            // the process of the pane: the [waiter], which runs the agent's command
+	Waits        bool              `json:"waits,omitempty"` // true; an earlier gc reads it
 	// LeftProcesses: setup or live commands may have left processes of the instance that are no descendants of Root.
 	LeftProcesses bool     `json:"outside,omitempty"`
 	Child         proc.ID  `json:"child,omitzero"`    // the process that the waiter runs; zero until it is known

@@ -120,7 +120,7 @@ func (p *Provider) recordOf(ctx context.Context, s tmuxserver.State) (*record, e
 	if err != nil {
 		return nil, err
 	}
-	token := tmuxserver.EnvValue(env, markKey)
+	token := tmuxserver.EnvValue(env, proc.TokenKey)
 	if token == "" || hashOf(token) != s.Hash {
 		return nil, nil
 	}

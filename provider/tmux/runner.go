@@ -7,91 +7,23 @@ import (
 	"syscall"
 	"time"
 
-	"gascity/internal/driver"
 	"gascity/internal/proc"
 	"gascity/internal/statedir"
-	"gascity/internal/terminal/inject"
 	"gascity/internal/tmuxserver"
 	"gascity/runtime"
 )
 
-// Start implements runtime.Runner.
-func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) error {
-	if err := runtime.ValidateName(name); err != nil {
-		return &runtime.Error{Op: "start", Session: name, Err: err}
+// beforeLive records that the commands of session_live may leave processes that the next stop must search for.
+func (p *Provider) beforeLive(ctx context.Context, s *session, cfg runtime.Config) error {
+	if r := s.terminal.record; len(cfg.SessionLive) > 0 && !r.LeftProcesses {
+		return p.editRecord(ctx, r, func(now *record) { now.LeftProcesses = true })
 	}
-	b := &sessionBackend{provider: p, name: name, cfg: cfg}
-	if err := p.sequence(b).Start(ctx, name, cfg); err != nil {
-		return fold("start", name, err)
-	}
-	p.identify(ctx, name)
 	return nil
-}
-
-// Relaunch implements runtime.RelaunchProvider. It keeps the pane, its scrollback and the session's metadata.
-func (p *Provider) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
-	s, err := p.observeOp(ctx, "relaunch", name)
-	if err != nil {
-		return err
-	}
-	if s.state == nil {
-		return &runtime.Error{Op: "relaunch", Session: name, Err: runtime.ErrSessionNotFound}
-	}
-	b := &sessionBackend{provider: p, name: name, cfg: cfg, existing: s.record, record: s.record, pane: p.panes.update(s.record, *s.state)}
-	if err := p.sequence(b).Relaunch(ctx, name, cfg); err != nil {
-		return fold("relaunch", name, err)
-	}
-	p.identify(ctx, name)
-	return nil
-}
-
-// RunLive implements runtime.Stager: it runs the configured live commands for a session that runs.
-func (p *Provider) RunLive(name string, cfg runtime.Config) error {
-	ctx, cancel := driver.CallContext()
-	defer cancel()
-	const op = "run live commands of"
-	s, err := p.live(ctx, op, name)
-	if err != nil {
-		return err
-	}
-	if len(cfg.SessionLive) > 0 && !s.record.LeftProcesses { // the commands may start processes that stay
-		if err := p.editRecord(ctx, s.record, func(now *record) { now.LeftProcesses = true }); err != nil {
-			return fold(op, name, err)
-		}
-	}
-	b := &sessionBackend{provider: p, name: name, cfg: cfg, existing: s.record, record: s.record, pane: p.panes.update(s.record, *s.state)}
-	return fold(op, name, p.sequence(b).Live(ctx, name, cfg))
-}
-
-// sequence returns the start sequence for a session.
-func (p *Provider) sequence(b *sessionBackend) driver.StartSequence {
-	return driver.StartSequence{
-		Backend: b, Profiles: p.cfg.Profiles, Environ: p.cfg.Env, PrivateDir: b.dir().Prompts(),
-		Stage: driver.StageFiles(p.cfg.Logger), Deliver: func(ctx context.Context, text string) (runtime.Outcome, error) {
-			return p.Deliver(ctx, b.name, runtime.Delivery{Content: runtime.TextContent(text), AllowChanges: true})
-		},
-		SetupTimeout: p.cfg.SetupTimeout, Warn: driver.StoreWarnings(p.cfg.Logger, b.name, p),
-	}
-}
-
-// Stop implements runtime.Runner.
-func (p *Provider) Stop(name string) error {
-	ctx, cancel := driver.CallContext()
-	defer cancel()
-	return fold("stop", name, p.stop(ctx, name, nil, p.cfg.StopGrace))
-}
-
-// StopInstance implements runtime.Fencer.
-func (p *Provider) StopInstance(ctx context.Context, name, token string) error {
-	return fold("stop", name, p.stop(ctx, name, &token, p.cfg.StopGrace))
 }
 
 // stop stops the instance with the given token and removes its files. A nil token means any instance. It returns
 // runtime.ErrStaleInstance if another instance runs, and nil if there is no session.
 func (p *Provider) stop(ctx context.Context, name string, token *string, grace time.Duration) error {
-	if runtime.ValidateName(name) != nil {
-		return nil // such a session cannot exist
-	}
 	dir := p.dir(name)
 	r, err := readRecord(dir)
 	if err != nil || r == nil {
@@ -144,7 +76,7 @@ func (p *Provider) killInstance(ctx context.Context, r *record, grace time.Durat
 				return err
 			}
 		}
-		_, err := p.server.Do(ctx, tmuxserver.If(s.Pane, "#{==:#{@"+tmuxserver.OptionInstance+"},"+s.Hash+"}",
+		_, err := p.server.Query(ctx, tmuxserver.If(s.Pane, "#{==:#{@"+tmuxserver.OptionInstance+"},"+s.Hash+"}",
 			s.Kill(), tmuxserver.Command{}))
 		if err != nil && !errors.Is(err, tmuxserver.ErrNotFound) && tmuxserver.IgnoreLoss(err) != nil {
 			return err
@@ -163,7 +95,7 @@ func (r *record) endTree(ctx context.Context, grace time.Duration) error {
 	if done, err := r.endDescendants(ctx, grace); done || err != nil {
 		return err
 	}
-	opts := &proc.KillOptions{Grace: grace, MarkKey: markKey, MarkValue: r.token}
+	opts := &proc.KillOptions{Grace: grace, MarkKey: proc.TokenKey, MarkValue: r.token}
 	root := r.Root
 	if root.PID <= 1 { // the root is not known: KillTree searches by the token
 		root = proc.ID{PID: 1 << 30} // no process has this pid
@@ -199,7 +131,7 @@ const stopSignal = syscall.SIGUSR2
 // waiter is none, if it exits before the last of them, or if setup commands may have left other processes: then the search by
 // the token must follow.
 func (r *record) endDescendants(ctx context.Context, grace time.Duration) (done bool, err error) {
-	if !r.Waits || r.LeftProcesses || r.Root.PID <= 1 || !proc.IsSubreaper(r.Root) {
+	if r.LeftProcesses || r.Root.PID <= 1 || !proc.IsSubreaper(r.Root) {
 		return false, nil
 	}
 	waiter, err := proc.Stat(r.Root.PID)
@@ -223,40 +155,4 @@ func (r *record) endDescendants(ctx context.Context, grace time.Duration) (done 
 		return false, err
 	}
 	return false, nil
-}
-
-// Interrupt implements runtime.Runner.
-func (p *Provider) Interrupt(name string) error {
-	ctx, cancel := driver.CallContext()
-	defer cancel()
-	err := p.interrupt(ctx, name, nil)
-	if runtime.IsSessionGone(err) {
-		return nil
-	}
-	return err
-}
-
-// InterruptInstance implements runtime.Fencer.
-func (p *Provider) InterruptInstance(ctx context.Context, name, token string) error {
-	return p.interrupt(ctx, name, &token)
-}
-
-// interrupt interrupts the agent under a lease. token has the meaning of drive's token.
-func (p *Provider) interrupt(ctx context.Context, name string, token *string) error {
-	return p.drive(ctx, "interrupt", name, token, func(s drivenSession) error {
-		l, err := s.lease(ctx)
-		if err != nil {
-			return err
-		}
-		return inject.Interrupt(ctx, l, s.rules)
-	})
-}
-
-// Recover implements runtime.Recoverer. The handle is the instance token.
-func (p *Provider) Recover(ctx context.Context, name, handle string) error {
-	s, err := p.live(ctx, "recover", name)
-	if err == nil && s.record.token != handle {
-		err = &runtime.Error{Op: "recover", Session: name, Err: runtime.ErrStaleInstance}
-	}
-	return err
 }

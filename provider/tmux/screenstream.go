@@ -3,11 +3,11 @@ package tmux
 import (
 	"context"
 	"errors"
-	"io"
 	"strconv"
 	"sync"
 	"time"
 
+	"gascity/internal/driver"
 	screenreader "gascity/internal/terminal/screen"
 	"gascity/internal/terminal/vt"
 	"gascity/internal/tmuxserver"
@@ -28,14 +28,14 @@ func (p *Provider) OpenTerminal(ctx context.Context, name string, opts runtime.T
 	if opts.Type {
 		op = opType
 	}
-	s, err := p.live(ctx, op, name)
+	s, err := p.Session(ctx, op, name)
 	if err != nil {
 		return nil, err
 	}
-	driven := p.drivenSessionOf(s)
-	t := &streamTerminal{terminal: driven.terminal, typing: opts.Type, closed: make(chan struct{})}
+	t := &streamTerminal{terminal: s.terminal, typing: opts.Type}
+	t.ScreenStream = driver.NewScreenStream(t.capturedScreen)
 	if opts.Type {
-		p.panes.addTypist(driven.pane, 1)
+		p.panes.addTypist(t.pane, 1)
 	}
 	return t, nil
 }
@@ -68,17 +68,10 @@ func (t *paneCache) addTypist(p *pane, change int) {
 // streamTerminal implements runtime.Terminal for one instance.
 type streamTerminal struct {
 	*terminal
+	*driver.ScreenStream
 
 	typing bool
-	closed chan struct{}
-	once   sync.Once
-
-	// Used only by the caller of Next.
-	renderer   vt.Renderer
-	seq        uint64
-	cols, rows int
-	ended      bool
-	due        time.Time // earliest time of the next capture
+	closed sync.Once
 }
 
 // captureGap is the shortest time between two captures for a terminal. It is also captureShare times as long as the last one took:
@@ -88,74 +81,24 @@ const (
 	captureShare = 2
 )
 
-// Next implements runtime.Terminal.
-func (t *streamTerminal) Next(ctx context.Context) (runtime.TerminalFrame, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var closing sync.WaitGroup
-	defer closing.Wait()
-	over := make(chan struct{})
-	defer close(over)
-	closing.Go(func() {
-		select {
-		case <-t.closed:
-			cancel(io.EOF)
-		case <-over:
-		}
-	})
-	fail := func(err error) (runtime.TerminalFrame, error) {
-		if ctx.Err() != nil {
-			return runtime.TerminalFrame{}, context.Cause(ctx)
-		}
-		return runtime.TerminalFrame{}, fold(opWatch, t.record.Name, err)
+// capturedScreen captures the pane when it has changed since the screen with the number after.
+func (t *streamTerminal) capturedScreen(ctx context.Context, after uint64) (driver.Captured, error) {
+	seq, err := t.await(ctx, after)
+	if err != nil {
+		return driver.Captured{}, fold(opWatch, t.record.Name, err)
 	}
-	for {
-		if t.ended {
-			return runtime.TerminalFrame{}, io.EOF
-		}
-		gap := time.NewTimer(time.Until(t.due))
-		select {
-		case <-gap.C:
-		case <-ctx.Done():
-			gap.Stop()
-			return fail(ctx.Err())
-		}
-		seq, err := t.await(ctx, t.seq)
-		if err != nil {
-			return fail(err)
-		}
-		began := time.Now()
-		c, err := t.look(ctx)
-		t.due = time.Now().Add(max(captureGap, captureShare*time.Since(began)))
-		if errors.Is(err, screenreader.ErrExited) {
-			t.ended = true
-			return runtime.TerminalFrame{Cols: t.cols, Rows: t.rows, Ended: true}, nil
-		}
-		if err != nil {
-			return fail(err)
-		}
-		if f, ok := t.draw(c); ok {
-			t.seq = seq
-			return f, nil
-		}
-		t.seq = seq
+	began := time.Now()
+	c, err := t.look(ctx)
+	if errors.Is(err, screenreader.ErrExited) {
+		return driver.Captured{Ended: true}, nil
 	}
-}
-
-// draw returns what has changed since the last frame; ok is false if nothing has.
-func (t *streamTerminal) draw(c captured) (f runtime.TerminalFrame, ok bool) {
-	first := t.cols == 0
-	cols, rows := c.size()
-	screen := c.screen()
-	screen.Write(c.finish(t.pane.pastes(c.fields[17], c.fields[18])))
-	t.ended = c.state.Dead
-	f = runtime.TerminalFrame{Cols: cols, Rows: rows, Output: t.renderer.Frame(screen, cols, rows), Ended: t.ended}
-	ok = len(f.Output) > 0 || f.Ended || cols != t.cols || rows != t.rows
-	if first {
-		f.Output = append([]byte(vt.RendererBegin), f.Output...)
+	if err != nil {
+		return driver.Captured{}, fold(opWatch, t.record.Name, err)
 	}
-	t.cols, t.rows = cols, rows
-	return f, ok
+	screen := driver.Captured{Seq: seq, Screen: c.screen(), Ended: c.state.Dead, Pause: max(captureGap, captureShare*time.Since(began))}
+	screen.Cols, screen.Rows = c.size()
+	screen.Screen.Write(c.finish(t.pane.pastes(c.fields[17], c.fields[18])))
+	return screen, nil
 }
 
 // pastes reports whether the program of the pane has bracketed paste mode. The arguments are the values of the pane's options.
@@ -163,7 +106,7 @@ func (p *pane) pastes(paste, signs string) bool {
 	p.cache.mu.Lock()
 	defer p.cache.mu.Unlock()
 	p.restoreLocked(paste, signs)
-	return p.modes.Paste
+	return p.scanner.Paste
 }
 
 // finish returns the output that sets the cursor, the title, and the modes that decide what a terminal sends.
@@ -201,7 +144,7 @@ func (t *streamTerminal) Write(ctx context.Context, p []byte) error {
 	if text := string(p); text == focusIn || text == focusOut {
 		typed = tmuxserver.Command{} // not typing
 	}
-	unlock, err := lockInput(ctx, t.provider.dir(t.record.Name))
+	unlock, err := t.provider.lockInput(ctx, t.record.Name)
 	if err != nil {
 		return fail(err)
 	}
@@ -209,8 +152,8 @@ func (t *streamTerminal) Write(ctx context.Context, p []byte) error {
 	if hasNoOpenDelivery(deliveryLogFile(t.provider.dir(t.record.Name))) {
 		return fail(t.send(ctx, t.record.fence(), p, typed))
 	}
-	s := drivenSession{record: t.record, provider: t.provider, pane: t.pane, terminal: &terminal{provider: t.provider, record: t.record, pane: t.pane}}
-	return fail(s.sendOutsideDelivery(ctx, func(ctx context.Context, l *lease) error { return l.send(ctx, l.fence(), p, typed) }))
+	typist := &terminal{provider: t.provider, record: t.record, pane: t.pane}
+	return fail(typist.sendOutsideDelivery(ctx, func(ctx context.Context, l *lease) error { return l.send(ctx, l.fence(), p, typed) }))
 }
 
 // The reports that the window of a terminal got or lost the focus.
@@ -218,11 +161,10 @@ const focusIn, focusOut = "\x1b[I", "\x1b[O"
 
 // Close implements runtime.Terminal.
 func (t *streamTerminal) Close() error {
-	t.once.Do(func() {
-		close(t.closed)
+	t.closed.Do(func() {
 		if t.typing {
 			t.provider.panes.addTypist(t.pane, -1)
 		}
 	})
-	return nil
+	return t.ScreenStream.Close()
 }

@@ -188,7 +188,7 @@ func (p *pane) addOutputState(f *screenreader.Frame, paste, signs string) {
 	p.cache.mu.Lock()
 	defer p.cache.mu.Unlock()
 	p.restoreLocked(paste, signs)
-	f.Modes.BracketedPaste, f.Modes.Synchronized = p.modes.Paste, p.modes.Synchronized
+	f.Modes.BracketedPaste, f.Modes.Synchronized = p.scanner.Paste, p.scanner.Synchronized
 	if !p.lastOutput.IsZero() {
 		f.LastOutput = p.lastOutput
 	}

@@ -26,6 +26,11 @@ type backend struct {
 
 var _ driver.Backend = (*backend)(nil)
 
+// Backend implements driver.LocalSession.
+func (l Live) Backend(cfg runtime.Config) driver.Backend {
+	return &backend{sessions: l.sessions, name: l.Name, cfg: cfg, client: l.Client}
+}
+
 // Claim implements driver.Backend. It fails with ErrSessionExists if the session runs already. If the session has no files
 // (fresh), an agent may still run without them: Claim searches for processes with the session's variables in their environment.
 func (b *backend) Claim(ctx context.Context) error {
@@ -53,24 +58,21 @@ func (b *backend) checkNoOrphan() error {
 
 // Create implements driver.Backend.
 func (b *backend) Create(ctx context.Context, spec driver.StartSpec) error {
-	argv := shellCommand(spec.Command, b.sessions.opts.Env)
+	argv := driver.ShellCommand(spec.Command, b.sessions.opts.Env)
 	if b.claim == nil { // a relaunch: the session exists
 		return b.succeed(ctx, argv, spec)
 	}
+	dir, err := b.sessions.WorkDirOf(spec)
+	if err != nil {
+		return err
+	}
 	s := shim.Spec{
-		Name: spec.Name, Instance: spec.Instance, Argv: argv, Dir: spec.WorkDir, Env: b.environ(spec),
+		Name: spec.Name, Instance: spec.Instance, Argv: argv, Dir: dir, Env: b.environ(spec),
 		Terminal: b.sessions.terminal, Cols: shim.DefaultCols, Rows: shim.DefaultRows, Scrollback: cmp.Or(b.sessions.opts.Scrollback, shim.DefaultScrollback),
 		LogSize: b.sessions.opts.LogSize, ProcessNames: b.cfg.ProcessNames, Labels: labels(b.cfg),
 	}
 	if dir := b.sessions.opts.LogDir; dir != "" {
 		s.LogPath = filepath.Join(dir, b.name+".log")
-	}
-	if s.Dir == "" {
-		dir, err := b.sessions.workDir()
-		if err != nil {
-			return err
-		}
-		s.Dir = dir
 	}
 	client, err := b.claim.Start(ctx, s)
 	b.client = client
@@ -116,19 +118,6 @@ func withoutVariable(env []string, name string) []string {
 		}
 	}
 	return out
-}
-
-// shellCommand returns the arguments that run command with sh, or the user's shell if command is empty.
-func shellCommand(command string, env []string) []string {
-	if command != "" {
-		return []string{"/bin/sh", "-c", command}
-	}
-	for _, entry := range env {
-		if shell, ok := strings.CutPrefix(entry, "SHELL="); ok && filepath.IsAbs(shell) {
-			return []string{shell}
-		}
-	}
-	return []string{"/bin/sh"}
 }
 
 // Terminal implements [driver.Backend]. For a session with pipes, the terminal has output only.

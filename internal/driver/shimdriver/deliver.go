@@ -5,18 +5,31 @@ import (
 	"errors"
 	"fmt"
 
+	"gascity/internal/driver"
 	"gascity/internal/shim"
 	"gascity/internal/terminal/inject"
 	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
 
+// Deliver implements driver.LocalSession, in the way that the driver has chosen.
+func (l Live) Deliver(ctx context.Context, a driver.Attempt, p inject.Prompt) (runtime.Outcome, error) {
+	l.Attempt = a
+	return l.sessions.deliver(ctx, l, p)
+}
+
+// Resolve implements driver.LocalSession, in the way that the driver has chosen.
+func (l Live) Resolve(ctx context.Context, a driver.Attempt) (runtime.Outcome, error) {
+	l.Attempt = a
+	return l.sessions.settle(ctx, l)
+}
+
 // deliverPrompt types a prompt into the session's terminal and returns the outcome. The shim does that, with one request.
 func deliverPrompt(ctx context.Context, l Live, p inject.Prompt) (runtime.Outcome, error) {
 	switch {
 	case p.Text == "":
 		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "empty"}, nil
-	case !l.delivers:
+	case !l.observed.State.Delivers:
 		return l.deliverByRequests(ctx, p)
 	}
 	out, err := l.Client.Deliver(ctx, &shim.DeliverRequest{
@@ -28,16 +41,16 @@ func deliverPrompt(ctx context.Context, l Live, p inject.Prompt) (runtime.Outcom
 
 // deliveryName returns the name of one attempt to deliver a prompt; empty if the caller does not count the attempts.
 func (l Live) deliveryName() string {
-	if l.Attempt == 0 {
+	if l.Number == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s %d", l.Delivery, l.Attempt)
+	return fmt.Sprintf("%s %d", l.Delivery, l.Number)
 }
 
 // DeliverInput writes a prompt to the input of an agent without a terminal and returns the outcome. input are the bytes of the
 // prompt.
 func (l Live) DeliverInput(ctx context.Context, input []byte) (runtime.Outcome, error) {
-	if !l.delivers {
+	if !l.observed.State.Delivers {
 		return l.writeByRequests(ctx, input)
 	}
 	out, err := l.Client.Deliver(ctx, &shim.DeliverRequest{Name: l.deliveryName(), ID: l.Delivery, Text: input})
@@ -48,9 +61,9 @@ func (l Live) DeliverInput(ctx context.Context, input []byte) (runtime.Outcome, 
 // that still runs in the shim.
 func resolvePrompt(ctx context.Context, l Live) (runtime.Outcome, error) {
 	switch {
-	case !l.delivers && l.Terminal == nil:
+	case !l.observed.State.Delivers && l.Terminal == nil:
 		return l.recordByRequests(ctx)
-	case !l.delivers:
+	case !l.observed.State.Delivers:
 		return l.resolveByRequests(ctx)
 	}
 	out, err := l.Client.Resolve(ctx, shim.ResolveRequest{Name: l.deliveryName(), ID: l.Delivery, Rules: l.Rules})
@@ -59,15 +72,20 @@ func resolvePrompt(ctx context.Context, l Live) (runtime.Outcome, error) {
 
 // ClearInput empties the agent's input box, see [inject.ClearInput].
 func (l Live) ClearInput(ctx context.Context) error {
-	if !l.delivers {
+	if !l.observed.State.Delivers {
 		return l.byRequests(ctx, inject.ClearInput)
 	}
 	return translateExit(l.Client.ClearInput(ctx, l.Rules))
 }
 
-// interruptTurn interrupts the agent's turn, see [inject.Interrupt].
-func (l Live) interruptTurn(ctx context.Context) error {
-	if !l.delivers {
+// Interrupt implements driver.LocalSession.
+func (l Live) Interrupt(ctx context.Context) error {
+	switch {
+	case l.sessions.host != nil:
+		return l.sessions.host.Interrupt(ctx, l)
+	case l.Terminal == nil:
+		return l.Client.Interrupt(ctx)
+	case !l.observed.State.Delivers:
 		return l.byRequests(ctx, inject.Interrupt)
 	}
 	return translateExit(l.Client.InterruptTurn(ctx, l.Rules))
@@ -85,31 +103,19 @@ func translateExit(err error) error {
 	return err
 }
 
-// Settle implements runtime.Settler.
-func (s *Sessions) Settle(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
-	return inject.RetryUntilKnown(ctx, func() (runtime.Outcome, error) { return s.resolveOnce(ctx, name, d) })
-}
-
-// resolveOnce asks once for the outcome of a delivery, with the session's input locked.
-func (s *Sessions) resolveOnce(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
-	out := runtime.Outcome{State: runtime.OutcomeUnconfirmed}
-	err := s.Drive(ctx, "settle a prompt of", name, inject.Fence(d.Instance), func(l Live) (err error) {
-		l.Attempt = d.Attempt
-		if l.Delivery, err = inject.DeliveryIDOf(d); err == nil {
-			out, err = s.settle(ctx, l)
-		}
-		return err
-	})
-	return out, err
-}
-
-// Withdraw implements runtime.Withdrawer. It stops the delivery if it still runs, also for another process.
-func (s *Sessions) Withdraw(ctx context.Context, name string, d runtime.Delivery) (bool, error) {
-	l, err := s.Session(ctx, "withdraw a prompt of", name)
-	if err == nil && l.delivers && d.ID != "" && d.Attempt > 0 && (d.Instance == "" || d.Instance == l.Instance) {
-		l.Delivery, l.Attempt = d.ID, d.Attempt
-		_ = l.Client.CancelName(ctx, l.deliveryName()) // without it Settle waits until the delivery has ended
+// cancel stops a delivery that still runs, also for another process.
+func (s *Sessions) cancel(ctx context.Context, l Live, a driver.Attempt) {
+	if l.Attempt = a; l.observed.State.Delivers {
+		_ = l.Client.CancelName(ctx, l.deliveryName()) // it may have ended
 	}
-	out, err := s.Settle(ctx, name, d)
-	return err == nil && out.State == runtime.OutcomeRefused, err
+}
+
+// SaveAnswer implements driver.LocalSession.
+func (l Live) SaveAnswer(ctx context.Context, question string) error {
+	return l.Client.Answered(ctx, l.Life.Add(question).Last)
+}
+
+// SaveHints implements driver.LocalSession.
+func (l Live) SaveHints(ctx context.Context, hints runtime.Hints) error {
+	return l.Client.SetHints(ctx, shim.Hints{ProcessNames: hints.ProcessNames, Labels: screen.HintedLabels(l.Labels, hints)})
 }

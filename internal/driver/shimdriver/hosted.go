@@ -32,9 +32,5 @@ type HostReport struct {
 
 // OpenHosted returns the sessions of a driver that delivers prompts in another way than by typing: through a [Host].
 func OpenHosted(opts Options, host Host) (*Sessions, error) {
-	s, err := open(opts, host.Deliver, host.Settle)
-	if err == nil {
-		s.host = host
-	}
-	return s, err
+	return open(opts, &Sessions{deliver: host.Deliver, settle: host.Settle, host: host})
 }

@@ -2,6 +2,7 @@ package shimdriver
 
 import (
 	"context"
+	"time"
 
 	"gascity/internal/driver"
 	"gascity/internal/proc"
@@ -9,12 +10,32 @@ import (
 	"gascity/runtime"
 )
 
-// identify sets the agent's process in the shim, see [driver.WaitForAgent].
-func (s *Sessions) identify(ctx context.Context, name string) {
-	driver.WaitForAgent(ctx, func(ctx context.Context) bool {
-		observed, err := s.live(ctx, "identify", name)
-		return err != nil || s.identified(ctx, &observed)
-	})
+// Identify implements driver.LocalSession.
+func (l Live) Identify(ctx context.Context) bool { return l.sessions.identified(ctx, &l.observed) }
+
+// Evidence implements driver.LocalSession. Without a terminal, the new output is the agent's progress.
+func (l Live) Evidence(ctx context.Context) (runtime.Reading, error) {
+	l.sessions.identified(ctx, &l.observed)
+	state := l.observed.State
+	process, err := driver.AgentEvidence(state.Agent, l.observed.Record.StartedAt, agentLife(l.observed))
+	if err != nil {
+		return runtime.Reading{}, err
+	}
+	process.At = time.Now()
+	reading := runtime.Reading{
+		At: process.At, LastInput: state.LastHuman, Progress: runtime.Progress{At: state.LastOutput, Sign: "new output"},
+	}
+	if host := l.sessions.host; host != nil {
+		said, err := host.Sense(ctx, l)
+		if err != nil {
+			return runtime.Reading{}, err
+		}
+		said.Evidence.At = reading.At
+		reading.Evidence, reading.Pending, reading.Conversation = []runtime.Evidence{said.Evidence}, said.Pending, said.Conversation
+		reading.Progress = reading.Progress.Join(said.Progress)
+	}
+	reading.Evidence = append(reading.Evidence, process)
+	return reading, nil
 }
 
 // identified reports whether the agent's process is known, after it has tried to identify it. Without process names the agent

@@ -2,10 +2,8 @@ package shimdriver
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -14,20 +12,12 @@ import (
 	"gascity/internal/proc"
 	"gascity/internal/shim"
 	"gascity/runtime"
+	"gascity/test/shimtest"
 )
 
 // The test binary is the shim, too.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == "shim" {
-		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM) //nolint:forbidigo // this is a main
-		err := shim.Run(ctx, os.Args[2], os.Stdin, os.Stdout)
-		stop()
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
+	shimtest.Main()
 	os.Exit(m.Run())
 }
 
@@ -38,7 +28,7 @@ func openTest(t *testing.T) (s *Sessions, dir string) {
 		t.Fatal(err)
 	}
 	s, err = OpenTerminals(Options{
-		Dir: filepath.Join(dir, "s"), WorkDir: dir, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}, Shim: []string{"/usr/bin/env", "GORACE=atexit_sleep_ms=0", os.Args[0], "shim"}, // its default is a second
+		Dir: filepath.Join(dir, "s"), WorkDir: dir, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}, Shim: shimtest.Command(),
 	})
 	if err != nil {
 		t.Fatal(err)

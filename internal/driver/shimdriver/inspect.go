@@ -3,7 +3,6 @@ package shimdriver
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"gascity/internal/driver"
@@ -20,7 +19,7 @@ func (s *Sessions) IsRunning(name string) bool {
 	}
 	ctx, cancel := driver.CallContext()
 	defer cancel()
-	_, err := s.live(ctx, "look at", name)
+	_, err := s.Session(ctx, "look at", name)
 	return err == nil
 }
 
@@ -30,14 +29,6 @@ func (s *Sessions) recorded(name string) (shim.Record, *shim.Client, bool) {
 		return shim.Record{}, nil, false
 	}
 	return s.fleet.Recorded(name)
-}
-
-// IsAttached implements runtime.Inspector. It returns false if the state is unknown.
-func (s *Sessions) IsAttached(name string) bool {
-	ctx, cancel := driver.CallContext()
-	defer cancel()
-	observed, err := s.live(ctx, "look at", name)
-	return err == nil && observed.State.Attached > 0
 }
 
 // GetLastActivity implements runtime.Inspector.
@@ -56,27 +47,6 @@ func (s *Sessions) GetLastActivity(name string) (time.Time, error) {
 	return time.Time{}, nil
 }
 
-// ListRunning implements runtime.Inspector.
-func (s *Sessions) ListRunning(prefix string) ([]string, error) {
-	ctx, cancel := driver.CallContext()
-	defer cancel()
-	all, err := s.fleet.Names(ctx)
-	names := make([]string, 0, len(all))
-	for _, name := range all {
-		if strings.HasPrefix(name, prefix) {
-			names = append(names, name)
-		}
-	}
-	switch {
-	case err == nil:
-		return names, nil
-	case len(all) > 0:
-		return names, &runtime.PartialListError{Errs: []error{err}}
-	default:
-		return nil, &runtime.Error{Op: "list", Err: errors.Join(runtime.ErrRuntimeUnavailable, err)}
-	}
-}
-
 // ProcessAlive implements runtime.Inspector. It returns false if the state is unknown.
 func (s *Sessions) ProcessAlive(name string, processNames []string) bool {
 	if len(processNames) == 0 {
@@ -86,11 +56,11 @@ func (s *Sessions) ProcessAlive(name string, processNames []string) bool {
 	if !ok {
 		ctx, cancel := driver.CallContext()
 		defer cancel()
-		observed, err := s.live(ctx, "look at", name)
+		l, err := s.Session(ctx, "look at", name)
 		if err != nil {
 			return false
 		}
-		r = *observed.Record
+		r = *l.observed.Record
 	}
 	if root, err := proc.Stat(r.Root.PID); err == nil && root.ID == r.Root && !root.Ended() {
 		if fits, _ := proc.Named(root, processNames); fits { // an error is found again below

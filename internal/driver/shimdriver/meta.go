@@ -37,9 +37,9 @@ func (s *Sessions) meta(op, name string, do func(context.Context, *shim.Client) 
 			return ErrorOf(op, name, err)
 		}
 	}
-	observed, err := s.live(ctx, op, name)
+	l, err := s.Session(ctx, op, name)
 	if err != nil {
 		return err
 	}
-	return ErrorOf(op, name, do(ctx, observed.Client))
+	return ErrorOf(op, name, do(ctx, l.Client))
 }

@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
-	"sync"
 	"time"
 
+	"gascity/internal/driver"
 	"gascity/internal/shim"
 	"gascity/internal/terminal/vt"
 	"gascity/runtime"
@@ -31,12 +30,12 @@ func (s *Sessions) OpenTerminal(ctx context.Context, name string, opts runtime.T
 			return nil, &runtime.Error{Op: op, Session: name, Err: fmt.Errorf("it has no terminal: %w", errors.ErrUnsupported)}
 		}
 	}
-	observed, err := s.live(ctx, op, name)
+	l, err := s.Session(ctx, op, name)
 	if err != nil {
 		return nil, err
 	}
-	if observed.Record.Terminal {
-		stream, err := observed.Client.Stream(ctx, shim.StreamRequest{Type: opts.Type})
+	if l.Terminal != nil {
+		stream, err := l.Client.Stream(ctx, shim.StreamRequest{Type: opts.Type})
 		if err == nil {
 			return &streamTerminal{name, opts.Type, stream}, nil
 		}
@@ -44,7 +43,7 @@ func (s *Sessions) OpenTerminal(ctx context.Context, name string, opts runtime.T
 			return nil, ErrorOf(op, name, err)
 		}
 	}
-	return newFrameTerminal(name, observed.Client), nil
+	return newFrameTerminal(name, l.Client), nil
 }
 
 // streamTerminal implements runtime.Terminal by a stream of the shim.
@@ -74,96 +73,42 @@ func (t *streamTerminal) Close() error { return t.stream.Close() }
 // frameTerminal implements runtime.Terminal by complete frames of the shim. It is used for sessions without a terminal, and for
 // shims of an earlier release, which have no stream of frames.
 type frameTerminal struct {
+	*driver.ScreenStream
+
 	name   string
 	client *shim.Client
-	closed chan struct{}
-	once   sync.Once
-
-	// Used only by the caller of Next.
-	renderer vt.Renderer
-	seq      uint64
-	cols     int
-	rows     int
-	ended    bool
-	due      time.Time // earliest time of the next request
 }
 
 // completeFrameGap is the shortest time between two complete frames.
 const completeFrameGap = 50 * time.Millisecond
 
 func newFrameTerminal(name string, client *shim.Client) *frameTerminal {
-	return &frameTerminal{name: name, client: client, closed: make(chan struct{})}
+	t := &frameTerminal{name: name, client: client}
+	t.ScreenStream = driver.NewScreenStream(t.capture)
+	return t
 }
 
-// Next implements runtime.Terminal.
-func (t *frameTerminal) Next(ctx context.Context) (runtime.TerminalFrame, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var closing sync.WaitGroup
-	defer closing.Wait()
-	over := make(chan struct{})
-	defer close(over)
-	closing.Go(func() {
-		select {
-		case <-t.closed:
-			cancel(io.EOF)
-		case <-over:
-		}
-	})
-	for {
-		if t.ended {
-			return runtime.TerminalFrame{}, io.EOF
-		}
-		gap := time.NewTimer(time.Until(t.due))
-		select {
-		case <-gap.C:
-		case <-ctx.Done():
-			gap.Stop()
-			return runtime.TerminalFrame{}, context.Cause(ctx)
-		}
-		f, err := t.client.Frame(ctx, t.seq)
-		t.due = time.Now().Add(completeFrameGap)
-		switch {
-		case ctx.Err() != nil:
-			return runtime.TerminalFrame{}, context.Cause(ctx)
-		case errors.Is(err, shim.ErrNoShim), errors.Is(err, shim.ErrExited), errors.Is(err, shim.ErrStale):
-			t.ended = true
-			return runtime.TerminalFrame{Cols: t.cols, Rows: t.rows, Ended: true}, nil
-		case err != nil:
-			return runtime.TerminalFrame{}, ErrorOf(opWatch, t.name, err)
-		}
-		if out, ok := t.draw(f); ok {
-			return out, nil
-		}
+// capture returns the frame after the one with the number after. A frame of a shim without a terminal has only lines, and no
+// size.
+func (t *frameTerminal) capture(ctx context.Context, after uint64) (driver.Captured, error) {
+	f, err := t.client.Frame(ctx, after)
+	switch {
+	case errors.Is(err, shim.ErrNoShim), errors.Is(err, shim.ErrExited), errors.Is(err, shim.ErrStale):
+		return driver.Captured{Ended: true}, nil
+	case err != nil:
+		return driver.Captured{}, ErrorOf(opWatch, t.name, err)
 	}
-}
-
-// draw returns the output that changes the viewer's terminal from the previous frame to f, and makes f the previous frame. ok is
-// false if nothing changes. A frame of a shim without a terminal has only lines, and no size.
-func (t *frameTerminal) draw(f shim.Frame) (out runtime.TerminalFrame, ok bool) {
-	first := t.cols == 0
-	cols, rows, content := f.Cols, f.Rows, f.Redraw
-	if cols == 0 {
-		cols, rows, content = shim.DefaultCols, shim.DefaultRows, []byte(strings.Join(f.Lines, "\r\n"))
+	c := driver.Captured{Seq: f.Seq, Cols: f.Cols, Rows: f.Rows, Ended: f.Exited, Pause: completeFrameGap}
+	content := f.Redraw
+	if f.Cols == 0 {
+		c.Cols, c.Rows, content = shim.DefaultCols, shim.DefaultRows, []byte(strings.Join(f.Lines, "\r\n"))
 	}
-	screen := vt.New(cols, rows, &vt.Options{Scrollback: -1})
-	screen.Write(content)
-	out = runtime.TerminalFrame{Cols: cols, Rows: rows, Output: t.renderer.Frame(screen, cols, rows), Ended: f.Exited}
-	ok = len(out.Output) > 0 || f.Exited || cols != t.cols || rows != t.rows
-	if first {
-		out.Output = append([]byte(vt.RendererBegin), out.Output...)
-	}
-	t.seq, t.cols, t.rows, t.ended = f.Seq, cols, rows, f.Exited
-	return out, ok
+	c.Screen = vt.New(c.Cols, c.Rows, &vt.Options{Scrollback: -1})
+	c.Screen.Write(content)
+	return c, nil
 }
 
 // Write implements runtime.Terminal.
 func (t *frameTerminal) Write(context.Context, []byte) error {
 	return &runtime.Error{Op: opType, Session: t.name, Err: runtime.ErrTerminalWatchOnly}
-}
-
-// Close implements runtime.Terminal.
-func (t *frameTerminal) Close() error {
-	t.once.Do(func() { close(t.closed) })
-	return nil
 }

@@ -5,8 +5,8 @@ package shimdriver
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
-	"os"
 	"time"
 
 	"gascity/internal/agentcli"
@@ -52,13 +52,14 @@ type Options struct {
 // Sessions are the sessions of one driver in one city. It is safe for concurrent use. Several processes can open Sessions for
 // the same folder.
 type Sessions struct {
+	*driver.Local[Live]
+
 	fleet    *shim.Fleet
 	opts     Options
 	terminal bool
 	deliver  Deliver
 	settle   Settle
 	host     Host // nil if the driver has no host program
-	memory   screen.Memory
 	scanner  proc.AgentScanner
 }
 
@@ -70,20 +71,16 @@ type Settle func(ctx context.Context, l Live) (runtime.Outcome, error)
 
 // OpenTerminals opens the sessions of a driver whose agents have a terminal.
 func OpenTerminals(opts Options) (*Sessions, error) {
-	s, err := open(opts, deliverPrompt, resolvePrompt)
-	if err == nil {
-		s.terminal = true
-	}
-	return s, err
+	return open(opts, &Sessions{deliver: deliverPrompt, settle: resolvePrompt, terminal: true})
 }
 
 // OpenPipes opens the sessions of a driver whose agents have pipes.
 func OpenPipes(opts Options, deliver Deliver) (*Sessions, error) {
-	return open(opts, deliver, resolvePrompt)
+	return open(opts, &Sessions{deliver: deliver, settle: resolvePrompt})
 }
 
-// open opens the fleet and sets the defaults of opts.
-func open(opts Options, deliver Deliver, settle Settle) (*Sessions, error) {
+// open opens the fleet of s and sets the defaults of opts.
+func open(opts Options, s *Sessions) (*Sessions, error) {
 	fleet, err := shim.OpenFleet(shim.FleetOptions{Dir: opts.Dir, Command: opts.Shim})
 	if err != nil {
 		return nil, err
@@ -95,8 +92,42 @@ func open(opts Options, deliver Deliver, settle Settle) (*Sessions, error) {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	opts.StopGrace = cmp.Or(opts.StopGrace, shim.DefaultGrace)
-	return &Sessions{fleet: fleet, opts: opts, deliver: deliver, settle: settle}, nil
+	s.fleet, s.opts = fleet, opts
+	d := driver.LocalDriver[Live]{
+		Profiles: opts.Profiles, Env: opts.Env, WorkDir: opts.WorkDir, SetupTimeout: opts.SetupTimeout, Logger: opts.Logger,
+		Find: s.find, Names: fleet.Names, Roots: s.roots, LockInput: fleet.LockInput, PrivateDir: fleet.Dir, SetMeta: s.SetMeta,
+		Backend: func(name string, cfg runtime.Config) driver.Backend {
+			return &backend{sessions: s, name: name, cfg: cfg}
+		},
+		Stop: func(ctx context.Context, name string, token *string) error {
+			_, err := fleet.Stop(ctx, name, token, opts.StopGrace)
+			return err
+		},
+		Translate: translate, Cancel: s.cancel,
+	}
+	if s.host != nil {
+		d.NoHints = true // the host program reports when the agent is ready
+		d.Prepare = func(name string, cfg runtime.Config) (runtime.Config, error) {
+			return s.host.Prepare(name, fleet.Dir(name), cfg)
+		}
+		d.LockInput = func(context.Context, string) (func(), error) { return func() {}, nil } // the host program handles one request at a time
+	}
+	s.Local = driver.NewLocal(d)
+	return s, nil
 }
+
+// roots returns the first processes of the running sessions.
+func (s *Sessions) roots(ctx context.Context) (map[proc.ID]string, error) {
+	records, err := s.fleet.Running(ctx)
+	roots := make(map[proc.ID]string, len(records))
+	for _, r := range records {
+		roots[r.Root] = r.Name
+	}
+	return roots, err
+}
+
+// ClearLost stops the processes of sessions whose shim was killed, and removes the files of these sessions.
+func (s *Sessions) ClearLost(ctx context.Context) error { return translate(s.fleet.ClearLost(ctx)) }
 
 // Close stops what this process does for the sessions. The sessions continue.
 func (s *Sessions) Close() error { return s.fleet.Close() }
@@ -117,14 +148,28 @@ func translate(err error) error {
 	})
 }
 
-// live returns the observation of a session with a live shim and agent. It returns [runtime.ErrSessionNotFound] if the session
-// has no live shim or its agent has exited.
-func (s *Sessions) live(ctx context.Context, op, name string) (shim.Observation, error) {
-	observed, err := s.inspect(ctx, op, name)
-	if err == nil && (observed.Client == nil || observed.State.Exit != nil) {
-		err = &runtime.Error{Op: op, Session: name, Err: runtime.ErrSessionNotFound}
+// find returns the session with a live shim, also if its agent has exited.
+func (s *Sessions) find(ctx context.Context, name string) (Live, bool, error) {
+	observed, err := s.fleet.Observe(ctx, name)
+	if err != nil || observed.Client == nil {
+		return Live{}, false, err
 	}
-	return observed, err
+	r := observed.Record
+	l := Live{
+		Session: driver.Session{
+			Name: r.Name, Instance: observed.Token, WorkDir: r.WorkDir, Exited: observed.State.Exit != nil, Attached: observed.State.Attached,
+			Rules: s.rules(*r),
+			Life: screen.Life{
+				Name:     fmt.Sprintf("%s %d", observed.Token, r.StartedAt.UnixNano()),
+				Answered: observed.State.Answered, Last: observed.State.Last,
+			},
+		},
+		Client: observed.Client, Labels: r.Labels, Folder: s.fleet.Dir(r.Name), sessions: s, observed: observed,
+	}
+	if r.Terminal {
+		l.Terminal = terminal{observed.Client}
+	}
+	return l, true, nil
 }
 
 // inspect observes the session with the name. For a name that no session can have it returns an empty observation and
@@ -137,65 +182,16 @@ func (s *Sessions) inspect(ctx context.Context, op, name string) (shim.Observati
 	return observed, ErrorOf(op, name, err)
 }
 
-// Live is a running session, for the functions that send input to it or read its state.
+// Live is a session with a live shim, for the functions that send input to it or read its state.
 type Live struct {
-	Name     string
-	WorkDir  string
-	Terminal screen.Terminal // nil if the session has none
-	Rules    screen.Rules
-	Client   *shim.Client
-	Labels   map[string]string
-	Delivery string // the ID of the delivery in the journal
-	Attempt  int    // the number of the attempt to deliver it; zero: not counted
-	Once     bool   // the caller chose that ID: no other delivery has it
-	Folder   string // the session's private folder
-	Instance string // the instance token
+	driver.Session
+	driver.Attempt // of the delivery
+	Client         *shim.Client
+	Labels         map[string]string
+	Folder         string // the session's private folder
 
-	life     screen.Life
-	delivers bool // see shim.State
-}
-
-// Drive calls drive with the session's input locked, so that no other delivery, also of another process, can come in between.
-// If instance is not nil, the session must have that instance token.
-func (s *Sessions) Drive(ctx context.Context, op, name string, instance *string, drive func(Live) error) error {
-	observed, err := s.live(ctx, op, name)
-	if err != nil {
-		return err
-	}
-	if instance != nil && *instance != observed.Token {
-		return &runtime.Error{Op: op, Session: name, Err: runtime.ErrStaleInstance}
-	}
-	if s.host == nil {
-		unlock, err := s.fleet.LockInput(ctx, name)
-		if err != nil {
-			return ErrorOf(op, name, err)
-		}
-		defer unlock()
-	}
-	return ErrorOf(op, name, drive(s.liveOf(observed)))
-}
-
-// Session returns the session without locking its input, for reading its state.
-func (s *Sessions) Session(ctx context.Context, op, name string) (Live, error) {
-	observed, err := s.live(ctx, op, name)
-	if err != nil {
-		return Live{}, err
-	}
-	return s.liveOf(observed), nil
-}
-
-// liveOf returns the Live for a session with a live shim.
-func (s *Sessions) liveOf(observed shim.Observation) Live {
-	live := Live{
-		Name: observed.Record.Name, WorkDir: observed.Record.WorkDir, Client: observed.Client,
-		Labels: observed.Record.Labels, Rules: s.rules(*observed.Record),
-		Folder: s.fleet.Dir(observed.Record.Name), Instance: observed.Token,
-		life: lifeOf(observed), delivers: observed.State.Delivers,
-	}
-	if observed.Record.Terminal {
-		live.Terminal = terminal{observed.Client}
-	}
-	return live
+	sessions *Sessions
+	observed shim.Observation
 }
 
 // LabelInput is the label that stores the value of the agent's GC_STDIN variable. It is used in addition to [screen.Labels].
@@ -217,12 +213,4 @@ func (s *Sessions) rules(r shim.Record) screen.Rules {
 	rules := screen.RulesOf(r.Labels, s.opts.Profiles)
 	rules.HumanQuiet = s.opts.HumanQuiet
 	return rules
-}
-
-// workDir returns the working directory of sessions that name none: that of the options, else the current directory.
-func (s *Sessions) workDir() (string, error) {
-	if s.opts.WorkDir != "" {
-		return s.opts.WorkDir, nil
-	}
-	return os.Getwd()
 }

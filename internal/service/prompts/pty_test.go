@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -20,26 +18,17 @@ import (
 	"gascity/internal/domain/session"
 	"gascity/internal/fakeagent/ledger"
 	"gascity/internal/service/prompts"
-	"gascity/internal/shim"
 	"gascity/internal/store/storetest"
 	"gascity/provider/pty"
 	"gascity/runtime"
 	"gascity/test/fakeagent/build"
+	"gascity/test/shimtest"
 	"gascity/test/tier"
 )
 
 // The test binary is also the shim and the controller process that is killed.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == "shim" {
-		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM) //nolint:forbidigo // this is a main
-		err := shim.Run(ctx, os.Args[2], os.Stdin, os.Stdout)
-		stop()
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
+	shimtest.Main()
 	if len(os.Args) >= 4 && os.Args[1] == "engine" {
 		if err := engineMain(os.Args[2], os.Args[3:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -64,14 +53,10 @@ type ptyCity struct {
 
 // newPTYCity opens the sessions below dir.
 func newPTYCity(dir string, store prompt.Store) (*ptyCity, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
 	p, err := pty.Open(pty.Config{
 		Dir: filepath.Join(dir, "s"), LogDir: filepath.Join(dir, "log"), WorkDir: dir,
 		Env:  []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LANG=C.UTF-8"},
-		Shim: []string{"/usr/bin/env", "GORACE=atexit_sleep_ms=0", self, "shim"},
+		Shim: shimtest.Command(),
 	})
 	if err != nil {
 		return nil, err

@@ -7,38 +7,27 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"gascity/client"
 	"gascity/internal/domain/session"
 	"gascity/internal/fakeagent/ledger"
-	"gascity/internal/shim"
 	"gascity/internal/store/storetest"
 	"gascity/provider/pty"
 	"gascity/runtime"
 	"gascity/test/fakeagent/build"
 	"gascity/test/fakeagent/ledgertest"
+	"gascity/test/shimtest"
 	"gascity/test/tier"
 )
 
 // The test binary is the shim, too.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == "shim" {
-		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM) //nolint:forbidigo // this is a main
-		err := shim.Run(ctx, os.Args[2], os.Stdin, os.Stdout)
-		stop()
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
+	shimtest.Main()
 	os.Exit(m.Run())
 }
 
@@ -64,13 +53,9 @@ func newTerminal(t *testing.T, policy Policy) *terminal {
 	if err != nil {
 		t.Fatal(err)
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	p, err := pty.Open(pty.Config{
 		Dir: filepath.Join(dir, "s"), LogDir: filepath.Join(dir, "log"), WorkDir: dir,
-		Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LANG=C.UTF-8"}, Shim: []string{"/usr/bin/env", "GORACE=atexit_sleep_ms=0", self, "shim"},
+		Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LANG=C.UTF-8"}, Shim: shimtest.Command(),
 	})
 	if err != nil {
 		t.Fatal(err)

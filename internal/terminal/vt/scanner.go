@@ -6,6 +6,10 @@ import "bytes"
 // keeping a screen. Sequences may be cut anywhere between two calls of Write. It is used
 // by one goroutine at a time.
 type Scanner struct {
+	// Paste and Synchronized report whether the program has turned on bracketed paste (mode 2004) and synchronized output
+	// (mode 2026). Known reports whether the program has set or reset Paste. The owner may change them.
+	Paste, Synchronized, Known bool
+
 	notify func(Notice)
 	seq    sequence
 }
@@ -40,6 +44,12 @@ func (c *Scanner) Write(p []byte) (int, error) {
 			if b == '\a' {
 				c.notify(Notice{Kind: Bell})
 			}
+		case actESC:
+			if c.seq.final == 'c' && c.seq.inters == 0 {
+				c.Paste, c.Synchronized, c.Known = false, false, true
+			}
+		case actCSI:
+			c.modes()
 		case actOSC:
 			c.osc(c.seq.str)
 		case actString:
@@ -48,6 +58,22 @@ func (c *Scanner) Write(p []byte) (int, error) {
 		}
 	}
 	return len(p), nil
+}
+
+// modes updates the modes by a control sequence that sets or resets private modes.
+func (c *Scanner) modes() {
+	on := c.seq.final == 'h'
+	if c.seq.prefix != '?' || c.seq.inters > 0 || !on && c.seq.final != 'l' {
+		return
+	}
+	for i := range c.seq.params.n {
+		switch n, _ := c.seq.params.get(i, 0); n {
+		case 2004:
+			c.Paste, c.Known = on, true
+		case 2026:
+			c.Synchronized = on
+		}
+	}
 }
 
 // osc reports the notice of an operating system command, if it has one.

@@ -1,13 +1,15 @@
-package tmux
+package vt_test
 
 import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"gascity/internal/terminal/vt"
 )
 
-func TestModes(t *testing.T) {
-	for output, want := range map[string]outputModes{
+func TestScannerModes(t *testing.T) {
+	for output, want := range map[string]vt.Scanner{
 		"text":                               {},
 		"\x1b[?2004h":                        {Paste: true, Known: true},
 		"\x1b[?2004h\x1b[?2004l":             {Known: true},
@@ -20,19 +22,19 @@ func TestModes(t *testing.T) {
 		"\x1b[?\x1b[?2004h":                  {Paste: true, Known: true},
 		"\x1b[?99999999999999999999;2004h":   {Paste: true, Known: true},
 	} {
-		var m outputModes
+		m := vt.NewScanner(func(vt.Notice) {})
 		m.Write([]byte(output))
 		if m.Paste != want.Paste || m.Synchronized != want.Synchronized || m.Known != want.Known {
-			t.Errorf("%q: %+v, want %+v", output, m, want)
+			t.Errorf("%q: %v, %v, %v", output, m.Paste, m.Synchronized, m.Known)
 		}
 	}
 }
 
 // However output is cut into pieces, it means the same.
-func TestModesInPieces(t *testing.T) {
+func TestScannerModesInPieces(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		output := rapid.SliceOfN(rapid.SampledFrom([]byte("\x1b[?!2004026;hlpc")), 0, 60).Draw(rt, "output")
-		var whole, pieces outputModes
+		whole, pieces := vt.NewScanner(func(vt.Notice) {}), vt.NewScanner(func(vt.Notice) {})
 		whole.Write(output)
 		for rest := output; len(rest) > 0; {
 			n := rapid.IntRange(1, len(rest)).Draw(rt, "piece")
@@ -40,13 +42,7 @@ func TestModesInPieces(t *testing.T) {
 			rest = rest[n:]
 		}
 		if whole.Paste != pieces.Paste || whole.Synchronized != pieces.Synchronized || whole.Known != pieces.Known {
-			rt.Fatalf("%q: whole %+v, in pieces %+v", output, whole, pieces)
+			rt.Fatalf("%q: in pieces it means something else", output)
 		}
 	})
-}
-
-func TestForegroundOfNoProcess(t *testing.T) {
-	if got := foregroundOf(1 << 30); got != 0 {
-		t.Errorf("the foreground of no process is %d", got)
-	}
 }
