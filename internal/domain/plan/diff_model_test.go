@@ -242,6 +242,27 @@ func TestEveryStateAcceptsStop(t *testing.T) {
 	})
 }
 
+// TestEveryActionHasAKnownState checks that each action has a valid state, and that a session is running or draining only if it was
+// observed to run or an action on it is in progress.
+func TestEveryActionHasAKnownState(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		desired, w := drawSimulation(t)
+		policy := drawPolicy(t)
+		policy.Stopping = rapid.Bool().Draw(t, "stopping")
+		policy.Frozen = rapid.SampledFrom([]string{"", "the disk is full"}).Draw(t, "frozen")
+		for _, a := range Diff(desired, w.observed(), noon, policy) {
+			o := w[sessionKey{a.Provider, a.Session}]
+			if !session.State(a.State).IsValid() {
+				t.Fatalf("the state is %q in %+v", a.State, a)
+			}
+			up := a.State == client.StateRunning || a.State == client.StateDraining
+			if up && (o == nil || !o.running() && o.Working == "") {
+				t.Fatalf("it is %s, although the observation is %+v", a.State, o)
+			}
+		}
+	})
+}
+
 // TestOnlyIdleSessionsAreDisrupted checks that gc puts a session to sleep or restarts it on its own
 // only if it is idle, has no open question and no attached terminal.
 func TestOnlyIdleSessionsAreDisrupted(t *testing.T) {
