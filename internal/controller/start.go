@@ -29,7 +29,7 @@ func (l *loop) claim(e *entry, s *plan.Session) {
 	e.rec.Start = session.StartOpen
 	e.rec.Token, e.rec.Handle = l.c.opts.NewToken(), ""
 	e.rec.Instance = session.PublicInstance(e.rec.Token)
-	e.rec.Stored, e.rec.StartedAt, e.rec.Running = ops.Fingerprints(s), l.now(), true
+	e.rec.Stored, e.rec.StartedAt, e.rec.Running = s.Fingerprints, l.now(), true
 	e.rec.Agent = s.Agent
 	e.rec.Conversation = plan.ChooseConversation(s, e.rec.Conversation, l.now())
 	e.touch()

@@ -131,7 +131,7 @@ func (w simulation) apply(s *Session, a Action) {
 	default:
 	}
 	if a.Rebaseline {
-		o.Stored = Stored{s.Core, s.Provision, s.Launch, s.Live, s.Fields}
+		o.Stored = s.Fingerprints
 	}
 }
 
