@@ -65,13 +65,6 @@ func (l *loop) startsTooOften(e *entry) bool {
 	return true
 }
 
-// unclaimAll unclaims every claimed instance whose start has not begun.
-func (l *loop) unclaimAll() {
-	for _, e := range l.entries {
-		l.unclaim(e)
-	}
-}
-
 // unclaim undoes [loop.claim] for an instance whose start has not begun.
 func (l *loop) unclaim(e *entry) {
 	if e.claimed && e.job == nil {
