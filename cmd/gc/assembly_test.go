@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/agentcli"
 	"gascity/internal/app"
 	"gascity/internal/cli"
 	"gascity/runtime"
@@ -81,8 +82,8 @@ func (d scriptDaemon) CheckOperations(ctx context.Context, root, selection strin
 	return d.CheckProvider(ctx, root, selection, nil, report)
 }
 
-func (scriptDaemon) AgentCLIs(context.Context) ([]cli.AgentCLI, error) {
-	return []cli.AgentCLI{{Name: "one", Command: "one-cli", Version: "1.2.3", Tested: "1.2.3", State: cli.CLIFound, Mode: "ask", Modes: []string{"ask"}}, {Name: "two", Command: "two", State: cli.CLIMissing}}, nil
+func (scriptDaemon) AgentCLIs(context.Context) ([]agentcli.InstalledCLI, error) {
+	return []agentcli.InstalledCLI{{Name: "one", Command: "one-cli", Version: "1.2.3", Tested: "1.2.3", State: agentcli.CLIFound, Mode: "ask", Modes: []string{"ask"}}, {Name: "two", Command: "two", State: agentcli.CLIMissing}}, nil
 }
 
 func (d scriptDaemon) Doctor(ctx context.Context, root string, report func(client.Finding)) error {

@@ -19,6 +19,7 @@ import (
 	"unicode/utf8"
 
 	"gascity/client"
+	"gascity/internal/agentcli"
 	"gascity/internal/cli"
 	"gascity/internal/cli/cmdenv"
 	"gascity/test/citytest"
@@ -51,8 +52,8 @@ func (hostileDaemon) RefusedModes(context.Context, string) ([]string, error) {
 	return []string{hostile}, nil
 }
 
-func (hostileDaemon) AgentCLIs(context.Context) ([]cli.AgentCLI, error) {
-	return []cli.AgentCLI{{Name: hostile, Command: hostile, Version: hostile, Tested: hostile, State: cli.CLIFound, Mode: hostile, Modes: []string{hostile}}}, nil
+func (hostileDaemon) AgentCLIs(context.Context) ([]agentcli.InstalledCLI, error) {
+	return []agentcli.InstalledCLI{{Name: hostile, Command: hostile, Version: hostile, Tested: hostile, State: agentcli.CLIFound, Mode: hostile, Modes: []string{hostile}}}, nil
 }
 
 func (hostileDaemon) Providers(context.Context) ([]client.Provider, error) {

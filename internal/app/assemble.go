@@ -90,14 +90,11 @@ func (k *controllerProcess) openStore(ctx context.Context) (_ cityStore, notices
 func (k *controllerProcess) assemble(ctx context.Context, opts cli.ControllerOptions) (*controller.Controller, *cityservice.Engines, error) {
 	d, db, e := k.daemon, k.store, &cityservice.Engines{Desired: k.desired}
 	e.Events = event.Limit(db, event.Rate{}, d.opts.Now)
-	if err := k.openWorkers(e, e.Events); err != nil {
-		return nil, nil, err
-	}
-	k.openBroker(e, e.Events)
+	k.openBroker(e)
 	c, err := controller.Open(ctx, controller.Options{
 		Root: k.root, Version: opts.Version, PID: os.Getpid(), Retry: opts.Retry,
 		Load: k.load, Provider: k.open, Providers: d.Providers, Secrets: k.values(),
-		FindProgram: d.config.FindProgram, SearchPath: d.config.Environ.Get("PATH"),
+		FindProgram: d.FindProgram, SearchPath: d.Environ.Get("PATH"),
 		Events: e.Events, Records: db, Logger: k.logger,
 		Changed: e.SessionChanged, Queued: e.QueuedFor, Count: d.countPool, StoreFault: db.Fault, Notices: k.notices, EndStrays: k.endStrays,
 		Now: d.opts.Now, NewToken: instanceToken, Jitter: jitter,
@@ -107,11 +104,14 @@ func (k *controllerProcess) assemble(ctx context.Context, opts cli.ControllerOpt
 	}
 	k.controller.Store(c)
 	k.openSpending(e, c)
-	environ := d.config.Environ.Base(agentcli.Builtin())
+	environ := d.Environ.Base(agentcli.Builtin())
 	e.Prompts = prompts.New(prompts.Options{
 		Store: db, City: c, Events: e.Events, Logger: k.logger, Now: d.opts.Now, NewID: receiptID, PromptHold: e.PromptHold, Opens: e.Opens, Typed: e.Typed, Progress: k.progress,
 		Changed: func(session string) { e.Questions.SessionChanged(session) }, Texts: cityservice.TextFiles{FileStore: k.texts, Engines: e}, Probed: c.Probed,
 	})
+	if err := k.openWorkers(e, c); err != nil {
+		return nil, nil, err
+	}
 	e.Questions = questions.New(questions.Options{
 		City: cityservice.QuestionCity{Controller: c, Engines: e}, Store: db, Events: e.Events, Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
 		Policy: k.policy, Sense: c.Sense,
@@ -173,11 +173,7 @@ func (k *controllerProcess) pressure(agent string) workers.CompactionRules {
 // restartWithHandoff requests a restart of an instance in a new conversation, because its context
 // is full. The new conversation gets a note about the old one.
 func (k *controllerProcess) restartWithHandoff(ctx context.Context, name, instance string) error {
-	c := k.controller.Load()
-	if c == nil {
-		return errNoCity
-	}
-	_, err := c.RequestRestart(ctx, name, client.LifecycleRequest{Instance: instance, HandOver: true, Reason: "its context is full"})
+	_, err := k.controller.Load().RequestRestart(ctx, name, client.LifecycleRequest{Instance: instance, HandOver: true, Reason: "its context is full"})
 	return err
 }
 
@@ -200,7 +196,7 @@ const checkLimit = 3 * time.Minute
 func (d *Daemon) countPool(ctx context.Context, pool *plan.Pool) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkLimit)
 	defer cancel()
-	env := d.config.Environ.Base(agentcli.Builtin())
+	env := d.Environ.Base(agentcli.Builtin())
 	for name, value := range pool.Env {
 		env = append(env, name+"="+value)
 	}

@@ -14,7 +14,7 @@ const gitFolder = "git"
 
 // newChanges returns the service that reads changed files. sockets is the city's runtime directory.
 func (k *controllerProcess) newChanges(sockets string) *changes.Service {
-	environ := k.daemon.config.Environ
+	environ := k.daemon.Environ
 	config := environ.Get("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(config) {
 		config = filepath.Join(cmp.Or(environ.Get("HOME"), "/"), ".config")

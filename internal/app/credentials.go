@@ -5,26 +5,22 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"time"
 
 	"gascity/internal/agentcli"
 	"gascity/internal/citydir"
 	"gascity/internal/config"
-	"gascity/internal/domain/event"
 	"gascity/internal/server/cityservice"
 	"gascity/internal/service/credentials"
+	"gascity/worker"
 )
 
 // openBroker creates the broker of the city's credentials.
-func (k *controllerProcess) openBroker(e *cityservice.Engines, events event.Log) {
-	d, now := k.daemon, k.daemon.opts.Now
-	if now == nil {
-		now = time.Now
-	}
-	reportState := credentials.NewStateReporter(events, k.logger)
+func (k *controllerProcess) openBroker(e *cityservice.Engines) {
+	d := k.daemon
+	reportState := credentials.NewStateReporter(e.Events, k.logger)
 	k.broker = credentials.New(credentials.Options{
-		Environment: credentials.Environment{Lookup: d.config.Environ.Lookup, Environ: d.config.Environ.Base(agentcli.Builtin()), Dir: k.root, Now: now, Locks: credentials.Locks{Dir: d.lockFolder()}},
-		Push:        e.Workers.Push, Hide: k.secrets.Hide, Logger: k.logger,
+		Environment: credentials.Environment{Lookup: d.Environ.Lookup, Environ: d.Environ.Base(agentcli.Builtin()), Dir: k.root, Now: d.opts.Now, Locks: credentials.Locks{Dir: d.lockFolder()}},
+		Push:        func(session string, c worker.Credentials) (run string, err error) { return e.Workers.Push(session, c) }, Hide: k.secrets.Hide, Logger: k.logger,
 		OnState: func(ctx context.Context, s credentials.State) {
 			reportState(ctx, s)
 			for _, name := range k.broker.Holders(s.Name) { // their prompts wait or continue
@@ -38,7 +34,7 @@ func (k *controllerProcess) openBroker(e *cityservice.Engines, events event.Log)
 // lockFolder returns the directory for locks that all cities of this user share, because they may
 // share a login.
 func (d *Daemon) lockFolder() string {
-	if base := d.config.Environ.Get("XDG_RUNTIME_DIR"); filepath.IsAbs(base) {
+	if base := d.Environ.Get("XDG_RUNTIME_DIR"); filepath.IsAbs(base) {
 		return filepath.Join(base, "gc", "credentials")
 	}
 	return filepath.Join(citydir.PublicTempDir, "gc-"+strconv.Itoa(os.Getuid()), "credentials")
@@ -46,7 +42,7 @@ func (d *Daemon) lockFolder() string {
 
 // values returns where the credentials come from that agents get at their starts.
 func (k *controllerProcess) values() config.SecretSource {
-	source := k.daemon.config.Secrets(k.root, k.secrets.Hide)
+	source := k.daemon.Secrets(k.root, k.secrets.Hide)
 	source.Credential = func(ctx context.Context, name string) (string, error) {
 		v, err := k.broker.Get(ctx, name)
 		return string(v.Secret), err

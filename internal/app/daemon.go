@@ -42,9 +42,9 @@ type Options struct {
 
 // Daemon implements the interfaces that the command line needs. It is safe for concurrent use.
 type Daemon struct {
-	opts       Options
-	config     *cityconfig.Loader
-	watchEvery time.Duration
+	*cityconfig.Loader // has the methods about configurations that need nothing else
+	opts               Options
+	watchEvery         time.Duration
 }
 
 var _ cli.Daemon = (*Daemon)(nil)
@@ -67,7 +67,7 @@ func New(opts Options) *Daemon {
 	if opts.Open != nil {
 		loader.OpenProvider = opts.Open
 	}
-	return &Daemon{opts: opts, watchEvery: citydir.OwnershipCheckInterval, config: loader}
+	return &Daemon{opts: opts, watchEvery: citydir.OwnershipCheckInterval, Loader: loader}
 }
 
 // Shim runs the shim of one session and returns its exit status. args is the session's state
@@ -87,7 +87,7 @@ func (d *Daemon) Shim(ctx context.Context, args []string) int {
 // HostACP runs the bridge between a shim and one ACP agent, see bridge.Run. It returns the exit
 // status.
 func (d *Daemon) HostACP(ctx context.Context, args []string) int {
-	return bridge.Run(ctx, bridge.Options{Args: args, Environ: d.config.Environ, Stdout: d.opts.Stdout, Version: d.opts.Version})
+	return bridge.Run(ctx, bridge.Options{Args: args, Environ: d.Environ, Stdout: d.opts.Stdout, Version: d.opts.Version})
 }
 
 const (

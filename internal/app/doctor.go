@@ -12,12 +12,12 @@ import (
 // doctor returns a Doctor for this process.
 func (d *Daemon) doctor() *doctor.Doctor {
 	run := func(ctx context.Context, root string, ready func()) error {
-		temporary, loader := *d, *d.config
+		temporary, loader := *d, *d.Loader
 		loader.ShortLived = true
-		temporary.config = &loader
+		temporary.Loader = &loader
 		return temporary.RunController(ctx, root, cli.ControllerOptions{Version: d.opts.Version, Ready: ready})
 	}
-	return &doctor.Doctor{Loader: d.config, Version: d.opts.Version, RunController: run, StoredEvents: storedEvents}
+	return &doctor.Doctor{Loader: d.Loader, Version: d.opts.Version, RunController: run, StoredEvents: storedEvents}
 }
 
 // Doctor examines the city and its machine and reports each finding. It implements cli.Daemon.

@@ -16,7 +16,7 @@ import (
 // Provider opens a runtime provider of the city for direct use. It does not need the city's
 // controller.
 func (d *Daemon) Provider(_ context.Context, root, selection string) (runtime.Provider, error) {
-	return d.config.Open(root, selection, slog.New(slog.DiscardHandler))
+	return d.Open(root, selection, slog.New(slog.DiscardHandler))
 }
 
 // Providers returns the runtime providers in this program, the default first.
@@ -27,7 +27,7 @@ func (d *Daemon) Providers(ctx context.Context) ([]client.Provider, error) {
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // it is empty
 	var out []client.Provider
-	cfg := d.config.ProviderConfig(dir, dir, slog.New(slog.DiscardHandler))
+	cfg := d.ProviderConfig(dir, dir, slog.New(slog.DiscardHandler))
 	for i, driver := range all.Drivers() {
 		row, err := all.Describe(ctx, driver, cfg)
 		if err != nil {
@@ -39,30 +39,24 @@ func (d *Daemon) Providers(ctx context.Context) ([]client.Provider, error) {
 	return out, ctx.Err()
 }
 
-// SessionProviders returns the runtime providers that may have sessions of the city. It implements
-// cli.Drivers.
-func (d *Daemon) SessionProviders(root string) ([]string, error) {
-	return d.config.SessionProviders(root)
-}
-
 // ServeProvider runs one call of a session script (args) with a runtime provider, and returns its
 // exit status. The sessions are those in the script's state directory if GC_EXEC_STATE_DIR is set,
 // otherwise those of the city.
 func (d *Daemon) ServeProvider(ctx context.Context, root, selection string, args []string) int {
-	if state := d.config.Environ.Get("GC_EXEC_STATE_DIR"); filepath.IsAbs(state) {
+	if state := d.Environ.Get("GC_EXEC_STATE_DIR"); filepath.IsAbs(state) {
 		root = filepath.Join(state, "served")
 	}
 	if root == "" {
 		fmt.Fprintln(d.opts.Stderr, "gc: this directory is not in a city, and GC_EXEC_STATE_DIR is not set, so gc cannot store sessions")
 		return script.ExitFailed
 	}
-	p, err := d.config.Open(root, selection, slog.New(slog.DiscardHandler))
+	p, err := d.Open(root, selection, slog.New(slog.DiscardHandler))
 	if err != nil {
 		fmt.Fprintln(d.opts.Stderr, "gc:", err)
 		return script.ExitFailed
 	}
 	code := script.Serve(ctx, p, script.Call{
-		Args: args, Stdin: d.opts.Stdin, Size: d.config.Environ.Get(script.VariableSize), Stdout: d.opts.Stdout, Stderr: d.opts.Stderr,
+		Args: args, Stdin: d.opts.Stdin, Size: d.Environ.Get(script.VariableSize), Stdout: d.opts.Stdout, Stderr: d.opts.Stderr,
 	})
 	if err := all.Close(p); err != nil && code == script.ExitOK {
 		fmt.Fprintln(d.opts.Stderr, "gc:", err)

@@ -41,7 +41,7 @@ func guardLog(root string) string {
 
 // Guard returns the guard rules of the city.toml on disk, extended by the named rule sets or files.
 func (d *Daemon) Guard(ctx context.Context, root string, more []string) (cli.Guarding, error) {
-	r, err := d.config.Load(ctx, root)
+	r, err := d.Load(ctx, root)
 	if err != nil {
 		return cli.Guarding{}, cityconfig.ExplainMissing(root, err)
 	}
@@ -68,11 +68,7 @@ func (d *Daemon) GuardCalls(_ context.Context, root string, since time.Time) ([]
 // enforce interrupts or stops an instance that ran a tool call although it was denied, as act says.
 // If the instance cannot be suspended, enforce kills it.
 func (k *controllerProcess) enforce(ctx context.Context, name, instance, reason string, act guard.Bypass) error {
-	c := k.controller.Load()
-	if c == nil {
-		return errNoCity
-	}
-	req := client.LifecycleRequest{Instance: instance, Reason: reason}
+	c, req := k.controller.Load(), client.LifecycleRequest{Instance: instance, Reason: reason}
 	if act == guard.BypassInterrupt {
 		_, err := c.Interrupt(ctx, name, req)
 		return err

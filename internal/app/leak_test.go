@@ -187,7 +187,7 @@ start_command = "echo \"$GC_WORKER_TOKEN $GC_INSTANCE_TOKEN\"; echo \"$GC_WORKER
 	look("after its end")
 	r.stopCity()
 	for _, token := range tokens {
-		if d.config.Redactor(t.Context(), root).Text(token) != config.Masked {
+		if d.Redactor(t.Context(), root).Text(token) != config.Masked {
 			t.Errorf("%.6s... is not known by its form", token)
 		}
 	}

@@ -21,6 +21,6 @@ func (d *Daemon) underLease(ctx context.Context, root, name string, run func(ctx
 	logger := slog.New(slog.NewTextHandler(d.opts.Stderr, nil))
 	return leaderelection.Run(ctx, leaderelection.Options{
 		Name: host + "_" + rand.Text()[:8], Terms: leaderelection.Usual(), Logger: logger,
-		Store: all.Leases(d.config.ProviderConfig(root, root, logger), name),
+		Store: all.Leases(d.ProviderConfig(root, root, logger), name),
 	}, run)
 }

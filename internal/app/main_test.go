@@ -69,7 +69,7 @@ func newCity(t *testing.T, toml string) string {
 	t.Cleanup(func() {
 		if choice, err := os.ReadFile(filepath.Join(root, citydir.StateFolder, citydir.ChoiceFile)); err == nil {
 			if d := newDaemon(t); len(choice) > 1 {
-				dir, err := citydir.RuntimeDir(root, d.config.SocketBases()...)
+				dir, err := citydir.RuntimeDir(root, d.SocketBases()...)
 				if err == nil && filepath.Base(dir) == citydir.ID(root) {
 					_ = os.RemoveAll(dir)
 				}

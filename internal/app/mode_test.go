@@ -116,7 +116,7 @@ func TestAnAgentCLIThatDoesNotAnswerIsNoFailure(t *testing.T) {
 		bin := t.TempDir()
 		asked := fakeCLI(t, bin, "claude", "exec sleep 1000")
 		d := newDaemon(t, "PATH="+bin+":/usr/bin:/bin", "SHELL=/bin/false")
-		d.config.Helps.Limit = 200 * time.Millisecond
+		d.Helps.Limit = 200 * time.Millisecond
 		for range 3 {
 			if lines, err := d.RefusedModes(t.Context(), root); err != nil || len(lines) > 0 {
 				t.Errorf("gc start says %q, %v", lines, err)

@@ -58,8 +58,8 @@ func (k *controllerProcess) openNotify(e *cityservice.Engines, c *controller.Con
 func (k *controllerProcess) notifySettings(city *config.City) notify.Settings {
 	d := k.daemon
 	env := notify.Environment{
-		Dir: k.root, Environ: d.config.Environ.Base(agentcli.Builtin()), GOOS: goruntime.GOOS, Secrets: k.values(),
-		FindProgram: func(name string) (string, error) { return proc.FindProgram(name, k.root, d.config.Environ.Get("PATH")) },
+		Dir: k.root, Environ: d.Environ.Base(agentcli.Builtin()), GOOS: goruntime.GOOS, Secrets: k.values(),
+		FindProgram: func(name string) (string, error) { return proc.FindProgram(name, k.root, d.Environ.Get("PATH")) },
 		Push: notify.Push{
 			Key: k.pushKey, Devices: k.web, Dial: d.opts.PushDial, TLS: d.opts.PushTLS,
 			Contact: k.webAddress,

@@ -19,7 +19,7 @@ func (d *Daemon) outpost(folder, selection string) remote.Outpost {
 	return remote.Outpost{
 		Folder: folder, Version: d.opts.Version, Program: d.opts.Executable, Close: all.Close,
 		Open: func() (runtime.Provider, error) {
-			return d.config.Open(folder, selection, slog.New(slog.DiscardHandler))
+			return d.Open(folder, selection, slog.New(slog.DiscardHandler))
 		},
 		Wrap: func(p runtime.Provider) runtime.Provider { return hookrunner.WrapProvider(p, d.hooks(folder)) },
 	}

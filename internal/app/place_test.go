@@ -84,7 +84,7 @@ func TestRoutesOfTheEnvironment(t *testing.T) {
 		if match != "-" {
 			d = New(Options{Environ: append(slices.Clone(d.opts.Environ), cityconfig.RemoteMatch+"="+match), Executable: d.opts.Executable})
 		}
-		r, err := d.config.Load(t.Context(), root)
+		r, err := d.Load(t.Context(), root)
 		if err != nil {
 			t.Fatal(err)
 		}

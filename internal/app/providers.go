@@ -24,7 +24,7 @@ func (k *controllerProcess) section() *config.City {
 	if k.last.City != nil {
 		return k.last.City
 	}
-	return k.daemon.config.Section(k.root)
+	return k.daemon.Section(k.root)
 }
 
 // open opens a runtime provider for the controller. [controllerProcess.close] closes it.
@@ -84,10 +84,10 @@ func (k *controllerProcess) openProvider(ctx context.Context, selection string) 
 // provider, so that its sessions are found later.
 func (k *controllerProcess) openUsed(ctx context.Context, selection string) (runtime.Provider, error) {
 	d := k.daemon
-	if _, err := all.Version(ctx, selection, d.config.ConfigOf(k.section(), k.root, k.root, slog.New(slog.DiscardHandler))); err != nil {
+	if _, err := all.Version(ctx, selection, d.ConfigOf(k.section(), k.root, k.root, slog.New(slog.DiscardHandler))); err != nil {
 		return nil, err
 	}
-	p, err := d.config.OpenFor(k.section(), k.root, selection, workerPath(k.root), k.logger)
+	p, err := d.OpenFor(k.section(), k.root, selection, workerPath(k.root), k.logger)
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func (d *Daemon) control(ctx context.Context, root string, opts cli.ControllerOp
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	secrets := &redact.Redactor{}
-	secrets.HideEnvironment(d.config.Environ)
+	secrets.HideEnvironment(d.Environ)
 	k := &controllerProcess{daemon: d, root: root, logger: redact.NewLogger(redact.Writer{Redactor: secrets, To: file}), secrets: secrets, judged: cityservice.NewDecisions()}
 	defer k.close()
 	if k.store, k.notices, err = k.openStore(ctx); err != nil {
@@ -114,7 +114,7 @@ type controllerProcess struct {
 // of them fails.
 func (k *controllerProcess) run(ctx context.Context, opts cli.ControllerOptions) (err error) {
 	d := k.daemon
-	sockets, err := citydir.RuntimeDir(k.root, d.config.SocketBases()...)
+	sockets, err := citydir.RuntimeDir(k.root, d.SocketBases()...)
 	if err != nil {
 		return err
 	}
@@ -154,12 +154,12 @@ func (k *controllerProcess) run(ctx context.Context, opts cli.ControllerOptions)
 	})
 	screens := terminals.New(terminals.Options{Open: c.OpenTerminal, Mask: k.secrets.Text, Logger: k.logger})
 	defer screens.Close()
-	transcripts := cityservice.NewTranscripts(k.root, d.config.Environ.Base(agentcli.Builtin()), k.secrets.Text)
+	transcripts := cityservice.NewTranscripts(k.root, d.Environ.Base(agentcli.Builtin()), k.secrets.Text)
 	defer transcripts.Close()
 	facade := cityservice.New(cityservice.Options{
 		Root: k.root, Controller: c, Engines: engines, Decisions: k.judged, Preview: k.preview, Web: k.web, Terminals: screens,
 		Transcripts: transcripts, Changes: k.newChanges(sockets), IsHere: all.IsHere,
-		Editor: cityconfig.NewEditor(d.config, k.root, func(text string) bool { return k.secrets.Text(text) != text }),
+		Editor: cityconfig.NewEditor(d.Loader, k.root, func(text string) bool { return k.secrets.Text(text) != text }),
 		Guard:  k.judge, GuardLog: k.guardLog(), Conceal: k.secrets.Text,
 		Doctor: func(ctx context.Context, report func(client.Finding)) error { return d.Doctor(ctx, k.root, report) },
 		Bundle: func(ctx context.Context, w io.Writer) error { _, err := d.Bundle(ctx, k.root, w); return err },
@@ -208,7 +208,7 @@ func (k *controllerProcess) run(ctx context.Context, opts cli.ControllerOptions)
 // controller accepts it, see [controller.Loaded].Accepted. Its secrets are hidden from logs at
 // once.
 func (k *controllerProcess) load(ctx context.Context) (controller.Loaded, error) {
-	r, err := k.daemon.config.Load(ctx, k.root)
+	r, err := k.daemon.Load(ctx, k.root)
 	if err == nil {
 		err = cityconfig.CheckNotEmpty(r.City)
 	}
@@ -216,7 +216,7 @@ func (k *controllerProcess) load(ctx context.Context) (controller.Loaded, error)
 		return controller.Loaded{}, err
 	}
 	k.hideWritten(ctx, &r)
-	accepted, err := loaded(k.daemon.config, &r)
+	accepted, err := loaded(k.daemon.Loader, &r)
 	accepted.Accepted = func() { k.apply(r) }
 	return accepted, err
 }
@@ -239,11 +239,11 @@ func (k *controllerProcess) apply(r cityconfig.Loaded) {
 // preview resolves another configuration. It returns the desired sessions and, by name, why runtime
 // providers cannot be opened.
 func (k *controllerProcess) preview(ctx context.Context, req client.PreviewRequest) (plan.Desired, map[string]string, error) {
-	desired, err := k.daemon.config.Preview(k.root, req)
+	desired, err := k.daemon.Preview(k.root, req)
 	if err != nil {
 		return plan.Desired{}, nil, err
 	}
-	return desired, k.daemon.config.Unavailable(ctx, k.section(), k.root, &desired), nil
+	return desired, k.daemon.Unavailable(ctx, k.section(), k.root, &desired), nil
 }
 
 // textsFolder is the directory with texts of prompts, in the city's runtime directory.

@@ -255,7 +255,7 @@ func replaceFile(path, text string) error {
 // get.
 func TestAgentsGetAnAllowedEnvironment(t *testing.T) {
 	d := newDaemon(t, "ANTHROPIC_API_KEY=sk-1", "GC_SESSION_NAME=outer", "AWS_SECRET_ACCESS_KEY=no", "LC_ALL=C", "TERM=dumb", "OPENAI_API_KEY=sk-2")
-	base := strings.Join(d.config.ProviderConfig("/r", "/d", nil).Env, "\n")
+	base := strings.Join(d.ProviderConfig("/r", "/d", nil).Env, "\n")
 	for _, want := range []string{"PATH=", "HOME=", "LANG=C.UTF-8", "LC_ALL=C", "ANTHROPIC_API_KEY=sk-1", "OPENAI_API_KEY=sk-2"} {
 		if !strings.Contains(base, want) {
 			t.Errorf("agents do not get %s; they get:\n%s", want, base)
@@ -272,11 +272,11 @@ func TestAgentsGetAnAllowedEnvironment(t *testing.T) {
 // variables does not restart the agents.
 func TestOtherEnvironmentIsNoDrift(t *testing.T) {
 	root := newCity(t, twoAgents)
-	a, err := newDaemon(t).config.Load(t.Context(), root)
+	a, err := newDaemon(t).Load(t.Context(), root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := newDaemon(t, "LC_ALL=C", "ANTHROPIC_API_KEY=other").config.Load(t.Context(), root)
+	b, err := newDaemon(t, "LC_ALL=C", "ANTHROPIC_API_KEY=other").Load(t.Context(), root)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func TestANewCityIsSafeByDefault(t *testing.T) {
 		}
 		root := t.TempDir()
 		write(t, filepath.Join(root, client.CityFile), string(text))
-		r, err := d.config.Load(t.Context(), root)
+		r, err := d.Load(t.Context(), root)
 		if err != nil {
 			t.Fatalf("the city.toml for %v is faulty: %v\n%s", providers, err, text)
 		}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/agentcli"
 	"gascity/internal/cli"
 	"gascity/internal/redact"
 	"gascity/internal/web"
@@ -49,14 +48,14 @@ func (d *Daemon) ServeStartPage(parent context.Context, page cli.StartPage) (err
 	id := make([]byte, 6)
 	_, _ = rand.Read(id) // it never fails
 	secrets := &redact.Redactor{}
-	secrets.HideEnvironment(d.config.Environ)
+	secrets.HideEnvironment(d.Environ)
 	server := web.New(web.Options{
 		File: filepath.Join(dir, webFile), ID: hex.EncodeToString(id), Version: d.opts.Version, Events: discardedEvents{},
 		Log: slog.New(slog.DiscardHandler), Secrets: secrets, Now: d.opts.Now, Files: ui.Files(), Sources: ui.Sources, Start: true,
 	})
 	defer server.Close()
 	server.Begin(ctx, server.StartRoutes(web.StartPage{
-		Home: d.config.Environ.Get("HOME"), Folder: page.Folder, Created: created, AgentCLIs: d.startCLIs,
+		Home: d.Environ.Get("HOME"), Folder: page.Folder, Created: created, AgentCLIs: d.startCLIs,
 		Create: func(ctx context.Context, req web.StartRequest) (web.Started, error) {
 			out, err := page.Create(ctx, cli.StartRequest(req))
 			return web.Started(out), err
@@ -100,7 +99,7 @@ func awaitStart(ctx, made context.Context, server *web.Server) error {
 
 // startCLIs lists the agent CLIs for the start page.
 func (d *Daemon) startCLIs(ctx context.Context) ([]web.StartCLI, error) {
-	rows, err := d.config.Machine().List(ctx, agentcli.Builtin())
+	rows, err := d.AgentCLIs(ctx)
 	out := make([]web.StartCLI, 0, len(rows))
 	for _, row := range rows {
 		out = append(out, web.StartCLI{Name: row.Name, Version: row.Version, Tested: row.Tested, State: row.State})

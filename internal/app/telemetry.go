@@ -10,7 +10,7 @@ import (
 // export sends the city's traces and metrics to an OpenTelemetry collector until ctx ends, if the
 // controller's environment names one.
 func (k *controllerProcess) export(ctx context.Context, f cityservice.Service, version string) error {
-	target, err := telemetry.TargetFromEnv(k.daemon.config.Environ.Get)
+	target, err := telemetry.TargetFromEnv(k.daemon.Environ.Get)
 	if err != nil {
 		k.logger.Warn("telemetry is not exported", "error", err)
 	}

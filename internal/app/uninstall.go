@@ -32,7 +32,7 @@ func (d *Daemon) Uninstall(ctx context.Context, root string, req client.Uninstal
 		return client.Uninstalled{}, err
 	}
 	return site.Uninstall(ctx, cleanup.Options{SkipUnreachable: req.LeaveUnreachable, KeepFiles: req.KeepFiles, Local: all.SelectionsIn, Shared: all.Shared, Open: func(dir, selection string) (runtime.Provider, func() error, error) {
-		p, err := d.config.OpenProvider(selection, d.config.ProviderConfig(root, dir, slog.New(slog.DiscardHandler)))
+		p, err := d.OpenProvider(selection, d.ProviderConfig(root, dir, slog.New(slog.DiscardHandler)))
 		return p, func() error { return all.Close(p) }, err
 	}})
 }
@@ -42,13 +42,13 @@ func (d *Daemon) Uninstall(ctx context.Context, root string, req client.Uninstal
 // or clusters, it returns an error: gc could search in a wrong place and find nothing.
 func (d *Daemon) site(ctx context.Context, root string) (cleanup.Site, error) {
 	used, err := citydir.UsedProviders(root)
-	r, faulty := d.config.Load(ctx, root)
+	r, faulty := d.Load(ctx, root)
 	if _, lived := os.Lstat(filepath.Join(root, citydir.StateFolder)); faulty == nil && lived == nil && len(used) == 0 {
 		for i := range r.Desired.Sessions {
 			used = append(used, r.Desired.Sessions[i].Provider)
 		}
 	}
-	site := cleanup.Site{Root: root, Bases: d.config.Environ.SocketBases(), Elsewhere: all.RemoteSelections(used)}
+	site := cleanup.Site{Root: root, Bases: d.Environ.SocketBases(), Elsewhere: all.RemoteSelections(used)}
 	if err == nil && faulty != nil && len(site.Elsewhere) > 0 {
 		err = fmt.Errorf("the city used %s, and city.toml, which describes how to reach it, is invalid; correct city.toml first: %w", strings.Join(site.Elsewhere, ", "), faulty)
 	}

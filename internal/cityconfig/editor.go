@@ -129,7 +129,6 @@ func (d document) restore(text string) ([]byte, error) {
 
 // Draft is an edited text of city.toml that was checked.
 type Draft struct {
-	Loaded Loaded
 	Usable bool // the controller would accept it
 	Faults []client.ConfigFault
 	Hash   string // of the file on disk
@@ -162,7 +161,7 @@ func (e *Editor) Check(ctx context.Context, text string) (Draft, error) {
 	if slices.ContainsFunc(faults, func(f client.ConfigFault) bool { return !f.Alone && !f.Warning }) {
 		return out, nil
 	}
-	if out.Loaded, err = e.loader.LoadText(ctx, e.root, out.Text); err != nil {
+	if _, err = e.loader.LoadText(ctx, e.root, out.Text); err != nil {
 		return out, fmt.Errorf("%w: %w", client.ErrInvalid, err)
 	}
 	out.Usable = true

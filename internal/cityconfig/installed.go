@@ -13,25 +13,6 @@ import (
 	"gascity/internal/proc"
 )
 
-// The states of an [InstalledCLI].
-const (
-	CLIMissing  = "not installed"
-	CLIFound    = "found"    // a version that gc was tested with
-	CLIUntested = "untested" // found, but gc was not tested with its version
-)
-
-// InstalledCLI describes an agent CLI that gc knows, and whether it is installed on this machine.
-type InstalledCLI struct {
-	Name    string // name of its profile
-	Command string // its program
-	File    string // path of the program
-	Version string // the version that the program prints; empty if it prints none
-	Tested  string // the versions that gc was tested with; empty if none was
-	State   string
-	Mode    string // the permission mode in which it asks a person
-	Modes   []string
-}
-
 // Machine says how to search this machine for programs.
 type Machine struct {
 	Finder *proc.ProgramFinder
@@ -44,12 +25,12 @@ const versionLimit = 10 * time.Second
 
 // List returns every agent CLI that has a profile. For an installed one it includes the file and
 // the version, for which it runs the program.
-func (m Machine) List(ctx context.Context, profiles *agentcli.Set) ([]InstalledCLI, error) {
-	var out []InstalledCLI
+func (m Machine) List(ctx context.Context, profiles *agentcli.Set) ([]agentcli.InstalledCLI, error) {
+	var out []agentcli.InstalledCLI
 	for _, name := range profiles.Names() {
 		if p, _ := profiles.Lookup(name); p.Command != "" {
-			out = append(out, InstalledCLI{
-				Name: name, Command: p.Command, Tested: p.TestedRange(), State: CLIMissing, Mode: p.AskingMode,
+			out = append(out, agentcli.InstalledCLI{
+				Name: name, Command: p.Command, Tested: p.TestedRange(), State: agentcli.CLIMissing, Mode: p.AskingMode,
 				Modes: append([]string{}, slices.Sorted(maps.Keys(p.PermissionModes))...),
 			})
 		}
@@ -63,9 +44,9 @@ func (m Machine) List(ctx context.Context, profiles *agentcli.Set) ([]InstalledC
 				return
 			}
 			p, _ := profiles.Lookup(row.Name)
-			row.File, row.Version, row.State = found.File, m.versionOf(ctx, found), CLIUntested
+			row.File, row.Version, row.State = found.File, m.versionOf(ctx, found), agentcli.CLIUntested
 			if p.TestedVersion(row.Version) {
-				row.State = CLIFound
+				row.State = agentcli.CLIFound
 			}
 		})
 	}

@@ -29,11 +29,7 @@ func findUnasked(city *config.City) ([]unaskedAgent, error) {
 	var out []unaskedAgent
 	for i := range city.Agents {
 		a := &city.Agents[i]
-		name := a.Provider
-		if name == "" {
-			name = city.Workspace.Provider
-		}
-		p, ok := profiles.Lookup(name)
+		p, ok := profiles.Lookup(cmp.Or(a.Provider, city.Workspace.Provider))
 		if ok && a.StartCommand == "" && p.SkipsPermissions(a.PermissionMode, a.Env) {
 			out = append(out, unaskedAgent{a, p})
 		}
@@ -43,10 +39,7 @@ func findUnasked(city *config.City) ([]unaskedAgent, error) {
 
 // mode returns the agent's permission mode.
 func (u unaskedAgent) mode() string {
-	if u.agent.PermissionMode != "" {
-		return u.agent.PermissionMode
-	}
-	return u.profile.PermissionMode
+	return cmp.Or(u.agent.PermissionMode, u.profile.PermissionMode)
 }
 
 // refusedAsRoot returns a warning for each of the agents whose agent CLI refuses to run without

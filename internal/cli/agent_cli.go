@@ -3,6 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"gascity/internal/agentcli"
 	"gascity/internal/cli/cmdenv"
 	"gascity/internal/textfmt"
 )
@@ -45,12 +46,12 @@ installed version) or "not installed". gc looks in PATH, then in the PATH of the
 	})
 }
 
-// cliColor returns the color of a state of an [AgentCLI].
+// cliColor returns the color of a state of an [agentcli.InstalledCLI].
 func cliColor(state string) textfmt.Color {
 	switch state {
-	case "found":
+	case agentcli.CLIFound:
 		return textfmt.Green
-	case "untested":
+	case agentcli.CLIUntested:
 		return textfmt.Yellow
 	}
 	return textfmt.Faint

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/agentcli"
 	"gascity/internal/guard"
 	"gascity/runtime"
 	"gascity/worker"
@@ -173,31 +174,12 @@ type Starters interface {
 // AgentCLIs are the functions about agent CLIs.
 type AgentCLIs interface {
 	// AgentCLIs lists the agent CLIs that gc supports, with the versions installed on this machine.
-	AgentCLIs(ctx context.Context) ([]AgentCLI, error)
+	AgentCLIs(ctx context.Context) ([]agentcli.InstalledCLI, error)
 	// Unasked returns a warning that names the agents of a city whose tools run without asking a
 	// person; empty if there are none.
 	Unasked(ctx context.Context, root string) (string, error)
 	// RefusedModes returns a line for each agent whose installed agent CLI does not accept its permission mode.
 	RefusedModes(ctx context.Context, root string) ([]string, error)
-}
-
-// The states of an [AgentCLI].
-const (
-	CLIMissing  = "not installed"
-	CLIFound    = "found"    // gc was tested with the installed version
-	CLIUntested = "untested" // gc was not tested with the installed version
-)
-
-// AgentCLI describes an agent CLI that gc supports.
-type AgentCLI struct {
-	Name    string   `json:"name"`                  // the value of provider in city.toml
-	Command string   `json:"command"`               // its program
-	File    string   `json:"file,omitempty"`        // where the program is
-	Version string   `json:"version,omitempty"`     // as the program reports it; empty if it does not
-	Tested  string   `json:"tested,omitempty"`      // the versions with which gc was tested; empty if none
-	State   string   `json:"state"`                 // not installed, found, untested
-	Mode    string   `json:"asking_mode,omitempty"` // the permission_mode in which it asks a person
-	Modes   []string `json:"permission_modes"`
 }
 
 // Configs reads and writes configurations without a controller.

@@ -2,7 +2,6 @@ package config
 
 import (
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -73,7 +72,7 @@ func Template(s Starter) string {
 		if !a.Hooks {
 			lapse = fmt.Sprintf(note, a.Name)
 		}
-		agents.WriteString("[[agents]]\nname = " + quoteTOML(a.Name) + "\n" + a.keys() + "\n")
+		agents.WriteString("[[agents]]\nname = " + QuoteTOML(a.Name) + "\n" + a.keys() + "\n")
 	}
 	if len(s.Agents) == 0 {
 		lapse = fmt.Sprintf(unguarded, "the shell")
@@ -82,31 +81,22 @@ func Template(s Starter) string {
 			agents.WriteString("# " + line)
 		}
 	}
-	text := strings.NewReplacer(`"NAME"`, quoteTOML(s.City), "UNGUARDED\n", lapse+"\n", "AGENTS", agents.String()).Replace(templateText)
+	text := strings.NewReplacer(`"NAME"`, QuoteTOML(s.City), "UNGUARDED\n", lapse+"\n", "AGENTS", agents.String()).Replace(templateText)
 	return strings.TrimRight(text, "\n") + "\n"
 }
 
 // keys returns the lines of city.toml with the keys of the agent, except its name.
 func (a StarterAgent) keys() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "provider = %s\n", quoteTOML(a.Provider))
+	fmt.Fprintf(&b, "provider = %s\n", QuoteTOML(a.Provider))
 	switch {
 	case a.Mode != "":
-		fmt.Fprintf(&b, "permission_mode = %s # makes the agent ask a person before it uses a tool, see: gc pending\n", quoteTOML(a.Mode))
+		fmt.Fprintf(&b, "permission_mode = %s # makes the agent ask a person before it uses a tool, see: gc pending\n", QuoteTOML(a.Mode))
 	case !a.Asks:
 		b.WriteString("# gc knows no mode in which this agent CLI asks a person before it uses a tool.\n")
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Env)) {
-		fmt.Fprintf(&b, "env.%s = %s # makes the agent ask a person before it uses a tool, see: gc pending\n", name, quoteTOML(a.Env[name]))
+		fmt.Fprintf(&b, "env.%s = %s # makes the agent ask a person before it uses a tool, see: gc pending\n", name, QuoteTOML(a.Env[name]))
 	}
 	return b.String()
-}
-
-// quoteTOML returns text as a TOML string. Every JSON string is a valid TOML string.
-func quoteTOML(text string) string {
-	quoted, err := json.Marshal(text)
-	if err != nil {
-		panic("config: template: " + err.Error()) // a string always marshals
-	}
-	return string(quoted)
 }

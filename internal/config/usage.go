@@ -86,7 +86,7 @@ type Amount struct {
 // String returns the limit as it is written in city.toml.
 func (a Amount) String() string {
 	if a.Span > 0 {
-		return quoted(a.Span.String())
+		return QuoteTOML(a.Span.String())
 	}
 	return strconv.FormatFloat(a.Value, 'f', -1, 64)
 }

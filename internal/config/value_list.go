@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
@@ -29,7 +28,7 @@ func (c *City) Values() []Value {
 		values = append(values, sectionValues(prefix, reflect.ValueOf(section).Elem())...)
 	}
 	if !c.Workspace.Has("name") {
-		values = append(values, Value{"workspace.name", quoted(c.Workspace.Name), Origin{Source: "the folder's name"}})
+		values = append(values, Value{"workspace.name", QuoteTOML(c.Workspace.Name), Origin{Source: "the folder's name"}})
 	}
 	add("workspace", &c.Workspace)
 	add("session", &c.Session)
@@ -91,10 +90,10 @@ func sectionValues(prefix string, section reflect.Value) []Value {
 		case f.typ == reflect.TypeFor[map[string]string]():
 			for _, name := range slices.Sorted(maps.Keys(value.Interface().(map[string]string))) {
 				shown := Mask(name, value.Interface().(map[string]string)[name])
-				values = append(values, Value{path + "." + name, quoted(shown), keys.Origin(f.name + "." + name)})
+				values = append(values, Value{path + "." + name, QuoteTOML(shown), keys.Origin(f.name + "." + name)})
 			}
 		case f.name == "command" && f.typ.Kind() == reflect.String:
-			values = append(values, Value{path, quoted(maskCommand(value.String())), keys.Origin(f.name)})
+			values = append(values, Value{path, QuoteTOML(maskCommand(value.String())), keys.Origin(f.name)})
 		default:
 			values = append(values, Value{path, FormatValue(value.Interface()), keys.Origin(f.name)})
 		}
@@ -115,15 +114,15 @@ func Mask(name, value string) string {
 func FormatValue(value any) string {
 	switch v := value.(type) {
 	case Secret:
-		return quoted(v.String())
+		return QuoteTOML(v.String())
 	case time.Duration:
-		return quoted(v.String())
+		return QuoteTOML(v.String())
 	case OptionalDuration:
-		return quoted(v.String())
+		return QuoteTOML(v.String())
 	case []CopyEntry:
 		items := make([]string, len(v))
 		for i, e := range v {
-			items[i] = fmt.Sprintf("{src = %s, rel_dst = %s}", quoted(e.Src), quoted(e.RelDst))
+			items[i] = fmt.Sprintf("{src = %s, rel_dst = %s}", QuoteTOML(e.Src), QuoteTOML(e.RelDst))
 		}
 		return "[" + strings.Join(items, ", ") + "]"
 	}
@@ -143,7 +142,7 @@ func FormatValue(value any) string {
 	case reflect.Map:
 		return formatTable(r)
 	case reflect.String:
-		return quoted(r.String())
+		return QuoteTOML(r.String())
 	case reflect.Bool:
 		return strconv.FormatBool(r.Bool())
 	default:
@@ -162,22 +161,34 @@ func formatTable(table reflect.Value) string {
 	for i, k := range keys {
 		value := FormatValue(table.MapIndex(reflect.ValueOf(k)).Interface())
 		if runtime.CredentialName(k) {
-			value = quoted(Masked)
+			value = QuoteTOML(Masked)
 		}
-		items[i] = quoted(k) + " = " + value
+		items[i] = QuoteTOML(k) + " = " + value
 	}
 	return "{" + strings.Join(items, ", ") + "}"
 }
 
-// quoted returns s as a TOML string.
-func quoted(s string) string {
+// QuoteTOML returns a text as a TOML string in one line.
+func QuoteTOML(text string) string {
 	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(s); err != nil {
-		return strconv.Quote(s)
+	b.WriteByte('"')
+	for _, r := range text {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case strconv.IsPrint(r):
+			b.WriteRune(r)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		}
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	b.WriteByte('"')
+	return b.String()
 }
 
 // elem returns the element type of a slice or map, and every other type unchanged.

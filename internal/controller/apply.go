@@ -54,37 +54,47 @@ func (l *loop) askAbout(e *entry, a *plan.Action, v *session.Snapshot) {
 		l.askAboutStall(e, v)
 		return
 	}
-	e.asks = true
-	id := "city-" + v.Instance + "-" + strconv.FormatInt(e.waitsFrom.UnixNano(), 36)
-	v.CityQuestion = &runtime.PendingInteraction{
-		RequestID: id, Kind: runtime.WaitQuestion, Prompt: a.Ask, Options: []string{optionStop, optionWait},
-		Metadata: map[string]string{runtime.MetaSource: "city"},
-	}
-	c, key, from := l.c, e.rec.Key(), e.waitsFrom
-	v.AnswerCityQuestion = func(ctx context.Context, r runtime.InteractionResponse) error { return c.answerStop(ctx, key, from, r) }
-}
-
-// answerStop applies a person's answer to the question whether gc may stop a session now. from is
-// the time since which the stop was postponed when the question was asked; it identifies the
-// question. answerStop returns ErrInteractionGone if that question is no longer open.
-func (c *Controller) answerStop(ctx context.Context, key session.Key, from time.Time, r runtime.InteractionResponse) error {
-	ctx, cancel := context.WithTimeout(ctx, answerLimit)
-	defer cancel()
-	_, err := ask(ctx, c, func(l *loop, answer func(struct{}, error)) {
-		e := l.entries[key]
+	from := e.waitsFrom // identifies the question
+	l.askPerson(e, v, runtime.PendingInteraction{
+		RequestID: "city-" + v.Instance + "-" + strconv.FormatInt(from.UnixNano(), 36), Kind: runtime.WaitQuestion,
+		Prompt: a.Ask, Options: []string{optionStop, optionWait},
+	}, func(l *loop, e *entry, chosen string) error {
 		switch {
-		case e == nil, e.action.Ask == "", !e.waitsFrom.Equal(from):
-			answer(struct{}{}, runtime.ErrInteractionGone)
-			return
-		case r.Action == runtime.ActionChoose && r.Text == optionStop:
+		case e.action.Ask == "", !e.waitsFrom.Equal(from):
+			return runtime.ErrInteractionGone
+		case chosen == optionStop:
 			e.apply = true
 		default: // every other answer means: wait longer
 			e.waitsFrom = l.now()
 		}
-		l.dirty = true
-		answer(struct{}{}, nil)
+		return nil
 	})
-	return err
+}
+
+// askPerson adds the question q of gc itself to the snapshot v of a session. apply applies a person's answer in the loop: chosen is
+// the option, empty for any other answer. It returns ErrInteractionGone if the question is no longer open.
+func (l *loop) askPerson(e *entry, v *session.Snapshot, q runtime.PendingInteraction, apply func(l *loop, e *entry, chosen string) error) {
+	e.asks = true
+	q.Metadata = map[string]string{runtime.MetaSource: "city"}
+	c, key := l.c, e.rec.Key()
+	v.CityQuestion = &q
+	v.AnswerCityQuestion = func(ctx context.Context, r runtime.InteractionResponse) error {
+		ctx, cancel := context.WithTimeout(ctx, answerLimit)
+		defer cancel()
+		chosen := ""
+		if r.Action == runtime.ActionChoose {
+			chosen = r.Text
+		}
+		_, err := ask(ctx, c, func(l *loop, answer func(struct{}, error)) {
+			err := runtime.ErrInteractionGone
+			if e := l.entries[key]; e != nil {
+				err = apply(l, e, chosen)
+			}
+			l.dirty = l.dirty || err == nil
+			answer(struct{}{}, err)
+		})
+		return err
+	}
 }
 
 // Apply applies postponed configuration changes now, without waiting for the end of a turn or for a

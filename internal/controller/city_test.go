@@ -89,7 +89,7 @@ func inTestCity(t *testing.T, agents []string, test func(t *testing.T, w *testCi
 
 func newTestCity(t *testing.T, agents []string) *testCity {
 	w := &testCity{t: t, provider: newTestProvider(), log: storetest.NewEvents(10_000, 0, time.Now), records: &recordStore{}}
-	w.desired = plan.Desired{City: "town", Root: "/town"}
+	w.desired = plan.Desired{City: "town"}
 	for _, name := range agents {
 		w.desired.Sessions = append(w.desired.Sessions, agentSession(name))
 	}

@@ -86,6 +86,14 @@ func ask[T any](ctx context.Context, c *Controller, f func(l *loop, answer func(
 	}
 }
 
+// post runs f in the loop later. It returns when the loop has received f, or when Run has returned.
+func (c *Controller) post(f func(l *loop)) {
+	select {
+	case c.calls <- f:
+	case <-c.ended:
+	}
+}
+
 // timedOut returns the error of a request whose context has ended.
 func timedOut(ctx context.Context) error {
 	err := context.Cause(ctx)

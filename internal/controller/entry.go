@@ -122,12 +122,12 @@ func (e *entry) unread() bool {
 func (l *loop) observed(e *entry) plan.Observed {
 	o := plan.Observed{
 		Name: e.rec.Session, Provider: e.rec.Provider, Agent: e.rec.Agent, Owner: e.owner,
-		UnknownReason: e.unknownReason, Observation: e.seen, Managed: e.known, StartInterrupted: e.startInterrupted, Stored: ops.Stored(&e.rec.Stored), CanRelaunch: e.backend.canRelaunch(e.rec.Session),
+		UnknownReason: e.unknownReason, Observation: e.seen, Managed: e.known, StartInterrupted: e.startInterrupted, Stored: e.rec.Stored, CanRelaunch: e.backend.canRelaunch(e.rec.Session),
 		Order: e.order, Failures: e.rec.Failures, Fault: e.rec.Fault, Exit: e.rec.Exit, Lost: e.rec.Lost,
 		NextAt: e.rec.NextAt, StopAt: e.stopAt, DriftedAt: e.driftedAt, Disrupted: e.disrupted, PostponedSince: e.waitsFrom, Apply: e.apply,
 
 		Epoch: e.rec.Epoch, Activity: e.sensing.activity, Pending: e.sensing.pending != nil, Progress: e.sensing.stall.Progress, AgeFrom: e.rec.StartedAt,
-		IdleSince: e.idleSince, Warning: e.rec.Warning, Hold: e.rec.Hold, Drain: e.rec.Drain, Obstacle: e.rec.Obstacle,
+		IdleSince: e.idleSince, Hold: e.rec.Hold, Drain: e.rec.Drain, Obstacle: e.rec.Obstacle,
 		RestartRequestedAt: e.rec.Renew, WakeReason: e.wakeWhy, Ended: e.sensing.ended,
 	}
 	if l.c.opts.Queued != nil && l.ctx != nil {

@@ -80,7 +80,7 @@ func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, began time.Time
 	if r.Err != nil {
 		l.c.opts.Logger.Warn("live commands failed", "session", s.Name, "error", r.Err)
 	}
-	e.rec.Stored = ops.Fingerprints(s)
+	e.rec.Stored = s.Fingerprints
 	e.touch()
 	if a.Verb == plan.VerbRelaunch {
 		e.hints = hintsOf(s)
@@ -190,7 +190,7 @@ func (l *loop) rebaseline(e *entry) {
 	if s == nil || e.backend.provider == nil {
 		return
 	}
-	p, n := e.backend.provider, ops.Metadata{City: l.c.opts.Root, Agent: s.Agent, Stored: ops.Fingerprints(s)}
+	p, n := e.backend.provider, ops.Metadata{City: l.c.opts.Root, Agent: s.Agent, Stored: s.Fingerprints}
 	e.rec.Stored = n.Stored
 	e.touch()
 	l.begin(e, jobAdopt, "", observeLimit, func(context.Context) func() {

@@ -6,18 +6,6 @@ import (
 	"gascity/internal/domain/session"
 )
 
-// move changes the lifecycle state in the record to the state that the decision requires. If that
-// state is unknown, the record does not change.
-func (l *loop) move(e *entry, to session.State) {
-	moved, err := e.rec.MoveTo(to, l.now())
-	if err != nil {
-		l.c.opts.Logger.Warn("unexpected change of the lifecycle state", "session", e.rec.Session, "error", err)
-	}
-	if moved {
-		e.touch()
-	}
-}
-
 // stateOf returns the lifecycle state that the record gets by a decision.
 func stateOf(a plan.Action) session.State {
 	if a.Verb == plan.VerbStart {

@@ -237,8 +237,8 @@ func (l *loop) shutDown() error {
 // flushRecords writes the records that are not saved yet before the loop returns, and answers the
 // requests that wait for them.
 func (l *loop) flushRecords() error {
-	l.unclaimAll()
 	for _, e := range l.entries {
+		l.unclaim(e)
 		l.save(e)
 	}
 	left := make(chan int, 1)
@@ -310,10 +310,7 @@ func (l *loop) spawnWithoutPass(limit time.Duration, work func(ctx context.Conte
 
 // send runs f in the loop. It does nothing if Run has returned.
 func (l *loop) send(f func()) {
-	select {
-	case l.c.calls <- func(*loop) { f() }:
-	case <-l.c.ended:
-	}
+	l.c.post(func(*loop) { f() })
 }
 
 // entryOf returns the entry of the session with this name at this provider, or nil if there is

@@ -157,7 +157,7 @@ func (l *loop) limited(e *entry) bool {
 // the next prompt waits longer than this one. Probed returns when the loop has received the call,
 // not when it has handled it.
 func (c *Controller) Probed(name string) {
-	f := func(l *loop) {
+	c.post(func(l *loop) {
 		e, err := l.find(name)
 		if err != nil || !e.rec.Obstacle.BlocksPrompts() {
 			return
@@ -170,14 +170,10 @@ func (c *Controller) Probed(name string) {
 		o.Schedule(l.now())
 		e.touch()
 		l.markChanged(e)
-	}
-	select {
-	case c.calls <- f:
-	case <-c.ended:
-	}
+	})
 }
 
 // Resume ends a suspension, a drain, or the blocking of prompts by an obstacle.
 func (c *Controller) Resume(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
-	return c.runOrder(ctx, name, req, newResumeOrder(req.Reason))
+	return c.runOrder(ctx, name, req, resumeOrder)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"gascity/client"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
@@ -40,10 +41,10 @@ type orderEvent struct {
 	Data map[string]string
 }
 
-// order is the code of one request about a session. It gets the state of the session in c and may
-// change c.Record. The returned outcome describes the effects. If it returns an error, nothing is
+// order is the code of one request about a session. It gets the state of the session in c and the
+// request in req, and may change c.Record. The returned outcome describes the effects. If it returns an error, nothing is
 // changed.
-type order func(c *orderCase) (orderOutcome, error)
+type order func(c *orderCase, req client.LifecycleRequest) (orderOutcome, error)
 
 // unchanged returns the outcome of an order that had nothing to do. detail says why.
 func unchanged(detail string) (orderOutcome, error) { return orderOutcome{Detail: detail}, nil }
@@ -82,6 +83,3 @@ func (c *recordChange) Apply(r *session.Record) {
 		r.Failures, r.Streak, r.NextAt, r.Fault = to.Failures, to.Streak, to.NextAt, to.Fault
 	}
 }
-
-// stamp returns a time in RFC 3339.
-func stamp(t time.Time) string { return t.Format(time.RFC3339) }

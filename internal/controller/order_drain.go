@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/controller/explain"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/session"
 )
@@ -13,26 +14,23 @@ import (
 // defaultDrainTimeout is the drain timeout if neither the request nor the configuration sets one.
 const defaultDrainTimeout = 5 * time.Minute
 
-// newDrainOrder returns an order that asks the agent to finish its work within limit; zero: the
-// configured timeout or [defaultDrainTimeout].
-func newDrainOrder(reason string, limit time.Duration) order {
-	return func(c *orderCase) (orderOutcome, error) {
-		r := &c.Record
-		switch {
-		case c.Unknown:
-			return orderOutcome{}, fmt.Errorf("%w: the state of %s is not known: %s", client.ErrRefused, r.Session, c.Action.Reason)
-		case !c.Running:
-			return orderOutcome{}, fmt.Errorf("%w: %s does not run", client.ErrRefused, r.Session)
-		case r.IsDraining():
-			return unchanged("it was already asked to finish its work; gc stops it at the latest at " + stamp(r.Drain.Deadline))
-		}
-		span := max(limit, 0)
-		if c.Session != nil {
-			span = cmp.Or(span, max(c.Session.DrainTimeout, 0))
-		}
-		ev := beginDrain(r, session.Drain{Reason: reason, Deadline: c.Now.Add(cmp.Or(span, defaultDrainTimeout)), Then: session.HoldSleep}, c.Now)
-		return changedOutcome("gc stops it when it acknowledges, at the latest at "+stamp(r.Drain.Deadline), ev), nil
+// drainOrder asks the agent to finish its work within req.Timeout; zero: the configured timeout or [defaultDrainTimeout].
+func drainOrder(c *orderCase, req client.LifecycleRequest) (orderOutcome, error) {
+	r := &c.Record
+	switch {
+	case c.Unknown:
+		return orderOutcome{}, fmt.Errorf("%w: the state of %s is not known: %s", client.ErrRefused, r.Session, c.Action.Reason)
+	case !c.Running:
+		return orderOutcome{}, fmt.Errorf("%w: %s does not run", client.ErrRefused, r.Session)
+	case r.IsDraining():
+		return unchanged("it was already asked to finish its work; gc stops it at the latest at " + explain.Stamp(r.Drain.Deadline))
 	}
+	span := max(req.Timeout, 0)
+	if c.Session != nil {
+		span = cmp.Or(span, max(c.Session.DrainTimeout, 0))
+	}
+	ev := beginDrain(r, session.Drain{Reason: req.Reason, Deadline: c.Now.Add(cmp.Or(span, defaultDrainTimeout)), Then: session.HoldSleep}, c.Now)
+	return changedOutcome("gc stops it when it acknowledges, at the latest at "+explain.Stamp(r.Drain.Deadline), ev), nil
 }
 
 // beginDrain records the drain d of the current instance in r and returns the event about it. A
@@ -40,7 +38,7 @@ func newDrainOrder(reason string, limit time.Duration) order {
 func beginDrain(r *session.Record, d session.Drain, now time.Time) orderEvent {
 	d.Epoch, d.Since, d.Acked = r.Epoch, now, time.Time{}
 	r.Drain = d
-	return orderEvent{event.SessionDraining, "the agent is asked to finish its work", map[string]string{"reason": d.Reason, "until": stamp(d.Deadline)}}
+	return orderEvent{event.SessionDraining, "the agent is asked to finish its work", map[string]string{"reason": d.Reason, "until": explain.Stamp(d.Deadline)}}
 }
 
 // endDrain removes the drain from r because the draining instance has stopped. If the drain was to
@@ -55,7 +53,7 @@ func endDrain(r *session.Record, now time.Time) {
 
 // ackDrain handles the report of an agent that it has finished the work for which gc let it run on
 // (gc drain ack). The agent is then stopped.
-func ackDrain(c *orderCase) (orderOutcome, error) {
+func ackDrain(c *orderCase, _ client.LifecycleRequest) (orderOutcome, error) {
 	r := &c.Record
 	switch {
 	case !r.IsDraining():
@@ -67,18 +65,12 @@ func ackDrain(c *orderCase) (orderOutcome, error) {
 	return changedOutcome("it is stopped now", orderEvent{event.SessionDrained, "the agent has finished its work", nil}), nil
 }
 
-// newRenewOrder returns an order that restarts the agent at the end of the current turn: in the same
+// renewOrder requests a restart of the agent at the end of the current turn: in the same
 // conversation or, with req.HandOver, in a new one that receives a note about the old one.
-func newRenewOrder(req client.LifecycleRequest) order {
-	return func(c *orderCase) (orderOutcome, error) { return requestRenewal(c, req.HandOver) }
-}
-
-// requestRenewal requests a restart at the end of the current turn; with handOver, in a new
-// conversation.
-func requestRenewal(c *orderCase, handOver bool) (orderOutcome, error) {
+func renewOrder(c *orderCase, req client.LifecycleRequest) (orderOutcome, error) {
 	r := &c.Record
 	switch {
-	case handOver && c.Running && (!r.Conversation.Closed || r.Renew.IsZero()):
+	case req.HandOver && c.Running && (!r.Conversation.Closed || r.Renew.IsZero()):
 		r.Renew = c.Now
 		r.Conversation.CloseForHandoff()
 		return changedOutcome("its conversation is handed over to a new one at the end of its turn"), nil

@@ -251,7 +251,9 @@ func (l *loop) recordDecision(e *entry, a plan.Action) {
 		l.restoreConversation(e)
 	}
 	l.applyDecision(e, a)
-	l.move(e, stateOf(a))
+	if e.rec.SetState(stateOf(a), l.now()) {
+		e.touch()
+	}
 }
 
 // applyDecision changes the record as the decision requires: it releases a hold or begins a drain.

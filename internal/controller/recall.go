@@ -41,9 +41,8 @@ func (l *loop) loadRecord(r session.Record) {
 	e.version, e.queued, e.stored = 1, 1, 1
 	e.rec.Token, e.rec.Handle = "", "" // these are read from the session
 	if !e.rec.State.IsValid() && e.rec.State != "" {
-		repaired, reason := session.Repair(string(e.rec.State), session.Facts{Draining: e.rec.IsDraining(), Hold: e.rec.Hold.Kind})
-		l.c.opts.Logger.Warn("a session record was repaired", "session", r.Session, "reason", reason)
-		e.rec.State, e.rec.StateSince = repaired, l.now()
+		l.c.opts.Logger.Warn("a session record was repaired", "session", r.Session, "reason", fmt.Sprintf("the stored state %q is not valid", string(r.State)))
+		e.rec.State, e.rec.StateSince = session.StateUnknown, l.now()
 		e.touch()
 	}
 	if e.rec.State == client.StateStopping {

@@ -25,13 +25,13 @@ type asked struct {
 // runOrder runs the request do about the session with this name. It returns after the store has
 // saved the result. If the store fails, nothing is changed and it returns an error.
 func (c *Controller) runOrder(ctx context.Context, name string, req client.LifecycleRequest, do order) (client.Done, error) {
-	return ask(ctx, c, func(l *loop, answer func(client.Done, error)) { l.runOrder(name, req.Instance, do, answer) })
+	return ask(ctx, c, func(l *loop, answer func(client.Done, error)) { l.runOrder(name, req, do, answer) })
 }
 
 // runOrder runs a request about a session. If an earlier request about the session is not stored
 // yet, this one waits for it, so that it sees its result.
-func (l *loop) runOrder(name, instance string, do order, answer func(client.Done, error)) {
-	e, err := l.findForRequest(name, instance)
+func (l *loop) runOrder(name string, req client.LifecycleRequest, do order, answer func(client.Done, error)) {
+	e, err := l.findForRequest(name, req.Instance)
 	if err != nil {
 		answer(client.Done{}, err)
 		return
@@ -41,7 +41,7 @@ func (l *loop) runOrder(name, instance string, do order, answer func(client.Done
 			if e.asked != nil {
 				return false
 			}
-			l.runOrder(name, instance, do, answer)
+			l.runOrder(name, req, do, answer)
 			return true
 		})
 		return
@@ -49,7 +49,7 @@ func (l *loop) runOrder(name, instance string, do order, answer func(client.Done
 	c := &orderCase{
 		Record: e.rec, Session: l.configured(e), Action: e.action, Now: l.now(), Running: e.running(), Unknown: e.unknown(),
 	}
-	out, err := do(c)
+	out, err := do(c, req)
 	done := client.Done{Session: e.rec.Session, Changed: out.Changed, Detail: out.Detail}
 	switch {
 	case err != nil:
@@ -142,48 +142,48 @@ func (l *loop) findForRequest(name, instance string) (*entry, error) {
 
 // Wake starts a sleeping session or an unneeded member of a pool, and cancels a drain.
 func (c *Controller) Wake(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
-	return c.runOrder(ctx, name, req, newWakeOrder(req.Reason))
+	return c.runOrder(ctx, name, req, wakeOrder)
 }
 
 // WakeFor starts a sleeping session for the given reason, such as a queued prompt. It returns nil
 // if the session runs or will run. A suspended session is client.ErrRefused.
 func (c *Controller) WakeFor(ctx context.Context, name, reason string) error {
-	_, err := c.runOrder(ctx, name, client.LifecycleRequest{}, newWakeForOrder(reason))
+	_, err := c.runOrder(ctx, name, client.LifecycleRequest{Reason: reason}, wakeForOrder)
 	return err
 }
 
 // Sleep stops a session until it is woken.
 func (c *Controller) Sleep(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
-	return c.runOrder(ctx, name, req, newSleepOrder(req.Reason))
+	return c.runOrder(ctx, name, req, sleepOrder)
 }
 
 // Suspend stops a session until a person resumes it.
 func (c *Controller) Suspend(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
-	return c.runOrder(ctx, name, req, newSuspendOrder(req.Reason))
+	return c.runOrder(ctx, name, req, suspendOrder)
 }
 
 // Withhold stops a session until [Controller.Allow] because its budget is used up. The stop is not
 // counted as a failure. The hold is stored when Withhold returns.
 func (c *Controller) Withhold(ctx context.Context, name, reason string, until time.Time) error {
-	_, err := c.runOrder(ctx, name, client.LifecycleRequest{}, newWithholdOrder(reason, until))
+	_, err := c.runOrder(ctx, name, client.LifecycleRequest{Reason: reason}, newWithholdOrder(until))
 	return err
 }
 
 // Allow releases a session that Withhold stopped.
 func (c *Controller) Allow(ctx context.Context, name, reason string) error {
-	_, err := c.runOrder(ctx, name, client.LifecycleRequest{}, newAllowOrder(reason))
+	_, err := c.runOrder(ctx, name, client.LifecycleRequest{Reason: reason}, allowOrder)
 	return err
 }
 
 // Reset clears failures, quarantine and limits and closes the conversation. A session that is to
 // run starts at once; its next start begins a new conversation.
 func (c *Controller) Reset(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
-	return c.runOrder(ctx, name, req, newResetOrder(req.Reason))
+	return c.runOrder(ctx, name, req, resetOrder)
 }
 
 // Drain asks the agent to finish its work.
 func (c *Controller) Drain(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
-	return c.runOrder(ctx, name, req, newDrainOrder(req.Reason, req.Timeout))
+	return c.runOrder(ctx, name, req, drainOrder)
 }
 
 // DrainAck records that the agent has finished its drain.
@@ -193,7 +193,7 @@ func (c *Controller) DrainAck(ctx context.Context, name string, req client.Lifec
 
 // RequestRestart requests a restart at the end of the current turn.
 func (c *Controller) RequestRestart(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
-	return c.runOrder(ctx, name, req, newRenewOrder(req))
+	return c.runOrder(ctx, name, req, renewOrder)
 }
 
 // releaseHold ends a hold and a drain because the decision about the session requires it.

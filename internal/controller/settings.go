@@ -35,8 +35,6 @@ type Settings struct {
 	RestartWindow time.Duration // 1 h
 	Starts        int           // concurrent starts; 5
 	Looks         int           // concurrent observations; 8
-	Disruptions   int           // sessions that are down at a time because of a changed configuration; 3
-	Quiet         time.Duration // silence before a changed configuration restarts an agent; 30 s
 	DriftWait     time.Duration // maximum wait for that silence; no limit
 	AskAfter      time.Duration // how long a stop is postponed for an agent of unknown activity before gc asks a person; 10 min
 }
@@ -48,8 +46,6 @@ func (s Settings) Defaulted() Settings {
 	s.RestartWindow = cmp.Or(s.RestartWindow, time.Hour)
 	s.Starts = cmp.Or(s.Starts, 5)
 	s.Looks = cmp.Or(s.Looks, 8)
-	s.Disruptions = cmp.Or(s.Disruptions, 3)
-	s.Quiet = cmp.Or(s.Quiet, 30*time.Second)
 	return s
 }
 
@@ -57,7 +53,7 @@ func (s Settings) Defaulted() Settings {
 func (s Settings) Policy() plan.Policy {
 	return plan.Policy{
 		MaxRestarts: s.MaxRestarts, RestartWindow: s.RestartWindow, Patrol: s.Patrol,
-		Disruptions: s.Disruptions, Quiet: s.Quiet, DriftWait: s.DriftWait, AskAfter: s.AskAfter,
+		Disruptions: maxDisruptions, Quiet: quietTime, DriftWait: s.DriftWait, AskAfter: s.AskAfter,
 	}
 }
 
@@ -126,6 +122,8 @@ const (
 	overdueAfter   = 5 * time.Second // this long after its deadline, a job is not counted in the limits any more
 
 	stopsAtOnce      = 16
+	maxDisruptions   = 3                // sessions that are down at a time because of a changed configuration
+	quietTime        = 30 * time.Second // silence before a changed configuration restarts an agent
 	interruptsAtOnce = 16
 	stopTries        = 3 // for each session while the city is being stopped
 

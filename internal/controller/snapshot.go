@@ -79,8 +79,10 @@ func (l *loop) city() publishedCity {
 // about it.
 func (l *loop) target(e *entry, a plan.Action) *publishedSession {
 	t := &publishedSession{
-		Agent: e.agent(a), Record: e.rec, Seen: e.seen, Provider: e.backend.provider, Running: e.running(), UnknownReason: e.whyUnknown(),
-		Action: a, Judged: e.sensing.judged, Durable: e.durable(),
+		Case: explain.Case{
+			Agent: e.agent(a), Action: a, Record: e.rec, Seen: e.seen, Judged: e.sensing.judged, UnknownReason: e.whyUnknown(), Durable: e.durable(),
+		},
+		Provider: e.backend.provider, Running: e.running(),
 	}
 	if e.starting() {
 		t.Attempt = e.job.attempt

@@ -113,9 +113,9 @@ func (f *snapshotService) Explain(ctx context.Context, name string) (client.Expl
 		return client.Explanation{}, err
 	}
 	city := f.Store.City().Account
-	out := explain.Explain(&city, &explain.Case{
-		Agent: t.agent(), Action: t.Action, Record: t.Record, Seen: t.Seen, Judged: t.Judged, UnknownReason: t.UnknownReason, Durable: t.Durable,
-	})
+	current := t.Case
+	current.Agent = t.agent()
+	out := explain.Explain(&city, &current)
 	out.Recent, err = explain.Recent(ctx, f.Log, city.At, t.Record.Session)
 	return out, err
 }

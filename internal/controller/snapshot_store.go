@@ -17,18 +17,12 @@ import (
 
 // publishedSession is the published state of one session. It is immutable.
 type publishedSession struct {
-	Agent         client.Agent
-	Record        session.Record
-	Seen          runtime.Observation
-	Provider      runtime.Provider // nil if it is not open
-	Config        *runtime.Config  // nil if the session is not configured
-	UnknownReason string           // why nothing is known; empty: it is known
-	Running       bool
-	Snapshot      session.Snapshot
-	Action        plan.Action
-	Judged        []session.Judged
-	Durable       bool
-	Attempt       *ops.Attempt // the running start; nil: none
+	explain.Case
+	Provider runtime.Provider // nil if it is not open
+	Config   *runtime.Config  // nil if the session is not configured
+	Running  bool
+	Snapshot session.Snapshot
+	Attempt  *ops.Attempt // the running start; nil: none
 }
 
 // agent returns the session in the form of the control API, with the current progress of a running

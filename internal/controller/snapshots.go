@@ -35,16 +35,12 @@ func (e *entry) snapshot(a plan.Action, unknownReason string) session.Snapshot {
 // Sense requests a new reading of a session's channels, for example after a person answered its
 // question. It returns when the loop has received the request; the result appears in the snapshot.
 func (c *Controller) Sense(name string) {
-	f := func(l *loop) {
+	c.post(func(l *loop) {
 		if e, err := l.find(name); err == nil && e.running() {
 			e.sensing.last = e.sensing.last.Add(reportGap - senseGap)
 			l.sense(e)
 		}
-	}
-	select {
-	case c.calls <- f:
-	case <-c.ended:
-	}
+	})
 }
 
 // whyUnknown returns why nothing is known about the entry; empty if it is known.

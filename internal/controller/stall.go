@@ -88,47 +88,23 @@ func (l *loop) interruptStalled(e *entry) {
 
 // askAboutStall adds to a snapshot the question what gc should do about a stalled agent.
 func (l *loop) askAboutStall(e *entry, v *session.Snapshot) {
-	e.asks = true
-	since, s := e.sensing.stall.reported, &e.sensing.stall
+	since, s := e.sensing.stall.reported, &e.sensing.stall // since identifies the question
 	prompt := fmt.Sprintf("%s has shown no sign of progress in its turn since %s.", v.Agent, since.Format(time.TimeOnly))
 	if s.Sign != "" {
 		prompt += " The last sign was " + s.Sign + "."
 	}
-	v.CityQuestion = &runtime.PendingInteraction{
+	l.askPerson(e, v, runtime.PendingInteraction{
 		RequestID: "stalled-" + v.Instance + "-" + strconv.FormatInt(since.UnixNano(), 36), Kind: client.PendingStalled,
 		Prompt: prompt, Options: []string{optionWaitOn, optionInterrupt, optionRestart},
-		Metadata: map[string]string{runtime.MetaSource: "city"},
-	}
-	c, key := l.c, e.rec.Key()
-	v.AnswerCityQuestion = func(ctx context.Context, r runtime.InteractionResponse) error {
-		return c.answerStall(ctx, key, since, r)
-	}
-}
-
-// answerStall applies a person's answer to the question what gc should do about a stalled agent.
-// since is the start of the stall and identifies the question. answerStall returns
-// ErrInteractionGone if that question is no longer open.
-func (c *Controller) answerStall(ctx context.Context, key session.Key, since time.Time, r runtime.InteractionResponse) error {
-	ctx, cancel := context.WithTimeout(ctx, answerLimit)
-	defer cancel()
-	_, err := ask(ctx, c, func(l *loop, answer func(struct{}, error)) {
-		e := l.entries[key]
-		if e == nil || !e.sensing.stall.reported.Equal(since) || l.ending != nil {
-			answer(struct{}{}, runtime.ErrInteractionGone)
-			return
-		}
-		chosen := ""
-		if r.Action == runtime.ActionChoose {
-			chosen = r.Text
-		}
+	}, func(l *loop, e *entry, chosen string) error {
 		switch {
+		case !e.sensing.stall.reported.Equal(since), l.ending != nil:
+			return runtime.ErrInteractionGone
 		case chosen != optionInterrupt && chosen != optionRestart: // every other answer means: wait longer
 		case l.frozen != "":
-			answer(struct{}{}, fmt.Errorf("%w: gc cannot write its database; answer again in a moment", client.ErrUnavailable))
-			return
+			return fmt.Errorf("%w: gc cannot write its database; answer again in a moment", client.ErrUnavailable)
 		case e.job != nil:
-			answer(struct{}{}, fmt.Errorf("%w: gc is doing something else with %s now; answer again in a moment", client.ErrUnavailable, e.rec.Agent))
-			return
+			return fmt.Errorf("%w: gc is doing something else with %s now; answer again in a moment", client.ErrUnavailable, e.rec.Agent)
 		case chosen == optionInterrupt:
 			l.interruptStalled(e)
 		default:
@@ -137,8 +113,6 @@ func (c *Controller) answerStall(ctx context.Context, key session.Key, since tim
 			e.order, e.stopAt = plan.OrderRestart, l.now()
 		}
 		e.sensing.stall.progress("a person answered", l.now())
-		l.dirty = true
-		answer(struct{}{}, nil)
+		return nil
 	})
-	return err
 }

@@ -29,7 +29,7 @@ func (l *loop) claim(e *entry, s *plan.Session) {
 	e.rec.Start = session.StartOpen
 	e.rec.Token, e.rec.Handle = l.c.opts.NewToken(), ""
 	e.rec.Instance = session.PublicInstance(e.rec.Token)
-	e.rec.Stored, e.rec.StartedAt, e.rec.Running = ops.Fingerprints(s), l.now(), true
+	e.rec.Stored, e.rec.StartedAt, e.rec.Running = s.Fingerprints, l.now(), true
 	e.rec.Agent = s.Agent
 	e.rec.Conversation = plan.ChooseConversation(s, e.rec.Conversation, l.now())
 	e.touch()
@@ -63,13 +63,6 @@ func (l *loop) startsTooOften(e *entry) bool {
 	l.c.emit(l.ctx, event.SessionStartFailed, e, "the start failed: "+fault,
 		map[string]string{"error": fault, "class": "loop", "next": explain.Stamp(e.rec.NextAt)})
 	return true
-}
-
-// unclaimAll unclaims every claimed instance whose start has not begun.
-func (l *loop) unclaimAll() {
-	for _, e := range l.entries {
-		l.unclaim(e)
-	}
 }
 
 // unclaim undoes [loop.claim] for an instance whose start has not begun.

@@ -22,14 +22,14 @@ func Recent(ctx context.Context, log event.Log, now time.Time, name string) ([]c
 		return nil, err
 	}
 	events, _, err := log.After(ctx, id)
-	return last(events, name, RecentEvents), err
+	return last(events, name), err
 }
 
-// last returns the newest events of a session, at most n of them, oldest first.
-func last(events []client.Event, name string, n int) []client.Event {
+// last returns the newest events of a session, at most [RecentEvents], oldest first.
+func last(events []client.Event, name string) []client.Event {
 	var out []client.Event
 	for _, e := range slices.Backward(events) {
-		if e.Session == name && len(out) < n {
+		if e.Session == name && len(out) < RecentEvents {
 			out = append(out, e)
 		}
 	}

@@ -71,7 +71,7 @@ func NotRun(exit *runtime.Exit) bool {
 // metadata returns the metadata that describes this launch.
 func (a *Launch) metadata() Metadata {
 	return Metadata{
-		City: a.Root, Agent: a.Session.Agent, Stored: Fingerprints(a.Session),
+		City: a.Root, Agent: a.Session.Agent, Stored: a.Session.Fingerprints,
 		Epoch: a.Epoch, Started: session.PublicInstance(a.Token),
 	}
 }
@@ -117,14 +117,4 @@ func Edited(before, after *plan.Session) bool {
 		s.Config.PromptSuffix, s.Config.Nudge = "", ""
 	}
 	return !reflect.DeepEqual(a, b)
-}
-
-// Stored returns the fingerprints in the form that [plan.Diff] uses.
-func Stored(f *session.Fingerprints) plan.Stored {
-	return plan.Stored{Core: f.Core, Provision: f.Provision, Launch: f.Launch, Live: f.Live, Fields: f.Fields}
-}
-
-// Fingerprints returns the fingerprints of a session's configuration.
-func Fingerprints(s *plan.Session) session.Fingerprints {
-	return session.Fingerprints{Core: s.Core, Provision: s.Provision, Launch: s.Launch, Live: s.Live, Fields: s.Fields}
 }

@@ -22,12 +22,10 @@ const (
 	classOther   = "other"
 )
 
-const notFoundCode = 127 // exit code of a shell that cannot find a command
-
 // Class returns what kind of error made a start fail, as one of the class constants.
 func (a *Attempt) Class(err error) string {
 	if death, ok := errors.AsType[*runtime.StartupDeath](err); ok {
-		if death.Exit.Code == notFoundCode {
+		if death.Exit.Code == notFound {
 			return classMissing
 		}
 		return classExit

@@ -67,7 +67,7 @@ func ApplyConversationReading(c *session.Conversation, s *Session, r runtime.Rea
 	if said == nil || s == nil || s.Config.Lifecycle == runtime.LifecycleOneShot {
 		return false
 	}
-	l := session.ReportedConversation{ID: said.ID, Dir: said.Dir, Mode: said.Mode, At: r.At, Running: true}
+	l := session.ReportedConversation{ID: said.ID, Dir: said.Dir, Mode: said.Mode, At: r.At}
 	if l.ID != c.ID {
 		l.Dir, l.Mode = cmp.Or(l.Dir, c.Dir, s.Config.WorkDir), cmp.Or(l.Mode, s.Resume.Mode)
 	}
@@ -80,46 +80,60 @@ const notFoundCode = 127
 // idMark is the placeholder for the conversation's id in the failure patterns.
 const idMark = "<id>"
 
+// resumePattern is a text in an agent's last output, in lower case, that indicates a failure.
+type resumePattern struct {
+	failure session.ResumeFailure
+	text    string
+}
+
 // resumeFailurePatterns returns the texts by which agent CLIs report failures. Each text must be
 // about a conversation: "already in use" alone could be about a network address, and "not found"
 // about a file.
-func resumeFailurePatterns() []session.ResumePattern {
-	return []session.ResumePattern{
-		{Failure: session.ResumeInUse, Text: idMark + " is already in use"},
-		{Failure: session.ResumeInUse, Text: idMark + " already in use"},
-		{Failure: session.ResumeInUse, Text: "session id already in use"},
-		{Failure: session.ResumeInUse, Text: "session is already in use"},
-		{Failure: session.ResumeInUse, Text: "conversation is already in use"},
-		{Failure: session.ResumeUnable, Text: "it cannot resume a conversation"},
-		{Failure: session.ResumeExpired, Text: "conversation has expired"},
-		{Failure: session.ResumeExpired, Text: "session has expired"},
-		{Failure: session.ResumeExpired, Text: idMark + " has expired"},
-		{Failure: session.ResumeWrongDir, Text: "belongs to another directory"},
-		{Failure: session.ResumeWrongDir, Text: "different directory"},
-		{Failure: session.ResumeNotFound, Text: "no conversation found"},
-		{Failure: session.ResumeNotFound, Text: "no session found"},
-		{Failure: session.ResumeNotFound, Text: "conversation not found"},
-		{Failure: session.ResumeNotFound, Text: "session not found"},
-		{Failure: session.ResumeNotFound, Text: idMark + " not found"},
-		{Failure: session.ResumeNotFound, Text: idMark + " was not found"},
-		{Failure: session.ResumeNotFound, Text: "found for " + idMark},
-		{Failure: session.ResumeNotFound, Text: "found with id " + idMark},
+func resumeFailurePatterns() []resumePattern {
+	return []resumePattern{
+		{session.ResumeInUse, idMark + " is already in use"},
+		{session.ResumeInUse, idMark + " already in use"},
+		{session.ResumeInUse, "session id already in use"},
+		{session.ResumeInUse, "session is already in use"},
+		{session.ResumeInUse, "conversation is already in use"},
+		{session.ResumeUnable, "it cannot resume a conversation"},
+		{session.ResumeExpired, "conversation has expired"},
+		{session.ResumeExpired, "session has expired"},
+		{session.ResumeExpired, idMark + " has expired"},
+		{session.ResumeWrongDir, "belongs to another directory"},
+		{session.ResumeWrongDir, "different directory"},
+		{session.ResumeNotFound, "no conversation found"},
+		{session.ResumeNotFound, "no session found"},
+		{session.ResumeNotFound, "conversation not found"},
+		{session.ResumeNotFound, "session not found"},
+		{session.ResumeNotFound, idMark + " not found"},
+		{session.ResumeNotFound, idMark + " was not found"},
+		{session.ResumeNotFound, "found for " + idMark},
+		{session.ResumeNotFound, "found with id " + idMark},
 	}
 }
 
 // FindResumeFailure returns why an agent that exited could not resume its conversation, from its
 // exit status and its last output. It returns "" if the agent was not started to resume one, or if
-// it exited for another reason.
+// it exited for another reason: with status 0, in an unknown way, or by a signal without a known text.
 func FindResumeFailure(c *session.Conversation, exit *runtime.Exit, output string) session.ResumeFailure {
-	if !c.IsResumed() || exit != nil && exit.Code == notFoundCode {
+	if !c.IsResumed() || exit == nil || exit.Code == notFoundCode || exit.Code == 0 && exit.Signal == "" {
 		return ""
 	}
 	words := strings.Join(strings.Fields(output), " ")
-	words = strings.ReplaceAll(words, c.ID, idMark)
+	words = strings.ToLower(strings.ReplaceAll(words, c.ID, idMark))
 	for _, quote := range []string{`"`, "'", "`"} {
 		words = strings.ReplaceAll(words, quote+idMark+quote, idMark)
 	}
-	return session.ClassifyResume(exit, words, resumeFailurePatterns())
+	for _, p := range resumeFailurePatterns() {
+		if strings.Contains(words, p.text) {
+			return p.failure
+		}
+	}
+	if exit.Signal != "" {
+		return "" // it was killed, which proves nothing about the conversation
+	}
+	return session.ResumeOther
 }
 
 // newConversationID returns a random UUID. Every agent CLI that accepts an id accepts a UUID.

@@ -117,13 +117,16 @@ func TestResumeFailureTexts(t *testing.T) {
 	c := &session.Conversation{ID: "7f0e-1", Rung: session.RungResume}
 	exit := &runtime.Exit{Code: 1}
 	for output, want := range map[string]session.ResumeFailure{
-		"Error: Session ID 7f0e-1 is already in use.":                               session.ResumeInUse,
-		"Error: Session ID\n 7f0e-1 is already\nin use.":                            session.ResumeInUse,
-		"No conversation found with session ID: 7f0e-1":                             session.ResumeNotFound,
-		`error: session "7f0e-1" not found`:                                         session.ResumeNotFound,
-		"This conversation has expired":                                             session.ResumeExpired,
-		"listen tcp 127.0.0.1:8443: bind: address already in use":                   session.ResumeOther,
-		"open settings.json: file not found":                                        session.ResumeOther,
+		"Error: Session ID 7f0e-1 is already in use.":             session.ResumeInUse,
+		"Error: Session ID\n 7f0e-1 is already\nin use.":          session.ResumeInUse,
+		"No conversation found with session ID: 7f0e-1":           session.ResumeNotFound,
+		`error: session "7f0e-1" not found`:                       session.ResumeNotFound,
+		"This conversation has expired":                           session.ResumeExpired,
+		"it belongs to another directory":                         session.ResumeWrongDir,
+		"segmentation fault":                                      session.ResumeOther,
+		"":                                                        session.ResumeOther,
+		"listen tcp 127.0.0.1:8443: bind: address already in use": session.ResumeOther,
+		"open settings.json: file not found":                      session.ResumeOther,
 		"Error: session ID 0000-9 is already in use, as reported by somebody else.": session.ResumeOther,
 	} {
 		if got := plan.FindResumeFailure(c, exit, output); got != want {
@@ -131,8 +134,15 @@ func TestResumeFailureTexts(t *testing.T) {
 		}
 	}
 	const gone = "No conversation found"
-	if got := plan.FindResumeFailure(c, &runtime.Exit{Code: 127}, gone); got != "" {
-		t.Errorf("a missing program is %q", got)
+	for name, exit := range map[string]*runtime.Exit{
+		"a missing program": {Code: 127}, "an exit with status 0": {}, "an exit that was not observed": nil,
+	} {
+		if got := plan.FindResumeFailure(c, exit, gone); got != "" {
+			t.Errorf("%s is %q", name, got)
+		}
+	}
+	if got := plan.FindResumeFailure(c, &runtime.Exit{Code: -1, Signal: "killed"}, "no such words"); got != "" {
+		t.Errorf("an agent that was killed failed to resume: %q", got)
 	}
 	if got := plan.FindResumeFailure(&session.Conversation{ID: "x", Rung: session.RungFresh}, exit, gone); got != "" {
 		t.Errorf("a new conversation failed to resume: %q", got)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"gascity/internal/config"
+	"gascity/internal/domain/session"
 	"gascity/runtime"
 )
 
@@ -21,7 +22,6 @@ import (
 // a new one.
 type Desired struct {
 	City     string    // the city's name
-	Root     string    // the city directory, absolute
 	Sessions []Session // in the order of the configuration; the members of a pool by number
 	Pools    []Pool    // in the order of the configuration
 	// MaxSessions is the maximum number of sessions of the city that run at the same time; zero is
@@ -80,11 +80,9 @@ type Session struct {
 	// renewed, in addition to those in UpstreamEnv. They are not part of any fingerprint.
 	Credentials []string
 
-	// The fingerprints of Config, computed once.
-	Core, Provision, Launch, Live string
-	// Fields is runtime.FingerprintBreakdown of Config. A comparison with stored Fields shows
+	// Fingerprints are those of Config, computed once. A comparison of Fields with stored ones shows
 	// which configuration fields changed.
-	Fields map[string]string
+	session.Fingerprints
 
 	StartTimeout time.Duration // maximum duration of one start
 	DependsOn    []string      // agents that must be ready first; of a pool, one member is enough
@@ -105,6 +103,14 @@ type Session struct {
 	// fingerprint, because every change of it also changes Config.
 	Primer ContextParts
 	Resume Resume
+}
+
+// fingerprint computes the fingerprints of the session.
+func (s *Session) fingerprint() {
+	s.Fingerprints = session.Fingerprints{
+		Core: runtime.ConfigFingerprint(s.Config), Provision: runtime.ProvisionFingerprint(s.Config),
+		Launch: runtime.LaunchFingerprint(s.Config), Live: runtime.LiveFingerprint(s.Config), Fields: runtime.FingerprintBreakdown(s.Config),
+	}
 }
 
 // ContextPolicy is the policy for a context window that fills up. The thresholds are fractions of

@@ -131,7 +131,7 @@ func (w simulation) apply(s *Session, a Action) {
 	default:
 	}
 	if a.Rebaseline {
-		o.Stored = Stored{s.Core, s.Provision, s.Launch, s.Live, s.Fields}
+		o.Stored = s.Fingerprints
 	}
 }
 
@@ -237,6 +237,27 @@ func TestEveryStateAcceptsStop(t *testing.T) {
 			stoppable := o != nil && o.Owner == OwnerThisCity && o.exists() && o.unknown() == "" && o.Working == ""
 			if stoppable != (a.Verb == VerbStop) && (o == nil || o.Owner == OwnerThisCity) {
 				t.Fatalf("the city ends, and the decision is %+v about %+v", a, o)
+			}
+		}
+	})
+}
+
+// TestEveryActionHasAKnownState checks that each action has a valid state, and that a session is running or draining only if it was
+// observed to run or an action on it is in progress.
+func TestEveryActionHasAKnownState(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		desired, w := drawSimulation(t)
+		policy := drawPolicy(t)
+		policy.Stopping = rapid.Bool().Draw(t, "stopping")
+		policy.Frozen = rapid.SampledFrom([]string{"", "the disk is full"}).Draw(t, "frozen")
+		for _, a := range Diff(desired, w.observed(), noon, policy) {
+			o := w[sessionKey{a.Provider, a.Session}]
+			if !session.State(a.State).IsValid() {
+				t.Fatalf("the state is %q in %+v", a.State, a)
+			}
+			up := a.State == client.StateRunning || a.State == client.StateDraining
+			if up && (o == nil || !o.running() && o.Working == "") {
+				t.Fatalf("it is %s, although the observation is %+v", a.State, o)
 			}
 		}
 	})

@@ -18,8 +18,10 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func sessionOf(agent string) Session {
 	return Session{
 		Agent: agent, Name: "gc-town-" + agent, Provider: "fake",
-		Core: "v1:core", Provision: "v1:provision", Launch: "v1:launch", Live: "v1:live",
-		Fields: map[string]string{"Command": "1", "Env": "2", "SessionLive": "3"},
+		Fingerprints: session.Fingerprints{
+			Core: "v1:core", Provision: "v1:provision", Launch: "v1:launch", Live: "v1:live",
+			Fields: map[string]string{"Command": "1", "Env": "2", "SessionLive": "3"},
+		},
 	}
 }
 
@@ -28,7 +30,7 @@ func healthy(s Session) Observed {
 	return Observed{
 		Name: s.Name, Provider: s.Provider, Agent: s.Agent, Owner: OwnerThisCity, Managed: true,
 		Observation: runtime.Observation{Session: runtime.Alive, Agent: runtime.Alive, InstanceToken: "t"},
-		Stored:      Stored{s.Core, s.Provision, s.Launch, s.Live, s.Fields},
+		Stored:      s.Fingerprints,
 
 		Activity: session.Activity{State: runtime.ActivityReady},
 	}
@@ -160,7 +162,7 @@ func TestDecisions(t *testing.T) {
 		}, quiet, VerbRestart, client.StateStopping, "", time.Time{}},
 		{"drift, attachment unknown", func(s *Session, o *Observed) { s.Core, o.Observation.Attached = "v1:x", -1 }, quiet, VerbRestart, client.StateStopping, "", time.Time{}},
 		{"other version", func(_ *Session, o *Observed) { o.Stored.Core = "v0:y" }, quiet, VerbNone, client.StateRunning, "cannot compare", time.Time{}},
-		{"never stored", func(_ *Session, o *Observed) { o.Stored = Stored{} }, quiet, VerbNone, client.StateRunning, "cannot compare", time.Time{}},
+		{"never stored", func(_ *Session, o *Observed) { o.Stored = session.Fingerprints{} }, quiet, VerbNone, client.StateRunning, "cannot compare", time.Time{}},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {

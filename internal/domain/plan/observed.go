@@ -22,10 +22,10 @@ type Observed struct {
 	UnknownReason string
 	Observation   runtime.Observation
 
-	Managed          bool   // the controller has started or adopted this instance
-	StartInterrupted bool   // its start was interrupted because the controller that began it exited
-	Stored           Stored // what the instance was started with
-	CanRelaunch      bool   // the runtime provider can start a new agent process in the existing session
+	Managed          bool                 // the controller has started or adopted this instance
+	StartInterrupted bool                 // its start was interrupted because the controller that began it exited
+	Stored           session.Fingerprints // what the instance was started with; an empty fingerprint is unknown
+	CanRelaunch      bool                 // the runtime provider can start a new agent process in the existing session
 
 	Epoch    uint64           // number of the current or last instance
 	Activity session.Activity // the agent's activity by all evidence; the zero value is unknown
@@ -41,7 +41,6 @@ type Observed struct {
 	// detached, a prompt was delivered or the controller stopped. Zero: only Observation and
 	// Activity count.
 	IdleSince time.Time
-	Warning   string // what the last start left open
 	// Ended is the exit that the agent's worker or hook reported; nil: none was reported. The
 	// runtime provider may still show a running process.
 	Ended *runtime.End
@@ -69,13 +68,6 @@ type Observed struct {
 	PostponedSince time.Time     // when a stop for a changed configuration began to wait; zero: none waits
 	Apply          bool          // a person requested to apply the configuration now, even if the agent is busy
 	Disrupted      bool          // stopped or relaunched because of a changed configuration, and not running again yet
-}
-
-// Stored contains the fingerprints that an instance was started with. An empty fingerprint is
-// unknown.
-type Stored struct {
-	Core, Provision, Launch, Live string
-	Fields                        map[string]string
 }
 
 // Progress describes the progress in an agent's turn.

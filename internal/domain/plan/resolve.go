@@ -55,7 +55,7 @@ func Resolve(city *config.City, in Inputs) (Desired, []Warning, error) {
 	if err != nil {
 		return Desired{}, nil, err
 	}
-	desired := Desired{City: city.Workspace.Name, Root: city.Root}
+	desired := Desired{City: city.Workspace.Name}
 	if n := city.Workspace.MaxActiveSessions; n != nil {
 		desired.MaxSessions = *n
 	}
@@ -97,15 +97,6 @@ func sectionHash(values []config.Value, agent string) string {
 		}
 	}
 	return hex.EncodeToString(sum.Sum(nil))
-}
-
-// fingerprint computes the fingerprints of the session.
-func (s *Session) fingerprint() {
-	s.Core = runtime.ConfigFingerprint(s.Config)
-	s.Provision = runtime.ProvisionFingerprint(s.Config)
-	s.Launch = runtime.LaunchFingerprint(s.Config)
-	s.Live = runtime.LiveFingerprint(s.Config)
-	s.Fields = runtime.FingerprintBreakdown(s.Config)
 }
 
 // resolver resolves one agent.

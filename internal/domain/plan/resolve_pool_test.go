@@ -224,7 +224,7 @@ func observedAs(desired plan.Desired) []plan.Observed {
 		observed = append(observed, plan.Observed{
 			Name: s.Name, Provider: s.Provider, Agent: s.Agent, Owner: plan.OwnerThisCity, Managed: true,
 			Observation: runtime.Observation{Session: runtime.Alive, Agent: runtime.Alive},
-			Stored:      plan.Stored{Core: s.Core, Provision: s.Provision, Launch: s.Launch, Live: s.Live, Fields: s.Fields},
+			Stored:      s.Fingerprints,
 		})
 	}
 	return observed

@@ -35,25 +35,21 @@ type Activity struct {
 // Rules limit how long evidence is used. A zero value means the default that is given for the
 // field.
 type Rules struct {
-	// HealAfter is how long evidence of lower trust must contradict a source of higher trust
-	// before it is used instead, because that source probably missed a change. Default 10 s.
-	HealAfter time.Duration
 	// Stale is the maximum age of a reading. It must be longer than the time between two regular
 	// readings. Default 2 min.
 	Stale time.Duration
-	// Doubt is how long a reading is used while newer reads fail, or after the agent wrote output
-	// that was not read yet. Evidence with the confidence certain is used six times as long.
-	// Default 10 s.
-	Doubt time.Duration
 	// StalePushed is the maximum age of pushed evidence, see [EvidenceSet.Push]. Default 6 h.
 	StalePushed time.Duration
-	// StaleOf overrides Stale and StalePushed for a source.
-	StaleOf map[runtime.Source]time.Duration
 }
 
 const (
-	defaultHealAfter   = 10 * time.Second
-	defaultDoubt       = 10 * time.Second
+	// healAfter is how long evidence of lower trust must contradict a source of higher trust
+	// before it is used instead, because that source probably missed a change.
+	healAfter = 10 * time.Second
+	// doubtAfter is how long a reading is used while newer reads fail, or after the agent wrote output
+	// that was not read yet. Evidence with the confidence certain is used six times as long.
+	doubtAfter = 10 * time.Second
+
 	defaultStale       = 2 * time.Minute
 	defaultStalePushed = 6 * time.Hour
 )

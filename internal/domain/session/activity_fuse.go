@@ -18,10 +18,10 @@ type Judged struct {
 }
 
 const (
-	// blindFactor multiplies HealAfter for a contradicting source that has not changed since
+	// blindFactor multiplies healAfter for a contradicting source that has not changed since
 	// before the chosen evidence, because it may not show such a change at all.
 	blindFactor = 6
-	// certainFactor multiplies Doubt for evidence with the confidence certain.
+	// certainFactor multiplies doubtAfter for evidence with the confidence certain.
 	certainFactor = 6
 	// questionGrace is how long a screen may take to show an open question.
 	questionGrace = 2 * time.Second
@@ -65,8 +65,6 @@ func Fuse(s *EvidenceSet, now time.Time, rules Rules) (activity Activity, explan
 
 // withDefaults returns the rules with zero fields replaced by the defaults.
 func (r Rules) withDefaults() Rules {
-	r.HealAfter = cmp.Or(r.HealAfter, defaultHealAfter)
-	r.Doubt = cmp.Or(r.Doubt, defaultDoubt)
 	r.Stale = cmp.Or(r.Stale, defaultStale)
 	r.StalePushed = cmp.Or(r.StalePushed, defaultStalePushed)
 	return r
@@ -74,9 +72,6 @@ func (r Rules) withDefaults() Rules {
 
 // staleAt returns when the evidence is too old to be used.
 func (r *Rules) staleAt(e *ratedEvidence) time.Time {
-	if d, ok := r.StaleOf[e.Source]; ok {
-		return e.At.Add(d)
-	}
 	if e.pushed {
 		return e.At.Add(r.StalePushed)
 	}
@@ -86,15 +81,15 @@ func (r *Rules) staleAt(e *ratedEvidence) time.Time {
 // doubtAt returns when evidence that may be outdated is no longer used; zero: it is not outdated.
 // Evidence becomes outdated when newer reads of the session fail or when the agent wrote output
 // that was not read yet.
-func (r *Rules) doubtAt(s *EvidenceSet, e *ratedEvidence) time.Time {
+func (s *EvidenceSet) doubtAt(e *ratedEvidence) time.Time {
 	since := s.outdatedSince()
 	if since.IsZero() || e.pushed {
 		return time.Time{}
 	}
 	if e.confidence == ConfidenceCertain {
-		return since.Add(certainFactor * r.Doubt)
+		return since.Add(certainFactor * doubtAfter)
 	}
-	return since.Add(r.Doubt)
+	return since.Add(doubtAfter)
 }
 
 // fusion is the state of one call of [Fuse].
@@ -125,7 +120,7 @@ func (f *fusion) admit(i int) {
 	e := &f.evidence.latest[i]
 	j := &f.judged[i]
 	j.Evidence, j.Confidence = e.Evidence, e.confidence
-	stale, doubt := f.rules.staleAt(e), f.rules.doubtAt(f.evidence, e)
+	stale, doubt := f.rules.staleAt(e), f.evidence.doubtAt(e)
 	switch {
 	case e.Activity == runtime.ActivityUnknown:
 		j.Why = "it reports no activity"
@@ -238,7 +233,7 @@ func (f *fusion) replaceContradicted() {
 // replaceableAt returns the time from which e may replace the chosen evidence, which it
 // contradicts. ok is false if it may not replace it.
 func (f *fusion) replaceableAt(chosen, e *ratedEvidence) (time.Time, bool) {
-	bound := f.rules.HealAfter
+	bound := healAfter
 	since := latest(chosen.Since, e.Since)
 	takesInput := e.Activity == runtime.ActivityIdle || e.Activity == runtime.ActivityReady
 	if chosen.Activity == runtime.ActivityWaiting && takesInput {

@@ -239,7 +239,7 @@ func TestPushedEvidenceOutlivesReadingsThatDoNotRepeatIt(t *testing.T) {
 	if a, _, _ := Fuse(s, at(3600), Rules{}); a.State != idle || a.Source != hook || a.Confidence != ConfidenceCertain {
 		t.Errorf("an hour after the hook's word it is %+v, want idle by the hook", a)
 	}
-	if a, _, _ := Fuse(s, at(3600), Rules{StaleOf: map[runtime.Source]time.Duration{hook: time.Minute}}); a.State != ready {
+	if a, _, _ := Fuse(s, at(3600), Rules{StalePushed: time.Minute}); a.State != ready {
 		t.Errorf("with a stale hook it is %+v, want ready by the screen", a)
 	}
 }

@@ -1,4 +1,4 @@
-// Package session defines the stored record of each session, its state machine, the fusion of
+// Package session defines the stored record of each session, its states, the fusion of
 // activity evidence, and the interfaces of the stores.
 //
 // The key of a record is the session's name, which depends on the agent's name and not on the
@@ -25,7 +25,7 @@ type Record struct {
 	Provider string `json:"provider"`
 	Agent    string `json:"agent,omitempty"` // the agent's qualified name
 
-	// State is the lifecycle; only [Next] changes it.
+	// State is the lifecycle, from the last decision of plan.Diff; only [Record.SetState] changes it.
 	State State `json:"state,omitempty"`
 	// StateSince is when the state last changed.
 	StateSince time.Time `json:"state_since,omitzero"`
@@ -160,6 +160,20 @@ type Key struct{ Provider, Session string }
 
 // Key returns the record's key.
 func (r *Record) Key() Key { return Key{r.Provider, r.Session} }
+
+// SetState sets the state and, if it changes, its time, and reports whether it changed. StateUnknown
+// changes nothing: the last known state stays.
+func (r *Record) SetState(to State, at time.Time) (changed bool) {
+	if to == StateUnknown || to == r.State {
+		return false
+	}
+	r.State, r.StateSince = to, at
+	return true
+}
+
+// IsDraining reports whether the current instance was asked to finish its work. A drain of another
+// instance does not count.
+func (r *Record) IsDraining() bool { return r.Drain.Epoch != 0 && r.Drain.Epoch == r.Epoch }
 
 // AddFailure adds a failure at the given time. It removes failures that are older than keep; the
 // streak continues.

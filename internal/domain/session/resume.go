@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-
-	"gascity/runtime"
 )
 
 // Rung is one way to start an agent with a conversation.
@@ -34,31 +32,6 @@ const (
 	ResumeHandedOver ResumeFailure = "its context was full"
 	ResumeOther      ResumeFailure = "unclear" // the agent exited, and its output does not contain a known reason
 )
-
-// ResumePattern is a text in an agent's last output that indicates a failure.
-type ResumePattern struct {
-	Failure ResumeFailure
-	Text    string // a part of the output, letter case ignored
-}
-
-// ClassifyResume returns why a start that should resume a conversation exited, from the first
-// pattern that its last output contains. It returns "" for an exit with status 0 and for an
-// unknown exit, whatever the output is.
-func ClassifyResume(exit *runtime.Exit, output string, patterns []ResumePattern) ResumeFailure {
-	if exit == nil || exit.Code == 0 && exit.Signal == "" {
-		return ""
-	}
-	words := strings.ToLower(output)
-	for _, p := range patterns {
-		if p.Text != "" && strings.Contains(words, strings.ToLower(p.Text)) {
-			return p.Failure
-		}
-	}
-	if exit.Signal != "" {
-		return "" // it was killed, which proves nothing about the conversation
-	}
-	return ResumeOther
-}
 
 // Ladder returns in which way the next start resumes the conversation c. failure is why the last attempt failed; empty if there
 // was none. After two failed attempts it returns [RungFresh]: a new conversation begins.
@@ -175,23 +148,20 @@ func (a *Abandoned) Conversation() Conversation {
 type ReportedConversation struct {
 	ID, Dir, Mode string
 	At            time.Time
-	// Running is true if the agent that reported the conversation is ready and runs. The report of
-	// a failed start may be part of an error message.
-	Running bool
 }
 
 // maxConversationID is the maximum length of a conversation id in bytes.
 const maxConversationID = 256
 
 // Update changes c to the conversation that an agent reported and returns true if c changed. A report about the current
-// conversation changes only its directory and mode. Update ignores the report of an agent that does not run, and an invalid id:
-// longer than 256 bytes, beginning with "-", or with blanks or control characters.
+// conversation changes only its directory and mode. Update ignores an invalid id: longer than 256 bytes, beginning with "-", or
+// with blanks or control characters.
 //
 // If the current conversation had no id yet, the reported id belongs to it, so its Rung and its reference to the previous one
 // stay. Closed always stays.
 func (c *Conversation) Update(l ReportedConversation) bool {
 	odd := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == unicode.ReplacementChar }
-	if !l.Running || l.ID == "" || len(l.ID) > maxConversationID || strings.HasPrefix(l.ID, "-") || strings.ContainsFunc(l.ID, odd) {
+	if l.ID == "" || len(l.ID) > maxConversationID || strings.HasPrefix(l.ID, "-") || strings.ContainsFunc(l.ID, odd) {
 		return false
 	}
 	before := *c

@@ -5,43 +5,7 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"gascity/runtime"
 )
-
-var patterns = []ResumePattern{
-	{ResumeInUse, "Session ID already in use"},
-	{ResumeNotFound, "no conversation found"},
-	{ResumeWrongDir, "belongs to another directory"},
-	{ResumeExpired, "conversation has expired"},
-}
-
-// TestClassifyResume checks why a resume failed, from the exit and the last output of the agent
-// CLI.
-func TestClassifyResume(t *testing.T) {
-	one, killed := &runtime.Exit{Code: 1}, &runtime.Exit{Code: -1, Signal: "killed"}
-	tests := []struct {
-		name   string
-		exit   *runtime.Exit
-		output string
-		want   ResumeFailure
-	}{
-		{"in use", one, "Error: session id already in use\n", ResumeInUse},
-		{"not found", one, "No conversation found with session ID: 1-2", ResumeNotFound},
-		{"wrong folder", one, "it belongs to another directory", ResumeWrongDir},
-		{"expired", one, "This conversation has expired.", ResumeExpired},
-		{"no words that are known", one, "segmentation fault", ResumeOther},
-		{"no words", one, "", ResumeOther},
-		{"killed", killed, "", ""},
-		{"a good end that talks of it", &runtime.Exit{}, "no conversation found", ""},
-		{"its exit was not observed", nil, "no conversation found", ""},
-	}
-	for _, tt := range tests {
-		if got := ClassifyResume(tt.exit, tt.output, patterns); got != tt.want {
-			t.Errorf("%s: classified as %q, want %q", tt.name, got, tt.want)
-		}
-	}
-}
 
 // TestLadder checks what the starts after a failed resume try, for each reason: resume again,
 // resume in the directory of the conversation, or begin a new conversation.
@@ -106,18 +70,16 @@ func TestResumesAreBounded(t *testing.T) {
 	})
 }
 
-// TestAnIDFromAnErrorIsNeverKept checks that an ID that is empty, malformed, or from a start that
-// failed is not stored as the ID of a conversation.
+// TestAnIDFromAnErrorIsNeverKept checks that an ID that is empty or malformed is not stored as the ID of a conversation.
 func TestAnIDFromAnErrorIsNeverKept(t *testing.T) {
 	kept := Conversation{ID: "old", Dir: "/w", Mode: "auto", Rungs: 1, At: at(0)}
 	for name, l := range map[string]ReportedConversation{
-		"from a start that failed": {ID: "new"},
-		"empty":                    {Running: true},
-		"words":                    {ID: "not found", Running: true},
-		"a flag":                   {ID: "--resume", Running: true},
-		"control":                  {ID: "a\x1b[0m", Running: true},
-		"no text":                  {ID: "a\xff", Running: true},
-		"very long":                {ID: strings.Repeat("a", 257), Running: true},
+		"empty":     {},
+		"words":     {ID: "not found"},
+		"a flag":    {ID: "--resume"},
+		"control":   {ID: "a\x1b[0m"},
+		"no text":   {ID: "a\xff"},
+		"very long": {ID: strings.Repeat("a", 257)},
 	} {
 		c := kept
 		if c.Update(l) || c != kept {
@@ -125,7 +87,7 @@ func TestAnIDFromAnErrorIsNeverKept(t *testing.T) {
 		}
 	}
 	c := kept
-	if want := (Conversation{ID: "new", Dir: "/v", Mode: "ask", At: at(5), Begun: true}); !c.Update(ReportedConversation{ID: "new", Dir: "/v", Mode: "ask", At: at(5), Running: true}) || c != want {
+	if want := (Conversation{ID: "new", Dir: "/v", Mode: "ask", At: at(5), Begun: true}); !c.Update(ReportedConversation{ID: "new", Dir: "/v", Mode: "ask", At: at(5)}) || c != want {
 		t.Errorf("the conversation is %+v, want %+v", c, want)
 	}
 }
@@ -135,7 +97,7 @@ func TestAnIDFromAnErrorIsNeverKept(t *testing.T) {
 func TestReportedConversationKeepsOtherFields(t *testing.T) {
 	former := &Abandoned{ID: "old", Failure: ResumeUnable}
 	c := Conversation{Begun: true, Rung: RungFresh, Former: former, Dir: "/w"}
-	l := ReportedConversation{ID: "new", Dir: "/w", At: at(1), Running: true}
+	l := ReportedConversation{ID: "new", Dir: "/w", At: at(1)}
 	if !c.Update(l) || c.Former != former || !c.Begun || c.Rung != RungFresh {
 		t.Errorf("after the first word: %+v", c)
 	}

@@ -1,14 +1,13 @@
 package session
 
 import (
-	"fmt"
 	"slices"
 
 	"gascity/client"
 )
 
 // State is a session's lifecycle state: one of the states of package client. It is independent of
-// the agent's [Activity]. The empty state is [StateUnknown].
+// the agent's [Activity]. The empty state is [StateUnknown]. docs/reference/states.md describes the states.
 type State string
 
 // The states.
@@ -38,10 +37,6 @@ func States() []State {
 // IsValid reports whether s is one of [States].
 func (s State) IsValid() bool { return slices.Contains(States(), s) }
 
-// IsHeld reports whether the session is suspended or quarantined. It leaves these two states only
-// when it is released, for example with gc start.
-func (s State) IsHeld() bool { return s == StateSuspended || s == StateQuarantined }
-
 // IsDown reports whether the session does not run in this state.
 func (s State) IsDown() bool {
 	switch s {
@@ -50,47 +45,4 @@ func (s State) IsDown() bool {
 	default:
 		return false
 	}
-}
-
-// TransitionError reports that a trigger was not expected in a state. It does not prevent the
-// transition: the session is in state To, and the error is logged.
-type TransitionError struct {
-	From    State
-	Trigger Trigger
-	To      State
-}
-
-// Error returns to which state the trigger does not apply, and what the state is now.
-func (e *TransitionError) Error() string {
-	if e.From.IsHeld() {
-		return fmt.Sprintf("%q does not apply to a session that is %s; release it first", e.Trigger, e.From)
-	}
-	return fmt.Sprintf("%q does not apply to a session that is %s; gc now treats it as %s", e.Trigger, e.From, e.To)
-}
-
-// Next returns the state after a trigger. It is defined for all arguments; an invalid state counts
-// as [StateUnknown]. For an unexpected pair it also returns a [*TransitionError] for the log. Then
-// an observation still sets the state that was observed, and an intention changes nothing.
-func Next(s State, t Trigger) (State, error) {
-	if !s.IsValid() {
-		s = StateUnknown
-	}
-	i := slices.IndexFunc(transitions, func(row transition) bool { return row.trigger == t })
-	if i < 0 {
-		return s, &TransitionError{From: s, Trigger: t, To: s}
-	}
-	row := &transitions[i]
-	for _, m := range row.moves {
-		if slices.Contains(m.from, s) {
-			return m.to, nil
-		}
-	}
-	if slices.Contains(row.stays, s) {
-		return s, nil
-	}
-	to := s
-	if row.seen != "" && !s.IsHeld() {
-		to = row.seen
-	}
-	return to, &TransitionError{From: s, Trigger: t, To: to}
 }

@@ -19,16 +19,25 @@ var (
 // maxCopies is how many files are sent at a time.
 const maxCopies = 4
 
+// acquire takes one of the places of slots, and reports false at once if there is none. The caller receives from slots when it has
+// finished.
+func acquire(slots chan struct{}) bool {
+	select {
+	case slots <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
 // Doctor examines the city and its machine and returns all findings. If an examination or a bundle
 // is already in progress, it returns client.ErrRefused. It implements controlapi.Diagnostics.
 func (f Service) Doctor(ctx context.Context) (client.Findings, error) {
 	out := client.Findings{Findings: []client.Finding{}}
-	select {
-	case f.doctors <- struct{}{}:
-		defer func() { <-f.doctors }()
-	default:
+	if !acquire(f.doctors) {
 		return out, fmt.Errorf("%w: an examination is in progress; wait for its end, or run: gc doctor", client.ErrRefused)
 	}
+	defer func() { <-f.doctors }()
 	err := f.opts.Doctor(ctx, func(finding client.Finding) { out.Findings = append(out.Findings, finding) })
 	return out, err
 }
@@ -36,24 +45,20 @@ func (f Service) Doctor(ctx context.Context) (client.Findings, error) {
 // Bundle writes a support bundle, which contains an examination. If an examination or another
 // bundle is in progress, it returns client.ErrRefused. It implements controlapi.Diagnostics.
 func (f Service) Bundle(ctx context.Context, w io.Writer) error {
-	select {
-	case f.doctors <- struct{}{}:
-		defer func() { <-f.doctors }()
-	default:
+	if !acquire(f.doctors) {
 		return fmt.Errorf("%w: an examination is in progress; wait for its end, or run: gc bundle", client.ErrRefused)
 	}
+	defer func() { <-f.doctors }()
 	return f.opts.Bundle(ctx, w)
 }
 
 // CopyOut writes a file or directory of a session's working directory to w. At most [maxCopies]
 // copies run at the same time; another one is client.ErrRefused. It implements controlapi.Copier.
 func (f Service) CopyOut(ctx context.Context, target string, req client.CopyOutRequest, w io.Writer) error {
-	select {
-	case f.copies <- struct{}{}:
-		defer func() { <-f.copies }()
-	default:
+	if !acquire(f.copies) {
 		return fmt.Errorf("%w: %d copies are in progress; try again when one has ended", client.ErrRefused, maxCopies)
 	}
+	defer func() { <-f.copies }()
 	limited := &limitedWriter{to: w, left: client.MaxCopyOut}
 	if !req.Plain {
 		return f.Controller.CopyOut(ctx, target, req, limited)

@@ -46,14 +46,11 @@ func (e *Engines) SessionChanged(session string) {
 // Run runs the engines until ctx ends or one of them fails.
 func (e *Engines) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return e.Prompts.Run(ctx) })
-	group.Go(func() error { return e.Questions.Run(ctx) })
-	group.Go(func() error { return e.Waits.Run(ctx) })
-	group.Go(func() error { return e.Workers.Run(ctx) })
-	group.Go(func() error { return e.Budgets.Run(ctx) })
-	group.Go(func() error { return e.Credentials.Run(ctx) })
-	group.Go(func() error { return e.Notify.Run(ctx) })
-	group.Go(func() error { return e.Events.Run(ctx) })
+	for _, run := range []func(context.Context) error{
+		e.Prompts.Run, e.Questions.Run, e.Waits.Run, e.Workers.Run, e.Budgets.Run, e.Credentials.Run, e.Notify.Run, e.Events.Run,
+	} {
+		group.Go(func() error { return run(ctx) })
+	}
 	return group.Wait()
 }
 

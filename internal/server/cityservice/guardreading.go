@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"gascity/client"
+	"gascity/internal/config"
 	"gascity/internal/guard"
 	"gascity/internal/server/controlapi"
 	"gascity/internal/service/questions"
@@ -194,30 +194,7 @@ func (f Service) always(rules *guard.CityRules, agent string, call questions.Too
 // ruleText returns a rule as a section of city.toml.
 func ruleText(r guard.Rule) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "[[guard.rules]]\nid = %s\naction = %s\nreason = %s\n", quote(r.ID), quote(string(r.Action)), quote(r.Reason))
-	fmt.Fprintf(&b, "agents = [%s]\ntools = [%s]\nexact = [%s]\n", quote(r.Agents[0]), quote(r.Tools[0]), quote(r.Exact[0]))
-	return b.String()
-}
-
-// quote returns a text as a TOML string in one line.
-func quote(text string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, r := range text {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case strconv.IsPrint(r):
-			b.WriteRune(r)
-		default:
-			fmt.Fprintf(&b, `\U%08x`, r)
-		}
-	}
-	b.WriteByte('"')
+	fmt.Fprintf(&b, "[[guard.rules]]\nid = %s\naction = %s\nreason = %s\n", config.QuoteTOML(r.ID), config.QuoteTOML(string(r.Action)), config.QuoteTOML(r.Reason))
+	fmt.Fprintf(&b, "agents = [%s]\ntools = [%s]\nexact = [%s]\n", config.QuoteTOML(r.Agents[0]), config.QuoteTOML(r.Tools[0]), config.QuoteTOML(r.Exact[0]))
 	return b.String()
 }

@@ -9,25 +9,7 @@ import (
 	"gascity/internal/telemetry"
 )
 
-var (
-	_ controlapi.Spending      = Service{}
-	_ controlapi.MetricsSource = Service{}
-)
-
-// Usage returns the usage of agents, in groups. It implements controlapi.Spending.
-func (f Service) Usage(ctx context.Context, req client.UsageRequest) (client.Usage, error) {
-	return f.opts.Engines.Budgets.Usage(ctx, req)
-}
-
-// Budgets returns how much of each budget is used. It implements controlapi.Spending.
-func (f Service) Budgets(ctx context.Context) ([]client.Budget, error) {
-	return f.opts.Engines.Budgets.Budgets(ctx)
-}
-
-// LiftBudget resets a budget that is used up. It implements controlapi.Spending.
-func (f Service) LiftBudget(ctx context.Context, name string, req client.LiftRequest) (client.Done, error) {
-	return f.opts.Engines.Budgets.LiftBudget(ctx, name, req)
-}
+var _ controlapi.MetricsSource = Service{}
 
 // Metrics writes the metrics of the city in the text format of Prometheus. It implements
 // controlapi.MetricsSource.

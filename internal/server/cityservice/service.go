@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"gascity/client"
 	"gascity/internal/cityconfig"
@@ -59,8 +58,9 @@ type Service struct {
 	*controller.Controller
 	controlapi.Prompts
 	controlapi.Queueing
-	controlapi.Questions
 	controlapi.Conditions
+	controlapi.Spending
+	controlapi.EventFinder
 	controlapi.WebConsole
 	controlapi.Notifier
 
@@ -73,8 +73,8 @@ type Service struct {
 func New(opts Options) Service {
 	e := opts.Engines
 	return Service{
-		Controller: opts.Controller, Prompts: e.Prompts, Queueing: e.Prompts, Conditions: e.Waits, WebConsole: opts.Web, Notifier: e.Notify, opts: opts,
-		doctors: make(chan struct{}, 1), copies: make(chan struct{}, maxCopies),
+		Controller: opts.Controller, Prompts: e.Prompts, Queueing: e.Prompts, Conditions: e.Waits, Spending: e.Budgets, EventFinder: e.Events,
+		WebConsole: opts.Web, Notifier: e.Notify, opts: opts, doctors: make(chan struct{}, 1), copies: make(chan struct{}, maxCopies),
 	}
 }
 
@@ -82,16 +82,11 @@ var (
 	_ controlapi.City        = Service{}
 	_ controlapi.Recorder    = Service{}
 	_ controlapi.EventFinder = Service{}
+	_ controlapi.Spending    = Service{}
 	_ controlapi.Previewer   = Service{}
 	_ controlapi.WebConsole  = Service{}
 	_ controlapi.Notifier    = Service{}
 )
-
-// Since returns the ID of the newest event that is older than t. It implements
-// controlapi.EventFinder.
-func (f Service) Since(ctx context.Context, t time.Time) (uint64, error) {
-	return f.opts.Engines.Events.Since(ctx, t)
-}
 
 // Preview returns what the controller would do with another configuration. It implements
 // controlapi.Previewer.

@@ -5,13 +5,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"gascity/client"
 	"gascity/internal/agentcli"
 	"gascity/internal/agentcli/transcript"
+	"gascity/internal/cityconfig"
 	"gascity/internal/citydir"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
@@ -28,7 +28,7 @@ const (
 // last minutes. It is safe for concurrent use.
 type Transcripts struct {
 	root    string
-	environ map[string]string
+	environ cityconfig.Environ
 	mask    func(text string) string
 
 	mu      sync.Mutex
@@ -47,13 +47,7 @@ type heldReader struct {
 // NewTranscripts returns the transcripts of the city at root. environ is the base environment of its agents. mask removes
 // secrets from a text.
 func NewTranscripts(root string, environ []string, mask func(text string) string) *Transcripts {
-	t := &Transcripts{root: root, environ: map[string]string{}, mask: mask, readers: map[string]*heldReader{}}
-	for _, entry := range environ {
-		if name, value, ok := strings.Cut(entry, "="); ok {
-			t.environ[name] = value
-		}
-	}
-	return t
+	return &Transcripts{root: root, environ: environ, mask: mask, readers: map[string]*heldReader{}}
 }
 
 // transcriptPlace is where the transcript of a session is.
@@ -89,7 +83,7 @@ func (t *Transcripts) find(v *session.Snapshot, s plan.Session) transcriptPlace 
 		if value, set := s.Config.Env[name]; set {
 			return value
 		}
-		return t.environ[name]
+		return t.environ.Get(name)
 	})
 	var found []string
 	if ok {

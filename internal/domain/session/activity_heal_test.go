@@ -20,7 +20,7 @@ type agentTrace struct {
 // becomes right within a limited time, and does not change more often than the reports and the
 // corrections require.
 func TestLostEdgesHeal(t *testing.T) {
-	const settle = 13 // seconds: HealAfter, one reading, and a screen that is late
+	const settle = 13 // seconds: healAfter, one reading, and a screen that is late
 	rapid.Check(t, func(rt *rapid.T) {
 		s := EvidenceSet{instance: "i"}
 		var fused []runtime.Activity
