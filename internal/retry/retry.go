@@ -1,5 +1,5 @@
 // Package retry computes and waits for the delays between the tries of an operation that may fail, or that must be repeated
-// until it has a result.
+// until it has a result. It also limits the rate of events.
 package retry
 
 import (

@@ -2,35 +2,26 @@ package store
 
 import (
 	"fmt"
-	"sync"
 	"time"
 
 	"gascity/client"
 	"gascity/internal/domain/event"
 )
 
-// closer makes Close run only once.
-type closer struct {
-	once sync.Once
-	err  error
-}
-
 // Close writes all pending changes and closes the store. Calls in progress are completed; later
 // calls fail with [ErrClosed]. Close may be called twice. If the disk does not respond within
 // Options.Timeout, Close returns an error and the writer goroutine keeps waiting for the disk.
-func (d *DB) Close() error {
-	d.ending.once.Do(func() {
-		close(d.closing)
-		patience := time.NewTimer(d.opts.Timeout)
-		defer patience.Stop()
-		select {
-		case <-d.writerDone:
-			d.ending.err = d.closeErr
-		case <-patience.C:
-			d.ending.err = unavailable("close the store", d.path, errSlow)
-		}
-	})
-	return d.ending.err
+func (d *DB) Close() error { return d.closeOnce() }
+
+// close does the work of [DB.Close], which calls it once.
+func (d *DB) close() error {
+	close(d.closing)
+	select {
+	case <-d.writerDone:
+		return d.closeErr
+	case <-time.After(d.opts.Timeout):
+		return unavailable("close the store", d.path, errSlow)
+	}
 }
 
 // isClosing reports whether Close was called.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -101,22 +102,13 @@ func writeHoles(ctx context.Context, t *tx, holes []hole) error {
 
 // loadHoles loads the holes: ranges of ids whose events are not stored.
 func loadHoles(ctx context.Context, t *tx) (holes []hole, err error) {
-	statement, err := t.statement(ctx, "SELECT after, upto FROM hole ORDER BY after")
-	if err != nil {
-		return nil, err
-	}
-	rows, err := statement.QueryContext(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for rows.Next() {
+	err = t.each(ctx, func(rows *sql.Rows) error {
 		var h hole
-		if err := rows.Scan(&h.after, &h.upto); err != nil {
-			return nil, errors.Join(err, rows.Close())
-		}
+		err := rows.Scan(&h.after, &h.upto)
 		holes = append(holes, h)
-	}
-	return holes, errors.Join(rows.Err(), rows.Close())
+		return err
+	}, "SELECT after, upto FROM hole ORDER BY after")
+	return holes, err
 }
 
 // flush writes one batch of events that are not written yet and removes one batch of old ones. If
@@ -296,19 +288,7 @@ type eventRow struct {
 
 // removeOld removes the oldest events, as far as they are too old.
 func (r *removal) removeOld(ctx context.Context, t *tx, before time.Time) error {
-	var upto uint64
-	err := t.rows(ctx, "SELECT id, at, size, owner, kind FROM event ORDER BY id LIMIT ?", []any{r.left}, func(e eventRow) bool {
-		if r.kept.count <= 1 || !time.Unix(0, e.at).Before(before) {
-			return false
-		}
-		upto = e.id
-		r.removed(e)
-		return true
-	})
-	if err != nil || upto == 0 {
-		return err
-	}
-	return t.exec(ctx, "DELETE FROM event WHERE id <= ?", upto)
+	return r.removeUntil(ctx, t, func(e eventRow) bool { return r.kept.count <= 1 || !time.Unix(0, e.at).Before(before) }, math.MaxInt64, "true")
 }
 
 // removeSurplus removes events until the number and size of the events are within the limits. It takes them from owners and kinds
@@ -322,30 +302,38 @@ func (r *removal) removeSurplus(ctx context.Context, t *tx, limit Retention) err
 		newest = max(newest, a.newest)
 	}
 	for k, keep := range r.groups.allocate(limit) {
-		if a := r.groups[k]; a.count <= keep.count && a.bytes <= keep.bytes {
+		fits := func() bool { a := r.groups[k]; return a.count <= keep.count && a.bytes <= keep.bytes }
+		if fits() {
 			continue
 		}
-		var upto uint64
-		err := t.rows(ctx, "SELECT id, at, size, owner, kind FROM event WHERE owner = ? AND kind = ? AND id < ? ORDER BY id LIMIT ?",
-			[]any{k.owner, k.kind, newest, r.left}, func(e eventRow) bool {
-				if a := r.groups[k]; !r.isOver(limit) || a.count <= keep.count && a.bytes <= keep.bytes {
-					return false
-				}
-				upto = e.id
-				r.removed(e)
-				return true
-			})
+		err := r.removeUntil(ctx, t, func(eventRow) bool { return !r.isOver(limit) || fits() }, newest, "owner = ? AND kind = ?", k.owner, k.kind)
 		if err != nil {
-			return err
-		}
-		if upto == 0 {
-			continue
-		}
-		if err := t.exec(ctx, "DELETE FROM event WHERE owner = ? AND kind = ? AND id <= ?", k.owner, k.kind, upto); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// removeUntil removes the oldest events that match the condition where and are older than the event with the id before, until
+// enough returns true.
+func (r *removal) removeUntil(ctx context.Context, t *tx, enough func(eventRow) bool, before uint64, where string, args ...any) error {
+	var upto uint64
+	err := t.each(ctx, func(rows *sql.Rows) error {
+		var e eventRow
+		if err := rows.Scan(&e.id, &e.at, &e.size, &e.group.owner, &e.group.kind); err != nil {
+			return err
+		}
+		if enough(e) {
+			return errEnough
+		}
+		upto = e.id
+		r.removed(e)
+		return nil
+	}, "SELECT id, at, size, owner, kind FROM event WHERE "+where+" AND id < ? ORDER BY id LIMIT ?", slices.Concat(args, []any{before, r.left})...)
+	if err != nil || upto == 0 {
+		return err
+	}
+	return t.exec(ctx, "DELETE FROM event WHERE "+where+" AND id <= ?", append(args, upto)...)
 }
 
 // isOver reports whether a limit is exceeded and rows may still be removed.
@@ -360,28 +348,6 @@ func (r *removal) removed(e eventRow) {
 	r.kept.count--
 	r.kept.bytes -= e.size
 	r.groups.remove(e.group, e.size)
-}
-
-// rows calls do for each row of a query until it returns false.
-func (t *tx) rows(ctx context.Context, query string, args []any, do func(eventRow) bool) error {
-	statement, err := t.statement(ctx, query)
-	if err != nil {
-		return err
-	}
-	rows, err := statement.QueryContext(ctx, args...)
-	if err != nil {
-		return err
-	}
-	for rows.Next() {
-		var e eventRow
-		if err := rows.Scan(&e.id, &e.at, &e.size, &e.group.owner, &e.group.kind); err != nil {
-			return errors.Join(err, rows.Close())
-		}
-		if !do(e) {
-			break
-		}
-	}
-	return errors.Join(rows.Err(), rows.Close())
 }
 
 // vacuumUnused removes half of vacuumFrom unused pages from the end of the file if it has vacuumFrom of them or more.

@@ -24,13 +24,7 @@ func (d *DB) NotificationState(ctx context.Context) (notification.State, error) 
 // SaveNotificationState replaces the saved state of the notification engine. It implements
 // notification.Store.
 func (d *DB) SaveNotificationState(ctx context.Context, s notification.State) error {
-	body, err := d.opts.Secrets.Encode(s)
-	if err != nil {
-		return fmt.Errorf("cannot save the state of notifications: %w", err)
-	}
-	return d.write(ctx, "save the state of notifications", survivesKill, func(ctx context.Context, t *tx) error {
-		return t.exec(ctx, "INSERT OR REPLACE INTO notifier VALUES (1, ?)", string(body))
-	})
+	return d.put(ctx, "save the state of notifications", s, nil, "INSERT OR REPLACE INTO notifier VALUES (1, ?)")
 }
 
 // Deliveries returns all stored deliveries of notifications, oldest first. It implements
@@ -71,7 +65,6 @@ func (d *DB) DeleteDeliveries(ctx context.Context, before time.Time, keep []stri
 	if err != nil {
 		return err
 	}
-	return d.write(ctx, "delete old notifications", survivesKill, func(ctx context.Context, t *tx) error {
-		return t.exec(ctx, "DELETE FROM delivery WHERE final = 1 AND updated < ? AND subject NOT IN (SELECT value FROM json_each(?))", nanos(before), string(kept))
-	})
+	return d.exec(ctx, "delete old notifications",
+		"DELETE FROM delivery WHERE final = 1 AND updated < ? AND subject NOT IN (SELECT value FROM json_each(?))", nanos(before), string(kept))
 }

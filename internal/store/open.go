@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"modernc.org/sqlite"
@@ -90,7 +91,7 @@ type DB struct {
 	wake       chan struct{} // capacity 1: signals a changed fault
 	closing    chan struct{} // closed by Close
 	writerDone chan struct{} // closed when the writer returns
-	ending     closer
+	closeOnce  func() error
 
 	reads  *sql.DB
 	places []place // the opened files; constant
@@ -123,7 +124,7 @@ func open(ctx context.Context, opts Options, steps []string) (*DB, error) {
 		opts: opts, path: path, base: context.WithoutCancel(ctx),
 		jobs: make(chan *job, maxBatch), wake: make(chan struct{}, 1), closing: make(chan struct{}), writerDone: make(chan struct{}),
 	}
-	d.health = health{now: opts.Now, change: d.faultChanged}
+	d.health, d.closeOnce = health{now: opts.Now, change: d.faultChanged}, sync.OnceValue(d.close)
 	if err := d.findMissing(); err != nil {
 		return nil, notOpened("open the store", path, err)
 	}

@@ -51,11 +51,22 @@ func (d *DB) query(ctx context.Context, question func(context.Context, *sql.Tx) 
 // each calls scan for every row of a query.
 func each(ctx context.Context, t *sql.Tx, scan func(*sql.Rows) error, query string, args ...any) error {
 	rows, err := t.QueryContext(ctx, query, args...)
+	return scanAll(rows, err, scan)
+}
+
+// errEnough is returned by a scan function that needs no further row.
+var errEnough = errors.New("no further row is needed")
+
+// scanAll calls scan for every row of a query. err is the error of the query; if it is not nil, scanAll only returns it.
+func scanAll(rows *sql.Rows, err error, scan func(*sql.Rows) error) error {
 	if err != nil {
 		return err
 	}
 	for err == nil && rows.Next() {
 		err = scan(rows)
+	}
+	if errors.Is(err, errEnough) {
+		err = nil
 	}
 	return errors.Join(err, rows.Err(), rows.Close())
 }

@@ -3,8 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -135,12 +133,12 @@ func blob(text string) []byte { return append([]byte{}, text...) }
 // OpenReceipts returns all receipts that are not final, with their contents. It implements
 // prompt.Store.
 func (d *DB) OpenReceipts(ctx context.Context) ([]prompt.Receipt, error) {
-	return d.receipts(ctx, true, "SELECT id, seq, body FROM receipt WHERE final = 0 ORDER BY seq")
+	return d.receipts(ctx, true, "SELECT id, body FROM receipt WHERE final = 0 ORDER BY seq")
 }
 
 // Receipt returns one receipt by its ID. It implements prompt.Store.
 func (d *DB) Receipt(ctx context.Context, id string) (prompt.Receipt, error) {
-	found, err := d.receipts(ctx, true, "SELECT id, seq, body FROM receipt WHERE id = ?", id)
+	found, err := d.receipts(ctx, true, "SELECT id, body FROM receipt WHERE id = ?", id)
 	if err != nil {
 		return prompt.Receipt{}, err
 	}
@@ -153,7 +151,7 @@ func (d *DB) Receipt(ctx context.Context, id string) (prompt.Receipt, error) {
 // EndedReceipts returns final receipts of a session, or of all sessions, newest first. It
 // implements prompt.Store.
 func (d *DB) EndedReceipts(ctx context.Context, session string, limit int) ([]prompt.Receipt, error) {
-	return d.receipts(ctx, false, "SELECT id, seq, body FROM receipt WHERE final = 1 AND (?1 = '' OR session = ?1) "+
+	return d.receipts(ctx, false, "SELECT id, body FROM receipt WHERE final = 1 AND (?1 = '' OR session = ?1) "+
 		"ORDER BY updated DESC, seq DESC LIMIT ?2", session, rows(limit))
 }
 
@@ -178,28 +176,12 @@ func (d *DB) DeleteReceipts(ctx context.Context, before time.Time) (int, error) 
 	return int(gone), nil
 }
 
-// receipts returns the results of a query for id, seq and body, with their content if content is
-// true. The error names receipts that cannot be decoded.
-func (d *DB) receipts(ctx context.Context, content bool, query string, args ...any) ([]prompt.Receipt, error) {
-	found := []prompt.Receipt{}
-	var bad []error
-	err := d.read(ctx, "read receipts", func(ctx context.Context, t *sql.Tx) error {
-		err := each(ctx, t, func(r *sql.Rows) error {
-			var id string
-			var body []byte
-			var one prompt.Receipt
-			var seq uint64
-			if err := r.Scan(&id, &seq, &body); err != nil {
-				return err
-			}
-			if err := json.Unmarshal(body, &one); err != nil {
-				bad = append(bad, &RowError{Kind: "receipt", Key: id, Err: err})
-				return nil //nolint:nilerr // the others are read
-			}
-			one.Seq = seq
-			found = append(found, one)
-			return nil
-		}, query, args...)
+// receipts returns the results of a query for id and body, with their content if content is true. The
+// error names receipts that cannot be decoded.
+func (d *DB) receipts(ctx context.Context, content bool, query string, args ...any) (found []prompt.Receipt, err error) {
+	var bad error
+	err = d.read(ctx, "read receipts", func(ctx context.Context, t *sql.Tx) (err error) {
+		found, bad, err = decodeAll[prompt.Receipt](ctx, t, "receipt", query, args...)
 		for i := 0; err == nil && content && i < len(found); i++ {
 			found[i].Content, err = readContent(ctx, t, found[i].Seq)
 		}
@@ -208,7 +190,7 @@ func (d *DB) receipts(ctx context.Context, content bool, query string, args ...a
 	if err != nil {
 		return nil, err
 	}
-	return found, errors.Join(bad...)
+	return found, bad
 }
 
 // readContent returns the content of a receipt.

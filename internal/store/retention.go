@@ -3,7 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
-	"errors"
+	"database/sql"
 	"maps"
 	"slices"
 
@@ -55,24 +55,15 @@ func (g groups) remove(k group, size int64) {
 
 // loadGroups counts the groups in the database.
 func loadGroups(ctx context.Context, t *tx) (g groups, err error) {
-	statement, err := t.statement(ctx, "SELECT owner, kind, count(*), sum(size), max(id) FROM event GROUP BY owner, kind")
-	if err != nil {
-		return nil, err
-	}
-	rows, err := statement.QueryContext(ctx)
-	if err != nil {
-		return nil, err
-	}
 	g = groups{}
-	for rows.Next() {
+	err = t.each(ctx, func(rows *sql.Rows) error {
 		var k group
 		var a amount
-		if err := rows.Scan(&k.owner, &k.kind, &a.count, &a.bytes, &a.newest); err != nil {
-			return nil, errors.Join(err, rows.Close())
-		}
+		err := rows.Scan(&k.owner, &k.kind, &a.count, &a.bytes, &a.newest)
 		g[k] = a
-	}
-	return g, errors.Join(rows.Err(), rows.Close())
+		return err
+	}, "SELECT owner, kind, count(*), sum(size), max(id) FROM event GROUP BY owner, kind")
+	return g, err
 }
 
 // allocate returns how much of each group fits into the limits. Every owner gets an equal share of

@@ -39,16 +39,12 @@ func (d *DB) Save(ctx context.Context, r session.Record) error {
 	if len(r.Token) >= shortestToken {
 		body = bytes.ReplaceAll(body, []byte(r.Token), []byte("[token]"))
 	}
-	return d.write(ctx, "save a session record", survivesKill, func(ctx context.Context, t *tx) error {
-		return t.exec(ctx, "INSERT OR REPLACE INTO session VALUES (?, ?, ?)", r.Provider, r.Session, string(body))
-	})
+	return d.exec(ctx, "save a session record", "INSERT OR REPLACE INTO session VALUES (?, ?, ?)", r.Provider, r.Session, string(body))
 }
 
 // Remove deletes a session record. It implements session.Store.
 func (d *DB) Remove(ctx context.Context, key session.Key) error {
-	return d.write(ctx, "delete a session record", survivesKill, func(ctx context.Context, t *tx) error {
-		return t.exec(ctx, "DELETE FROM session WHERE session = ? AND provider = ?", key.Session, key.Provider)
-	})
+	return d.exec(ctx, "delete a session record", "DELETE FROM session WHERE session = ? AND provider = ?", key.Session, key.Provider)
 }
 
 // LoadPending returns all stored questions, oldest first. It implements session.PendingStore.
@@ -59,14 +55,12 @@ func (d *DB) LoadPending(ctx context.Context) ([]session.Pending, error) {
 // SavePending stores a question in place of the one with the same ID. It implements
 // session.PendingStore.
 func (d *DB) SavePending(ctx context.Context, p session.Pending) error {
-	return d.put(ctx, "save a question", "INSERT OR REPLACE INTO pending VALUES (?, ?, ?)", row{id: p.ID, since: p.Since, value: p})
+	return d.put(ctx, "save a question", p, nil, "INSERT OR REPLACE INTO pending VALUES (?, ?, ?)", p.ID, nanos(p.Since))
 }
 
 // RemovePending deletes a question. It implements session.PendingStore.
 func (d *DB) RemovePending(ctx context.Context, id string) error {
-	return d.write(ctx, "delete a question", survivesKill, func(ctx context.Context, t *tx) error {
-		return t.exec(ctx, "DELETE FROM pending WHERE id = ?", id)
-	})
+	return d.exec(ctx, "delete a question", "DELETE FROM pending WHERE id = ?", id)
 }
 
 // LoadWaits returns all stored waits, oldest first. It implements session.WaitStore.
@@ -76,62 +70,61 @@ func (d *DB) LoadWaits(ctx context.Context) ([]session.Wait, error) {
 
 // SaveWait stores a wait in place of the one with the same ID. It implements session.WaitStore.
 func (d *DB) SaveWait(ctx context.Context, w session.Wait) error {
-	return d.put(ctx, "save a wait", "INSERT OR REPLACE INTO wait VALUES (?, ?, ?)", row{
-		id: w.ID, since: w.CreatedAt, value: w, exact: []string{"target", "arg", "owner", "owner_conversation", "text"},
-	})
+	exact := []string{"target", "arg", "owner", "owner_conversation", "text"}
+	return d.put(ctx, "save a wait", w, exact, "INSERT OR REPLACE INTO wait VALUES (?, ?, ?)", w.ID, nanos(w.CreatedAt))
 }
 
 // RemoveWait deletes a wait. It implements session.WaitStore.
 func (d *DB) RemoveWait(ctx context.Context, id string) error {
-	return d.write(ctx, "delete a wait", survivesKill, func(ctx context.Context, t *tx) error {
-		return t.exec(ctx, "DELETE FROM wait WHERE id = ?", id)
-	})
+	return d.exec(ctx, "delete a wait", "DELETE FROM wait WHERE id = ?", id)
 }
 
-// row is a value that is stored under an id.
-type row struct {
-	id    string
-	since time.Time
-	value any
-	exact []string // members that are not masked
-}
-
-// put stores a row and replaces an existing one with the same id.
-func (d *DB) put(ctx context.Context, op, query string, r row) error {
-	body, err := d.opts.Secrets.Encode(r.value, r.exact...)
+// put runs a statement whose arguments are keys and, as the last one, the value as JSON. The members exact are not masked.
+func (d *DB) put(ctx context.Context, op string, value any, exact []string, query string, keys ...any) error {
+	body, err := d.opts.Secrets.Encode(value, exact...)
 	if err != nil {
-		return fmt.Errorf("cannot %s, %s: %w", op, r.id, err)
+		return fmt.Errorf("cannot %s %v: %w", op, keys, err)
 	}
-	return d.write(ctx, op, survivesKill, func(ctx context.Context, t *tx) error {
-		return t.exec(ctx, query, r.id, nanos(r.since), string(body))
-	})
+	return d.exec(ctx, op, query, append(keys, string(body))...)
+}
+
+// exec runs one statement, whose effect survives a kill. op names the operation in errors.
+func (d *DB) exec(ctx context.Context, op, query string, args ...any) error {
+	return d.write(ctx, op, survivesKill, func(ctx context.Context, t *tx) error { return t.exec(ctx, query, args...) })
 }
 
 // load returns the results of a query for names and bodies. The error names rows that cannot be
 // decoded.
-func load[T any](ctx context.Context, d *DB, kind, query string, args ...any) ([]T, error) {
-	found := []T{}
-	var bad []error
-	err := d.read(ctx, "read each "+kind, func(ctx context.Context, t *sql.Tx) error {
-		return each(ctx, t, func(r *sql.Rows) error {
-			var name string
-			var body []byte
-			if err := r.Scan(&name, &body); err != nil {
-				return err
-			}
-			var one T
-			if err := json.Unmarshal(body, &one); err != nil {
-				bad = append(bad, &RowError{Kind: kind, Key: strings.TrimSpace(name), Err: err})
-				return nil //nolint:nilerr // the others are read
-			}
-			found = append(found, one)
-			return nil
-		}, query, args...)
+func load[T any](ctx context.Context, d *DB, kind, query string, args ...any) (found []T, err error) {
+	var bad error
+	err = d.read(ctx, "read each "+kind, func(ctx context.Context, t *sql.Tx) (err error) {
+		found, bad, err = decodeAll[T](ctx, t, kind, query, args...)
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return found, errors.Join(bad...)
+	return found, bad
+}
+
+// decodeAll does the work of [load] within a transaction. bad names the rows that cannot be decoded.
+func decodeAll[T any](ctx context.Context, t *sql.Tx, kind, query string, args ...any) (found []T, bad, err error) {
+	found = []T{}
+	err = each(ctx, t, func(r *sql.Rows) error {
+		var name string
+		var body []byte
+		if err := r.Scan(&name, &body); err != nil {
+			return err
+		}
+		var one T
+		if err := json.Unmarshal(body, &one); err != nil {
+			bad = errors.Join(bad, &RowError{Kind: kind, Key: strings.TrimSpace(name), Err: err})
+			return nil //nolint:nilerr // the others are read
+		}
+		found = append(found, one)
+		return nil
+	}, query, args...)
+	return found, bad, err
 }
 
 // rows returns the limit for SQL: -1, which means all, if it is not positive.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -83,10 +84,12 @@ func (w *timelineModel) appendOf(owner, kind int) {
 func (w *timelineModel) stored() map[uint64]bool {
 	ids := map[uint64]bool{}
 	err := w.db.write(w.ctx, "read", survivesKill, func(ctx context.Context, t *tx) error {
-		return t.rows(ctx, "SELECT id, at, size, owner, kind FROM event WHERE id > ? ORDER BY id", []any{0}, func(e eventRow) bool {
-			ids[e.id] = true
-			return true
-		})
+		return t.each(ctx, func(rows *sql.Rows) error {
+			var id uint64
+			err := rows.Scan(&id)
+			ids[id] = true
+			return err
+		}, "SELECT id FROM event")
 	})
 	if err != nil {
 		w.rt.Fatal(err)

@@ -328,6 +328,16 @@ func (t *tx) change(ctx context.Context, query string, args ...any) (int64, erro
 	return result.RowsAffected()
 }
 
+// each calls scan for every row of a query.
+func (t *tx) each(ctx context.Context, scan func(*sql.Rows) error, query string, args ...any) error {
+	statement, err := t.statement(ctx, query)
+	if err != nil {
+		return err
+	}
+	rows, err := statement.QueryContext(ctx, args...)
+	return scanAll(rows, err, scan)
+}
+
 // row runs a query and stores the values of its first row in into. found is false if there is no
 // row.
 func (t *tx) row(ctx context.Context, query string, args, into []any) (found bool, err error) {

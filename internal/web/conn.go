@@ -6,6 +6,8 @@ import (
 	"crypto/tls"
 	"net"
 	"sync"
+
+	"gascity/internal/retry"
 )
 
 // The limits of connections.
@@ -61,7 +63,7 @@ type conn struct {
 	at     *list.Element // in listener.unproven; nil: not there; guarded by listener.mu
 	proven bool          // guarded by listener.mu
 
-	requests bucket // requests without a device; guarded by listener.mu
+	requests retry.Bucket // requests without a device; guarded by listener.mu
 }
 
 // Close implements [net.Conn].

@@ -15,6 +15,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/fsutil"
+	"gascity/internal/retry"
 )
 
 // The limits of devices.
@@ -56,8 +57,8 @@ type device struct {
 	push        *savedPush // nil: it gets no notifications
 
 	open           map[*visit]struct{}
-	reads, changes bucket
-	all, pages     bucket // see [registry.admit]
+	reads, changes retry.Bucket
+	all, pages     retry.Bucket // see [registry.admit]
 }
 
 // visit is one open request of a device.
@@ -309,7 +310,7 @@ func (r *registry) allow(id string, changes bool) error {
 	if changes {
 		counted, limit = &d.changes, changeRate
 	}
-	if !counted.allow(limit, r.now()) {
+	if !counted.Allow(limit, r.now()) {
 		return errDeviceTooFast
 	}
 	return nil

@@ -10,44 +10,20 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/retry"
 )
-
-// rate is how many events are allowed: burst at once, then one for each interval.
-type rate struct {
-	burst float64
-	every time.Duration
-}
 
 // The rates of the listener. They must not be changed.
 var (
-	readRate    = rate{400, 10 * time.Millisecond}  // requests of a device that change nothing
-	changeRate  = rate{60, 200 * time.Millisecond}  // requests of a device that change something
-	deviceRate  = rate{800, 5 * time.Millisecond}   // requests of a device, also those to paths that do not exist
-	pageRate    = rate{400, 10 * time.Millisecond}  // requests with the cookie of a device, but without its key: files of the page, and terminals
-	connRate    = rate{60, 50 * time.Millisecond}   // requests of a connection without a device
-	othersRate  = rate{2000, time.Millisecond}      // requests of all connections without a device
-	wrongCodes  = rate{20, 3 * time.Second}         // wrong codes, all together
-	refusedLogs = rate{100, 500 * time.Millisecond} // lines of the log about refused requests
+	readRate    = retry.Rate{Burst: 400, Every: 10 * time.Millisecond}  // requests of a device that change nothing
+	changeRate  = retry.Rate{Burst: 60, Every: 200 * time.Millisecond}  // requests of a device that change something
+	deviceRate  = retry.Rate{Burst: 800, Every: 5 * time.Millisecond}   // requests of a device, also those to paths that do not exist
+	pageRate    = retry.Rate{Burst: 400, Every: 10 * time.Millisecond}  // requests with the cookie of a device, but without its key: files of the page, and terminals
+	connRate    = retry.Rate{Burst: 60, Every: 50 * time.Millisecond}   // requests of a connection without a device
+	othersRate  = retry.Rate{Burst: 2000, Every: time.Millisecond}      // requests of all connections without a device
+	wrongCodes  = retry.Rate{Burst: 20, Every: 3 * time.Second}         // wrong codes, all together
+	refusedLogs = retry.Rate{Burst: 100, Every: 500 * time.Millisecond} // lines of the log about refused requests
 )
-
-// bucket is a token bucket. The zero value is full. It is not safe for concurrent use.
-type bucket struct {
-	used float64 // tokens that are missing
-	at   time.Time
-}
-
-// allow reports whether there is a token, and removes it.
-func (b *bucket) allow(r rate, now time.Time) bool {
-	if earned := now.Sub(b.at); earned > 0 {
-		b.used = max(0, b.used-float64(earned)/float64(r.every))
-	}
-	b.at = now
-	if b.used+1 > r.burst {
-		return false
-	}
-	b.used++
-	return true
-}
 
 // errTooFast refuses a request beyond the rate of those that prove no device.
 var errTooFast = fmt.Errorf("%w: too many requests without a sign-in; try again in a second", client.ErrTooMany)
@@ -73,7 +49,7 @@ func (c *console) admit(r *http.Request) error {
 	s := c.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.others.allow(othersRate, now) {
+	if !s.others.Allow(othersRate, now) {
 		return errTooFast
 	}
 	return nil
@@ -91,12 +67,12 @@ func (r *registry) admit(p proof, now time.Time) (known bool, err error) {
 	}
 	d := r.devices[i]
 	if p.key != "" && len(p.key) <= maxSecret && d.key.equal(digestOf(p.key)) {
-		if !d.all.allow(deviceRate, now) {
+		if !d.all.Allow(deviceRate, now) {
 			return true, errDeviceTooFast
 		}
 		return true, nil
 	}
-	if !d.pages.allow(pageRate, now) {
+	if !d.pages.Allow(pageRate, now) {
 		return true, errTooFast
 	}
 	return true, nil
@@ -106,7 +82,7 @@ func (r *registry) admit(p proof, now time.Time) (known bool, err error) {
 func (c *conn) allow(now time.Time) bool {
 	c.listener.mu.Lock()
 	defer c.listener.mu.Unlock()
-	return c.requests.allow(connRate, now)
+	return c.requests.Allow(connRate, now)
 }
 
 // limitedHandler is a log handler that leaves out lines, except errors, beyond a rate: a program
@@ -120,7 +96,7 @@ type limitedHandler struct {
 // limitedState is what the handlers of one log share.
 type limitedState struct {
 	mu  sync.Mutex
-	log bucket // guarded by mu
+	log retry.Bucket // guarded by mu
 }
 
 // newLimitedLog returns a log that writes to l.
@@ -132,7 +108,7 @@ func newLimitedLog(l *slog.Logger, now func() time.Time) *slog.Logger {
 func (h limitedHandler) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level < slog.LevelError {
 		h.state.mu.Lock()
-		ok := h.state.log.allow(refusedLogs, h.now())
+		ok := h.state.log.Allow(refusedLogs, h.now())
 		h.state.mu.Unlock()
 		if !ok {
 			return nil

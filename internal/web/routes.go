@@ -384,7 +384,7 @@ func (c *console) press(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) wrongCode() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.wrong.allow(wrongCodes, s.opts.Now()) {
+	if !s.wrong.Allow(wrongCodes, s.opts.Now()) {
 		return fmt.Errorf("%w: too many wrong codes", client.ErrTooMany)
 	}
 	return fmt.Errorf("%w: the code is wrong, was used or has expired; make another one: gc web", client.ErrUnauthorized)

@@ -21,6 +21,7 @@ import (
 	"gascity/internal/domain/event"
 	"gascity/internal/httpwire"
 	"gascity/internal/redact"
+	"gascity/internal/retry"
 	"gascity/internal/server/controlapi"
 	"gascity/internal/server/httpkit"
 )
@@ -89,8 +90,8 @@ type Server struct {
 	running  *listening           // nil: off; guarded by mu
 	fault    error                // why it is off although it is to be on; guarded by mu
 	dev      string               // directory with the sources that are served; empty: Options.Files; guarded by mu
-	wrong    bucket               // wrong codes; guarded by mu
-	others   bucket               // requests without a device; guarded by mu
+	wrong    retry.Bucket         // wrong codes; guarded by mu
+	others   retry.Bucket         // requests without a device; guarded by mu
 }
 
 var _ controlapi.WebConsole = (*Server)(nil)

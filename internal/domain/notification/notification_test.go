@@ -206,6 +206,14 @@ func TestPlanSendsSeveralSubjectsAsOneMessage(t *testing.T) {
 	if due, _, _ := plan(&s, noon.Add(10*time.Second), false, rule); due[0].Joined || len(due[0].Subjects) != Batched {
 		t.Errorf("due %v, want %d messages", due, Batched)
 	}
+	s.Open = nil
+	for i := range 2*MaxJoined + 1 {
+		s.Open = append(s.Open, Subject{ID: strconv.Itoa(i), Kind: Question, Since: noon})
+	}
+	due, _, _ = plan(&s, noon, false, rule)
+	if len(due) != 3 || len(due[0].Subjects) != MaxJoined || len(due[2].Subjects) != 1 || due[2].Subjects[0].ID != strconv.Itoa(2*MaxJoined) {
+		t.Errorf("due %v, want 3 messages", due)
+	}
 }
 
 // TestEscalation checks that a second rule with a longer delay sends a notification to its own sink later, as an escalation does.

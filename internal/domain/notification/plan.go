@@ -38,6 +38,10 @@ type Rule struct {
 // even if the rule does not ask for that.
 const Batched = 3
 
+// MaxJoined is the largest number of subjects of one message. More are sent as several messages, so that each message can name
+// all its questions: a device closes a message when none of the questions that it names is open.
+const MaxJoined = 40
+
 // obstacleDelay is how long a login or limit that is not a question must last: the question about it, which says more, often
 // follows.
 const obstacleDelay = 3 * time.Second
@@ -126,7 +130,9 @@ func (s *State) Plan(rules []Rule, f Facts) (due []Batch, next time.Time, done [
 			}
 		default:
 			joined := len(p.ready) > 1 && (p.batch || len(p.ready) > Batched)
-			due = append(due, Batch{p.target, p.ready, joined})
+			for part := range slices.Chunk(p.ready, MaxJoined) {
+				due = append(due, Batch{p.target, part, joined})
+			}
 		}
 	}
 	for i := range s.Open {

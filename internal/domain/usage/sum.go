@@ -43,16 +43,15 @@ type TokenSum struct {
 
 // add adds the tokens of one response.
 func (s *TokenSum) add(t Tokens) {
-	for _, row := range []struct{ from, to **int64 }{
-		{&t.Input, &s.Input}, {&t.CacheRead, &s.CacheRead}, {&t.CacheWrite, &s.CacheWrite}, {&t.Output, &s.Output}, {&t.Reasoning, &s.Reasoning},
-	} {
-		if *row.from == nil {
+	to := s.Kinds()
+	for i, from := range t.Kinds() {
+		if *from.N == nil {
 			continue
 		}
-		if *row.to == nil {
-			*row.to = new(int64)
+		if *to[i].N == nil {
+			*to[i].N = new(int64)
 		}
-		**row.to += min(**row.from, maxTokens) // an earlier version may have stored a greater number
+		**to[i].N += min(**from.N, maxTokens) // an earlier version may have stored a greater number
 	}
 	if _, known := t.Total(); !known {
 		s.Unknown++

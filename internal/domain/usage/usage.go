@@ -27,6 +27,19 @@ type Tokens struct {
 	Reasoning  *int64 `json:"reasoning,omitempty"`
 }
 
+// TokenKind is one kind of tokens and its number.
+type TokenKind struct {
+	Name string
+	N    **int64
+}
+
+// Kinds returns all kinds of tokens, always in the same order. Their numbers are those of t, and can be changed.
+func (t *Tokens) Kinds() [5]TokenKind {
+	return [5]TokenKind{
+		{"input", &t.Input}, {"cache_read", &t.CacheRead}, {"cache_write", &t.CacheWrite}, {"output", &t.Output}, {"reasoning", &t.Reasoning},
+	}
+}
+
 // Total returns the sum of the known numbers; known is false if all are unknown.
 func (t Tokens) Total() (sum int64, known bool) {
 	return add(t.Input, t.CacheRead, t.CacheWrite, t.Output, t.Reasoning)
@@ -184,8 +197,7 @@ func valid(cost *float64) *float64 {
 	if cost == nil || !(*cost >= 0) || *cost > 1e9 { // the negation also excludes NaN
 		return nil
 	}
-	v := *cost
-	return &v
+	return new(*cost)
 }
 
 // less returns whole minus part; nil if the result is negative or whole is unknown.
@@ -196,8 +208,7 @@ func less(whole, part *int64) *int64 {
 	if *whole < *part {
 		return nil
 	}
-	v := *whole - *part
-	return &v
+	return new(*whole - *part)
 }
 
 // Merge combines two reports of one response. Each number is the greater one, because numbers grow
@@ -209,10 +220,9 @@ func Merge(a, b Entry) Entry {
 		a, b = b, a
 	}
 	out := b
-	out.Tokens = Tokens{
-		Input: greater(a.Tokens.Input, b.Tokens.Input), CacheRead: greater(a.Tokens.CacheRead, b.Tokens.CacheRead),
-		CacheWrite: greater(a.Tokens.CacheWrite, b.Tokens.CacheWrite), Output: greater(a.Tokens.Output, b.Tokens.Output),
-		Reasoning: greater(a.Tokens.Reasoning, b.Tokens.Reasoning),
+	earlier := a.Tokens.Kinds()
+	for i, kind := range out.Tokens.Kinds() {
+		*kind.N = greater(*earlier[i].N, *kind.N)
 	}
 	out.Cost = greater(a.Cost, b.Cost)
 	out.Turn, out.Busy, out.Silent = a.Turn || b.Turn, max(a.Busy, b.Busy), max(a.Silent, b.Silent)

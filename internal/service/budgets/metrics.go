@@ -42,11 +42,10 @@ func (e *Engine) countLocked(k usage.StoreResult) {
 	if k.After.Turn && !was.Turn {
 		t.turns++
 	}
-	grow(&t.tokens.Input, was.Tokens.Input, k.After.Tokens.Input)
-	grow(&t.tokens.CacheRead, was.Tokens.CacheRead, k.After.Tokens.CacheRead)
-	grow(&t.tokens.CacheWrite, was.Tokens.CacheWrite, k.After.Tokens.CacheWrite)
-	grow(&t.tokens.Output, was.Tokens.Output, k.After.Tokens.Output)
-	grow(&t.tokens.Reasoning, was.Tokens.Reasoning, k.After.Tokens.Reasoning)
+	old, now := was.Tokens.Kinds(), k.After.Tokens.Kinds()
+	for i, sum := range t.tokens.Kinds() {
+		grow(sum.N, *old[i].N, *now[i].N)
+	}
 	before, _ := e.rules.Prices.Cost(was)
 	after, _ := e.rules.Prices.Cost(k.After)
 	t.usd += max(0, after-before) // a counter must not decrease
@@ -78,18 +77,9 @@ func (e *Engine) Metrics() []telemetry.MetricFamily {
 	cost := telemetry.MetricFamily{Name: "gc_usage_cost_usd_total", Help: "The known part of the cost, in US dollars.", Type: telemetry.Counter}
 	for _, key := range slices.SortedFunc(maps.Keys(e.counted), compare) {
 		t, model := e.counted[key], cmp.Or(key.model, "unknown")
-		for _, row := range []struct {
-			kind string
-			n    *int64
-		}{
-			{"input", t.tokens.Input},
-			{"cache_read", t.tokens.CacheRead},
-			{"cache_write", t.tokens.CacheWrite},
-			{"output", t.tokens.Output},
-			{"reasoning", t.tokens.Reasoning},
-		} {
-			if row.n != nil { // an unreported number is not zero
-				tokens.Add(float64(*row.n), "agent", key.agent, "model", model, "kind", row.kind)
+		for _, kind := range t.tokens.Kinds() {
+			if *kind.N != nil { // an unreported number is not zero
+				tokens.Add(float64(**kind.N), "agent", key.agent, "model", model, "kind", kind.Name)
 			}
 		}
 		responses.Add(float64(t.responses), "agent", key.agent, "model", model)

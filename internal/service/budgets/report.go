@@ -1,6 +1,7 @@
 package budgets
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -54,10 +55,7 @@ func (e *Engine) Usage(ctx context.Context, req client.UsageRequest) (client.Usa
 func sum(s usage.Sum) client.UsageSum {
 	out := client.UsageSum{
 		Group: s.Group, Responses: s.Responses, Turns: s.Turns, Untold: s.Tokens.Unknown, Unpriced: s.Unpriced,
-		Tokens: client.UsageTokens{
-			Input: s.Tokens.Input, CacheRead: s.Tokens.CacheRead, CacheWrite: s.Tokens.CacheWrite, Output: s.Tokens.Output, Reasoning: s.Tokens.Reasoning,
-		},
-		Calls: s.Calls, Failed: s.Failed, ToolSeconds: time.Duration(s.TookNS).Seconds(),
+		Tokens: client.UsageTokens(s.Tokens.Tokens), Calls: s.Calls, Failed: s.Failed, ToolSeconds: time.Duration(s.TookNS).Seconds(),
 	}
 	if s.Responses > s.Unpriced {
 		out.CostUSD = &s.CostUSD
@@ -80,15 +78,7 @@ func (e *Engine) Budgets(context.Context) ([]client.Budget, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	out := shown(e.uses)
-	slices.SortStableFunc(out, func(a, b client.Budget) int {
-		switch {
-		case a.Over == b.Over:
-			return 0
-		case a.Over:
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(out, func(a, b client.Budget) int { return cmp.Compare(truth(b.Over), truth(a.Over)) })
 	return out, nil
 }
 

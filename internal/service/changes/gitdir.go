@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -239,12 +240,7 @@ var plainPath = regexp.MustCompile(`^/[A-Za-z0-9/._-]+$`)
 
 // writeAll writes files, in the order of their names.
 func writeAll(files map[string]string) error {
-	names := make([]string, 0, len(files))
-	for name := range files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if err := os.WriteFile(name, []byte(files[name]), 0o600); err != nil {
 			return err
 		}

@@ -42,7 +42,8 @@ const (
 	// listenAfter is how long presses are received after the last question has ended: a person gets a reply, and the message
 	// loses its buttons.
 	listenAfter = 10 * time.Minute
-	// maxSentMessages is the number of messages of a sink whose buttons are removed when their question has ended.
+	// maxSentMessages is the number of messages of a sink whose buttons are removed when their question has ended, with those
+	// whose buttons were removed.
 	maxSentMessages = 200
 )
 
@@ -176,25 +177,25 @@ func (e *Engine) outcome(p *client.Pending) string {
 	return clean(e.opts.Secrets, text, maxReason)
 }
 
-// addSent records a message with buttons.
+// addSent records a message with buttons, unless it is known.
 func (w *worker) addSent(question string, m SentMessage) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	known := func(other sentMessage) bool { return other.Chat == m.Chat && other.ID == m.ID }
-	if slices.ContainsFunc(w.sent, known) {
+	if slices.ContainsFunc(w.sent, m.isOf) {
 		return
 	}
 	if len(w.sent) >= maxSentMessages {
-		w.sent = w.sent[1:]
+		oldest := max(0, slices.IndexFunc(w.sent, func(m sentMessage) bool { return m.finished }))
+		w.sent = slices.Delete(w.sent, oldest, oldest+1)
 	}
-	w.sent = append(w.sent, sentMessage{m, question})
+	w.sent = append(w.sent, sentMessage{SentMessage: m, question: question})
 }
 
 // hasSent reports whether there is a message with buttons.
 func (w *worker) hasSent() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.sent) > 0
+	return slices.ContainsFunc(w.sent, func(m sentMessage) bool { return !m.finished })
 }
 
 // sentMessage is a message with buttons, and the id of its question.
@@ -202,7 +203,13 @@ type sentMessage struct {
 	SentMessage
 
 	question string
+	// finished is true when its buttons were removed, or are being removed. The message stays in the list, because the press that
+	// ended its question may add it afterwards, and it must not be finished twice.
+	finished bool
 }
+
+// isOf reports whether it is the same message.
+func (m *SentMessage) isOf(other sentMessage) bool { return other.Chat == m.Chat && other.ID == m.ID }
 
 // finishSent removes the buttons of the messages whose question has ended. It tries that once for each, and stops at the first
 // failure, so that a service that does not answer delays the messages of the sink little.
@@ -213,17 +220,25 @@ func (w *worker) finishSent(ctx context.Context) {
 	l, ok := w.sink.Sender.(Listener)
 	w.mu.Unlock()
 	for _, m := range sent {
+		if m.finished {
+			continue
+		}
 		p, err := e.opts.City.Question(ctx, m.question)
 		if err == nil && p.State == client.PendingOpen || err != nil && !errors.Is(err, client.ErrNotFound) {
 			continue
 		}
 		w.mu.Lock()
-		w.sent = slices.DeleteFunc(w.sent, func(other sentMessage) bool { return other == m })
+		if i := slices.IndexFunc(w.sent, m.isOf); i >= 0 {
+			w.sent[i].finished = true
+		}
 		w.mu.Unlock()
 		if !ok {
 			continue
 		}
 		if err := l.Finish(ctx, m.SentMessage, e.outcome(&p)); err != nil && ctx.Err() == nil {
+			w.mu.Lock()
+			w.sent = slices.DeleteFunc(w.sent, m.isOf) // a later press adds it again
+			w.mu.Unlock()
 			e.opts.Logger.Warn("the buttons of a message cannot be removed; they answer nothing any more", "question", m.question, "error", err)
 			return
 		}

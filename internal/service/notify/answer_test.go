@@ -28,8 +28,10 @@ func (c *town) Respond(ctx context.Context, id string, req client.RespondRequest
 		return client.Pending{}, client.ErrRefused
 	}
 	c.questions[i].Answer, c.questions[i].AnsweredBy = req.Option, req.By
+	slow := c.slowAnswer
 	c.mu.Unlock()
 	c.answer(id)
+	time.Sleep(slow)
 	return c.Question(ctx, id)
 }
 
@@ -250,7 +252,31 @@ func TestPressesAnswer(t *testing.T) {
 		}
 		synctest.Wait()
 		want := []string{"1: Answered: Yes\nby user 7 (button of x)", "2: Answered: No\nby anna"}
-		if ended := state.ended(); len(ended) < 2 || !slices.Equal(ended[:2], want) {
+		if ended := state.ended(); !slices.Equal(ended, want) {
+			t.Errorf("finished %q, want %q", ended, want)
+		}
+	})
+}
+
+// TestMessageIsFinishedOnce: the message of a question is finished once, even if that happens before the press that answered the
+// question has returned. A message that only the press knows, because the controller was restarted, is finished too.
+func TestMessageIsFinishedOnce(t *testing.T) {
+	inTown(t, func(t *testing.T, c *town) {
+		state := &listenerState{presses: make(chan SinkPress), replies: make(chan string, 1)}
+		c.withAnswers(false)
+		c.slowAnswer = time.Second
+		l := &fakeListener{state: state}
+		c.start(withButtons(l, 8))
+		synctest.Wait()
+		c.ask("a", "?")
+		synctest.Wait()
+		for _, id := range []int64{1, 1, 7} {
+			state.presses <- SinkPress{Token: l.sent[0].Buttons[0].Token, By: "user 7", Allowed: true, Message: &SentMessage{Chat: 1, ID: id, Text: "a"}}
+			<-state.replies
+		}
+		synctest.Wait()
+		want := []string{"1: Answered: Yes\nby user 7 (button of x)", "7: Answered: Yes\nby user 7 (button of x)"}
+		if ended := state.ended(); !slices.Equal(ended, want) {
 			t.Errorf("finished %q, want %q", ended, want)
 		}
 	})

@@ -37,10 +37,11 @@ type town struct {
 	answers  *answers.Service // nil: there are no answer buttons
 	answerTo func(context.Context) string
 
-	mu        sync.Mutex
-	questions []client.Pending
-	unread    error // of Question
-	attached  map[string]bool
+	mu         sync.Mutex
+	questions  []client.Pending
+	unread     error         // of Question
+	slowAnswer time.Duration // of Respond, after the question has ended
+	attached   map[string]bool
 
 	engine *Engine
 	stop   func()

@@ -172,15 +172,14 @@ const (
 	maxPushText   = 1500 // of the text of the agent
 	maxPushTitle  = 200
 	maxPushOption = 80
-	pushOptions   = 8  // number of options
-	pushQuestions = 40 // number of questions
+	pushOptions   = 8 // number of options
 )
 
 // pushPayload returns a message for the service worker. It cuts the text of the agent until the message fits.
 func pushPayload(m *Message) ([]byte, error) {
 	out := pushMessage{ID: m.ID, Title: cut(m.Title, maxPushTitle), Page: "#/needs", Urgent: m.Urgent, Badge: m.Questions}
 	for i := range m.Items {
-		if question := m.Items[i].Question; question != "" && len(out.Questions) < pushQuestions {
+		if question := m.Items[i].Question; question != "" {
 			out.Questions = append(out.Questions, question)
 		}
 	}

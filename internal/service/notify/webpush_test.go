@@ -6,7 +6,9 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -110,6 +112,39 @@ func TestPushIsReadByTheBrowser(t *testing.T) {
 	}
 	if strings.Contains(got[0].Text, hiddenValue) || strings.ContainsRune(got[0].Text, '\x1b') || strings.ContainsRune(got[0].Text, '\u202e') {
 		t.Errorf("the message has a secret or a control character: %s", got[0].Text)
+	}
+}
+
+// TestPushNamesEveryQuestion: each of very many questions at once is named in a message, so that a device does not close a message
+// about a question that is still open.
+func TestPushNamesEveryQuestion(t *testing.T) {
+	c := newTown(t)
+	service := pushtest.New(t)
+	browser := service.Subscribe()
+	devices := newPushDevices(browser)
+	s := settings(nil)
+	s.Sinks[0], s.Rules[0].Sink, s.Rules[0].Batch = pushSink(t, service, devices), "phone", time.Second
+	c.startWith(s, devices.list())
+	eventually(t, c.configured)
+	want := map[string]bool{}
+	for i := range 100 {
+		want[c.ask(fmt.Sprint("agent-", i), strings.Repeat("May I delete it? ", 20))] = true
+	}
+	eventually(t, func() bool {
+		return len(c.devices()) == len(want) && !slices.ContainsFunc(c.devices(), func(d string) bool { return !strings.HasSuffix(d, " sent") })
+	})
+	got := map[string]bool{}
+	for _, push := range browser.Pushes() {
+		var shown pushMessage
+		if err := json.Unmarshal([]byte(push.Text), &shown); err != nil || push.Size > 4096 {
+			t.Errorf("a message has %d bytes, %v", push.Size, err)
+		}
+		for _, id := range shown.Questions {
+			got[id] = true
+		}
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("the messages name %d of %d questions", len(got), len(want))
 	}
 }
 
@@ -344,7 +379,7 @@ func (p *pushSetup) use(s *Settings, e *Engine) {
 		roots.AddCert(certificate)
 	}
 	devices := &pushDevices{have: p.Devices, removed: map[string]string{}, changed: func() {}}
-	s.Sinks[0] = NewSink(&config.Notify{Name: "x", Type: config.NotifyWebPush, Timeout: time.Second}, Environment{Push: Push{
+	s.Sinks[0] = NewSink(&config.Notify{Name: "x", Type: config.NotifyWebPush, Timeout: killedTimeout}, Environment{Push: Push{
 		Key: NewPushKey(p.KeyFile), Devices: devices, Contact: func(context.Context) string { return "" }, TLS: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 		Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, network, p.Address)

@@ -2,7 +2,6 @@ package prompts
 
 import (
 	"context"
-	"errors"
 
 	"gascity/internal/domain/prompt"
 )
@@ -14,11 +13,10 @@ const reasonAborted = "the agent accepted it, and its turn was aborted"
 // TurnAborted records that the turn of an instance, given by its public name, was interrupted. The
 // receipt of the prompt in that turn is closed as submitted and does not become consumed.
 func (e *Engine) TurnAborted(ctx context.Context, session, instance string) {
-	found, ok := e.bySession.Load(session)
-	if !ok || e.ready(ctx) != nil {
+	b := e.queueOf(session)
+	if b == nil || e.ready(ctx) != nil {
 		return
 	}
-	b := found.(*sessionQueue)
 	id := e.receiptInTurn(b, instance)
 	if id == "" {
 		return
@@ -35,7 +33,7 @@ func (e *Engine) TurnAborted(ctx context.Context, session, instance string) {
 		}
 		return r.Move(prompt.Submitted, e.opts.Now(), reasonAborted)
 	})
-	if err != nil && !errors.Is(err, errEnded) {
+	if ignoreEnded(err) != nil {
 		e.opts.Logger.Warn("cannot save that a turn was aborted", "receipt", id, "error", err)
 	}
 }
@@ -43,19 +41,7 @@ func (e *Engine) TurnAborted(ctx context.Context, session, instance string) {
 // abortInjected records that the turn of a prompt was interrupted before the result of its delivery
 // was saved. When that result is saved, the receipt is closed.
 func (e *Engine) abortInjected(b *sessionQueue, id string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if !b.worked[id] {
-		b.aborted[id] = true
-	}
-}
-
-// wasAborted reports whether the turn of a prompt was interrupted before the result of its delivery
-// was saved.
-func (o *owner) wasAborted(id string) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.queue.aborted[id]
+	e.update(b, id, func(r *openReceipt) { r.aborted = r.aborted || !r.worked })
 }
 
 // receiptInTurn returns the ID of the prompt that the current turn of an instance works on: the

@@ -325,10 +325,8 @@ func (o *owner) wake(ctx context.Context, v session.Snapshot) (at time.Time, wai
 
 // find returns the open receipt with this ID; false if there is none.
 func (o *owner) find(id string) (*prompt.Receipt, bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	r, ok := o.queue.receipts[id]
-	return r, ok
+	r := o.stateOf(o.queue, id).Receipt
+	return r, r != nil
 }
 
 // finishOp handles the result of an operation. If the result is the outcome of a delivery, it saves that, and retries until the
@@ -378,7 +376,7 @@ func (o *owner) saveOutcome(ctx context.Context, l opResult, at time.Time) {
 		went := r.Instance
 		r.Instance = l.bound
 		out := l.attempt.Outcome
-		if word := o.reportEvidence(l.id, out.Evidence); word != "" && (l.attempt.Withdrawn || o.hasWorked(l.id) || out.State == runtime.OutcomeSubmitted || uncertain(out)) {
+		if word := o.reportEvidence(l.id, out.Evidence); word != "" && (l.attempt.Withdrawn || o.stateOf(o.queue, l.id).worked || out.State == runtime.OutcomeSubmitted || uncertain(out)) {
 			l.attempt = prompt.Attempt{Outcome: runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: word, Detail: out.Detail, Changes: out.Changes}}
 		}
 		r, err := r.ApplyAttempt(l.attempt, at)
@@ -388,7 +386,7 @@ func (o *owner) saveOutcome(ctx context.Context, l opResult, at time.Time) {
 		if r.State == prompt.Submitted || r.State == prompt.Unconfirmed {
 			r.Instance = went
 		}
-		if err == nil && r.State == prompt.Submitted && o.wasAborted(l.id) {
+		if err == nil && r.State == prompt.Submitted && o.stateOf(o.queue, l.id).aborted {
 			r, err = r.Move(prompt.Submitted, at, reasonAborted)
 		}
 		if r.State == prompt.Submitted {

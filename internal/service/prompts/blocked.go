@@ -23,13 +23,13 @@ type inputState struct {
 // Nothing is typed into it until it is empty. why describes the block and is empty if there is
 // none. changed is when the answer last changed; zero: never.
 func (e *Engine) InputBlocked(session, instance string) (why string, changed time.Time) {
-	found, ok := e.bySession.Load(session)
-	if !ok {
+	b := e.queueOf(session)
+	if b == nil {
 		return "", time.Time{}
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	in := found.(*sessionQueue).input
+	in := b.input
 	if in.why == "" || in.instance != "" && instance != in.instance {
 		return "", in.since
 	}
@@ -40,11 +40,10 @@ func (e *Engine) InputBlocked(session, instance string) (why string, changed tim
 // example by key presses. The next prompt is tried at once. If no prompt waits, the box counts as
 // not blocked until the next prompt finds it blocked.
 func (e *Engine) RecheckInput(ctx context.Context, session string) {
-	found, ok := e.bySession.Load(session)
-	if !ok {
+	b := e.queueOf(session)
+	if b == nil {
 		return
 	}
-	b := found.(*sessionQueue)
 	e.mu.Lock()
 	b.recheck = true
 	waits := slices.ContainsFunc(b.listLocked(), (*prompt.Receipt).IsQueued)
@@ -58,8 +57,8 @@ func (e *Engine) RecheckInput(ctx context.Context, session string) {
 // InputCleared records that the input box of an agent was seen to be empty, so that prompts can be
 // typed again.
 func (e *Engine) InputCleared(ctx context.Context, session string) {
-	if found, ok := e.bySession.Load(session); ok {
-		e.setInputFree(ctx, found.(*sessionQueue))
+	if b := e.queueOf(session); b != nil {
+		e.setInputFree(ctx, b)
 	}
 	e.RecheckInput(ctx, session)
 }

@@ -69,9 +69,7 @@ func (o *owner) deliverByFile(ctx context.Context, r *prompt.Receipt, v session.
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedWithdrawn, Unsent: true, Detail: "cannot save that its text is sent as a file: " + err.Error()}, nil
 	}
 	line := prompt.FileLine(path)
-	o.mu.Lock()
-	o.queue.hashes[r.ID] = worker.PromptHash(line)
-	o.mu.Unlock()
+	o.update(o.queue, r.ID, func(r *openReceipt) { r.hash = worker.PromptHash(line) })
 	d.Content = runtime.TextContent(line)
 	out, err := runtime.Deliver(ctx, v.Provider, v.Session, d)
 	if out.State == runtime.OutcomeRefused && out.Reason == runtime.RefusedChanged {

@@ -236,9 +236,16 @@ func (e *Engine) SessionChanged(name string) {
 			return true
 		})
 	}
-	if b, ok := e.bySession.Load(name); ok {
-		b.(*sessionQueue).wakeup.Wake()
+	if b := e.queueOf(name); b != nil {
+		b.wakeup.Wake()
 	}
+}
+
+// queueOf returns the queue of a session, or nil if it never had a receipt. It does not wait.
+func (e *Engine) queueOf(session string) *sessionQueue {
+	b, _ := e.bySession.Load(session)
+	queue, _ := b.(*sessionQueue)
+	return queue
 }
 
 // Queued returns the number of waiting prompts by session, without sessions that have none.
@@ -256,15 +263,14 @@ func (e *Engine) Queued() map[string]int {
 // QueuedFor returns how many prompts wait for one session, and when the newest was accepted. It
 // does not block.
 func (e *Engine) QueuedFor(session string) (n int, newest time.Time) {
-	found, ok := e.bySession.Load(session)
-	if !ok {
+	if b := e.queueOf(session); b != nil {
+		n = int(b.queued.Load())
+		newest = time.Unix(0, b.newest.Load())
+	}
+	if n == 0 {
 		return 0, time.Time{}
 	}
-	b := found.(*sessionQueue)
-	if n = int(b.queued.Load()); n == 0 {
-		return 0, time.Time{}
-	}
-	return n, time.Unix(0, b.newest.Load())
+	return n, newest
 }
 
 // setStoreError records a failure of the store, or with a nil err that the store works. It logs a

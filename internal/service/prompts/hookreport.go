@@ -49,11 +49,8 @@ func (e *Engine) RecordHookReport(ctx context.Context, w prompt.HookReport) erro
 // in w: the first delivered one with this text whose turn was not reported yet. It returns "" if
 // there is none, for example because a person typed the prompt.
 func (e *Engine) findTurnReceipt(b *sessionQueue, w prompt.HookReport) (id string) {
-	e.mu.Lock()
-	open := b.listLocked()
-	e.mu.Unlock()
 	var first *prompt.Receipt
-	for _, r := range open {
+	for _, r := range e.open(b) {
 		if !r.MatchesTurnStart(w) || e.hashOf(b, r) != w.Hash || !e.reportedAt(b, r).IsZero() {
 			continue
 		}
@@ -71,10 +68,7 @@ func (e *Engine) findTurnReceipt(b *sessionQueue, w prompt.HookReport) (id strin
 // submitted prompt is not in memory, so its hash was stored before. hashOf returns "" if the hash
 // is not known.
 func (e *Engine) hashOf(b *sessionQueue, r *prompt.Receipt) string {
-	e.mu.Lock()
-	name := b.hashes[r.ID]
-	e.mu.Unlock()
-	if name != "" || r.State != prompt.Injected {
+	if name := e.stateOf(b, r.ID).hash; name != "" || r.State != prompt.Injected {
 		return name
 	}
 	if r.ByFile != "" {
@@ -90,9 +84,7 @@ func (e *Engine) hashOf(b *sessionQueue, r *prompt.Receipt) string {
 // reportedAt returns when the agent's hook reported that the prompt started a turn; zero: it has
 // not.
 func (e *Engine) reportedAt(b *sessionQueue, r *prompt.Receipt) time.Time {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if at, ok := b.reported[r.ID]; ok {
+	if at := e.stateOf(b, r.ID).reported; !at.IsZero() {
 		return at
 	}
 	if r.State == prompt.Submitted && strings.Contains(r.Evidence, prompt.SignHook) {
@@ -108,9 +100,7 @@ func (e *Engine) recordTurnStart(ctx context.Context, b *sessionQueue, id string
 		if !r.MatchesTurnStart(w) {
 			return r, errEnded
 		}
-		e.mu.Lock()
-		b.reported[id] = w.At
-		e.mu.Unlock()
+		e.update(b, id, func(r *openReceipt) { r.reported = w.At })
 		if r.State == prompt.Submitted {
 			return r.WithHookReport(e.opts.Now()), nil
 		}
@@ -136,9 +126,7 @@ func (e *Engine) turnEnded(ctx context.Context, b *sessionQueue, id string, w pr
 		case r.State == prompt.Submitted:
 			return r.MarkWorked(e.opts.Now())
 		case r.State == prompt.Injected:
-			e.mu.Lock()
-			b.worked[id] = !b.aborted[id]
-			e.mu.Unlock()
+			e.update(b, id, func(r *openReceipt) { r.worked = !r.aborted })
 			b.wakeup.Wake()
 		}
 		return r, errEnded
@@ -211,22 +199,19 @@ func (o *owner) firstTurnDeadline(v session.Snapshot) time.Time {
 // in a hook's report.
 func (o *owner) saveHash(r *prompt.Receipt) {
 	name := o.hashOf(o.queue, r)
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.queue.hashes[r.ID] = name
+	o.update(o.queue, r.ID, func(r *openReceipt) { r.hash = name })
 }
 
 // reportEvidence returns the evidence from the agent's worker or hook that it got an injected
 // prompt; "" if neither has reported it. seen is the evidence of the delivery attempt.
 func (o *owner) reportEvidence(id, seen string) string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if _, ok := o.queue.reported[id]; ok {
+	r := o.stateOf(o.queue, id)
+	if !r.reported.IsZero() {
 		seen = prompt.SignHook
-	} else if !o.queue.worked[id] {
+	} else if !r.worked {
 		return ""
 	}
-	if o.queue.worked[id] {
+	if r.worked {
 		return prompt.WithWorked(seen)
 	}
 	return seen

@@ -73,7 +73,7 @@ func (e *Engine) openReceipts(name string) (queue []client.Receipt, taken []prom
 		}
 		for _, r := range b.receipts {
 			if r.State == prompt.Submitted {
-				taken = append(taken, *r)
+				taken = append(taken, *r.Receipt)
 			}
 		}
 	}
@@ -83,14 +83,14 @@ func (e *Engine) openReceipts(name string) (queue []client.Receipt, taken []prom
 // BeginsBy returns until when the agent of a session may be about to start work on a delivered
 // prompt although it looks idle. Zero means that there is no such prompt.
 func (e *Engine) BeginsBy(session string) (latest time.Time) {
-	found, ok := e.bySession.Load(session)
-	if !ok {
+	b := e.queueOf(session)
+	if b == nil {
 		return time.Time{}
 	}
 	now := e.opts.Now()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, r := range found.(*sessionQueue).receipts {
+	for _, r := range b.receipts {
 		if at := r.TurnStartDeadline(now); at.After(latest) {
 			latest = at
 		}
@@ -174,10 +174,14 @@ func (e *Engine) await(ctx context.Context, id, wait string) (client.Receipt, er
 func (e *Engine) changeOf(b *sessionQueue, r prompt.Receipt) (changed <-chan struct{}, same bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if now := b.receipts[r.ID]; now == nil || now.State != r.State {
+	now := b.receipts[r.ID]
+	if now == nil || now.State != r.State {
 		return nil, false
 	}
-	return b.changeLocked(r.ID), true
+	if now.changed == nil {
+		now.changed = make(chan struct{})
+	}
+	return now.changed, true
 }
 
 // read returns a receipt and the queue that contains it; the queue is nil if the receipt is final.
@@ -187,7 +191,7 @@ func (e *Engine) read(ctx context.Context, id string) (prompt.Receipt, *sessionQ
 		e.mu.Lock()
 		if b := e.index[id]; b != nil {
 			defer e.mu.Unlock()
-			return *b.receipts[id], b, nil
+			return *b.receipts[id].Receipt, b, nil
 		}
 		e.mu.Unlock()
 		kept, err := e.opts.Store.Receipt(ctx, id)

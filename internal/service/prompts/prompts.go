@@ -13,6 +13,7 @@ import (
 	"gascity/internal/domain/prompt"
 	"gascity/internal/domain/session"
 	"gascity/internal/service/engine"
+	"gascity/internal/textfmt"
 	"gascity/runtime"
 )
 
@@ -63,7 +64,7 @@ func (e *Engine) receiptFor(req client.NudgeRequest) (prompt.Receipt, error) {
 	now := e.opts.Now()
 	return prompt.Receipt{
 		Metadata: maps.Clone(req.Metadata), Literal: req.Literal, AllowChanges: req.AllowChanges,
-		ID: e.opts.NewID(), Content: blocks, Bytes: len(req.Text), Head: head(req.Text), Priority: priorityOf(req.Priority), Key: req.Key, Source: req.Source, Digest: digest(blocks),
+		ID: e.opts.NewID(), Content: blocks, Bytes: len(req.Text), Head: textfmt.Truncate(req.Text, headBytes), Priority: priorityOf(req.Priority), Key: req.Key, Source: req.Source, Digest: digest(blocks),
 		State: prompt.Queued, CreatedAt: now, UpdatedAt: now, ExpiresAt: now.Add(cmp.Or(req.TTL, defaultTTL)),
 		Steps: []prompt.Step{{State: prompt.Accepted, At: now}, {State: prompt.Queued, At: now}},
 	}, nil
@@ -152,7 +153,7 @@ func (e *Engine) EditPrompt(ctx context.Context, id string, req client.EditReque
 			if err != nil {
 				return r, err
 			}
-			r.Content, r.Bytes, r.Head = blocks, len(*req.Text), head(*req.Text)
+			r.Content, r.Bytes, r.Head = blocks, len(*req.Text), textfmt.Truncate(*req.Text, headBytes)
 		}
 		if req.Priority != nil {
 			if to := priorityOf(*req.Priority); to != r.Priority {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"time"
-	"unicode/utf8"
 
 	"gascity/client"
 	"gascity/internal/domain/prompt"
@@ -63,18 +62,6 @@ func filesOf(blocks []runtime.ContentBlock) []string {
 		}
 	}
 	return files
-}
-
-// head returns the beginning of a text, at most headBytes bytes of whole characters.
-func head(text string) string {
-	if len(text) <= headBytes {
-		return text
-	}
-	end := headBytes
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end]
 }
 
 // The names of priorities.

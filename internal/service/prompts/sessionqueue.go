@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -22,10 +21,10 @@ type sessionQueue struct {
 
 	// Guarded by Engine.mu.
 	agent      string
-	receipts   map[string]*prompt.Receipt // as saved; entries are replaced and never changed in place
-	bytes      int                        // total size of their texts
-	why        string                     // why the first prompt waits
-	holdReason string                     // why no prompt is delivered now, see Options.PromptHold
+	receipts   map[string]*openReceipt // by ID
+	bytes      int                     // total size of their texts
+	why        string                  // why the first prompt waits
+	holdReason string                  // why no prompt is delivered now, see Options.PromptHold
 	accepted   acceptance
 	input      inputState
 	// watchedFrom is since when this controller can observe the session.
@@ -34,15 +33,21 @@ type sessionQueue struct {
 	// seenIdle is an instance of an earlier controller that this controller has seen idle or has
 	// given a prompt.
 	seenIdle string
-	worked   map[string]bool          // injected receipts that the agent reported as worked on, and whose outcome is not saved yet
-	aborted  map[string]bool          // injected receipts whose turn was aborted, and whose outcome is not saved yet
-	reported map[string]time.Time     // when a hook reported that the prompt started a turn, by receipt
-	hashes   map[string]string        // hashes of delivered prompts, as hooks report them, by receipt
-	files    map[string]textFile      // files that the agent was given and that are not removed yet, by receipt
-	changed  map[string]chan struct{} // closed by the next change of a receipt, by receipt; only if a call waits for it
+	files    map[string]textFile // files that the agent was given and that are not removed yet, by receipt
 
 	queued atomic.Int64 // number of queued and injected receipts
 	newest atomic.Int64 // when the newest of them was accepted, in Unix nanoseconds; out of date if there are none
+}
+
+// openReceipt is an open receipt, with what is known about it and not saved.
+type openReceipt struct {
+	*prompt.Receipt // as saved; it is replaced and never changed in place
+
+	worked   bool          // injected: the agent reported that it has worked on the prompt
+	aborted  bool          // injected: the turn of the prompt was aborted
+	reported time.Time     // when a hook reported that the prompt started a turn; zero: it has not
+	hash     string        // of the delivered prompt, as hooks report it
+	changed  chan struct{} // closed by the next change; nil: no call waits for it
 }
 
 // acceptance is the last prompt that an instance of the session accepted.
@@ -70,8 +75,7 @@ func (e *Engine) queueLocked(session, agent string) *sessionQueue {
 	if b == nil {
 		b = &sessionQueue{
 			session: session, turn: make(chan struct{}, 1), wakeup: engine.NewSignal(),
-			receipts: map[string]*prompt.Receipt{}, changed: map[string]chan struct{}{}, worked: map[string]bool{},
-			aborted: map[string]bool{}, reported: map[string]time.Time{}, hashes: map[string]string{}, files: map[string]textFile{},
+			receipts: map[string]*openReceipt{}, files: map[string]textFile{},
 		}
 		e.queues[session] = b
 		e.bySession.Store(session, b)
@@ -82,32 +86,27 @@ func (e *Engine) queueLocked(session, agent string) *sessionQueue {
 
 // listLocked returns the open receipts in no particular order.
 func (b *sessionQueue) listLocked() []*prompt.Receipt {
-	return slices.AppendSeq(make([]*prompt.Receipt, 0, len(b.receipts)), maps.Values(b.receipts))
+	out := make([]*prompt.Receipt, 0, len(b.receipts))
+	for _, r := range b.receipts {
+		out = append(out, r.Receipt)
+	}
+	return out
 }
 
 // putLocked puts the new version of a receipt into the queue after it was saved, or removes the receipt from the queue if it is
 // final. The caller holds e.mu.
 func (e *Engine) putLocked(b *sessionQueue, r prompt.Receipt) {
-	worked, aborted, name := b.worked[r.ID], b.aborted[r.ID], b.hashes[r.ID]
-	at, heard := b.reported[r.ID]
+	next := &openReceipt{Receipt: &r}
+	if before := b.receipts[r.ID]; before != nil && (r.State == prompt.Injected || r.State == prompt.Submitted) {
+		next.hash, next.reported = before.hash, before.reported
+		next.worked, next.aborted = before.worked && r.State == prompt.Injected, before.aborted && r.State == prompt.Injected
+	}
 	e.dropLocked(b, r.ID)
-	if worked && r.State == prompt.Injected {
-		b.worked[r.ID] = true
-	}
-	if aborted && r.State == prompt.Injected {
-		b.aborted[r.ID] = true
-	}
-	if handedOver := r.State == prompt.Injected || r.State == prompt.Submitted && !r.Final(); handedOver {
-		b.hashes[r.ID] = name
-		if heard {
-			b.reported[r.ID] = at
-		}
-	}
 	if r.State == prompt.Submitted {
 		r.Content = nil // it is not sent again
 	}
 	if !r.Final() {
-		b.receipts[r.ID] = &r
+		b.receipts[r.ID] = next
 		b.bytes += r.Bytes
 		b.queued.Add(queuedCount(&r))
 		b.newest.Store(max(b.newest.Load(), r.CreatedAt.UnixNano()))
@@ -120,19 +119,31 @@ func (e *Engine) putLocked(b *sessionQueue, r prompt.Receipt) {
 
 // dropLocked removes a receipt from the queue and wakes the calls that wait for its change. The caller holds e.mu.
 func (e *Engine) dropLocked(b *sessionQueue, id string) {
-	if r := b.receipts[id]; r != nil {
-		b.bytes -= r.Bytes
-		b.queued.Add(-queuedCount(r))
+	r := b.receipts[id]
+	if r == nil {
+		return
 	}
+	b.bytes -= r.Bytes
+	b.queued.Add(-queuedCount(r.Receipt))
 	delete(b.receipts, id)
-	delete(b.worked, id)
-	delete(b.aborted, id)
-	delete(b.reported, id)
-	delete(b.hashes, id)
 	delete(e.index, id)
-	if waited, ok := b.changed[id]; ok {
-		close(waited)
-		delete(b.changed, id)
+	if r.changed != nil {
+		close(r.changed)
+	}
+}
+
+// stateOf returns a copy of an open receipt with what is known about it; if it is not open, one without a receipt.
+func (e *Engine) stateOf(b *sessionQueue, id string) (r openReceipt) {
+	e.update(b, id, func(open *openReceipt) { r = *open })
+	return r
+}
+
+// update changes what is known about an open receipt. It does nothing if it is not open.
+func (e *Engine) update(b *sessionQueue, id string, change func(*openReceipt)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if r := b.receipts[id]; r != nil {
+		change(r)
 	}
 }
 
@@ -142,16 +153,6 @@ func queuedCount(r *prompt.Receipt) int64 {
 		return 1
 	}
 	return 0
-}
-
-// changeLocked returns a channel that is closed by the next change of an open receipt.
-func (b *sessionQueue) changeLocked(id string) <-chan struct{} {
-	waited, ok := b.changed[id]
-	if !ok {
-		waited = make(chan struct{})
-		b.changed[id] = waited
-	}
-	return waited
 }
 
 // release reports whether the queue is empty, so that its owner may stop. If so, it clears the reason why its prompts waited. The
@@ -194,9 +195,7 @@ func (e *Engine) change(ctx context.Context, b *sessionQueue, id string, edit fu
 		return prompt.Receipt{}, err
 	}
 	defer b.end()
-	e.mu.Lock()
-	open := b.receipts[id]
-	e.mu.Unlock()
+	open := e.stateOf(b, id).Receipt
 	if open == nil {
 		return prompt.Receipt{}, fmt.Errorf("%s: %w", id, errEnded)
 	}

@@ -2,7 +2,6 @@ package prompts
 
 import (
 	"context"
-	"errors"
 
 	"gascity/internal/domain/prompt"
 )
@@ -28,22 +27,10 @@ func (e *Engine) Worked(ctx context.Context, id, instance string) error {
 		case r.State == prompt.Submitted:
 			return r.MarkWorked(e.opts.Now())
 		case r.State == prompt.Injected: // saveOutcome uses this when the attempt finishes
-			e.mu.Lock()
-			b.worked[id] = true
-			e.mu.Unlock()
+			e.update(b, id, func(r *openReceipt) { r.worked = true })
 			b.wakeup.Wake()
 		}
 		return r, errEnded
 	})
-	if errors.Is(err, errEnded) {
-		return nil
-	}
-	return err
-}
-
-// hasWorked reports whether the agent reported that it has worked on an injected prompt.
-func (o *owner) hasWorked(id string) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.queue.worked[id]
+	return ignoreEnded(err)
 }

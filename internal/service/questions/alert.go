@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"gascity/client"
 	"gascity/internal/domain/event"
+	"gascity/internal/domain/session"
 	"gascity/internal/textfmt"
 )
 
@@ -17,53 +17,20 @@ const (
 	notifyLimit = 30 * time.Second
 )
 
-// alerts calls notify for questions, with at most notifiers calls at once and in the order of add.
-// Callers do not wait for the calls.
-type alerts struct {
-	notify func(ctx context.Context, p client.Pending)
-
-	mu    sync.Mutex
-	queue []client.Pending
-	busy  int
-}
-
-// add queues a question whose people are to be notified, and starts another goroutine for the queue
-// if fewer than [notifiers] run. add does not wait.
-func (a *alerts) add(ctx context.Context, jobs *sync.WaitGroup, p client.Pending) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.queue = append(a.queue, p)
-	if a.busy < notifiers {
-		a.busy++
-		jobs.Go(func() { a.work(ctx) })
+// alert notifies people of a question in a goroutine, if notifications are configured. At most [notifiers] calls run at once.
+func (r *loop) alert(ctx context.Context, p session.Pending) {
+	d := r.service
+	if d.opts.Notify == nil {
+		return
 	}
-}
-
-// work notifies people of queued questions until the queue is empty.
-func (a *alerts) work(ctx context.Context) {
-	for {
-		p, ok := a.next()
-		if !ok {
-			return
+	r.jobs.Go(func() {
+		select {
+		case d.notifying <- struct{}{}:
+			d.notify(ctx, toClient(p))
+			<-d.notifying
+		case <-ctx.Done():
 		}
-		if ctx.Err() == nil {
-			a.notify(ctx, p)
-		}
-	}
-}
-
-// next removes and returns the first question of the queue. If the queue is empty, it returns
-// false, and the caller's goroutine must end.
-func (a *alerts) next() (client.Pending, bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.queue) == 0 {
-		a.busy--
-		return client.Pending{}, false
-	}
-	p := a.queue[0]
-	a.queue = a.queue[1:]
-	return p, true
+	})
 }
 
 var errSlow = errors.New("it did not end within 30 s")

@@ -91,13 +91,6 @@ func (d *Service) changeLocked(ctx context.Context, e *entry, change func(*sessi
 	d.publishLocked()
 }
 
-// alert queues a notification about a question, if notifications are configured.
-func (r *loop) alert(ctx context.Context, p session.Pending) {
-	if r.service.opts.Notify != nil {
-		r.service.alerts.add(ctx, r.jobs, toClient(p))
-	}
-}
-
 // saveUnsaved tries again to save the questions that could not be saved. It returns when the service has something to do next;
 // zero: only when something changes.
 func (r *loop) saveUnsaved(ctx context.Context) time.Time {

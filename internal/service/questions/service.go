@@ -57,8 +57,8 @@ const (
 // Service manages the pending questions of one city. Its methods may be called concurrently. They
 // wait until [Service.Run] has read the store.
 type Service struct {
-	opts   Options
-	alerts *alerts
+	opts      Options
+	notifying chan struct{} // one element for each running call of Options.Notify
 
 	life      engine.Lifecycle
 	due       *engine.Queue // sessions to check
@@ -89,12 +89,12 @@ func New(opts Options) *Service {
 		opts.Policy = func(string) Policy { return Policy{} }
 	}
 	d := &Service{
-		opts: opts, life: engine.NewLifecycle(), due: engine.NewQueue(), entries: map[string]*entry{}, toDelete: map[string]struct{}{},
+		opts: opts, notifying: make(chan struct{}, notifiers), life: engine.NewLifecycle(), due: engine.NewQueue(), entries: map[string]*entry{},
+		toDelete: map[string]struct{}{},
 	}
 	d.saver = engine.NewSaver(opts.Now, d.storeLocked, func(id string, err error) {
 		opts.Logger.Error("cannot save a question", "pending", id, "error", err)
 	})
-	d.alerts = &alerts{notify: d.notify}
 	d.published.Store(&[]client.Pending{})
 	d.calls.Store(&map[string]ToolCall{})
 	return d

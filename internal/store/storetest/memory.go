@@ -16,13 +16,42 @@ import (
 	"gascity/internal/domain/usage"
 )
 
+// table has values in memory by their keys. Safe for concurrent use; the zero value is empty.
+type table[K comparable, V any] struct {
+	mu     sync.Mutex
+	values map[K]V
+}
+
+// put stores a value in place of the one with the same key.
+func (t *table[K, V]) put(key K, value V) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.values == nil {
+		t.values = map[K]V{}
+	}
+	t.values[key] = value
+}
+
+// remove deletes the values for which gone returns true.
+func (t *table[K, V]) remove(gone func(K, V) bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	maps.DeleteFunc(t.values, gone)
+}
+
+// list returns all values in the order of compare.
+func (t *table[K, V]) list(compare func(a, b V) int) ([]V, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.SortedFunc(maps.Values(t.values), compare), nil
+}
+
 // Sessions is a [session.Store], [session.PendingStore] and
 // [session.WaitStore] in memory: its contents are lost when the process exits. The zero value is empty.
 type Sessions struct {
-	mu      sync.Mutex
-	records map[session.Key]session.Record
-	pending map[string]session.Pending
-	waits   map[string]session.Wait
+	records table[session.Key, session.Record]
+	pending table[string, session.Pending]
+	waits   table[string, session.Wait]
 }
 
 var (
@@ -33,98 +62,66 @@ var (
 
 // Load returns all session records. It implements [session.Store].
 func (m *Sessions) Load(context.Context) ([]session.Record, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	out := make([]session.Record, 0, len(m.records))
-	for _, r := range m.records {
-		out = append(out, cloneRecord(r))
-	}
-	slices.SortFunc(out, func(a, b session.Record) int {
+	out, err := m.records.list(func(a, b session.Record) int {
 		return cmp.Or(cmp.Compare(a.Session, b.Session), cmp.Compare(a.Provider, b.Provider))
 	})
-	return out, nil
+	for i := range out {
+		out[i] = cloneRecord(out[i])
+	}
+	return out, err
 }
 
 // Save stores a session record in place of the one with the same key. It implements
 // [session.Store].
 func (m *Sessions) Save(_ context.Context, r session.Record) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.records == nil {
-		m.records = map[session.Key]session.Record{}
-	}
 	r.Token, r.Handle = "", "" // never stored
-	m.records[r.Key()] = cloneRecord(r)
+	m.records.put(r.Key(), cloneRecord(r))
 	return nil
 }
 
 // Remove deletes a session record. It implements [session.Store].
 func (m *Sessions) Remove(_ context.Context, key session.Key) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.records, key)
+	m.records.remove(func(k session.Key, _ session.Record) bool { return k == key })
 	return nil
 }
 
 // LoadPending returns all stored questions, oldest first. It implements [session.PendingStore].
 func (m *Sessions) LoadPending(context.Context) ([]session.Pending, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	out := slices.SortedFunc(maps.Values(m.pending), func(a, b session.Pending) int {
-		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID))
-	})
+	out, err := m.pending.list(func(a, b session.Pending) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID)) })
 	for i := range out {
 		out[i].Options = slices.Clone(out[i].Options)
 	}
-	return out, nil
+	return out, err
 }
 
 // SavePending stores a question in place of the one with the same ID. It implements
 // [session.PendingStore].
 func (m *Sessions) SavePending(_ context.Context, p session.Pending) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.pending == nil {
-		m.pending = map[string]session.Pending{}
-	}
 	p.Options = slices.Clone(p.Options)
-	m.pending[p.ID] = p
+	m.pending.put(p.ID, p)
 	return nil
 }
 
 // RemovePending deletes a question. It implements [session.PendingStore].
 func (m *Sessions) RemovePending(_ context.Context, id string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.pending, id)
+	m.pending.remove(func(key string, _ session.Pending) bool { return key == id })
 	return nil
 }
 
 // LoadWaits returns all stored waits, oldest first. It implements [session.WaitStore].
 func (m *Sessions) LoadWaits(context.Context) ([]session.Wait, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.SortedFunc(maps.Values(m.waits), func(a, b session.Wait) int {
-		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
-	}), nil
+	return m.waits.list(func(a, b session.Wait) int { return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID)) })
 }
 
 // SaveWait stores a wait in place of the one with the same ID. It implements [session.WaitStore].
 func (m *Sessions) SaveWait(_ context.Context, w session.Wait) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.waits == nil {
-		m.waits = map[string]session.Wait{}
-	}
-	m.waits[w.ID] = w
+	m.waits.put(w.ID, w)
 	return nil
 }
 
 // RemoveWait deletes a wait. It implements [session.WaitStore].
 func (m *Sessions) RemoveWait(_ context.Context, id string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.waits, id)
+	m.waits.remove(func(key string, _ session.Wait) bool { return key == id })
 	return nil
 }
 

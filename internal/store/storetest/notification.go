@@ -15,7 +15,7 @@ import (
 type Notifications struct {
 	mu         sync.Mutex
 	state      notification.State
-	deliveries map[notification.Key]notification.Delivery
+	deliveries table[notification.Key, notification.Delivery]
 }
 
 var _ notification.Store = (*Notifications)(nil)
@@ -44,22 +44,15 @@ func cloneState(s notification.State) notification.State {
 
 // Deliveries returns all stored deliveries of notifications, oldest first. It implements [notification.Store].
 func (m *Notifications) Deliveries(context.Context) ([]notification.Delivery, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.SortedFunc(maps.Values(m.deliveries), func(a, b notification.Delivery) int {
+	return m.deliveries.list(func(a, b notification.Delivery) int {
 		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Subject.ID, b.Subject.ID), cmp.Compare(a.Sink, b.Sink), cmp.Compare(a.Device, b.Device))
-	}), nil
+	})
 }
 
 // SaveDeliveries stores deliveries of notifications in place of those with the same keys. It implements [notification.Store].
 func (m *Notifications) SaveDeliveries(_ context.Context, deliveries []notification.Delivery) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.deliveries == nil {
-		m.deliveries = map[notification.Key]notification.Delivery{}
-	}
 	for _, d := range deliveries {
-		m.deliveries[d.Key()] = d
+		m.deliveries.put(d.Key(), d)
 	}
 	return nil
 }
@@ -67,9 +60,7 @@ func (m *Notifications) SaveDeliveries(_ context.Context, deliveries []notificat
 // DeleteDeliveries deletes old final deliveries of notifications, except those about the subjects in keep. It implements
 // [notification.Store].
 func (m *Notifications) DeleteDeliveries(_ context.Context, before time.Time, keep []string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	maps.DeleteFunc(m.deliveries, func(k notification.Key, d notification.Delivery) bool {
+	m.deliveries.remove(func(k notification.Key, d notification.Delivery) bool {
 		return d.Final() && d.Updated.Before(before) && !slices.Contains(keep, k.Subject)
 	})
 	return nil

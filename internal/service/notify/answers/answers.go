@@ -76,8 +76,8 @@ type Service struct {
 	opts Options
 
 	mu       sync.Mutex
-	secrets  *secrets // nil: not read yet; guarded by mu
-	refusals bucket   // refused tokens that are recorded; guarded by mu
+	secrets  *secrets     // nil: not read yet; guarded by mu
+	refusals retry.Bucket // refused tokens that are recorded; guarded by mu
 }
 
 // New returns a service. It reads and writes nothing.
@@ -288,7 +288,7 @@ func pressed(press Press, asked *client.Pending, label string) client.Event {
 // returns client.ErrTooMany.
 func (s *Service) refuse(ctx context.Context, press Press, why Reason, err error) error {
 	s.mu.Lock()
-	recorded := s.refusals.allow(s.opts.Now())
+	recorded := s.refusals.Allow(refusalRate, s.opts.Now())
 	s.mu.Unlock()
 	if !recorded {
 		return fmt.Errorf("%w: too many buttons were refused", client.ErrTooMany)

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"gascity/internal/retry"
 )
 
 // MaxToken is the size of the longest token in bytes: what Telegram accepts as the data of a button.
@@ -83,27 +85,5 @@ func QuestionOf(text string) string {
 	return t.question
 }
 
-// The rate of refused presses that are recorded: burst at once, then one for each interval.
-const (
-	refusalBurst = 20
-	refusalEvery = 10 * time.Second
-)
-
-// bucket limits how many refused presses are recorded. The zero value is full.
-type bucket struct {
-	used float64
-	at   time.Time
-}
-
-// allow reports whether another refused press is recorded.
-func (b *bucket) allow(now time.Time) bool {
-	if passed := now.Sub(b.at); passed > 0 {
-		b.used = max(0, b.used-float64(passed)/float64(refusalEvery))
-	}
-	b.at = now
-	if b.used+1 > refusalBurst {
-		return false
-	}
-	b.used++
-	return true
-}
+// refusalRate is how many refused presses are recorded. It must not be changed.
+var refusalRate = retry.Rate{Burst: 20, Every: 10 * time.Second}
