@@ -45,7 +45,7 @@ type agent struct {
 	out     *os.File
 	display display
 	acpPeer *acpPeer // for --acp; else nil
-	peer    peer     // for --acp and --worker; else nil
+	peer    peer
 	cwd     string
 	inputs  chan chunk
 	signals chan os.Signal
@@ -98,6 +98,7 @@ func runAgent(m *modes, in, out *os.File) (int, error) {
 	if a.cwd, err = os.Getwd(); err != nil {
 		return 1, err
 	}
+	a.peer = noPeer{a}
 	restore := func() error { return nil }
 	if m.worker {
 		n, err := newNative(a)
@@ -106,7 +107,7 @@ func runAgent(m *modes, in, out *os.File) (int, error) {
 		}
 		a.display, a.peer = n, n
 	} else if m.protocol {
-		a.acpPeer = &acpPeer{out: out, faults: m.faults, a: a}
+		a.acpPeer = &acpPeer{noPeer: noPeer{a}, out: out, faults: m.faults}
 		a.display, a.peer = a.acpPeer, a.acpPeer
 		go readPrompts(in, false, a.inputs)
 	} else if m.plain {
@@ -129,9 +130,7 @@ func runAgent(m *modes, in, out *os.File) (int, error) {
 	a.start()
 	a.loop()
 	a.ledger.exit(ledger.Record{Code: a.code, Reason: a.reason}, a.comp.text)
-	if a.peer != nil {
-		a.peer.left(a.code)
-	}
+	a.peer.left(a.code)
 	a.stop()
 	if err := restore(); err != nil && a.reason == "" {
 		return 1, err
@@ -197,16 +196,13 @@ func (a *agent) start() {
 	a.warmUp()
 }
 
-// setTimers sets the alarms for --exit-after, --crash-after and --max-life.
+// setTimers sets the alarms for --exit-after and --max-life.
 func (a *agent) setTimers() {
 	if a.m.exitAfter > 0 {
 		a.after("exit", a.m.exitAfter, func() {
 			a.stderr = a.m.stderr
 			a.leave(a.m.exitCode, "exit-after")
 		})
-	}
-	if a.m.crashAfter > 0 {
-		a.after("crash", a.m.crashAfter, a.crash)
 	}
 	a.after("life", a.m.maxLife, func() { a.leave(1, "max-life") })
 }
@@ -235,9 +231,7 @@ func (a *agent) becomeReady() {
 		a.osc("133;A")
 		a.osc("133;B")
 	}
-	if a.peer != nil {
-		a.peer.opened()
-	}
+	a.peer.opened()
 	for _, d := range a.late {
 		a.after("dialog "+d.name, d.after, func() { a.openDialog(d.screen) })
 	}

@@ -32,7 +32,6 @@
 //	--name NAME              in the records (fakeagent)
 //	--ledger-env KEY,KEY     environment variables to put into the start record
 //	--ledger-keys            record every chunk of raw input as hex
-//	--save-prompts DIR       write each whole prompt to DIR/PID-SEQ
 //	--print-env-to FILE      write the environment, entries ended by NUL
 //
 // # Start and input
@@ -41,12 +40,9 @@
 //	--slow-start D           time between banner and input box
 //	--hang                   never become ready
 //	--ignore-input-until-ready  throw away what comes before; otherwise it waits
-//	--enter-lost-until-ready    keep text that comes before, but not Enter
 //	--ignore-first-enter     swallow the first Enter that would submit
 //	--slow-read D            wait so long before each read from the terminal
 //	--newline-within D       an Enter this soon after text is a newline
-//	--merge-queued           queued prompts are consumed as one, joined by an empty line
-//	--restore-on-interrupt   an interrupted prompt returns to the input box
 //	--draft TEXT             text in the input box at start
 //	--prompt TEXT            first prompt, as the arguments are
 //	--redraw-flood SIZE      emit redraws of this size (1GB) before becoming ready
@@ -74,21 +70,18 @@
 //	trust-numbered      Yes first, cursor on Yes, numbered
 //	bypass              No first, cursor on No
 //	apikey              Yes first, cursor on No (recommended)
-//	update-default-now  numbered, cursor on Update now
 //	unknown             an unknown layout, cursor on a harmful option
 //	late-NAME:D         the same, but D after the input box is ready (late-trust: No first)
 //
 // # Processes
 //
 //	--exit-after D --exit-code N --stderr TEXT
-//	--crash-after D          kill the agent with SIGKILL
 //	--max-life D             exit 1 after this (1h), helpers too
 //	--ignore-sigterm         only record it
 //	--ignore-sighup          only record it, and outlive the terminal
 //	--rename NAME            argv[0] and the kernel's name; same process
 //	--double-fork            the agent is an orphaned grandchild on the same terminal; the first
 //	                         process waits and exits with the agent's code
-//	--parent-exits           with --double-fork: the first process exits 0 when the agent runs
 //	--spawn-setsid N         deaf children in own sessions that hold the standard output
 //	--spawn-daemon           the same, forked twice
 //

@@ -11,14 +11,12 @@ import (
 func (a *agent) handleInput(c chunk) {
 	a.dirty = true
 	if !a.ready && a.dialog == nil {
-		switch {
-		case a.m.ignoreInput:
+		if a.m.ignoreInput {
 			a.ledger.write(a.ledger.text(ledger.Record{Kind: ledger.Discarded}, c.data))
-			return
-		case !a.m.enterLost || c.prompt:
+		} else {
 			a.early = append(a.early, c)
-			return
 		}
+		return
 	}
 	if c.prompt && a.acpPeer != nil {
 		a.acpPeer.handleMessage(c.data)
@@ -55,7 +53,7 @@ func (a *agent) handlePipePrompt(text []byte) {
 // answerFromPipe answers an open question with lines that were already queued. At the end of input it interrupts the turn,
 // because no answer can come any more.
 func (a *agent) answerFromPipe() {
-	for a.m.plain && a.peer == nil && a.ask != nil && len(a.queue) > 0 {
+	for a.m.plain && !a.m.protocol && !a.m.worker && a.ask != nil && len(a.queue) > 0 {
 		next := a.queue[0]
 		a.queue = a.queue[1:]
 		a.handlePipePrompt(next)
@@ -134,7 +132,7 @@ func (a *agent) enter(at time.Time) {
 	case a.m.newlineWithin > 0 && at.Sub(a.lastText) < a.m.newlineWithin:
 		a.comp.insert([]byte("\n"))
 		a.lastText = at
-	case !a.ready && a.m.enterLost, len(a.comp.text) == 0:
+	case len(a.comp.text) == 0:
 	case a.m.ignoreFirst && !a.enterIgnored:
 		a.enterIgnored = true
 	default:

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"sync"
 	"time"
@@ -19,7 +18,6 @@ const maxLedgerText = 4096
 type ledgerFile struct {
 	// Constant after construction.
 	name  string
-	save  string   // folder for whole prompts; empty means none
 	front *os.File // pipe to the waiting first process; nil if there is none
 
 	once sync.Once  // for the exit record
@@ -30,7 +28,7 @@ type ledgerFile struct {
 
 // openLedger opens the ledger that the flags name.
 func openLedger(m *modes) (*ledgerFile, error) {
-	b := &ledgerFile{name: m.name, save: m.savePrompts, front: m.report}
+	b := &ledgerFile{name: m.name, front: m.report}
 	if m.ledger == "" {
 		return b, nil
 	}
@@ -73,17 +71,6 @@ func (b *ledgerFile) text(r ledger.Record, text []byte) ledger.Record {
 		r.Text = string(text)
 	}
 	return r
-}
-
-// prompt writes a record with a text, and also saves the text to a file if that is enabled.
-func (b *ledgerFile) prompt(r ledger.Record, text []byte) {
-	if b.save != "" && r.Kind == ledger.Prompt {
-		path := filepath.Join(b.save, fmt.Sprintf("%d-%d", os.Getpid(), b.seq+1))
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			panic(fmt.Sprintf("fakeagent: cannot save the prompt: %v", err))
-		}
-	}
-	b.write(b.text(r, text))
 }
 
 // exit writes the exit record once: both the loop and the watchdog of signals may call it.

@@ -14,26 +14,24 @@ import (
 
 // modes are the values of the flags; doc.go describes them.
 type modes struct {
-	ledger, name, savePrompts, printEnv, draft string
-	ledgerEnv                                  []string
-	ledgerKeys                                 bool
+	ledger, name, printEnv, draft string
+	ledgerEnv                     []string
+	ledgerKeys                    bool
 
 	altScreen, noPaste, osc7501, osc9, osc133 bool
 	readyPrefix, ui                           string
 	conversations, sessionID, resume, limit   string
 
 	think, slowStart, slowRead, newlineWithin time.Duration
-	hang, ignoreInput, enterLost, ignoreFirst bool
-	mergeQueued, restoreOnInterrupt           bool
+	hang, ignoreInput, ignoreFirst            bool
 
-	exitAfter, crashAfter, maxLife time.Duration
-	exitCode                       int
-	stderr                         string
-	ignoreTerm, ignoreHup          bool
+	exitAfter, maxLife    time.Duration
+	exitCode              int
+	stderr                string
+	ignoreTerm, ignoreHup bool
 
 	rename       string
 	doubleFork   bool
-	parentExits  bool
 	spawnSetsid  int
 	spawnDaemon  bool
 	redrawFlood  int64
@@ -72,8 +70,8 @@ func parseModes(args []string, stderr io.Writer) (*modes, error) {
 		}
 	}
 	m.plain = m.plain || m.protocol || m.worker
-	if m.worker && (m.protocol || m.mergeQueued) {
-		return nil, errors.New("--worker goes with neither --acp nor --merge-queued")
+	if m.worker && m.protocol {
+		return nil, errors.New("--worker does not go with --acp")
 	}
 	if _, ok := uiVariants()[m.ui]; !ok {
 		return nil, fmt.Errorf("unknown --ui %q: want new-spinner, new-box or bare", m.ui)
@@ -100,7 +98,6 @@ func parseModes(args []string, stderr io.Writer) (*modes, error) {
 func (m *modes) observation(f *flag.FlagSet) {
 	f.StringVar(&m.ledger, "ledger", "", "append what happens to this file")
 	f.StringVar(&m.name, "name", "fakeagent", "name in the ledger")
-	f.StringVar(&m.savePrompts, "save-prompts", "", "write each whole prompt to DIR/PID-SEQ")
 	f.BoolVar(&m.ledgerKeys, "ledger-keys", false, "record every chunk of raw input")
 	f.StringVar(&m.printEnv, "print-env-to", "", "write the environment to this file, entries ended by NUL")
 	f.BoolVar(&m.osc7501, "osc7501", false, "announce the status by OSC 7501")
@@ -126,10 +123,7 @@ func (m *modes) behaviour(f *flag.FlagSet) {
 	f.DurationVar(&m.newlineWithin, "newline-within", 0, "Enter this soon after text is a newline")
 	f.BoolVar(&m.hang, "hang", false, "never become ready")
 	f.BoolVar(&m.ignoreInput, "ignore-input-until-ready", false, "drop input that arrives before the agent is ready")
-	f.BoolVar(&m.enterLost, "enter-lost-until-ready", false, "keep text that comes before ready, but not Enter")
 	f.BoolVar(&m.ignoreFirst, "ignore-first-enter", false, "swallow the first Enter that would submit")
-	f.BoolVar(&m.mergeQueued, "merge-queued", false, "consume all queued prompts as one")
-	f.BoolVar(&m.restoreOnInterrupt, "restore-on-interrupt", false, "an interrupted prompt returns to the input box")
 	f.BoolVar(&m.plain, "plain", false, "no terminal: prompts are lines of the standard input")
 	f.BoolVar(&m.protocol, "acp", false, "no terminal: speak the Agent Client Protocol")
 	f.BoolVar(&m.worker, "worker", false, "no terminal: speak the worker API with the city that started it")
@@ -139,7 +133,6 @@ func (m *modes) behaviour(f *flag.FlagSet) {
 // processes defines the flags about exits, signals and other processes.
 func (m *modes) processes(f *flag.FlagSet) {
 	f.DurationVar(&m.exitAfter, "exit-after", 0, "exit after this time")
-	f.DurationVar(&m.crashAfter, "crash-after", 0, "kill the agent with SIGKILL after this time")
 	f.DurationVar(&m.maxLife, "max-life", time.Hour, "exit after this time whatever happens, helpers too")
 	f.IntVar(&m.exitCode, "exit-code", 0, "exit code of --exit-after")
 	f.StringVar(&m.stderr, "stderr", "", "what --exit-after prints on standard error")
@@ -147,7 +140,6 @@ func (m *modes) processes(f *flag.FlagSet) {
 	f.BoolVar(&m.ignoreHup, "ignore-sighup", false, "only record SIGHUP, and outlive the terminal")
 	f.StringVar(&m.rename, "rename", "", "take this name as argv[0] and as the kernel's name")
 	f.BoolVar(&m.doubleFork, "double-fork", false, "run the agent as an orphaned grandchild; the first process waits")
-	f.BoolVar(&m.parentExits, "parent-exits", false, "with --double-fork: the first process exits when the agent runs")
 	f.IntVar(&m.spawnSetsid, "spawn-setsid", 0, "start this many deaf children in own sessions")
 	f.BoolVar(&m.spawnDaemon, "spawn-daemon", false, "start a deaf process without a living parent")
 }

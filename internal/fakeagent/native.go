@@ -15,7 +15,7 @@ import (
 	"gascity/worker"
 )
 
-// peer is a program that the agent communicates with instead of a screen. Its methods are called by the loop.
+// peer is what the agent communicates with besides its display. Its methods are called by the loop.
 type peer interface {
 	turnObserver
 	toolClient
@@ -41,6 +41,23 @@ var (
 	_ peer = (*native)(nil)
 	_ peer = (*acpPeer)(nil)
 )
+
+// noPeer is the peer of an agent that communicates only by a screen or a pipe. [acpPeer] embeds it for what the Agent Client
+// Protocol has no messages for.
+type noPeer struct{ a *agent }
+
+func (noPeer) opened()           {}
+func (noPeer) begun()            {}
+func (noPeer) ended(string)      {}
+func (noPeer) left(int)          {}
+func (noPeer) wants(string)      {}
+func (noPeer) questionResolved() {}
+
+// request prints the question, which is answered by keys or by a line from the pipe.
+func (p noPeer) request(m *menu) { p.a.display.print(m.plainText(p.a.m.plain)) }
+
+// use denies the tool.
+func (p noPeer) use(t tool) { p.a.decided(t, false, "no person can be asked"); p.a.advance() }
 
 // exitTimeout bounds the wait at exit for calls that were not sent yet.
 const exitTimeout = 500 * time.Millisecond

@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	goruntime "runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -115,11 +114,10 @@ func TestEndsOnCommand(t *testing.T) {
 		args, prompt, stderr string
 		code                 int
 	}{
-		"exit-after":  {args: "--exit-after 50ms --exit-code 7 --stderr broken", code: 7, stderr: "broken"},
-		"crash-after": {args: "--crash-after 50ms", code: -1},
-		"exit":        {prompt: "[[exit:3]]", code: 3},
-		"crash":       {prompt: "[[crash]]", code: -1},
-		"max-life":    {args: "--hang --max-life 50ms", code: 1},
+		"exit-after": {args: "--exit-after 50ms --exit-code 7 --stderr broken", code: 7, stderr: "broken"},
+		"exit":       {prompt: "[[exit:3]]", code: 3},
+		"crash":      {prompt: "[[crash]]", code: -1},
+		"max-life":   {args: "--hang --max-life 50ms", code: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -249,25 +247,4 @@ func TestResizeIsRecorded(t *testing.T) {
 		t.Errorf("resize record %+v", got)
 	}
 	s.painted("\n" + strings.Repeat("─", 33) + "\r\n")
-}
-
-// The first process leads the session: its exit hangs up the agent, and only one that
-// does not mind lives on.
-func TestDoubleForkedAgentWhoseParentExits(t *testing.T) {
-	t.Parallel()
-	s := play(t, "--double-fork", "--parent-exits", "--ignore-sighup")
-	if code := s.exit(); code != 0 {
-		t.Errorf("the process in front exited %d", code)
-	}
-	start := s.wait(ledger.Start, 1)
-	if got := s.wait(ledger.Signal, 1); got.Signal != "SIGHUP" || got.Reason != "ignored" {
-		t.Errorf("signal record %+v", got)
-	}
-	if goruntime.GOOS == "linux" { // others take the terminal away
-		s.send("anybody there?" + enter)
-		s.wait(ledger.Prompt, 1)
-	}
-	if !alive(start.Run) {
-		t.Error("the agent is dead")
-	}
 }

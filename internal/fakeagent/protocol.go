@@ -18,9 +18,10 @@ var faults = []string{
 
 // acpPeer is the peer for --acp: it uses the Agent Client Protocol. It shares no code with the product.
 type acpPeer struct {
+	noPeer
+
 	out     io.Writer
 	faults  []string
-	a       *agent
 	session string
 	signed  bool
 	prompts []json.RawMessage // IDs of prompts that are not answered, the current one first
@@ -213,7 +214,7 @@ func (s *acpPeer) prompt(id, params json.RawMessage) {
 		text = append(text, b.Text)
 	}
 	if s.has("internal-error") {
-		s.a.ledger.prompt(ledger.Record{Kind: ledger.Prompt, Source: "acp"}, []byte(strings.Join(text, "")))
+		s.a.ledger.write(s.a.ledger.text(ledger.Record{Kind: ledger.Prompt, Source: "acp"}, []byte(strings.Join(text, ""))))
 		s.fail(id, -32603, "Internal error")
 		return
 	}

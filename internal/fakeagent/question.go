@@ -23,9 +23,7 @@ func (a *agent) askOrLimit(step directive) bool {
 		a.wanted = step.arg
 		a.display.print("● " + printable(step.arg))
 		a.statusWithMessage("blocked", "question", step.arg)
-		if a.peer != nil {
-			a.peer.wants(step.arg)
-		}
+		a.peer.wants(step.arg)
 		a.redraw() // draw first: the record says that the question is visible
 		a.ledger.write(ledger.Record{Kind: ledger.Asked, Dialog: step.arg})
 	case "limit":
@@ -40,11 +38,7 @@ func (a *agent) askOrLimit(step directive) bool {
 func (a *agent) putQuestion(m *menu) {
 	a.ask = m
 	a.status("blocked", m.kind)
-	if a.peer == nil {
-		a.display.print(m.plainText(a.m.plain))
-	} else {
-		a.peer.request(m)
-	}
+	a.peer.request(m)
 	a.redraw() // draw first: the record says that the question is visible
 	a.ledger.write(ledger.Record{Kind: ledger.Asked, Dialog: m.name})
 	a.answerFromPipe()
@@ -68,9 +62,7 @@ func (d directive) permission() *menu {
 func (a *agent) handleReply(text []byte) {
 	name := a.wanted
 	a.wanted = ""
-	if a.peer != nil {
-		a.peer.questionResolved()
-	}
+	a.peer.questionResolved()
 	a.ledger.write(ledger.Record{Kind: ledger.Choice, Dialog: name, Choice: string(text)})
 	a.display.print("❯ " + firstLine(text))
 	a.status("working", "")
@@ -88,7 +80,7 @@ func (a *agent) hitLimit(arg string) {
 	a.turn = nil
 	a.display.print("● " + text)
 	a.ledger.write(ledger.Record{Kind: ledger.Limited, Reason: until})
-	a.reply("refusal")
+	a.peer.ended("refusal")
 	if exit {
 		a.leave(1, "limit")
 		return

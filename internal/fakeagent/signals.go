@@ -6,6 +6,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"gascity/internal/fakeagent/ledger"
 )
 
@@ -41,7 +43,11 @@ func (a *agent) receive(s os.Signal) {
 		a.resized()
 		return
 	}
-	record := ledger.Record{Kind: ledger.Signal, Signal: signalName(s)}
+	name := s.String()
+	if number, ok := s.(syscall.Signal); ok {
+		name = unix.SignalName(number)
+	}
+	record := ledger.Record{Kind: ledger.Signal, Signal: name}
 	ignored := s == syscall.SIGTERM && a.m.ignoreTerm || s == syscall.SIGHUP && a.m.ignoreHup
 	if ignored {
 		record.Reason = "ignored"
@@ -51,7 +57,7 @@ func (a *agent) receive(s os.Signal) {
 	switch s {
 	case syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT:
 		if !ignored {
-			a.leave(0, signalName(s))
+			a.leave(0, name)
 		}
 	case syscall.SIGINT:
 		a.handle(inputEvent{Kind: keyEvent, Key: "c-c"}, time.Now())
@@ -71,16 +77,4 @@ func (a *agent) resized() {
 	a.ledger.write(ledger.Record{Kind: ledger.Resize, Rows: a.rows, Cols: a.cols})
 	a.display.resize(a.rows, a.cols)
 	a.dirty = true
-}
-
-// signalName returns the name of a signal, such as SIGTERM.
-func signalName(s os.Signal) string {
-	names := map[os.Signal]string{
-		syscall.SIGTERM: "SIGTERM", syscall.SIGHUP: "SIGHUP", syscall.SIGINT: "SIGINT", syscall.SIGQUIT: "SIGQUIT",
-		syscall.SIGCONT: "SIGCONT", syscall.SIGUSR1: "SIGUSR1", syscall.SIGUSR2: "SIGUSR2",
-	}
-	if name, ok := names[s]; ok {
-		return name
-	}
-	return s.String()
 }

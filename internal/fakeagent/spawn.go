@@ -32,7 +32,7 @@ func become(m *modes) (int, error) {
 			_, err := startStage("real", os.NewFile(reportFD, "report"))
 			return 0, err
 		}
-		return standInFront(m)
+		return standInFront()
 	}
 	if m.rename != "" {
 		if os.Getenv(renamedKey) == "" {
@@ -71,9 +71,8 @@ func startStage(stage string, report *os.File) (*exec.Cmd, error) {
 	return cmd, cmd.Start()
 }
 
-// standInFront starts the real agent as an orphan. It waits until the agent exits, or with --parent-exits until the agent runs.
-// The agent writes a line to the pipe when it runs and its exit code when it exits. If there is no code, it was killed.
-func standInFront(m *modes) (int, error) {
+// standInFront starts the real agent as an orphan and waits until the agent exits. The agent writes a line to the pipe when it runs and its exit code when it exits. If there is no code, it was killed.
+func standInFront() (int, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return 1, err
@@ -89,9 +88,6 @@ func standInFront(m *modes) (int, error) {
 	_, startErr := report.ReadString('\n')
 	if err := errors.Join(middle.Wait(), startErr); err != nil {
 		return 1, fmt.Errorf("the agent did not start: %w", err)
-	}
-	if m.parentExits {
-		return 0, nil
 	}
 	text, err := io.ReadAll(report)
 	if err != nil {

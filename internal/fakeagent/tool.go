@@ -28,17 +28,6 @@ func (d directive) tool() tool {
 	return tool{name: name, input: map[string]string{"command": command}}
 }
 
-// wantTool requests the use of a tool from the peer; without a peer it is denied. It returns true if the answer is still to
-// come.
-func (a *agent) wantTool(t tool) bool {
-	if a.peer == nil {
-		a.decided(t, false, "no person can be asked")
-		return false
-	}
-	a.peer.use(t)
-	return true
-}
-
 // decided uses the tool if that was allowed, and records the decision.
 func (a *agent) decided(t tool, allowed bool, reason string) {
 	choice := "denied"
@@ -165,12 +154,3 @@ func (n *native) questionResolved() {
 func (n *native) interact(q worker.Interaction) {
 	n.enqueueCall(func(ctx context.Context) error { _, err := n.c.Interaction(ctx, q); return err })
 }
-
-// The Agent Client Protocol has no messages for these.
-func (s *acpPeer) opened()           {}
-func (s *acpPeer) wants(string)      {}
-func (s *acpPeer) questionResolved() {}
-func (s *acpPeer) left(int)          {}
-
-// use denies the tool: in this protocol agents ask by a permission request.
-func (s *acpPeer) use(t tool) { s.a.decided(t, false, "no person can be asked"); s.a.advance() }

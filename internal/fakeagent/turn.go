@@ -1,7 +1,6 @@
 package fakeagent
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -29,13 +28,13 @@ func (a *agent) submit(text []byte, source string) {
 		return
 	}
 	a.queue = append(a.queue, text)
-	a.ledger.prompt(ledger.Record{Kind: ledger.Queued, Source: source}, text)
+	a.ledger.write(a.ledger.text(ledger.Record{Kind: ledger.Queued, Source: source}, text))
 	a.dirty = true
 }
 
 // begin starts a turn. It records the prompt before anything of an answer is shown.
 func (a *agent) begin(text []byte, source string) {
-	a.ledger.prompt(ledger.Record{Kind: ledger.Prompt, Source: source}, text)
+	a.ledger.write(a.ledger.text(ledger.Record{Kind: ledger.Prompt, Source: source}, text))
 	if !a.m.plain {
 		a.display.print("❯ " + firstLine(text))
 	}
@@ -51,9 +50,7 @@ func (a *agent) begin(text []byte, source string) {
 	if a.m.osc133 {
 		a.osc("133;C")
 	}
-	if a.peer != nil {
-		a.peer.begun()
-	}
+	a.peer.begun()
 	a.status("working", "")
 	a.spin()
 	a.advance()
@@ -106,7 +103,8 @@ func (a *agent) perform(step directive) bool {
 	case "osc":
 		a.osc(step.arg)
 	case "tool", "touch":
-		return a.wantTool(step.tool())
+		a.peer.use(step.tool())
+		return true
 	default:
 		return a.askOrLimit(step)
 	}
@@ -126,9 +124,7 @@ func (a *agent) choose(choice string) {
 	name := a.ask.name
 	a.ask = nil
 	a.cancel("step")
-	if a.peer != nil {
-		a.peer.questionResolved()
-	}
+	a.peer.questionResolved()
 	a.ledger.write(ledger.Record{Kind: ledger.Choice, Dialog: name, Choice: choice})
 	a.display.print("  ⎿  " + printable(choice))
 	a.status("working", "")
@@ -142,15 +138,8 @@ func (a *agent) finish() {
 	a.display.print(answer(text))
 	a.ledger.write(ledger.Record{Kind: ledger.Answered, Bytes: len(text), SHA256: ledger.Sum(string(text))})
 	a.status("done", "")
-	a.reply("end_turn")
+	a.peer.ended("end_turn")
 	a.rest()
-}
-
-// reply reports the end of the turn to the peer.
-func (a *agent) reply(reason string) {
-	if a.peer != nil {
-		a.peer.ended(reason)
-	}
 }
 
 // interrupt interrupts the turn.
@@ -160,11 +149,7 @@ func (a *agent) interrupt() {
 	a.cancel("step")
 	a.display.print("  ⎿  Interrupted")
 	a.ledger.write(a.ledger.text(ledger.Record{Kind: ledger.Interrupted}, text))
-	a.reply("cancelled")
-	if a.m.restoreOnInterrupt {
-		a.comp.cursor = 0
-		a.comp.insert(text)
-	}
+	a.peer.ended("cancelled")
 	a.rest()
 }
 
@@ -182,10 +167,6 @@ func (a *agent) rest() {
 	}
 	next := a.queue[0]
 	a.queue = a.queue[1:]
-	if a.m.mergeQueued {
-		next = bytes.Join(append([][]byte{next}, a.queue...), []byte("\n\n"))
-		a.queue = nil
-	}
 	a.begin(next, "queue")
 }
 

@@ -16,7 +16,7 @@ import (
 // openChildTerminal returns a raw terminal's input, and the program's end of it.
 func openChildTerminal(t *testing.T) (*childInput, *os.File) {
 	t.Helper()
-	s, err := openStreams(childCommand{}) // pipes: what is written is what is read
+	s, err := openStreams(&Spec{}) // pipes: what is written is what is read
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestRepliesNeverBlock(t *testing.T) {
 
 // A terminal's two ends obey deadlines: what waits on them can always be ended.
 func TestTerminalCanBePolled(t *testing.T) {
-	s, err := openStreams(childCommand{Terminal: true, Cols: 80, Rows: 24})
+	s, err := openStreams(&Spec{Terminal: true, Cols: 80, Rows: 24})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestTerminalCanBePolled(t *testing.T) {
 	if err := s.Resize(90, 30); err != nil {
 		t.Fatal(err)
 	}
-	if mode := s.LineMode(); mode != screen.LineCooked {
+	if mode := s.LineState().Line; mode != screen.LineCooked {
 		t.Errorf("a new terminal has line mode %v", mode)
 	}
 	if err := s.out.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
@@ -122,7 +122,7 @@ func TestTerminalCanBePolled(t *testing.T) {
 		t.Fatal(err)
 	}
 	for end := time.Now().Add(10 * time.Second); ; {
-		input := s.InputState().Input
+		input := s.LineState().Input
 		if input == screen.InputWaiting {
 			return
 		}

@@ -5,7 +5,7 @@ import "testing"
 // TestOutputCountsUntilItIsHandled: output of the program counts while it is not read, and while the
 // function of Follow handles it, because no screen shows it before.
 func TestOutputCountsUntilItIsHandled(t *testing.T) {
-	s, err := openStreams(childCommand{}) // pipes: what is written is what is read
+	s, err := openStreams(&Spec{}) // pipes: what is written is what is read
 	if err != nil {
 		t.Fatal(err)
 	}

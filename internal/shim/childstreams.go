@@ -15,16 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gascity/internal/proc"
+	"gascity/internal/terminal/inject"
 )
-
-// childCommand is the program that a shim runs.
-type childCommand struct {
-	Argv       []string
-	Dir        string
-	Env        []string // complete, "K=V"
-	Terminal   bool
-	Cols, Rows int
-}
 
 // childStreams are the two ends of an agent's terminal or pipes.
 type childStreams struct {
@@ -42,7 +34,7 @@ type childStreams struct {
 }
 
 // openStreams creates the terminal or the pipes for the command.
-func openStreams(c childCommand) (*childStreams, error) {
+func openStreams(c *Spec) (*childStreams, error) {
 	s := &childStreams{drained: make(chan struct{}), terminal: c.Terminal, opened: time.Now()}
 	if c.Terminal {
 		master, slave, err := openTerminal()
@@ -85,22 +77,63 @@ func openTerminal() (master, slave *os.File, err error) {
 	return os.NewFile(uintptr(fd), "terminal"), slave, nil
 }
 
-// Resize sets the size of the terminal.
-func (s *childStreams) Resize(cols, rows int) error {
-	raw, err := s.in.SyscallConn()
+// control calls do with the file descriptor of f. File.Fd would set blocking mode.
+func control(f *os.File, do func(fd int) error) error {
+	raw, err := f.SyscallConn()
 	if err != nil {
 		return err
 	}
-	var set error
-	err = raw.Control(func(fd uintptr) { // File.Fd would set blocking mode
-		set = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Col: uint16(cols), Row: uint16(rows)})
+	var done error
+	err = raw.Control(func(fd uintptr) { done = do(int(fd)) })
+	return errors.Join(err, done)
+}
+
+// Resize sets the size of the terminal.
+func (s *childStreams) Resize(cols, rows int) error {
+	return control(s.in, func(fd int) error {
+		return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Col: uint16(cols), Row: uint16(rows)})
 	})
-	return errors.Join(err, set)
+}
+
+// Foreground returns the process group in the foreground of the terminal; 0 if that is unknown.
+func (s *childStreams) Foreground() (group int) {
+	if !s.terminal {
+		return 0
+	}
+	_ = control(s.in, func(fd int) (err error) {
+		if group, err = unix.IoctlGetInt(fd, unix.TIOCGPGRP); err != nil {
+			group = 0
+		}
+		return nil
+	})
+	return group
+}
+
+// HasOutput reports whether there is output of the program that was not read, or that the function of Follow
+// still handles.
+func (s *childStreams) HasOutput() bool {
+	has := false
+	err := control(s.out, func(fd int) error {
+		ready := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, err := unix.Poll(ready, 0)
+		has = err == nil && n > 0 && ready[0].Revents&unix.POLLIN != 0
+		return nil
+	})
+	return err == nil && has || s.handling.Load() // asked last: output that is read between the two counts
+}
+
+// LineState returns the line mode of the terminal, and whether the program has read its input. The values come from the kernel
+// and may change without any output. The zero value means that there is no terminal.
+func (s *childStreams) LineState() inject.LineState {
+	if s.path == "" {
+		return inject.LineState{}
+	}
+	return inject.LineStateOf(s.path)
 }
 
 // Start starts the command as the leader of a new session; the terminal, if there is one, becomes its controlling terminal.
 // Start does not wait for the process: the tree reaps it.
-func (s *childStreams) Start(c childCommand) (proc.ID, error) {
+func (s *childStreams) Start(c *Spec) (proc.ID, error) {
 	path, err := findProgram(c)
 	if err != nil {
 		return proc.ID{}, err
@@ -125,7 +158,7 @@ func (s *childStreams) Start(c childCommand) (proc.ID, error) {
 }
 
 // findProgram returns the path of the program, searched in the PATH of the agent's environment: the shim itself has no PATH.
-func findProgram(c childCommand) (string, error) {
+func findProgram(c *Spec) (string, error) {
 	name := c.Argv[0]
 	if strings.ContainsRune(name, '/') {
 		return name, nil

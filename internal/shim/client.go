@@ -19,6 +19,7 @@ import (
 	"gascity/internal/httpwire"
 	"gascity/internal/proc"
 	"gascity/internal/statedir"
+	"gascity/internal/terminal/inject"
 )
 
 // Client sends requests to the shim of one instance. It is safe for concurrent use. Every method returns [ErrNoShim] when the
@@ -102,14 +103,9 @@ func (c *Client) Clear(ctx context.Context) error {
 	return c.do(ctx, http.MethodPost, "/clear", nil, nil)
 }
 
-// Relaunch stops the agent and starts argv in its place. grace is the time between SIGTERM and SIGKILL.
-func (c *Client) Relaunch(ctx context.Context, argv []string, grace time.Duration) error {
-	return c.call(ctx, http.MethodPost, "/relaunch", relaunchRequest{Argv: argv, Grace: grace}, nil)
-}
-
-// StartSuccessor is Relaunch for a new instance. Before the new agent starts, the shim begins to refuse requests with the
-// previous instance token, so this client cannot be used any more. A shim of an earlier release does nothing: the error is then
-// [errors.ErrUnsupported].
+// StartSuccessor stops the agent and starts argv in its place. grace is the time between SIGTERM and SIGKILL. If next is a new
+// instance, the shim begins to refuse requests with the previous instance token before the new agent starts, so this client cannot
+// be used any more.
 func (c *Client) StartSuccessor(ctx context.Context, argv []string, grace time.Duration, next Successor) error {
 	return c.call(ctx, http.MethodPost, "/succeed", relaunchRequest{argv, grace, next}, nil)
 }
@@ -119,7 +115,7 @@ func (c *Client) SetAgent(ctx context.Context, id proc.ID) error {
 	return c.call(ctx, http.MethodPut, "/agent", id, nil)
 }
 
-// SetHints replaces the [Hints] in the session's record. A shim of an earlier release returns [errors.ErrUnsupported].
+// SetHints replaces the [Hints] in the session's record.
 func (c *Client) SetHints(ctx context.Context, hints Hints) error {
 	return c.call(ctx, http.MethodPut, "/hints", hints, nil)
 }
@@ -311,9 +307,9 @@ func (c *Client) problem(resp *http.Response) error {
 	case codeExited:
 		return fmt.Errorf("session %q: %w", c.name, ErrExited)
 	case codeTouched:
-		return fmt.Errorf("session %q: %w", c.name, ErrTouched)
+		return fmt.Errorf("session %q: %w", c.name, inject.ErrTouched)
 	case codeChanged:
-		return fmt.Errorf("session %q: %w", c.name, ErrChanged)
+		return fmt.Errorf("session %q: %w", c.name, inject.ErrChanged)
 	case codeUnsupported:
 		return &unsupportedError{p.Detail}
 	default:

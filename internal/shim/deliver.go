@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -79,11 +78,7 @@ func (h *host) newRunner() *inject.Runner {
 
 // serveDeliver delivers a prompt and returns its outcome. If a delivery with the name has begun before, it returns the outcome
 // of that one.
-func (h *host) serveDeliver(r *http.Request) (any, error) {
-	var req DeliverRequest
-	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
-		return nil, fmt.Errorf("%w: %w", errInvalid, err)
-	}
+func (h *host) serveDeliver(r *http.Request, req DeliverRequest) (any, error) {
 	if req.ID == "" {
 		return nil, fmt.Errorf("%w: no ID", errInvalid)
 	}
@@ -110,11 +105,7 @@ func (h *host) serveCancel(r *http.Request) (any, error) {
 }
 
 // serveResolve returns the outcome of a delivery. A delivery with the name can no longer begin afterwards.
-func (h *host) serveResolve(r *http.Request) (any, error) {
-	var req ResolveRequest
-	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
-		return nil, fmt.Errorf("%w: %w", errInvalid, err)
-	}
+func (h *host) serveResolve(r *http.Request, req ResolveRequest) (any, error) {
 	if req.ID == "" {
 		return nil, fmt.Errorf("%w: no ID", errInvalid)
 	}
@@ -127,34 +118,22 @@ func (h *host) serveResolve(r *http.Request) (any, error) {
 	return resultOf(out, err), nil
 }
 
-// serveInterruptTurn interrupts the agent's turn, see [inject.Interrupt].
-func (h *host) serveInterruptTurn(r *http.Request) (any, error) {
-	return h.withTerminal(r, inject.Interrupt)
-}
-
-// serveClearInput empties the agent's input box, see [inject.ClearInput].
-func (h *host) serveClearInput(r *http.Request) (any, error) {
-	return h.withTerminal(r, inject.ClearInput)
-}
-
-// withTerminal waits until no delivery is in progress, and calls do with the exclusive right to send input to the
-// session's terminal and the rules in the request.
-func (h *host) withTerminal(r *http.Request, do func(context.Context, inject.Lease, screen.Rules) error) (any, error) {
-	var req rulesRequest
-	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
-		return nil, fmt.Errorf("%w: %w", errInvalid, err)
+// withTerminal returns the handler of a request with rules. It waits until no delivery is in progress, and calls do with the
+// exclusive right to send input to the session's terminal.
+func (h *host) withTerminal(do func(context.Context, inject.Lease, screen.Rules) error) func(*http.Request, rulesRequest) (any, error) {
+	return func(r *http.Request, req rulesRequest) (any, error) {
+		if !h.spec.Terminal {
+			return nil, fmt.Errorf("%w: the session has no terminal", errInvalid)
+		}
+		ctx, cancel := h.requestContext(r)
+		defer cancel()
+		t, err := h.leaseTerminal(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer t.close()
+		return nil, do(ctx, t, req.Rules)
 	}
-	if !h.spec.Terminal {
-		return nil, fmt.Errorf("%w: the session has no terminal", errInvalid)
-	}
-	ctx, cancel := h.requestContext(r)
-	defer cancel()
-	t, err := h.leaseTerminal(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer t.close()
-	return nil, do(ctx, t, req.Rules)
 }
 
 // requestContext returns a context that ends with the request, or when the shim must exit.

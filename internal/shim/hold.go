@@ -2,10 +2,6 @@ package shim
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"time"
 )
@@ -51,14 +47,7 @@ func (h *host) acquireHold(ctx context.Context) (*hold, error) {
 		if h.inputHold != nil {
 			changed = h.inputHold.done
 		}
-		h.mu.Unlock()
-		select {
-		case <-changed:
-		case <-ctx.Done():
-		case <-h.ctx.Done():
-		}
-		h.mu.Lock()
-		if ctx.Err() != nil || h.ctx.Err() != nil {
+		if h.waitLocked(ctx, changed) != nil {
 			return nil, ErrExited
 		}
 	}
@@ -91,14 +80,10 @@ func (h *host) waitForHoldEnd() *childInput {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.waiting++
-	for h.inputHold != nil && h.ctx.Err() == nil {
-		over := h.inputHold.done
-		h.mu.Unlock()
-		select {
-		case <-over:
-		case <-h.ctx.Done():
+	for h.inputHold != nil {
+		if h.waitLocked(h.ctx, h.inputHold.done) != nil {
+			break
 		}
-		h.mu.Lock()
 	}
 	return h.run.input
 }
@@ -126,12 +111,8 @@ func (c *Client) Hold(ctx context.Context) (release func(), err error) {
 	}, nil
 }
 
-// serveAnswered increments the count of answered questions and stores their names. An older client sends no names.
-func (h *host) serveAnswered(r *http.Request) (any, error) {
-	var last []string
-	if err := json.NewDecoder(r.Body).Decode(&last); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%w: %w", errInvalid, err)
-	}
+// serveAnswered increments the count of answered questions and stores their names.
+func (h *host) serveAnswered(_ *http.Request, last []string) (any, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.answered++

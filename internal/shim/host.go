@@ -53,8 +53,8 @@ type host struct {
 	changed    chan struct{} // closed and replaced at each change of seq
 	meta       map[string]string
 	deliveries inject.DeliveryLog
-	lease      *lease // the right to deliver prompts; nil if no client has it
-	leaseCount uint64 // number of leases granted so far
+	lease      *leasedTerminal // the right to deliver prompts; nil if it is free
+	leaseCount uint64          // number of leases granted so far
 	answered   uint64
 	last       []string // names of the last answered questions
 	inputHold  *hold    // delays what people type; nil if no hold is active
@@ -214,6 +214,22 @@ func (h *host) bumpLocked() {
 	h.seq++
 	close(h.changed)
 	h.changed = make(chan struct{})
+}
+
+// waitLocked unlocks mu, waits until changed is closed, and locks mu again. It returns [ErrExited] if ctx has ended, or the shim
+// must exit.
+func (h *host) waitLocked(ctx context.Context, changed <-chan struct{}) error {
+	h.mu.Unlock()
+	defer h.mu.Lock()
+	select {
+	case <-changed:
+	case <-ctx.Done():
+	case <-h.ctx.Done():
+	}
+	if ctx.Err() != nil || h.ctx.Err() != nil {
+		return ErrExited
+	}
+	return nil
 }
 
 // stateLocked returns the state that the shim reports to its clients.

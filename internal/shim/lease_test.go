@@ -23,7 +23,7 @@ func leaseOf(t *testing.T, c *Client) *Lease {
 	return l
 }
 
-func entryOf(t *testing.T, l *Lease, id string) Entry {
+func entryOf(t *testing.T, l *Lease, id string) inject.DeliveryEntry {
 	t.Helper()
 	j, err := l.Account(t.Context(), id)
 	if err != nil || j.Asked == nil {
@@ -65,7 +65,7 @@ func TestLease(t *testing.T) {
 	for what, err := range map[string]error{
 		"send": first.Send(t.Context(), []byte("<late>")), "enter": first.Type(t.Context(), inject.InputSeen, []byte("<late>")),
 		"probe": first.Type(t.Context(), inject.InputProbe, []byte("<late>")), "begin": first.Begin(t.Context(), "late", "text", nil),
-		"settle": first.RecordOutcome(t.Context(), Entry{ID: "a", Outcome: "late"}),
+		"settle": first.RecordOutcome(t.Context(), inject.DeliveryEntry{ID: "a", Outcome: "late"}),
 	} {
 		if err == nil {
 			t.Errorf("%s was done for a lease that is over", what)
@@ -81,7 +81,7 @@ func TestLease(t *testing.T) {
 	if e := entryOf(t, second, "a"); !e.Open || !e.Entered || !e.Seen || e.Outcome != "" {
 		t.Errorf("%+v", e)
 	}
-	must(t, second.RecordOutcome(t.Context(), Entry{ID: "a", Outcome: "done", Evidence: "seen"}))
+	must(t, second.RecordOutcome(t.Context(), inject.DeliveryEntry{ID: "a", Outcome: "done", Evidence: "seen"}))
 	if e := entryOf(t, second, "a"); e.Open || e.Outcome != "done" || e.Evidence != "seen" {
 		t.Errorf("%+v", e)
 	}
@@ -140,7 +140,7 @@ func TestKeysUndoWhatWasCutOff(t *testing.T) {
 			must(t, l.Type(t.Context(), inject.InputProbe, []byte("<mark>")))
 		}, "<text><cr><mark><undo>ab", true},
 		"settled": {"<undo>", func(t *testing.T, l *Lease) {
-			must(t, l.RecordOutcome(t.Context(), Entry{ID: "a", Outcome: "submitted"}))
+			must(t, l.RecordOutcome(t.Context(), inject.DeliveryEntry{ID: "a", Outcome: "submitted"}))
 			l.Close()
 		}, "<text>ab", false},
 	}
@@ -161,7 +161,7 @@ func TestKeysUndoWhatWasCutOff(t *testing.T) {
 			test.act(t, l)
 			frameWith(t, c, test.want)
 			if strings.HasSuffix(name, "run out") {
-				if err := l.Type(t.Context(), inject.InputSeen, []byte("<cr>")); !errors.Is(err, ErrTouched) {
+				if err := l.Type(t.Context(), inject.InputSeen, []byte("<cr>")); !errors.Is(err, inject.ErrTouched) {
 					t.Errorf("Enter behind a person's keys: %v", err)
 				}
 			}
@@ -190,7 +190,7 @@ func TestStarvedDeliverer(t *testing.T) {
 	frameWith(t, c, "<text><undo>p")
 	inputs := []inject.Input{inject.InputClear, inject.InputProbe, inject.InputSeen, inject.InputText}
 	for _, in := range inputs {
-		if err := l.Type(t.Context(), in, []byte("<no>")); !errors.Is(err, ErrTouched) {
+		if err := l.Type(t.Context(), in, []byte("<no>")); !errors.Is(err, inject.ErrTouched) {
 			t.Errorf("%s behind a person's key: %v", in, err)
 		}
 	}
@@ -204,10 +204,10 @@ func TestStarvedDeliverer(t *testing.T) {
 	}
 	send(t, conn, AttachInput, []byte("q"))
 	frameWith(t, c, "<text><undo>p<yes><yes>^?^?^?q")
-	if err := l.Type(t.Context(), inject.InputClear, []byte("<no>")); !errors.Is(err, ErrTouched) {
+	if err := l.Type(t.Context(), inject.InputClear, []byte("<no>")); !errors.Is(err, inject.ErrTouched) {
 		t.Errorf("clear behind another key: %v", err)
 	}
-	if err := l.Type(t.Context(), "another", nil); err == nil || errors.Is(err, ErrTouched) {
+	if err := l.Type(t.Context(), "another", nil); err == nil || errors.Is(err, inject.ErrTouched) {
 		t.Errorf("an unknown input: %v", err)
 	}
 	drain(t, conn)

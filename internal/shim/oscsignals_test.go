@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"gascity/internal/terminal/inject"
 	"gascity/internal/terminal/vt"
 )
 
@@ -44,7 +45,7 @@ read a; say '7501;state=clear'; say '9;4;0'; say '133;D;0'; printf three; read a
 	if s := first.Signs; s.Status.Text != "state=working" || s.Mark.Text != "C" || s.Status.Since.IsZero() || s.Mark.Since.IsZero() {
 		t.Fatalf("signs %+v", s)
 	}
-	next := func(text string) Signs {
+	next := func(text string) vt.Signs {
 		t.Helper()
 		if err := c.Send(t.Context(), []byte("\r")); err != nil {
 			t.Fatal(err)
@@ -107,7 +108,7 @@ func TestRelaunchForgetsSignsAndScreen(t *testing.T) {
 		t.Fatal(err)
 	}
 	frame := frameWith(t, c, "new words")
-	if frame.Signs != (Signs{}) || frame.Title != "" {
+	if frame.Signs != (vt.Signs{}) || frame.Title != "" {
 		t.Errorf("%+v and the title %q are left", frame.Signs, frame.Title)
 	}
 	screen := vt.New(frame.Cols, frame.Rows, nil)
@@ -118,7 +119,7 @@ func TestRelaunchForgetsSignsAndScreen(t *testing.T) {
 	if text, err := c.Text(t.Context(), 0); err != nil || !strings.Contains(text, "old words") {
 		t.Errorf("%v: the scrollback lost what was printed: %q", err, text)
 	}
-	if e := entryOf(t, leaseOf(t, c), "a"); e.Open || e.Outcome != OutcomeWithdrawn {
+	if e := entryOf(t, leaseOf(t, c), "a"); e.Open || e.Outcome != inject.OutcomeWithdrawn {
 		t.Errorf("what was never submitted is %+v", e)
 	}
 }

@@ -42,14 +42,11 @@ func (h *host) launch() error {
 	if err := h.resetRecord(record); err != nil {
 		return err
 	}
-	command := childCommand{
-		Argv: h.spec.Argv, Dir: h.spec.Dir, Env: h.spec.Env, Terminal: h.spec.Terminal, Cols: h.spec.Cols, Rows: h.spec.Rows,
-	}
-	streams, err := openStreams(command)
+	streams, err := openStreams(&h.spec)
 	if err != nil {
 		return err
 	}
-	root, ended, err := h.tree.Start(func() (proc.ID, error) { return streams.Start(command) })
+	root, ended, err := h.tree.Start(func() (proc.ID, error) { return streams.Start(&h.spec) })
 	if err != nil {
 		return errors.Join(fmt.Errorf("cannot run %s: %w", filepath.Base(h.spec.Argv[0]), err), streams.Close())
 	}

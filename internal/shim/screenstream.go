@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -56,15 +55,11 @@ func (s *server) stream(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusGone, codeExited, ErrExited.Error())
 		return
 	}
-	conn, buf, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		fail(w, http.StatusInternalServerError, codeFailed, err.Error())
+	conn, buf := upgrade(w, "gc-terminal")
+	if conn == nil {
 		return
 	}
 	defer conn.Close()
-	if _, err := io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: gc-terminal\r\nConnection: Upgrade\r\n\r\n"); err != nil {
-		return
-	}
 	if req.Type {
 		h.addTypist(1)
 		defer h.addTypist(-1)
@@ -157,21 +152,14 @@ func (h *host) sendFrames(ctx context.Context, conn net.Conn, screen *vt.Screen,
 }
 
 // serveType writes input that a person typed in another program than a viewer of this shim.
-func (h *host) serveType(r *http.Request) (any, error) {
-	p, err := io.ReadAll(r.Body)
-	if err == nil && len(p) > maxInput {
-		err = fmt.Errorf("%d bytes at once, the limit is %d", len(p), maxInput)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errInvalid, err)
-	}
+func (h *host) serveType(r *http.Request, p []byte) (any, error) {
 	h.mu.Lock()
 	exited := h.exit != nil
 	h.mu.Unlock()
 	if exited {
 		return nil, ErrExited
 	}
-	err = h.typeInput(r.Context(), inputWait, p, func(time.Time) {})
+	err := h.typeInput(r.Context(), inputWait, p, func(time.Time) {})
 	if errors.Is(err, context.DeadlineExceeded) && r.Context().Err() == nil {
 		err = errors.New("the agent does not read its input")
 	}

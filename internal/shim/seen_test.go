@@ -18,7 +18,7 @@ func TestInputForAFrame(t *testing.T) {
 	must(t, l.Begin(t.Context(), "a", "text", nil))
 	must(t, l.Send(t.Context(), []byte("<more>")))
 	now := frameWith(t, c, "<more>")
-	if err := l.TypeSeen(t.Context(), before.Seq, inject.InputEnter, []byte("<old>")); !errors.Is(err, ErrChanged) {
+	if err := l.TypeSeen(t.Context(), before.Seq, inject.InputEnter, []byte("<old>")); !errors.Is(err, inject.ErrChanged) {
 		t.Errorf("input for an old frame: %v", err)
 	}
 	if e := entryOf(t, l, "a"); e.Entered {

@@ -19,6 +19,7 @@ import (
 
 	"gascity/internal/proc"
 	"gascity/internal/statedir"
+	"gascity/internal/terminal/inject"
 	"gascity/internal/terminal/screen"
 	"gascity/internal/terminal/vt"
 )
@@ -57,6 +58,31 @@ type server struct {
 // A route handles one request. Its result is the body of the response; nil is answered with status 204.
 type route func(r *http.Request) (any, error)
 
+// body returns a route that calls handle with the value of the request's JSON body.
+func body[T any](handle func(r *http.Request, req T) (any, error)) route {
+	return func(r *http.Request) (any, error) {
+		var req T
+		if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
+			return nil, fmt.Errorf("%w: %w", errInvalid, err)
+		}
+		return handle(r, req)
+	}
+}
+
+// input returns a route that calls handle with the request's body, which is input for the agent.
+func input(handle func(r *http.Request, p []byte) (any, error)) route {
+	return func(r *http.Request) (any, error) {
+		p, err := io.ReadAll(r.Body)
+		if err == nil && len(p) > maxInput {
+			err = fmt.Errorf("%d bytes at once, the limit is %d", len(p), maxInput)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", errInvalid, err)
+		}
+		return handle(r, p)
+	}
+}
+
 // newServer returns the HTTP server of the shim. token is the instance token that requests must have.
 func newServer(h *host, token string) *server {
 	s := &server{host: h}
@@ -66,26 +92,25 @@ func newServer(h *host, token string) *server {
 		"GET /state":           h.serveState,
 		"GET /frame":           h.serveFrame,
 		"GET /text":            h.serveText,
-		"POST /input":          h.serveInput,
-		"POST /type":           h.serveType,
-		"POST /keys":           h.serveKeys,
-		"POST /resize":         h.serveResize,
+		"POST /input":          input(h.serveInput),
+		"POST /type":           input(h.serveType),
+		"POST /keys":           body(h.serveKeys),
+		"POST /resize":         body(h.serveResize),
 		"POST /interrupt":      h.serveInterrupt,
 		"POST /stop":           h.serveStop,
 		"POST /release":        h.serveRelease,
-		"POST /relaunch":       h.serveRelaunch,
-		"POST /succeed":        h.serveRelaunch,
+		"POST /succeed":        body(h.serveRelaunch),
 		"POST /clear":          h.serveClear,
-		"PUT /agent":           h.serveAgent,
-		"PUT /hints":           h.serveHints,
-		"POST /deliver":        h.serveDeliver,
+		"PUT /agent":           body(h.serveAgent),
+		"PUT /hints":           body(h.serveHints),
+		"POST /deliver":        body(h.serveDeliver),
 		"DELETE /deliver":      h.serveCancel,
-		"POST /resolve":        h.serveResolve,
-		"POST /interrupt-turn": h.serveInterruptTurn,
-		"POST /clear-input":    h.serveClearInput,
-		"POST /answered":       h.serveAnswered,
+		"POST /resolve":        body(h.serveResolve),
+		"POST /interrupt-turn": body(h.withTerminal(inject.Interrupt)),
+		"POST /clear-input":    body(h.withTerminal(inject.ClearInput)),
+		"POST /answered":       body(h.serveAnswered),
 		"GET /meta":            h.serveGetMeta,
-		"PUT /meta":            h.serveSetMeta,
+		"PUT /meta":            body(h.serveSetMeta),
 		"DELETE /meta":         h.serveRemoveMeta,
 	} {
 		mux.Handle(pattern, s.answer(handle))
@@ -141,15 +166,15 @@ func (s *server) answer(handle route) http.Handler {
 		case err == nil:
 			w.Header().Set("Content-Type", "application/json")
 			_ = json.NewEncoder(w).Encode(body) // the client may have disconnected
-		case errors.Is(err, errInvalid):
+		case errors.Is(err, errInvalid), errors.Is(err, inject.ErrNoDelivery), errors.Is(err, inject.ErrInput):
 			fail(w, http.StatusBadRequest, codeInvalid, err.Error())
 		case errors.Is(err, errors.ErrUnsupported):
 			fail(w, http.StatusNotImplemented, codeUnsupported, err.Error())
 		case errors.Is(err, ErrExited), errors.Is(err, screen.ErrExited):
 			fail(w, http.StatusGone, codeExited, err.Error())
-		case errors.Is(err, ErrTouched):
+		case errors.Is(err, inject.ErrTouched):
 			fail(w, http.StatusConflict, codeTouched, err.Error())
-		case errors.Is(err, ErrChanged):
+		case errors.Is(err, inject.ErrChanged):
 			fail(w, http.StatusConflict, codeChanged, err.Error())
 		default:
 			fail(w, http.StatusInternalServerError, codeFailed, err.Error())
@@ -213,21 +238,13 @@ func (h *host) serveFrame(r *http.Request) (any, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for h.seq <= after && h.exit == nil {
-		changed := h.changed
-		h.mu.Unlock()
-		select {
-		case <-changed:
-		case <-r.Context().Done():
-		case <-h.ctx.Done():
-		}
-		h.mu.Lock()
-		if r.Context().Err() != nil || h.ctx.Err() != nil {
-			return nil, ErrExited
+		if err := h.waitLocked(r.Context(), h.changed); err != nil {
+			return nil, err
 		}
 	}
-	input := h.run.streams.InputState()
+	line := h.run.streams.LineState()
 	f := Frame{
-		Seq: h.seq, Title: h.title, Signs: h.signsLocked(), Line: h.run.streams.LineMode(), Input: input.Input, Cooked: input.Lines, Silent: input.Silent,
+		Seq: h.seq, Title: h.title, Signs: h.signsLocked(), Line: line.Line, Input: line.Input, Cooked: line.Lines, Silent: line.Silent,
 		LastOutput: h.lastOutput, LastHuman: h.lastHuman, Attached: h.attachedLocked(), Exited: h.exit != nil,
 	}
 	if screen, ok := h.screen(); ok {
@@ -254,19 +271,11 @@ func (h *host) serveText(r *http.Request) (any, error) {
 }
 
 // serveInput writes the request body to the agent's input. Input of a delivery names its lease.
-func (h *host) serveInput(r *http.Request) (any, error) {
-	p, err := io.ReadAll(r.Body)
-	if err == nil && len(p) > maxInput {
-		err = fmt.Errorf("%d bytes at once, the limit is %d", len(p), maxInput)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errInvalid, err)
-	}
-	ctx := r.Context()
+func (h *host) serveInput(r *http.Request, p []byte) (any, error) {
 	if r.FormValue("lease") != "" {
 		return h.serveLeasedInput(r, p)
 	}
-	return h.send(ctx, func() ([]byte, error) { return p, nil })
+	return h.send(r.Context(), func() ([]byte, error) { return p, nil })
 }
 
 // sendOtherInput sends input that is not part of a delivery. Before it, it sends the keys that delete a delivery's text from
@@ -295,11 +304,7 @@ func (h *host) send(ctx context.Context, next func() ([]byte, error)) (any, erro
 }
 
 // serveKeys writes the keys with the given names to the terminal.
-func (h *host) serveKeys(r *http.Request) (any, error) {
-	var names []string
-	if err := json.NewDecoder(r.Body).Decode(&names); err != nil {
-		return nil, fmt.Errorf("%w: %w", errInvalid, err)
-	}
+func (h *host) serveKeys(r *http.Request, names []string) (any, error) {
 	h.mu.Lock()
 	screen, ok := h.screen()
 	var modes vt.Modes
@@ -322,11 +327,7 @@ func (h *host) serveKeys(r *http.Request) (any, error) {
 }
 
 // serveResize resizes the terminal.
-func (h *host) serveResize(r *http.Request) (any, error) {
-	var size resizeRequest
-	if err := json.NewDecoder(r.Body).Decode(&size); err != nil {
-		return nil, fmt.Errorf("%w: %w", errInvalid, err)
-	}
+func (h *host) serveResize(_ *http.Request, size resizeRequest) (any, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return nil, h.resizeLocked(size.Cols, size.Rows)
@@ -384,12 +385,8 @@ func (h *host) serveStop(r *http.Request) (any, error) {
 
 func (h *host) serveRelease(r *http.Request) (any, error) { return nil, h.release(r.Context()) }
 
-// serveRelaunch replaces the agent.
-func (h *host) serveRelaunch(r *http.Request) (any, error) {
-	var req relaunchRequest
-	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
-		return nil, fmt.Errorf("%w: %w", errInvalid, err)
-	}
+// serveRelaunch replaces the agent, and starts a new instance if the request names one.
+func (h *host) serveRelaunch(r *http.Request, req relaunchRequest) (any, error) {
 	if len(req.Argv) == 0 {
 		return nil, fmt.Errorf("%w: no command", errInvalid)
 	}
@@ -406,11 +403,7 @@ func (h *host) serveClear(*http.Request) (any, error) {
 }
 
 // serveAgent sets which process is the agent's process.
-func (h *host) serveAgent(r *http.Request) (any, error) {
-	var id proc.ID
-	if err := json.NewDecoder(r.Body).Decode(&id); err != nil {
-		return nil, fmt.Errorf("%w: %w", errInvalid, err)
-	}
+func (h *host) serveAgent(_ *http.Request, id proc.ID) (any, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.agent = id
@@ -423,11 +416,7 @@ func (h *host) serveAgent(r *http.Request) (any, error) {
 }
 
 // serveHints replaces the [Hints] in the session's record.
-func (h *host) serveHints(r *http.Request) (any, error) {
-	var hints Hints
-	if err := json.NewDecoder(r.Body).Decode(&hints); err != nil {
-		return nil, fmt.Errorf("%w: %w", errInvalid, err)
-	}
+func (h *host) serveHints(_ *http.Request, hints Hints) (any, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	record := h.record
@@ -453,11 +442,7 @@ func (h *host) serveGetMeta(r *http.Request) (any, error) {
 }
 
 // serveSetMeta stores one metadata value, within the limits.
-func (h *host) serveSetMeta(r *http.Request) (any, error) {
-	var v metaValue
-	if err := json.NewDecoder(r.Body).Decode(&v); err != nil {
-		return nil, fmt.Errorf("%w: %w", errInvalid, err)
-	}
+func (h *host) serveSetMeta(r *http.Request, v metaValue) (any, error) {
 	key := r.FormValue("key")
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -115,15 +115,6 @@ func (c *Claim) Release() error {
 	return err
 }
 
-// Start calls [Fleet.Claim] and [Claim.Start].
-func (f *Fleet) Start(ctx context.Context, spec Spec) (*Client, error) {
-	claim, _, err := f.Claim(ctx, spec.Name)
-	if err != nil {
-		return nil, err
-	}
-	return claim.Start(ctx, spec)
-}
-
 // claimTries bounds the attempts to acquire a lock that other processes hold only for a short time.
 const claimTries = 10
 

@@ -84,24 +84,19 @@ func (h *host) restoreStateDir() error {
 		}
 	}
 	h.mu.Unlock()
-	if statedir.NotExists(h.dir.Input()) {
-		if err := statedir.WriteFile(h.dir.Input(), nil); err != nil {
-			return err
-		}
-	}
-	if statedir.NotExists(h.dir.Deliveries()) {
-		if err := h.runner.SaveAgain(); err != nil {
-			return err
-		}
-	}
-	if statedir.NotExists(h.dir.Record()) {
-		if err := statedir.WriteJSON(h.dir.Record(), record); err != nil {
-			return err
-		}
-	}
-	if statedir.NotExists(h.dir.Instance()) {
-		if err := statedir.WriteFile(h.dir.Instance(), []byte(token)); err != nil {
-			return err
+	for _, file := range []struct {
+		path  string
+		write func(path string) error
+	}{
+		{h.dir.Input(), func(path string) error { return statedir.WriteFile(path, nil) }},
+		{h.dir.Deliveries(), func(string) error { return h.runner.SaveAgain() }},
+		{h.dir.Record(), func(path string) error { return statedir.WriteJSON(path, record) }},
+		{h.dir.Instance(), func(path string) error { return statedir.WriteFile(path, []byte(token)) }},
+	} {
+		if statedir.NotExists(file.path) {
+			if err := file.write(file.path); err != nil {
+				return err
+			}
 		}
 	}
 	if statedir.NotExists(h.dir.Sock()) {

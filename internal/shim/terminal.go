@@ -2,6 +2,7 @@ package shim
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"gascity/internal/terminal/inject"
@@ -9,13 +10,20 @@ import (
 	"gascity/internal/terminal/vt"
 )
 
-// leasedTerminal is the terminal of one agent for code in this process, with the right to deliver prompts. After the agent has
-// exited or was replaced, its frames say that the agent has exited, and no input is written.
+// leasedTerminal is a lease: the right to deliver prompts into the terminal of one agent. It is granted to one holder at a time,
+// which is code in this process, or a client of the previous release while its connection is open. The lease ends when the holder
+// has ended it and all its input is written. Later input is refused, so no input of a client that crashed can arrive late. After
+// the agent has exited or was replaced, its frames say that the agent has exited, and no input is written.
 type leasedTerminal struct {
-	host  *host
-	run   *run
-	lease *lease
-	begin func(context.Context) error // called before a delivery is recorded; nil if nothing is to be done
+	host   *host
+	run    *run
+	number uint64
+	begin  func(context.Context) error // called before a delivery is recorded; nil if nothing is to be done
+	done   chan struct{}               // closed when the next lease may be granted
+
+	ended    bool           // further requests are refused; guarded by the host's mu
+	requests sync.WaitGroup // requests in progress of a client
+	hold     *hold          // delays what people type; guarded by the host's mu
 }
 
 var (
@@ -24,17 +32,18 @@ var (
 	_ screen.Holder      = (*leasedTerminal)(nil)
 )
 
-// leaseTerminal waits until no other client has the right to deliver prompts and acquires it for the agent that runs at the
+// leaseTerminal waits until no other holder has the right to deliver prompts and acquires it for the agent that runs at the
 // call. The caller must call close.
 func (h *host) leaseTerminal(ctx context.Context) (*leasedTerminal, error) {
 	h.mu.Lock()
 	run := h.run
 	h.mu.Unlock()
-	l, err := h.acquireLease(ctx)
+	t, err := h.acquireLease(ctx)
 	if err != nil {
 		return nil, endReason(ctx)
 	}
-	return &leasedTerminal{host: h, run: run, lease: l}, nil
+	t.run = run
+	return t, nil
 }
 
 // endReason returns why ctx has ended, or that the agent has exited if ctx has not ended.
@@ -45,12 +54,9 @@ func endReason(ctx context.Context) error {
 	return screen.ErrExited
 }
 
-// close ends the right.
-func (t *leasedTerminal) close() { t.host.endLease(t.lease) }
-
 // goneLocked reports whether the agent has exited or was replaced.
 func (t *leasedTerminal) goneLocked() bool {
-	return t.host.exit != nil || t.host.run != t.run || t.lease.ended
+	return t.host.exit != nil || t.host.run != t.run || t.ended
 }
 
 // Frame implements screen.Terminal.
@@ -74,11 +80,11 @@ func (t *leasedTerminal) Frame(ctx context.Context, after uint64) (screen.Frame,
 	if !ok || h.run != t.run {
 		return screen.Frame{Seq: h.seq, Exited: true}, nil
 	}
-	input, signs := t.run.streams.InputState(), h.signsLocked()
+	line, signs := t.run.streams.LineState(), h.signsLocked()
 	return screen.Frame{
 		Seq: h.seq, Rows: display.Rows(), Cursor: display.Cursor(), Modes: display.Modes(), Title: h.title,
-		Status: signOf(signs.Status), Progress: signOf(signs.Progress), Mark: signOf(signs.Mark), Cells: display.Cells(),
-		Line: t.run.streams.LineMode(), Input: input.Input, Lines: input.Lines, Silent: input.Silent,
+		Signs: signs, Cells: display.Cells(),
+		Line: line.Line, Input: line.Input, Lines: line.Lines, Silent: line.Silent,
 		LastOutput: h.lastOutput, LastHuman: h.lastHuman, Attached: h.attachedLocked(), Exited: t.goneLocked(),
 	}, nil
 }
@@ -92,13 +98,11 @@ func (f Frame) Screen() screen.Frame {
 	display.Write(f.Redraw)
 	return screen.Frame{
 		Seq: f.Seq, Rows: display.Rows(), Cursor: display.Cursor(), Modes: display.Modes(), Title: f.Title,
-		Status: signOf(f.Signs.Status), Progress: signOf(f.Signs.Progress), Mark: signOf(f.Signs.Mark), Cells: display.Row,
+		Signs: f.Signs, Cells: display.Row,
 		Line: f.Line, Input: f.Input, Lines: f.Cooked, Silent: f.Silent,
 		LastOutput: f.LastOutput, LastHuman: f.LastHuman, Attached: f.Attached, Exited: f.Exited,
 	}
 }
-
-func signOf(s Sign) screen.Sign { return screen.Sign{Text: s.Text, Since: s.Since} }
 
 // Send implements screen.Terminal.
 func (t *leasedTerminal) Send(ctx context.Context, p []byte) error {
@@ -126,7 +130,7 @@ func (t *leasedTerminal) TypeSeen(ctx context.Context, seen uint64, in inject.In
 	})
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.extendLocked(t.lease.hold)
+	h.extendLocked(t.hold)
 	return err
 }
 
@@ -139,7 +143,11 @@ func (t *leasedTerminal) Hold(ctx context.Context) (release func(), err error) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	t.lease.hold = held
+	if t.ended {
+		h.releaseHoldLocked(held)
+		return nil, screen.ErrExited
+	}
+	t.hold = held
 	held.timer = time.AfterFunc(HoldLimit, func() { h.releaseHold(held) })
 	return func() { h.releaseHold(held) }, nil
 }

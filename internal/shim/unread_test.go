@@ -11,7 +11,7 @@ import (
 // TestInputForAFrameIsRefusedBehindUnreadOutput: input for the present frame is refused if the program has
 // written output that is not in a frame yet.
 func TestInputForAFrameIsRefusedBehindUnreadOutput(t *testing.T) {
-	c := childCommand{Argv: []string{"/bin/sh", "-c", "echo x"}, Dir: t.TempDir(), Terminal: true, Cols: 80, Rows: 24}
+	c := &Spec{Argv: []string{"/bin/sh", "-c", "echo x"}, Dir: t.TempDir(), Terminal: true, Cols: 80, Rows: 24}
 	streams, err := openStreams(c)
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func TestInputForAFrameIsRefusedBehindUnreadOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitFor(t, "output", streams.HasOutput)
-	if err := record(); !errors.Is(err, ErrChanged) {
+	if err := record(); !errors.Is(err, inject.ErrChanged) {
 		t.Errorf("behind unread output: %v, want that the terminal has changed", err)
 	}
 	if err := streams.Close(); err != nil {

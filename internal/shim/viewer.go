@@ -103,22 +103,32 @@ func (s *server) attach(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, codeInvalid, "the session has no terminal, or the viewer no size")
 		return
 	}
-	conn, buf, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		fail(w, http.StatusInternalServerError, codeFailed, err.Error())
+	conn, buf := upgrade(w, "gc-attach")
+	if conn == nil {
 		return
 	}
 	defer conn.Close()
-	if _, err := io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: gc-attach\r\nConnection: Upgrade\r\n\r\n"); err != nil {
-		return
-	}
 	v := &viewer{conn: conn, readOnly: req.ReadOnly, readerDone: make(chan struct{}), cols: req.Cols, rows: req.Rows}
 	s.host.addViewer(v)
 	defer s.host.removeViewer(v)
-	go v.read(s.host, buf.Reader) // stops when the connection is closed
+	go v.read(s.host, buf) // stops when the connection is closed
 	v.draw(s.host, screen)
 	_ = conn.Close() // stops the reader
 	<-v.readerDone
+}
+
+// upgrade switches the connection of a request to messages of the given protocol. It returns nil if that failed.
+func upgrade(w http.ResponseWriter, protocol string) (net.Conn, *bufio.Reader) {
+	conn, buf, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		fail(w, http.StatusInternalServerError, codeFailed, err.Error())
+		return nil, nil
+	}
+	if _, err := io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: "+protocol+"\r\nConnection: Upgrade\r\n\r\n"); err != nil {
+		_ = conn.Close()
+		return nil, nil
+	}
+	return conn, buf.Reader
 }
 
 // addViewer adds a viewer and resizes the terminal for it.

@@ -7,6 +7,7 @@ import (
 	"gascity/internal/proc"
 	"gascity/internal/statedir"
 	"gascity/internal/terminal/screen"
+	"gascity/internal/terminal/vt"
 )
 
 // The errors of clients.
@@ -103,9 +104,9 @@ type State struct {
 	LastHuman  time.Time `json:"last_human,omitzero"`
 	Attached   int       `json:"attached"`
 	Title      string    `json:"title,omitempty"`
-	Signs      Signs     `json:"signs,omitzero"`
+	Signs      vt.Signs  `json:"signs,omitzero"`
 	Answered   uint64    `json:"answered,omitzero"` // number of questions that were answered through gc
-	Last       []string  `json:"last,omitempty"`    // names of the last answered questions, the newest last; empty from a shim that does not store names
+	Last       []string  `json:"last,omitempty"`    // names of the last answered questions, the newest last
 	Cols       int       `json:"cols"`
 	Rows       int       `json:"rows"`
 	Delivers   bool      `json:"delivers,omitzero"` // whether [Client.Deliver] can be used; a shim of an earlier release cannot
@@ -120,7 +121,7 @@ type Frame struct {
 	Redraw     []byte            `json:"redraw,omitempty"`
 	Lines      []string          `json:"lines,omitempty"` // the last lines of output if there is no terminal; Redraw is empty then
 	Title      string            `json:"title,omitempty"`
-	Signs      Signs             `json:"signs,omitzero"`
+	Signs      vt.Signs          `json:"signs,omitzero"`
 	Line       screen.LineMode   `json:"line"`
 	Input      screen.InputState `json:"input,omitzero"`  // unknown if the shim does not report it
 	Cooked     bool              `json:"cooked,omitzero"` // see inject.LineState.Lines
@@ -141,7 +142,7 @@ const (
 	EventOutput   EventKind = "output" // at most four a second
 	EventAttached EventKind = "attached"
 	EventTitle    EventKind = "title"
-	EventStatus   EventKind = "status" // one of [Signs] has changed; Text is the program's status
+	EventStatus   EventKind = "status" // one of [vt.Signs] has changed; Text is the program's status
 	// EventAgentEnded reports that the process that [Client.SetAgent] named has exited. The process that was started, such as a
 	// shell around it, may still run.
 	EventAgentEnded EventKind = "agent_ended"

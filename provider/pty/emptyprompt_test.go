@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gascity/internal/shim"
+	"gascity/internal/terminal/inject"
 	"gascity/provider/pty"
 	"gascity/runtime"
 )
@@ -17,7 +18,7 @@ func TestEmptyPromptKeepsTheNotes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	entry := func(act func(*shim.Lease) error) *shim.Entry {
+	entry := func(act func(*shim.Lease) error) *inject.DeliveryEntry {
 		l, err := live.Client.Lease(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -139,7 +139,7 @@ func (p *pane) noticeLocked(n vt.Notice) {
 	case vt.Title:
 		p.publishLocked(runtime.Event{Kind: runtime.EventTitle, Time: now, Text: n.Text})
 	case vt.ProgramStatus:
-		if n.Payload == "?" {
+		if n.Text == "?" {
 			p.statusQueried = p.cache.listener != nil
 			p.answerLocked()
 			return

@@ -196,9 +196,7 @@ func (p *pane) addOutputState(f *screenreader.Frame, paste, signs string) {
 		return
 	}
 	reports := p.signs.OfGroup(foregroundOf(p.pid))
-	f.Status = screenreader.Sign{Text: reports.Status.Text, Since: reports.Status.Since}
-	f.Progress = screenreader.Sign{Text: reports.Progress.Text, Since: reports.Progress.Since}
-	f.Mark = screenreader.Sign{Text: reports.Mark.Text, Since: reports.Mark.Since}
+	f.Signs = reports
 }
 
 // redraw returns terminal output that draws captured rows on a blank screen. It turns line wrapping off and selects

@@ -177,19 +177,12 @@ func (d *DeliveryLog) Typed(p []byte) {
 
 // EndsLine reports whether the input ends with a key that finishes, interrupts or removes the line.
 func EndsLine(p []byte) bool {
-	return len(p) > 0 && bytes.IndexByte([]byte{'\r', '\n', interruptByte, killLineByte}, p[len(p)-1]) >= 0
+	return len(p) > 0 && bytes.IndexByte([]byte{'\r', '\n', interrupt, killLine}, p[len(p)-1]) >= 0
 }
-
-const (
-	interruptByte = 0x03 // Ctrl-C
-	killLineByte  = 0x15 // Ctrl-U
-)
 
 // InputMark is the text that is typed to find out whether a program has read its input. When the mark shows, the program has
 // read everything before it.
 const InputMark = "=.="
-
-const backspaceByte = 0x7f
 
 // removal returns the keys that remove the text from the input box. If other input may be before the text (Behind), they are
 // only backspaces, one for each character. If the box also hides its content, they remove only the marks, because the box may
@@ -201,12 +194,12 @@ func (e *DeliveryEntry) removal() []byte {
 	if e.Hidden {
 		return e.unmark()
 	}
-	return append(e.unmark(), bytes.Repeat([]byte{backspaceByte}, utf8.RuneCount(e.Text))...)
+	return append(e.unmark(), bytes.Repeat([]byte(backspace), utf8.RuneCount(e.Text))...)
 }
 
 // unmark returns the keys that remove the rest of the marks at the end of the input box.
 func (e *DeliveryEntry) unmark() []byte {
-	return bytes.Repeat([]byte{backspaceByte}, e.Rest)
+	return bytes.Repeat([]byte(backspace), e.Rest)
 }
 
 // cleared records keys that remove text. Backspaces alone remove that many characters of marks. The effect of other keys is
@@ -293,7 +286,7 @@ func (d *DeliveryLog) Send(in Input, keys []byte) error {
 		if d.news {
 			return ErrTouched
 		}
-		if bytes.IndexByte(keys, killLineByte) >= 0 {
+		if bytes.IndexByte(keys, killLine) >= 0 {
 			d.partial, d.unfinished = false, false
 		}
 		if e != nil {

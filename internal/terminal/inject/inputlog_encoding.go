@@ -39,7 +39,7 @@ func (d *DeliveryLog) UnmarshalJSON(data []byte) error {
 	*d = DeliveryLog{Limit: d.Limit, forgot: s.Forgot, unread: s.Unread, news: s.News, shows: s.Shows, partial: s.Partial, unfinished: s.Unfinished, entries: map[string]*DeliveryEntry{}}
 	for _, stored := range s.Deliveries {
 		e := &stored.DeliveryEntry
-		e.undo, e.Rest = stored.Undo, max(e.Rest, e.Marks*len(InputMark)) // a log of an older gc has no Rest
+		e.undo = stored.Undo
 		d.entries[e.ID], d.last = e, e
 		d.order = append(d.order, e)
 	}

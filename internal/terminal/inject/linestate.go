@@ -17,8 +17,11 @@ type LineState struct {
 	Silent bool
 }
 
-// killLine is the key that removes the line that the kernel edits.
-const killLine = 0x15
+// killLine is the key that removes the line that the kernel edits (Ctrl-U), interrupt the one that drops it (Ctrl-C).
+const (
+	killLine  = 0x15
+	interrupt = 0x03
+)
 
 // LineStateOf returns the input state of the terminal at path. It opens the terminal without making it a controlling terminal.
 // The kernel does not report whether an unfinished line was read, and may not count yet what was written a moment ago.

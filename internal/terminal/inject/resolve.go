@@ -204,11 +204,7 @@ func (r *resolver) reload(ctx context.Context) error {
 	if j.Last != nil && j.Last.ID == r.entry.ID {
 		r.entry = *j.Last
 	}
-	f, err := r.Terminal.Frame(ctx, 0)
-	if err == nil {
-		r.Snapshot = screen.NewSnapshot(f)
-	}
-	return err
+	return r.Read(ctx)
 }
 
 // offScreen is the reason if the screen shows no input box.

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"gascity/internal/terminal/vt"
 	"gascity/runtime"
 )
 
@@ -43,9 +44,9 @@ func TestSense(t *testing.T) {
 		"opencode, a prompt with its words": {"opencode", Frame{Rows: []string{"┃ Permission required", "", "  done", "", "┃", "ctrl+p commands"}}, runtime.ActivityReady},
 		"opencode, a menu":                  {"opencode", Frame{Rows: []string{"┃ go on", "", "Do you want to proceed?", "❯ 1. Yes", "  2. No"}}, runtime.ActivityWaiting},
 		"opencode permission":               {"opencode", Frame{Rows: []string{"△ Permission required", "Allow once  Reject"}}, runtime.ActivityWaiting},
-		"status working":                    {"claude", Frame{Rows: claude("", "? for shortcuts"), Status: Sign{Text: "state=working:app=x"}}, runtime.ActivityBusy},
-		"status blocked":                    {"generic", Frame{Rows: []string{"> "}, Status: Sign{Text: "state=blocked:kind=permission"}}, runtime.ActivityWaiting},
-		"status of a child":                 {"claude", Frame{Rows: claude("", "? for shortcuts"), Status: Sign{Text: "id=a:state=working"}}, runtime.ActivityIdle},
+		"status working":                    {"claude", Frame{Rows: claude("", "? for shortcuts"), Signs: vt.Signs{Status: vt.Sign{Text: "state=working:app=x"}}}, runtime.ActivityBusy},
+		"status blocked":                    {"generic", Frame{Rows: []string{"> "}, Signs: vt.Signs{Status: vt.Sign{Text: "state=blocked:kind=permission"}}}, runtime.ActivityWaiting},
+		"status of a child":                 {"claude", Frame{Rows: claude("", "? for shortcuts"), Signs: vt.Signs{Status: vt.Sign{Text: "id=a:state=working"}}}, runtime.ActivityIdle},
 		"exited":                            {"claude", Frame{Rows: claude("", "? for shortcuts"), Exited: true}, runtime.ActivityUnknown},
 	}
 	for name, test := range tests {

@@ -76,7 +76,7 @@ func (v Snapshot) dialogOf(rule *agentcli.Dialog, rules Rules) *Dialog {
 		return d
 	}
 	d.setMenu(m)
-	d.judge(m, *rule, rules.want(*rule))
+	d.judge(m, *rule)
 	if d.Why == "" && rule.Footer != "" && !v.below(m, rule.Footer) {
 		d.Why = fmt.Sprintf("the line %q is missing", rule.Footer)
 	}
@@ -127,7 +127,8 @@ func (d *Dialog) setMenu(m menu) {
 }
 
 // judge sets Want to the option to choose in a known dialog, or Why to the reason why none can be chosen.
-func (d *Dialog) judge(m menu, rule agentcli.Dialog, want []string) {
+func (d *Dialog) judge(m menu, rule agentcli.Dialog) {
+	want := rule.Want[agentcli.PolicyAccept]
 	switch {
 	case d.Why != "":
 	case len(want) == 0:

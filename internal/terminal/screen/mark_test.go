@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"gascity/internal/terminal/vt"
 	"gascity/runtime"
 )
 
@@ -12,7 +13,7 @@ import (
 // runs, where the profile says so.
 func TestMarksAroundMessages(t *testing.T) {
 	now := time.Now()
-	f := Frame{Mark: Sign{Text: "C", Since: now.Add(-time.Minute)}, LastOutput: now.Add(-time.Minute)}
+	f := Frame{Signs: vt.Signs{Mark: vt.Sign{Text: "C", Since: now.Add(-time.Minute)}}, LastOutput: now.Add(-time.Minute)}
 	var rules Rules
 	for _, ours := range []bool{false, true} {
 		rules.Screen.MessageMarks = ours

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"gascity/internal/agentcli"
 )
 
 var allOrders = flag.Bool("all-orders", false, "show every order of the options, also of dialogs with more than four")
@@ -63,7 +65,7 @@ func expectChoice(t *testing.T, path string, rows []string, rules Rules, want st
 // wanted reports whether a rule of the profile names exactly this label.
 func wanted(rules Rules, label string) bool {
 	for _, rule := range rules.Dialogs {
-		for _, w := range rules.want(rule) {
+		for _, w := range rule.Want[agentcli.PolicyAccept] {
 			if canonical(w) == canonical(label) {
 				return true
 			}

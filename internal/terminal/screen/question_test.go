@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gascity/internal/agentcli"
+	"gascity/internal/terminal/vt"
 	"gascity/runtime"
 )
 
@@ -187,7 +188,7 @@ func TestPendingByStatus(t *testing.T) {
 	rule := strings.Repeat("─", 60)
 	rows := []string{"● Which branch?", "", rule, "❯ ", rule, "  ? for shortcuts"}
 	frame := func(status string, age time.Duration) Frame {
-		return Frame{Seq: 1, Rows: rows, Status: Sign{status, now.Add(-age)}, LastOutput: now.Add(-age)}
+		return Frame{Seq: 1, Rows: rows, Signs: vt.Signs{Status: vt.Sign{Text: status, Since: now.Add(-age)}}, LastOutput: now.Add(-age)}
 	}
 	if r := Sense(frame("state=blocked:kind=question", 50*time.Millisecond), rules, now); r.Pending != nil || !r.Again.Equal(now.Add(250*time.Millisecond)) {
 		t.Errorf("%+v, want to look again for its words", r)
@@ -236,7 +237,10 @@ func TestSourcesSpeakForThemselves(t *testing.T) {
 	ago := func(s int) time.Time { return now.Add(-time.Duration(s) * time.Second) }
 	f := Frame{
 		Seq: 1, Rows: []string{rule, "❯ ", rule, "  ? for shortcuts"}, LastOutput: ago(4),
-		Status: Sign{"state=working:progress=40", ago(1)}, Progress: Sign{"3;0", ago(2)}, Mark: Sign{"A", ago(3)},
+		Signs: vt.Signs{
+			Status:   vt.Sign{Text: "state=working:progress=40", Since: ago(1)},
+			Progress: vt.Sign{Text: "3;0", Since: ago(2)}, Mark: vt.Sign{Text: "A", Since: ago(3)},
+		},
 	}
 	got := Sense(f, profileRules(t, "claude"), now).Evidence
 	want := []runtime.Evidence{
@@ -251,7 +255,7 @@ func TestSourcesSpeakForThemselves(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	f.Status, f.Progress, f.Mark = Sign{Text: "id=x:state=working"}, Sign{Text: "2;10"}, Sign{Text: "C"}
+	f.Status, f.Progress, f.Mark = vt.Sign{Text: "id=x:state=working"}, vt.Sign{Text: "2;10"}, vt.Sign{Text: "C"}
 	got = Sense(f, profileRules(t, "claude"), now).Evidence
 	if len(got) != 2 || got[0].Source != runtime.SourceMark || got[0].Activity != runtime.ActivityBusy {
 		t.Errorf("%+v, want the mark and the screen alone", got)

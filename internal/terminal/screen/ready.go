@@ -23,7 +23,6 @@ const (
 // Readiness describes the result of a wait for readiness.
 type Readiness struct {
 	State ReadyState
-	Seen  string        // the row with the prompt
 	After time.Duration // the duration of the wait
 	Dialogs
 }
@@ -47,7 +46,7 @@ func Ready(ctx context.Context, t Terminal, rules Rules, limit time.Duration) (R
 	}
 	g.more, g.blank = limit, blank
 	seen, err := g.until(ctx, began.Add(limit))
-	r := Readiness{State: ReadyPrompt, Seen: seen, After: time.Since(began), Dialogs: g.report()}
+	r := Readiness{State: ReadyPrompt, After: time.Since(began), Dialogs: g.report()}
 	switch {
 	case err != nil || seen != "":
 	case r.Unanswered != nil:

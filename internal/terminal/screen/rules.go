@@ -30,10 +30,8 @@ type Rules struct {
 	// ReadyDelay is the longest wait of [Ready] without ReadyPrefix. With ReadyPrefix it extends the wait.
 	ReadyDelay time.Duration
 
-	// AnswerDialogs allows [Ready] to answer known dialogs.
+	// AnswerDialogs allows [Ready] to answer known dialogs: it chooses what their rules want for agentcli.PolicyAccept.
 	AnswerDialogs bool
-	// Policies are the answers to kinds of dialogs. A kind that is missing is accepted.
-	Policies map[agentcli.DialogKind]agentcli.Policy
 
 	// HumanQuiet is the time without input of an attached person before a prompt; zero means DefaultHumanQuiet.
 	HumanQuiet time.Duration
@@ -96,13 +94,4 @@ func (r Rules) ReadyLimit() time.Duration {
 	default:
 		return min(max(r.ReadyDelay+readyMargin, minReady), maxReady)
 	}
-}
-
-// want returns the labels to choose in a dialog of the given rule.
-func (r Rules) want(d agentcli.Dialog) []string {
-	policy := agentcli.PolicyAccept
-	if p, ok := r.Policies[d.Kind]; ok {
-		policy = p
-	}
-	return d.Want[policy]
 }

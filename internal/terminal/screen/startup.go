@@ -9,15 +9,8 @@ import (
 
 // Dialogs lists the dialogs that appeared during a wait.
 type Dialogs struct {
-	Answered   []Answer
+	Answered   int         // the number of answered dialogs
 	Unanswered *Unanswered // still on the screen at the end; nil if none is
-}
-
-// Answer is a dialog that was answered.
-type Answer struct {
-	Rule  string // the rule's ID
-	Kind  agentcli.DialogKind
-	Label string // the chosen option
 }
 
 // Unanswered is a dialog that was not answered, with the reason in Why. Callers report it as a pending question.
@@ -53,7 +46,7 @@ type dialogs struct {
 	read     bool    // the program has read the last key
 	repeats  int     // the number of repeated keys in this dialog
 	keys     int     // the number of all keys
-	answered []Answer
+	answered int     // the number of answered dialogs
 }
 
 const (
@@ -186,7 +179,7 @@ func (g *startupHandler) pressKey(ctx context.Context) error {
 	g.pressed, g.rule, g.final, g.read = state, g.now.Rule, done, false
 	g.keys++
 	if done && first {
-		g.answered = append(g.answered, Answer{Rule: g.now.Rule, Kind: g.now.Kind, Label: g.now.Options[g.now.At].Label})
+		g.answered++
 		if next := time.Now().Add(g.more); next.After(g.end) {
 			g.end = next
 		}
@@ -196,11 +189,9 @@ func (g *startupHandler) pressKey(ctx context.Context) error {
 
 // refresh reads the current frame and returns its dialog, because some state changes without a new frame.
 func (g *startupHandler) refresh(ctx context.Context) (*Dialog, error) {
-	f, err := g.Terminal.Frame(ctx, 0)
-	if err != nil {
+	if err := g.Read(ctx); err != nil {
 		return nil, err
 	}
-	g.Snapshot = NewSnapshot(f)
 	return g.Snapshot.Dialog(g.rules), nil
 }
 

@@ -161,7 +161,7 @@ func TestEnterIsPressedAgainWhereTheRuleSaysSo(t *testing.T) {
 			p.screens[0], p.screens[1] = []string{"Yes, I trust this folder", "No, exit"}, []string{"Yes, I accept", "No, exit"}
 			p.draw()
 			got, err := screen.Ready(t.Context(), p, rules, 0)
-			if err != nil || got.State != screen.ReadyPrompt || !slices.Equal(p.chosen, rightAnswers) || len(got.Answered) != 2 {
+			if err != nil || got.State != screen.ReadyPrompt || !slices.Equal(p.chosen, rightAnswers) || got.Answered != 2 {
 				t.Errorf("deaf for %v: %+v, %v, chose %q", deaf, got, err, p.chosen)
 			}
 		})

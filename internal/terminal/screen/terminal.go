@@ -36,9 +36,7 @@ type Frame struct {
 	Modes  vt.Modes
 	Title  string
 
-	// The reports of the program about itself: its status (OSC 7501), its progress (OSC 9;4) and its mark of shell
-	// integration (OSC 133).
-	Status, Progress, Mark Sign
+	vt.Signs // the reports of the program about itself
 
 	// Cells returns visible row y with styles, for decisions that depend on a style; nil if the driver has no styles. It
 	// always reads this frame, also after later output.
@@ -52,12 +50,6 @@ type Frame struct {
 	LastHuman  time.Time // the time of a person's last input through an attached terminal; zero if never
 	Attached   int       // the number of attached terminals with input
 	Exited     bool      // the agent has exited; the frame is final
-}
-
-// Sign is one report of a program about itself. Text is empty if there is none.
-type Sign struct {
-	Text  string
-	Since time.Time // the time of the first report with this text
 }
 
 // Holder is a Terminal that can hold the keys of people.

@@ -29,14 +29,19 @@ func NewWatcher(ctx context.Context, t Terminal) (*Watcher, error) {
 	return w, nil
 }
 
-// Refresh reads the current frame.
-func (w *Watcher) Refresh(ctx context.Context) error {
+// Read reads the current frame, also during a synchronized update.
+func (w *Watcher) Read(ctx context.Context) error {
 	f, err := w.Terminal.Frame(ctx, 0)
-	if err != nil {
-		return err
+	if err == nil {
+		w.Snapshot = NewSnapshot(f)
 	}
-	w.Snapshot = NewSnapshot(f)
-	if f.Modes.Synchronized {
+	return err
+}
+
+// Refresh is Read that waits for the end of a synchronized update.
+func (w *Watcher) Refresh(ctx context.Context) error {
+	err := w.Read(ctx)
+	if err == nil && w.Snapshot.Modes.Synchronized {
 		_, err = w.Next(ctx, repaint)
 	}
 	return err
@@ -120,11 +125,7 @@ func (w *Watcher) Hold(ctx context.Context) error {
 		return err
 	}
 	w.release, w.since = release, since
-	f, err := w.Terminal.Frame(ctx, 0)
-	if err == nil {
-		w.Snapshot = NewSnapshot(f)
-	}
-	return err
+	return w.Read(ctx)
 }
 
 // maxHold returns the longest duration of the current hold.

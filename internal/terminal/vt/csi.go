@@ -203,7 +203,7 @@ func (s *Screen) csiIntermediate() {
 	switch {
 	case !ok:
 	case q.inter == ' ' && q.final == 'q' && q.prefix == 0:
-		if n <= int(CursorBar) {
+		if n <= maxCursorShape {
 			s.cursor = CursorShape(n)
 		}
 	case q.inter == '!' && q.final == 'p' && q.prefix == 0:

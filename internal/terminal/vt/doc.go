@@ -5,7 +5,7 @@
 //   - [Screen] gets raw output by Write and returns what a person would see. It
 //     behaves as tmux 3.3a does (the differential tests compare the two cell by
 //     cell, TestExceptions lists the exceptions); what tmux does not know follows xterm.
-//   - [Key], [Paste] and [Type] encode input. They refuse what cannot arrive
+//   - [Key] and [Paste] encode input. They refuse what cannot arrive
 //     unchanged before the first byte is sent.
 //   - [Scanner] finds operating system commands (titles, progress, prompts) in a
 //     stream without keeping a screen.

@@ -62,14 +62,14 @@ func (d *Drawing) Update(s *Screen, mask func(text string) string) bool {
 	b := d.buf[:0]
 	b = append(b, modesOff...)
 	b = new(Renderer).frameModes(b, s)
-	b = append(append(append(b, "\x1b]2;"...), s.title...), "\x1b\\"...)
+	b = appendTitle(b, s.title)
 	changed = d.status.set(b, next) || changed
 	cursor := s.Cursor()
 	b = appendMove(b[:0], cursor.X, cursor.Y)
 	if cursor.Visible {
 		b = append(b, "\x1b[?25h"...)
 	}
-	b = append(append(b, "\x1b["...), '0'+byte(cursor.Shape), ' ', 'q')
+	b = appendShape(b, cursor.Shape)
 	if !bytes.Equal(b, d.cursor) {
 		d.cursor, changed = bytes.Clone(b), true
 	}

@@ -1,5 +1,7 @@
 package vt
 
+import "slices"
+
 // line describes one row of a grid.
 type line struct {
 	base    int32 // index of the row's first cell
@@ -114,15 +116,9 @@ func (g *grid) scrollDown(top, bottom, n int, bg Color) {
 
 // rotate moves the first n lines to the end.
 func rotate(ls []line, n int) {
-	reverse(ls[:n])
-	reverse(ls[n:])
-	reverse(ls)
-}
-
-func reverse(ls []line) {
-	for i, j := 0, len(ls)-1; i < j; i, j = i+1, j-1 {
-		ls[i], ls[j] = ls[j], ls[i]
-	}
+	slices.Reverse(ls[:n])
+	slices.Reverse(ls[n:])
+	slices.Reverse(ls)
 }
 
 // insertCells shifts the cells of row y from column x right by n and blanks the gap.

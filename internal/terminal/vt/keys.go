@@ -2,8 +2,10 @@ package vt
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"gascity/internal/textfmt"
@@ -56,103 +58,60 @@ func tilde(n int) keyCode { return keyCode{kind: keyTilde, num: n} }
 
 func pad(r rune, final byte) keyCode { return keyCode{kind: keyPad, char: r, final: final} }
 
-// namedKey returns the key of a name in lower case.
-func namedKey(name string) (keyCode, bool) {
-	switch name {
-	case "enter":
-		return char('\r'), true
-	case "escape":
-		return char(0x1b), true
-	case "tab":
-		return char('\t'), true
-	case "space":
-		return char(' '), true
-	case "bspace":
-		return char(0x7f), true
-	case "btab":
-		return cursorKey('Z'), true
-	case "up":
-		return cursorKey('A'), true
-	case "down":
-		return cursorKey('B'), true
-	case "right":
-		return cursorKey('C'), true
-	case "left":
-		return cursorKey('D'), true
-	case "home":
-		return cursorKey('H'), true
-	case "end":
-		return cursorKey('F'), true
-	case "ic", "insert":
-		return tilde(2), true
-	case "dc", "delete":
-		return tilde(3), true
-	case "pageup", "pgup", "ppage":
-		return tilde(5), true
-	case "pagedown", "pgdn", "npage":
-		return tilde(6), true
-	}
-	if k, ok := functionKey(name); ok {
-		return k, true
-	}
-	return keypadKey(name)
+// keyTable has the keys with names.
+type keyTable struct {
+	names []string           // as tmux calls the keys
+	codes map[string]keyCode // by the name in lower case
 }
 
-// functionKey returns F1 to F20.
-func functionKey(name string) (keyCode, bool) {
-	digits, ok := strings.CutPrefix(name, "f")
-	n, err := strconv.Atoi(digits)
-	if !ok || err != nil || n < 1 || n > 20 || digits[0] == '0' || digits[0] == '+' {
-		return keyCode{}, false
+// namedKeys returns the keys with names.
+var namedKeys = sync.OnceValue(func() keyTable {
+	t := keyTable{codes: map[string]keyCode{}}
+	add := func(code keyCode, names ...string) {
+		for _, name := range names {
+			t.names = append(t.names, name)
+			t.codes[strings.ToLower(name)] = code
+		}
 	}
-	if n <= 4 {
-		return keyCode{kind: keySS3, final: "PQRS"[n-1]}, true
+	add(char('\r'), "Enter")
+	add(char(0x1b), "Escape")
+	add(char('\t'), "Tab")
+	add(cursorKey('Z'), "BTab")
+	add(char(' '), "Space")
+	add(char(0x7f), "BSpace")
+	add(cursorKey('A'), "Up")
+	add(cursorKey('B'), "Down")
+	add(cursorKey('D'), "Left")
+	add(cursorKey('C'), "Right")
+	add(cursorKey('H'), "Home")
+	add(cursorKey('F'), "End")
+	add(tilde(5), "PageUp", "PgUp", "PPage")
+	add(tilde(6), "PageDown", "PgDn", "NPage")
+	add(tilde(2), "IC", "Insert")
+	add(tilde(3), "DC", "Delete")
+	for i, final := range []byte("PQRS") {
+		add(keyCode{kind: keySS3, final: final}, "F"+strconv.Itoa(i+1))
 	}
-	codes := [...]int{15, 17, 18, 19, 20, 21, 23, 24, 25, 26, 28, 29, 31, 32, 33, 34}
-	return tilde(codes[n-5]), true
-}
-
-// keypadKey returns a key of the numeric keypad: KP0 to KP9, KP/ and so on.
-func keypadKey(name string) (keyCode, bool) {
-	rest, ok := strings.CutPrefix(name, "kp")
-	switch {
-	case !ok:
-		return keyCode{}, false
-	case rest == "enter":
-		return pad('\r', 'M'), true
-	case len(rest) == 1 && rest[0] >= '0' && rest[0] <= '9':
-		return pad(rune(rest[0]), 'p'+rest[0]-'0'), true
+	for i, n := range [...]int{15, 17, 18, 19, 20, 21, 23, 24, 25, 26, 28, 29, 31, 32, 33, 34} {
+		add(tilde(n), "F"+strconv.Itoa(i+5))
 	}
-	i := strings.Index("/*-+.", rest)
-	if len(rest) != 1 || i < 0 {
-		return keyCode{}, false
+	for i, r := range "0123456789/*-+." { // of the numeric keypad
+		add(pad(r, "pqrstuvwxyojmkn"[i]), "KP"+string(r))
 	}
-	return pad(rune(rest[0]), "ojmkn"[i]), true
-}
+	add(pad('\r', 'M'), "KPEnter")
+	return t
+})
 
 // KeyNames returns the names of all keys without modifiers, as tmux calls them. Prefixes
 // C-, M- and S- and single characters come on top.
-func KeyNames() []string {
-	names := []string{
-		"Enter", "Escape", "Tab", "BTab", "Space", "BSpace", "Up", "Down", "Left", "Right",
-		"Home", "End", "PageUp", "PgUp", "PPage", "PageDown", "PgDn", "NPage", "IC", "Insert",
-		"DC", "Delete",
-	}
-	for n := 1; n <= 20; n++ {
-		names = append(names, "F"+strconv.Itoa(n))
-	}
-	for _, r := range "0123456789/*-+." {
-		names = append(names, "KP"+string(r))
-	}
-	return append(names, "KPEnter")
-}
+func KeyNames() []string { return slices.Clone(namedKeys().names) }
 
 // Key returns the bytes of a key press for a program with modes m. The names are those of tmux, in upper or lower case:
 // Enter, Up, F5, KP0, or a single character, with prefixes C-, M- and S- in any order; ^x means C-x. For an unknown name it
 // returns a [*KeyError].
 func Key(name string, m Modes) ([]byte, error) {
 	mods, base := splitModifiers(name)
-	code, ok := namedKey(strings.ToLower(base))
+	code, ok := namedKeys().codes[strings.ToLower(base)]
 	if !ok {
 		r, n := utf8.DecodeRuneInString(base)
 		if n == 0 || n != len(base) || r == utf8.RuneError || r < 0x20 || r >= 0x7f && r < 0xa0 {
@@ -286,7 +245,7 @@ func similarKey(name, base string) string {
 			return strings.TrimSuffix(name, base) + known
 		}
 	}
-	for _, known := range KeyNames() {
+	for _, known := range namedKeys().names {
 		if len(low) < 3 {
 			break
 		}

@@ -135,8 +135,8 @@ func TestPasteArrivesOrIsRefused(t *testing.T) {
 		}
 	}
 	var control *vt.ControlError
-	if _, err := vt.Type("one\ntwo"); !errors.As(err, &control) || control.Rune != '\n' || control.Offset != 3 {
-		t.Errorf("Type of two lines: error %v, want a ControlError for the newline", err)
+	if _, err := vt.Paste("one\ntwo", vt.Modes{}); !errors.As(err, &control) || control.Rune != '\n' || control.Offset != 3 {
+		t.Errorf("Paste of two lines without brackets: error %v, want a ControlError for the newline", err)
 	}
 	if _, err := vt.Paste("a\xffb", brackets); !errors.Is(err, vt.ErrNotText) {
 		t.Errorf("Paste of broken UTF-8: error %v, want ErrNotText", err)

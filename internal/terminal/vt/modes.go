@@ -1,26 +1,26 @@
 package vt
 
-// MouseMode selects the mouse events that the program receives.
-type MouseMode uint8
+// MouseMode selects the mouse events that the program receives. It is the number of the DEC private mode.
+type MouseMode uint16
 
-// The mouse modes, by DEC private mode.
+// The mouse modes.
 const (
-	MouseOff    MouseMode = iota
-	MouseX10              // 9
-	MouseNormal           // 1000
-	MouseButton           // 1002
-	MouseAny              // 1003
+	MouseOff    MouseMode = 0
+	MouseX10    MouseMode = 9
+	MouseNormal MouseMode = 1000
+	MouseButton MouseMode = 1002
+	MouseAny    MouseMode = 1003
 )
 
-// MouseEncoding is the encoding of mouse events.
-type MouseEncoding uint8
+// MouseEncoding is the encoding of mouse events. It is the number of the DEC private mode.
+type MouseEncoding uint16
 
-// The mouse encodings, by DEC private mode.
+// The mouse encodings.
 const (
-	MouseLegacy MouseEncoding = iota
-	MouseUTF8                 // 1005
-	MouseSGR                  // 1006
-	MouseURXVT                // 1015
+	MouseLegacy MouseEncoding = 0
+	MouseUTF8   MouseEncoding = 1005
+	MouseSGR    MouseEncoding = 1006
+	MouseURXVT  MouseEncoding = 1015
 )
 
 // Modes are the modes that a program has set. The zero value is not the initial
@@ -49,16 +49,7 @@ func initialModes() Modes { return Modes{AutoWrap: true, CursorVisible: true} }
 // CursorShape is the look of the cursor as set by DECSCUSR, 0 being the default.
 type CursorShape uint8
 
-// The cursor shapes.
-const (
-	CursorDefault CursorShape = iota
-	CursorBlinkingBlock
-	CursorBlock
-	CursorBlinkingUnderline
-	CursorUnderline
-	CursorBlinkingBar
-	CursorBar
-)
+const maxCursorShape = 6
 
 // Cursor is the position and the look of the cursor.
 type Cursor struct {
@@ -80,7 +71,7 @@ func (s *Screen) setMode(n int, on bool) {
 
 // setPrivateMode sets or resets a DEC private mode.
 func (s *Screen) setPrivateMode(n int, on bool) {
-	if f := s.modeFlag(n); f != nil {
+	if f := s.modes.flag(n); f != nil {
 		*f = on
 		return
 	}
@@ -93,11 +84,15 @@ func (s *Screen) setPrivateMode(n int, on bool) {
 		s.moveTo(0, 0)
 	case 9, 1000, 1001, 1002, 1003:
 		s.modes.Mouse = MouseOff
-		if on {
-			s.modes.Mouse = mouseModeOf(n)
+		if on && n != 1001 {
+			s.modes.Mouse = MouseMode(n)
 		}
 	case 1005, 1006, 1015:
-		s.setMouseEncoding(n, on)
+		if encoding := MouseEncoding(n); on {
+			s.modes.MouseEncoding = encoding
+		} else if s.modes.MouseEncoding == encoding { // the program may reset another one than the current one
+			s.modes.MouseEncoding = MouseLegacy
+		}
 	case 47, 1047, 1049:
 		s.alternate(on, n == 1049)
 	case 1048:
@@ -109,9 +104,8 @@ func (s *Screen) setPrivateMode(n int, on bool) {
 	}
 }
 
-// modeFlag returns the field of a private mode that is only a switch.
-func (s *Screen) modeFlag(n int) *bool {
-	m := &s.modes
+// flag returns the field of a private mode that is only a switch; nil for other modes.
+func (m *Modes) flag(n int) *bool {
 	switch n {
 	case 1:
 		return &m.AppCursorKeys
@@ -133,43 +127,10 @@ func (s *Screen) modeFlag(n int) *bool {
 	return nil
 }
 
-// mouseModeOf returns the mouse mode that a private mode number enables.
-func mouseModeOf(n int) MouseMode {
-	switch n {
-	case 9:
-		return MouseX10
-	case 1000:
-		return MouseNormal
-	case 1002:
-		return MouseButton
-	case 1003:
-		return MouseAny
-	}
-	return MouseOff
-}
-
-// setMouseEncoding enables or disables the mouse encoding of a private mode number. Disabling another
-// encoding than the current one does nothing.
-func (s *Screen) setMouseEncoding(n int, on bool) {
-	want := MouseURXVT
-	switch n {
-	case 1005:
-		want = MouseUTF8
-	case 1006:
-		want = MouseSGR
-	}
-	switch {
-	case on:
-		s.modes.MouseEncoding = want
-	case s.modes.MouseEncoding == want:
-		s.modes.MouseEncoding = MouseLegacy
-	}
-}
-
 // modeState returns the DECRQM answer for a private mode: 0 unknown, 1 set, 2 reset,
 // 4 permanently reset.
 func (s *Screen) modeState(n int) int {
-	if f := s.modeFlag(n); f != nil {
+	if f := s.modes.flag(n); f != nil {
 		return setOrReset(*f)
 	}
 	switch n {
@@ -178,13 +139,9 @@ func (s *Screen) modeState(n int) int {
 	case 6:
 		return setOrReset(s.modes.Origin)
 	case 9, 1000, 1002, 1003:
-		return setOrReset(s.modes.Mouse == mouseModeOf(n))
-	case 1005:
-		return setOrReset(s.modes.MouseEncoding == MouseUTF8)
-	case 1006:
-		return setOrReset(s.modes.MouseEncoding == MouseSGR)
-	case 1015:
-		return setOrReset(s.modes.MouseEncoding == MouseURXVT)
+		return setOrReset(int(s.modes.Mouse) == n)
+	case 1005, 1006, 1015:
+		return setOrReset(int(s.modes.MouseEncoding) == n)
 	case 47, 1047, 1049:
 		return setOrReset(s.modes.AltScreen)
 	}
@@ -247,7 +204,7 @@ func (s *Screen) reset() {
 	s.pen, s.charset = cell{}, charset{}
 	s.saved, s.beforeAlt, s.hasBefore = savedCursor{}, savedCursor{}, false
 	s.modes = initialModes()
-	s.cursor = CursorDefault
+	s.cursor = 0
 	s.kitty = [2]kittyFlags{}
 	s.titles = nil
 	s.resetTabs()

@@ -17,23 +17,15 @@ const noticeOutput = "text\a\x1b[31m\x1b]0;both ✳ title\x07more\x1b]2;window\x
 
 func wantNotices() []vt.Notice {
 	return []vt.Notice{
-		{Kind: vt.Bell},
 		{Kind: vt.Title, Text: "both ✳ title"},
-		{Kind: vt.IconTitle, Text: "both ✳ title"},
 		{Kind: vt.Title, Text: "window"},
-		{Kind: vt.IconTitle, Text: "icon"},
-		{Kind: vt.IconTitle, Text: "name"},
-		{Kind: vt.WorkDir, Text: "file://host/dir"},
-		{Kind: vt.Progress, Code: 1, Text: "50", Payload: "1;50"},
-		{Kind: vt.Progress, Code: 3, Payload: "3"},
-		{Kind: vt.Notification, Text: "hello"},
-		{Kind: vt.Notification, Text: "body;more", Payload: "head"},
-		{Kind: vt.Clipboard, Text: "c", Payload: "aGk="},
-		{Kind: vt.SemanticPrompt, Text: "A", Code: -1},
-		{Kind: vt.SemanticPrompt, Text: "C", Code: -1, Payload: "cmd"},
-		{Kind: vt.SemanticPrompt, Text: "D", Code: 1, Payload: "1;x"},
-		{Kind: vt.SemanticPrompt, Text: "D", Code: -1},
-		{Kind: vt.ProgramStatus, Payload: "state=busy;n=1"},
+		{Kind: vt.Progress, Text: "1;50"},
+		{Kind: vt.Progress, Text: "3"},
+		{Kind: vt.SemanticPrompt, Text: "A"},
+		{Kind: vt.SemanticPrompt, Text: "C"},
+		{Kind: vt.SemanticPrompt, Text: "D"},
+		{Kind: vt.SemanticPrompt, Text: "D"},
+		{Kind: vt.ProgramStatus, Text: "state=busy;n=1"},
 	}
 }
 
@@ -48,8 +40,8 @@ func TestNotices(t *testing.T) {
 		if diff := cmp.Diff(wantNotices(), got); diff != "" {
 			t.Fatalf("screen, cut at %d (-want +got):\n%s", cut, diff)
 		}
-		if s.Title() != "window" || s.IconTitle() != "name" || s.Rows()[0] != "textmore" {
-			t.Fatalf("cut at %d: title %q, icon %q, row %q", cut, s.Title(), s.IconTitle(), s.Rows()[0])
+		if s.Title() != "window" || s.Rows()[0] != "textmore" {
+			t.Fatalf("cut at %d: title %q, row %q", cut, s.Title(), s.Rows()[0])
 		}
 		got = nil
 		scan(collect, []byte(noticeOutput[:cut]), []byte(noticeOutput[cut:]))

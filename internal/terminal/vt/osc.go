@@ -1,8 +1,6 @@
 package vt
 
 import (
-	"bytes"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -31,70 +29,21 @@ func splitOSC(data []byte) (number int, rest []byte, ok bool) {
 // oscNotice returns the notice of an operating system command, if it is one. Titles are not
 // handled here.
 func oscNotice(number int, rest []byte) (Notice, bool) {
+	text := string(rest)
 	switch number {
-	case 7:
-		return textNotice(WorkDir, rest)
 	case 9:
-		return osc9(rest)
-	case 52:
-		sel, data, _ := strings.Cut(string(rest), ";")
-		return Notice{Kind: Clipboard, Text: sel, Payload: data}, true
-	case 133:
-		return osc133(string(rest))
-	case 777:
-		return osc777(string(rest))
+		progress, ok := strings.CutPrefix(text, "4;")
+		state, _, _ := strings.Cut(progress, ";")
+		return Notice{Progress, progress}, ok && len(state) == 1 && state >= "0" && state <= "4"
+	case 133: // a shell reports a prompt, a command or its end
+		if text == "" || text[0] < 'A' || text[0] > 'P' {
+			return Notice{}, false
+		}
+		return Notice{SemanticPrompt, text[:1]}, true
 	case 7501:
-		return Notice{Kind: ProgramStatus, Payload: string(rest)}, true
+		return Notice{ProgramStatus, text}, true
 	}
 	return Notice{}, false
-}
-
-// textNotice returns a notice with a text of the program; ok is false if the text is not UTF-8.
-func textNotice(kind NoticeKind, text []byte) (Notice, bool) {
-	if !utf8.Valid(text) {
-		return Notice{}, false
-	}
-	return Notice{Kind: kind, Text: string(text)}, true
-}
-
-// osc9 returns a notification, or progress when it starts with 4.
-func osc9(rest []byte) (Notice, bool) {
-	args, isProgress := bytes.CutPrefix(rest, []byte("4;"))
-	if !isProgress {
-		return textNotice(Notification, rest)
-	}
-	state, percent, _ := strings.Cut(string(args), ";")
-	code, err := strconv.Atoi(state)
-	if err != nil || code < 0 || code > 4 {
-		return Notice{}, false
-	}
-	return Notice{Kind: Progress, Code: code, Text: percent, Payload: string(args)}, true
-}
-
-// osc133 parses a shell integration mark (OSC 133), by which a shell reports a prompt, a command or its end; ok is
-// false for another text.
-func osc133(rest string) (Notice, bool) {
-	if rest == "" || rest[0] < 'A' || rest[0] > 'P' {
-		return Notice{}, false
-	}
-	n := Notice{Kind: SemanticPrompt, Text: rest[:1], Code: -1, Payload: strings.TrimPrefix(rest[1:], ";")}
-	if n.Text == "D" {
-		first, _, _ := strings.Cut(n.Payload, ";")
-		if code, err := strconv.Atoi(first); err == nil {
-			n.Code = code
-		}
-	}
-	return n, true
-}
-
-// osc777 returns a notification with a heading: notify;heading;body.
-func osc777(rest string) (Notice, bool) {
-	args, ok := strings.CutPrefix(rest, "notify;")
-	if !ok || !utf8.ValidString(args) {
-		return Notice{}, false
-	}
-	heading, body, _ := strings.Cut(args, ";")
-	return Notice{Kind: Notification, Text: body, Payload: heading}, true
 }
 
 // cleanTitle returns a title without control characters; ok is false for invalid UTF-8.
@@ -118,8 +67,8 @@ func (s *Screen) osc(data []byte) {
 		return
 	}
 	switch number {
-	case 0, 1, 2:
-		s.setTitles(number, rest)
+	case 0, 2:
+		s.setTitle(rest)
 	case 4:
 		s.paletteQuery(rest)
 	case 8:
@@ -147,33 +96,16 @@ func (s *Screen) notifyOSC(number int, rest []byte) {
 	}
 }
 
-// setTitles handles OSC 0, which sets both titles, OSC 1, which sets that of the icon, and OSC 2, which sets that of the window.
-func (s *Screen) setTitles(number int, text []byte) {
-	if number != 1 {
-		if string(text) != s.title {
-			title, ok := cleanTitle(text)
-			if !ok {
-				return
-			}
-			s.title = title
-		}
-		s.notify(Notice{Kind: Title, Text: s.title})
-	}
-	if number != 2 {
-		s.setIcon(text)
-	}
-}
-
-// setIcon sets the icon title and reports it. It ignores an invalid text.
-func (s *Screen) setIcon(text []byte) {
-	if string(text) != s.icon {
-		icon, ok := cleanTitle(text)
+// setTitle handles OSC 0 and 2, which set the title of the window.
+func (s *Screen) setTitle(text []byte) {
+	if string(text) != s.title {
+		title, ok := cleanTitle(text)
 		if !ok {
 			return
 		}
-		s.icon = icon
+		s.title = title
 	}
-	s.notify(Notice{Kind: IconTitle, Text: s.icon})
+	s.notify(Notice{Title, s.title})
 }
 
 // hyperlink handles OSC 8: the text printed next belongs to the link.
@@ -207,6 +139,6 @@ func (s *Screen) popTitle() {
 	if n := len(s.titles); n > 0 {
 		s.title = s.titles[n-1]
 		s.titles = s.titles[:n-1]
-		s.notify(Notice{Kind: Title, Text: s.title})
+		s.notify(Notice{Title, s.title})
 	}
 }

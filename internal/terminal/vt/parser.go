@@ -43,7 +43,6 @@ const (
 	actCSI
 	actOSC
 	actDCS
-	actString // the string of ESC k
 )
 
 // sequence recognises the sequences that start with ESC. The owner handles text itself and
@@ -58,7 +57,6 @@ type sequence struct {
 	final   byte // final byte of the dispatched sequence
 	ignore  bool // malformed: swallow up to the final byte
 	tooLong bool
-	rename  bool // the string is that of ESC k
 	dcsESC  bool // ESC seen inside a DCS
 	params  params
 	str     []byte
@@ -74,7 +72,7 @@ func (p *sequence) start() {
 
 func (p *sequence) clear() {
 	p.prefix, p.inter, p.inters = 0, 0, 0
-	p.ignore, p.tooLong, p.rename, p.dcsESC = false, false, false, false
+	p.ignore, p.tooLong, p.dcsESC = false, false, false
 	p.params.n, p.params.more = 0, 0
 }
 
@@ -98,7 +96,6 @@ func (p *sequence) advance(b byte) action {
 	}
 	if p.state == parser.EscapeState && b == 'k' {
 		p.beginString(parser.SosStringState)
-		p.rename = true
 		return actNone
 	}
 	next, act := parser.Table.Transition(p.state, b)
@@ -127,12 +124,8 @@ func (p *sequence) escape() action {
 		return actNone
 	}
 	ended := actNone
-	switch {
-	case p.tooLong:
-	case was == parser.OscStringState:
+	if was == parser.OscStringState && !p.tooLong {
 		ended = actOSC
-	case was == parser.SosStringState && p.rename:
-		ended = actString
 	}
 	p.final = 0x1b
 	p.start()
@@ -261,7 +254,6 @@ func (p *sequence) beginString(state parser.State) {
 	}
 	p.str = p.str[:0]
 	p.tooLong = false
-	p.rename = false
 }
 
 // put collects a byte of a string up to the limit for its kind.

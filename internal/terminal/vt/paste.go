@@ -26,28 +26,18 @@ const (
 )
 
 // Paste returns the bytes that deliver text as one paste to a program with modes m. If the program has turned on bracketed
-// paste, the text is in brackets, where \n, \r and \t are content. Otherwise Paste returns the result of [Type]. For text that
-// could not arrive byte for byte it returns [ErrNotText] or a [*ControlError].
+// paste, the text is in brackets, where \n, \r and \t are content. Otherwise every control character acts as a key, so Paste
+// accepts only \t; \n or \r would submit half of the text. For text that could not arrive byte for byte it returns [ErrNotText]
+// or a [*ControlError].
 func Paste(text string, m Modes) ([]byte, error) {
-	if !m.BracketedPaste {
-		return Type(text)
+	allowed, before, after := "\t", "", ""
+	if m.BracketedPaste {
+		allowed, before, after = "\t\n\r", pasteStart, pasteEnd
 	}
-	if err := checkText(text, "\t\n\r"); err != nil {
+	if err := checkText(text, allowed); err != nil {
 		return nil, err
 	}
-	out := make([]byte, 0, len(text)+len(pasteStart)+len(pasteEnd))
-	out = append(out, pasteStart...)
-	out = append(out, text...)
-	return append(out, pasteEnd...), nil
-}
-
-// Type returns the bytes that type text without brackets. Every control character acts as a key then, so Type accepts only
-// \t. For other control characters it returns a [*ControlError]; \n or \r would submit half of the text.
-func Type(text string) ([]byte, error) {
-	if err := checkText(text, "\t"); err != nil {
-		return nil, err
-	}
-	return []byte(text), nil
+	return []byte(before + text + after), nil
 }
 
 // checkText returns an error for the first invalid byte or control character in text. It accepts the controls in allowed.

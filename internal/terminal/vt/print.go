@@ -51,8 +51,6 @@ func (s *Screen) act(a action, b byte) {
 		s.osc(s.seq.str)
 	case actDCS:
 		s.dcs()
-	case actString:
-		s.setIcon(s.seq.str)
 	}
 	s.last = lastChar{}
 }
@@ -278,8 +276,6 @@ func graphicsChar(b byte) uint32 {
 func (s *Screen) control(b byte) {
 	s.last = lastChar{}
 	switch b {
-	case '\a':
-		s.notify(Notice{Kind: Bell})
 	case '\b':
 		s.backspace()
 	case '\t':

@@ -25,11 +25,8 @@ func (s *Screen) Redraw() []byte {
 	b = s.redrawSaved(b)
 	b = s.redrawCursor(b)
 	b = s.redrawModes(b)
-	if s.icon != "" {
-		b = append(append(append(b, "\x1b]1;"...), s.icon...), "\x1b\\"...)
-	}
 	if s.title != "" {
-		b = append(append(append(b, "\x1b]2;"...), s.title...), "\x1b\\"...)
+		b = appendTitle(b, s.title)
 	}
 	if !s.seq.isGround() {
 		b = append(b, s.pending...)
@@ -139,6 +136,36 @@ func appendMove(b []byte, x, y int) []byte {
 	return append(b, 'H')
 }
 
+// appendMode appends the sequence that sets or resets private mode n.
+func appendMode(b []byte, n int, on bool) []byte {
+	b = strconv.AppendInt(append(b, "\x1b[?"...), int64(n), 10)
+	if on {
+		return append(b, 'h')
+	}
+	return append(b, 'l')
+}
+
+// changeMode appends the sequences that reset one private mode and set another one; 0 is none.
+func changeMode(b []byte, from, to int) []byte {
+	if from != to && from != 0 {
+		b = appendMode(b, from, false)
+	}
+	if from != to && to != 0 {
+		b = appendMode(b, to, true)
+	}
+	return b
+}
+
+// appendShape appends the sequence that sets the look of the cursor.
+func appendShape(b []byte, shape CursorShape) []byte {
+	return append(append(b, "\x1b["...), '0'+byte(shape), ' ', 'q')
+}
+
+// appendTitle appends the sequence that sets the title.
+func appendTitle(b []byte, title string) []byte {
+	return append(append(append(b, "\x1b]2;"...), title...), "\x1b\\"...)
+}
+
 // redrawTabs sets the tab stops when they are not the usual ones.
 func (s *Screen) redrawTabs(b []byte) []byte {
 	usual := true
@@ -238,20 +265,18 @@ func (s *Screen) redrawModes(b []byte) []byte {
 			b = append(b, seq...)
 		}
 	}
-	set(m.BracketedPaste, "\x1b[?2004h")
-	set(m.AppCursorKeys, "\x1b[?1h")
+	for _, n := range [...]int{2004, 1, 1004, 2026, 2031} {
+		if *m.flag(n) {
+			b = appendMode(b, n, true)
+		}
+	}
 	set(m.AppKeypad, "\x1b=")
 	set(!m.AutoWrap, "\x1b[?7l")
 	set(m.Insert, "\x1b[4h")
 	set(m.NewLine, "\x1b[20h")
 	set(!m.CursorVisible, "\x1b[?25l")
-	set(m.FocusEvents, "\x1b[?1004h")
-	set(m.Synchronized, "\x1b[?2026h")
-	set(m.ThemeUpdates, "\x1b[?2031h")
-	mouse := [...]string{"", "\x1b[?9h", "\x1b[?1000h", "\x1b[?1002h", "\x1b[?1003h"}
-	b = append(b, mouse[m.Mouse]...)
-	encoding := [...]string{"", "\x1b[?1005h", "\x1b[?1006h", "\x1b[?1015h"}
-	b = append(b, encoding[m.MouseEncoding]...)
+	b = changeMode(b, 0, int(m.Mouse))
+	b = changeMode(b, 0, int(m.MouseEncoding))
 	if m.ModifyOtherKeys != 0 {
 		b = append(b, "\x1b[>4;"...)
 		b = append(b, '0'+m.ModifyOtherKeys, 'm')
@@ -260,9 +285,8 @@ func (s *Screen) redrawModes(b []byte) []byte {
 		b = strconv.AppendInt(append(b, "\x1b[="...), int64(f), 10)
 		b = append(b, ";1u"...)
 	}
-	if s.cursor != CursorDefault {
-		b = append(b, "\x1b["...)
-		b = append(b, '0'+byte(s.cursor), ' ', 'q')
+	if s.cursor != 0 {
+		b = appendShape(b, s.cursor)
 	}
 	return b
 }

@@ -32,7 +32,9 @@ func (r *Renderer) Frame(s *Screen, cols, rows int) []byte {
 		b = r.row(b, s, y, top+y)
 	}
 	b = r.frameModes(b, s)
-	b = r.frameTitle(b, s)
+	if s.title != r.title {
+		b = appendTitle(b, s.title)
+	}
 	cursor := s.Cursor()
 	cursor.X, cursor.Y = min(cursor.X, cols-1), min(max(cursor.Y-top, 0), rows-1)
 	if len(b) > start || cursor != r.cursor || !r.begun {
@@ -41,11 +43,10 @@ func (r *Renderer) Frame(s *Screen, cols, rows int) []byte {
 			b = append(b, "\x1b[?25h"...)
 		}
 		if cursor.Shape != r.cursor.Shape {
-			b = append(b, "\x1b["...)
-			b = append(b, '0'+byte(cursor.Shape), ' ', 'q')
+			b = appendShape(b, cursor.Shape)
 		}
 	}
-	r.begun, r.cursor, r.modes, r.buf = true, cursor, s.modes, b
+	r.begun, r.cursor, r.modes, r.title, r.buf = true, cursor, s.modes, s.title, b
 	if len(b) == 0 {
 		return nil
 	}
@@ -96,21 +97,12 @@ func (s *Screen) appendRow(b []byte, y, cols int) []byte {
 
 // frameModes returns the sequences for the modes that change the input that the terminal sends.
 func (r *Renderer) frameModes(b []byte, s *Screen) []byte {
-	set := func(now, before bool, code string) {
-		if now == before {
-			return
-		}
-		b = append(append(b, "\x1b[?"...), code...)
-		if now {
-			b = append(b, 'h')
-		} else {
-			b = append(b, 'l')
+	m, old := s.modes, r.modes
+	for _, n := range [...]int{2004, 1, 1004} {
+		if on := *m.flag(n); on != *old.flag(n) {
+			b = appendMode(b, n, on)
 		}
 	}
-	m, old := s.modes, r.modes
-	set(m.BracketedPaste, old.BracketedPaste, "2004")
-	set(m.AppCursorKeys, old.AppCursorKeys, "1")
-	set(m.FocusEvents, old.FocusEvents, "1004")
 	if m.AppKeypad != old.AppKeypad {
 		if m.AppKeypad {
 			b = append(b, "\x1b="...)
@@ -118,27 +110,9 @@ func (r *Renderer) frameModes(b []byte, s *Screen) []byte {
 			b = append(b, "\x1b>"...)
 		}
 	}
-	mouse := [...]string{"", "9", "1000", "1002", "1003"}
-	if m.Mouse != old.Mouse {
-		set(false, old.Mouse != 0, mouse[old.Mouse])
-		set(m.Mouse != 0, false, mouse[m.Mouse])
-	}
-	encoding := [...]string{"", "1005", "1006", "1015"}
-	if m.MouseEncoding != old.MouseEncoding {
-		set(false, old.MouseEncoding != 0, encoding[old.MouseEncoding])
-		set(m.MouseEncoding != 0, false, encoding[m.MouseEncoding])
-	}
+	b = changeMode(b, int(old.Mouse), int(m.Mouse))
+	b = changeMode(b, int(old.MouseEncoding), int(m.MouseEncoding))
 	return b
-}
-
-// frameTitle appends the sequence that sets the terminal's title, if the title has changed since the
-// last frame.
-func (r *Renderer) frameTitle(b []byte, s *Screen) []byte {
-	if s.title == r.title {
-		return b
-	}
-	r.title = s.title
-	return append(append(append(b, "\x1b]2;"...), s.title...), "\x1b\\"...)
 }
 
 // RendererBegin is the output to send to a terminal of unknown state before the first frame of a [Renderer], for example to a

@@ -105,7 +105,7 @@ func (s *Screen) windowOps() {
 	}
 }
 
-// titleStack pushes or pops the window title; the icon's alone is not stacked.
+// titleStack pushes or pops the window title.
 func (s *Screen) titleStack(n int) {
 	what, ok := s.seq.params.get(1, 0)
 	switch {

@@ -7,7 +7,6 @@ const (
 	captureDrawing   = 0x0e // line drawing from here on
 	captureNoDrawing = 0x0f // no line drawing from here on
 	captureEscape    = 0x1b
-	captureBell      = 0x07
 )
 
 // RowReader returns the text of the rows that tmux has captured with attributes (capture-pane -e). Line drawing continues in the next
@@ -24,14 +23,17 @@ func (r *RowReader) Text(row string) string {
 	}
 	var b strings.Builder
 	b.Grow(len(row))
-	for i := 0; i < len(row); i++ {
+	var seq sequence
+	for i := range len(row) {
 		switch c := row[i]; {
+		case !seq.isGround():
+			seq.advance(c)
 		case c == captureDrawing:
 			r.drawing = true
 		case c == captureNoDrawing:
 			r.drawing = false
 		case c == captureEscape:
-			i += sequenceLength(row[i:]) - 1
+			seq.start()
 		case r.drawing && c < 0x80:
 			b.WriteRune(SpecialGraphics(c))
 		default:
@@ -39,31 +41,4 @@ func (r *RowReader) Text(row string) string {
 		}
 	}
 	return b.String()
-}
-
-// sequenceLength returns the number of bytes of the control sequence at the start of s: attributes (CSI) or a link (OSC).
-func sequenceLength(s string) int {
-	if len(s) < 2 {
-		return len(s)
-	}
-	switch s[1] {
-	case '[':
-		for i := 2; i < len(s); i++ {
-			if s[i] >= 0x40 && s[i] <= 0x7e {
-				return i + 1
-			}
-		}
-		return len(s)
-	case ']':
-		for i := 2; i < len(s); i++ {
-			switch {
-			case s[i] == captureBell:
-				return i + 1
-			case s[i] == captureEscape && i+1 < len(s) && s[i+1] == '\\':
-				return i + 2
-			}
-		}
-		return len(s)
-	}
-	return 2
 }

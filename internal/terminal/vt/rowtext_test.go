@@ -20,7 +20,7 @@ func TestRowText(t *testing.T) {
 		"cut\x1b":       "cut",
 		"cut\x1b[1;":    "cut",
 		"cut\x1b]8;;ht": "cut",
-		"cut\x1b(Bx":    "cutBx",
+		"cut\x1b(Bx":    "cutx",
 	} {
 		var r RowReader
 		var got []string

@@ -2,7 +2,7 @@ package vt
 
 import "bytes"
 
-// Scanner finds titles, bells and other notices in a stream of program output without
+// Scanner finds titles, modes and other notices in a stream of program output without
 // keeping a screen. Sequences may be cut anywhere between two calls of Write. It is used
 // by one goroutine at a time.
 type Scanner struct {
@@ -21,29 +21,19 @@ func NewScanner(notify func(Notice)) *Scanner { return &Scanner{notify: notify} 
 func (c *Scanner) Write(p []byte) (int, error) {
 	for i := 0; i < len(p); {
 		if c.seq.isGround() {
-			n := bytes.IndexAny(p[i:], "\x1b\a")
+			n := bytes.IndexByte(p[i:], 0x1b)
 			if n < 0 {
 				break
 			}
 			i += n + 1
-			if p[i-1] == '\a' {
-				c.notify(Notice{Kind: Bell})
-			} else {
-				c.seq.start()
-			}
+			c.seq.start()
 			continue
 		}
 		if n := c.seq.bulk(p[i:]); n > 0 {
 			i += n
 			continue
 		}
-		b := p[i]
-		i++
-		switch c.seq.advance(b) {
-		case actControl:
-			if b == '\a' {
-				c.notify(Notice{Kind: Bell})
-			}
+		switch c.seq.advance(p[i]) {
 		case actESC:
 			if c.seq.final == 'c' && c.seq.inters == 0 {
 				c.Paste, c.Synchronized, c.Known = false, false, true
@@ -52,10 +42,9 @@ func (c *Scanner) Write(p []byte) (int, error) {
 			c.modes()
 		case actOSC:
 			c.osc(c.seq.str)
-		case actString:
-			c.title(IconTitle, c.seq.str)
-		default: // nothing that is a notice
+		default: // nothing that is a notice or a mode
 		}
+		i++
 	}
 	return len(p), nil
 }
@@ -82,23 +71,13 @@ func (c *Scanner) osc(data []byte) {
 	if !ok {
 		return
 	}
-	switch number {
-	case 0:
-		c.title(Title, rest)
-		c.title(IconTitle, rest)
-	case 1:
-		c.title(IconTitle, rest)
-	case 2:
-		c.title(Title, rest)
-	default:
-		if n, ok := oscNotice(number, rest); ok {
-			c.notify(n)
+	if number == 0 || number == 2 {
+		if title, ok := cleanTitle(rest); ok {
+			c.notify(Notice{Title, title})
 		}
+		return
 	}
-}
-
-func (c *Scanner) title(kind NoticeKind, text []byte) {
-	if title, ok := cleanTitle(text); ok {
-		c.notify(Notice{Kind: kind, Text: title})
+	if n, ok := oscNotice(number, rest); ok {
+		c.notify(n)
 	}
 }

@@ -18,7 +18,7 @@ type Options struct {
 	// Reply gets the answers to the program's queries, bytes to write to its input. It is called from Write and must not
 	// keep p. nil means no answers.
 	Reply func(p []byte)
-	// Notify gets titles, bells and other notices. It is called from Write. nil ignores them.
+	// Notify gets titles and other notices. It is called from Write. nil ignores them.
 	Notify func(Notice)
 }
 
@@ -45,7 +45,6 @@ type Screen struct {
 	cursor      CursorShape
 
 	title  string
-	icon   string
 	titles []string
 
 	kitty    [2]kittyFlags // main, alternate
@@ -99,9 +98,6 @@ func (s *Screen) Size() (cols, rows int) { return s.cols, s.rows }
 
 // Title returns the title set by OSC 0 or 2, empty at first.
 func (s *Screen) Title() string { return s.title }
-
-// IconTitle returns the name set by OSC 0 or 1 or ESC k, empty at first.
-func (s *Screen) IconTitle() string { return s.icon }
 
 // Cursor returns the position and the look of the cursor.
 func (s *Screen) Cursor() Cursor {

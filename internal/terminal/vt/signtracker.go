@@ -1,9 +1,6 @@
 package vt
 
-import (
-	"strconv"
-	"time"
-)
+import "time"
 
 // Sign is one report of a program to its terminal about itself.
 type Sign struct {
@@ -31,7 +28,7 @@ type SignTracker struct {
 func (s *SignTracker) Record(n Notice, group int, now time.Time) bool {
 	switch n.Kind {
 	case ProgramStatus:
-		report, ok := ParseStatus(n.Payload)
+		report, ok := ParseStatus(n.Text)
 		if !ok {
 			return false
 		}
@@ -40,13 +37,12 @@ func (s *SignTracker) Record(n Notice, group int, now time.Time) bool {
 		}
 		was, _ := ParseStatus(s.Status.Text)
 		was.Progress = report.Progress
-		return s.Status.replace(Sign{n.Payload, now, group}, was != report || s.Status.group != group)
+		return s.Status.replace(Sign{n.Text, now, group}, was != report || s.Status.group != group)
 	case Progress:
-		if n.Code == 0 {
+		if n.Text[0] == '0' {
 			return s.Progress.replace(Sign{}, true)
 		}
-		code := strconv.Itoa(n.Code)
-		return s.Progress.replace(Sign{n.Payload, now, group}, s.Progress.Text == "" || s.Progress.Text[:1] != code)
+		return s.Progress.replace(Sign{n.Text, now, group}, s.Progress.Text == "" || s.Progress.Text[0] != n.Text[0])
 	case SemanticPrompt:
 		return s.mark(n.Text, group, now)
 	default:

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"gascity/runtime"
 )
@@ -130,22 +129,10 @@ func copyFile(root *os.Root, src, dst string) error {
 	if err != nil {
 		return err
 	}
-	if err := mkdirs(root, filepath.Dir(dst)); err != nil {
+	if err := root.MkdirAll(filepath.Dir(dst), 0o700); err != nil {
 		return err
 	}
 	return root.WriteFile(dst, data, 0o600)
-}
-
-// mkdirs creates a directory and its missing parents inside root.
-func mkdirs(root *os.Root, dir string) error {
-	made := ""
-	for part := range strings.SplitSeq(filepath.ToSlash(dir), "/") {
-		made = filepath.Join(made, part)
-		if err := root.Mkdir(made, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return err
-		}
-	}
-	return nil
 }
 
 // CopyFrom implements runtime.CopyFromProvider for one file.

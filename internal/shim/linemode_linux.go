@@ -1,5 +1,0 @@
-package shim
-
-import "golang.org/x/sys/unix"
-
-const getTermios = unix.TCGETS
