@@ -1,7 +1,6 @@
 package agentcli
 
 import (
-	"maps"
 	"slices"
 	"time"
 )
@@ -108,8 +107,8 @@ type Hooks struct {
 	// Pasted is the name of the element in which the agent CLI encloses pasted text of a prompt;
 	// empty: none.
 	Pasted string
-	// Usage is the format in which its transcript records tokens.
-	Usage UsageCodec
+	// Usage is the format in which its transcript records tokens; empty if hooks do not report them.
+	Usage TranscriptFormat
 	// ContextSources are the kinds of conversation starts at which it adds a hook's context to the
 	// conversation, at most ContextLimit bytes.
 	ContextSources []string
@@ -146,9 +145,9 @@ func (c Hooks) Event(name string) (HookEvent, bool) {
 // LookupHooks returns the data about the hooks of an agent CLI; ok is false if gc has no hooks for
 // it.
 func LookupHooks(name string) (Hooks, bool) {
-	for _, c := range hookTable() {
+	for _, c := range hookTable() { // a new table at each call, so the caller may change c
 		if c.Name == name {
-			return c.clone(), true
+			return c, true
 		}
 	}
 	return Hooks{}, false
@@ -157,10 +156,3 @@ func LookupHooks(name string) (Hooks, bool) {
 // HookNames returns the names of the agent CLIs for which gc has hooks, sorted. It does not make the table, because every command
 // of gc calls it for its help.
 func HookNames() []string { return []string{"claude", "codex", "gemini", "opencode", "pi"} }
-
-// clone returns a copy that shares no list or map with c.
-func (c Hooks) clone() Hooks {
-	c.Events, c.Args, c.Env, c.ContextSources = slices.Clone(c.Events), slices.Clone(c.Args), maps.Clone(c.Env), slices.Clone(c.ContextSources)
-	c.Beside = maps.Clone(c.Beside)
-	return c
-}

@@ -22,7 +22,7 @@ var opencodeTerminalScript string
 func hookTable() []Hooks {
 	return []Hooks{
 		{
-			Name: "claude", Form: HookFormSpecific, Unit: time.Second, File: "claude-settings.json", Usage: UsageCodecBlocks, Pasted: "pasted_content",
+			Name: "claude", Form: HookFormSpecific, Unit: time.Second, File: "claude-settings.json", Usage: TranscriptBlocks, Pasted: "pasted_content",
 			ReadsFiles: true,
 			Reads: func(folder string) map[string]any { // "//" starts an absolute path
 				return map[string]any{"permissions": map[string]any{"allow": []string{"Read(/" + folder + "/**)"}}}
@@ -44,7 +44,7 @@ func hookTable() []Hooks {
 			},
 		},
 		{
-			Name: "codex", Form: HookFormSpecific, Unit: time.Second, File: "hooks.json", Usage: UsageCodecRollout, Late: true,
+			Name: "codex", Form: HookFormSpecific, Unit: time.Second, File: "hooks.json", Usage: TranscriptRollout, Late: true,
 			// Its configuration directory has the user's login, so the hooks are passed as
 			// configuration arguments. Its daemon would run the hooks of all sessions with the same
 			// environment.
@@ -63,7 +63,7 @@ func hookTable() []Hooks {
 			},
 		},
 		{
-			Name: "gemini", Form: HookFormPlain, Unit: time.Millisecond, File: "gemini-settings.json", Usage: UsageCodecFolded,
+			Name: "gemini", Form: HookFormPlain, Unit: time.Millisecond, File: "gemini-settings.json", Usage: TranscriptFolded,
 			Env: map[string]string{"GEMINI_CLI_SYSTEM_SETTINGS_PATH": HookMarkFile}, RootOnly: true,
 			// Its cleanup of old conversations treats a file beside a loaded conversation as
 			// broken, and deletes the conversation with it.

@@ -3,6 +3,7 @@ package agentcli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -97,12 +98,7 @@ func character(text string) (rune, error) {
 
 // ContainsCharacter reports whether a character is in one of the ranges.
 func ContainsCharacter(ranges []Characters, r rune) bool {
-	for _, c := range ranges {
-		if c.Contains(r) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ranges, func(c Characters) bool { return c.Contains(r) })
 }
 
 // validate returns the first mistake in the description of an input box; nil if there is none.

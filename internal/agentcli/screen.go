@@ -3,6 +3,7 @@ package agentcli
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -203,12 +204,7 @@ func (p *Pattern) UnmarshalText(text []byte) error {
 
 // MatchAny reports whether one of the patterns matches a part of s.
 func MatchAny(patterns []Pattern, s string) bool {
-	for _, p := range patterns {
-		if p.Match(s) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(patterns, func(p Pattern) bool { return p.Match(s) })
 }
 
 // Prompt returns what gc types for the prompt text: usually the text itself. If the program would

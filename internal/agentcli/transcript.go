@@ -10,13 +10,19 @@ import (
 // parsed by internal/agentcli/transcript.
 type TranscriptFormat string
 
-// The formats.
+// The formats. Each has one JSON value in a line. The first three have token counts.
 const (
-	TranscriptBlocks  TranscriptFormat = "blocks"  // one record for each block of a message
-	TranscriptRollout TranscriptFormat = "rollout" // items of the model's interface between events
-	TranscriptFolded  TranscriptFormat = "folded"  // a message is written again when it changes
-	TranscriptTree    TranscriptFormat = "tree"    // entries with the ID of their parent
-	TranscriptRecord  TranscriptFormat = "record"  // gc's own record of a protocol
+	// TranscriptBlocks has one record for each block of a message. Each record has the usage of the whole message, so records
+	// with the same message ID count once. The token counts do not overlap.
+	TranscriptBlocks TranscriptFormat = "blocks"
+	// TranscriptRollout has items of the model's interface between events, and one record with the usage of each response. Its
+	// running totals are ignored. The input includes cached tokens, and the output includes reasoning tokens.
+	TranscriptRollout TranscriptFormat = "rollout"
+	// TranscriptFolded writes a message again when it changes, so the last record of an ID counts. The input includes cached
+	// tokens. The output does not include thoughts.
+	TranscriptFolded TranscriptFormat = "folded"
+	TranscriptTree   TranscriptFormat = "tree"   // entries with the ID of their parent
+	TranscriptRecord TranscriptFormat = "record" // gc's own record of a protocol
 )
 
 // Transcript says in which files an agent CLI records its conversations, on the machine on which it runs.

@@ -9,32 +9,16 @@ import (
 	"gascity/worker"
 )
 
-// UsageCodec is the format in which the transcripts of an agent CLI have token counts. The empty one means that they have none.
-type UsageCodec string
-
-// The formats. Each has one JSON value in a line; lines of an unknown kind are ignored.
-const (
-	// UsageCodecBlocks has one record per block of a message. Each record has the usage of the whole
-	// message, so records with the same message ID count once. The token counts do not overlap.
-	UsageCodecBlocks UsageCodec = "blocks"
-	// UsageCodecRollout has one record per response, and running totals that are ignored. The input
-	// includes cached tokens, and the output includes reasoning tokens.
-	UsageCodecRollout UsageCodec = "rollout"
-	// UsageCodecFolded writes a message again when it changes, so the last record of an ID counts. The
-	// input includes cached tokens. The output does not include thoughts.
-	UsageCodecFolded UsageCodec = "folded"
-)
-
 const fromTranscript = "transcript"
 
 // Usage returns an event with the token usage of each response of the model in a part of a transcript, in the order of the first
 // line about each response. If there are several lines about one response, the last one counts. text must start at the beginning
 // of a line. used is the number of bytes that were parsed; an incomplete last line is not.
-func (c UsageCodec) Usage(text []byte) (events []worker.TelemetryEvent, used int) {
+func (f TranscriptFormat) Usage(text []byte) (events []worker.TelemetryEvent, used int) {
 	used = bytes.LastIndexByte(text, '\n') + 1
-	read, ok := map[UsageCodec]func(*usageRecord) (worker.TelemetryEvent, bool){
-		UsageCodecBlocks: usageBlock, UsageCodecRollout: usageResponse, UsageCodecFolded: usageFolded,
-	}[c]
+	read, ok := map[TranscriptFormat]func(*usageRecord) (worker.TelemetryEvent, bool){
+		TranscriptBlocks: usageBlock, TranscriptRollout: usageResponse, TranscriptFolded: usageFolded,
+	}[f]
 	if !ok {
 		return nil, used
 	}
@@ -59,26 +43,26 @@ func (c UsageCodec) Usage(text []byte) (events []worker.TelemetryEvent, used int
 	return events, used
 }
 
-// rolloutTurnEnd is a part of the line that ends a turn in a transcript of the format [UsageCodecRollout].
+// rolloutTurnEnd is a part of the line that ends a turn in a transcript of the format [TranscriptRollout].
 var rolloutTurnEnd = []byte(`"type":"task_complete"`)
 
 // Has reports whether a part of a transcript has a response with the words and the usage for it. The words may also be in the
 // prompt.
-func (c UsageCodec) Has(text, words []byte) bool {
-	if c == UsageCodecRollout { // the usage follows the words of a response
+func (f TranscriptFormat) Has(text, words []byte) bool {
+	if f == TranscriptRollout { // the usage follows the words of a response
 		for at := bytes.LastIndex(text, words); at >= 0; at = bytes.LastIndex(text[:at], words) {
 			line := text[bytes.LastIndexByte(text[:at], '\n')+1:]
 			if end := bytes.IndexByte(line, '\n'); end >= 0 && bytes.Contains(line[:end], rolloutTurnEnd) {
 				continue // the end of the turn repeats the words after the usage
 			}
-			events, _ := c.Usage(line)
+			events, _ := f.Usage(line)
 			return len(events) > 0
 		}
 		return false
 	}
 	for line := range bytes.Lines(text) {
 		if bytes.Contains(line, words) {
-			if events, _ := c.Usage(line); len(events) > 0 {
+			if events, _ := f.Usage(line); len(events) > 0 {
 				return true
 			}
 		}
@@ -86,7 +70,7 @@ func (c UsageCodec) Has(text, words []byte) bool {
 	return false
 }
 
-// summaryTaken is the text with which, in a transcript of the format [UsageCodecFolded], the model's part of the conversation
+// summaryTaken is the text with which, in a transcript of the format [TranscriptFolded], the model's part of the conversation
 // begins after a compaction.
 const summaryTaken = "Got it. Thanks for the additional context!"
 
@@ -96,10 +80,10 @@ func IsCompactionAnswer(text string) bool { return strings.TrimSpace(text) == su
 
 // Compaction returns the ID of the last compaction in a part of a transcript; empty if there is none. It is for an agent CLI that
 // calls no hook for a compaction. If the transcript has the same compaction twice, both have the same ID. used is as in
-// [UsageCodec.Usage].
-func (c UsageCodec) Compaction(text []byte) (name string, used int) {
+// [TranscriptFormat.Usage].
+func (f TranscriptFormat) Compaction(text []byte) (name string, used int) {
 	used = bytes.LastIndexByte(text, '\n') + 1
-	if c != UsageCodecFolded {
+	if f != TranscriptFolded {
 		return "", used
 	}
 	for line := range bytes.Lines(text[:used]) {
@@ -162,7 +146,7 @@ type usageCounts struct {
 // synthetic is the model name of a message that no model wrote.
 const synthetic = "<synthetic>"
 
-// usageBlock returns the usage in a line of the format [UsageCodecBlocks]; ok is false if it has none.
+// usageBlock returns the usage in a line of the format [TranscriptBlocks]; ok is false if it has none.
 func usageBlock(r *usageRecord) (worker.TelemetryEvent, bool) {
 	m := &r.Message
 	if r.Type != "assistant" || m.Usage == nil || m.Model == synthetic {
@@ -173,7 +157,7 @@ func usageBlock(r *usageRecord) (worker.TelemetryEvent, bool) {
 	}}, true
 }
 
-// usageResponse returns the usage in a line of the format [UsageCodecRollout]; ok is false if it has none.
+// usageResponse returns the usage in a line of the format [TranscriptRollout]; ok is false if it has none.
 func usageResponse(r *usageRecord) (worker.TelemetryEvent, bool) {
 	p := &r.Payload
 	if r.Type != "token_usage_record" && p.Type != "token_usage_record" || p.Usage == nil {
@@ -184,7 +168,7 @@ func usageResponse(r *usageRecord) (worker.TelemetryEvent, bool) {
 	}}, true
 }
 
-// usageFolded returns the usage in a line of the format [UsageCodecFolded]; ok is false if it has none.
+// usageFolded returns the usage in a line of the format [TranscriptFolded]; ok is false if it has none.
 func usageFolded(r *usageRecord) (worker.TelemetryEvent, bool) {
 	t := r.Tokens
 	if t == nil {

@@ -15,7 +15,7 @@ type spent struct {
 	Semantics     worker.Semantics
 }
 
-func read(c agentcli.UsageCodec, text string) ([]spent, int) {
+func read(c agentcli.TranscriptFormat, text string) ([]spent, int) {
 	events, used := c.Usage([]byte(text))
 	var out []spent
 	for _, e := range events {
@@ -52,13 +52,13 @@ garbage
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		codec agentcli.UsageCodec
+		codec agentcli.TranscriptFormat
 		text  string
 		want  []spent
 	}{
-		{agentcli.UsageCodecBlocks, blocks, []spent{{"m1", 5, 7, 3, ""}, {"m3", -1, 1, -1, ""}}},
-		{agentcli.UsageCodecRollout, rollout, []spent{{"r1", 100, 9, 90, worker.ThinkingInside}}},
-		{agentcli.UsageCodecFolded, foldings, []spent{{"g1", 11, 3, 4, worker.CacheInInput}}},
+		{agentcli.TranscriptBlocks, blocks, []spent{{"m1", 5, 7, 3, ""}, {"m3", -1, 1, -1, ""}}},
+		{agentcli.TranscriptRollout, rollout, []spent{{"r1", 100, 9, 90, worker.ThinkingInside}}},
+		{agentcli.TranscriptFolded, foldings, []spent{{"g1", 11, 3, 4, worker.CacheInInput}}},
 		{"", blocks, nil},
 	} {
 		got, _ := read(c.codec, c.text)
@@ -74,18 +74,18 @@ func TestHas(t *testing.T) {
 	const words, spent = `{"type":"response_item","payload":{"content":"fin"}}` + "\n", `{"type":"token_usage_record","payload":{"response_id":"r","usage":{}}}` + "\n"
 	const over = `{"type":"event_msg","payload":{"type":"task_complete","last_agent_message":"fin"}}` + "\n"
 	for _, c := range []struct {
-		codec agentcli.UsageCodec
+		codec agentcli.TranscriptFormat
 		text  string
 		want  bool
 	}{
-		{agentcli.UsageCodecBlocks, asked, false},
-		{agentcli.UsageCodecBlocks, asked + said[:len(said)-1], false},
-		{agentcli.UsageCodecBlocks, asked + said, true},
-		{agentcli.UsageCodecRollout, spent + words, false},
-		{agentcli.UsageCodecRollout, spent + words + spent, true},
-		{agentcli.UsageCodecRollout, words + spent + over, true},
-		{agentcli.UsageCodecRollout, words + over, false},
-		{agentcli.UsageCodecRollout, spent, false},
+		{agentcli.TranscriptBlocks, asked, false},
+		{agentcli.TranscriptBlocks, asked + said[:len(said)-1], false},
+		{agentcli.TranscriptBlocks, asked + said, true},
+		{agentcli.TranscriptRollout, spent + words, false},
+		{agentcli.TranscriptRollout, spent + words + spent, true},
+		{agentcli.TranscriptRollout, words + spent + over, true},
+		{agentcli.TranscriptRollout, words + over, false},
+		{agentcli.TranscriptRollout, spent, false},
 	} {
 		if got := c.codec.Has([]byte(c.text), []byte("fin")); got != c.want {
 			t.Errorf("%s: %v of %q", c.codec, got, c.text)
@@ -100,7 +100,7 @@ func FuzzUsage(f *testing.F) {
 		f.Add(text, 40)
 	}
 	f.Fuzz(func(t *testing.T, text string, cut int) {
-		for _, c := range []agentcli.UsageCodec{agentcli.UsageCodecBlocks, agentcli.UsageCodecRollout, agentcli.UsageCodecFolded} {
+		for _, c := range []agentcli.TranscriptFormat{agentcli.TranscriptBlocks, agentcli.TranscriptRollout, agentcli.TranscriptFolded} {
 			whole := map[string]spent{}
 			all, used := read(c, text)
 			for _, s := range all {

@@ -2,11 +2,8 @@ package agentcli
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"gascity/worker"
 )
@@ -16,14 +13,10 @@ import (
 // usage in the protocol. agent is the name that the agent gives itself. ok is false if no such file
 // is known.
 func UsageFileOf(agent, conversation string, getenv func(string) string) (pattern string, ok bool) {
-	if agent != "codex-acp" || conversation == "" || strings.ContainsAny(conversation, `*?[\/`) {
+	if agent != "codex-acp" {
 		return "", false
 	}
-	home := cmp.Or(getenv("CODEX_HOME"), filepath.Join(getenv("HOME"), ".codex"))
-	if strings.ContainsAny(home, `*?[\`) {
-		return "", false
-	}
-	return filepath.Join(home, "sessions", "*", "*", "*", "rollout-*-"+conversation+".jsonl"), true
+	return transcriptTable()["codex"].Files(conversation, getenv)
 }
 
 // ReportsErrorsToModel reports whether an agent that speaks the Agent Client Protocol does not use
