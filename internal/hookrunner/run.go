@@ -79,8 +79,8 @@ func Run(ctx context.Context, c Call) (status int) {
 	if err := h.read(ctx); err != nil {
 		return h.failed(known, err)
 	}
-	if h.client, err = clientOf(c.Getenv); err != nil {
-		return h.failed(known, err)
+	if h.client = agentcli.CityClient(c.Getenv); h.client == nil {
+		return h.failed(known, errNoCity)
 	}
 	defer h.client.Close()
 	switch {
@@ -192,16 +192,3 @@ func (h *hook) read(ctx context.Context) error {
 }
 
 var errNoCity = errors.New("GC_WORKER_SOCKET, GC_WORKER_TOKEN and GC_RUN_ID are not all set: the agent was not started by a city")
-
-// clientOf returns a client for the worker API of the city that started the agent, from the agent's
-// environment variables.
-func clientOf(getenv func(string) string) (*worker.Client, error) {
-	c := &worker.Client{Socket: getenv("GC_WORKER_SOCKET"), URL: getenv("GC_WORKER_URL"), Token: getenv("GC_WORKER_TOKEN"), RunID: getenv("GC_RUN_ID")}
-	if c.Socket != "" {
-		c.URL = ""
-	}
-	if c.Socket == "" && c.URL == "" || c.Token == "" || c.RunID == "" {
-		return nil, errNoCity
-	}
-	return c, nil
-}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gascity/internal/acp"
+	"gascity/internal/agentcli"
 	"gascity/worker"
 )
 
@@ -41,21 +42,14 @@ const (
 	maxBatch = 100
 	// flushTimeout bounds the wait for unsent reports when the agent has exited.
 	flushTimeout = 2 * time.Second
-	// hooksVariable is set if the agent CLI calls hooks.
-	hooksVariable = "GC_HOOKS"
 )
 
 // newReporter returns a reporter for the city that the environment of the agent names. Without a city it reports nothing.
 func newReporter(getenv func(string) string) *reporter {
-	c := &worker.Client{Socket: getenv("GC_WORKER_SOCKET"), URL: getenv("GC_WORKER_URL"), Token: getenv("GC_WORKER_TOKEN"), RunID: getenv("GC_RUN_ID")}
-	if c.Socket != "" {
-		c.URL = ""
+	r := &reporter{client: agentcli.CityClient(getenv), getenv: getenv, hooked: getenv(agentcli.HooksVariable) != ""}
+	if r.client != nil {
+		r.items, r.done = make(chan item, maxQueued), make(chan struct{})
 	}
-	r := &reporter{getenv: getenv, hooked: getenv(hooksVariable) != ""}
-	if c.Socket+c.URL == "" || c.Token == "" || c.RunID == "" {
-		return r
-	}
-	r.client, r.items, r.done = c, make(chan item, maxQueued), make(chan struct{})
 	return r
 }
 
@@ -108,11 +102,9 @@ func (r *reporter) close() {
 	r.closed = true
 	close(r.items)
 	r.mu.Unlock()
-	t := time.NewTimer(flushTimeout)
-	defer t.Stop()
 	select {
 	case <-r.done:
-	case <-t.C:
+	case <-time.After(flushTimeout):
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"gascity/internal/agentcli"
 	"gascity/worker"
 )
 
@@ -35,11 +36,8 @@ const maxReports = 1000
 // newReporter returns a reporter for the city that the environment of the agent names. It returns
 // nil if the agent was not started by a city.
 func newReporter(getenv func(string) string, family, version string) *reporter {
-	c := &worker.Client{Socket: getenv("GC_WORKER_SOCKET"), URL: getenv("GC_WORKER_URL"), Token: getenv("GC_WORKER_TOKEN"), RunID: getenv("GC_RUN_ID")}
-	if c.Socket != "" {
-		c.URL = ""
-	}
-	if c.Socket+c.URL == "" || c.Token == "" || c.RunID == "" {
+	c := agentcli.CityClient(getenv)
+	if c == nil {
 		return nil
 	}
 	return &reporter{client: c, family: family, version: version, reports: make(chan func(context.Context), maxReports), passing: make(chan struct{}, 1), sent: map[string]bool{}, promptOfTurn: map[string]string{}}
