@@ -69,6 +69,17 @@ func lookup(env []string, key string) (string, bool) {
 	return "", false
 }
 
+// Getenv returns the value of a variable in an environment, a list of KEY=VALUE; empty if it is not set. If a variable is
+// repeated, the last entry is used, as os/exec does.
+func Getenv(environ []string, key string) string {
+	for _, entry := range slices.Backward(environ) {
+		if value, ok := strings.CutPrefix(entry, key+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
 // FindByEnv returns the processes of the calling (effective) user that were started with key=value in their environment. An
 // empty value means any value. Zombies and processes of other users are skipped. If processes of this user cannot be read, it
 // returns the matches and an [*UnreadableError].

@@ -38,13 +38,7 @@ func (cfg Config) environ() []string {
 // Variable returns the value of a variable in the environment of the tools. It returns "" if the
 // variable is not set.
 func (cfg Config) Variable(name string) string {
-	value := ""
-	for _, entry := range cfg.environ() { // the last one of a name wins, as in os/exec
-		if v, ok := strings.CutPrefix(entry, name+"="); ok {
-			value = v
-		}
-	}
-	return value
+	return proc.Getenv(cfg.environ(), name)
 }
 
 // FindTool returns the path of a tool, found in PATH of the environment of the tools. If the tool

@@ -4,18 +4,15 @@ import (
 	"bufio"
 	"cmp"
 	"errors"
-	"io"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
-)
 
-// stderrKept is how many bytes at the end of the agent's standard error are kept for messages.
-const stderrKept = 4096
+	"gascity/internal/proc"
+)
 
 // drainTime is how long to wait for the last output of an agent that has exited. Its background processes may keep the pipes
 // open.
@@ -23,15 +20,12 @@ const drainTime = 500 * time.Millisecond
 
 // child is the process of the agent, which leads a process group of its own.
 type child struct {
-	cmd            *exec.Cmd
-	in             io.WriteCloser
-	out            io.ReadCloser
+	cmd *exec.Cmd
+	proc.Pipes
 	transcript     *transcript
-	errors         io.ReadCloser
-	stderr         sync.WaitGroup
-	ended          chan struct{} // closed when the process has exited
-	mu             sync.Mutex
-	tail           []byte // the last bytes of standard error
+	reading        sync.WaitGroup // reads standard error
+	ended          chan struct{}  // closed when the process has exited
+	tail           proc.Tail      // the end of standard error, for messages
 	closeStdinOnce sync.Once
 }
 
@@ -40,31 +34,11 @@ func startChild(command string, env []string, p *transcript) (*child, error) {
 	c := &child{cmd: exec.Command("/bin/sh", "-c", command), transcript: p, ended: make(chan struct{})} //nolint:noctx // it lives as long as this program
 	c.cmd.Env = slices.DeleteFunc(slices.Clone(env), func(e string) bool { return strings.HasPrefix(e, SpecVariable+"=") })
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	var theirs []*os.File
-	defer func() {
-		for _, f := range theirs {
-			_ = f.Close() // the child has its own copies
-		}
-	}()
-	var ours [3]*os.File
-	for i := range ours {
-		r, w, err := os.Pipe()
-		if err != nil {
-			return nil, err
-		}
-		ours[i] = r
-		their := w
-		if i == 0 {
-			ours[i], their = w, r
-		}
-		theirs = append(theirs, their)
-	}
-	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = theirs[0], theirs[1], theirs[2]
-	c.in, c.out, c.errors = ours[0], ours[1], ours[2]
-	if err := c.cmd.Start(); err != nil {
+	var err error
+	if c.Pipes, err = proc.StartWithPipes(c.cmd); err != nil {
 		return nil, err
 	}
-	c.stderr.Go(c.readErrors)
+	c.reading.Go(c.readErrors)
 	go func() { // ends with the process
 		_ = c.cmd.Wait() // the exit status is in c.cmd.ProcessState
 		close(c.ended)
@@ -74,15 +48,12 @@ func startChild(command string, env []string, p *transcript) (*child, error) {
 
 // readErrors prints the agent's standard error line by line and keeps the end of it.
 func (c *child) readErrors() {
-	r := bufio.NewReaderSize(c.errors, 64<<10)
+	r := bufio.NewReaderSize(c.Stderr, 64<<10)
 	for {
 		line, err := r.ReadSlice('\n') // a long line is read in pieces
 		if len(line) > 0 {
 			c.transcript.line(string(line))
-			c.mu.Lock()
-			c.tail = append(c.tail, line...)
-			c.tail = c.tail[max(0, len(c.tail)-stderrKept):]
-			c.mu.Unlock()
+			_, _ = c.tail.Write(line) // never fails
 		}
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return
@@ -91,38 +62,42 @@ func (c *child) readErrors() {
 }
 
 // lastErrors returns the end of the agent's standard error, for a message.
-func (c *child) lastErrors() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return strings.TrimSpace(strings.ToValidUTF8(string(c.tail), "?"))
-}
+func (c *child) lastErrors() string { return strings.ToValidUTF8(c.tail.String(), "?") }
 
 // drain waits until all output of the agent was read, at most drainTime. served is closed when its standard output was read.
 func (c *child) drain(served <-chan struct{}) {
-	limit := time.NewTimer(drainTime)
-	defer limit.Stop()
 	all := make(chan struct{})
 	go func() {
 		<-served
-		c.stderr.Wait()
+		c.reading.Wait()
 		close(all)
 	}()
 	select {
 	case <-all:
-	case <-limit.C:
+	case <-time.After(drainTime):
 	}
-	_ = c.out.Close() // other processes hold the other ends; their output is not needed
-	_ = c.errors.Close()
+	_ = c.Stdout.Close() // other processes hold the other ends; their output is not needed
+	_ = c.Stderr.Close()
 	<-all
 }
 
 // closeStdin closes the standard input of the agent, which ends the connection.
 func (c *child) closeStdin() {
-	c.closeStdinOnce.Do(func() { _ = c.in.Close() }) // an error does not matter
+	c.closeStdinOnce.Do(func() { _ = c.Stdin.Close() }) // an error does not matter
 }
 
 // signal sends a signal to all processes of the agent's process group.
 func (c *child) signal(sig syscall.Signal) { _ = syscall.Kill(-c.cmd.Process.Pid, sig) } // an error means that the processes have exited
+
+// exitsWithin waits until the agent exits, at most for d, and reports whether it did.
+func (c *child) exitsWithin(d time.Duration) bool {
+	select {
+	case <-c.ended:
+		return true
+	case <-time.After(d):
+		return false
+	}
+}
 
 // end stops the agent: it closes its standard input, sends SIGTERM, and then SIGKILL. It waits for grace between these steps;
 // zero means 1 s.
@@ -132,12 +107,8 @@ func (c *child) end(grace time.Duration) {
 		if sig != 0 {
 			c.signal(sig)
 		}
-		wait := time.NewTimer(cmp.Or(grace, time.Second))
-		select {
-		case <-c.ended:
-			wait.Stop()
+		if c.exitsWithin(cmp.Or(grace, time.Second)) {
 			return
-		case <-wait.C:
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -17,6 +16,7 @@ import (
 
 	"gascity/internal/acp"
 	"gascity/internal/domain/session"
+	"gascity/internal/proc"
 	"gascity/runtime"
 	"gascity/worker"
 )
@@ -99,7 +99,8 @@ func Run(ctx context.Context, opts Options) int {
 	}
 	h := &host{
 		spec: spec, token: token, dir: dir, env: opts.Environ, nonce: strings.ToLower(rand.Text()[:10]), transcript: p, record: newRecorder(spec.Record),
-		changed: make(chan struct{}), since: time.Now(), deliveries: map[string]*entry{}, uses: map[string]*use{}, report: newReporter(lookup(opts.Environ)),
+		changed: make(chan struct{}), since: time.Now(), deliveries: map[string]*entry{}, uses: map[string]*use{},
+		report: newReporter(func(name string) string { return proc.Getenv(opts.Environ, name) }),
 	}
 	h.city = h.report.client
 	if first := firstPrompt(opts.Args); first != "" {
@@ -109,30 +110,10 @@ func Run(ctx context.Context, opts Options) int {
 	return h.run(ctx, opts.Version)
 }
 
-// lookup returns a function that returns the value of a variable in environ; empty if it is not set.
-func lookup(environ []string) func(string) string {
-	return func(name string) string {
-		for _, e := range slices.Backward(environ) {
-			if value, ok := strings.CutPrefix(e, name+"="); ok {
-				return value
-			}
-		}
-		return ""
-	}
-}
-
 // specOf returns what the environment says about the agent to run, and the token of the instance.
 func specOf(environ []string) (spec Spec, token string, err error) {
-	var raw string
-	for _, e := range environ {
-		name, value, _ := strings.Cut(e, "=")
-		switch name {
-		case SpecVariable:
-			raw = value
-		case tokenVariable:
-			token = value
-		}
-	}
+	raw := proc.Getenv(environ, SpecVariable)
+	token = proc.Getenv(environ, tokenVariable)
 	if raw == "" {
 		return spec, "", errors.New("only gc starts this program: the environment variable " + SpecVariable + " is not set")
 	}
@@ -171,7 +152,7 @@ func (h *host) run(ctx context.Context, version string) int {
 		return 1
 	}
 	h.tools = newClientTools(h.dir, h.env)
-	h.conn = acp.NewConn(h.child.out, h.child.in, h)
+	h.conn = acp.NewConn(h.child.Stdout, h.child.Stdin, h)
 	var work sync.WaitGroup
 	served := make(chan struct{})
 	work.Go(func() {
@@ -215,7 +196,7 @@ func (h *host) waitForExit(signals <-chan os.Signal, failed <-chan error) (code 
 			return -1
 		case err := <-failed:
 			failed = nil
-			if err == nil || errors.Is(err, acp.ErrClosed) && h.exitsWithin(drainTime) {
+			if err == nil || errors.Is(err, acp.ErrClosed) && h.child.exitsWithin(drainTime) {
 				continue
 			}
 			h.transcript.line(h.explain(err))
@@ -229,18 +210,6 @@ func (h *host) waitForExit(signals <-chan os.Signal, failed <-chan error) (code 
 			h.child.closeStdin()
 			go h.child.end(time.Second) // the goroutine ends at the latest when this process exits
 		}
-	}
-}
-
-// exitsWithin waits until the agent exits, at most for d, and reports whether it did.
-func (h *host) exitsWithin(d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-h.child.ended:
-		return true
-	case <-t.C:
-		return false
 	}
 }
 

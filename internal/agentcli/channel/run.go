@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"gascity/internal/agentcli"
+	"gascity/internal/proc"
 )
 
 // Command is the hidden command of gc that runs this program:
@@ -77,16 +78,18 @@ func Run(ctx context.Context, opts Options) int {
 	defer signal.Stop(signals)
 	h := &host{opts: opts, family: family, program: program, signals: signals}
 	status, err := h.serve(ctx, args)
-	if err == nil {
-		return status
+	stopped, ok := errors.AsType[*stoppedError](err)
+	if err != nil && !ok {
+		fmt.Fprintln(opts.Stderr, "gc: the agent runs without its native channel, and prompts are typed:", err)
+		status, err = h.runClient(nil, args)
+		stopped, ok = errors.AsType[*stoppedError](err)
 	}
-	if stopped, ok := errors.AsType[*stoppedError](err); ok {
+	switch {
+	case ok:
 		return 128 + int(stopped.signal)
-	}
-	fmt.Fprintln(opts.Stderr, "gc: the agent runs without its native channel, and prompts are typed:", err)
-	status, err = h.plain(args)
-	if err != nil {
+	case err != nil:
 		fmt.Fprintln(opts.Stderr, "gc:", err)
+		return exitFailed
 	}
 	return status
 }
@@ -108,14 +111,7 @@ func (e *stoppedError) Error() string { return "stopped by " + e.signal.String()
 var errUnused = errors.New("the terminal client could not use the server")
 
 // getenv returns the value of an environment variable; empty if it is not set.
-func (h *host) getenv(name string) string {
-	for _, e := range slices.Backward(h.opts.Environ) {
-		if value, ok := strings.CutPrefix(e, name+"="); ok {
-			return value
-		}
-	}
-	return ""
-}
+func (h *host) getenv(name string) string { return proc.Getenv(h.opts.Environ, name) }
 
 // serve runs the server and the client until the client exits, and returns the client's exit
 // status. An error means that the server or the client could not be used, or that a signal stopped
@@ -160,20 +156,25 @@ func (h *host) serve(ctx context.Context, args []string) (status int, err error)
 
 // runClient runs the client until it or the server exits, or this program gets a signal that stops
 // it. It returns the exit status of the client. The error says that the client was stopped by a
-// signal, or that it ended before it showed a conversation.
+// signal, or that it ended before it showed a conversation. Without a server, which is nil then, the
+// agent CLI runs as one process.
 func (h *host) runClient(s *server, args []string) (status int, err error) {
 	client, ended, err := h.start(args)
 	if err != nil {
 		return 0, err
 	}
+	var gone chan struct{}
+	if s != nil {
+		gone = s.done
+	}
 	for {
 		select {
 		case err := <-ended:
-			if status := exitStatus(client, err); status == 0 || s.used() {
+			if status := exitStatus(client, err); status == 0 || s == nil || s.used() {
 				return status, nil
 			}
 			return 0, errUnused
-		case <-s.done:
+		case <-gone:
 			h.end(client, ended)
 			why := "its server exited"
 			if text := strings.ToValidUTF8(s.tail.String(), "?"); text != "" {
@@ -225,26 +226,6 @@ func (h *host) end(cmd *exec.Cmd, ended <-chan error) {
 	case <-wait.C:
 		_ = cmd.Process.Kill() // an error means that it has exited
 		<-ended                //nolint:errcheck // its exit status does not matter
-	}
-}
-
-// plain runs the agent CLI as one process, without a channel, and returns its exit status.
-func (h *host) plain(args []string) (int, error) {
-	cmd, ended, err := h.start(args)
-	if err != nil {
-		return exitFailed, err
-	}
-	for {
-		select {
-		case err := <-ended:
-			return exitStatus(cmd, err), nil
-		case sig := <-h.signals:
-			if sig == syscall.SIGINT || sig == syscall.SIGQUIT {
-				continue
-			}
-			h.end(cmd, ended)
-			return 128 + int(sig.(syscall.Signal)), nil //nolint:forcetypeassert // signals of this system
-		}
 	}
 }
 
