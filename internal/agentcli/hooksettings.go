@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"gascity/internal/textfmt"
 )
 
 // HookMark is a part of every command that gc installs as a hook. gc recognizes its own hooks by
@@ -38,15 +40,12 @@ const guardLimit = decideWithin + 15*time.Second
 // denies the tool, also if gc is missing, fails, hangs, is killed, or is another program: with
 // every other status the agent CLI would run the tool.
 func (c Hooks) Command(program, dir string, e HookEvent) string {
-	command := fmt.Sprintf("%s%s%s --within %s %s", quoteWord(program), HookMark, c.Name, e.Within(), e.Name)
+	command := fmt.Sprintf("%s%s%s --within %s %s", textfmt.ShellWord(program), HookMark, c.Name, e.Within(), e.Name)
 	if e.Decides() {
-		return fmt.Sprintf("/bin/sh %s %d %s || exit 2", quoteWord(filepath.Join(dir, HookGuardFile)), int(guardLimit.Seconds()), command)
+		return fmt.Sprintf("/bin/sh %s %d %s || exit 2", textfmt.ShellWord(filepath.Join(dir, HookGuardFile)), int(guardLimit.Seconds()), command)
 	}
 	return command + " || exit 0"
 }
-
-// quoteWord returns text as one word for a POSIX shell.
-func quoteWord(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 type hookEntry struct {
 	Matcher string        `json:"matcher,omitempty"`

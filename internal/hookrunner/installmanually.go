@@ -12,6 +12,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/agentcli"
+	"gascity/internal/textfmt"
 )
 
 // InstallManually writes the hooks of the agent CLI with the given name into a directory, for an
@@ -28,11 +29,11 @@ func InstallManually(name, program, dir string) (launch string, err error) {
 	}
 	var words []string
 	for _, variable := range slices.Sorted(maps.Keys(installed.Env)) {
-		words = append(words, variable+"="+quote(installed.Env[variable]))
+		words = append(words, variable+"="+textfmt.ShellWord(installed.Env[variable]))
 	}
 	words = append(words, cli.Name)
 	for _, arg := range installed.Args {
-		words = append(words, quote(arg))
+		words = append(words, textfmt.ShellWord(arg))
 	}
 	return strings.Join(words, " "), nil
 }

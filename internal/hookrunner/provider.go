@@ -7,10 +7,10 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"gascity/internal/agentcli"
 	"gascity/internal/service/prompts"
+	"gascity/internal/textfmt"
 	"gascity/runtime"
 )
 
@@ -99,7 +99,7 @@ func (o *hookProvider) withHooks(name string, cfg runtime.Config) (runtime.Confi
 		return cfg, err
 	}
 	for _, arg := range installed.Args {
-		cfg.Command += " " + quote(arg)
+		cfg.Command += " " + textfmt.ShellWord(arg)
 	}
 	cfg.Command = o.channelCommandLine(cfg)
 	cfg.Env = maps.Clone(cfg.Env)
@@ -123,11 +123,8 @@ func (o *hookProvider) channelCommandLine(cfg runtime.Config) string {
 		return cfg.Command
 	}
 	script := `if [ -x "$0" ]; then exec "$0" ` + channelCommand + ` "$@"; fi; shift; exec "$@"`
-	return "exec /bin/sh -c " + quote(script) + " " + quote(o.opts.Program) + " " + quote(family) + " " + cfg.Command
+	return "exec /bin/sh -c " + textfmt.ShellWord(script) + " " + textfmt.ShellWord(o.opts.Program) + " " + textfmt.ShellWord(family) + " " + cfg.Command
 }
-
-// quote returns text as one word for a POSIX shell.
-func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // folder returns the directory for the hooks of a session.
 func (o *hookProvider) folder(name string) string { return filepath.Join(o.opts.Dir, folderName(name)) }

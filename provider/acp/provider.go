@@ -22,6 +22,7 @@ import (
 	"gascity/internal/agentcli"
 	"gascity/internal/agentcli/transcript"
 	"gascity/internal/driver/shimdriver"
+	"gascity/internal/textfmt"
 	"gascity/runtime"
 )
 
@@ -157,7 +158,7 @@ func (w *acpHost) Prepare(name, folder string, cfg runtime.Config) (runtime.Conf
 	env[bridge.SpecVariable] = string(raw)
 	words := make([]string, 0, len(w.cfg.Host)+1)
 	for _, word := range append(append([]string{}, w.cfg.Host...), "--") {
-		words = append(words, "'"+strings.ReplaceAll(word, "'", `'\''`)+"'")
+		words = append(words, textfmt.ShellWord(word))
 	}
 	cfg.Command, cfg.PromptFlag, cfg.Env = "exec "+strings.Join(words, " "), "", env
 	cfg.ReadyPromptPrefix = ""
