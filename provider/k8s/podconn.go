@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path"
-	goruntime "runtime"
 	"strings"
 	"sync"
 
@@ -149,12 +148,10 @@ func (p *Provider) uploadProgram(ctx context.Context, pod *corev1.Pod) error {
 	if err != nil {
 		return err
 	}
-	file, system := p.cfg.Program, systemOf(output)
-	if code == 0 && system != goruntime.GOOS+"/"+goruntime.GOARCH {
-		var ok bool
-		if file, ok = p.cfg.Programs[system]; !ok {
-			return fmt.Errorf("%w: the node runs %s, and this gc is built for %s/%s: build gc for %s and add the file to programs in [session.ssh] of city.toml, or use an image that contains gc (prebaked)",
-				ErrCannotRun, system, goruntime.GOOS, goruntime.GOARCH, system)
+	file := p.cfg.Program
+	if code == 0 {
+		if file, err = remote.FindProgram("the node", remote.SystemOf(output), file, p.cfg.Programs); err != nil {
+			return fmt.Errorf("%w: %w, or use an image that contains gc (prebaked)", ErrCannotRun, err)
 		}
 	}
 	in, err := os.Open(file)
@@ -179,16 +176,4 @@ func (p *Provider) uploadProgram(ctx context.Context, pod *corev1.Pod) error {
 		return fmt.Errorf("%w: cannot copy gc into the pod: %s", ErrCannotRun, output)
 	}
 	return nil
-}
-
-// systemOf returns the output of uname -sm in Go's notation, such as "linux/amd64".
-func systemOf(output string) string {
-	system, machine, _ := strings.Cut(strings.ToLower(strings.TrimSpace(output)), " ")
-	switch machine {
-	case "x86_64":
-		machine = "amd64"
-	case "aarch64":
-		machine = "arm64"
-	}
-	return system + "/" + machine
 }

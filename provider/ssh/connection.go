@@ -93,7 +93,7 @@ func (c *connection) failed(cause error) error {
 	printed, hasOutput := errors.AsType[*remote.NoOutpostError](cause)
 	switch message := c.stderr.String(); {
 	case ok && exit.ExitCode() == exitMissing && hasOutput:
-		return &missingError{systemOf(printed.Printed)}
+		return &missingError{remote.SystemOf(printed.Printed)}
 	case ok && exit.ExitCode() == exitLost:
 		return &lostError{message}
 	case message != "":
@@ -126,22 +126,4 @@ func (e *lostError) remedy() string {
 		return "no key was accepted, and gc cannot type a password: load a key into your ssh agent, or name it in your ssh configuration"
 	}
 	return ""
-}
-
-// systemOf returns the last line of the output of uname -sm in Go's notation, such as
-// "linux/amd64".
-func systemOf(printed string) string {
-	lines := strings.Split(strings.TrimSpace(printed), "\n")
-	system, machine, _ := strings.Cut(strings.ToLower(strings.TrimSpace(lines[len(lines)-1])), " ")
-	switch {
-	case machine == "x86_64":
-		machine = "amd64"
-	case machine == "aarch64":
-		machine = "arm64"
-	case strings.HasPrefix(machine, "armv"):
-		machine = "arm"
-	case len(machine) == 4 && strings.HasSuffix(machine, "86"):
-		machine = "386"
-	}
-	return system + "/" + machine
 }

@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	goruntime "runtime"
 	"slices"
 	"strings"
+
+	"gascity/internal/driver/remote"
 )
 
 // The directories of gc's program and of its outposts on the remote host.
@@ -30,12 +31,9 @@ func (h *host) run(program string, args ...string) string {
 // uploadProgram copies the program for a platform to the remote host and returns the program's
 // checksum. The file gets its final name when it is complete.
 func (h *host) uploadProgram(ctx context.Context, system string) (program string, err error) {
-	path := h.cfg.Program
-	if system != goruntime.GOOS+"/"+goruntime.GOARCH {
-		var ok bool
-		if path, ok = h.cfg.Programs[system]; !ok {
-			return "", fmt.Errorf("%s runs %s, and this gc is built for %s/%s: build gc for %s and add the file to programs in [session.ssh] of city.toml", h.target, system, goruntime.GOOS, goruntime.GOARCH, system)
-		}
+	path, err := remote.FindProgram(h.target.String(), system, h.cfg.Program, h.cfg.Programs)
+	if err != nil {
+		return "", err
 	}
 	if program, err = fingerprint(path); err != nil {
 		return "", err
@@ -80,7 +78,7 @@ func (h *host) installed(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("cannot read the platform of %s: %w", h.target, err)
 	}
-	if path, ok := h.cfg.Programs[systemOf(string(output))]; ok {
+	if path, ok := h.cfg.Programs[remote.SystemOf(string(output))]; ok {
 		return fingerprint(path)
 	}
 	return fingerprint(h.cfg.Program)
