@@ -12,6 +12,21 @@ import (
 	"gascity/runtime"
 )
 
+// askPod calls ask with the client of the outpost in a session's pod. Its error is that of [Provider.at] or of ask.
+func askPod[T any](p *Provider, op, name string, ask func(podClient) (T, error)) (answer T, err error) {
+	w, err := p.at(op, name)
+	if err != nil {
+		return answer, err
+	}
+	return ask(w.client)
+}
+
+// inPod is askPod for a call without an answer.
+func (p *Provider) inPod(op, name string, do func(podClient) error) error {
+	_, err := askPod(p, op, name, func(c podClient) (struct{}, error) { return struct{}{}, do(c) })
+	return err
+}
+
 // missingIsNil returns nil if err reports that the session does not exist, and err otherwise. It is
 // for operations that succeed without a session.
 func missingIsNil(err error) error {
@@ -23,11 +38,7 @@ func missingIsNil(err error) error {
 
 // Interrupt implements runtime.Runner.
 func (p *Provider) Interrupt(name string) error {
-	w, err := p.at("interrupt", name)
-	if err != nil {
-		return missingIsNil(err)
-	}
-	return w.client.Interrupt(name)
+	return missingIsNil(p.inPod("interrupt", name, func(c podClient) error { return c.Interrupt(name) }))
 }
 
 // IsRunning implements runtime.Inspector.
@@ -96,20 +107,13 @@ func (p *Provider) ListRunning(prefix string) ([]string, error) {
 
 // GetLastActivity implements runtime.Inspector.
 func (p *Provider) GetLastActivity(name string) (time.Time, error) {
-	w, err := p.at("inspect", name)
-	if err != nil {
-		return time.Time{}, missingIsNil(err)
-	}
-	return w.client.GetLastActivity(name)
+	at, err := askPod(p, "inspect", name, func(c podClient) (time.Time, error) { return c.GetLastActivity(name) })
+	return at, missingIsNil(err)
 }
 
 // Attach implements runtime.Input.
 func (p *Provider) Attach(name string) error {
-	w, err := p.at("attach to", name)
-	if err != nil {
-		return err
-	}
-	return w.client.Attach(name)
+	return p.inPod("attach to", name, func(c podClient) error { return c.Attach(name) })
 }
 
 // Nudge implements runtime.Input.
@@ -117,81 +121,45 @@ func (p *Provider) Nudge(name string, content []runtime.ContentBlock) error {
 	if len(content) == 0 {
 		return nil
 	}
-	w, err := p.at("nudge", name)
-	if err != nil {
-		return err
-	}
-	return w.client.Nudge(name, content)
+	return p.inPod("nudge", name, func(c podClient) error { return c.Nudge(name, content) })
 }
 
 // SendKeys implements runtime.Input.
 func (p *Provider) SendKeys(name string, keys ...string) error {
-	w, err := p.at("send keys to", name)
-	if err != nil {
-		return missingIsNil(err)
-	}
-	return w.client.SendKeys(name, keys...)
+	return missingIsNil(p.inPod("send keys to", name, func(c podClient) error { return c.SendKeys(name, keys...) }))
 }
 
 // Peek implements runtime.Output.
 func (p *Provider) Peek(name string, lines int) (string, error) {
-	w, err := p.at("peek at", name)
-	if err != nil {
-		return "", err
-	}
-	return w.client.Peek(name, lines)
+	return askPod(p, "peek at", name, func(c podClient) (string, error) { return c.Peek(name, lines) })
 }
 
 // ClearScrollback implements runtime.Output.
 func (p *Provider) ClearScrollback(name string) error {
-	w, err := p.at("clear the scrollback of", name)
-	if err != nil {
-		return missingIsNil(err)
-	}
-	return w.client.ClearScrollback(name)
+	return missingIsNil(p.inPod("clear the scrollback of", name, func(c podClient) error { return c.ClearScrollback(name) }))
 }
 
 // SetMeta implements runtime.MetaStore.
 func (p *Provider) SetMeta(name, key, value string) error {
-	w, err := p.at("set metadata of", name)
-	if err != nil {
-		return err
-	}
-	return w.client.SetMeta(name, key, value)
+	return p.inPod("set metadata of", name, func(c podClient) error { return c.SetMeta(name, key, value) })
 }
 
 // GetMeta implements runtime.MetaStore.
 func (p *Provider) GetMeta(name, key string) (string, error) {
-	w, err := p.at("read metadata of", name)
-	if err != nil {
-		return "", err
-	}
-	return w.client.GetMeta(name, key)
+	return askPod(p, "read metadata of", name, func(c podClient) (string, error) { return c.GetMeta(name, key) })
 }
 
 // RemoveMeta implements runtime.MetaStore.
 func (p *Provider) RemoveMeta(name, key string) error {
-	w, err := p.at("remove metadata of", name)
-	if err != nil {
-		return err
-	}
-	return w.client.RemoveMeta(name, key)
+	return p.inPod("remove metadata of", name, func(c podClient) error { return c.RemoveMeta(name, key) })
 }
 
 // CopyTo implements runtime.Stager.
 func (p *Provider) CopyTo(name, src, relDst string) error {
-	w, err := p.at("copy to", name)
-	if err != nil {
-		return missingIsNil(err)
-	}
-	return w.client.CopyTo(name, src, relDst)
+	return missingIsNil(p.inPod("copy to", name, func(c podClient) error { return c.CopyTo(name, src, relDst) }))
 }
 
 // RunLive implements runtime.Stager.
 func (p *Provider) RunLive(name string, cfg runtime.Config) error {
-	w, err := p.at("apply session_live to", name)
-	if err != nil {
-		return err
-	}
-	return w.client.RunLive(name, cfg)
+	return p.inPod("apply session_live to", name, func(c podClient) error { return c.RunLive(name, cfg) })
 }
