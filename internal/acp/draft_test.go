@@ -18,8 +18,8 @@ func TestDraftMessagesAreDecoded(t *testing.T) {
 	if u := read(`{"sessionUpdate":"state_update","state":"idle","stopReason":"error","error":{"code":-32000,"message":"sign in"},"usage":{"inputTokens":3},"background":[{},{}]}`); u.State.State != StateIdle ||
 		u.State.Background != 2 || u.State.Error == nil || u.State.Error.Code != CodeAuthRequired || u.State.Result.StopReason != "error" {
 		t.Errorf("a state is read as %+v", u.State)
-	} else if s, ok := u.State.Result.Spent(); !ok || *s.Input != 3 {
-		t.Errorf("its usage is read as %+v, %v", s, ok)
+	} else if s := u.State.Result.Spent(); s == nil || *s.InputTokens != 3 {
+		t.Errorf("its usage is read as %+v", s)
 	}
 	if u := read(`{"sessionUpdate":"state_update","state":"idle","stopReason":null,"background":null}`); u.State.State != StateIdle || u.State.Error != nil || u.State.Result.StopReason != "" {
 		t.Errorf("a snapshot is read as %+v", u.State)

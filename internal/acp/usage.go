@@ -1,20 +1,14 @@
 package acp
 
+import "gascity/worker"
+
 // Window is how many tokens of the model's context window are used, and how many it has. A Size of zero means that this is not
 // known.
 type Window struct{ Used, Size int64 }
 
-// Spent is the token usage of one turn. A nil field was not reported.
-type Spent struct {
-	Input, Output, CacheRead, CacheWrite, Thought *int64
-	// Cached reports that Input includes tokens that were read from the cache.
-	Cached bool
-	Model  string
-}
-
-// Spent returns the token usage of the turn. The protocol defines a field for it; some agents report it in _meta instead. ok is
-// false if it was not reported.
-func (r PromptResult) Spent() (s Spent, ok bool) {
+// Spent returns the token usage of the turn; nil if it was not reported. The protocol defines a field for it; some agents report
+// it in _meta instead.
+func (r PromptResult) Spent() *worker.Usage {
 	var meta struct {
 		Quota struct {
 			Count  *counted `json:"token_count"`
@@ -24,8 +18,9 @@ func (r PromptResult) Spent() (s Spent, ok bool) {
 		} `json:"quota"`
 	}
 	read(r.Meta, &meta)
+	model := ""
 	if len(meta.Quota.Models) == 1 {
-		s.Model = meta.Quota.Models[0].Model
+		model = meta.Quota.Models[0].Model
 	}
 	var u struct {
 		Input      *int64 `json:"inputTokens"`
@@ -35,14 +30,14 @@ func (r PromptResult) Spent() (s Spent, ok bool) {
 		Thought    *int64 `json:"thoughtTokens"`
 	}
 	if read(r.Usage, &u); u.Input != nil || u.Output != nil {
-		s.Input, s.Output, s.CacheRead, s.CacheWrite, s.Thought = u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Thought
-		return s, true
+		return &worker.Usage{
+			InputTokens: u.Input, OutputTokens: u.Output, CacheReadTokens: u.CacheRead, CacheCreationTokens: u.CacheWrite, ReasoningTokens: u.Thought, Model: model,
+		}
 	}
 	if c := meta.Quota.Count; c != nil && (c.Input != nil || c.Output != nil) {
-		s.Input, s.Output, s.Cached = c.Input, c.Output, true
-		return s, true
+		return &worker.Usage{InputTokens: c.Input, OutputTokens: c.Output, Model: model, Semantics: worker.CacheInInput}
 	}
-	return s, false
+	return nil
 }
 
 type counted struct {

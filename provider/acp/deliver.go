@@ -28,11 +28,8 @@ func (w *acpHost) Deliver(ctx context.Context, l shimdriver.Live, p inject.Promp
 	out, err := clientOf(l).Deliver(ctx, bridge.Delivery{
 		ID: l.Delivery, Once: l.Once, Text: p.Text, Busy: w.cfg.BusyTimeout, Confirm: cmp.Or(p.Confirm, confirmTime),
 	})
-	switch {
-	case errors.Is(err, bridge.ErrNoHost):
+	if errors.Is(err, bridge.ErrNoHost) {
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: "no byte was sent: " + err.Error()}, nil
-	case err != nil && out.State == runtime.OutcomeAbsent && ctx.Err() != nil: // no byte was sent
-		return out, err
 	}
 	return out, err
 }

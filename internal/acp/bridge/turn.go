@@ -10,7 +10,6 @@ import (
 	"gascity/client"
 	"gascity/internal/acp"
 	"gascity/runtime"
-	"gascity/worker"
 )
 
 // turn is the agent's work on one prompt. It is used with host.mu locked.
@@ -118,15 +117,9 @@ func (h *host) finish(t *turn, result acp.PromptResult, err error) {
 
 // account queues the report of the tokens that the turn has used. h.mu must be held.
 func (h *host) account(result acp.PromptResult) {
-	var usage *worker.Usage
-	if s, answer := result.Spent(); answer {
-		usage = &worker.Usage{
-			InputTokens: s.Input, OutputTokens: s.Output, CacheReadTokens: s.CacheRead, CacheCreationTokens: s.CacheWrite, ReasoningTokens: s.Thought,
-			Model: cmp.Or(s.Model, h.model),
-		}
-		if s.Cached {
-			usage.Semantics = worker.CacheInInput
-		}
+	usage := result.Spent()
+	if usage != nil {
+		usage.Model = cmp.Or(usage.Model, h.model)
 	}
 	h.report.turn(fmt.Sprintf("%s turn %d", h.conversation, h.turns), usage, h.usageFile, h.window)
 	h.window.Used, h.previousUses, h.uses = 0, h.uses, map[string]*use{}
