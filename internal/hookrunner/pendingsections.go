@@ -1,6 +1,7 @@
 package hookrunner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -105,24 +106,10 @@ func (h *hook) findCompaction() (found bool, err error) {
 // compactionIn searches a transcript from an offset on. It returns the last compaction, empty if
 // there is none, and the offset up to which it searched.
 func (h *hook) compactionIn(path string, from int64) (last string, to int64, err error) {
-	if info, err := os.Stat(path); err != nil || info.Size() < from {
-		from = 0 // the file was rewritten, or does not exist yet
-	}
-	for {
-		text, err := tail(path, from)
-		if errors.Is(err, os.ErrNotExist) {
-			return last, 0, nil
-		}
-		if err != nil {
-			return last, from, err
-		}
+	to, err = parse(path, from, func(text []byte) (used int, err error) {
 		id, used := h.cli.Usage.Compaction(text)
-		if id != "" {
-			last = id
-		}
-		if used == 0 {
-			return last, from, nil
-		}
-		from += int64(used)
-	}
+		last = cmp.Or(id, last)
+		return used, nil
+	})
+	return last, to, err
 }

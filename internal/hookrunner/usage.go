@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,8 +36,7 @@ func (h *hook) reportUsage(ctx context.Context) error {
 	if h.cli.Usage == "" || h.in.TranscriptPath == "" {
 		return nil
 	}
-	dir := h.Getenv(VariableFolder)
-	read := loadReadOffsets(dir)
+	read := loadReadOffsets(h.Getenv(VariableFolder))
 	h.await(ctx, h.in.TranscriptPath, read[h.in.TranscriptPath])
 	var failed []error
 	for _, path := range transcripts(h.in.TranscriptPath) {
@@ -44,7 +44,7 @@ func (h *hook) reportUsage(ctx context.Context) error {
 		failed = append(failed, err)
 		read[path] = to
 	}
-	return errors.Join(append(failed, saveReadOffsets(dir, read))...)
+	return errors.Join(append(failed, h.saveReadOffsets(read))...)
 }
 
 // reportUsageLater starts a separate process that reports the usage of the turn, so that the agent
@@ -122,36 +122,43 @@ func transcripts(path string) []string {
 // reportUsageIn reports the token usage in one transcript from an offset on, and returns the offset
 // up to which it has reported.
 func (h *hook) reportUsageIn(ctx context.Context, path string, from int64) (int64, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		if errors.Is(err, os.ErrNotExist) {
-			return 0, nil // the conversation is still empty
+	return parse(path, from, func(text []byte) (used int, err error) {
+		events, used := h.cli.Usage.Usage(text)
+		for i := range events {
+			events[i].Usage.Model = cmp.Or(events[i].Usage.Model, h.in.Model)
 		}
+		for batch := range slices.Chunk(events, maxBatch) {
+			if _, err := h.client.Telemetry(ctx, batch...); err != nil {
+				return 0, err
+			}
+		}
+		return used, nil
+	})
+}
+
+// parse calls do with the text of a transcript from an offset on, in pieces of at most maxPiece, until do has used nothing of a
+// piece. do returns the number of bytes that it has used. parse returns the offset after them. If the transcript is shorter than
+// the offset, it was rewritten and is parsed from its beginning. One that does not exist yet is empty.
+func parse(path string, from int64, do func(text []byte) (used int, err error)) (to int64, err error) {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
 		return from, err
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || info.Size() < from {
-		from = 0 // the file was rewritten
+		from = 0
 	}
 	for {
-		text := make([]byte, maxPiece)
-		n, err := f.ReadAt(text, from)
-		if err != nil && !errors.Is(err, io.EOF) {
+		text, err := io.ReadAll(io.NewSectionReader(f, from, maxPiece))
+		if err != nil {
 			return from, err
 		}
-		events, used := h.cli.Usage.Usage(text[:n])
-		for i := range events {
-			events[i].Usage.Model = cmp.Or(events[i].Usage.Model, h.in.Model)
-		}
-		for len(events) > 0 {
-			batch := events[:min(len(events), maxBatch)]
-			if _, err := h.client.Telemetry(ctx, batch...); err != nil {
-				return from, err
-			}
-			events = events[len(batch):]
-		}
-		if used == 0 {
-			return from, nil
+		used, err := do(text)
+		if err != nil || used == 0 {
+			return from, err
 		}
 		from += int64(used)
 	}
@@ -160,8 +167,7 @@ func (h *hook) reportUsageIn(ctx context.Context, path string, from int64) (int6
 // skipPast marks the usage in the transcripts of a resumed conversation as reported: earlier runs
 // have reported it. A transcript whose offset is known keeps that offset.
 func (h *hook) skipPast() error {
-	dir := h.Getenv(VariableFolder)
-	read := loadReadOffsets(dir)
+	read := loadReadOffsets(h.Getenv(VariableFolder))
 	for _, path := range transcripts(h.in.TranscriptPath) {
 		if _, known := read[path]; known {
 			continue
@@ -170,7 +176,7 @@ func (h *hook) skipPast() error {
 			read[path] = info.Size()
 		}
 	}
-	return saveReadOffsets(dir, read)
+	return h.saveReadOffsets(read)
 }
 
 // loadReadOffsets returns, for each path of a transcript, the offset up to which its usage was
@@ -197,17 +203,13 @@ func (h *hook) saveStartOffsets() error {
 }
 
 // saveReadOffsets saves the offsets of the transcripts that still exist.
-func saveReadOffsets(dir string, read map[string]int64) error {
-	if dir == "" {
+func (h *hook) saveReadOffsets(read map[string]int64) error {
+	if h.Getenv(VariableFolder) == "" {
 		return nil
 	}
 	maps.DeleteFunc(read, func(path string, _ int64) bool {
 		_, err := os.Stat(path)
 		return errors.Is(err, os.ErrNotExist)
 	})
-	text, err := json.Marshal(read)
-	if err != nil {
-		return err
-	}
-	return replace(filepath.Join(dir, readFile), text)
+	return h.saveFile(readFile, read)
 }
