@@ -24,11 +24,7 @@ installed version) or "not installed". gc looks in PATH, then in the PATH of the
 		Example: "  gc agent-cli list --json",
 		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			daemon, err := a.daemon()
-			if err != nil {
-				return err
-			}
-			rows, err := daemon.AgentCLIs(cmd.Context())
+			rows, err := a.daemon.AgentCLIs(cmd.Context())
 			if err != nil {
 				return err
 			}

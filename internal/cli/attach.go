@@ -51,11 +51,7 @@ func (a *app) attach(ctx context.Context, c *client.Client, name string, opts ru
 	if s, err = a.wakeFor(ctx, c, name, s); err != nil {
 		return err
 	}
-	daemon, err := a.daemon()
-	if err != nil {
-		return err
-	}
-	provider, err := daemon.Provider(ctx, c.Root, s.Provider)
+	provider, err := a.daemon.Provider(ctx, c.Root, s.Provider)
 	if err != nil {
 		return err
 	}

@@ -36,11 +36,11 @@ An existing file is never replaced: the exit status is 4.`,
 		Example: "  gc bundle\n  gc bundle - | tar tz",
 		Args:    cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			daemon, root, err := a.daemonAndRoot()
+			root, err := a.Root()
 			if err != nil {
 				return err
 			}
-			write := func(to io.Writer) (Bundled, error) { return daemon.Bundle(cmd.Context(), root, to) }
+			write := func(to io.Writer) (Bundled, error) { return a.daemon.Bundle(cmd.Context(), root, to) }
 			if len(args) > 0 && args[0] == "-" {
 				_, err := write(cmdenv.Raw(a.Stdout))
 				return err

@@ -55,10 +55,10 @@ func completionScript(cmd *cobra.Command, shell string) (string, error) {
 
 // completeProviders completes the first argument with the names of runtime providers.
 func (a *app) completeProviders(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 || a.assembly == nil {
+	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	providers, err := a.assembly.Providers(cmd.Context())
+	providers, err := a.daemon.Providers(cmd.Context())
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

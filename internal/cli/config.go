@@ -27,11 +27,11 @@ if there is a mistake; a warning does not count.`,
 		Example: "  gc config check\n  gc config check --json",
 		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			daemon, root, err := a.daemonAndRoot()
+			root, err := a.Root()
 			if err != nil {
 				return err
 			}
-			faults, err := daemon.CheckConfig(cmd.Context(), root)
+			faults, err := a.daemon.CheckConfig(cmd.Context(), root)
 			if err != nil {
 				return err
 			}
@@ -62,16 +62,6 @@ func mistakes(faults []client.ConfigFault) int {
 		}
 	}
 	return count
-}
-
-// daemonAndRoot returns the Daemon and the absolute path of the city directory.
-func (a *app) daemonAndRoot() (Daemon, string, error) {
-	daemon, err := a.daemon()
-	if err != nil {
-		return nil, "", err
-	}
-	root, err := a.Root()
-	return daemon, root, err
 }
 
 // faultIndent is the indentation, in columns, of the lines below a mistake.
@@ -123,11 +113,11 @@ are shown as asterisks. If city.toml has a mistake, it is printed and the exit s
 		Example: "  gc config show",
 		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			daemon, root, err := a.daemonAndRoot()
+			root, err := a.Root()
 			if err != nil {
 				return err
 			}
-			config, err := daemon.ShowConfig(cmd.Context(), root)
+			config, err := a.daemon.ShowConfig(cmd.Context(), root)
 			if err != nil {
 				return err
 			}
@@ -144,11 +134,7 @@ func configSchemaCommand(a *app) *cobra.Command {
 		Example: "  gc config schema > city.schema.json",
 		Args:    cmdenv.Between(0, 0),
 		RunE: func(_ *cobra.Command, _ []string) error {
-			daemon, err := a.daemon()
-			if err != nil {
-				return err
-			}
-			schema, err := daemon.ConfigSchema()
+			schema, err := a.daemon.ConfigSchema()
 			if err != nil {
 				return err
 			}

@@ -44,11 +44,7 @@ lease exits with status 1.`,
 
 // runController runs the controller in this process until ctx ends or it is asked to exit.
 func (a *app) runController(ctx context.Context, root, lease string, retry bool) error {
-	daemon, err := a.daemon()
-	if err != nil {
-		return err
-	}
-	return daemon.RunController(ctx, root, ControllerOptions{Version: a.Version, Lease: lease, Retry: retry, Ready: func() {
+	return a.daemon.RunController(ctx, root, ControllerOptions{Version: a.Version, Lease: lease, Retry: retry, Ready: func() {
 		if a.IsTerminal(a.Stderr) {
 			a.Messagef("the controller is running; Ctrl-C stops it and leaves the agents running; gc stop stops the agents too")
 		}
@@ -115,27 +111,23 @@ status is 6.`,
 
 // shimCommand returns the hidden command "shim": the process that owns one session.
 func shimCommand(a *app) *cobra.Command {
-	return hiddenCommand(a, "shim", func(ctx context.Context, d Daemon, args []string) int { return d.Shim(ctx, args) })
+	return hiddenCommand(a, "shim", Daemon.Shim)
 }
 
 // bridgeCommand returns the hidden command "acp-host", which the provider acp starts: the process
 // between a session's shim and an agent that speaks the Agent Client Protocol.
 func bridgeCommand(a *app) *cobra.Command {
-	return hiddenCommand(a, "acp-host", func(ctx context.Context, d Daemon, args []string) int { return d.HostACP(ctx, args) })
+	return hiddenCommand(a, "acp-host", Daemon.HostACP)
 }
 
 // hiddenCommand returns a command that drivers start, without flags of its own: run gets all arguments.
-func hiddenCommand(a *app, use string, run func(ctx context.Context, d Daemon, args []string) int) *cobra.Command {
+func hiddenCommand(a *app, use string, run func(d Daemon, ctx context.Context, args []string) int) *cobra.Command {
 	return &cobra.Command{
 		Use:                use,
 		Hidden:             true,
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			daemon, err := a.daemon()
-			if err != nil {
-				return err
-			}
-			if status := run(cmd.Context(), daemon, args); status != cmdenv.Done {
+			if status := run(a.daemon, cmd.Context(), args); status != cmdenv.Done {
 				return cmdenv.SilentExit(status)
 			}
 			return nil

@@ -92,11 +92,7 @@ func (a *app) copyOut(ctx context.Context, c *client.Client, what copyOut, desti
 	case instance != "" && instance != s.Instance:
 		return fmt.Errorf("%w: %s runs as another instance than the one of --instance: %s", client.ErrRefused, s.Name, textfmt.FirstOf(s.Instance, "none"))
 	}
-	daemon, err := a.daemon()
-	if err != nil {
-		return err
-	}
-	provider, err := daemon.Provider(ctx, c.Root, s.Provider)
+	provider, err := a.daemon.Provider(ctx, c.Root, s.Provider)
 	if err != nil {
 		return err
 	}

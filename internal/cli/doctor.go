@@ -24,10 +24,6 @@ in an empty directory as this user. This can take some minutes and uses some tok
 		Example: "  gc doctor\n  gc doctor --ask",
 		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			daemon, err := a.daemon()
-			if err != nil {
-				return err
-			}
 			root, err := a.Root()
 			if err != nil {
 				if a.City != "" {
@@ -36,12 +32,12 @@ in an empty directory as this user. This can take some minutes and uses some tok
 				a.Messagef("no city.toml here: checking this machine only")
 			}
 			findings := &findingReport{app: a, all: all}
-			if err := daemon.Doctor(cmd.Context(), root, findings.report); err != nil {
+			if err := a.daemon.Doctor(cmd.Context(), root, findings.report); err != nil {
 				return err
 			}
 			if ask {
 				a.Messagef("sending a prompt to each agent CLI; this may take some minutes")
-				if err := daemon.AskCLIs(cmd.Context(), root, findings.report); err != nil {
+				if err := a.daemon.AskCLIs(cmd.Context(), root, findings.report); err != nil {
 					return err
 				}
 			}

@@ -8,7 +8,7 @@ import (
 )
 
 // Env is the environment of a command: streams, arguments and functions with effects. All
-// fields are required except Daemon and Workers.
+// fields are required.
 type Env struct {
 	cmdenv.Env
 
@@ -17,16 +17,16 @@ type Env struct {
 	// Executable is the path of this program, which gc start runs again as the
 	// controller.
 	Executable string
-	// Daemon has the functions with effects. If it is nil, commands that need it fail.
+	// Daemon has the functions with effects.
 	Daemon Daemon
-	// Workers tests worker programs. If it is nil, gc worker fails.
+	// Workers tests worker programs.
 	Workers Workers
 }
 
 // Run runs one command line and returns its exit status. When ctx ends, the command
 // is interrupted.
 func Run(ctx context.Context, env Env) int {
-	a := &app{Renderer: cmdenv.Renderer{Base: cmdenv.New(env.Env)}, executable: env.Executable, assembly: env.Daemon, workers: env.Workers}
+	a := &app{Renderer: cmdenv.Renderer{Base: cmdenv.New(env.Env)}, executable: env.Executable, daemon: env.Daemon, workers: env.Workers}
 	root := newRoot(a)
 	root.SetArgs(env.Args)
 	err := root.ExecuteContext(ctx)

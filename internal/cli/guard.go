@@ -24,11 +24,11 @@ func guardCommand(a *app) *cobra.Command {
 
 // guarding returns the guard of the city, together with the rule sets in more.
 func (a *app) guarding(cmd *cobra.Command, more []string) (Guarding, error) {
-	daemon, root, err := a.daemonAndRoot()
+	root, err := a.Root()
 	if err != nil {
 		return Guarding{}, err
 	}
-	return daemon.Guard(cmd.Context(), root, more)
+	return a.daemon.Guard(cmd.Context(), root, more)
 }
 
 // subject holds the flags that describe the agent that makes a tool call.

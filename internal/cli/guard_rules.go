@@ -131,15 +131,15 @@ MiB, without the values of credentials.`,
 			if err != nil {
 				return err
 			}
-			daemon, root, err := a.daemonAndRoot()
+			root, err := a.Root()
 			if err != nil {
 				return err
 			}
-			g, err := daemon.Guard(cmd.Context(), root, a.furtherRules(with))
+			g, err := a.daemon.Guard(cmd.Context(), root, a.furtherRules(with))
 			if err != nil {
 				return err
 			}
-			calls, err := daemon.GuardCalls(cmd.Context(), root, from)
+			calls, err := a.daemon.GuardCalls(cmd.Context(), root, from)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) { // nothing was recorded yet
 				return err
 			}

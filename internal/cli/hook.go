@@ -87,32 +87,29 @@ func (p *hookTarget) on(cmd *cobra.Command) {
 
 // resolve sets the name of the agent CLI from the command's argument, an agent or an agent CLI, and
 // checks both fields.
-func (p *hookTarget) resolve(a *app, cmd *cobra.Command, args []string) (Daemon, error) {
-	daemon, err := a.daemon()
-	if err != nil {
-		return nil, err
-	}
+func (p *hookTarget) resolve(a *app, cmd *cobra.Command, args []string) error {
+	var err error
 	switch {
 	case len(args) > 0 && p.name != "":
-		return nil, cmdenv.Usage(cmd, "give either an agent or --for")
+		return cmdenv.Usage(cmd, "give either an agent or --for")
 	case len(args) > 0:
-		if p.name, err = a.profileOf(cmd, daemon, args[0]); err != nil {
-			return nil, err
+		if p.name, err = a.profileOf(cmd, args[0]); err != nil {
+			return err
 		}
 	case p.name == "":
-		return nil, cmdenv.Usage(cmd, "missing AGENT; or name an agent CLI with --for: %s", strings.Join(agentcli.HookNames(), ", "))
+		return cmdenv.Usage(cmd, "missing AGENT; or name an agent CLI with --for: %s", strings.Join(agentcli.HookNames(), ", "))
 	}
 	if p.dir == "" {
-		return nil, cmdenv.Usage(cmd, "missing --dir DIRECTORY, the directory of the hooks")
+		return cmdenv.Usage(cmd, "missing --dir DIRECTORY, the directory of the hooks")
 	}
 	if _, ok := agentcli.LookupHooks(p.name); !ok {
-		return nil, fmt.Errorf("%w: there are no hooks for %q; gc has hooks for %s", client.ErrNotFound, p.name, strings.Join(agentcli.HookNames(), ", "))
+		return fmt.Errorf("%w: there are no hooks for %q; gc has hooks for %s", client.ErrNotFound, p.name, strings.Join(agentcli.HookNames(), ", "))
 	}
-	return daemon, nil
+	return nil
 }
 
 // profileOf returns name if it is an agent CLI with hooks, else the agent CLI of the agent with that name.
-func (a *app) profileOf(cmd *cobra.Command, daemon Daemon, name string) (string, error) {
+func (a *app) profileOf(cmd *cobra.Command, name string) (string, error) {
 	if _, ok := agentcli.LookupHooks(name); ok {
 		return name, nil
 	}
@@ -120,7 +117,7 @@ func (a *app) profileOf(cmd *cobra.Command, daemon Daemon, name string) (string,
 	if err != nil {
 		return "", err
 	}
-	config, err := daemon.ShowConfig(cmd.Context(), root)
+	config, err := a.daemon.ShowConfig(cmd.Context(), root)
 	if err != nil {
 		return "", err
 	}
@@ -144,11 +141,10 @@ exit status is 3.`,
 		Example: "  gc hook install " + agentcli.HookNames()[0] + " --dir ~/.cache/gc-hooks",
 		Args:    cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			daemon, err := target.resolve(a, cmd, args)
-			if err != nil {
+			if err := target.resolve(a, cmd, args); err != nil {
 				return err
 			}
-			launch, err := daemon.InstallHooks(target.name, a.Path(target.dir))
+			launch, err := a.daemon.InstallHooks(target.name, a.Path(target.dir))
 			if err == nil && a.JSON {
 				return a.PrintJSON(map[string]string{"agent_cli": target.name, "directory": a.Path(target.dir), "command": launch})
 			}
@@ -172,11 +168,10 @@ is an agent of the city or the name of an agent CLI.`,
 		Example: "  gc hook uninstall " + agentcli.HookNames()[0] + " --dir ~/.cache/gc-hooks",
 		Args:    cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			daemon, err := target.resolve(a, cmd, args)
-			if err != nil {
+			if err := target.resolve(a, cmd, args); err != nil {
 				return err
 			}
-			if err := daemon.UninstallHooks(target.name, a.Path(target.dir)); err != nil || !a.JSON {
+			if err := a.daemon.UninstallHooks(target.name, a.Path(target.dir)); err != nil || !a.JSON {
 				return err
 			}
 			return a.PrintJSON(map[string]string{"agent_cli": target.name, "directory": a.Path(target.dir)})

@@ -66,11 +66,7 @@ func (a *app) init(cmd *cobra.Command, dir string, providers []string) error {
 
 // writeCity writes city.toml into dir, and makes git ignore the city's state.
 func (a *app) writeCity(ctx context.Context, dir string, providers []string) error {
-	daemon, err := a.daemon()
-	if err != nil {
-		return err
-	}
-	text, err := daemon.StarterConfig(ctx, filepath.Base(dir), providers)
+	text, err := a.daemon.StarterConfig(ctx, filepath.Base(dir), providers)
 	if err != nil {
 		return err
 	}
@@ -84,7 +80,7 @@ func (a *app) writeCity(ctx context.Context, dir string, providers []string) err
 		return err
 	}
 	a.Messagef("wrote %s", path)
-	switch file, err := daemon.IgnoreState(dir); {
+	switch file, err := a.daemon.IgnoreState(dir); {
 	case err != nil:
 		a.Messagef("warning: cannot make git ignore the city's state: %v; add .gc/ and .runtime/ to .gitignore", err)
 	case file != "":

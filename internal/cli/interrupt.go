@@ -17,10 +17,8 @@ const exitTimeout = 10 * time.Second
 // Call endOf while that controller still answers, because another process may get its
 // pid later. If the process cannot be found, the function returns true.
 func (a *app) endOf(c client.Controller) func() bool {
-	if a.assembly != nil {
-		if ended, err := a.assembly.Process(c.PID); err == nil {
-			return ended
-		}
+	if ended, err := a.daemon.Process(c.PID); err == nil {
+		return ended
 	}
 	return func() bool { return true }
 }

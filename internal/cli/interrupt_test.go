@@ -13,7 +13,7 @@ import (
 	"gascity/internal/cli/cmdenv"
 )
 
-// dying is an assembly that looks at a process which ends after some looks.
+// dying is a Daemon that looks at a process which ends after some looks.
 type dying struct {
 	Daemon
 
@@ -30,14 +30,14 @@ func TestAStopIsOverWhenTheProcessIs(t *testing.T) {
 	root := t.TempDir()
 	d := &dying{}
 	d.looks.Store(5)
-	a := &app{Renderer: viewAt(cmdenv.Env{Now: time.Now}), assembly: d}
+	a := &app{Renderer: viewAt(cmdenv.Env{Now: time.Now}), daemon: d}
 	c := &client.Client{Root: root}
 	defer c.Close()
 	was := client.Controller{PID: os.Getpid()}
 	if err := a.awaitGone(t.Context(), c, was, a.endOf(was)); err != nil || d.looks.Load() != -1 {
 		t.Errorf("a stop ended with %v, and %d looks left", err, d.looks.Load())
 	}
-	blind := &app{Renderer: a.Renderer}
+	blind := &app{Renderer: a.Renderer, daemon: absent{}}
 	if err := blind.awaitGone(t.Context(), c, was, blind.endOf(was)); err != nil {
 		t.Errorf("a stop that cannot see processes ended with %v", err)
 	}

@@ -23,11 +23,7 @@ func outpostServeCommand(a *app) *cobra.Command {
 		Short: "Serve a provider on standard input and output",
 		Args:  cmdenv.Between(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			daemon, err := a.daemon()
-			if err != nil {
-				return err
-			}
-			return daemon.ServeOutpost(cmd.Context(), args[0], args[1])
+			return a.daemon.ServeOutpost(cmd.Context(), args[0], args[1])
 		},
 	}
 }
@@ -39,11 +35,7 @@ func outpostAttachCommand(a *app) *cobra.Command {
 		Short: "Connect this terminal to a session of an outpost",
 		Args:  cmdenv.Between(3, 3),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			daemon, err := a.daemon()
-			if err != nil {
-				return err
-			}
-			return daemon.AttachOutpost(cmd.Context(), args[0], args[1], args[2], opts)
+			return a.daemon.AttachOutpost(cmd.Context(), args[0], args[1], args[2], opts)
 		},
 	}
 	cmd.Flags().BoolVar(&opts.ReadOnly, "read-only", false, "only watch: send no keys and do not resize")
@@ -58,11 +50,7 @@ func outpostHoldCommand(a *app) *cobra.Command {
 		Short: "Run as the first process of a pod; stop its sessions on exit",
 		Args:  cmdenv.Between(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			daemon, err := a.daemon()
-			if err != nil {
-				return err
-			}
-			return daemon.RunOutpostInit(cmd.Context(), args[0], args[1], grace)
+			return a.daemon.RunOutpostInit(cmd.Context(), args[0], args[1], grace)
 		},
 	}
 	cmd.Flags().DurationVar(&grace, "grace", 0, "how long the agents have to exit")

@@ -42,11 +42,11 @@ controller is needed. If there is no such agent, the exit status is 3.`,
 			if err != nil {
 				return cmdenv.Usage(cmd, "%v", err)
 			}
-			daemon, root, err := a.daemonAndRoot()
+			root, err := a.Root()
 			if err != nil {
 				return err
 			}
-			sections, err := daemon.Prime(cmd.Context(), root, name, mode)
+			sections, err := a.daemon.Prime(cmd.Context(), root, name, mode)
 			if err != nil {
 				return err
 			}

@@ -26,11 +26,7 @@ list agent CLIs, the value of provider in [[agents]]: gc agent-cli list`,
 		Example: "  gc provider list",
 		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			daemon, err := a.daemon()
-			if err != nil {
-				return err
-			}
-			providers, err := daemon.Providers(cmd.Context())
+			providers, err := a.daemon.Providers(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -56,10 +52,6 @@ minutes: use --only 'watch.*' for the cases that you work on. Exit status 1 if a
 			if operations && (contract || cases != nil) {
 				return cmdenv.Usage(cmd, "--operations cannot be used with --contract or --only")
 			}
-			daemon, err := a.daemon()
-			if err != nil {
-				return err
-			}
 			root, err := a.Root()
 			if err != nil && a.City != "" {
 				return err
@@ -67,9 +59,9 @@ minutes: use --only 'watch.*' for the cases that you work on. Exit status 1 if a
 			check := &check{app: a, all: all}
 			selection := strings.Join(args, "")
 			if operations || strings.Contains(selection, ":") && !contract && cases == nil {
-				err = daemon.CheckOperations(cmd.Context(), root, selection, check.report)
+				err = a.daemon.CheckOperations(cmd.Context(), root, selection, check.report)
 			} else {
-				err = daemon.CheckProvider(cmd.Context(), root, selection, cases, check.report)
+				err = a.daemon.CheckProvider(cmd.Context(), root, selection, cases, check.report)
 			}
 			if err != nil {
 				return err

@@ -18,15 +18,11 @@ script's own arguments behaves as that runtime provider. The state of the sessio
 GC_EXEC_STATE_DIR, or in the city.`,
 		Args: cmdenv.Between(2, maxScriptArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			daemon, err := a.daemon()
-			if err != nil {
-				return err
-			}
 			root, err := a.Root()
 			if err != nil {
 				root = "" // GC_EXEC_STATE_DIR may be set
 			}
-			if status := daemon.ServeProvider(cmd.Context(), root, args[0], args[1:]); status != cmdenv.Done {
+			if status := a.daemon.ServeProvider(cmd.Context(), root, args[0], args[1:]); status != cmdenv.Done {
 				return cmdenv.SilentExit(status)
 			}
 			return nil

@@ -16,7 +16,7 @@ import (
 var update = flag.Bool("update", false, "write the generated reference")
 
 // testRoot returns the command tree of a program that does nothing.
-func testRoot() *cobra.Command { return newRoot(&app{}) }
+func testRoot() *cobra.Command { return newRoot(&app{workers: noWorkers{}}) }
 
 func TestReferenceIsCurrent(t *testing.T) {
 	path := filepath.Join("..", "..", "docs", "reference", "cli.md")

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,8 +17,8 @@ type app struct {
 	cmdenv.Renderer
 
 	executable string
-	assembly   Daemon  // nil in a program that is built without it
-	workers    Workers // nil in a program that is built without it
+	daemon     Daemon
+	workers    Workers
 }
 
 // The groups of commands, in the order of the help.
@@ -127,12 +126,4 @@ func dailyHelp(root *cobra.Command) string {
 	}
 	out.WriteString("\nAll commands: gc help all. Help for a command: gc COMMAND --help.\nTo find problems: gc doctor\n")
 	return out.String()
-}
-
-// daemon returns the functions with effects. It is an error if the program was built without them.
-func (a *app) daemon() (Daemon, error) {
-	if a.assembly == nil {
-		return nil, errors.New("this command is not available: the program was built without the controller")
-	}
-	return a.assembly, nil
 }

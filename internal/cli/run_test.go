@@ -17,11 +17,53 @@ import (
 	"gascity/runtime"
 )
 
-// invoke runs one command line without daemon or city.
+// errAbsent is the error of every method of [absent].
+var errAbsent = errors.New("not on this machine")
+
+// absent is a Daemon whose methods fail; those that print what happened succeed. Those that need the directory of a city are not
+// implemented.
+type absent struct{ Daemon }
+
+func (absent) AgentCLIs(context.Context) ([]AgentCLI, error)                       { return nil, errAbsent }
+func (absent) Providers(context.Context) ([]client.Provider, error)                { return nil, errAbsent }
+func (absent) Doctor(context.Context, string, func(client.Finding)) error          { return errAbsent }
+func (absent) ConfigSchema() ([]byte, error)                                       { return nil, errAbsent }
+func (absent) InstallHooks(_, _ string) (string, error)                            { return "", errAbsent }
+func (absent) UninstallHooks(_, _ string) error                                    { return errAbsent }
+func (absent) Process(int) (func() bool, error)                                    { return nil, errAbsent }
+func (absent) ServeOutpost(_ context.Context, _, _ string) error                   { return errAbsent }
+func (absent) RunOutpostInit(context.Context, string, string, time.Duration) error { return errAbsent }
+
+func (absent) ServeProvider(context.Context, string, string, []string) int { return cmdenv.Done }
+func (absent) Shim(context.Context, []string) int                          { return cmdenv.Done }
+func (absent) HostACP(context.Context, []string) int                       { return cmdenv.Done }
+
+func (absent) StarterConfig(context.Context, string, []string) ([]byte, error) { return nil, errAbsent }
+
+func (absent) CheckProvider(_ context.Context, _, _ string, _ []string, _ func(CheckResult)) error {
+	return errAbsent
+}
+
+func (absent) AttachOutpost(_ context.Context, _, _, _ string, _ runtime.AttachOptions) error {
+	return errAbsent
+}
+
+// noWorkers tests no worker programs.
+type noWorkers struct{}
+
+func (noWorkers) WorkerPromises() []string { return nil }
+
+func (noWorkers) CheckWorker(context.Context, WorkerCheck, func(CheckResult)) error {
+	return errAbsent
+}
+
+func (noWorkers) WorkerAPI() ([]byte, error) { return nil, errAbsent }
+
+// invoke runs one command line without a city.
 func invoke(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	status = Run(t.Context(), Env{Args: args, Env: cmdenv.Env{
+	status = Run(t.Context(), Env{Args: args, Daemon: absent{}, Workers: noWorkers{}, Env: cmdenv.Env{
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
 		Getenv: func(string) string { return "" }, Now: time.Now, IsTerminal: func(any) bool { return false },
 		Dir: t.TempDir(), Version: "1.0",
@@ -32,9 +74,8 @@ func invoke(t *testing.T, args ...string) (status int, stdout, stderr string) {
 // viewAt returns the desk of a run.
 func viewAt(env cmdenv.Env) cmdenv.Renderer { return cmdenv.Renderer{Base: cmdenv.Base{Env: env}} }
 
-// TestWithoutDaemonNothingCrashes runs every command in a program that has no
-// assembly, in a folder that is no city.
-func TestWithoutDaemonNothingCrashes(t *testing.T) {
+// TestOutsideOfACityNothingCrashes runs every command in a folder that is no city, on a machine where nothing succeeds.
+func TestOutsideOfACityNothingCrashes(t *testing.T) {
 	every(testRoot(), func(cmd *cobra.Command) {
 		args := strings.Fields(cmd.CommandPath())[1:]
 		for _, more := range [][]string{nil, {"x"}, {"x", "y"}} {
@@ -74,7 +115,7 @@ func TestErrorsBecomeExitStatuses(t *testing.T) {
 	}
 }
 
-// healthy is an assembly with a doctor and nothing else.
+// healthy is a Daemon with a doctor and nothing else.
 type healthy struct{ Daemon }
 
 func (healthy) Doctor(_ context.Context, _ string, report func(client.Finding)) error {
@@ -95,7 +136,7 @@ func TestColourIsForTerminalsThatWantIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			status := Run(t.Context(), Env{Args: []string{"doctor"}, Daemon: healthy{}, Env: cmdenv.Env{
+			status := Run(t.Context(), Env{Args: []string{"doctor"}, Daemon: healthy{}, Workers: noWorkers{}, Env: cmdenv.Env{
 				Stdin: strings.NewReader(""), Stdout: &out, Stderr: io.Discard,
 				Getenv: func(key string) string { return test.env[key] }, Now: time.Now,
 				IsTerminal: func(any) bool { return test.terminal }, Dir: t.TempDir(),

@@ -163,21 +163,19 @@ func (a *app) start(parent context.Context, root string, flags startFlags) error
 			return err
 		}
 		a.Messagef("the controller is running: process %d", status.Controller.PID)
-		if daemon, err := a.daemon(); err == nil {
-			if warning, err := daemon.Unasked(ctx, root); err == nil && warning != "" {
-				a.Messagef("%s %s", a.PaintMessage(textfmt.Yellow, "warning:"), textfmt.OneLine(warning))
-			}
-			if lines, err := daemon.RefusedModes(ctx, root); err == nil {
-				for _, line := range lines {
-					a.Messagef("%s %s", a.PaintMessage(textfmt.Yellow, "warning:"), textfmt.OneLine(line))
-				}
+		if warning, err := a.daemon.Unasked(ctx, root); err == nil && warning != "" {
+			a.warn(warning)
+		}
+		if lines, err := a.daemon.RefusedModes(ctx, root); err == nil {
+			for _, line := range lines {
+				a.warn(line)
 			}
 		}
 	default:
 		return err
 	}
 	for _, notice := range status.Controller.Notices {
-		a.Messagef("%s %s", a.PaintMessage(textfmt.Yellow, "warning:"), textfmt.OneLine(notice))
+		a.warn(notice)
 	}
 	var refused error
 	retried := map[string]client.Agent{}
@@ -200,6 +198,11 @@ func (a *app) start(parent context.Context, root string, flags startFlags) error
 		a.comparePATH(ctx, c)
 	}
 	return cmp.Or(err, refused)
+}
+
+// warn prints a warning.
+func (a *app) warn(text string) {
+	a.Messagef("%s %s", a.PaintMessage(textfmt.Yellow, "warning:"), textfmt.OneLine(text))
 }
 
 // notInPATH matches the reason of an agent that failed because the controller did not find its
@@ -256,11 +259,7 @@ func (a *app) awaitHolder(ctx context.Context, c *client.Client, err error) (sta
 // and the consequence. reason is the controller's own reason; empty if it has not refused city.toml.
 // The error sets the exit status; it is nil if there are no mistakes and no reason.
 func (a *app) refusedConfiguration(ctx context.Context, root, reason, consequence string) error {
-	daemon, err := a.daemon()
-	if err != nil {
-		return err
-	}
-	faults, err := daemon.CheckConfig(ctx, root)
+	faults, err := a.daemon.CheckConfig(ctx, root)
 	if err != nil {
 		return err
 	}
@@ -429,11 +428,7 @@ func isFull(dir string) bool {
 // checkBeforeStart prints the mistakes in city.toml before the controller starts, because the controller
 // itself has no terminal. If a mistake affects more than one agent, it returns an error.
 func (a *app) checkBeforeStart(ctx context.Context, root string) error {
-	daemon, err := a.daemon()
-	if err != nil {
-		return err
-	}
-	faults, err := daemon.CheckConfig(ctx, root)
+	faults, err := a.daemon.CheckConfig(ctx, root)
 	if err != nil {
 		return err
 	}

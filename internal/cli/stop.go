@@ -104,7 +104,7 @@ func (a *app) stop(ctx context.Context, c *client.Client) error {
 // stopAlone stops the sessions and processes of the city in this process, without a controller. It holds the controller's
 // lock during that time, so no controller can start.
 func (a *app) stopAlone(parent context.Context, timeout time.Duration) error {
-	daemon, root, err := a.daemonAndRoot()
+	root, err := a.Root()
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (a *app) stopAlone(parent context.Context, timeout time.Duration) error {
 	if err != nil {
 		return err
 	}
-	out, err := daemon.Uninstall(ctx, root, client.UninstallRequest{KeepFiles: true})
+	out, err := a.daemon.Uninstall(ctx, root, client.UninstallRequest{KeepFiles: true})
 	if err != nil {
 		return err
 	}
@@ -143,16 +143,16 @@ func (a *app) stopAlone(parent context.Context, timeout time.Duration) error {
 // listUnmanaged adds to err, which reports that no controller runs, the sessions of the
 // city that are running without one.
 func (a *app) listUnmanaged(ctx context.Context, root string, err error) error {
-	if _, statErr := os.Stat(filepath.Join(root, ".gc", "runtime-dir")); statErr != nil || a.assembly == nil {
+	if _, statErr := os.Stat(filepath.Join(root, ".gc", "runtime-dir")); statErr != nil {
 		return err // no session was ever started, or all have been stopped
 	}
-	selections, listErr := a.assembly.SessionProviders(root)
+	selections, listErr := a.daemon.SessionProviders(root)
 	if listErr != nil {
 		return err
 	}
 	var names []string
 	for _, selection := range selections {
-		provider, openErr := a.assembly.Provider(ctx, root, selection)
+		provider, openErr := a.daemon.Provider(ctx, root, selection)
 		if openErr != nil {
 			continue // its sessions cannot be listed
 		}

@@ -173,7 +173,7 @@ func (a *app) captured(ctx context.Context, root string, args []string, out io.W
 	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), out, out
 	env.IsTerminal = func(stream any) bool { return stream == any(out) }
 	env.Width, env.Height = func() int { return cols }, nil
-	Run(ctx, Env{Env: env, Args: append([]string{"--city", root}, args...), Executable: a.executable, Daemon: a.assembly, Workers: a.workers})
+	Run(ctx, Env{Env: env, Args: append([]string{"--city", root}, args...), Executable: a.executable, Daemon: a.daemon, Workers: a.workers})
 }
 
 // completions returns the words that the shell completion offers for the last argument.
@@ -182,7 +182,7 @@ func (a *app) completions(ctx context.Context, root string, args []string) []str
 	env := a.Env
 	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), &out, io.Discard
 	env.IsTerminal = func(any) bool { return false }
-	Run(ctx, Env{Env: env, Args: append([]string{"__complete", "--city", root}, args...), Executable: a.executable, Daemon: a.assembly, Workers: a.workers})
+	Run(ctx, Env{Env: env, Args: append([]string{"__complete", "--city", root}, args...), Executable: a.executable, Daemon: a.daemon, Workers: a.workers})
 	var words []string
 	for line := range strings.Lines(out.String()) {
 		word, _, _ := strings.Cut(strings.TrimRight(line, "\n"), "\t")

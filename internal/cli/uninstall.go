@@ -36,14 +36,14 @@ that nothing is left. If a process cannot be stopped, it is named and nothing is
 is needed.`,
 		Example: "  gc destroy --dry-run\n  gc destroy --yes", Args: cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			daemon, root, err := a.daemonAndRoot()
+			root, err := a.Root()
 			if err != nil {
 				return err
 			}
 			if a.Getenv("GC_CITY_PATH") == root {
 				return fmt.Errorf("%w: this command runs inside an agent of the city: it would stop the agent, and itself, before the city is removed; run it in a terminal of your own", client.ErrRefused)
 			}
-			return a.uninstall(cmd.Context(), daemon, root, flags)
+			return a.uninstall(cmd.Context(), root, flags)
 		},
 	}
 	cmd.Flags().BoolVarP(&flags.yes, "yes", "y", false, "do not ask")
@@ -54,8 +54,8 @@ is needed.`,
 }
 
 // uninstall lists what gc has created for the city, stops the city and removes it.
-func (a *app) uninstall(ctx context.Context, d Remains, root string, flags uninstallFlags) error {
-	remains, err := d.Remains(ctx, root)
+func (a *app) uninstall(ctx context.Context, root string, flags uninstallFlags) error {
+	remains, err := a.daemon.Remains(ctx, root)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (a *app) uninstall(ctx context.Context, d Remains, root string, flags unins
 	if err != nil {
 		return err
 	}
-	out, err := d.Uninstall(ctx, root, flags.UninstallRequest)
+	out, err := a.daemon.Uninstall(ctx, root, flags.UninstallRequest)
 	if err != nil {
 		return err
 	}

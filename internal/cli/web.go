@@ -109,15 +109,15 @@ func scopeWords() []string {
 
 // showLink prints the link and writes the file that opens it.
 func (a *app) showLink(ctx context.Context, out webStarted, open bool) error {
-	daemon, root, err := a.daemonAndRoot()
+	root, err := a.Root()
 	if err != nil {
 		return err
 	}
-	if out.File, err = daemon.SaveWebLink(root, out.Link); err != nil {
+	if out.File, err = a.daemon.SaveWebLink(root, out.Link); err != nil {
 		return err
 	}
 	if open {
-		if err := daemon.OpenFile(ctx, out.File); err != nil {
+		if err := a.daemon.OpenFile(ctx, out.File); err != nil {
 			return fmt.Errorf("cannot open a browser: %w; open this link by hand within 60 seconds: %s", err, out.Link)
 		}
 	}

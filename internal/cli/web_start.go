@@ -41,20 +41,16 @@ func (a *app) askForStartPage(missing error) error {
 
 // webStart serves the page on which a person makes a city, until the city runs.
 func (a *app) webStart(cmd *cobra.Command, start client.WebRequest, open bool) error {
-	daemon, err := a.daemon()
-	if err != nil {
-		return err
-	}
 	dir := a.Dir
 	if a.City != "" {
 		dir = a.Path(a.City)
 	}
 	maker := &cityMaker{app: a, dev: start.Dev}
-	return daemon.ServeStartPage(cmd.Context(), StartPage{
+	return a.daemon.ServeStartPage(cmd.Context(), StartPage{
 		Folder: dir, Listen: start.Listen, Dev: start.Dev, Create: maker.create,
 		Ready: func(link, file string) error {
 			if open {
-				if err := daemon.OpenFile(cmd.Context(), file); err != nil {
+				if err := a.daemon.OpenFile(cmd.Context(), file); err != nil {
 					return fmt.Errorf("cannot open a browser: %w; run gc web --start without --open, and open the link by hand", err)
 				}
 			}
@@ -155,11 +151,7 @@ func (m *cityMaker) writeChosen(ctx context.Context, req StartRequest) (changed 
 
 // replaceCity replaces the city.toml of an earlier request.
 func (m *cityMaker) replaceCity(ctx context.Context, path string, providers []string) error {
-	daemon, err := m.daemon()
-	if err != nil {
-		return err
-	}
-	text, err := daemon.StarterConfig(ctx, filepath.Base(filepath.Dir(path)), providers)
+	text, err := m.daemon.StarterConfig(ctx, filepath.Base(filepath.Dir(path)), providers)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"os/exec"
 	"time"
 
@@ -45,9 +44,6 @@ of the worker socket.`,
 		Example: "  gc worker openapi > worker-openapi.json",
 		Args:    cmdenv.Between(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			if a.workers == nil {
-				return errors.New("this program was built without the worker API")
-			}
 			text, err := a.workers.WorkerAPI()
 			if err == nil {
 				_, err = a.Stdout.Write(text)
@@ -59,10 +55,7 @@ of the worker socket.`,
 
 func workerCheckCommand(a *app) *cobra.Command {
 	var o WorkerCheck
-	var known []string
-	if a.workers != nil {
-		known = a.workers.WorkerPromises()
-	}
+	known := a.workers.WorkerPromises()
 	var all, quiet bool
 	cmd := &cobra.Command{
 		Use:   "check [flags] -- COMMAND [ARGUMENT]...",
@@ -76,9 +69,6 @@ gc worker check --tool-prompt 'run: touch {file}' --long-prompt 'run: sleep 1000
 gc worker check --only prompts,restarted --json -- ./my-worker`,
 		Args: cmdenv.Between(1, maxScriptArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if a.workers == nil {
-				return errors.New("this program was built without the tests of workers")
-			}
 			o.Command = func(ctx context.Context) *exec.Cmd {
 				c := exec.CommandContext(ctx, args[0], args[1:]...)
 				c.Dir = a.Dir
