@@ -5,6 +5,7 @@ import (
 
 	"gascity/internal/agentcli"
 	"gascity/internal/cli/cmdenv"
+	"gascity/internal/cli/render"
 	"gascity/internal/textfmt"
 )
 
@@ -28,16 +29,12 @@ installed version) or "not installed". gc looks in PATH, then in the PATH of the
 			if err != nil {
 				return err
 			}
-			if a.JSON {
-				return a.PrintJSON(cmdenv.Rows("agent_clis", rows))
-			}
 			t := &textfmt.Table{Heads: []string{"NAME", "COMMAND", "VERSION", "TESTED", "STATE", "ASKING MODE"}}
 			for _, r := range rows {
 				t.Add(textfmt.Painted(r.Name, textfmt.Bold), textfmt.Cell{Text: r.Command}, textfmt.Cell{Text: textfmt.OneLine(r.Version)},
 					textfmt.Cell{Text: r.Tested}, textfmt.Painted(r.State, cliColor(r.State)), textfmt.Cell{Text: r.Mode})
 			}
-			a.Print(t)
-			return nil
+			return a.Show(cmdenv.Rows("agent_clis", rows), func(s render.Formatter) string { return s.Table(t) })
 		},
 	})
 }

@@ -1,12 +1,12 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"gascity/internal/cli/cmdenv"
+	"gascity/internal/cli/render"
 )
 
 func completionCommand(a *app) *cobra.Command {
@@ -26,11 +26,7 @@ func completionCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.JSON {
-				return a.PrintJSON(map[string]string{"shell": args[0], "script": script})
-			}
-			_, err = fmt.Fprint(a.Stdout, script)
-			return err
+			return a.Show(map[string]string{"shell": args[0], "script": script}, func(render.Formatter) string { return script })
 		},
 	})
 }

@@ -2,12 +2,12 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
+	"gascity/internal/cli/render"
 )
 
 func controllerCommand(a *app) *cobra.Command {
@@ -61,23 +61,20 @@ the agents too: gc stop. If no controller runs, the exit status is 6.`,
 		Example: "  gc controller stop && gc start",
 		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := a.Client()
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			before, err := c.Status(cmd.Context())
-			if err != nil {
-				return err
-			}
-			ended := a.endOf(before.Controller)
-			if _, err := c.StopController(cmd.Context()); err != nil {
-				return err
-			}
-			if err := a.awaitGone(cmd.Context(), c, before.Controller, ended); err != nil {
-				return err
-			}
-			return a.PrintResult(client.Done{Changed: true}, "the controller has stopped; agents keep running, and gc start manages them again")
+			return a.OnCity(func(c *client.Client) error {
+				before, err := c.Status(cmd.Context())
+				if err != nil {
+					return err
+				}
+				ended := a.endOf(before.Controller)
+				if _, err := c.StopController(cmd.Context()); err != nil {
+					return err
+				}
+				if err := a.awaitGone(cmd.Context(), c, before.Controller, ended); err != nil {
+					return err
+				}
+				return a.PrintResult(client.Done{Changed: true}, "the controller has stopped; agents keep running, and gc start manages them again")
+			})
 		},
 	})
 }
@@ -91,20 +88,13 @@ status is 6.`,
 		Example: "  gc controller status",
 		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := a.Client()
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			status, err := c.Status(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if a.JSON {
-				return a.PrintJSON(status.Controller)
-			}
-			fmt.Fprintln(a.Stdout, a.Formatter().Controller(status.Controller))
-			return nil
+			return a.OnCity(func(c *client.Client) error {
+				status, err := c.Status(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return a.Show(status.Controller, func(s render.Formatter) string { return s.Controller(status.Controller) + "\n" })
+			})
 		},
 	})
 }

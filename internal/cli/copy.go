@@ -116,10 +116,7 @@ func (a *app) copyOut(ctx context.Context, c *client.Client, what copyOut, desti
 		a.Messagef("not copied: the link %s points outside of the copied files", link)
 	}
 	a.Messagef("copied %s to %s: %s, %s", what.Agent+":"+what.Source, what.Path, textfmt.Count(what.Files, "file"), render.Size(what.Bytes))
-	if a.JSON {
-		return a.PrintJSON(what)
-	}
-	return nil
+	return a.PrintIfJSON(what)
 }
 
 // receive unpacks the archive that send writes into destination. On a terminal it prints the

@@ -14,7 +14,7 @@ import (
 // TestCopyOutNamesTheCause checks that a copy out of a session that the sender refuses reports
 // the sender's reason alone, not that an archive ended early.
 func TestCopyOutNamesTheCause(t *testing.T) {
-	a := &app{Renderer: viewAt(cmdenv.Env{Stderr: &bytes.Buffer{}, IsTerminal: func(any) bool { return false }})}
+	a := &app{Base: viewAt(cmdenv.Env{Stderr: &bytes.Buffer{}, IsTerminal: func(any) bool { return false }})}
 	work, destination := t.TempDir(), t.TempDir()
 	_, err := a.receive("worker:../secret", destination, func(w io.Writer) error {
 		return fsutil.PackArchiveFrom(w, work, "../secret")

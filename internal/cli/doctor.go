@@ -107,13 +107,10 @@ func (v *findingReport) passedText() string {
 // finish prints the summary, or all findings with --json. The exit status is [cmdenv.Failed] if there
 // was a problem.
 func (v *findingReport) finish() error {
-	if v.JSON {
-		if err := v.PrintJSON(client.Findings{Findings: append([]client.Finding{}, v.findings...)}); err != nil {
-			return err
-		}
-	} else {
-		v.Messagef("%s passed%s, %s, %s", textfmt.Count(v.passed, "check"), v.passedText(), textfmt.Count(v.warnings, "warning"), textfmt.Count(v.problems, "problem"))
+	if err := v.PrintIfJSON(client.Findings{Findings: append([]client.Finding{}, v.findings...)}); err != nil {
+		return err
 	}
+	v.Messagef("%s passed%s, %s, %s", textfmt.Count(v.passed, "check"), v.passedText(), textfmt.Count(v.warnings, "warning"), textfmt.Count(v.problems, "problem"))
 	if v.problems > 0 {
 		return cmdenv.SilentExit(cmdenv.Failed)
 	}

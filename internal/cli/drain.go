@@ -67,24 +67,18 @@ answers; continue to work.`,
 
 // printDrain prints whether this agent must finish. If not, the exit status is [cmdenv.Failed].
 func (a *app) printDrain(drain client.Drain) error {
-	if a.JSON {
-		if err := a.PrintJSON(drain); err != nil {
-			return err
-		}
+	if err := a.PrintIfJSON(drain); err != nil {
+		return err
 	}
 	if !drain.Draining {
-		if !a.JSON {
-			a.Messagef("this agent is not asked to stop")
-		}
+		a.Messagef("this agent is not asked to stop")
 		return cmdenv.SilentExit(cmdenv.Failed)
 	}
-	if !a.JSON {
-		left := textfmt.In(a.Now(), drain.Deadline)
-		if left != "" {
-			left = "gc stops this agent in " + left
-		}
-		a.Messagef("finish your work, then run: gc drain ack (%s)", textfmt.OneLine(textfmt.Join(textfmt.FirstOf(drain.Reason, "no reason was given"), left)))
+	left := textfmt.In(a.Now(), drain.Deadline)
+	if left != "" {
+		left = "gc stops this agent in " + left
 	}
+	a.Messagef("finish your work, then run: gc drain ack (%s)", textfmt.OneLine(textfmt.Join(textfmt.FirstOf(drain.Reason, "no reason was given"), left)))
 	return nil
 }
 

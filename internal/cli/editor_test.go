@@ -18,7 +18,7 @@ func TestEditorThatFails(t *testing.T) {
 	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a := &app{Renderer: viewAt(cmdenv.Env{
+	a := &app{Base: viewAt(cmdenv.Env{
 		Stdin: strings.NewReader(""), Stdout: &strings.Builder{}, Stderr: &strings.Builder{}, IsTerminal: func(any) bool { return false },
 		Getenv: func(key string) string { return map[string]string{"EDITOR": `sh -c 'echo new >"$1"; exit 1' sh`}[key] },
 	})}

@@ -26,7 +26,7 @@ type Env struct {
 // Run runs one command line and returns its exit status. When ctx ends, the command
 // is interrupted.
 func Run(ctx context.Context, env Env) int {
-	a := &app{Renderer: cmdenv.Renderer{Base: cmdenv.New(env.Env)}, executable: env.Executable, daemon: env.Daemon, workers: env.Workers}
+	a := &app{Base: cmdenv.New(env.Env), executable: env.Executable, daemon: env.Daemon, workers: env.Workers}
 	root := newRoot(a)
 	root.SetArgs(env.Args)
 	err := root.ExecuteContext(ctx)

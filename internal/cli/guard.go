@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
+	"gascity/internal/cli/render"
 	"gascity/internal/guard"
 	"gascity/internal/textfmt"
 )
@@ -131,21 +133,18 @@ func (a *app) toolCall(cmd *cobra.Command, tool, input string, args []string) (s
 
 // showCheck prints a decision with its parts. The error sets the exit status of the decision.
 func (a *app) showCheck(out client.GuardCheck) error {
-	if a.JSON {
-		if err := a.PrintJSON(out); err != nil {
-			return err
+	err := a.Show(out, func(s render.Formatter) string {
+		head := s.Paint(actionColor(guard.Action(out.Action)), out.Action) + ruleText(out.Rule, out.Reason) + "\n"
+		if len(out.Parts) == 0 {
+			return head
 		}
-	} else {
-		fmt.Fprintf(a.Stdout, "%s%s\n", a.action(guard.Action(out.Action)), ruleText(out.Rule, out.Reason))
 		t := &textfmt.Table{Heads: []string{"", "PART", "RULE"}}
 		for _, p := range out.Parts {
-			t.Add(actionCell(p), textfmt.Cell{Text: textfmt.OneLine(strings.Join(slices.Concat(p.Via, []string{p.Part}), ": "))}, textfmt.Painted(p.Rule, textfmt.Faint))
+			t.Add(actionCell(p), textfmt.Cell{Text: strings.Join(slices.Concat(p.Via, []string{p.Part}), ": ")}, textfmt.Painted(p.Rule, textfmt.Faint))
 		}
-		if len(out.Parts) > 0 {
-			a.Print(t)
-		}
-	}
-	return exitOf(guard.Action(out.Action))
+		return head + s.Table(t)
+	})
+	return cmp.Or(err, exitOf(guard.Action(out.Action)))
 }
 
 // ruleText returns the rule and the reason of a verdict.
@@ -158,9 +157,6 @@ func ruleText(rule, reason string) string {
 	}
 	return "  " + rule + ": " + textfmt.OneLine(reason)
 }
-
-// action returns an action, colored.
-func (a *app) action(action guard.Action) string { return a.Paint(actionColor(action), string(action)) }
 
 // actionColor returns the color of a decision of the guard: red for deny, yellow for ask, green for allow.
 func actionColor(action guard.Action) textfmt.Color {
@@ -290,13 +286,10 @@ func (a *app) showResults(results []guard.Result, all bool) error {
 			fmt.Fprintf(a.Stdout, "      want %s, got %s%s\n", want, r.Verdict.Action, ruleText(r.Verdict.Rule, r.Verdict.Reason))
 		}
 	}
-	if a.JSON {
-		if err := a.PrintJSON(cmdenv.Rows("cases", results)); err != nil {
-			return err
-		}
-	} else {
-		a.Messagef("%s, %d failed", textfmt.Count(len(results), "case"), failed)
+	if err := a.PrintIfJSON(cmdenv.Rows("cases", results)); err != nil {
+		return err
 	}
+	a.Messagef("%s, %d failed", textfmt.Count(len(results), "case"), failed)
 	if failed > 0 {
 		return cmdenv.SilentExit(cmdenv.Failed)
 	}

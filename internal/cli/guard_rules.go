@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/internal/cli/cmdenv"
+	"gascity/internal/cli/render"
 	"gascity/internal/guard"
 	"gascity/internal/textfmt"
 )
@@ -47,12 +48,8 @@ listed.`,
 				return err
 			}
 			list := ruleList{Guarded: g.On, Default: g.Policy.Default(), Ask: g.AskTimeout.String(), Rules: rowsOf(g.Policy.Source())}
-			if a.JSON {
-				return a.PrintJSON(list)
-			}
 			if !g.On {
-				a.Messagef("city.toml has no [guard]: everything is allowed; built-in rule sets: %s", strings.Join(guard.Shipped(), ", "))
-				return nil
+				return a.PrintResult(list, "city.toml has no [guard]: everything is allowed; built-in rule sets: "+strings.Join(guard.Shipped(), ", "))
 			}
 			t := &textfmt.Table{Heads: []string{"RULE", "ACTION", "FOR", "FROM", "REASON"}}
 			for _, r := range list.Rules {
@@ -62,9 +59,9 @@ listed.`,
 				}
 				t.Add(textfmt.Painted(r.ID, textfmt.Bold), action, textfmt.Cell{Text: r.appliesTo()}, textfmt.Painted(filepath.Base(r.Set), textfmt.Faint), textfmt.Cell{Text: textfmt.OneLine(r.Reason)})
 			}
-			a.Print(t)
+			err = a.Show(list, func(s render.Formatter) string { return s.Table(t) })
 			a.Messagef("calls that match no rule: %s", list.Default)
-			return nil
+			return err
 		},
 	})
 }
@@ -184,9 +181,6 @@ func replayOf(g Guarding, calls []guard.Call) replay {
 
 // showReplay prints the calls whose decision changed, and a summary.
 func (a *app) showReplay(r replay) error {
-	if a.JSON {
-		return a.PrintJSON(r)
-	}
 	t := &textfmt.Table{Heads: []string{"TIME", "AGENT", "TOOL", "BEFORE", "NOW", "RULE", "CALL"}}
 	for _, c := range r.Changed {
 		part, rule := c.Now.Part, c.Now.Rule
@@ -200,13 +194,16 @@ func (a *app) showReplay(r replay) error {
 			textfmt.Painted(string(c.Was.Action), actionColor(c.Was.Action)), textfmt.Painted(string(c.Now.Action), actionColor(c.Now.Action)),
 			textfmt.Cell{Text: rule}, textfmt.Cell{Text: textfmt.OneLine(part)})
 	}
-	if len(r.Changed) > 0 {
-		a.Print(t)
-	}
+	err := a.Show(r, func(s render.Formatter) string {
+		if len(r.Changed) == 0 {
+			return ""
+		}
+		return s.Table(t)
+	})
 	cut := ""
 	if r.Cut > 0 {
 		cut = fmt.Sprintf("; %d were left out, because their input was too long to be recorded", r.Cut)
 	}
 	a.Messagef("%s, %d with another decision%s", textfmt.Count(r.Calls, "recorded call"), len(r.Changed), cut)
-	return nil
+	return err
 }

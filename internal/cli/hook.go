@@ -12,6 +12,7 @@ import (
 	"gascity/client"
 	"gascity/internal/agentcli"
 	"gascity/internal/cli/cmdenv"
+	"gascity/internal/cli/render"
 	"gascity/internal/textfmt"
 )
 
@@ -43,15 +44,11 @@ With a name it lists the hooks of that agent CLI only.`,
 				return fmt.Errorf("%w: no agent CLI with hooks is called %q%s", client.ErrNotFound, args[0], cmdenv.DidYouMean(args[0], agentcli.HookNames()))
 			}
 			rows := hookRows(cmdenv.First(args))
-			if a.JSON {
-				return a.PrintJSON(cmdenv.Rows("hooks", rows))
-			}
 			t := &textfmt.Table{Heads: []string{"AGENT CLI", "HOOK", "EVENT", "TIMEOUT"}}
 			for _, r := range rows {
 				t.Add(textfmt.Cell{Text: r.AgentCLI}, textfmt.Cell{Text: r.Hook}, textfmt.Cell{Text: textfmt.FirstOf(r.Event, "loaded by the agent CLI")}, textfmt.Cell{Text: r.Timeout})
 			}
-			a.Print(t)
-			return nil
+			return a.Show(cmdenv.Rows("hooks", rows), func(s render.Formatter) string { return s.Table(t) })
 		},
 		ValidArgs: agentcli.HookNames(),
 	})
@@ -145,13 +142,11 @@ exit status is 3.`,
 				return err
 			}
 			launch, err := a.daemon.InstallHooks(target.name, a.Path(target.dir))
-			if err == nil && a.JSON {
-				return a.PrintJSON(map[string]string{"agent_cli": target.name, "directory": a.Path(target.dir), "command": launch})
+			if err != nil {
+				return err
 			}
-			if err == nil {
-				fmt.Fprintln(a.Stdout, launch)
-			}
-			return err
+			made := map[string]string{"agent_cli": target.name, "directory": a.Path(target.dir), "command": launch}
+			return a.Show(made, func(render.Formatter) string { return launch + "\n" })
 		},
 	}
 	target.on(cmd)
@@ -171,10 +166,10 @@ is an agent of the city or the name of an agent CLI.`,
 			if err := target.resolve(a, cmd, args); err != nil {
 				return err
 			}
-			if err := a.daemon.UninstallHooks(target.name, a.Path(target.dir)); err != nil || !a.JSON {
+			if err := a.daemon.UninstallHooks(target.name, a.Path(target.dir)); err != nil {
 				return err
 			}
-			return a.PrintJSON(map[string]string{"agent_cli": target.name, "directory": a.Path(target.dir)})
+			return a.PrintIfJSON(map[string]string{"agent_cli": target.name, "directory": a.Path(target.dir)})
 		},
 	}
 	target.on(cmd)

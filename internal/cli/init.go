@@ -53,15 +53,11 @@ func (a *app) init(cmd *cobra.Command, dir string, providers []string) error {
 	if err := a.writeCity(cmd.Context(), dir, providers); err != nil {
 		return err
 	}
-	if a.JSON {
-		return a.PrintJSON(map[string]string{"city": dir, "file": filepath.Join(dir, client.CityFile)})
+	start := "gc start"
+	if dir != a.Dir {
+		start += " --city " + dir
 	}
-	if dir == a.Dir {
-		a.Messagef("next: review city.toml, then start the city with: gc start")
-	} else {
-		a.Messagef("next: review city.toml, then start the city with: gc start --city %s", dir)
-	}
-	return nil
+	return a.PrintResult(map[string]string{"city": dir, "file": filepath.Join(dir, client.CityFile)}, "next: review city.toml, then start the city with: "+start)
 }
 
 // writeCity writes city.toml into dir, and makes git ignore the city's state.

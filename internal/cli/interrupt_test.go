@@ -30,14 +30,14 @@ func TestAStopIsOverWhenTheProcessIs(t *testing.T) {
 	root := t.TempDir()
 	d := &dying{}
 	d.looks.Store(5)
-	a := &app{Renderer: viewAt(cmdenv.Env{Now: time.Now}), daemon: d}
+	a := &app{Base: viewAt(cmdenv.Env{Now: time.Now}), daemon: d}
 	c := &client.Client{Root: root}
 	defer c.Close()
 	was := client.Controller{PID: os.Getpid()}
 	if err := a.awaitGone(t.Context(), c, was, a.endOf(was)); err != nil || d.looks.Load() != -1 {
 		t.Errorf("a stop ended with %v, and %d looks left", err, d.looks.Load())
 	}
-	blind := &app{Renderer: a.Renderer, daemon: absent{}}
+	blind := &app{Base: a.Base, daemon: absent{}}
 	if err := blind.awaitGone(t.Context(), c, was, blind.endOf(was)); err != nil {
 		t.Errorf("a stop that cannot see processes ended with %v", err)
 	}
@@ -46,7 +46,7 @@ func TestAStopIsOverWhenTheProcessIs(t *testing.T) {
 func TestAControllerThatDoesNotEndIsNamed(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	a := &app{Renderer: viewAt(cmdenv.Env{Now: time.Now})}
+	a := &app{Base: viewAt(cmdenv.Env{Now: time.Now})}
 	c := &client.Client{Root: t.TempDir()}
 	defer c.Close()
 	err := a.awaitGone(ctx, c, client.Controller{PID: 4711}, func() bool { return false })

@@ -185,6 +185,14 @@ at once: gc stop AGENT`,
 	return a.AddJSONFlag(cmd)
 }
 
+// outcome is the result of a command on one agent, as JSON.
+type outcome struct {
+	Agent   string `json:"agent"`
+	Changed bool   `json:"changed"`         // false: there was nothing to change
+	State   string `json:"state,omitempty"` // of the agent, if the command waited for it
+	Detail  string `json:"detail,omitempty"`
+}
+
 // changeLifecycle sends the request of a verb, waits for the change with --wait, and prints the result.
 func (a *app) changeLifecycle(ctx context.Context, name string, verb lifecycleVerb, flags lifecycleFlags) error {
 	return a.OnTarget(ctx, name, func(c *client.Client) error {
@@ -198,9 +206,9 @@ func (a *app) changeLifecycle(ctx context.Context, name string, verb lifecycleVe
 		case err != nil:
 			return err
 		case !done.Changed && !flags.wait:
-			return a.PrintOutcome(cmdenv.Outcome{Agent: was.Name, Detail: done.Detail}, fmt.Sprintf("%s: nothing changed; %s", was.Name, textfmt.FirstOf(done.Detail, "it is "+was.State)))
+			return a.PrintResult(outcome{Agent: was.Name, Detail: done.Detail}, fmt.Sprintf("%s: nothing changed; %s", was.Name, textfmt.FirstOf(done.Detail, "it is "+was.State)))
 		case !flags.wait:
-			return a.PrintOutcome(cmdenv.Outcome{Agent: was.Name, Changed: true, Detail: done.Detail}, verb.acceptedText(was.Name, done.Detail))
+			return a.PrintResult(outcome{Agent: was.Name, Changed: true, Detail: done.Detail}, verb.acceptedText(was.Name, done.Detail))
 		}
 		is, err := a.awaitOutcome(ctx, c, was, verb)
 		if err != nil {
@@ -209,7 +217,7 @@ func (a *app) changeLifecycle(ctx context.Context, name string, verb lifecycleVe
 		if is.Instance != was.Instance || is.State != client.StateRunning {
 			defer a.reportDead(ctx, c, waiting)
 		}
-		return a.PrintOutcome(cmdenv.Outcome{Agent: is.Name, Changed: done.Changed, State: is.State}, is.Name+" "+verb.doneText)
+		return a.PrintResult(outcome{Agent: is.Name, Changed: done.Changed, State: is.State}, is.Name+" "+verb.doneText)
 	})
 }
 

@@ -14,14 +14,14 @@ import (
 
 // onEach calls verb concurrently for the agents that the names select, and prints the outcome and the
 // message that verb returns.
-func (a *app) onEach(ctx context.Context, names []string, verb func(c *client.Client, agent client.Agent) (cmdenv.Outcome, string, error)) error {
+func (a *app) onEach(ctx context.Context, names []string, verb func(c *client.Client, agent client.Agent) (outcome, string, error)) error {
 	return a.OnCity(func(c *client.Client) error {
 		of := cmdenv.Selection{Names: names}
 		agents, err := of.Agents(ctx, c)
 		if err != nil {
 			return err
 		}
-		outcomes := make([]cmdenv.Outcome, len(agents))
+		outcomes := make([]outcome, len(agents))
 		failed := a.ForEach(agents, func(i int, agent client.Agent) error {
 			out, words, err := verb(c, agent)
 			if err != nil {
@@ -32,8 +32,8 @@ func (a *app) onEach(ctx context.Context, names []string, verb func(c *client.Cl
 			a.Messagef("%s", words)
 			return nil
 		})
-		done := slices.DeleteFunc(outcomes, func(out cmdenv.Outcome) bool { return out.Agent == "" })
-		return cmp.Or(a.PrintOutcomes(done), failed)
+		done := slices.DeleteFunc(outcomes, func(out outcome) bool { return out.Agent == "" })
+		return cmp.Or(a.PrintIfJSON(cmdenv.Rows("agents", done)), failed)
 	})
 }
 
@@ -42,20 +42,20 @@ func (a *app) onEach(ctx context.Context, names []string, verb func(c *client.Cl
 func stopAgents(parent context.Context, a *app, names []string, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(parent, timeout)
 	defer cancel()
-	return a.onEach(ctx, names, func(c *client.Client, agent client.Agent) (out cmdenv.Outcome, words string, err error) {
+	return a.onEach(ctx, names, func(c *client.Client, agent client.Agent) (out outcome, words string, err error) {
 		waiting := waitingPrompts(ctx, c, agent.Name)
 		done, err := c.Suspend(ctx, agent.Name, client.LifecycleRequest{})
 		switch {
 		case err != nil:
 			return out, "", err
 		case !done.Changed:
-			return cmdenv.Outcome{State: agent.State, Detail: done.Detail}, agent.Name + ": " + done.Detail, nil
+			return outcome{State: agent.State, Detail: done.Detail}, agent.Name + ": " + done.Detail, nil
 		}
 		is, err := a.awaitOutcome(ctx, c, agent, lifecycleVerb{reached: stopped})
 		if err == nil {
 			a.reportDead(ctx, c, waiting)
 		}
-		return cmdenv.Outcome{Changed: true, State: is.State}, agent.Name + " is stopped; to start it again: gc start " + agent.Name, err
+		return outcome{Changed: true, State: is.State}, agent.Name + " is stopped; to start it again: gc start " + agent.Name, err
 	})
 }
 
@@ -69,9 +69,9 @@ func startAgents(ctx context.Context, a *app, names []string, timeout time.Durat
 		defer cancel()
 		ctx = limited
 	}
-	return a.onEach(ctx, names, func(c *client.Client, agent client.Agent) (out cmdenv.Outcome, words string, err error) {
+	return a.onEach(ctx, names, func(c *client.Client, agent client.Agent) (out outcome, words string, err error) {
 		done, err := startAgent(ctx, c, agent)
-		out = cmdenv.Outcome{Changed: done.Changed, Detail: done.Detail}
+		out = outcome{Changed: done.Changed, Detail: done.Detail}
 		switch {
 		case err != nil:
 			return out, "", err

@@ -42,7 +42,7 @@ not need a person any more, or the sink was removed).`,
 					a.Messagef("no sinks; to add one, write [[notify]] into %s", client.CityFile)
 					return nil
 				}
-				if list.Present > 0 && !a.JSON {
+				if list.Present > 0 {
 					a.Messagef("gc top has the focus: sinks without while_attached get nothing meanwhile")
 				}
 				return a.Show(list, func(s render.Formatter) string { return s.Notifications(list) })

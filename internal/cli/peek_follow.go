@@ -56,7 +56,7 @@ func (a *app) followScreens(ctx context.Context, c *client.Client, of cmdenv.Sel
 	return cmdenv.Live[[]render.Pane]{
 		Follow: f.follow, Gap: screenGap, Print: f.print,
 		Page: func(s render.Formatter, panes []render.Pane) string { return s.Panes(panes) },
-	}.Run(ctx, &a.Renderer)
+	}.Run(ctx, &a.Base)
 }
 
 // follow follows the status, and the screen of each selected agent, until the connection is lost.

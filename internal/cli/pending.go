@@ -43,7 +43,7 @@ gc respond ID OPTION`,
 					Note:  func(ctx context.Context) string { return unseenQuestions(ctx, c, cmdenv.First(args)) },
 					Name:  "pending",
 				}
-				return list.Show(cmd.Context(), &a.Renderer, c, flags)
+				return list.Show(cmd.Context(), &a.Base, c, flags)
 			})
 		},
 		ValidArgsFunction: a.CompleteAgent,
@@ -170,16 +170,12 @@ func (a *app) confirmRule(rule client.GuardRule, yes bool) error {
 // printAnswer prints whether an answer was accepted. It returns an error, which sets the exit status, if the agent
 // still shows the question or the question was closed in another way.
 func (a *app) printAnswer(p client.Pending) error {
-	if a.JSON {
-		if err := a.PrintJSON(p); err != nil {
-			return err
-		}
+	if err := a.PrintIfJSON(p); err != nil {
+		return err
 	}
 	switch p.State {
 	case client.PendingAnswered:
-		if !a.JSON {
-			a.Messagef("answered %s with %q", textfmt.OneLine(p.Agent), p.Answer)
-		}
+		a.Messagef("answered %s with %q", textfmt.OneLine(p.Agent), p.Answer)
 		return nil
 	case client.PendingOpen:
 		return fmt.Errorf("%w: the answer was sent, but %s still shows the question; check with: gc peek %s", client.ErrTimeout, p.Agent, p.Agent)

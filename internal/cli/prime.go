@@ -1,12 +1,12 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"gascity/internal/cli/cmdenv"
+	"gascity/internal/cli/render"
 	"gascity/internal/domain/plan"
 	"gascity/worker"
 )
@@ -50,11 +50,8 @@ controller is needed. If there is no such agent, the exit status is 3.`,
 			if err != nil {
 				return err
 			}
-			if a.JSON {
-				return a.PrintJSON(primed{name, mode, append([]worker.Section{}, sections...)})
-			}
-			fmt.Fprintln(a.Stdout, plan.ContextText(sections))
-			return nil
+			out := primed{name, mode, append([]worker.Section{}, sections...)}
+			return a.Show(out, func(render.Formatter) string { return plan.ContextText(sections) + "\n" })
 		},
 		ValidArgsFunction: a.CompleteAgent,
 	}

@@ -114,10 +114,8 @@ func (c *check) report(r CheckResult) {
 // finish prints the skipped cases and the summary, or all results with --json. The exit status is
 // [cmdenv.Failed] if a case failed.
 func (c *check) finish() error {
-	if c.JSON {
-		if err := c.PrintJSON(cmdenv.Rows("results", c.results)); err != nil {
-			return err
-		}
+	if err := c.PrintIfJSON(cmdenv.Rows("results", c.results)); err != nil {
+		return err
 	}
 	if !c.JSON && !c.all {
 		c.skipped()

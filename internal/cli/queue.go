@@ -43,7 +43,7 @@ func queueListCommand(a *app, use string) *cobra.Command {
 					Empty:  "queue is empty",
 					Name:   "prompts",
 				}
-				return list.Show(cmd.Context(), &a.Renderer, c, flags)
+				return list.Show(cmd.Context(), &a.Base, c, flags)
 			})
 		},
 		ValidArgsFunction: a.CompleteAgent,
@@ -192,10 +192,7 @@ cannot be cancelled; to end the agent's turn: gc interrupt AGENT`,
 					return nil
 				}))
 			}
-			if a.JSON {
-				errs = append(errs, a.PrintJSON(cmdenv.Rows("prompts", done)))
-			}
-			return errors.Join(errs...)
+			return errors.Join(append(errs, a.PrintIfJSON(cmdenv.Rows("prompts", done)))...)
 		},
 		ValidArgsFunction: a.Candidates(-1, receipts(client.OnlyOpen)),
 	})

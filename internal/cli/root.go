@@ -14,7 +14,7 @@ import (
 
 // app is one run of the program.
 type app struct {
-	cmdenv.Renderer
+	cmdenv.Base
 
 	executable string
 	daemon     Daemon

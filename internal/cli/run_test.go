@@ -72,7 +72,7 @@ func invoke(t *testing.T, args ...string) (status int, stdout, stderr string) {
 }
 
 // viewAt returns the desk of a run.
-func viewAt(env cmdenv.Env) cmdenv.Renderer { return cmdenv.Renderer{Base: cmdenv.Base{Env: env}} }
+func viewAt(env cmdenv.Env) cmdenv.Base { return cmdenv.Base{Env: env} }
 
 // TestOutsideOfACityNothingCrashes runs every command in a folder that is no city, on a machine where nothing succeeds.
 func TestOutsideOfACityNothingCrashes(t *testing.T) {
@@ -104,7 +104,7 @@ func TestErrorsBecomeExitStatuses(t *testing.T) {
 	} {
 		for _, err := range errs {
 			var out bytes.Buffer
-			a := &app{Renderer: viewAt(cmdenv.Env{Stderr: &out})}
+			a := &app{Base: viewAt(cmdenv.Env{Stderr: &out})}
 			if got := a.Fail(t.Context(), fmt.Errorf("wrapped: %w", err)); got != want {
 				t.Errorf("%v ends with %d, want %d", err, got, want)
 			}

@@ -188,10 +188,8 @@ func (a *app) sendToEach(ctx context.Context, c *client.Client, agents []client.
 		return err
 	})
 	receipts = slices.DeleteFunc(receipts, func(r client.Receipt) bool { return r.ID == "" })
-	if a.JSON {
-		if err := a.PrintJSON(receiptList{Receipts: receipts}); err != nil {
-			return err
-		}
+	if err := a.PrintIfJSON(cmdenv.Rows("receipts", receipts)); err != nil {
+		return err
 	}
 	status := cmdenv.StatusOf(failed)
 	for _, r := range receipts {
@@ -203,11 +201,6 @@ func (a *app) sendToEach(ctx context.Context, c *client.Client, agents []client.
 		return cmdenv.SilentExit(status)
 	}
 	return nil
-}
-
-// receiptList is the output of gc send --json for several agents.
-type receiptList struct {
-	Receipts []client.Receipt `json:"receipts"`
 }
 
 // completeRequest checks the flags and sets the text, the source, the paths of files and the key of a request.
@@ -306,10 +299,8 @@ func (a *app) finishReceipt(parent context.Context, c *client.Client, r client.R
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		if err := a.PrintJSON(r); err != nil {
-			return err
-		}
+	if err := a.PrintIfJSON(r); err != nil {
+		return err
 	}
 	if status := a.printReceipt(r, until); status != cmdenv.Done {
 		return cmdenv.SilentExit(status)
@@ -368,9 +359,7 @@ func lastSeen(ctx context.Context, c *client.Client, r client.Receipt) client.Re
 // printReceipt prints the delivery status of a prompt in one sentence and returns the exit status.
 func (a *app) printReceipt(r client.Receipt, until waitLimit) (status int) {
 	status, sentence := describeReceipt(r, until)
-	if !a.JSON || status != cmdenv.Done {
-		a.Messagef("%s", textfmt.OneLine(sentence))
-	}
+	a.Messagef("%s", textfmt.OneLine(sentence))
 	return status
 }
 

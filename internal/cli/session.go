@@ -112,10 +112,8 @@ func (a *app) kill(ctx context.Context, c *client.Client, name string, req clien
 		return err
 	}
 	defer a.reportDead(ctx, c, waiting)
-	if a.JSON {
-		if err := a.PrintJSON(result); err != nil {
-			return err
-		}
+	if err := a.PrintIfJSON(result); err != nil {
+		return err
 	}
 	if err := a.printKill(name, result); err != nil || !req.Force {
 		return err

@@ -186,7 +186,7 @@ func (a *app) start(parent context.Context, root string, flags startFlags) error
 		}
 	}
 	if flags.noWait {
-		return cmp.Or(a.PrintAwaited(nil), refused)
+		return cmp.Or(a.PrintIfJSON(cmdenv.Rows[cmdenv.Awaited]("agents", nil)), refused)
 	}
 	err = a.AwaitAgents(ctx, c, func(agent client.Agent) cmdenv.Verdict {
 		if was, ok := retried[agent.Name]; ok {

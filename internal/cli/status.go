@@ -125,5 +125,5 @@ func (a *app) watchStatus(ctx context.Context, c *client.Client) error {
 	if a.JSON {
 		live.Print = func(p statusPage) error { return a.PrintJSONLine(p.status) }
 	}
-	return live.Run(ctx, &a.Renderer)
+	return live.Run(ctx, &a.Base)
 }

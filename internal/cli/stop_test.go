@@ -25,7 +25,7 @@ func TestAStopSaysWhatItWaitsFor(t *testing.T) {
 
 func TestARestartIsOverWhenTheNewInstanceHolds(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	a := &app{Renderer: viewAt(cmdenv.Env{Now: func() time.Time { return now }})}
+	a := &app{Base: viewAt(cmdenv.Env{Now: func() time.Time { return now }})}
 	running := client.Agent{Desired: client.StateRunning, State: client.StateRunning, Instance: "1", StartedAt: now}
 	next, old := running, running
 	next.Instance = "2"

@@ -145,10 +145,8 @@ func (a *app) stopFirst(parent context.Context, root string, timeout time.Durati
 
 // printUninstalled prints the result. The exit status is [cmdenv.Failed] if something is left.
 func (a *app) printUninstalled(out client.Uninstalled) error {
-	if a.JSON {
-		if err := a.PrintJSON(out); err != nil {
-			return err
-		}
+	if err := a.PrintIfJSON(out); err != nil {
+		return err
 	}
 	if words := render.Uninstalled(out); words != "" {
 		a.Messagef("%s", words)

@@ -69,11 +69,7 @@ city.toml. A running controller then applies it at once to responses without a r
 		Example: "  gc usage prices > prices.toml",
 		Args:    cmdenv.Between(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			if a.JSON {
-				return a.PrintJSON(map[string]string{"toml": string(usage.Table())})
-			}
-			_, err := a.Stdout.Write(usage.Table())
-			return err
+			return a.Show(map[string]string{"toml": string(usage.Table())}, func(render.Formatter) string { return string(usage.Table()) })
 		},
 	})
 }
@@ -96,15 +92,11 @@ used in its time window, its limit, and what gc does when the limit is reached.`
 		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.OnCity(func(c *client.Client) error {
-				list, err := c.Budgets(cmd.Context())
-				switch {
-				case err != nil:
-					return err
-				case len(list) == 0 && !a.JSON:
-					a.Messagef("no budgets; to add one, write [[usage.budgets]] into %s", client.CityFile)
-					return nil
+				list := cmdenv.List[client.Budget]{
+					Ask: c.Budgets, Format: render.Formatter.Budgets, Name: "budgets",
+					Empty: "no budgets; to add one, write [[usage.budgets]] into " + client.CityFile,
 				}
-				return a.Show(cmdenv.Rows("budgets", list), func(s render.Formatter) string { return s.Budgets(list) })
+				return list.Show(cmd.Context(), &a.Base, c, cmdenv.Flags{})
 			})
 		},
 	})
@@ -126,11 +118,7 @@ usage. If there is no such budget, the exit status is 3.`,
 				if err != nil {
 					return err
 				}
-				if a.JSON {
-					return a.PrintJSON(done)
-				}
-				a.Messagef("%s", done.Detail)
-				return nil
+				return a.PrintResult(done, done.Detail)
 			})
 		},
 		ValidArgsFunction: a.Candidates(1, budgetNames),

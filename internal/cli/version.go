@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/internal/cli/cmdenv"
+	"gascity/internal/cli/render"
 )
 
 // versionInfo is the output of gc version --json.
@@ -36,11 +37,7 @@ func versionCommand(a *app) *cobra.Command {
 		Args:    cmdenv.Between(0, 0),
 		RunE: func(_ *cobra.Command, _ []string) error {
 			v := versionOf(a.Version)
-			if a.JSON {
-				return a.PrintJSON(v)
-			}
-			fmt.Fprintln(a.Stdout, v.line())
-			return nil
+			return a.Show(v, func(render.Formatter) string { return v.line() + "\n" })
 		},
 	})
 }

@@ -189,10 +189,8 @@ func nextController(parent context.Context, c *client.Client) error {
 
 // printWait prints the result of a wait. If the condition was not met, it returns an error.
 func (a *app) printWait(w client.Wait, words string) error {
-	if a.JSON {
-		if err := a.PrintJSON(w); err != nil {
-			return err
-		}
+	if err := a.PrintIfJSON(w); err != nil {
+		return err
 	}
 	if w.State != client.WaitFulfilled {
 		return fmt.Errorf("the condition can no longer be met: %s%s", words, render.Because(textfmt.FirstOf(w.Reason, "the wait "+w.State)))
@@ -203,14 +201,10 @@ func (a *app) printWait(w client.Wait, words string) error {
 // register stores a wait in the controller and prints it.
 func (a *app) register(ctx context.Context, c *client.Client, req client.WaitRequest) error {
 	w, err := c.AddWait(ctx, req)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case a.JSON:
-		return a.PrintJSON(w)
 	}
-	a.Messagef("%s will be notified when %s: the wait %s", w.Owner, render.Condition(w), w.ID)
-	return nil
+	return a.PrintResult(w, fmt.Sprintf("%s will be notified when %s: the wait %s", w.Owner, render.Condition(w), w.ID))
 }
 
 func waitListCommand(a *app) *cobra.Command {
@@ -230,7 +224,7 @@ also lists recently finished ones.`,
 					Empty:  "no registered waits",
 					Name:   "waits",
 				}
-				return list.Show(cmd.Context(), &a.Renderer, c, flags)
+				return list.Show(cmd.Context(), &a.Base, c, flags)
 			})
 		},
 	}))
@@ -247,14 +241,10 @@ such wait, the exit status is 3.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.OnID(cmd.Context(), args[0], waits, func(c *client.Client) error {
 				w, err := c.CancelWait(cmd.Context(), args[0])
-				switch {
-				case err != nil:
+				if err != nil {
 					return err
-				case a.JSON:
-					return a.PrintJSON(w)
 				}
-				a.Messagef("cancelled the wait: no notification when %s", render.Condition(w))
-				return nil
+				return a.PrintResult(w, "cancelled the wait: no notification when "+render.Condition(w))
 			})
 		},
 		ValidArgsFunction: a.Candidates(1, waits),

@@ -121,10 +121,7 @@ func (a *app) showLink(ctx context.Context, out webStarted, open bool) error {
 			return fmt.Errorf("cannot open a browser: %w; open this link by hand within 60 seconds: %s", err, out.Link)
 		}
 	}
-	if a.JSON {
-		return a.PrintJSON(out)
-	}
-	_, err = fmt.Fprintln(a.Stdout, out.Link)
+	err = a.Show(out, func(render.Formatter) string { return out.Link + "\n" })
 	if out.Dev != "" {
 		a.Messagef("The pages are those of the checkout %s, until gc web stop.", out.Dev)
 	}
@@ -171,15 +168,11 @@ func webDeviceListCommand(a *app, use string) *cobra.Command {
 		Short: "List and revoke the devices of the web console",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.OnCity(func(c *client.Client) error {
-				list, err := c.WebDevices(cmd.Context())
-				switch {
-				case err != nil:
-					return err
-				case len(list) == 0 && !a.JSON:
-					a.Messagef("no device is signed in; to sign one in: gc web")
-					return nil
+				list := cmdenv.List[client.WebDevice]{
+					Ask: c.WebDevices, Format: render.Formatter.WebDevices, Name: "devices",
+					Empty: "no device is signed in; to sign one in: gc web",
 				}
-				return a.Show(cmdenv.Rows("devices", list), func(s render.Formatter) string { return s.WebDevices(list) })
+				return list.Show(cmd.Context(), &a.Base, c, cmdenv.Flags{})
 			})
 		},
 	})
@@ -208,10 +201,7 @@ a new link from gc web. If there is no such device, the exit status is 3.`,
 					return err
 				}
 			}
-			if a.JSON {
-				return a.PrintJSON(cmdenv.Rows("devices", done))
-			}
-			return nil
+			return a.PrintIfJSON(cmdenv.Rows("devices", done))
 		},
 		ValidArgsFunction: a.Candidates(-1, webDeviceIDs),
 	})

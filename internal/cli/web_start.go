@@ -16,6 +16,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
+	"gascity/internal/cli/render"
 	"gascity/internal/fsutil"
 )
 
@@ -54,10 +55,7 @@ func (a *app) webStart(cmd *cobra.Command, start client.WebRequest, open bool) e
 					return fmt.Errorf("cannot open a browser: %w; run gc web --start without --open, and open the link by hand", err)
 				}
 			}
-			if a.JSON {
-				return a.PrintJSON(webStartPage{link, file})
-			}
-			_, err := fmt.Fprintln(a.Stdout, link)
+			err := a.Show(webStartPage{link, file}, func(render.Formatter) string { return link + "\n" })
 			a.Messagef("Open the link within 60 seconds, and make a city there. A file that opens it: %s. This command ends when the city runs; Ctrl-C ends it now.", file)
 			return err
 		},

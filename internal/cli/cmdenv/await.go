@@ -106,14 +106,6 @@ type Awaited struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// PrintAwaited prints the results of a wait as JSON if --json is set, else nothing.
-func (d *Base) PrintAwaited(list []Awaited) error {
-	if !d.JSON {
-		return nil
-	}
-	return d.PrintJSON(Rows("agents", list))
-}
-
 // statusChange records the last change of a status.
 type statusChange struct {
 	summary string    // the compared parts of the status
@@ -257,7 +249,7 @@ func (w *Waiter) Remind(names []string) {
 // agents run, how many have failed and how many wait. The error is [SilentExit]
 // with [Failed] if an agent has failed; an agent that waits is no failure.
 func (w *Waiter) printSummary() error {
-	if err := w.PrintAwaited(w.results); err != nil {
+	if err := w.PrintIfJSON(Rows("agents", w.results)); err != nil {
 		return err
 	}
 	for _, why := range slices.Sorted(maps.Keys(w.stopped)) {

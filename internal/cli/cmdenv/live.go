@@ -41,14 +41,14 @@ const (
 
 // Run shows the value until ctx ends, and then returns nil. An error of the first connection is returned, and later errors that do
 // not end by themselves, such as a name that no agent has any more.
-func (l Live[T]) Run(parent context.Context, v *Renderer) error {
+func (l Live[T]) Run(parent context.Context, d *Base) error {
 	ctx, cancel := context.WithCancel(parent)
-	w := &watcher[T]{live: l, v: v, news: make(chan struct{}, 1)}
+	w := &watcher[T]{live: l, d: d, news: make(chan struct{}, 1)}
 	var work sync.WaitGroup
 	failed := make(chan error, 1)
 	work.Go(func() { failed <- w.connect(ctx) })
 	defer func() { cancel(); work.Wait() }()
-	if !v.inPlace() {
+	if !d.inPlace() {
 		return w.printAll(ctx, failed)
 	}
 	select { // the terminal is not changed before there is something to show
@@ -58,7 +58,7 @@ func (l Live[T]) Run(parent context.Context, v *Renderer) error {
 	case <-ctx.Done():
 		return nil
 	}
-	p := openPage(&v.Base)
+	p := openPage(d)
 	defer func() { // connect must not write a message while the terminal is restored
 		cancel()
 		work.Wait()
@@ -70,7 +70,7 @@ func (l Live[T]) Run(parent context.Context, v *Renderer) error {
 // watcher is one run of a [Live].
 type watcher[T any] struct {
 	live Live[T]
-	v    *Renderer
+	d    *Base
 	news chan struct{} // holds a token after each change of the fields below
 
 	mu       sync.Mutex
@@ -99,7 +99,7 @@ func (w *watcher[T]) connect(ctx context.Context) error {
 		}
 		w.set(func() {
 			if w.lostText = lostText(err); w.lostAt.IsZero() {
-				w.lostAt = w.v.Now()
+				w.lostAt = w.d.Now()
 			}
 		})
 		if !delay.Wait(ctx) {
@@ -146,7 +146,7 @@ func (w *watcher[T]) get() (value T, known bool, lostAt time.Time, lostText stri
 
 // drawAll draws the page after each change, each resize, and when its ages change.
 func (w *watcher[T]) drawAll(ctx context.Context, p *page, failed <-chan error) error {
-	signals, stop := w.v.terminalSignals()
+	signals, stop := w.d.terminalSignals()
 	defer stop()
 	ages := time.NewTicker(ageEvery)
 	defer ages.Stop()
@@ -182,8 +182,8 @@ func (w *watcher[T]) drawAll(ctx context.Context, p *page, failed <-chan error) 
 // page returns the page of the value, with a first line if the connection is lost.
 func (w *watcher[T]) page() string {
 	value, _, lostAt, why := w.get()
-	f := w.v.Formatter()
-	f.Rows = w.v.Rows()
+	f := w.d.Formatter()
+	f.Rows = w.d.Rows()
 	if lostAt.IsZero() {
 		return w.live.Page(f, value)
 	}
@@ -219,7 +219,7 @@ func (w *watcher[T]) printAll(ctx context.Context, failed <-chan error) error {
 			if lost {
 				words = why + "; waiting for it (start it with: gc start)"
 			}
-			fmt.Fprintln(w.v.Stderr, "gc: "+words)
+			fmt.Fprintln(w.d.Stderr, "gc: "+words)
 		}
 		if !known || lost {
 			continue
@@ -227,9 +227,9 @@ func (w *watcher[T]) printAll(ctx context.Context, failed <-chan error) error {
 		var err error
 		if w.live.Print != nil {
 			err = w.live.Print(value)
-		} else if text := w.live.Page(w.v.Formatter(), value); text != shown {
+		} else if text := w.live.Page(w.d.Formatter(), value); text != shown {
 			shown = text
-			_, err = fmt.Fprintln(w.v.Stdout, text)
+			_, err = fmt.Fprintln(w.d.Stdout, text)
 		}
 		if errors.Is(err, os.ErrClosed) {
 			return nil

@@ -2,11 +2,14 @@ package cmdenv
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 
+	"gascity/client"
+	"gascity/internal/cli/render"
 	"gascity/internal/textfmt"
 )
 
@@ -46,6 +49,46 @@ func (d *Base) PrintJSON(value any) error {
 	return d.encode(d.Stdout, value, "  ")
 }
 
+// PrintIfJSON prints a value as [Base.PrintJSON] does if --json is set, else nothing.
+func (d *Base) PrintIfJSON(value any) error {
+	if !d.JSON {
+		return nil
+	}
+	return d.PrintJSON(value)
+}
+
+// Formatter returns a formatter with the colors, the time and the width of this run.
+func (d *Base) Formatter() render.Formatter {
+	return render.Formatter{Painter: d.Painter, Now: d.Now(), Columns: d.Columns()}
+}
+
+// Show prints a value: as JSON with --json, else as the text that format returns.
+func (d *Base) Show(value any, format func(render.Formatter) string) error {
+	if d.JSON {
+		return d.PrintJSON(value)
+	}
+	_, err := fmt.Fprint(d.Stdout, format(d.Formatter()))
+	return err
+}
+
+// PrintResult prints a value: as JSON with --json, else words as a message.
+func (d *Base) PrintResult(value any, words string) error {
+	d.Messagef("%s", words)
+	return d.PrintIfJSON(value)
+}
+
+// PrintDone prints the result of a request. If nothing was changed, the error matches
+// [client.ErrRefused] and has the reason.
+func (d *Base) PrintDone(done client.Done, err error, success string) error {
+	if err != nil {
+		return err
+	}
+	if !done.Changed {
+		return fmt.Errorf("%w: nothing was done: %s", client.ErrRefused, cmp.Or(done.Detail, "no reason was given"))
+	}
+	return d.PrintResult(done, success)
+}
+
 // Rows returns the JSON form of a list: an object with the list under its name. So a later version
 // can add fields to the object. A nil list becomes an empty one.
 func Rows[T any](name string, list []T) map[string][]T {
@@ -69,9 +112,6 @@ func (d *Base) encode(out io.Writer, value any, indent string) error {
 	_, err := out.Write(textfmt.EscapeJSON(doc.Bytes()))
 	return err
 }
-
-// Print prints a table.
-func (d *Base) Print(t *textfmt.Table) { fmt.Fprint(d.Stdout, t.Render(d.Painter, d.Columns())) }
 
 // Columns returns the width of the terminal on standard output; zero if standard output is no
 // terminal.
