@@ -235,12 +235,11 @@ func agentOf(ctx context.Context, c *client.Client, name string) (client.Agent, 
 	if err != nil {
 		return client.Agent{}, err
 	}
-	for _, agent := range status.Agents {
-		if cmdenv.Named(agent, []string{name}) {
-			return agent, nil
-		}
+	agent, ok := cmdenv.FindAgent(status, name)
+	if !ok {
+		err = cmdenv.UnknownAgent(ctx, c, name)
 	}
-	return client.Agent{}, cmdenv.UnknownAgent(ctx, c, name)
+	return agent, err
 }
 
 // awaitOutcome waits until verb.reached returns Reached, and returns the agent as it is then. It returns an

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -97,7 +98,7 @@ such sink, the exit status is 3.`,
 				return errors.Join(failed...)
 			})
 		},
-		ValidArgsFunction: a.Candidates(1, notifySinks),
+		ValidArgsFunction: a.Candidates(1, notifySinks()),
 	})
 }
 
@@ -110,7 +111,7 @@ does not need a person any more, it is not sent. If there is no such notificatio
 		Example: "  gc notify retry n-2b7xk5q3v4nlu6ae",
 		Args:    cmdenv.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.OnID(cmd.Context(), args[0], failedNotifications, func(c *client.Client) error {
+			return a.OnID(cmd.Context(), args[0], failedNotifications(), func(c *client.Client) error {
 				n, err := c.RetryNotification(cmd.Context(), args[0])
 				if err != nil {
 					return err
@@ -118,28 +119,25 @@ does not need a person any more, it is not sent. If there is no such notificatio
 				return a.PrintResult(n, fmt.Sprintf("%s is sent to %s again", n.ID, n.Sink))
 			})
 		},
-		ValidArgsFunction: a.Candidates(1, failedNotifications),
+		ValidArgsFunction: a.Candidates(1, failedNotifications()),
 	})
 }
 
 // notifySinks returns the names of the sinks, each with its type.
-func notifySinks(ctx context.Context, c *client.Client) ([]string, error) {
-	list, err := c.Notifications(ctx)
-	var names []string
-	for _, s := range list.Sinks {
-		names = append(names, s.Name+"\t"+s.Type)
+func notifySinks() cmdenv.IDs {
+	list := func(c *client.Client, ctx context.Context) ([]client.NotifySink, error) {
+		all, err := c.Notifications(ctx)
+		return all.Sinks, err
 	}
-	return names, err
+	return cmdenv.IDsOf(list, func(s client.NotifySink) (string, string) { return s.Name, s.Type })
 }
 
 // failedNotifications returns the ids of failed notifications, each with its sink.
-func failedNotifications(ctx context.Context, c *client.Client) ([]string, error) {
-	list, err := c.Notifications(ctx)
-	var ids []string
-	for _, n := range list.Notifications {
-		if n.State == client.NotifyFailed {
-			ids = append(ids, n.ID+"\t"+n.Sink)
-		}
+func failedNotifications() cmdenv.IDs {
+	list := func(c *client.Client, ctx context.Context) ([]client.Notification, error) {
+		all, err := c.Notifications(ctx)
+		failed := slices.DeleteFunc(all.Notifications, func(n client.Notification) bool { return n.State != client.NotifyFailed })
+		return failed, err
 	}
-	return ids, err
+	return cmdenv.IDsOf(list, func(n client.Notification) (string, string) { return n.ID, n.Sink })
 }

@@ -62,7 +62,7 @@ func unseenQuestions(ctx context.Context, c *client.Client, name string) string 
 	var unseen []string
 	for _, agent := range status.Agents {
 		unknown := agent.State == client.StateRunning && agent.Pending == 0 && (agent.Activity.State == "" || agent.Activity.State == "unknown")
-		if unknown && (name == "" || cmdenv.Named(agent, []string{name})) {
+		if unknown && (name == "" || cmdenv.Named(agent, name)) {
 			unseen = append(unseen, agent.Name)
 		}
 	}
@@ -75,14 +75,12 @@ func unseenQuestions(ctx context.Context, c *client.Client, name string) string 
 	return fmt.Sprintf("gc does not see whether these agents ask something, because their activity is unknown: %s; look with: gc peek AGENT", textfmt.List(unseen))
 }
 
-// questions returns the ids of open questions, each with a tab and its text.
-func questions(ctx context.Context, c *client.Client) ([]string, error) {
-	list, err := c.Pending(ctx, "", client.OnlyOpen)
-	var ids []string
-	for _, p := range list {
-		ids = append(ids, p.ID+"\t"+textfmt.OneLine(p.Agent+": "+render.FirstLine(p.Prompt)))
+// questions returns the ids of open questions, each with its text.
+func questions() cmdenv.IDs {
+	list := func(c *client.Client, ctx context.Context) ([]client.Pending, error) {
+		return c.Pending(ctx, "", client.OnlyOpen)
 	}
-	return ids, err
+	return cmdenv.IDsOf(list, func(p client.Pending) (string, string) { return p.ID, p.Agent + ": " + render.FirstLine(p.Prompt) })
 }
 
 func respondCommand(a *app) *cobra.Command {
@@ -108,11 +106,11 @@ city.toml, and adds it after a confirmation. The rule allows exactly this call o
 			case always && (len(args) > 1 || words != ""):
 				return cmdenv.Usage(cmd, "--always is an answer itself; leave out OPTION and --text")
 			case always:
-				return a.OnID(cmd.Context(), args[0], questions, func(c *client.Client) error { return a.allowAlways(cmd.Context(), c, args[0], yes) })
+				return a.OnID(cmd.Context(), args[0], questions(), func(c *client.Client) error { return a.allowAlways(cmd.Context(), c, args[0], yes) })
 			case (req.Option == "") == (req.Text == ""):
 				return cmdenv.Usage(cmd, "missing OPTION or --text; gc pending shows the options")
 			}
-			return a.OnID(cmd.Context(), args[0], questions, func(c *client.Client) error {
+			return a.OnID(cmd.Context(), args[0], questions(), func(c *client.Client) error {
 				p, err := c.Respond(cmd.Context(), args[0], req)
 				if err != nil {
 					return err
@@ -159,12 +157,18 @@ func (a *app) confirmRule(rule client.GuardRule, yes bool) error {
 	if !a.IsTerminal(a.Stdin) {
 		return fmt.Errorf("%w: standard input is not a terminal; check the rule, then run the command with --yes", client.ErrRefused)
 	}
-	a.Messagef("allow this always for %s? [y/N]", textfmt.OneLine(rule.Agent))
-	answer, err := bufio.NewReader(a.Stdin).ReadString('\n')
-	if word := strings.ToLower(strings.TrimSpace(answer)); err != nil || word != "y" && word != "yes" {
+	if !a.confirms("allow this always for " + textfmt.OneLine(rule.Agent) + "?") {
 		return fmt.Errorf("%w: you did not confirm, so no rule was added and the question is still open", client.ErrRefused)
 	}
 	return nil
+}
+
+// confirms asks a question on the terminal and reports whether the person answers yes.
+func (a *app) confirms(question string) bool {
+	a.Messagef("%s [y/N]", question)
+	answer, err := bufio.NewReader(a.Stdin).ReadString('\n')
+	word := strings.ToLower(strings.TrimSpace(answer))
+	return err == nil && (word == "y" || word == "yes")
 }
 
 // printAnswer prints whether an answer was accepted. It returns an error, which sets the exit status, if the agent
@@ -186,7 +190,7 @@ func (a *app) printAnswer(p client.Pending) error {
 // completeAnswer completes the id, then the options of that question.
 func (a *app) completeAnswer(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
-		return a.Candidates(1, questions)(cmd, args, word)
+		return a.Candidates(1, questions())(cmd, args, word)
 	}
 	return a.Candidates(2, func(ctx context.Context, c *client.Client) ([]string, error) {
 		list, err := c.Pending(ctx, "", client.OnlyOpen)

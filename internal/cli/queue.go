@@ -12,7 +12,6 @@ import (
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
 	"gascity/internal/cli/render"
-	"gascity/internal/textfmt"
 )
 
 // queueCommand returns "gc queue", which lists prompts and has subcommands.
@@ -235,16 +234,10 @@ func (a *app) printChange(r client.Receipt, err error, success string) error {
 	return nil
 }
 
-// receipts returns a function that returns the ids of prompts, each with a tab, the agent and the text.
-func receipts(which client.Which) func(context.Context, *client.Client) ([]string, error) {
-	return func(ctx context.Context, c *client.Client) ([]string, error) {
-		list, err := c.Queue(ctx, "", which)
-		var ids []string
-		for _, r := range list {
-			ids = append(ids, r.ID+"\t"+textfmt.OneLine(r.Agent+": "+render.FirstLine(r.Text)))
-		}
-		return ids, err
-	}
+// receipts returns the ids of prompts, each with the agent and the text.
+func receipts(which client.Which) cmdenv.IDs {
+	list := func(c *client.Client, ctx context.Context) ([]client.Receipt, error) { return c.Queue(ctx, "", which) }
+	return cmdenv.IDsOf(list, func(r client.Receipt) (string, string) { return r.ID, r.Agent + ": " + render.FirstLine(r.Text) })
 }
 
 // onReceipt calls verb with a client; id names the receipt on which verb acts. A "not found" error gets

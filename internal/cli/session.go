@@ -31,15 +31,11 @@ instance. For what the agents do: gc status`,
 		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.OnCity(func(c *client.Client) error {
-				status, err := c.Status(cmd.Context())
-				if err != nil {
-					return err
-				}
-				if len(status.Agents) == 0 && !a.JSON {
-					a.Messagef("no sessions")
-					return nil
-				}
-				return a.Show(cmdenv.Rows("sessions", status.Agents), func(s render.Formatter) string { return s.Sessions(status.Agents) })
+				list := cmdenv.List[client.Agent]{Format: render.Formatter.Sessions, Name: "sessions", Empty: "no sessions", Ask: func(ctx context.Context) ([]client.Agent, error) {
+					status, err := c.Status(ctx)
+					return status.Agents, err
+				}}
+				return list.Show(cmd.Context(), &a.Base, c, cmdenv.Flags{})
 			})
 		},
 	})

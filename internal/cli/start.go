@@ -134,7 +134,7 @@ func (a *app) isAgent(ctx context.Context, name string) bool {
 	found := false
 	_ = a.OnCity(func(c *client.Client) error {
 		status, err := c.Status(ctx)
-		found = err == nil && slices.ContainsFunc(status.Agents, func(agent client.Agent) bool { return cmdenv.Named(agent, []string{name}) })
+		_, found = cmdenv.FindAgent(status, name)
 		return err
 	})
 	return found

@@ -271,7 +271,7 @@ func (a *app) restart(ctx context.Context, c *client.Client, req client.RestartR
 	}
 	targets, old := req.Targets, map[string]client.Agent{}
 	for _, agent := range before.Agents {
-		if len(targets) == 0 || cmdenv.Named(agent, targets) {
+		if len(targets) == 0 || cmdenv.Named(agent, targets...) {
 			old[agent.Name] = agent
 		}
 	}
@@ -283,7 +283,7 @@ func (a *app) restart(ctx context.Context, c *client.Client, req client.RestartR
 	}
 	if errors.Is(err, client.ErrNotFound) {
 		for _, target := range targets {
-			if !hasTarget(before, target) {
+			if _, ok := cmdenv.FindAgent(before, target); !ok {
 				return cmdenv.SuggestAgent(ctx, c, target, err)
 			}
 		}
@@ -351,14 +351,4 @@ func (a *app) judgeRestart(was, is client.Agent) cmdenv.Verdict {
 		}
 	}
 	return cmdenv.Reached
-}
-
-// hasTarget reports whether the city has an agent or a session with the name.
-func hasTarget(status client.Status, target string) bool {
-	for _, agent := range status.Agents {
-		if cmdenv.Named(agent, []string{target}) {
-			return true
-		}
-	}
-	return false
 }

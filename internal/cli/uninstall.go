@@ -1,11 +1,9 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -100,9 +98,7 @@ func (a *app) confirm(r client.Remains, flags uninstallFlags) error {
 	if !a.IsTerminal(a.Stdin) {
 		return fmt.Errorf("%w: standard input is not a terminal; check with gc destroy --dry-run, then run gc destroy --yes", client.ErrRefused)
 	}
-	a.Messagef("stop and remove all this? [y/N]")
-	answer, err := bufio.NewReader(a.Stdin).ReadString('\n')
-	if word := strings.ToLower(strings.TrimSpace(answer)); err != nil || word != "y" && word != "yes" {
+	if !a.confirms("stop and remove all this?") {
 		return fmt.Errorf("%w: nothing was stopped or removed", client.ErrRefused)
 	}
 	return nil

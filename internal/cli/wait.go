@@ -239,7 +239,7 @@ such wait, the exit status is 3.`,
 		Example: "  gc wait cancel ID",
 		Args:    cmdenv.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.OnID(cmd.Context(), args[0], waits, func(c *client.Client) error {
+			return a.OnID(cmd.Context(), args[0], waits(), func(c *client.Client) error {
 				w, err := c.CancelWait(cmd.Context(), args[0])
 				if err != nil {
 					return err
@@ -247,16 +247,14 @@ such wait, the exit status is 3.`,
 				return a.PrintResult(w, "cancelled the wait: no notification when "+render.Condition(w))
 			})
 		},
-		ValidArgsFunction: a.Candidates(1, waits),
+		ValidArgsFunction: a.Candidates(1, waits()),
 	})
 }
 
-// waits returns the ids of open waits, each with a tab and the condition.
-func waits(ctx context.Context, c *client.Client) ([]string, error) {
-	list, err := c.Waits(ctx, client.OnlyOpen)
-	var ids []string
-	for _, w := range list {
-		ids = append(ids, w.ID+"\t"+textfmt.OneLine(render.Condition(w)))
+// waits returns the ids of open waits, each with the condition.
+func waits() cmdenv.IDs {
+	list := func(c *client.Client, ctx context.Context) ([]client.Wait, error) {
+		return c.Waits(ctx, client.OnlyOpen)
 	}
-	return ids, err
+	return cmdenv.IDsOf(list, func(w client.Wait) (string, string) { return w.ID, render.Condition(w) })
 }

@@ -46,7 +46,7 @@ this file.
 With --dev, gc serves the pages from the sources in a checkout of gc, so that a reload of the page
 shows a change. It is refused if other hosts can reach the web console.`,
 		Example: "  gc web\n  gc web --open\n  gc web --start --open\n  gc web --host box.example.ts.net --scope answer\n  gc web --listen 127.0.0.1:8420\n  gc web devices",
-		Args:    unknownOr(0),
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := cmdenv.OneOf(cmd, "--scope", scope, scopeWords()...); err != nil {
 				return err
@@ -87,15 +87,12 @@ shows a change. It is refused if other hosts can reach the web console.`,
 	return a.AddJSONFlag(cmd)
 }
 
-// unknownOr is [cmdenv.Between] with no more than most arguments; a first argument is an unknown
-// subcommand.
-func unknownOr(most int) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) > most {
-			return cmdenv.UnknownCommand(cmd, args[0])
-		}
-		return nil
+// noArgs returns an error if there are arguments: the first one is an unknown subcommand.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return cmdenv.UnknownCommand(cmd, args[0])
 	}
+	return nil
 }
 
 // scopeWords returns the scopes as words.
@@ -154,7 +151,7 @@ func webDevicesCommand(a *app) *cobra.Command {
 	cmd.Long = `Lists the browsers that are signed in to the web console, with their scopes, the last use and the number
 of open requests. A device that is not used for 30 days is signed out.`
 	cmd.Example = "  gc web devices\n  gc web devices revoke d-1a2b3c4d"
-	cmd.Args = unknownOr(0)
+	cmd.Args = noArgs
 	list := webDeviceListCommand(a, "list")
 	list.Short, list.Long, list.Example = "List the devices", "The same as gc web devices without a subcommand.", "  gc web devices list"
 	list.Args = cmdenv.Between(0, 0)
@@ -189,7 +186,7 @@ a new link from gc web. If there is no such device, the exit status is 3.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var done []client.WebDevice
 			for _, id := range args {
-				err := a.OnID(cmd.Context(), id, webDeviceIDs, func(c *client.Client) error {
+				err := a.OnID(cmd.Context(), id, webDeviceIDs(), func(c *client.Client) error {
 					d, err := c.RevokeWebDevice(cmd.Context(), id)
 					if err == nil {
 						done = append(done, d)
@@ -203,16 +200,11 @@ a new link from gc web. If there is no such device, the exit status is 3.`,
 			}
 			return a.PrintIfJSON(cmdenv.Rows("devices", done))
 		},
-		ValidArgsFunction: a.Candidates(-1, webDeviceIDs),
+		ValidArgsFunction: a.Candidates(-1, webDeviceIDs()),
 	})
 }
 
 // webDeviceIDs returns the ids of the devices, each with its name.
-func webDeviceIDs(ctx context.Context, c *client.Client) ([]string, error) {
-	list, err := c.WebDevices(ctx)
-	var ids []string
-	for _, d := range list {
-		ids = append(ids, d.ID+"\t"+d.Name)
-	}
-	return ids, err
+func webDeviceIDs() cmdenv.IDs {
+	return cmdenv.IDsOf((*client.Client).WebDevices, func(d client.WebDevice) (string, string) { return d.ID, d.Name })
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -29,12 +27,7 @@ type webStartPage struct {
 // askForStartPage returns nil if a person wants the page that makes a city; missing is why there is no
 // city.
 func (a *app) askForStartPage(missing error) error {
-	if !a.IsTerminal(a.Stdin) || a.JSON {
-		return fmt.Errorf("%w; to make one in a browser: gc web --start", missing)
-	}
-	a.Messagef("There is no city in %s. Make one in a browser? [y/N]", a.Dir)
-	answer, err := bufio.NewReader(a.Stdin).ReadString('\n')
-	if word := strings.ToLower(strings.TrimSpace(answer)); err != nil || word != "y" && word != "yes" {
+	if !a.IsTerminal(a.Stdin) || a.JSON || !a.confirms("There is no city in "+a.Dir+". Make one in a browser?") {
 		return fmt.Errorf("%w; to make one in a browser: gc web --start", missing)
 	}
 	return nil

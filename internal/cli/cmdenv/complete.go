@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
+	"gascity/internal/textfmt"
 )
 
 // completeWithin limits the time of a completion, because a person waits at the prompt.
@@ -18,7 +19,7 @@ type Completion = func(cmd *cobra.Command, args []string, word string) ([]string
 // Candidates returns a completion for the arguments of a command: for at most the number
 // most of them, or for all of them if most is negative. list returns the candidates. The completion prints no errors: on a
 // failure it has no candidates.
-func (d *Base) Candidates(most int, list func(context.Context, *client.Client) ([]string, error)) Completion {
+func (d *Base) Candidates(most int, list IDs) Completion {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		const nothingElse = cobra.ShellCompDirectiveNoFileComp
 		if most >= 0 && len(args) >= most {
@@ -40,24 +41,39 @@ func (d *Base) Candidates(most int, list func(context.Context, *client.Client) (
 	}
 }
 
-// agents returns the names of the city's agents, each with a tab and its state.
-func agents(ctx context.Context, c *client.Client) ([]string, error) {
-	status, err := c.Status(ctx)
-	var names []string
-	for _, agent := range status.Agents {
-		names = append(names, agent.Name+"\t"+agent.State)
+// IDs returns the known ids, each followed by a tab and a description.
+type IDs = func(context.Context, *client.Client) ([]string, error)
+
+// IDsOf returns the IDs of the objects that list returns. idOf returns the id of an object and its description.
+func IDsOf[T any](list func(*client.Client, context.Context) ([]T, error), idOf func(T) (id, description string)) IDs {
+	return func(ctx context.Context, c *client.Client) ([]string, error) {
+		all, err := list(c, ctx)
+		var ids []string
+		for _, each := range all {
+			id, description := idOf(each)
+			ids = append(ids, id+"\t"+textfmt.OneLine(description))
+		}
+		return ids, err
 	}
-	return names, err
+}
+
+// agents returns the names of the city's agents, each with its state.
+func agents() IDs {
+	list := func(c *client.Client, ctx context.Context) ([]client.Agent, error) {
+		status, err := c.Status(ctx)
+		return status.Agents, err
+	}
+	return IDsOf(list, func(a client.Agent) (string, string) { return a.Name, a.State })
 }
 
 // CompleteAgent completes the first argument with agents' names.
 func (d *Base) CompleteAgent(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-	return d.Candidates(1, agents)(cmd, args, word)
+	return d.Candidates(1, agents())(cmd, args, word)
 }
 
 // CompleteAgents completes every argument with agents' names.
 func (d *Base) CompleteAgents(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-	return d.Candidates(-1, agents)(cmd, args, word)
+	return d.Candidates(-1, agents())(cmd, args, word)
 }
 
 // CompleteAgentThenFiles completes the first argument with agents' names and the

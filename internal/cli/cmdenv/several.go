@@ -71,7 +71,7 @@ func (s *Selection) Of(ctx context.Context, c *client.Client, status client.Stat
 			if err != nil {
 				return nil, fmt.Errorf("%w: the pattern %q is not valid: a [ has no ]", client.ErrInvalid, name)
 			}
-			if Named(agent, []string{name}) || IsPattern(name) && match {
+			if Named(agent, name) || IsPattern(name) && match {
 				found = true
 				add(agent)
 			}

@@ -60,7 +60,7 @@ func DidYouMean(word string, candidates []string) string {
 
 // SuggestOf adds to a "not found" error the ids of list that are similar to id. The part of an entry
 // after a tab is a description and is ignored. The result wraps err.
-func SuggestOf(ctx context.Context, c *client.Client, id string, list func(context.Context, *client.Client) ([]string, error), err error) error {
+func SuggestOf(ctx context.Context, c *client.Client, id string, list IDs, err error) error {
 	known, listErr := list(ctx, c)
 	if listErr != nil {
 		return err // keep the first error

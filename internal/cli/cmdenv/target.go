@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -46,9 +47,6 @@ func (d *Base) OnTargetIfAny(ctx context.Context, args []string, verb func(*clie
 	return d.OnTarget(ctx, args[0], verb)
 }
 
-// IDs returns the known ids, each followed by a tab and a description.
-type IDs = func(context.Context, *client.Client) ([]string, error)
-
 // OnID calls verb with a client of the city's controller; id names the object on which verb acts.
 // A "not found" error of verb gets suggestions from list.
 func (d *Base) OnID(ctx context.Context, id string, list IDs, verb func(*client.Client) error) error {
@@ -70,13 +68,17 @@ func InstanceFlag(cmd *cobra.Command, instance *string) {
 }
 
 // Named reports whether one of the targets is the name of the agent or of its session.
-func Named(agent client.Agent, targets []string) bool {
-	for _, target := range targets {
-		if target == agent.Name || target == agent.Session {
-			return true
-		}
+func Named(agent client.Agent, targets ...string) bool {
+	return slices.Contains(targets, agent.Name) || slices.Contains(targets, agent.Session)
+}
+
+// FindAgent returns the agent of a status with a name, or whose session has that name; ok is false if there is none.
+func FindAgent(status client.Status, name string) (agent client.Agent, ok bool) {
+	i := slices.IndexFunc(status.Agents, func(a client.Agent) bool { return Named(a, name) })
+	if i < 0 {
+		return client.Agent{}, false
 	}
-	return false
+	return status.Agents[i], true
 }
 
 // Exists returns an error that matches [client.ErrNotFound] if there is no file or directory at
