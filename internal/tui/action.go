@@ -24,7 +24,7 @@ func (r *runner) answer(ctx context.Context, e Answer) {
 			failed = append(failed, fmt.Errorf("%s: %w", e.Agents[i], err))
 		}
 	}
-	r.report("answered "+textfmt.List(e.Agents)+": "+textfmt.FirstOf(e.Option, e.Text), failed)
+	r.report("answered "+textfmt.List(e.Agents)+": "+cmp.Or(e.Option, e.Text), failed)
 }
 
 // report shows the result of an action: the first error, or done.
@@ -128,7 +128,7 @@ func (r *runner) act(ctx context.Context, e Act) {
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", a.Name, err))
 		}
-		results = append(results, textfmt.FirstOf(result, a.Name+": done"))
+		results = append(results, cmp.Or(result, a.Name+": done"))
 	}
 	r.report(strings.Join(results[:min(3, len(results))], "; "), failed)
 }

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 	"time"
 
@@ -174,22 +175,17 @@ func deliveryOf(state string) (word string, s style) {
 // age returns the time since t in at most four columns: "<1m", "12m", "3h", "5d"; empty for the zero time. It changes at
 // most once a minute, so that a dashboard in which nothing happens is not drawn each second.
 func age(now, t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
 	switch d := now.Sub(t); {
+	case t.IsZero():
+		return ""
 	case d < time.Minute:
 		return "<1m"
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%dh", d/time.Hour)
 	default:
-		whole, _, _ := strings.Cut(textfmt.Span(d), "h")
-		if d >= 24*time.Hour {
-			whole, _, _ = strings.Cut(textfmt.Span(d), "d")
-			return whole + "d"
-		}
-		if d >= time.Hour {
-			return whole + "h"
-		}
-		return whole
+		return fmt.Sprintf("%dd", d/(24*time.Hour))
 	}
 }
 

@@ -145,44 +145,40 @@ func wake(token chan struct{}) {
 	}
 }
 
-// followCosts reads what each agent has spent, after it was asked to.
-func (r *runner) followCosts(ctx context.Context) {
+// onToken calls load for each token, with a pause after each call, until ctx ends.
+func onToken(ctx context.Context, token <-chan struct{}, pause time.Duration, load func(context.Context)) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-r.costly:
+		case <-token:
 		}
-		usage, err := r.opts.City.Usage(ctx, client.UsageRequest{By: "agent"})
-		if err == nil {
-			costs := map[string]float64{}
-			for _, g := range usage.Groups {
-				if g.CostUSD != nil {
-					costs[g.Group] = *g.CostUSD
-				}
-			}
-			r.inbox.put(CostsMsg{costs})
-		}
-		if !retry.Sleep(ctx, costGap) {
+		load(ctx)
+		if !retry.Sleep(ctx, pause) {
 			return
 		}
 	}
 }
 
-// followQueue reads the prompts that are not delivered yet, after it was asked to.
-func (r *runner) followQueue(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-r.queued:
-		}
-		r.loadQueue(ctx)
-		if !retry.Sleep(ctx, queueGap) {
+// followCosts reads what each agent has spent, after it was asked to.
+func (r *runner) followCosts(ctx context.Context) {
+	onToken(ctx, r.costly, costGap, func(ctx context.Context) {
+		usage, err := r.opts.City.Usage(ctx, client.UsageRequest{By: "agent"})
+		if err != nil {
 			return
 		}
-	}
+		costs := map[string]float64{}
+		for _, g := range usage.Groups {
+			if g.CostUSD != nil {
+				costs[g.Group] = *g.CostUSD
+			}
+		}
+		r.inbox.put(CostsMsg{costs})
+	})
 }
+
+// followQueue reads the prompts that are not delivered yet, after it was asked to.
+func (r *runner) followQueue(ctx context.Context) { onToken(ctx, r.queued, queueGap, r.loadQueue) }
 
 func (r *runner) loadQueue(ctx context.Context) {
 	prompts, err := r.opts.City.Queue(ctx, "", client.OnlyOpen)

@@ -250,9 +250,9 @@ func (m *Model) arrange() {
 		m.page.clamp(layoutOf(m).body.h)
 	}
 	m.queue.scroll(layoutOf(m).body.h)
-	position := slices.IndexFunc(m.lines, func(l line) bool { return l.agent != nil && l.agent.Name == m.selected })
+	position := lineOf(m.lines, m.selected)
 	m.lines = m.arranged()
-	if !slices.ContainsFunc(m.lines, func(l line) bool { return l.agent != nil && l.agent.Name == m.selected }) {
+	if lineOf(m.lines, m.selected) < 0 {
 		m.selected = ""
 		for i := range m.lines {
 			if a := m.lines[i].agent; a != nil {
@@ -271,8 +271,22 @@ func (m *Model) arrange() {
 }
 
 // position returns the line of the selected agent.
-func (m *Model) position() int {
-	return max(0, slices.IndexFunc(m.lines, func(l line) bool { return l.agent != nil && l.agent.Name == m.selected }))
+func (m *Model) position() int { return max(0, lineOf(m.lines, m.selected)) }
+
+// lineOf returns the index of the line of an agent; -1 if there is none.
+func lineOf(lines []line, name string) int {
+	return slices.IndexFunc(lines, func(l line) bool { return l.agent != nil && l.agent.Name == name })
+}
+
+// listed returns the names of the agents in the list.
+func (m *Model) listed() []string {
+	var names []string
+	for _, l := range m.lines {
+		if l.agent != nil {
+			names = append(names, l.agent.Name)
+		}
+	}
+	return names
 }
 
 // arranged returns the lines of the list: filtered, sorted, and with headings if there are several rigs.

@@ -169,10 +169,7 @@ func (m *Model) drawQueue(all area) {
 	case len(q.prompts) == 0:
 		a.text(3, 0, "No prompt waits.", faint)
 	}
-	all.fit(1, 1, all.w-20, heading, bold)
-	if n := len(q.prompts); n > a.h {
-		all.rightText(all.w-1, 1, fmt.Sprintf("%d-%d of %d", q.top+1, min(n, q.top+a.h), n), faint)
-	}
+	all.heading(heading, q.top, a.h, len(q.prompts))
 	name := 8
 	for i := range q.prompts {
 		name = max(name, min(textWidth(q.prompts[i].Agent), a.w/4))

@@ -163,27 +163,17 @@ func (m *Model) move(step int) {
 
 // moveSelection selects the agent that is step agents further in the list.
 func (m *Model) moveSelection(step int) {
-	var names []string
-	for _, l := range m.lines {
-		if l.agent != nil {
-			names = append(names, l.agent.Name)
-		}
+	if names := m.listed(); len(names) > 0 {
+		at := slices.Index(names, m.selected)
+		m.selectAgent(names[max(0, min(at+step, len(names)-1))])
 	}
-	if len(names) == 0 {
-		return
-	}
-	at := slices.Index(names, m.selected)
-	m.selectAgent(names[max(0, min(at+step, len(names)-1))])
 }
 
 // selectFirst selects the first agent of the list if the selected one is not in the list any more.
 func (m *Model) selectFirst() {
-	lines := m.arranged()
-	if slices.ContainsFunc(lines, func(l line) bool { return l.agent != nil && l.agent.Name == m.selected }) {
-		return
-	}
-	if i := slices.IndexFunc(lines, func(l line) bool { return l.agent != nil }); i >= 0 {
-		m.selectAgent(lines[i].agent.Name)
+	m.lines = m.arranged()
+	if names := m.listed(); len(names) > 0 && !slices.Contains(names, m.selected) {
+		m.selectAgent(names[0])
 	}
 }
 

@@ -208,7 +208,7 @@ func (m *Model) trouble() string {
 func (m *Model) detail() string {
 	var parts []string
 	if m.filter != "" {
-		parts = append(parts, fmt.Sprintf("filter %q: %s", m.filter, textfmt.Count(m.agentLines(), "agent")))
+		parts = append(parts, fmt.Sprintf("filter %q: %s", m.filter, textfmt.Count(len(m.listed()), "agent")))
 	}
 	if len(m.marked) > 0 {
 		parts = append(parts, fmt.Sprintf("%d marked", len(m.marked)))
@@ -254,17 +254,6 @@ func (m *Model) detail() string {
 		}
 	}
 	return strings.Join(parts, " · ")
-}
-
-// agentLines returns the number of agents in the list.
-func (m *Model) agentLines() int {
-	n := 0
-	for _, l := range m.lines {
-		if l.agent != nil {
-			n++
-		}
-	}
-	return n
 }
 
 // drawFooter draws the keys that can do something now, and makes them places for the mouse.
@@ -361,13 +350,18 @@ func wrapHelp(lines [][2]string, width int) [][2]string {
 	return wrapped
 }
 
+// heading draws the heading of a page, and which of its n lines are visible if not all are: height lines from line top on.
+func (a area) heading(text string, top, height, n int) {
+	a.fit(1, 1, a.w-20, text, bold)
+	if n > height {
+		a.rightText(a.w-1, 1, fmt.Sprintf("%d-%d of %d", top+1, min(n, top+height), n), faint)
+	}
+}
+
 func (m *Model) drawHelp(all area) {
-	all.text(1, 1, "Help", bold)
 	a := layoutOf(m).body.of(all)
 	lines := m.helpLines()
-	if n := len(lines); n > a.h {
-		all.rightText(all.w-1, 1, fmt.Sprintf("%d-%d of %d", m.help+1, min(n, m.help+a.h), n), faint)
-	}
+	all.heading("Help", m.help, a.h, len(lines))
 	for y := range a.h {
 		if m.help+y >= len(lines) {
 			break
@@ -388,10 +382,7 @@ func (m *Model) drawPage(all area) {
 	if !m.page.done && len(m.page.lines) == 0 {
 		heading += " …"
 	}
-	all.fit(1, 1, all.w-20, heading, bold)
-	if n := len(m.page.lines); n > a.h {
-		all.rightText(all.w-1, 1, fmt.Sprintf("%d-%d of %d", m.page.top+1, min(n, m.page.top+a.h), n), faint)
-	}
+	all.heading(heading, m.page.top, a.h, len(m.page.lines))
 	a = a.part(1, 0, a.w-2, a.h)
 	top := max(0, min(m.page.top, len(m.page.lines)-a.h))
 	for y := range a.h {

@@ -1,12 +1,14 @@
 package tui
 
+import "slices"
+
 // The smallest tile of the wall.
 const tileCols, tileRows = 38, 9
 
 // wallGrid returns the number of tiles in a row and in a column.
 func (m *Model) wallGrid() (across, down int) {
 	body := layoutOf(m).body
-	n := max(1, m.agentLines())
+	n := max(1, len(m.listed()))
 	across, down = max(1, body.w/tileCols), max(1, body.h/tileRows)
 	for across > 1 && (across-1)*down >= n { // fewer and wider tiles if all fit
 		across--
@@ -19,19 +21,9 @@ func (m *Model) wallGrid() (across, down int) {
 
 // wallNames returns the agents on the visible part of the wall: the part with the selected one.
 func (m *Model) wallNames() []string {
-	var names []string
-	at := 0
-	for _, l := range m.lines {
-		if l.agent == nil {
-			continue
-		}
-		if l.agent.Name == m.selected {
-			at = len(names)
-		}
-		names = append(names, l.agent.Name)
-	}
+	names := m.listed()
 	across, down := m.wallGrid()
-	first := at / (across * down) * across * down
+	first := max(0, slices.Index(names, m.selected)) / (across * down) * across * down
 	return names[min(first, len(names)):min(first+across*down, len(names))]
 }
 
