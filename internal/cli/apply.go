@@ -10,7 +10,6 @@ import (
 
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
-	"gascity/internal/cli/render"
 )
 
 func applyCommand(a *app) *cobra.Command {
@@ -60,9 +59,5 @@ func (a *app) apply(ctx context.Context, c *client.Client, now bool, targets []s
 	if err != nil {
 		return err
 	}
-	if !a.JSON && a.Formatter().Plan(plan) == "" {
-		a.Messagef("nothing to do: the city matches its configuration")
-		return nil
-	}
-	return a.Show(plan, func(s render.Formatter) string { return s.Plan(plan) })
+	return a.showPlan(plan)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,7 +91,7 @@ func (a *app) copyOut(ctx context.Context, c *client.Client, what copyOut, desti
 	case err != nil:
 		return err
 	case instance != "" && instance != s.Instance:
-		return fmt.Errorf("%w: %s runs as another instance than the one of --instance: %s", client.ErrRefused, s.Name, textfmt.FirstOf(s.Instance, "none"))
+		return fmt.Errorf("%w: %s runs as another instance than the one of --instance: %s", client.ErrRefused, s.Name, cmp.Or(s.Instance, "none"))
 	}
 	provider, err := a.daemon.Provider(ctx, c.Root, s.Provider)
 	if err != nil {

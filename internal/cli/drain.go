@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/spf13/cobra"
@@ -78,7 +79,7 @@ func (a *app) printDrain(drain client.Drain) error {
 	if left != "" {
 		left = "gc stops this agent in " + left
 	}
-	a.Messagef("finish your work, then run: gc drain ack (%s)", textfmt.OneLine(textfmt.Join(textfmt.FirstOf(drain.Reason, "no reason was given"), left)))
+	a.Messagef("finish your work, then run: gc drain ack (%s)", textfmt.OneLine(textfmt.Join(cmp.Or(drain.Reason, "no reason was given"), left)))
 	return nil
 }
 
@@ -127,7 +128,7 @@ func (a *app) onCurrentAgent(cmd *cobra.Command, req client.LifecycleRequest, ve
 	return a.OnTarget(cmd.Context(), name, func(c *client.Client) error {
 		done, err := verb(c, context.WithoutCancel(cmd.Context()), name, req)
 		if err == nil && !done.Changed { // the same request was accepted before
-			return a.PrintResult(done, textfmt.FirstOf(done.Detail, success))
+			return a.PrintResult(done, cmp.Or(done.Detail, success))
 		}
 		return a.PrintDone(done, err, success)
 	})

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
 	"gascity/internal/cli/render"
-	"gascity/internal/textfmt"
 )
 
 // lifecycleFlags are the flags of a lifecycle command.
@@ -206,7 +206,7 @@ func (a *app) changeLifecycle(ctx context.Context, name string, verb lifecycleVe
 		case err != nil:
 			return err
 		case !done.Changed && !flags.wait:
-			return a.PrintResult(outcome{Agent: was.Name, Detail: done.Detail}, fmt.Sprintf("%s: nothing changed; %s", was.Name, textfmt.FirstOf(done.Detail, "it is "+was.State)))
+			return a.PrintResult(outcome{Agent: was.Name, Detail: done.Detail}, fmt.Sprintf("%s: nothing changed; %s", was.Name, cmp.Or(done.Detail, "it is "+was.State)))
 		case !flags.wait:
 			return a.PrintResult(outcome{Agent: was.Name, Changed: true, Detail: done.Detail}, verb.acceptedText(was.Name, done.Detail))
 		}
@@ -257,11 +257,11 @@ func (a *app) awaitOutcome(parent context.Context, c *client.Client, was client.
 		case errors.Is(parent.Err(), context.Canceled):
 			return is, parent.Err()
 		case parent.Err() != nil:
-			return is, fmt.Errorf("%w: %s is still %s; see: gc explain %s", client.ErrTimeout, was.Name, textfmt.FirstOf(is.State, was.State), was.Name)
+			return is, fmt.Errorf("%w: %s is still %s; see: gc explain %s", client.ErrTimeout, was.Name, cmp.Or(is.State, was.State), was.Name)
 		case verb.reached(was, is) == cmdenv.Reached:
 			return is, nil
 		case verb.reached(was, is) == cmdenv.Failing:
-			return is, fmt.Errorf("%s is %s: %s; see: gc explain %s", is.Name, is.State, textfmt.FirstOf(render.Reason(is.Reason), is.Exit, "no reason known"), is.Name)
+			return is, fmt.Errorf("%s is %s: %s; see: gc explain %s", is.Name, is.State, cmp.Or(render.Reason(is.Reason), is.Exit, "no reason known"), is.Name)
 		}
 		if !cmdenv.PauseFor(ctx, cmdenv.PollInterval, changed) {
 			continue // parent has ended: the next round returns the error

@@ -9,7 +9,6 @@ import (
 
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
-	"gascity/internal/textfmt"
 )
 
 // onEach calls verb concurrently for the agents that the names select, and prints the outcome and the
@@ -81,7 +80,7 @@ func startAgents(ctx context.Context, a *app, names []string, timeout time.Durat
 			out.State = agent.State
 			return out, agent.Name + " is already running", nil
 		case noWait:
-			return out, agent.Name + ": " + textfmt.FirstOf(done.Detail, "nothing to do"), nil
+			return out, agent.Name + ": " + cmp.Or(done.Detail, "nothing to do"), nil
 		}
 		is, err := a.awaitOutcome(ctx, c, agent, lifecycleVerb{reached: runsAgain})
 		out.State = is.State
@@ -99,7 +98,7 @@ func startAgent(ctx context.Context, c *client.Client, agent client.Agent) (clie
 	case client.StateSuspended:
 		return c.Resume(ctx, agent.Name, client.LifecycleRequest{})
 	case client.StateUnknown:
-		return client.Done{}, fmt.Errorf("%w: gc does not know whether %s runs: %s", client.ErrRefused, agent.Name, textfmt.FirstOf(agent.Reason, "its runtime provider does not answer"))
+		return client.Done{}, fmt.Errorf("%w: gc does not know whether %s runs: %s", client.ErrRefused, agent.Name, cmp.Or(agent.Reason, "its runtime provider does not answer"))
 	}
 	if agent.Desired == client.StateSuspended {
 		return c.Resume(ctx, agent.Name, client.LifecycleRequest{})

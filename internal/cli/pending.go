@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -141,7 +142,7 @@ func (a *app) allowAlways(ctx context.Context, c *client.Client, id string, yes 
 			return err
 		}
 	}
-	p, err := c.AllowAlways(ctx, id, client.AlwaysRequest{Rule: textfmt.FirstOf(rule.ID, "none"), By: a.self()})
+	p, err := c.AllowAlways(ctx, id, client.AlwaysRequest{Rule: cmp.Or(rule.ID, "none"), By: a.self()})
 	if err != nil {
 		return err
 	}

@@ -34,14 +34,18 @@ exit status is 1.`,
 						return errors.Join(a.Show(plan, func(s render.Formatter) string { return s.Plan(plan) }), err, refused)
 					}
 				}
-				if !a.JSON && a.Formatter().Plan(plan) == "" {
-					a.Messagef("nothing to do: the city matches its configuration")
-					return nil
-				}
-				return a.Show(plan, func(s render.Formatter) string { return s.Plan(plan) })
+				return a.showPlan(plan)
 			})
 		},
 	})
+}
+
+// showPlan prints a plan, or a message if there is nothing to do.
+func (a *app) showPlan(plan client.Plan) error {
+	if a.Formatter().Plan(plan) == "" {
+		return a.PrintResult(plan, "nothing to do: the city matches its configuration")
+	}
+	return a.Show(plan, func(s render.Formatter) string { return s.Plan(plan) })
 }
 
 // refusedPlan returns an error in refused if the controller has refused the current city.toml. It

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -11,7 +12,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"gascity/internal/cli/cmdenv"
-	"gascity/internal/textfmt"
 )
 
 // docsCommand returns the hidden commands that generate documentation from the commands.
@@ -136,7 +136,7 @@ func manualPage(cmd *cobra.Command, name, version string) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, ".TH %s 1 \"\" \"gc %s\" \"Gas City\"\n", strings.ToUpper(roff(name)), roff(version))
 	fmt.Fprintf(&out, ".SH NAME\n%s \\- %s\n.SH SYNOPSIS\n%s\n", roff(name), roff(cmd.Short), roff(cmd.UseLine()))
-	fmt.Fprintf(&out, ".SH DESCRIPTION\n%s\n", roff(textfmt.FirstOf(cmd.Long, cmd.Short)))
+	fmt.Fprintf(&out, ".SH DESCRIPTION\n%s\n", roff(cmp.Or(cmd.Long, cmd.Short)))
 	if rows := flagRows(cmd); len(rows) > 0 {
 		out.WriteString(".SH OPTIONS\n")
 		for _, row := range rows {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -233,7 +234,7 @@ func (a *app) completeRequest(cmd *cobra.Command, arg string, req *client.NudgeR
 
 // self returns the sender: the agent in whose session this program runs, else the user name.
 func (a *app) self() string {
-	return textfmt.FirstOf(a.Getenv("GC_AGENT"), a.Getenv("USER"), a.Getenv("LOGNAME"))
+	return cmp.Or(a.Getenv("GC_AGENT"), a.Getenv("USER"), a.Getenv("LOGNAME"))
 }
 
 // prompt returns the text of a prompt: the argument, or standard input for "-". An empty, too long or invalid
@@ -316,7 +317,7 @@ func (a *app) awaitReceipt(parent context.Context, c *client.Client, r client.Re
 	}
 	ctx, cancel := context.WithTimeout(parent, until.limit())
 	defer cancel()
-	want := textfmt.FirstOf(until.state, client.ReceiptSubmitted)
+	want := cmp.Or(until.state, client.ReceiptSubmitted)
 	for wait := cmdenv.RemindAfter; !r.Reached(want); wait = until.limit() {
 		next, err := requestReceipt(ctx, c, r.ID, want, wait)
 		switch {
@@ -333,7 +334,7 @@ func (a *app) awaitReceipt(parent context.Context, c *client.Client, r client.Re
 			break
 		}
 		if remind && wait == cmdenv.RemindAfter && !r.Reached(want) && a.IsTerminal(a.Stderr) {
-			a.Messagef("%s %s; Ctrl-C leaves the prompt in the queue", a.PaintMessage(textfmt.Yellow, "waiting:"), render.Reason(textfmt.FirstOf(r.Reason, "it is "+r.State)))
+			a.Messagef("%s %s; Ctrl-C leaves the prompt in the queue", a.PaintMessage(textfmt.Yellow, "waiting:"), render.Reason(cmp.Or(r.Reason, "it is "+r.State)))
 		}
 	}
 	return r, nil

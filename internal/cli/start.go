@@ -408,7 +408,7 @@ func tail(file *os.File, since int64) string {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err.Error()
 	}
-	text := textfmt.FirstOf(string(buffer[:n]), "(empty; to find problems: gc doctor)")
+	text := cmp.Or(string(buffer[:n]), "(empty; to find problems: gc doctor)")
 	if dir := filepath.Dir(file.Name()); isFull(dir) && !strings.Contains(text, "--without-controller") { // there was no space for that text
 		text = fmt.Sprintf("%s: the disk is full; free some space, then: gc start (agents keep running meanwhile); to stop all agents before that: gc stop --without-controller", dir)
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -180,7 +181,7 @@ func (a *app) stopAndReport(parent context.Context, c *client.Client) (client.Ce
 			if err != nil {
 				continue // the stop itself reports it
 			}
-			switch name := textfmt.OneLine(textfmt.FirstOf(e.Agent, e.Session)); e.Kind {
+			switch name := textfmt.OneLine(cmp.Or(e.Agent, e.Session)); e.Kind {
 			case "session.stopped":
 				a.Messagef("stopped  %s", name)
 			case "session.stop_failed":

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -193,7 +194,7 @@ func (a *app) printWait(w client.Wait, words string) error {
 		return err
 	}
 	if w.State != client.WaitFulfilled {
-		return fmt.Errorf("the condition can no longer be met: %s%s", words, render.Because(textfmt.FirstOf(w.Reason, "the wait "+w.State)))
+		return fmt.Errorf("the condition can no longer be met: %s%s", words, render.Because(cmp.Or(w.Reason, "the wait "+w.State)))
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package textfmt
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -80,26 +81,13 @@ func List(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// Join joins the parts that are not empty, separated by semicolons.
-func Join(parts ...string) string {
-	var some []string
-	for _, part := range parts {
-		if part != "" {
-			some = append(some, part)
-		}
-	}
-	return strings.Join(some, "; ")
+// NonEmpty returns the parts that are not empty.
+func NonEmpty(parts ...string) []string {
+	return slices.DeleteFunc(slices.Clone(parts), func(part string) bool { return part == "" })
 }
 
-// FirstOf returns the first text that is not empty; an empty string if there is none.
-func FirstOf(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
-}
+// Join joins the parts that are not empty, separated by semicolons.
+func Join(parts ...string) string { return strings.Join(NonEmpty(parts...), "; ") }
 
 // ParseMoment parses a time that a person has typed. A duration, such as 5m or 7d, means that long before now. Else text is a
 // date, or a date and a time, in the time zone of now unless it names another. Empty text is the zero time.

@@ -144,6 +144,9 @@ func position(widths []int) int {
 	return at
 }
 
+// Room returns the width that the other columns leave for the last one in a terminal of the given width.
+func (t *Table) Room(columns int) int { return columns - position(t.widths()[:len(t.Heads)-1]) }
+
 // fitted returns the widths of the columns for a terminal. below reports whether the text of the last column is below the rows.
 func (t *Table) fitted(columns int) (widths []int, below bool) {
 	widths = t.widths()

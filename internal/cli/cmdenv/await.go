@@ -1,6 +1,7 @@
 package cmdenv
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -152,7 +153,7 @@ func (w *Waiter) update(status client.Status) (done bool) {
 			v = Delayed
 		}
 		if result, ok := results[v]; ok {
-			w.results = append(w.results, Awaited{agent.Name, result, agent.State, textfmt.Brief(textfmt.FirstOf(agent.Reason, agent.Exit))})
+			w.results = append(w.results, Awaited{agent.Name, result, agent.State, textfmt.Brief(cmp.Or(agent.Reason, agent.Exit))})
 		}
 		if v == Resting {
 			w.stopped[agent.Reason] = append(w.stopped[agent.Reason], agent.Name)
@@ -176,7 +177,7 @@ func (w *Waiter) update(status client.Status) (done bool) {
 // report prints in one line the result of waiting for an agent: that it runs, has failed, or cannot run soon, with the
 // reason.
 func (w *Waiter) report(agent client.Agent, v Verdict) {
-	why := textfmt.ReplaceInternalTerms(textfmt.Brief(textfmt.FirstOf(agent.Reason, agent.Exit, "no reason was given")))
+	why := textfmt.ReplaceInternalTerms(textfmt.Brief(cmp.Or(agent.Reason, agent.Exit, "no reason was given")))
 	switch v {
 	case Reached:
 		w.Messagef("%s  %s (%.1fs)", w.PaintMessage(textfmt.Green, "ok     "), agent.Name, w.Now().Sub(w.since).Seconds())
@@ -187,7 +188,7 @@ func (w *Waiter) report(agent client.Agent, v Verdict) {
 		}
 		w.Messagef("%s  %s: %s%s", w.PaintMessage(textfmt.Yellow, "waiting"), agent.Name, why, again)
 	default:
-		state := textfmt.FirstOf(agent.State, client.StateFailed)
+		state := cmp.Or(agent.State, client.StateFailed)
 		w.Messagef("%s  %s: %s", w.PaintMessage(textfmt.Red, fmt.Sprintf("%-7s", state)), agent.Name, why)
 	}
 }
@@ -253,7 +254,7 @@ func (w *Waiter) printSummary() error {
 		return err
 	}
 	for _, why := range slices.Sorted(maps.Keys(w.stopped)) {
-		w.Messagef("%s  %s: %s", w.PaintMessage(textfmt.Faint, "stopped"), textfmt.List(w.stopped[why]), textfmt.ReplaceInternalTerms(textfmt.Brief(textfmt.FirstOf(why, "should not run"))))
+		w.Messagef("%s  %s: %s", w.PaintMessage(textfmt.Faint, "stopped"), textfmt.List(w.stopped[why]), textfmt.ReplaceInternalTerms(textfmt.Brief(cmp.Or(why, "should not run"))))
 	}
 	count := map[Verdict]int{}
 	for _, v := range w.reported {

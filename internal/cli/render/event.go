@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"strings"
 
 	"gascity/client"
@@ -24,7 +25,7 @@ const (
 // Event returns one event as a line. In a narrow terminal the time is the time of the day, or the date for
 // an event of another day, and a text that does not fit is on the next lines.
 func (s Formatter) Event(e client.Event) string {
-	who, kind := textfmt.OneLine(textfmt.FirstOf(e.Agent, e.Session)), textfmt.OneLine(e.Kind)
+	who, kind := textfmt.OneLine(cmp.Or(e.Agent, e.Session)), textfmt.OneLine(e.Kind)
 	if s.Columns > 0 && s.Columns < wideEvents {
 		return s.narrowEvent(e, who, kind)
 	}

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -26,10 +27,7 @@ func (s Formatter) Explanation(e client.Explanation) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s  %s\n\n", s.Paint(textfmt.Bold, textfmt.OneLine(e.Agent.Name)), s.headline(e.Agent))
 	out.WriteString(s.summary(e).render(s))
-	if len(e.Pending) > 0 {
-		out.WriteString(s.head("QUESTIONS FOR YOU"))
-		out.WriteString(textfmt.Indent(s.withoutColor().Pending(e.Pending), indent) + "\n")
-	}
+	out.WriteString(s.questionsForYou(e.Pending))
 	if len(e.Budgets) > 0 {
 		out.WriteString(s.head("BUDGETS"))
 		out.WriteString(s.Budgets(e.Budgets))
@@ -59,10 +57,14 @@ func runsWell(e client.Explanation) bool {
 		a.InputBlocked == "" && a.StalledSince.IsZero() && a.Obstacle == nil && a.Held == ""
 }
 
-// withoutColor returns the formatter without colors, for text that is indented as a block.
-func (s Formatter) withoutColor() Formatter {
-	s.On = false
-	return s
+// questionsForYou returns a heading and the open questions of an agent; empty if there are none.
+func (s Formatter) questionsForYou(open []client.Pending) string {
+	if len(open) == 0 {
+		return ""
+	}
+	plain := s
+	plain.On = false // Indent would replace the colors
+	return s.head("QUESTIONS FOR YOU") + textfmt.Indent(plain.Pending(open), indent) + "\n"
 }
 
 // headline returns the state and the activity of an agent in one line.
@@ -93,17 +95,17 @@ func (s Formatter) summary(e client.Explanation) *facts {
 	a := e.Agent
 	f := &facts{}
 	if a.InputBlocked != "" {
-		f.add("input blocked", fmt.Sprintf("%s (%s)\nfix: gc keys %s --clear-input, or clear it by hand: gc attach %s, or: gc restart %s", Reason(a.InputBlocked), textfmt.Ago(s.Now, a.InputBlockedSince), a.Name, a.Name, a.Name), textfmt.Red)
+		f.add("input blocked", fmt.Sprintf("%s (%s)\n%s", Reason(a.InputBlocked), textfmt.Ago(s.Now, a.InputBlockedSince), inputBlockedFix(a.Name)), textfmt.Red)
 	}
 	if !a.StalledSince.IsZero() {
-		f.add("stalled", fmt.Sprintf("no progress in its turn since %s; last signal: %s\nfix: check with gc peek %s, then run gc interrupt %s or gc restart %s", textfmt.Ago(s.Now, a.StalledSince), textfmt.FirstOf(textfmt.OneLine(a.LastSign), "unknown"), a.Name, a.Name, a.Name), textfmt.Red)
+		f.add("stalled", fmt.Sprintf("no progress in its turn since %s; last signal: %s\n%s", textfmt.Ago(s.Now, a.StalledSince), lastSignal(a), stalledFix(a.Name)), textfmt.Red)
 	}
 	if a.Obstacle != nil {
 		f.add("no progress", s.obstacle(a.Name, a.Obstacle), textfmt.Yellow)
 	}
 	f.add("reason", Reason(a.Reason), statusNoteColor(a))
 	f.plain("desired", a.Desired)
-	f.plain("controller", decision(e)+": "+textfmt.FirstOf(Reason(e.Reason), "no reason given"))
+	f.plain("controller", decision(e)+": "+cmp.Or(Reason(e.Reason), "no reason given"))
 	f.add("next", s.next(e), textfmt.Bold)
 	if !strings.Contains(a.Reason, a.Held) {
 		f.add("held", textfmt.ReplaceInternalTerms(a.Held), textfmt.Yellow)
@@ -115,7 +117,7 @@ func (s Formatter) summary(e client.Explanation) *facts {
 		f.plain("prompts", channel(*e.Channel))
 	}
 	if a.Guard != "" {
-		f.add("guard", textfmt.ReplaceInternalTerms(textfmt.FirstOf(a.GuardDetail, a.Guard)), guardColor(a.Guard))
+		f.add("guard", textfmt.ReplaceInternalTerms(cmp.Or(a.GuardDetail, a.Guard)), guardColor(a.Guard))
 	}
 	for _, warning := range e.Warnings {
 		f.add("warning", noteText(warning), textfmt.Yellow)
@@ -140,7 +142,7 @@ func channel(c client.Channel) string {
 	case client.ChannelACP:
 		return "by ACP"
 	}
-	return strings.Join(nonEmpty("written to the agent's input", textfmt.OneLine(c.Reason)), ": ")
+	return strings.Join(textfmt.NonEmpty("written to the agent's input", textfmt.OneLine(c.Reason)), ": ")
 }
 
 // noteText returns a note with fewer than [fewLines] lines unchanged, because each line is a
@@ -154,7 +156,7 @@ func noteText(note string) string {
 
 // next returns the next action of the controller and its time.
 func (s Formatter) next(e client.Explanation) string {
-	next := textfmt.FirstOf(e.Next, "no action until something changes")
+	next := cmp.Or(e.Next, "no action until something changes")
 	left := textfmt.In(s.Now, e.NextAt)
 	switch {
 	case left == "":
@@ -191,18 +193,7 @@ func (s Formatter) activityFact(a client.Activity) string {
 	if a.Confidence != "" {
 		words += " (" + a.Confidence + ")"
 	}
-	return strings.Join(nonEmpty(words, Reason(a.Detail)), ", ")
-}
-
-// nonEmpty returns the texts that are not empty.
-func nonEmpty(texts ...string) []string {
-	var kept []string
-	for _, t := range texts {
-		if t != "" {
-			kept = append(kept, t)
-		}
-	}
-	return kept
+	return strings.Join(textfmt.NonEmpty(words, Reason(a.Detail)), ", ")
 }
 
 // sessionFact returns the session, the runtime provider, the process and the run in one line.
@@ -217,7 +208,7 @@ func sessionFact(a client.Agent) string {
 	if a.Attached > 0 {
 		parts = append(parts, textfmt.Count(a.Attached, "terminal")+" attached")
 	}
-	return strings.Join(nonEmpty(parts...), ", ")
+	return strings.Join(textfmt.NonEmpty(parts...), ", ")
 }
 
 // lastExit returns how the last run ended, with the last lines of its output.
@@ -314,11 +305,11 @@ func (s Formatter) recent(events []client.Event, most int) string {
 
 // worker returns the last report of a worker in one line.
 func (s Formatter) worker(w *client.Worker) string {
-	words := textfmt.FirstOf(w.Status, "unknown")
+	words := cmp.Or(w.Status, "unknown")
 	if w.Detail != "" {
 		words += " (" + textfmt.ReplaceInternalTerms(w.Detail) + ")"
 	}
-	words += ", reports " + textfmt.FirstOf(textfmt.ReplaceInternalTerms(w.State), "no state") + fmt.Sprintf(", up %s", textfmt.Span(time.Duration(w.UptimeSeconds)*time.Second))
+	words += ", reports " + cmp.Or(textfmt.ReplaceInternalTerms(w.State), "no state") + fmt.Sprintf(", up %s", textfmt.Span(time.Duration(w.UptimeSeconds)*time.Second))
 	if !w.HeardAt.IsZero() {
 		words += ", last report " + textfmt.Ago(s.Now, w.HeardAt)
 	}

@@ -37,7 +37,7 @@ func (s Formatter) Notifications(list client.Notifications) string {
 		}
 		sinks.Add(textfmt.Cell{Text: sink.Name}, textfmt.Cell{Text: sink.Type}, textfmt.Cell{Text: waiting}, textfmt.Cell{Text: note})
 	}
-	out := sinks.Render(s.Painter, s.Columns)
+	out := s.Table(sinks)
 	if len(list.Notifications) == 0 {
 		return out
 	}
@@ -46,35 +46,18 @@ func (s Formatter) Notifications(list client.Notifications) string {
 		rows.Add(textfmt.Cell{Text: textfmt.Ago(s.Now, n.Created)}, textfmt.Cell{Text: n.Sink}, textfmt.Painted(n.State, notifyColor(n)), textfmt.Cell{Text: n.Kind},
 			textfmt.Cell{Text: n.Agent}, textfmt.Cell{})
 	}
-	room := s.room(rows)
+	room := 0
+	if s.Columns > 0 {
+		room = max(rows.Room(s.Columns), leastRoom)
+	}
 	for i, n := range list.Notifications {
 		rows.Rows[i][len(rows.Heads)-1] = textfmt.Cell{Text: textfmt.OneLine(notifyNote(n, room))}
 	}
-	return out + "\n" + rows.Render(s.Painter, s.Columns)
+	return out + "\n" + s.Table(rows)
 }
 
 // leastRoom is the smallest width of a note. In less room it is wrapped.
 const leastRoom = 20
-
-// room returns the width that the columns of a table leave for its last one, which is still empty; zero is unlimited.
-func (s Formatter) room(t *textfmt.Table) int {
-	if s.Columns <= 0 {
-		return 0
-	}
-	room := s.Columns
-	for i, head := range t.Heads[:len(t.Heads)-1] {
-		width := 0
-		for _, row := range t.Rows {
-			if row[i].Text != "" {
-				width = max(width, textfmt.Width(head), textfmt.Width(row[i].Text))
-			}
-		}
-		if width > 0 {
-			room -= width + 2
-		}
-	}
-	return max(room, leastRoom)
-}
 
 // notifyColor returns the color of the state of a notification: what failed stands out, what needs nothing is faint.
 func notifyColor(n client.Notification) textfmt.Color {
@@ -116,5 +99,5 @@ func (s Formatter) NotifyResults(results []client.NotifyResult) string {
 		took := time.Duration(r.Seconds * float64(time.Second)).Round(time.Millisecond)
 		t.Add(textfmt.Cell{Text: r.Sink}, textfmt.Cell{Text: r.Type}, textfmt.Cell{Text: r.Device}, textfmt.Cell{Text: cmp.Or(textfmt.Brief(r.Error), "sent")}, textfmt.Cell{Text: took.String()})
 	}
-	return t.Render(s.Painter, s.Columns)
+	return s.Table(t)
 }

@@ -1,11 +1,26 @@
 package render
 
 import (
+	"cmp"
+	"fmt"
 	"strings"
 
 	"gascity/client"
 	"gascity/internal/textfmt"
 )
+
+// inputBlockedFix returns how to unblock the input box of an agent.
+func inputBlockedFix(name string) string {
+	return fmt.Sprintf("fix: gc keys %s --clear-input, or clear it by hand: gc attach %s, or: gc restart %s", name, name, name)
+}
+
+// stalledFix returns what to do with an agent that makes no progress in its turn.
+func stalledFix(name string) string {
+	return fmt.Sprintf("fix: check with gc peek %s, then run gc interrupt %s or gc restart %s", name, name, name)
+}
+
+// lastSignal returns the last signal of progress of an agent.
+func lastSignal(a client.Agent) string { return cmp.Or(textfmt.OneLine(a.LastSign), "unknown") }
 
 // obstacleWidth is the largest width, in columns, of an obstacle's detail.
 const obstacleWidth = 160

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,7 +26,7 @@ func (s Formatter) Pending(list []client.Pending) string {
 func (s Formatter) question(p client.Pending) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s  %s  %s  %s\n", s.Paint(textfmt.Bold, textfmt.OneLine(p.ID)), s.Paint(textfmt.Cyan, textfmt.OneLine(p.Agent)), s.Paint(textfmt.Yellow, strings.ReplaceAll(textfmt.OneLine(p.Kind), "_", " ")),
-		s.Paint(textfmt.Faint, textfmt.Ago(s.Now, p.Since)+", from "+textfmt.OneLine(textfmt.FirstOf(p.Source, "an unknown source"))))
+		s.Paint(textfmt.Faint, textfmt.Ago(s.Now, p.Since)+", from "+textfmt.OneLine(cmp.Or(p.Source, "an unknown source"))))
 	if p.Tool != "" || p.Input != "" {
 		out.WriteString(s.lines(strings.TrimPrefix(p.Tool+": "+p.Input, ": "), indent))
 	}
@@ -48,7 +49,7 @@ func (s Formatter) guardReading(g client.GuardReading) string {
 	if s.Verbose {
 		t := &textfmt.Table{Heads: make([]string, 3)}
 		for _, part := range g.Parts {
-			t.Add(textfmt.Cell{Text: "    " + textfmt.FirstOf(part.Action, "-")}, textfmt.Cell{Text: textfmt.OneLine(part.Text)}, textfmt.Painted(part.Rule, textfmt.Faint))
+			t.Add(textfmt.Cell{Text: "    " + cmp.Or(part.Action, "-")}, textfmt.Cell{Text: textfmt.OneLine(part.Text)}, textfmt.Painted(part.Rule, textfmt.Faint))
 		}
 		out.WriteString(s.Table(t))
 	} else {
@@ -65,7 +66,7 @@ func (s Formatter) guardReading(g client.GuardReading) string {
 // that answers it.
 func (s Formatter) openQuestion(p client.Pending) string {
 	var out strings.Builder
-	asked := allLines(textfmt.FirstOf(p.Prompt, p.Tool))
+	asked := allLines(cmp.Or(p.Prompt, p.Tool))
 	if p.Input != "" {
 		asked = textfmt.Join(strings.TrimPrefix(p.Tool+": "+FirstLine(p.Input), ": "), allLines(p.Prompt))
 	}
@@ -138,7 +139,7 @@ func HowToAnswer(p client.Pending) string {
 // city's policy is applied, or a reminder is sent. It is empty if nothing happens.
 func (s Formatter) policy(p client.Pending) string {
 	if !p.Until.IsZero() && (p.Deadline.IsZero() || p.Until.Before(p.Deadline)) {
-		return "the agent stops waiting in " + textfmt.FirstOf(textfmt.In(s.Now, p.Until), "a moment")
+		return "the agent stops waiting in " + cmp.Or(textfmt.In(s.Now, p.Until), "a moment")
 	}
 	if !p.Escalated.IsZero() {
 		return "reminder sent " + textfmt.Ago(s.Now, p.Escalated)
@@ -148,7 +149,7 @@ func (s Formatter) policy(p client.Pending) string {
 		return ""
 	}
 	what := map[string]string{"deny": "it is denied", "answer": fmt.Sprintf("it is answered with %q", p.Default), "escalate": "reminder"}[p.Policy]
-	return textfmt.FirstOf(what, p.Policy) + " in " + textfmt.FirstOf(left, "a moment")
+	return cmp.Or(what, p.Policy) + " in " + cmp.Or(left, "a moment")
 }
 
 // Waits returns a table of registered waits.

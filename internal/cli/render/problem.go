@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -28,7 +29,7 @@ func problemOf(e client.Explanation) (p problem, ok bool) {
 	case a.InputBlocked != "":
 		return problem{"its input box is blocked: " + Reason(a.InputBlocked), "gc keys " + name + " --clear-input, or by hand: gc attach " + name + ", or: " + restart, a.InputBlockedSince}, true
 	case !a.StalledSince.IsZero():
-		return problem{"no progress in its turn; last signal: " + textfmt.FirstOf(textfmt.OneLine(a.LastSign), "unknown"), "check with gc peek " + name + ", then: gc interrupt " + name + ", or: " + restart, a.StalledSince}, true
+		return problem{"no progress in its turn; last signal: " + lastSignal(*a), "check with gc peek " + name + ", then: gc interrupt " + name + ", or: " + restart, a.StalledSince}, true
 	case a.Obstacle != nil && a.Obstacle.Kind == client.ObstacleLogin:
 		return problem{"", "gc attach " + name + ", sign in, detach; then: gc resume " + name, a.Obstacle.Since}, true
 	case a.Obstacle != nil:
@@ -60,16 +61,13 @@ func (s Formatter) briefExplanation(e client.Explanation, p problem) string {
 	f.add("fix", p.fix, textfmt.Bold)
 	f.plain("next", s.next(e))
 	out.WriteString(f.render(s))
-	if said := strings.TrimSpace(printed(textfmt.FirstOf(e.Output, e.LastScreen))); said != "" && StateColor(e.Agent.State) == textfmt.Red {
+	if said := strings.TrimSpace(printed(cmp.Or(e.Output, e.LastScreen))); said != "" && StateColor(e.Agent.State) == textfmt.Red {
 		lines := strings.Split(said, "\n")
 		for _, line := range lines[max(0, len(lines)-briefLines):] {
 			out.WriteString(s.Paint(textfmt.Faint, "  | "+textfmt.Cut(textfmt.OneLine(line), max(0, s.Columns-4))) + "\n")
 		}
 	}
-	if len(e.Pending) > 0 {
-		out.WriteString(s.head("QUESTIONS FOR YOU"))
-		out.WriteString(textfmt.Indent(s.withoutColor().Pending(e.Pending), indent) + "\n")
-	}
+	out.WriteString(s.questionsForYou(e.Pending))
 	out.WriteString(s.Paint(textfmt.Faint, "all signals, facts and events: gc explain -v "+textfmt.OneLine(e.Agent.Name)) + "\n")
 	return out.String()
 }

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -54,7 +55,7 @@ func NotEnded(r client.StopResult) string {
 	if r.Error == "" && len(r.Survivors) == 0 {
 		return ""
 	}
-	words := textfmt.FirstOf(Reason(r.Error), "not stopped")
+	words := cmp.Or(Reason(r.Error), "not stopped")
 	if len(r.Survivors) > 0 {
 		words += "; still running: " + strings.Trim(fmt.Sprint(r.Survivors), "[]")
 	}

@@ -241,7 +241,7 @@ func (s Formatter) blocked(agents []client.Agent) string {
 			waiting = ", " + textfmt.Count(a.Queued, "prompt") + " waiting"
 		}
 		out.WriteString(s.wrap(fmt.Sprintf("%s %s: %s", s.Paint(textfmt.Red, name+" is input blocked"), "since "+textfmt.Ago(s.Now, a.InputBlockedSince)+waiting, Reason(a.InputBlocked))))
-		out.WriteString(s.wrap(fmt.Sprintf("   fix: gc keys %s --clear-input, or clear it by hand: gc attach %s, or: gc restart %s", name, name, name)))
+		out.WriteString(s.wrap("   " + inputBlockedFix(name)))
 	}
 	for _, a := range agents {
 		if a.StalledSince.IsZero() {
@@ -249,8 +249,8 @@ func (s Formatter) blocked(agents []client.Agent) string {
 		}
 		name := textfmt.OneLine(a.Name)
 		out.WriteString(s.wrap(fmt.Sprintf("%s: no progress in its turn for %s (last signal: %s)", s.Paint(textfmt.Red, name+" is stalled"),
-			textfmt.Span(s.Now.Sub(a.StalledSince)), textfmt.FirstOf(textfmt.OneLine(a.LastSign), "unknown"))))
-		out.WriteString(s.wrap(fmt.Sprintf("   fix: check with gc peek %s, then run gc interrupt %s or gc restart %s", name, name, name)))
+			textfmt.Span(s.Now.Sub(a.StalledSince)), lastSignal(a))))
+		out.WriteString(s.wrap("   " + stalledFix(name)))
 	}
 	return out.String()
 }
@@ -278,7 +278,7 @@ func (s Formatter) activity(agent client.Agent) textfmt.Cell {
 
 // doing describes an activity. A guess begins with "likely".
 func (s Formatter) doing(a client.Activity) string {
-	words := textfmt.FirstOf(a.State, "unknown")
+	words := cmp.Or(a.State, "unknown")
 	switch {
 	case words == "unknown":
 		return words

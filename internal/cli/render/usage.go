@@ -25,7 +25,7 @@ func (s Formatter) Usage(u client.Usage) string {
 		out.WriteString(s.tools(u))
 		return out.String()
 	}
-	heads := []string{textfmt.FirstOf(strings.ToUpper(textfmt.OneLine(u.By)), "GROUP"), "TURNS", "RESPONSES", "INPUT", "CACHE READ", "CACHE WRITE", "OUTPUT", "REASONING", "COST", ""}
+	heads := []string{cmp.Or(strings.ToUpper(textfmt.OneLine(u.By)), "GROUP"), "TURNS", "RESPONSES", "INPUT", "CACHE READ", "CACHE WRITE", "OUTPUT", "REASONING", "COST", ""}
 	groups := slices.Clone(u.Groups)
 	if len(groups) > 1 {
 		total := u.Total
@@ -65,7 +65,7 @@ func (s Formatter) usageHead(u client.Usage) string {
 	if u.Total.CostUSD != nil {
 		head = s.Paint(textfmt.Bold, dollars(*u.Total.CostUSD, u.Total.Unpriced > 0)) + " in " + head
 	}
-	return head + s.Paint(textfmt.Faint, ", prices of "+textfmt.FirstOf(textfmt.OneLine(u.Prices), "no date"))
+	return head + s.Paint(textfmt.Faint, ", prices of "+cmp.Or(textfmt.OneLine(u.Prices), "no date"))
 }
 
 // round returns a duration in whole days or hours if it is a multiple, else as [textfmt.Span] does.
@@ -260,7 +260,7 @@ func (s Formatter) Budgets(budgets []client.Budget) string {
 	t := &textfmt.Table{Heads: []string{"BUDGET", "FOR", "USED", "", "LIMIT", "ACTION", "NOTE"}}
 	for _, b := range budgets {
 		t.Add(
-			textfmt.Painted(b.Name, textfmt.Bold), textfmt.Cell{Text: textfmt.FirstOf(b.Who, "the city")}, textfmt.Painted(more(b)+amount(b.Measure, b.Used), budgetColor(b)),
+			textfmt.Painted(b.Name, textfmt.Bold), textfmt.Cell{Text: cmp.Or(b.Who, "the city")}, textfmt.Painted(more(b)+amount(b.Measure, b.Used), budgetColor(b)),
 			textfmt.Painted(meter(b), budgetColor(b)), textfmt.Cell{Text: limit(b)}, textfmt.Cell{Text: b.Act}, textfmt.Cell{Text: s.budgetNote(b)},
 		)
 	}

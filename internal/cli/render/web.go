@@ -18,5 +18,5 @@ func (s Formatter) WebDevices(list []client.WebDevice) string {
 		t.Add(textfmt.Cell{Text: d.ID}, textfmt.Cell{Text: d.Name}, textfmt.Cell{Text: scope},
 			textfmt.Cell{Text: textfmt.Ago(s.Now, d.Created)}, textfmt.Cell{Text: textfmt.Ago(s.Now, d.LastSeen)}, textfmt.Cell{Text: strconv.Itoa(d.Open)})
 	}
-	return t.Render(s.Painter, s.Columns)
+	return s.Table(t)
 }
