@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -122,7 +123,7 @@ func (c *Client) request(ctx context.Context, method, path string, body any) (*h
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	req.Header.Set(VersionHeader, c.version())
+	req.Header.Set(VersionHeader, cmp.Or(c.Version, "unknown"))
 	return req, nil
 }
 
@@ -177,13 +178,6 @@ func (c *Client) roundTrip(req *http.Request) (*http.Response, error) {
 		return nil, readProblem(res)
 	}
 	return res, nil
-}
-
-func (c *Client) version() string {
-	if c.Version == "" {
-		return "unknown"
-	}
-	return c.Version
 }
 
 // checkVersion calls OnSkew, once for each client, if the controller has another version than this program.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -71,11 +72,7 @@ func (s Allowance) Check(token, run string, now time.Time) error {
 // Allows reports whether the allowance permits a call. It does not check whether the allowance is
 // valid.
 func (s Allowance) Allows(c Call) bool {
-	known := false
-	for _, tool := range s.Tools {
-		known = known || tool == c.Tool
-	}
-	if !known {
+	if !slices.Contains(s.Tools, c.Tool) {
 		return false
 	}
 	if len(s.Except) == 0 {

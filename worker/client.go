@@ -2,6 +2,7 @@ package worker
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -74,7 +75,7 @@ func (c *Client) ReportAt(ctx context.Context, event Transition, at time.Time, d
 func (c *Client) Authorize(ctx context.Context, req Call) (Decision, error) {
 	ctx, cancel := context.WithTimeout(ctx, AuthorizeWithin)
 	defer cancel()
-	req.RunID = orElse(req.RunID, c.RunID)
+	req.RunID = cmp.Or(req.RunID, c.RunID)
 	if end, ok := ctx.Deadline(); ok && req.Wait == 0 {
 		req.Wait = max(1, Seconds(time.Until(end)/time.Second)-1)
 	}
@@ -101,7 +102,7 @@ func (c *Client) Authorize(ctx context.Context, req Call) (Decision, error) {
 		d.Allowed = false
 	}
 	if !d.Allowed {
-		d.Effect, d.Reason = Deny, orElse(d.Reason, "the city does not allow it")
+		d.Effect, d.Reason = Deny, cmp.Or(d.Reason, "the city does not allow it")
 	}
 	return d, nil
 }
@@ -145,13 +146,13 @@ func (c *Client) Telemetry(ctx context.Context, events ...TelemetryEvent) (Telem
 
 // Interaction reports a question or its end, and returns the city's id for it.
 func (c *Client) Interaction(ctx context.Context, q Interaction) (InteractionAnswer, error) {
-	q.RunID = orElse(q.RunID, c.RunID)
+	q.RunID = cmp.Or(q.RunID, c.RunID)
 	return sendReport[InteractionAnswer](ctx, c, "/interaction", q)
 }
 
 // ReportHealth answers a health message.
 func (c *Client) ReportHealth(ctx context.Context, h Health) error {
-	h.RunID = orElse(h.RunID, c.RunID)
+	h.RunID = cmp.Or(h.RunID, c.RunID)
 	_, err := sendReport[struct{}](ctx, c, "/health", h)
 	return err
 }
@@ -159,7 +160,7 @@ func (c *Client) ReportHealth(ctx context.Context, h Health) error {
 // Ack acknowledges a message. If the message arrives again, the client repeats the last
 // acknowledgment.
 func (c *Client) Ack(ctx context.Context, a Ack) error {
-	a.RunID = orElse(a.RunID, c.RunID)
+	a.RunID = cmp.Or(a.RunID, c.RunID)
 	c.inbox.recordAck(a)
 	_, err := sendReport[struct{}](ctx, c, "/ack", a)
 	return err
@@ -184,7 +185,7 @@ func (c *Client) Context(ctx context.Context, sections Context) (ContextAnswer, 
 // the beginning of a conversation or after a compaction. It may have no sections. A repetition with
 // the same ID returns the same.
 func (c *Client) ClaimContext(ctx context.Context, claim ContextClaim) (Context, error) {
-	claim.RunID = orElse(claim.RunID, c.RunID)
+	claim.RunID = cmp.Or(claim.RunID, c.RunID)
 	return sendReport[Context](ctx, c, "/context/claim", claim)
 }
 
@@ -211,13 +212,6 @@ func (c *Client) Events(ctx context.Context, run string, after uint64) ([]Event,
 		q.Set("run_id", run)
 	}
 	return call[[]Event](ctx, c, http.MethodGet, "/events?"+q.Encode(), nil)
-}
-
-func orElse(s, other string) string {
-	if s != "" {
-		return s
-	}
-	return other
 }
 
 // transport returns the HTTP client, which connects to the city's Unix socket if one is set. The first call creates it.
@@ -305,7 +299,7 @@ func (c *Client) send(ctx context.Context, method, path string, body any, header
 		}
 		content = bytes.NewReader(text)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, orElse(c.URL, "http://city")+path, content)
+	req, err := http.NewRequestWithContext(ctx, method, cmp.Or(c.URL, "http://city")+path, content)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -50,43 +51,27 @@ func (o *once[T]) redeem(secret string, now time.Time) (value T, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.removeExpiredLocked(now)
-	found := -1
-	for i := range o.entries {
-		if o.entries[i].digest.equal(sum) {
-			found = i
+	o.entries = slices.DeleteFunc(o.entries, func(e onceEntry[T]) bool { // compares with all of them
+		if !e.digest.equal(sum) {
+			return false
 		}
-	}
-	if found < 0 {
-		return value, false
-	}
-	value = o.entries[found].value
-	o.entries = append(o.entries[:found:found], o.entries[found+1:]...)
-	return value, true
+		value, ok = e.value, true
+		return true
+	})
+	return value, ok
 }
 
 // removeIf removes the secrets of some values.
 func (o *once[T]) removeIf(match func(T) bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	kept := o.entries[:0:0]
-	for _, e := range o.entries {
-		if !match(e.value) {
-			kept = append(kept, e)
-		}
-	}
-	o.entries = kept
+	o.entries = slices.DeleteFunc(o.entries, func(e onceEntry[T]) bool { return match(e.value) })
 }
 
 // removeExpiredLocked removes expired secrets. If the clock was set back, a secret may be valid for
 // longer, but never twice.
 func (o *once[T]) removeExpiredLocked(now time.Time) {
-	kept := o.entries[:0:0]
-	for _, e := range o.entries {
-		if now.Before(e.expires) {
-			kept = append(kept, e)
-		}
-	}
-	o.entries = kept
+	o.entries = slices.DeleteFunc(o.entries, func(e onceEntry[T]) bool { return !now.Before(e.expires) })
 }
 
 // Grant is what a ticket permits: one terminal of one session for one device.

@@ -198,12 +198,11 @@ var errRevoked = fmt.Errorf("%w: the device was signed out", client.ErrUnauthori
 func (r *registry) remove(id string) (client.WebDevice, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	i := slices.IndexFunc(r.devices, func(d *device) bool { return d.id == id })
-	if i < 0 {
+	d := r.findLocked(hasID(id))
+	if d == nil {
 		return client.WebDevice{}, fmt.Errorf("%w: no device has the id %q; gc web devices lists them", client.ErrNotFound, id)
 	}
-	d := r.devices[i]
-	r.devices = slices.Delete(r.devices, i, i+1)
+	r.devices = slices.DeleteFunc(r.devices, func(other *device) bool { return other == d })
 	shown := d.shown()
 	for v := range d.open {
 		v.end(errRevoked)
@@ -243,15 +242,26 @@ func (r *registry) enterByTicket(parent context.Context, t ticket, cookies []dig
 func (r *registry) ownerOf(cookies []digest) (it client.WebDevice, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	i := slices.IndexFunc(r.devices, func(d *device) bool { return d.has(cookies) })
-	if i < 0 {
+	d := r.findLocked(func(d *device) bool { return d.has(cookies) })
+	if d == nil {
 		return it, false
 	}
-	return r.devices[i].shown(), true
+	return d.shown(), true
 }
 
 // has reports whether one of the cookies is that of the device.
 func (d *device) has(cookies []digest) bool { return slices.ContainsFunc(cookies, d.cookie.equal) }
+
+// findLocked returns the device that matches, or nil.
+func (r *registry) findLocked(match func(*device) bool) *device {
+	if i := slices.IndexFunc(r.devices, match); i >= 0 {
+		return r.devices[i]
+	}
+	return nil
+}
+
+// hasID matches the device with the ID.
+func hasID(id string) func(*device) bool { return func(d *device) bool { return d.id == id } }
 
 // visit registers a request of the device that matches.
 func (r *registry) visit(parent context.Context, match func(*device) bool) (ctx context.Context, it client.WebDevice, leave func(), err error) { //nolint:revive // they belong together
@@ -259,11 +269,10 @@ func (r *registry) visit(parent context.Context, match func(*device) bool) (ctx 
 	defer r.mu.Unlock()
 	now := r.now()
 	r.removeUnusedLocked(now)
-	i := slices.IndexFunc(r.devices, match)
-	if i < 0 {
+	d := r.findLocked(match)
+	if d == nil {
 		return nil, it, nil, errNotSignedIn
 	}
-	d := r.devices[i]
 	if len(d.open) >= maxOpen {
 		return nil, it, nil, fmt.Errorf("%w: the device has %d open requests; close other tabs", client.ErrTooMany, maxOpen)
 	}
@@ -301,11 +310,10 @@ var errDeviceTooFast = fmt.Errorf("%w: this device sends too many requests; try 
 func (r *registry) allow(id string, changes bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	i := slices.IndexFunc(r.devices, func(d *device) bool { return d.id == id })
-	if i < 0 {
+	d := r.findLocked(hasID(id))
+	if d == nil {
 		return errNotSignedIn
 	}
-	d := r.devices[i]
 	counted, limit := &d.reads, readRate
 	if changes {
 		counted, limit = &d.changes, changeRate

@@ -79,20 +79,20 @@ func (r *registry) notifiedLocked() (out []client.WebDevice) {
 func (r *registry) setPush(id string, s savedPush) (changed bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	i := slices.IndexFunc(r.devices, func(d *device) bool { return d.id == id })
+	own := r.findLocked(hasID(id))
 	switch {
-	case i < 0:
+	case own == nil:
 		return false, errNotSignedIn
-	case r.devices[i].push != nil && *r.devices[i].push == s:
+	case own.push != nil && *own.push == s:
 		return false, nil
 	}
-	before := map[*device]*savedPush{r.devices[i]: r.devices[i].push}
+	before := map[*device]*savedPush{own: own.push}
 	for _, d := range r.devices {
 		if d.push != nil && d.push.Endpoint == s.Endpoint {
 			before[d], d.push = d.push, nil
 		}
 	}
-	r.devices[i].push = &s
+	own.push = &s
 	if err := r.saveLocked(); err != nil {
 		for d, push := range before {
 			d.push = push
@@ -108,15 +108,13 @@ func (r *registry) setPush(id string, s savedPush) (changed bool, err error) {
 func (r *registry) removePush(id, endpoint string) (name string, removed bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	i := slices.IndexFunc(r.devices, func(d *device) bool {
-		return d.id == id && d.push != nil && (endpoint == "" || d.push.Endpoint == endpoint)
-	})
-	if i < 0 {
+	d := r.findLocked(hasID(id))
+	if d == nil || d.push == nil || endpoint != "" && d.push.Endpoint != endpoint {
 		return "", false, nil
 	}
-	r.devices[i].push = nil
+	d.push = nil
 	r.reportNotifiedLocked()
-	return r.devices[i].name, true, r.saveLocked()
+	return d.name, true, r.saveLocked()
 }
 
 // NotifiedDevices returns the devices that get notifications, oldest first.
@@ -130,11 +128,11 @@ func (s *Server) NotifiedDevices() []client.WebDevice {
 func (s *Server) PushSubscription(id string) (notification.Subscription, bool) {
 	s.devices.mu.Lock()
 	defer s.devices.mu.Unlock()
-	i := slices.IndexFunc(s.devices.devices, func(d *device) bool { return d.id == id && d.push != nil })
-	if i < 0 {
+	d := s.devices.findLocked(hasID(id))
+	if d == nil || d.push == nil {
 		return notification.Subscription{}, false
 	}
-	return s.devices.devices[i].push.Subscription, true
+	return d.push.Subscription, true
 }
 
 // RemovePushSubscription implements notify.PushDevices.

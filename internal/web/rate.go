@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
@@ -61,11 +60,10 @@ func (c *console) admit(r *http.Request) error {
 func (r *registry) admit(p proof, now time.Time) (known bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	i := slices.IndexFunc(r.devices, func(d *device) bool { return d.has(p.cookies) })
-	if i < 0 {
+	d := r.findLocked(func(d *device) bool { return d.has(p.cookies) })
+	if d == nil {
 		return false, nil
 	}
-	d := r.devices[i]
 	if p.key != "" && len(p.key) <= maxSecret && d.key.equal(digestOf(p.key)) {
 		if !d.all.Allow(deviceRate, now) {
 			return true, errDeviceTooFast

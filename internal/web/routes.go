@@ -278,14 +278,7 @@ func decode[T any](r *http.Request) (T, error) {
 	var in T
 	text, err := io.ReadAll(r.Body)
 	if err == nil {
-		err = httpkit.CheckUnicode(text)
-	}
-	if err == nil {
-		decoder := json.NewDecoder(bytes.NewReader(text))
-		decoder.DisallowUnknownFields()
-		if err = decoder.Decode(&in); err == nil && decoder.More() {
-			err = errors.New("there is more than one value")
-		}
+		err = httpkit.DecodeStrictly(text, &in)
 	}
 	if err != nil {
 		return in, fmt.Errorf("%w: %w", client.ErrInvalid, err)

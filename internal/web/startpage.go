@@ -80,39 +80,15 @@ func (s *Server) StartRoutes(p StartPage) []controlapi.Mounted {
 		}
 		return p.Create(context.WithoutCancel(r.Context()), req)
 	}
-	made := startHandler(s, create)
 	return []controlapi.Mounted{
-		{ID: "start-page", Method: http.MethodGet, Path: "/v1/start", Scope: client.ScopeManage, Handler: startHandler(s, list)},
-		{ID: "start-folders", Method: http.MethodGet, Path: "/v1/start/folders", Scope: client.ScopeManage, Handler: startHandler(s, folders)},
-		{ID: "start-city", Method: http.MethodPost, Path: "/v1/start", Scope: client.ScopeManage, MaxBody: bigBody, Changes: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			status := &statusWriter{ResponseWriter: w}
-			made.ServeHTTP(status, r)
-			if status.code == 0 {
-				p.Created()
-			}
-		})},
+		{ID: "start-page", Method: http.MethodGet, Path: "/v1/start", Scope: client.ScopeManage, Handler: startHandler(s, list, nil)},
+		{ID: "start-folders", Method: http.MethodGet, Path: "/v1/start/folders", Scope: client.ScopeManage, Handler: startHandler(s, folders, nil)},
+		{ID: "start-city", Method: http.MethodPost, Path: "/v1/start", Scope: client.ScopeManage, MaxBody: bigBody, Changes: true, Handler: startHandler(s, create, p.Created)},
 	}
 }
 
-// statusWriter records the status of an answer; zero is a success.
-type statusWriter struct {
-	http.ResponseWriter
-	code int
-}
-
-// WriteHeader implements http.ResponseWriter.
-func (w *statusWriter) WriteHeader(code int) {
-	if code != http.StatusOK {
-		w.code = code
-	}
-	w.ResponseWriter.WriteHeader(code)
-}
-
-// Unwrap returns the wrapped writer, for http.ResponseController.
-func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// startHandler answers with a result as JSON.
-func startHandler[T any](s *Server, serve func(r *http.Request) (T, error)) http.Handler {
+// startHandler answers with a result as JSON, and then calls done; nil does nothing.
+func startHandler[T any](s *Server, serve func(r *http.Request) (T, error), done func()) http.Handler {
 	api := s.api()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		out, err := serve(r)
@@ -121,6 +97,8 @@ func startHandler[T any](s *Server, serve func(r *http.Request) (T, error)) http
 		}
 		if err != nil {
 			api.Refuse(w, r, err)
+		} else if done != nil {
+			done()
 		}
 	})
 }

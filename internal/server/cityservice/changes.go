@@ -5,13 +5,10 @@ import (
 	"fmt"
 
 	"gascity/client"
-	"gascity/internal/server/controlapi"
 )
 
-var _ controlapi.ChangeReader = Service{}
-
 // Changes returns the changed files in the working directory that is configured for the agent, also
-// if its session does not run. It implements controlapi.ChangeReader.
+// if its session does not run. It implements controlapi.Files.
 func (f Service) Changes(ctx context.Context, target string, q client.ChangesQuery) (client.Changes, error) {
 	s, err := f.Session(ctx, target)
 	switch {

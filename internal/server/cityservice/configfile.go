@@ -5,10 +5,7 @@ import (
 	"fmt"
 
 	"gascity/client"
-	"gascity/internal/server/controlapi"
 )
-
-var _ controlapi.ConfigEditor = Service{}
 
 // ConfigFile returns the text of city.toml, with placeholders for credentials. It implements
 // controlapi.ConfigEditor.

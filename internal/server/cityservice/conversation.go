@@ -13,10 +13,7 @@ import (
 	"gascity/internal/agentcli/transcript"
 	"gascity/internal/domain/session"
 	"gascity/internal/fsutil"
-	"gascity/internal/server/controlapi"
 )
-
-var _ controlapi.Conversations = Service{}
 
 const (
 	defaultEntries = 100

@@ -8,12 +8,6 @@ import (
 	"io"
 
 	"gascity/client"
-	"gascity/internal/server/controlapi"
-)
-
-var (
-	_ controlapi.Diagnostics = Service{}
-	_ controlapi.Copier      = Service{}
 )
 
 // maxCopies is how many files are sent at a time.
@@ -53,7 +47,7 @@ func (f Service) Bundle(ctx context.Context, w io.Writer) error {
 }
 
 // CopyOut writes a file or directory of a session's working directory to w. At most [maxCopies]
-// copies run at the same time; another one is client.ErrRefused. It implements controlapi.Copier.
+// copies run at the same time; another one is client.ErrRefused. It implements controlapi.Files.
 func (f Service) CopyOut(ctx context.Context, target string, req client.CopyOutRequest, w io.Writer) error {
 	if !acquire(f.copies) {
 		return fmt.Errorf("%w: %d copies are in progress; try again when one has ended", client.ErrRefused, maxCopies)

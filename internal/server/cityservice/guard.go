@@ -10,10 +10,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/guard"
-	"gascity/internal/server/controlapi"
 )
-
-var _ controlapi.ToolGuard = Service{}
 
 var errNoRules = fmt.Errorf("%w: the rules are not loaded yet; try again in a moment", client.ErrUnavailable)
 

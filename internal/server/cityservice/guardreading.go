@@ -9,12 +9,9 @@ import (
 	"gascity/client"
 	"gascity/internal/config"
 	"gascity/internal/guard"
-	"gascity/internal/server/controlapi"
 	"gascity/internal/service/questions"
 	"gascity/worker"
 )
-
-var _ controlapi.Questions = Service{}
 
 // Pending returns the open questions. For a question about a tool call it adds what the call does
 // according to the guard's rules. It implements controlapi.Questions.

@@ -5,14 +5,11 @@ import (
 	"io"
 
 	"gascity/client"
-	"gascity/internal/server/controlapi"
 	"gascity/internal/telemetry"
 )
 
-var _ controlapi.MetricsSource = Service{}
-
 // Metrics writes the metrics of the city in the text format of Prometheus. It implements
-// controlapi.MetricsSource.
+// controlapi.Diagnostics.
 func (f Service) Metrics(ctx context.Context, w io.Writer) error {
 	families, err := f.Families(ctx)
 	if err != nil {

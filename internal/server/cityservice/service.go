@@ -51,7 +51,7 @@ type Options struct {
 	Preview func(ctx context.Context, req client.PreviewRequest) (plan.Desired, map[string]string, error)
 }
 
-// Service implements controlapi.City with all its extensions: with the controller, the engines, and
+// Service implements controlapi.City: with the controller, the engines, and
 // the methods of this package, which combine them. Its results may contain secrets; the server masks
 // them when it encodes them.
 type Service struct {
@@ -78,18 +78,10 @@ func New(opts Options) Service {
 	}
 }
 
-var (
-	_ controlapi.City        = Service{}
-	_ controlapi.Recorder    = Service{}
-	_ controlapi.EventFinder = Service{}
-	_ controlapi.Spending    = Service{}
-	_ controlapi.Previewer   = Service{}
-	_ controlapi.WebConsole  = Service{}
-	_ controlapi.Notifier    = Service{}
-)
+var _ controlapi.City = Service{}
 
 // Preview returns what the controller would do with another configuration. It implements
-// controlapi.Previewer.
+// controlapi.ConfigEditor.
 func (f Service) Preview(ctx context.Context, req client.PreviewRequest) (client.Plan, error) {
 	desired, unavailable, err := f.opts.Preview(ctx, req)
 	if err != nil {
@@ -100,7 +92,7 @@ func (f Service) Preview(ctx context.Context, req client.PreviewRequest) (client
 
 // Logs writes the recorded output of a session to w, also after the session has stopped. If its
 // runtime provider records none, it writes what the session shows now. It implements
-// controlapi.Recorder.
+// controlapi.Files.
 func (f Service) Logs(ctx context.Context, target string, q client.LogQuery, w io.Writer) error {
 	session, err := f.Session(ctx, target)
 	if err != nil {

@@ -11,15 +11,9 @@ import (
 	"time"
 
 	"gascity/client"
-	"gascity/internal/server/controlapi"
 	"gascity/internal/service/terminals"
 	"gascity/internal/terminal/vt"
 	"gascity/runtime"
-)
-
-var (
-	_ controlapi.Screener       = Service{}
-	_ controlapi.StatusNotifier = Service{}
 )
 
 // Screen implements controlapi.Screener.

@@ -1,9 +1,7 @@
 package controlapi
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,90 +21,145 @@ import (
 // description.
 type binding func(s *Server, op huma.Operation, row route)
 
-// handler answers one request. Its input and output types are the request and the response in the
-// API description.
-type handler[I, O any] func(ctx context.Context, city City, in *I) (*O, error)
+// handler answers one request. Its input type is the request in the API description, its result the body of the answer.
+type handler[I, T any] func(ctx context.Context, city City, in *I) (T, error)
 
 // streamer answers a request with a stream. An error before the first byte becomes a problem
 // document; a later error closes the connection.
 type streamer func(ctx context.Context, s *Server, w http.ResponseWriter, r *http.Request) error
 
-// bind returns the binding of a route that the handler h answers with a JSON document.
-func bind[I, O any](h handler[I, O]) binding {
+// The inputs of requests. The embedded ones are exported because huma reads only exported fields.
+type (
+	// none is the input of a request without parameters.
+	none struct{}
+	// Named names an agent or a session.
+	Named struct {
+		Target string `path:"target" minLength:"1" maxLength:"1024" doc:"an agent's name or a session's name"`
+	}
+	// Identified names a receipt, a pending question or a wait by its ID.
+	Identified struct {
+		ID string `path:"id" minLength:"1" maxLength:"256" doc:"the ID of the receipt, question or wait"`
+	}
+	bodyInput[B any]  struct{ Body B }
+	namedInput[B any] struct { // a missing body is nil if B is a pointer
+		Named
+		Body B
+	}
+	identifiedInput[B any] struct { // a missing body is nil if B is a pointer
+		Identified
+		Body B
+	}
+)
+
+// reply is the output of a route: one JSON document.
+type reply[T any] struct{ Body T }
+
+// bind returns the binding of a route that the handler h answers with a JSON document. An empty list is [] and not null.
+func bind[I, T any](h handler[I, T]) binding {
 	return func(s *Server, op huma.Operation, row route) {
-		huma.Register(s.huma, op, func(parent context.Context, in *I) (*O, error) {
-			ctx, cancel := bound(parent, row)
+		huma.Register(s.huma, op, func(parent context.Context, in *I) (*reply[T], error) {
+			ctx, cancel := s.bound(parent, row)
 			defer cancel()
 			out, err := h(ctx, s.city, in)
 			if err != nil {
-				return nil, &problem{client.ProblemOf(err)}
-			}
-			return out, nil
-		})
-	}
-}
-
-// ask returns the handler of a request without parameters, which calls the method of of [City] and
-// answers with its result.
-func ask[T any](of func(City, context.Context) (T, error)) handler[none, reply[T]] {
-	return func(ctx context.Context, city City, _ *none) (*reply[T], error) { return answer(of(city, ctx)) }
-}
-
-// askOf returns the handler of a request about one agent or session, which calls the method of of
-// [City] with its name and answers with the result.
-func askOf[T any](of func(City, context.Context, string) (T, error)) handler[Named, reply[T]] {
-	return func(ctx context.Context, city City, in *Named) (*reply[T], error) {
-		return answer(of(city, ctx, in.Target))
-	}
-}
-
-// waiter answers when a condition holds, after any time. Its ctx ends when the caller disconnects
-// or the server stops.
-type waiter[I, O any] func(ctx context.Context, s *Server, in *I) (*O, error)
-
-// bindWait returns the binding of a JSON route whose answer may come after any time, when a
-// condition is met.
-func bindWait[I, O any](h waiter[I, O]) binding {
-	return func(s *Server, op huma.Operation, _ route) {
-		huma.Register(s.huma, op, func(parent context.Context, in *I) (*O, error) {
-			ctx, cancel := s.Bound(parent, always)
-			defer cancel()
-			out, err := h(ctx, s, in)
-			if err != nil {
 				return nil, &problem{client.ProblemOf(s.ErrorOf(ctx, err))}
 			}
-			return out, nil
+			if list := reflect.ValueOf(&out).Elem(); list.Kind() == reflect.Slice && list.IsNil() {
+				list.Set(reflect.MakeSlice(list.Type(), 0, 0))
+			}
+			return &reply[T]{Body: out}, nil
 		})
 	}
 }
 
-// bound returns the context of a handler, with the route's time limit. If the route only reads, the
-// context also ends when the caller disconnects. If it changes something, the change continues in
-// that case.
-func bound(parent context.Context, row route) (context.Context, context.CancelFunc) {
-	if row.access == reads {
+// bound returns the context of a handler, with the route's time limit. If the route only reads, or may answer after any time, the
+// context also ends when the caller disconnects. Otherwise the change continues in that case.
+func (s *Server) bound(parent context.Context, row route) (context.Context, context.CancelFunc) {
+	switch {
+	case row.limit == always:
+		return s.Bound(parent, always)
+	case row.access == reads:
 		return context.WithTimeout(parent, row.limit)
 	}
 	return httpkit.Detached(parent, row.limit)
 }
 
-// stream returns the function that registers a route of the control API whose answer is a stream.
-// contentType is that of the stream, and h writes it.
-func stream(contentType string, h streamer) binding {
+// ask returns the binding of a request without parameters, which calls the method of of [City] and
+// answers with its result.
+func ask[T any](of func(City, context.Context) (T, error)) binding {
+	return bind(func(ctx context.Context, city City, _ *none) (T, error) { return of(city, ctx) })
+}
+
+// askOf is [ask] for a request about one agent or session.
+func askOf[T any](of func(City, context.Context, string) (T, error)) binding {
+	return bind(func(ctx context.Context, city City, in *Named) (T, error) { return of(city, ctx, in.Target) })
+}
+
+// askID is [ask] for a request about something that has an ID.
+func askID[T any](of func(City, context.Context, string) (T, error)) binding {
+	return bind(func(ctx context.Context, city City, in *Identified) (T, error) { return of(city, ctx, in.ID) })
+}
+
+// send returns the binding of a request with a body, which calls the method of of [City] with the body if all checks return nil.
+func send[B, T any](of func(City, context.Context, B) (T, error), checks ...func(B) error) binding {
+	return bind(func(ctx context.Context, city City, in *bodyInput[B]) (T, error) {
+		return checked(in.Body, checks, func() (T, error) { return of(city, ctx, in.Body) })
+	})
+}
+
+// sendTo is [send] for a request to one agent or session.
+func sendTo[B, T any](of func(City, context.Context, string, B) (T, error), checks ...func(B) error) binding {
+	return bind(func(ctx context.Context, city City, in *namedInput[B]) (T, error) {
+		return checked(in.Body, checks, func() (T, error) { return of(city, ctx, in.Target, in.Body) })
+	})
+}
+
+// sendID is [send] for a request about something that has an ID.
+func sendID[B, T any](of func(City, context.Context, string, B) (T, error), checks ...func(B) error) binding {
+	return bind(func(ctx context.Context, city City, in *identifiedInput[B]) (T, error) {
+		return checked(in.Body, checks, func() (T, error) { return of(city, ctx, in.ID, in.Body) })
+	})
+}
+
+// checked returns the first error of the checks of a body, otherwise the result of do.
+func checked[B, T any](body B, checks []func(B) error, do func() (T, error)) (out T, err error) {
+	for _, check := range checks {
+		if err := check(body); err != nil {
+			return out, err
+		}
+	}
+	return do()
+}
+
+// act is [sendTo] for a request for one instance, whose body may be missing.
+func act[T any](of func(City, context.Context, string, client.LifecycleRequest) (T, error)) binding {
+	return bind(func(ctx context.Context, city City, in *namedInput[*client.LifecycleRequest]) (T, error) {
+		var req client.LifecycleRequest
+		if in.Body != nil {
+			req = *in.Body
+		}
+		return of(city, ctx, in.Target, req)
+	})
+}
+
+// stream returns the binding of a route whose answer is a stream. contentType is that of the stream, and h writes it. h also parses
+// the parameters.
+func stream(contentType string, h streamer, parameters ...*huma.Param) binding {
 	return func(s *Server, op huma.Operation, row route) {
 		op.Responses["200"] = &huma.Response{
 			Description: "The stream",
 			Content:     map[string]*huma.MediaType{contentType: {Schema: &huma.Schema{Type: huma.TypeString}}},
 		}
-		op.Parameters = streamParameters(row)
+		op.Parameters = parameters
 		s.huma.OpenAPI().AddOperation(&op)
 		s.routes.HandleFunc(row.method+" "+row.path, func(w http.ResponseWriter, r *http.Request) {
 			ctx, cancel := s.Bound(r.Context(), always)
 			defer cancel()
-			counted := &countingWriter{ResponseWriter: w, masked: redact.Stream{Redactor: s.Secrets, To: w}}
+			masked := &redact.Stream{Redactor: s.Secrets, To: w}
+			counted := &countingWriter{ResponseWriter: w, to: masked}
 			counted.Header().Set("Content-Type", contentType)
 			err := h(ctx, s, counted, r)
-			if flushed := counted.masked.Flush(); err == nil {
+			if flushed := masked.Flush(); err == nil {
 				err = flushed
 			}
 			if err != nil && !errors.Is(err, context.Canceled) {
@@ -116,9 +169,9 @@ func stream(contentType string, h streamer) binding {
 	}
 }
 
-// downloader answers a request with a file. An error before the first byte becomes a problem document;
+// downloader is a method of [City] that answers a request with a file. An error before the first byte becomes a problem document;
 // a later error closes the connection.
-type downloader[T any] func(ctx context.Context, city City, target string, in T, w io.Writer) error
+type downloader[T any] func(city City, ctx context.Context, target string, in T, w io.Writer) error
 
 // download returns the binding of a route that answers with a file. Secrets in the file are not
 // masked, because that would damage it; the handler is responsible for its content. The context ends
@@ -130,7 +183,7 @@ func download[T any](contentType string, name func(target string, in T) string, 
 			Content:     map[string]*huma.MediaType{contentType: {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}},
 		}
 		if strings.Contains(row.path, "{target}") {
-			op.Parameters = []*huma.Param{{Name: "target", In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}, Description: "an agent's name or a session's name"}}
+			op.Parameters = []*huma.Param{targetParameter()}
 		}
 		if row.body > 0 {
 			schema := s.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
@@ -140,15 +193,14 @@ func download[T any](contentType string, name func(target string, in T) string, 
 		s.routes.HandleFunc(row.method+" "+row.path, func(w http.ResponseWriter, r *http.Request) {
 			ctx, cancel := s.Bound(r.Context(), always)
 			defer cancel()
-			file := &countingWriter{ResponseWriter: w, masked: redact.Stream{To: w}}
+			file := &countingWriter{ResponseWriter: w, to: httpwire.NewStreamWriter(w, s.Stall)}
 			in, err := readBody[T](w, r, row.body)
 			if err == nil {
 				w.Header().Set("Content-Type", contentType)
 				if name != nil {
 					w.Header().Set("Content-Disposition", disposition(name(r.PathValue("target"), in)))
 				}
-				out := &fileWriter{begun: &file.begun, to: httpwire.NewStreamWriter(w, s.Stall)}
-				err = h(ctx, s.city, r.PathValue("target"), in, out)
+				err = h(s.city, ctx, r.PathValue("target"), in, file)
 			}
 			if err != nil && r.Context().Err() == nil { // else the reader is gone
 				w.Header().Del("Content-Disposition") // of a problem document; a file has begun with its header
@@ -156,18 +208,6 @@ func download[T any](contentType string, name func(target string, in T) string, 
 			}
 		})
 	}
-}
-
-// fileWriter writes a file to its reader, and records whether it has begun.
-type fileWriter struct {
-	begun *bool
-	to    io.Writer
-}
-
-// Write writes p and records that the file has begun. It implements io.Writer.
-func (f *fileWriter) Write(p []byte) (int, error) {
-	*f.begun = true
-	return f.to.Write(p)
 }
 
 // readBody decodes the body of a request of up to limit bytes; zero means that there is none. It
@@ -179,12 +219,7 @@ func readBody[T any](w http.ResponseWriter, r *http.Request, limit int64) (T, er
 	}
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if err == nil && len(text) > 0 {
-		err = httpkit.CheckUnicode(text)
-	}
-	if err == nil && len(text) > 0 {
-		decoder := json.NewDecoder(bytes.NewReader(text))
-		decoder.DisallowUnknownFields()
-		err = decoder.Decode(&in)
+		err = httpkit.DecodeStrictly(text, &in)
 	}
 	if err != nil {
 		return in, fmt.Errorf("%w: the body is not valid: %w", client.ErrInvalid, err)
@@ -203,57 +238,27 @@ func (s *Server) endStream(w *countingWriter, r *http.Request, err error) {
 	panic(http.ErrAbortHandler) // net/http then closes the connection, so the reader sees that the stream is incomplete
 }
 
-// streamParameters returns the description of the parameters of a stream's route. The handlers of
-// streams parse them themselves.
-func streamParameters(row route) []*huma.Param {
-	text := &huma.Schema{Type: huma.TypeString}
-	if row.limit > 0 {
-		return nil // such a stream has no parameters
-	}
-	if strings.HasSuffix(row.path, "/status/stream") || row.id == "present" {
-		return nil
-	}
-	if row.id == "screens" {
-		return []*huma.Param{
-			{Name: "target", In: "query", Required: true, Schema: &huma.Schema{Type: huma.TypeArray, Items: text}, Description: "agents or sessions, at most 64; the parameter is repeated"},
-			{Name: "style", In: "query", Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{client.StyleLines, client.StyleOutput}}, Description: "lines: styled text, at most three updates of a target in a second (the default); output: for a terminal emulator"},
-		}
-	}
-	if strings.HasSuffix(row.path, "/conversation/stream") {
-		return []*huma.Param{
-			{Name: "target", In: "path", Required: true, Schema: text, Description: "an agent's name or a session's name"},
-			{Name: "limit", In: "query", Schema: &huma.Schema{Type: huma.TypeInteger}, Description: "how many entries at first, at most; 0: 100"},
-			{Name: "since", In: "query", Schema: &huma.Schema{Type: huma.TypeString, Format: "date-time"}, Description: "at first only entries from then on"},
-		}
-	}
-	if strings.Contains(row.path, "{target}") {
-		return []*huma.Param{
-			{Name: "target", In: "path", Required: true, Schema: text, Description: "an agent's name or a session's name"},
-			{Name: "since", In: "query", Schema: &huma.Schema{Type: huma.TypeString, Format: "date-time"}, Description: "output from then on"},
-			{Name: "until", In: "query", Schema: &huma.Schema{Type: huma.TypeString, Format: "date-time"}, Description: "output up to then; not with follow"},
-			{Name: "follow", In: "query", Schema: &huma.Schema{Type: huma.TypeBoolean}, Description: "continue with new output"},
-		}
-	}
-	return []*huma.Param{
-		{Name: "Last-Event-ID", In: "header", Schema: text, Description: "the id of the last event that the reader has"},
-		{Name: "after", In: "query", Schema: text, Description: "same as Last-Event-ID, for readers that cannot set a header"},
-		{Name: "since", In: "query", Schema: &huma.Schema{Type: huma.TypeString, Format: "date-time"}, Description: "only events from then on"},
-		{Name: "target", In: "query", Schema: text, Description: "only events of the agent or session of this name"},
-	}
+// targetParameter describes the parameter of a path that names an agent or a session.
+func targetParameter() *huma.Param {
+	return &huma.Param{Name: "target", In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}, Description: "an agent's name or a session's name"}
 }
 
-// countingWriter records whether the answer has begun, and masks secrets in it. All streams are
-// written through it.
+// timeParameter describes a parameter that is a time.
+func timeParameter(name, description string) *huma.Param {
+	return &huma.Param{Name: name, In: "query", Schema: &huma.Schema{Type: huma.TypeString, Format: "date-time"}, Description: description}
+}
+
+// countingWriter is the writer of a stream or a file. It records whether the answer has begun.
 type countingWriter struct {
 	http.ResponseWriter
-	masked redact.Stream
-	begun  bool
+	to    io.Writer
+	begun bool
 }
 
-// Write writes p with secrets masked, and records that the answer has begun. It implements io.Writer.
+// Write writes p and records that the answer has begun. It implements io.Writer.
 func (w *countingWriter) Write(p []byte) (int, error) {
 	w.begun = true
-	return w.masked.Write(p)
+	return w.to.Write(p)
 }
 
 // Unwrap returns the wrapped writer, for http.ResponseController.

@@ -2,7 +2,6 @@ package controlapi
 
 import (
 	"context"
-	"fmt"
 
 	"gascity/client"
 )
@@ -17,10 +16,6 @@ type changesInput struct {
 }
 
 // changes returns the changed files of a session's working directory.
-func changes(ctx context.Context, city City, in *changesInput) (*reply[client.Changes], error) {
-	c, ok := city.(ChangeReader)
-	if !ok {
-		return nil, fmt.Errorf("%w: this city does not read changed files", client.ErrUnsupported)
-	}
-	return answer(c.Changes(ctx, in.Target, client.ChangesQuery{Path: in.Path, Since: in.Since, Diff: in.Diff, Bytes: in.Bytes}))
+func changes(ctx context.Context, city City, in *changesInput) (client.Changes, error) {
+	return city.Changes(ctx, in.Target, client.ChangesQuery{Path: in.Path, Since: in.Since, Diff: in.Diff, Bytes: in.Bytes})
 }

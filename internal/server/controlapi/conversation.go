@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"gascity/client"
 )
 
@@ -20,34 +22,27 @@ type conversationInput struct {
 	Until  time.Time `query:"until" doc:"only entries up to then"`
 }
 
-// conversationsOf returns the city as a [Conversations], or client.ErrUnsupported if it does not read conversations.
-func conversationsOf(city City) (Conversations, error) {
-	c, ok := city.(Conversations)
-	if !ok {
-		return nil, fmt.Errorf("%w: this city does not support reading conversations", client.ErrUnsupported)
-	}
-	return c, nil
+// conversation returns the entries of an agent's conversation that the request selects.
+func conversation(ctx context.Context, city City, in *conversationInput) (client.Conversation, error) {
+	return city.Conversation(ctx, in.Target, client.ConversationQuery{
+		Before: in.Before, Limit: in.Limit, Turn: in.Turn, Since: in.Since, Until: in.Until,
+	})
 }
 
-// conversation answers with the entries of an agent's conversation that the request selects.
-func conversation(ctx context.Context, city City, in *conversationInput) (*reply[client.Conversation], error) {
-	c, err := conversationsOf(city)
-	if err != nil {
-		return nil, err
+// followParameters describes the parameters of [followConversation].
+func followParameters() []*huma.Param {
+	return []*huma.Param{
+		targetParameter(),
+		{Name: "limit", In: "query", Schema: &huma.Schema{Type: huma.TypeInteger}, Description: "how many entries at first, at most; 0: 100"},
+		timeParameter("since", "at first only entries from then on"),
 	}
-	return answer(c.Conversation(ctx, in.Target, client.ConversationQuery{
-		Before: in.Before, Limit: in.Limit, Turn: in.Turn, Since: in.Since, Until: in.Until,
-	}))
 }
 
 // followConversation writes a conversation as server-sent events: each event has the entries that are new or changed. A
 // reader that is too slow is disconnected, and begins again.
 func followConversation(ctx context.Context, s *Server, w http.ResponseWriter, r *http.Request) error {
-	c, err := conversationsOf(s.city)
-	if err != nil {
-		return err
-	}
 	var q client.ConversationQuery
+	var err error
 	if q.Since, err = timeOf(r, "since"); err != nil {
 		return err
 	}
@@ -57,6 +52,6 @@ func followConversation(ctx context.Context, s *Server, w http.ResponseWriter, r
 		}
 	}
 	return follow(ctx, s, w, "conversation", func(ctx context.Context, send func(client.Conversation) error) error {
-		return c.FollowConversation(ctx, r.PathValue("target"), q, send)
+		return s.city.FollowConversation(ctx, r.PathValue("target"), q, send)
 	})
 }

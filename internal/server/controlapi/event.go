@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"gascity/client"
 	"gascity/internal/httpwire"
 )
@@ -30,13 +32,13 @@ func (in *pastInput) query() client.EventQuery {
 }
 
 // pastEvents returns the stored events that the query selects.
-func pastEvents(parent context.Context, city City, in *pastInput) (*reply[client.EventPage], error) {
+func pastEvents(parent context.Context, city City, in *pastInput) (client.EventPage, error) {
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
 	q := in.query()
 	after, err := since(ctx, city, q)
 	if err != nil {
-		return nil, err
+		return client.EventPage{}, err
 	}
 	past, gap, _, err := city.Events(ctx, after)
 	page := client.EventPage{Events: selectEvents(past, q), Gap: gap, Last: after}
@@ -46,17 +48,16 @@ func pastEvents(parent context.Context, city City, in *pastInput) (*reply[client
 	if len(past) > 0 {
 		page.Last = past[len(past)-1].ID
 	}
-	return answer(page, err)
+	return page, err
 }
 
 // since returns the ID after which all events of the query come. The events after it may include
 // others, which are older than q.Since.
 func since(ctx context.Context, city City, q client.EventQuery) (uint64, error) {
-	dated, ok := city.(EventFinder)
-	if !ok || q.Since.IsZero() {
+	if q.Since.IsZero() {
 		return q.After, nil
 	}
-	older, err := dated.Since(ctx, q.Since)
+	older, err := city.Since(ctx, q.Since)
 	return max(q.After, older), err
 }
 
@@ -75,6 +76,17 @@ func selectEvents(past []client.Event, q client.EventQuery) []client.Event {
 // event, because the times of events are not in order if the clock was set back.
 func matches(e client.Event, q client.EventQuery) bool {
 	return !e.Time.Before(q.Since) && (q.Target == "" || e.Agent == q.Target || e.Session == q.Target)
+}
+
+// eventsParameters describes the parameters of [events].
+func eventsParameters() []*huma.Param {
+	text := &huma.Schema{Type: huma.TypeString}
+	return []*huma.Param{
+		{Name: "Last-Event-ID", In: "header", Schema: text, Description: "the id of the last event that the reader has"},
+		{Name: "after", In: "query", Schema: text, Description: "same as Last-Event-ID, for readers that cannot set a header"},
+		timeParameter("since", "only events from then on"),
+		{Name: "target", In: "query", Schema: text, Description: "only events of the agent or session of this name"},
+	}
 }
 
 // events writes the event stream as server-sent events.

@@ -2,26 +2,9 @@ package controlapi
 
 import (
 	"context"
-	"fmt"
 
 	"gascity/client"
 )
-
-var errNoGuard = fmt.Errorf("%w: this controller has no guard", client.ErrUnsupported)
-
-type checkToolInput struct{ Body client.GuardCheckRequest }
-
-// checkTool returns what the guard would decide about a tool call.
-func checkTool(ctx context.Context, city City, in *checkToolInput) (*reply[client.GuardCheck], error) {
-	g, ok := city.(ToolGuard)
-	if !ok {
-		return nil, errNoGuard
-	}
-	if err := in.Body.Check(); err != nil {
-		return nil, err
-	}
-	return answer(g.CheckTool(ctx, in.Body))
-}
 
 // decisionsInput selects the decisions of a page.
 type decisionsInput struct {
@@ -32,10 +15,6 @@ type decisionsInput struct {
 }
 
 // guardDecisions returns a page of recorded decisions.
-func guardDecisions(ctx context.Context, city City, in *decisionsInput) (*reply[client.GuardDecisions], error) {
-	g, ok := city.(ToolGuard)
-	if !ok {
-		return nil, errNoGuard
-	}
-	return answer(g.GuardDecisions(ctx, client.GuardQuery{Agent: in.Agent, Action: in.Action, Before: in.Before, Limit: in.Limit}))
+func guardDecisions(ctx context.Context, city City, in *decisionsInput) (client.GuardDecisions, error) {
+	return city.GuardDecisions(ctx, client.GuardQuery(*in))
 }

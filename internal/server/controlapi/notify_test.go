@@ -14,7 +14,6 @@ import (
 // presentCity counts persons.
 type presentCity struct {
 	stubCity
-	Notifier
 
 	until context.Context //nolint:containedctx // that of the only person
 }

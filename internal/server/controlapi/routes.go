@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/httpwire"
 )
 
 // City is what the control API serves: the controller and its engines. A target is the name of an
@@ -27,15 +28,26 @@ type City interface {
 	Conditions
 	Control
 	Feed
+	EventFinder
+	Files
+	Screener
+	Conversations
+	ToolGuard
+	Diagnostics
+	ConfigEditor
+	WebConsole
+	Notifier
+	Spending
 }
 
 // Views are the methods that read the state of the city.
 type Views interface {
 	Status(ctx context.Context) (client.Status, error)
+	// StatusChanged returns a channel that is closed when the status may have changed. Nil means that only events report a change.
+	StatusChanged() <-chan struct{}
 	Plan(ctx context.Context) (client.Plan, error)
 	Session(ctx context.Context, target string) (client.Session, error)
 	Config(ctx context.Context) (client.Config, error)
-	Providers(ctx context.Context) ([]client.Provider, error)
 	Explain(ctx context.Context, target string) (client.Explanation, error)
 }
 
@@ -134,8 +146,77 @@ type Feed interface {
 	Events(ctx context.Context, after uint64) (past []client.Event, gap bool, next <-chan client.Event, err error)
 }
 
-// WebConsole is an optional extension of City: it controls the listener of the web console. Without
-// it, these requests are client.ErrUnsupported.
+// EventFinder finds events by time.
+type EventFinder interface {
+	// Since returns the ID of the newest event that is older than t, or zero if there is none.
+	Since(ctx context.Context, t time.Time) (id uint64, err error)
+}
+
+// Files are the operations that read files of sessions.
+type Files interface {
+	// Logs writes the recorded output of the target to w, oldest first. With q.Follow it continues
+	// until ctx ends, and then returns nil. Each Write is sent to the reader at once. If Logs
+	// returns an error before its first Write, the reader gets it as a problem document.
+	Logs(ctx context.Context, target string, q client.LogQuery, w io.Writer) error
+	// Changes returns the changed files of the target's working directory; see client.Client.Changes.
+	Changes(ctx context.Context, target string, q client.ChangesQuery) (client.Changes, error)
+	// CopyOut writes a file or directory of the target's working directory to w: as a tar archive, or
+	// the content of one file. It masks no secrets. An error before the first Write becomes a problem document.
+	CopyOut(ctx context.Context, target string, req client.CopyOutRequest, w io.Writer) error
+}
+
+// Screener returns the screens of sessions with colors.
+type Screener interface {
+	// Screen returns what the target's terminal shows.
+	Screen(ctx context.Context, target string, style client.ScreenStyle) (client.Screen, error)
+	// Screens calls send with the screen of each target and then with its changes, until ctx ends or send fails. It returns nil
+	// when ctx has ended, or when no target has a screen any more. Only one call of send runs at a time. An update is read when it
+	// is sent, so changes meanwhile are one change.
+	Screens(ctx context.Context, targets []string, style client.ScreenStyle, send func(client.ScreenUpdate) error) error
+}
+
+// Conversations reads the conversations of agents.
+type Conversations interface {
+	// Conversation returns the entries that the query selects, the newest ones if they are too many.
+	Conversation(ctx context.Context, target string, q client.ConversationQuery) (client.Conversation, error)
+	// FollowConversation calls send with the newest entries and then with every new or changed one, until ctx ends; it
+	// then returns nil. An error of send ends it too.
+	FollowConversation(ctx context.Context, target string, q client.ConversationQuery, send func(client.Conversation) error) error
+}
+
+// ToolGuard decides about the tools of agents.
+type ToolGuard interface {
+	// CheckTool returns what the guard would decide about a tool call. It records nothing.
+	CheckTool(ctx context.Context, req client.GuardCheckRequest) (client.GuardCheck, error)
+	// GuardDecisions returns a page of recorded decisions, newest first.
+	GuardDecisions(ctx context.Context, q client.GuardQuery) (client.GuardDecisions, error)
+}
+
+// Diagnostics examines the city and its machine.
+type Diagnostics interface {
+	// Doctor makes all checks. While one examination runs, another one is client.ErrRefused.
+	Doctor(ctx context.Context) (client.Findings, error)
+	// Bundle writes a support bundle without credentials to w.
+	Bundle(ctx context.Context, w io.Writer) error
+	// Metrics writes the metrics in the text format of Prometheus. They contain no secrets.
+	Metrics(ctx context.Context, w io.Writer) error
+}
+
+// ConfigEditor compares another configuration with what runs, and reads and writes the text of city.toml, in which placeholders
+// stand for credentials.
+type ConfigEditor interface {
+	Providers(ctx context.Context) ([]client.Provider, error)
+	// Preview returns what the controller would do. An invalid configuration is client.ErrInvalid
+	// with its mistakes.
+	Preview(ctx context.Context, req client.PreviewRequest) (client.Plan, error)
+	ConfigFile(ctx context.Context) (client.ConfigFile, error)
+	// PreviewConfig checks another text and returns what it would do. It changes nothing.
+	PreviewConfig(ctx context.Context, edit client.ConfigEdit) (client.ConfigPreview, error)
+	// ApplyConfig writes another text if the file still has the hash of the edit.
+	ApplyConfig(ctx context.Context, edit client.ConfigEdit) (client.Done, error)
+}
+
+// WebConsole controls the listener of the web console.
 type WebConsole interface {
 	Web(ctx context.Context) (client.Web, error)
 	// StartWeb starts the listener, and changes its address if the request names another one.
@@ -148,98 +229,26 @@ type WebConsole interface {
 	RevokeWebDevice(ctx context.Context, id string) (client.WebDevice, error)
 }
 
-// Recorder is an optional extension of City: it reads the recorded output of sessions. Without it,
-// requests for logs are client.ErrUnsupported.
-type Recorder interface {
-	// Logs writes the recorded output of the target to w, oldest first. With q.Follow it continues
-	// until ctx ends, and then returns nil. Each Write is sent to the reader at once. If Logs
-	// returns an error before its first Write, the reader gets it as a problem document.
-	Logs(ctx context.Context, target string, q client.LogQuery, w io.Writer) error
+// Notifier sends notifications.
+type Notifier interface {
+	// Notifications returns the sinks and the recent notifications.
+	Notifications(ctx context.Context) (client.Notifications, error)
+	// TestNotify sends a test message. An unknown sink is client.ErrNotFound.
+	TestNotify(ctx context.Context, req client.NotifyTestRequest) ([]client.NotifyResult, error)
+	// RetryNotification sends a failed notification again.
+	RetryNotification(ctx context.Context, id string) (client.Notification, error)
+	// Present counts a person who sees all agents, until ctx ends. It does not wait.
+	Present(ctx context.Context) error
 }
 
-// Screener is an optional extension of City: it returns the screens of sessions with colors. Without it, requests for a screen
-// are client.ErrUnsupported.
-type Screener interface {
-	// Screen returns what the target's terminal shows.
-	Screen(ctx context.Context, target string, style client.ScreenStyle) (client.Screen, error)
-	// Screens calls send with the screen of each target and then with its changes, until ctx ends or send fails. It returns nil
-	// when ctx has ended, or when no target has a screen any more. Only one call of send runs at a time. An update is read when it
-	// is sent, so changes meanwhile are one change.
-	Screens(ctx context.Context, targets []string, style client.ScreenStyle, send func(client.ScreenUpdate) error) error
-}
-
-// StatusNotifier is an optional extension of City. Without it, a watched status is sent only after events.
-type StatusNotifier interface {
-	// StatusChanged returns a channel that is closed when the status may have changed.
-	StatusChanged() <-chan struct{}
-}
-
-// ChangeReader is an optional extension of City: it reads the changed files of working directories. Without it, requests for
-// changes are client.ErrUnsupported.
-type ChangeReader interface {
-	// Changes returns the changed files of the target's working directory; see client.Client.Changes.
-	Changes(ctx context.Context, target string, q client.ChangesQuery) (client.Changes, error)
-}
-
-// Conversations is an optional extension of City: it reads the conversations of agents. Without it, these requests are
-// client.ErrUnsupported.
-type Conversations interface {
-	// Conversation returns the entries that the query selects, the newest ones if they are too many.
-	Conversation(ctx context.Context, target string, q client.ConversationQuery) (client.Conversation, error)
-	// FollowConversation calls send with the newest entries and then with every new or changed one, until ctx ends; it
-	// then returns nil. An error of send ends it too.
-	FollowConversation(ctx context.Context, target string, q client.ConversationQuery, send func(client.Conversation) error) error
-}
-
-// Previewer is an optional extension of City: it compares another configuration with what runs.
-// Without it, previews are client.ErrUnsupported.
-type Previewer interface {
-	// Preview returns what the controller would do. An invalid configuration is client.ErrInvalid
-	// with its mistakes.
-	Preview(ctx context.Context, req client.PreviewRequest) (client.Plan, error)
-}
-
-// ToolGuard is an optional extension of City: it decides about the tools of agents. Without it, these
-// requests are client.ErrUnsupported.
-type ToolGuard interface {
-	// CheckTool returns what the guard would decide about a tool call. It records nothing.
-	CheckTool(ctx context.Context, req client.GuardCheckRequest) (client.GuardCheck, error)
-	// GuardDecisions returns a page of recorded decisions, newest first.
-	GuardDecisions(ctx context.Context, q client.GuardQuery) (client.GuardDecisions, error)
-}
-
-// Diagnostics is an optional extension of City: it examines the city and its machine. Without it,
-// these requests are client.ErrUnsupported.
-type Diagnostics interface {
-	// Doctor makes all checks. While one examination runs, another one is client.ErrRefused.
-	Doctor(ctx context.Context) (client.Findings, error)
-	// Bundle writes a support bundle without credentials to w.
-	Bundle(ctx context.Context, w io.Writer) error
-}
-
-// Copier is an optional extension of City: it copies files out of sessions. Without it, a copy is
-// client.ErrUnsupported.
-type Copier interface {
-	// CopyOut writes a file or directory of the target's working directory to w: as a tar archive, or
-	// the content of one file. An error before the first Write becomes a problem document.
-	CopyOut(ctx context.Context, target string, req client.CopyOutRequest, w io.Writer) error
-}
-
-// ConfigEditor is an optional extension of City: it reads and writes the text of city.toml, in which
-// placeholders stand for credentials. Without it, these requests are client.ErrUnsupported.
-type ConfigEditor interface {
-	ConfigFile(ctx context.Context) (client.ConfigFile, error)
-	// PreviewConfig checks another text and returns what it would do. It changes nothing.
-	PreviewConfig(ctx context.Context, edit client.ConfigEdit) (client.ConfigPreview, error)
-	// ApplyConfig writes another text if the file still has the hash of the edit.
-	ApplyConfig(ctx context.Context, edit client.ConfigEdit) (client.Done, error)
-}
-
-// EventFinder is an optional extension of City: it finds events by time. Without it, all stored
-// events are read.
-type EventFinder interface {
-	// Since returns the ID of the newest event that is older than t, or zero if there is none.
-	Since(ctx context.Context, t time.Time) (id uint64, err error)
+// Spending reports usage and budgets.
+type Spending interface {
+	// Usage returns the usage, in groups.
+	Usage(ctx context.Context, req client.UsageRequest) (client.Usage, error)
+	// Budgets returns how much of each budget is used.
+	Budgets(ctx context.Context) ([]client.Budget, error)
+	// LiftBudget resets a budget that is used up, for req.Who, or for everyone if req.Who is empty.
+	LiftBudget(ctx context.Context, name string, req client.LiftRequest) (client.Done, error)
 }
 
 // access is what a route requires in addition to a connection from the owner.
@@ -283,89 +292,89 @@ type route struct {
 func routes() []route {
 	const get, post, put, patch, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
 	return []route{
-		{get, "/v1/status", reads, client.ScopeSee, quick, 0, "status", "The city at a glance", bind(ask(City.Status))},
-		{get, "/v1/status/stream", reads, socketOnly, always, 0, "watch-status", "The status, then each changed one", stream("text/event-stream", watchStatus)},
-		{get, "/v1/plan", reads, client.ScopeSee, quick, 0, "plan", "What the controller would do now, and why", bind(ask(City.Plan))},
-		{post, "/v1/plan", writes, client.ScopeManage, slow, configBody, "preview", "What it would do with another configuration; nothing is changed", bind(preview)},
-		{get, "/v1/config", reads, client.ScopeSee, quick, 0, "config", "The current configuration and the source of each value", bind(ask(City.Config))},
-		{get, "/v1/config/file", reads, client.ScopeManage, quick, 0, "config-file", "The text of city.toml, with placeholders for credentials", bind(configFile)},
-		{post, "/v1/config/preview", writes, client.ScopeManage, slow, configBody, "preview-config", "The mistakes in another text of city.toml, and what it would do; nothing is changed", bind(previewConfig)},
-		{put, "/v1/config/file", writes, client.ScopeManage, slow, configBody, "apply-config", "Write another text of city.toml if the file has not changed, and read it", bind(applyConfig)},
+		{get, "/v1/status", reads, client.ScopeSee, quick, 0, "status", "The city at a glance", ask(City.Status)},
+		{get, "/v1/status/stream", reads, socketOnly, always, 0, "watch-status", "The status, then each changed one", stream(httpwire.EventStream, watchStatus)},
+		{get, "/v1/plan", reads, client.ScopeSee, quick, 0, "plan", "What the controller would do now, and why", ask(City.Plan)},
+		{post, "/v1/plan", writes, client.ScopeManage, slow, configBody, "preview", "What it would do with another configuration; nothing is changed", send(City.Preview, checkPreview)},
+		{get, "/v1/config", reads, client.ScopeSee, quick, 0, "config", "The current configuration and the source of each value", ask(City.Config)},
+		{get, "/v1/config/file", reads, client.ScopeManage, quick, 0, "config-file", "The text of city.toml, with placeholders for credentials", ask(City.ConfigFile)},
+		{post, "/v1/config/preview", writes, client.ScopeManage, slow, configBody, "preview-config", "The mistakes in another text of city.toml, and what it would do; nothing is changed", send(City.PreviewConfig)},
+		{put, "/v1/config/file", writes, client.ScopeManage, slow, configBody, "apply-config", "Write another text of city.toml if the file has not changed, and read it", send(City.ApplyConfig, checkEdit)},
 		{get, "/v1/providers", reads, client.ScopeSee, quick, 0, "providers", "The runtime providers that the controller can use", bind(providers)},
 
-		{get, "/v1/sessions/{target}", reads, client.ScopeSee, quick, 0, "session", "The full state of one session", bind(askOf(City.Session))},
+		{get, "/v1/sessions/{target}", reads, client.ScopeSee, quick, 0, "session", "The full state of one session", askOf(City.Session)},
 		{get, "/v1/sessions/{target}/peek", reads, client.ScopeSee, quick, 0, "peek", "The last lines that the agent printed", bind(peek)},
 		{get, "/v1/sessions/{target}/screen", reads, client.ScopeSee, quick, 0, "screen", "What the terminal shows, with colors", bind(screen)},
-		{get, "/v1/screens", reads, client.ScopeSee, always, 0, "screens", "The screens of several agents, then each change", stream("text/event-stream", screens)},
-		{get, "/v1/sessions/{target}/logs", reads, client.ScopeSee, always, 0, "logs", "The recorded raw output", stream("application/octet-stream", logs)},
+		{get, "/v1/screens", reads, client.ScopeSee, always, 0, "screens", "The screens of several agents, then each change", stream(httpwire.EventStream, screens, screensParameters()...)},
+		{get, "/v1/sessions/{target}/logs", reads, client.ScopeSee, always, 0, "logs", "The recorded raw output", stream("application/octet-stream", logs, logsParameters()...)},
 		{get, "/v1/sessions/{target}/changes", reads, client.ScopeSee, slow, 0, "changes", "The changed files of the working directory, with their diffs", bind(changes)},
 		{get, "/v1/sessions/{target}/conversation", reads, client.ScopeSee, quick, 0, "conversation", "Prompts, answers and tool calls of the agent", bind(conversation)},
-		{get, "/v1/sessions/{target}/conversation/stream", reads, client.ScopeSee, always, 0, "follow-conversation", "The newest entries of the conversation, then every new or changed one", stream("text/event-stream", followConversation)},
-		{get, "/v1/sessions/{target}/explain", reads, client.ScopeSee, quick, 0, "explain", "The state of a session, its desired state, and the reasons", bind(askOf(City.Explain))},
-		{post, "/v1/sessions/{target}/interrupt", writes, client.ScopeType, slow, smallBody, "interrupt", "Ask the agent to end its turn", bind(act(City.Interrupt))},
-		{post, "/v1/sessions/{target}/keys", writes, client.ScopeType, slow, smallBody, "keys", "Send key events by tmux name", bind(keys)},
-		{post, "/v1/sessions/{target}/clear-input", writes, client.ScopeType, slow, smallBody, "clear-input", "Remove all text from the agent's input box", bind(act(City.ClearInput))},
-		{post, "/v1/sessions/{target}/copy", writes, socketOnly, slow, smallBody, "copy", "Copy a file or directory into the working directory", bind(copyInto)},
-		{post, "/v1/sessions/{target}/copy-out", writes, client.ScopeManage, always, smallBody, "copy-out", "Copy a file or directory out of the working directory", download("application/octet-stream", copyName, copyOut)},
-		{post, "/v1/sessions/{target}/kill", writes, client.ScopeManage, slow, smallBody, "kill", "Stop the instance; an agent that is to run is started again", bind(act(City.Kill))},
+		{get, "/v1/sessions/{target}/conversation/stream", reads, client.ScopeSee, always, 0, "follow-conversation", "The newest entries of the conversation, then every new or changed one", stream(httpwire.EventStream, followConversation, followParameters()...)},
+		{get, "/v1/sessions/{target}/explain", reads, client.ScopeSee, quick, 0, "explain", "The state of a session, its desired state, and the reasons", askOf(City.Explain)},
+		{post, "/v1/sessions/{target}/interrupt", writes, client.ScopeType, slow, smallBody, "interrupt", "Ask the agent to end its turn", act(City.Interrupt)},
+		{post, "/v1/sessions/{target}/keys", writes, client.ScopeType, slow, smallBody, "keys", "Send key events by tmux name", sendTo(City.Keys, checkKeys)},
+		{post, "/v1/sessions/{target}/clear-input", writes, client.ScopeType, slow, smallBody, "clear-input", "Remove all text from the agent's input box", act(City.ClearInput)},
+		{post, "/v1/sessions/{target}/copy", writes, socketOnly, slow, smallBody, "copy", "Copy a file or directory into the working directory", sendTo(City.Copy)},
+		{post, "/v1/sessions/{target}/copy-out", writes, client.ScopeManage, always, smallBody, "copy-out", "Copy a file or directory out of the working directory", download("application/octet-stream", copyName, City.CopyOut)},
+		{post, "/v1/sessions/{target}/kill", writes, client.ScopeManage, slow, smallBody, "kill", "Stop the instance; an agent that is to run is started again", act(City.Kill)},
 
-		{post, "/v1/sessions/{target}/nudge", writes, client.ScopeType, always, promptBody, "nudge", "Accept a prompt; with wait, answer when the receipt has that state or has ended", bindWait(nudge)},
+		{post, "/v1/sessions/{target}/nudge", writes, client.ScopeType, always, promptBody, "nudge", "Accept a prompt; with wait, answer when the receipt has that state or has ended", bind(nudge)},
 		{get, "/v1/queue", reads, client.ScopeSee, quick, 0, "queue", "The queued and injected prompts, in the order of delivery", bind(queued)},
-		{get, "/v1/receipts/{id}", reads, client.ScopeSee, always, 0, "receipt", "A receipt with its steps; with wait, answer when it has that state or has ended", bindWait(receipt)},
+		{get, "/v1/receipts/{id}", reads, client.ScopeSee, always, 0, "receipt", "A receipt with its steps; with wait, answer when it has that state or has ended", bind(receipt)},
 		{patch, "/v1/receipts/{id}", writes, client.ScopeType, slow, promptBody, "edit-prompt", "Change a queued prompt", bind(editPrompt)},
-		{get, "/v1/receipts/{id}/text", reads, client.ScopeSee, quick, 0, "prompt-text", "The whole text of a queued prompt", bind(promptText)},
+		{get, "/v1/receipts/{id}/text", reads, client.ScopeSee, quick, 0, "prompt-text", "The whole text of a queued prompt", askID(City.PromptText)},
 		{post, "/v1/receipts/{id}/move", writes, client.ScopeType, slow, smallBody, "move-prompt", "Move a queued prompt among those of its priority", bind(movePrompt)},
-		{del, "/v1/receipts/{id}", writes, client.ScopeType, slow, 0, "cancel-prompt", "Cancel a prompt that the agent has not accepted", bind(cancelPrompt)},
+		{del, "/v1/receipts/{id}", writes, client.ScopeType, slow, 0, "cancel-prompt", "Cancel a prompt that the agent has not accepted", askID(City.CancelPrompt)},
 		{post, "/v1/receipts/{id}/retry", writes, client.ScopeType, slow, smallBody, "retry-prompt", "Send the prompt of an ended receipt again, as a new prompt", bind(retryPrompt)},
 
 		{get, "/v1/pending", reads, client.ScopeSee, quick, 0, "pending", "The pending questions, oldest first", bind(pending)},
-		{post, "/v1/pending/{id}/respond", writes, client.ScopeAnswer, slow, smallBody, "respond", "Answer a pending question, once", bind(respond)},
-		{post, "/v1/pending/{id}/always", writes, client.ScopeManage, slow, smallBody, "allow-always", "Add the rule that allows the tool call of a question always, and allow the call", bind(allowAlways)},
+		{post, "/v1/pending/{id}/respond", writes, client.ScopeAnswer, slow, smallBody, "respond", "Answer a pending question, once", sendID(City.Respond, checkResponse)},
+		{post, "/v1/pending/{id}/always", writes, client.ScopeManage, slow, smallBody, "allow-always", "Add the rule that allows the tool call of a question always, and allow the call", sendID(City.AllowAlways, checkAlways)},
 
-		{post, "/v1/await", writes, client.ScopeSee, always, smallBody, "await", "Answer when a condition holds or can never hold", bindWait(await)},
+		{post, "/v1/await", writes, client.ScopeSee, always, smallBody, "await", "Answer when a condition holds or can never hold", send(City.Await, client.WaitRequest.Check)},
 		{get, "/v1/waits", reads, client.ScopeSee, quick, 0, "waits", "The registered waits, oldest first", bind(waits)},
-		{post, "/v1/waits", writes, client.ScopeType, slow, smallBody, "add-wait", "Register a durable wait; its owner gets a prompt when it ends", bind(addWait)},
-		{del, "/v1/waits/{id}", writes, client.ScopeType, slow, 0, "cancel-wait", "End a registered wait", bind(cancelWait)},
+		{post, "/v1/waits", writes, client.ScopeType, slow, smallBody, "add-wait", "Register a durable wait; its owner gets a prompt when it ends", send(City.AddWait, client.WaitRequest.Check, checkOwner)},
+		{del, "/v1/waits/{id}", writes, client.ScopeType, slow, 0, "cancel-wait", "End a registered wait", askID(City.CancelWait)},
 
 		{get, "/v1/usage", reads, client.ScopeSee, quick, 0, "usage", "The usage, in groups", bind(spent)},
-		{get, "/v1/budgets", reads, client.ScopeSee, quick, 0, "budgets", "How much of each budget is used", bind(budgets)},
+		{get, "/v1/budgets", reads, client.ScopeSee, quick, 0, "budgets", "How much of each budget is used", ask(City.Budgets)},
 		{post, "/v1/budgets/{name}/lift", writes, client.ScopeManage, slow, smallBody, "lift-budget", "Reset a budget that is used up", bind(liftBudget)},
 
-		{post, "/v1/guard/check", writes, client.ScopeSee, quick, promptBody, "check-tool", "What the guard would decide about a tool call", bind(checkTool)},
+		{post, "/v1/guard/check", writes, client.ScopeSee, quick, promptBody, "check-tool", "What the guard would decide about a tool call", send(City.CheckTool, client.GuardCheckRequest.Check)},
 		{get, "/v1/guard/decisions", reads, client.ScopeSee, quick, 0, "guard-decisions", "The recorded decisions of the guard, newest first", bind(guardDecisions)},
-		{post, "/v1/doctor", writes, client.ScopeManage, whole, 0, "doctor", "Check the city and its machine, from inside the controller", bind(doctor)},
+		{post, "/v1/doctor", writes, client.ScopeManage, whole, 0, "doctor", "Check the city and its machine, from inside the controller", ask(City.Doctor)},
 		{post, "/v1/bundle", writes, client.ScopeManage, always, 0, "bundle", "Make a support bundle without credentials", download("application/gzip", nil, bundle)},
 		{get, "/metrics", reads, client.ScopeSee, quick, 0, "metrics", "Metrics in the text format of Prometheus", stream(metricsType, metrics)},
 
-		{post, "/v1/sessions/{target}/wake", writes, client.ScopeManage, slow, smallBody, "wake", "Start a sleeping session", bind(change(City.Wake))},
-		{post, "/v1/sessions/{target}/sleep", writes, client.ScopeManage, slow, smallBody, "sleep", "Stop a session until it is woken, by hand or by a prompt", bind(change(City.Sleep))},
-		{post, "/v1/sessions/{target}/suspend", writes, client.ScopeManage, slow, smallBody, "suspend", "Stop a session until it is resumed by hand", bind(change(City.Suspend))},
-		{post, "/v1/sessions/{target}/resume", writes, client.ScopeManage, slow, smallBody, "resume", "Release an agent that is suspended or held back", bind(change(City.Resume))},
-		{post, "/v1/sessions/{target}/reset", writes, client.ScopeManage, slow, smallBody, "reset", "Clear failures and quarantine", bind(change(City.Reset))},
-		{get, "/v1/sessions/{target}/drain", reads, client.ScopeSee, quick, 0, "drain-state", "Whether the agent is asked to shut down", bind(askOf(City.DrainState))},
-		{post, "/v1/sessions/{target}/drain", writes, client.ScopeManage, slow, smallBody, "drain", "Ask an agent to shut down", bind(change(City.Drain))},
-		{post, "/v1/sessions/{target}/drain/ack", writes, socketOnly, slow, smallBody, "drain-ack", "Report that the agent is ready to stop; it is stopped now", bind(change(City.DrainAck))},
-		{post, "/v1/sessions/{target}/request-restart", writes, client.ScopeManage, slow, smallBody, "request-restart", "Restart at the end of the present turn", bind(change(City.RequestRestart))},
+		{post, "/v1/sessions/{target}/wake", writes, client.ScopeManage, slow, smallBody, "wake", "Start a sleeping session", sendTo(City.Wake, checkLifecycle)},
+		{post, "/v1/sessions/{target}/sleep", writes, client.ScopeManage, slow, smallBody, "sleep", "Stop a session until it is woken, by hand or by a prompt", sendTo(City.Sleep, checkLifecycle)},
+		{post, "/v1/sessions/{target}/suspend", writes, client.ScopeManage, slow, smallBody, "suspend", "Stop a session until it is resumed by hand", sendTo(City.Suspend, checkLifecycle)},
+		{post, "/v1/sessions/{target}/resume", writes, client.ScopeManage, slow, smallBody, "resume", "Release an agent that is suspended or held back", sendTo(City.Resume, checkLifecycle)},
+		{post, "/v1/sessions/{target}/reset", writes, client.ScopeManage, slow, smallBody, "reset", "Clear failures and quarantine", sendTo(City.Reset, checkLifecycle)},
+		{get, "/v1/sessions/{target}/drain", reads, client.ScopeSee, quick, 0, "drain-state", "Whether the agent is asked to shut down", askOf(City.DrainState)},
+		{post, "/v1/sessions/{target}/drain", writes, client.ScopeManage, slow, smallBody, "drain", "Ask an agent to shut down", sendTo(City.Drain, checkLifecycle)},
+		{post, "/v1/sessions/{target}/drain/ack", writes, socketOnly, slow, smallBody, "drain-ack", "Report that the agent is ready to stop; it is stopped now", sendTo(City.DrainAck, checkLifecycle)},
+		{post, "/v1/sessions/{target}/request-restart", writes, client.ScopeManage, slow, smallBody, "request-restart", "Restart at the end of the present turn", sendTo(City.RequestRestart, checkLifecycle)},
 
-		{post, "/v1/reload", writes, client.ScopeManage, slow, smallBody, "reload", "Read the configuration again now", bind(ask(City.Reload))},
-		{post, "/v1/restart", writes, client.ScopeManage, whole, smallBody, "restart", "Restart agents, all if none is named", bind(restart)},
-		{post, "/v1/apply", writes, client.ScopeManage, slow, smallBody, "apply", "Apply now a changed configuration that waits for the end of a turn", bind(apply)},
-		{post, "/v1/stop", writes, client.ScopeManage, whole, smallBody, "stop-city", "Stop every session, then the controller", bind(ask(City.StopCity))},
-		{post, "/v1/controller/stop", writes, socketOnly, slow, smallBody, "stop-controller", "Stop the controller and leave the sessions running", bind(ask(City.StopController))},
+		{post, "/v1/reload", writes, client.ScopeManage, slow, smallBody, "reload", "Read the configuration again now", ask(City.Reload)},
+		{post, "/v1/restart", writes, client.ScopeManage, whole, smallBody, "restart", "Restart agents, all if none is named", send(City.Restart, checkRestart)},
+		{post, "/v1/apply", writes, client.ScopeManage, slow, smallBody, "apply", "Apply now a changed configuration that waits for the end of a turn", send(City.Apply)},
+		{post, "/v1/stop", writes, client.ScopeManage, whole, smallBody, "stop-city", "Stop every session, then the controller", ask(City.StopCity)},
+		{post, "/v1/controller/stop", writes, socketOnly, slow, smallBody, "stop-controller", "Stop the controller and leave the sessions running", ask(City.StopController)},
 
-		{get, "/v1/web", reads, client.ScopeManage, quick, 0, "web", "Whether the web console is on, and its address", bind(onWeb(WebConsole.Web))},
-		{post, "/v1/web", writes, socketOnly, slow, smallBody, "start-web", "Start the web console; it stays on until it is stopped", bind(startWeb)},
-		{del, "/v1/web", writes, socketOnly, slow, 0, "stop-web", "Stop the web console; its devices stay signed in", bind(onWeb(WebConsole.StopWeb))},
-		{post, "/v1/web/codes", writes, socketOnly, slow, smallBody, "new-web-code", "Make a code that signs one device in, once, within 60 s", bind(newWebCode)},
-		{get, "/v1/web/devices", reads, client.ScopeManage, quick, 0, "web-devices", "The devices that are signed in to the web console", bind(webDevices)},
-		{del, "/v1/web/devices/{id}", writes, client.ScopeManage, slow, 0, "revoke-web-device", "Sign a device out and end its open streams", bind(revokeWebDevice)},
+		{get, "/v1/web", reads, client.ScopeManage, quick, 0, "web", "Whether the web console is on, and its address", ask(City.Web)},
+		{post, "/v1/web", writes, socketOnly, slow, smallBody, "start-web", "Start the web console; it stays on until it is stopped", send(City.StartWeb)},
+		{del, "/v1/web", writes, socketOnly, slow, 0, "stop-web", "Stop the web console; its devices stay signed in", ask(City.StopWeb)},
+		{post, "/v1/web/codes", writes, socketOnly, slow, smallBody, "new-web-code", "Make a code that signs one device in, once, within 60 s", send(City.NewWebCode, client.WebCodeRequest.Check)},
+		{get, "/v1/web/devices", reads, client.ScopeManage, quick, 0, "web-devices", "The devices that are signed in to the web console", ask(City.WebDevices)},
+		{del, "/v1/web/devices/{id}", writes, client.ScopeManage, slow, 0, "revoke-web-device", "Sign a device out and end its open streams", askID(City.RevokeWebDevice)},
 
-		{get, "/v1/notifications", reads, client.ScopeSee, quick, 0, "notifications", "The sinks for notifications, and the recent notifications", bind(notifications)},
-		{post, "/v1/notifications/test", writes, client.ScopeManage, slow, smallBody, "test-notify", "Send a test message to sinks", bind(testNotify)},
-		{post, "/v1/notifications/{id}/retry", writes, client.ScopeManage, slow, smallBody, "retry-notification", "Send a failed notification again", bind(retryNotification)},
-		{get, "/v1/presence", reads, socketOnly, always, 0, "present", "Count the caller as a person who sees all agents, while the connection is open, at most 2 minutes", stream("text/event-stream", present)},
+		{get, "/v1/notifications", reads, client.ScopeSee, quick, 0, "notifications", "The sinks for notifications, and the recent notifications", ask(City.Notifications)},
+		{post, "/v1/notifications/test", writes, client.ScopeManage, slow, smallBody, "test-notify", "Send a test message to sinks", send(City.TestNotify)},
+		{post, "/v1/notifications/{id}/retry", writes, client.ScopeManage, slow, smallBody, "retry-notification", "Send a failed notification again", askID(City.RetryNotification)},
+		{get, "/v1/presence", reads, socketOnly, always, 0, "present", "Count the caller as a person who sees all agents, while the connection is open, at most 2 minutes", stream(httpwire.EventStream, present)},
 
 		{get, "/v1/events", reads, client.ScopeSee, quick, 0, "past-events", "The stored events", bind(pastEvents)},
-		{get, "/v1/events/stream", reads, client.ScopeSee, always, 0, "events", "The stored events, then every new one", stream("text/event-stream", events)},
+		{get, "/v1/events/stream", reads, client.ScopeSee, always, 0, "events", "The stored events, then every new one", stream(httpwire.EventStream, events, eventsParameters()...)},
 	}
 }

@@ -74,6 +74,10 @@ func answerOf[T any](c leakyCity) (T, error) {
 
 func (c leakyCity) Status(context.Context) (client.Status, error) { return answerOf[client.Status](c) }
 
+func (leakyCity) StatusChanged() <-chan struct{} { return nil }
+
+func (leakyCity) Since(context.Context, time.Time) (uint64, error) { return 0, nil }
+
 func (c leakyCity) Plan(context.Context) (client.Plan, error) { return answerOf[client.Plan](c) }
 
 func (c leakyCity) Session(context.Context, string) (client.Session, error) {

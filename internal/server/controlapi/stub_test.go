@@ -22,6 +22,11 @@ func (*stubCity) Status(context.Context) (client.Status, error) {
 	return client.Status{Agents: []client.Agent{}}, nil
 }
 
+func (*stubCity) StatusChanged() <-chan struct{} { return nil }
+
+// Since finds no older event, so every query reads all events.
+func (*stubCity) Since(context.Context, time.Time) (uint64, error) { return 0, nil }
+
 func (*stubCity) Plan(context.Context) (client.Plan, error) {
 	return client.Plan{Actions: []client.Action{}}, nil
 }

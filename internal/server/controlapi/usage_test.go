@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -80,22 +79,5 @@ func TestMetricsNeedNoVersion(t *testing.T) {
 	text, err := c.Metrics(t.Context())
 	if err != nil || !strings.Contains(string(text), "gc_up 1\n") {
 		t.Errorf("metrics: %q, %v", text, err)
-	}
-}
-
-// silent is a city that records no usage.
-type silent struct{ City }
-
-// TestCityWithoutUsageRefusesItsRoutes checks the error of a city that records no usage.
-func TestCityWithoutUsageRefusesItsRoutes(t *testing.T) {
-	c := serveCity(t, silent{&stubCity{}}, shortDir(t), Options{})
-	_, usage := c.Usage(t.Context(), client.UsageRequest{})
-	_, budgets := c.Budgets(t.Context())
-	_, lift := c.LiftBudget(t.Context(), "x", client.LiftRequest{})
-	_, metrics := c.Metrics(t.Context())
-	for what, err := range map[string]error{"usage": usage, "budgets": budgets, "lift": lift, http.MethodGet + " metrics": metrics} {
-		if !errors.Is(err, client.ErrUnsupported) {
-			t.Errorf("%s gives %v", what, err)
-		}
 	}
 }

@@ -125,16 +125,3 @@ func TestEventsOfOneAgent(t *testing.T) {
 		break
 	}
 }
-
-// TestPreviewIsRefusedByACityWithoutIt checks the error of a city that cannot compare another
-// configuration.
-func TestPreviewIsRefusedByACityWithoutIt(t *testing.T) {
-	city := &stubCity{Root: shortDir(t)}
-	c := serveCity(t, onlyCity{city}, city.Root, Options{})
-	if _, err := c.Preview(bounded(t), client.PreviewRequest{Config: "x"}); !errors.Is(err, client.ErrUnsupported) {
-		t.Errorf("the preview ended with %v, want unsupported", err)
-	}
-}
-
-// onlyCity hides the extensions of a city.
-type onlyCity struct{ City }

@@ -35,7 +35,6 @@ func (s *Server) sendStatuses(ctx context.Context, send func(client.Status) erro
 		return err
 	}
 	var sent client.Status
-	notifier, _ := s.city.(StatusNotifier)
 	for {
 		if now := withoutReadTimes(status); !reflect.DeepEqual(now, sent) {
 			sent = now
@@ -43,10 +42,7 @@ func (s *Server) sendStatuses(ctx context.Context, send func(client.Status) erro
 				return err
 			}
 		}
-		var changed <-chan struct{}
-		if notifier != nil {
-			changed = notifier.StatusChanged()
-		}
+		changed := s.city.StatusChanged()
 		if status, err = s.city.Status(ctx); err != nil {
 			return err
 		}

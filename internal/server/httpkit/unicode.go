@@ -1,6 +1,8 @@
 package httpkit
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -36,6 +38,22 @@ func CheckUnicode(text []byte) error {
 			return ErrNotText
 		}
 		i += 6
+	}
+	return nil
+}
+
+// DecodeStrictly decodes one JSON value. It refuses unknown fields, and strings that are not valid Unicode.
+func DecodeStrictly(text []byte, into any) error {
+	if err := CheckUnicode(text); err != nil {
+		return err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return err
+	}
+	if decoder.More() {
+		return errors.New("there is more than one value")
 	}
 	return nil
 }

@@ -40,9 +40,28 @@ func (s *Server) guarded(row route) http.HandlerFunc {
 	}
 }
 
-// body returns the binding of a route whose request has a JSON body of type I. do handles it. of
-// returns the field run_id of the body; if that is empty, the caller's own run is used.
-func body[I, O any](of func(*I) *string, do func(ctx context.Context, c City, id string, in I, q url.Values) (O, error)) binding {
+// report returns the binding of a report about the run id, which the method do of [City] accepts.
+func report[I, O any](do func(c City, ctx context.Context, id string, in I) (O, error)) binding {
+	return body(func(ctx context.Context, c City, id string, in I, _ url.Values) (O, error) { return do(c, ctx, id, in) })
+}
+
+// reportOnly is [report] for a method without an answer.
+func reportOnly[I any](do func(c City, ctx context.Context, id string, in I) error) binding {
+	return report(func(c City, ctx context.Context, id string, in I) (none, error) { return none{}, do(c, ctx, id, in) })
+}
+
+// order returns the binding of a request to the run that its body names, which the method do of [City] carries out.
+func order[I, O any](do func(c City, ctx context.Context, in I) (O, error)) binding {
+	return body(func(ctx context.Context, c City, _ string, in I, _ url.Values) (O, error) { return do(c, ctx, in) })
+}
+
+// body returns the binding of a route whose request has a JSON body of type I. do handles it. If the field RunID of the body is
+// empty, the caller's own run is used.
+func body[I, O any](do func(ctx context.Context, c City, id string, in I, q url.Values) (O, error)) binding {
+	field, ok := reflect.TypeFor[I]().FieldByName("RunID")
+	if !ok || len(field.Index) != 1 || field.Type.Kind() != reflect.String {
+		panic(fmt.Sprintf("%T has no field RunID", *new(I)))
+	}
 	return binding{
 		request: reflect.TypeFor[I](), answer: reflect.TypeFor[O](),
 		serve: func(s *Server, row route, who session.RunCaller, w http.ResponseWriter, r *http.Request) error {
@@ -50,11 +69,12 @@ func body[I, O any](of func(*I) *string, do func(ctx context.Context, c City, id
 			if err := decode(w, r, row, &in); err != nil {
 				return err
 			}
-			id := of(&in)
-			if *id == "" {
-				*id = who.Run
+			run := reflect.ValueOf(&in).Elem().Field(field.Index[0])
+			if run.Len() == 0 {
+				run.SetString(who.Run)
 			}
-			if err := row.may(who, *id); err != nil {
+			id := run.String()
+			if err := row.may(who, id); err != nil {
 				return err
 			}
 			ctx, cancel := s.Bound(r.Context(), row.limit)
@@ -63,7 +83,7 @@ func body[I, O any](of func(*I) *string, do func(ctx context.Context, c City, id
 			if r.URL.RawQuery != "" {
 				q = r.URL.Query()
 			}
-			out, err := do(ctx, s.city, *id, in, q)
+			out, err := do(ctx, s.city, id, in, q)
 			if err != nil {
 				return s.errorOf(ctx, err)
 			}

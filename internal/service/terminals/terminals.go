@@ -196,17 +196,10 @@ func (sh *show) finish(terminal runtime.Terminal, err error) {
 	sh.err, sh.driver = err, nil
 	sh.bumpLocked()
 	sh.mu.Unlock()
-	sh.closeTypist()
+	sh.releaseTypist()
 	if err := terminal.Close(); err != nil {
 		sh.service.opts.Logger.Debug("cannot close a terminal", "session", sh.session, "error", err)
 	}
-}
-
-// closeTypist closes the terminal through which the driver types, if it is open.
-func (sh *show) closeTypist() {
-	sh.typing.Lock()
-	defer sh.typing.Unlock()
-	sh.closeTypistLocked()
 }
 
 // closeTypistLocked closes the terminal through which the driver types, if it is open. The caller holds typing.
