@@ -54,7 +54,11 @@ func open(b *testing.B) *shim.Fleet {
 
 func start(b *testing.B, f *shim.Fleet, name, command string) *shim.Client {
 	b.Helper()
-	c, err := f.Start(b.Context(), shim.Spec{
+	claim, _, err := f.Claim(b.Context(), name)
+	if err != nil {
+		b.Fatal(err)
+	}
+	c, err := claim.Start(b.Context(), shim.Spec{
 		Name: name, Instance: "token-" + name, Argv: []string{"/bin/sh", "-c", command}, Dir: os.TempDir(),
 		Env:      []string{"PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", shim.MarkKey + "=token-" + name},
 		Terminal: true, Cols: shim.DefaultCols, Rows: shim.DefaultRows, Scrollback: shim.DefaultScrollback,

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
+	"gascity/internal/agentcli"
 	"gascity/internal/cli/cmdenv"
 	"gascity/runtime"
 )
@@ -24,7 +25,7 @@ var errAbsent = errors.New("not on this machine")
 // implemented.
 type absent struct{ Daemon }
 
-func (absent) AgentCLIs(context.Context) ([]AgentCLI, error)                       { return nil, errAbsent }
+func (absent) AgentCLIs(context.Context) ([]agentcli.InstalledCLI, error)          { return nil, errAbsent }
 func (absent) Providers(context.Context) ([]client.Provider, error)                { return nil, errAbsent }
 func (absent) Doctor(context.Context, string, func(client.Finding)) error          { return errAbsent }
 func (absent) ConfigSchema() ([]byte, error)                                       { return nil, errAbsent }
