@@ -169,7 +169,7 @@ func (c *checker) name(keys Keys, value string) bool {
 	case !keys.Has(key):
 		c.fail(keys.Header(), fmt.Sprintf("add %s = \"...\"", key), "%s is missing", key)
 	case strings.Contains(value, "/"):
-		c.fail(keys.Origin(key), `write the part before the last "/" as dir`, "%s cannot contain a slash: %q", key, value)
+		c.fail(keys.Origin(key), `put the part before the last "/" into dir`, "%s cannot contain a slash: %q", key, value)
 	case !segment.MatchString(value):
 		c.fail(keys.Origin(key), "use letters, digits, '.', '_' and '-', and begin with a letter or digit", "%q is not a valid %s", value, key)
 	case len(value) > maxName:

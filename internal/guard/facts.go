@@ -206,8 +206,9 @@ func attached(text string) []string {
 	return out
 }
 
-// filesOf appends to files the paths that a word may mean: relative to the working directory, and to each directory to which the
-// script may have changed.
+// filesOf appends to files the paths that a word may mean: relative to the agent's working directory, to its current directory
+// if that is another one, and to each directory to which the script may have changed. A path that depends on the current directory
+// of the script has doubt set.
 func (r *scratch) filesOf(files []file, w shell.Word, folders []shell.Word, req *Request) []file {
 	here := r.fileOf(&w, nil, req)
 	here.doubt = len(folders) > 0 && !rooted(w.Text)

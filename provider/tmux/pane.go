@@ -50,8 +50,8 @@ func newPane(t *paneCache, id string) *pane {
 	return p
 }
 
-// bumpLocked increments seq and wakes the callers that wait for a new screen.
-func (p *pane) bumpLocked() {
+// screenChangedLocked increments seq and wakes the callers that wait for a new screen.
+func (p *pane) screenChangedLocked() {
 	p.seq++
 	close(p.changed)
 	p.changed = make(chan struct{})
@@ -67,7 +67,7 @@ func (p *pane) state() (seq uint64, changed <-chan struct{}) {
 func (p *pane) bump() {
 	p.cache.mu.Lock()
 	defer p.cache.mu.Unlock()
-	p.bumpLocked()
+	p.screenChangedLocked()
 }
 
 // setDigest stores the digest of a captured screen.
@@ -103,7 +103,7 @@ func (p *pane) handleOutputLocked(data []byte, now time.Time) {
 	case p.name == "" && len(p.unclaimedOutput) < maxUnclaimedOutput:
 		p.unclaimedOutput = append(p.unclaimedOutput, data...)
 	}
-	p.bumpLocked()
+	p.screenChangedLocked()
 	if p.outputTimer == nil {
 		p.outputTimer = time.AfterFunc(time.Until(p.outputEventAt.Add(outputPause)), p.publishOutput)
 	}

@@ -109,7 +109,7 @@ func (t *paneCache) bump() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, pane := range t.panes {
-		pane.bumpLocked()
+		pane.screenChangedLocked()
 	}
 }
 
@@ -140,7 +140,7 @@ func (t *paneCache) serverLost(why string) {
 	defer t.mu.Unlock()
 	for id, pane := range t.panes {
 		pane.close()
-		pane.bumpLocked()
+		pane.screenChangedLocked()
 		delete(t.panes, id)
 	}
 }
@@ -269,7 +269,7 @@ func (t *paneCache) publishChanges(s tmuxserver.State) {
 	}
 	if known.attached != s.Attached {
 		known.attached = s.Attached
-		known.bumpLocked()
+		known.screenChangedLocked()
 		t.markDirty() // tmux before 3.2 does not report a detach; the poll restores the window's size
 		t.feeds.Publish(runtime.Event{Kind: runtime.EventAttached, Session: s.Name, Time: now, Attached: s.Attached})
 	}
@@ -277,7 +277,7 @@ func (t *paneCache) publishChanges(s tmuxserver.State) {
 	case s.Dead && !s.Collected: // awaitEnd queries again
 	case s.Dead && !known.dead:
 		known.dead = true
-		known.bumpLocked()
+		known.screenChangedLocked()
 		t.p.server.InvalidateSessions()
 		exit := s.Exit
 		t.feeds.Publish(runtime.Event{Kind: runtime.EventExited, Session: s.Name, Time: now, Exit: &exit})
@@ -319,7 +319,7 @@ func (t *paneCache) removeLocked(pane *pane) {
 		delete(t.panes, pane.id)
 	}
 	pane.dead = true
-	pane.bumpLocked()
+	pane.screenChangedLocked()
 	pane.close()
 }
 

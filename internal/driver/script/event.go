@@ -25,7 +25,7 @@ func ParseEvent(line []byte) (e runtime.Event, ok bool, err error) {
 	if e.Kind == runtime.EventResync {
 		e.Session = ""
 	} else if runtime.ValidateName(e.Session) != nil {
-		return e, false, fmt.Errorf("an event of kind %s names the session %.80q", e.Kind, e.Session)
+		return e, false, fmt.Errorf("an event of kind %s has the invalid session name %.80q", e.Kind, e.Session)
 	}
 	return e, true, nil
 }

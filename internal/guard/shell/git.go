@@ -60,7 +60,7 @@ func (r *reader) settingWord(c Command, w Word, depth int) (why string) {
 	return r.setting(c, key, Word{Text: value, Known: w.Known}, depth)
 }
 
-// scriptSettings contains the settings of git whose value is a command. steeringSettings contains
+// scriptSettings contains the settings of git whose value is a command. indirectSettings contains
 // those that change what other git commands do. Both are patterns of names in lower case.
 var (
 	scriptSettings = []string{
@@ -69,7 +69,7 @@ var (
 		"interactive.difffilter", "man.*.cmd", "browser.*.cmd", "uploadpack.packobjectshook", "remote.*.uploadpack", "remote.*.receivepack", "trailer.*.command", "trailer.*.cmd",
 		"credential.helper", "credential.*.helper", "sendemail.*cmd", "tar.*.command",
 	}
-	steeringSettings = []string{"push.default", "remote.*.push", "remote.*.mirror", "include.path", "includeif.*", "core.hookspath", "url.*", "init.templatedir", "protocol.ext.allow", "core.worktree"}
+	indirectSettings = []string{"push.default", "remote.*.push", "remote.*.mirror", "include.path", "includeif.*", "core.hookspath", "url.*", "init.templatedir", "protocol.ext.allow", "core.worktree"}
 )
 
 // setting collects the command that a setting of git makes it run, such as core.pager. why says what the guard cannot see because
@@ -102,8 +102,8 @@ func (r *reader) setting(c Command, key string, value Word, depth int) (why stri
 		if program := strings.TrimPrefix(value.Text, "!"); strings.ContainsAny(program, ";&|$`(<>") {
 			return "it makes a script one of git's commands"
 		}
-	case slices.ContainsFunc(steeringSettings, fits):
-		return "it changes what git does elsewhere"
+	case slices.ContainsFunc(indirectSettings, fits):
+		return "it changes what other git commands do"
 	}
 	return ""
 }

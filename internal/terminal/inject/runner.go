@@ -97,7 +97,7 @@ const (
 var (
 	errCancelled  = errors.New("the delivery was cancelled")
 	errClientGone = errors.New("its sender exited before the first byte")
-	errAsked      = errors.New("the delivery had not begun when its outcome was requested, so it was cancelled")
+	errAsked      = errors.New("its sender asked for the outcome before the delivery had begun, so it was cancelled")
 	errStillRuns  = errors.New("the delivery is still in progress")
 	errClosed     = errors.New("the session is being stopped")
 )
