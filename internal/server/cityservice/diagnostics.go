@@ -13,8 +13,8 @@ import (
 // maxCopies is how many files are sent at a time.
 const maxCopies = 4
 
-// acquire takes one of the places of slots, and reports false at once if there is none. The caller receives from slots when it has
-// finished.
+// acquire reports whether one of the places of slots is free, and occupies it. It does not wait. The caller receives from slots
+// when it has finished.
 func acquire(slots chan struct{}) bool {
 	select {
 	case slots <- struct{}{}:
