@@ -111,7 +111,8 @@ func (c *Client) Hold(ctx context.Context) (release func(), err error) {
 	}, nil
 }
 
-// serveAnswered increments the count of answered questions and stores their names.
+// serveAnswered counts one more question of the agent that was answered through gc. last holds the names of the last answered
+// questions; the state of the session reports both.
 func (h *host) serveAnswered(_ *http.Request, last []string) (any, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
