@@ -72,14 +72,15 @@ func (r *Loaded) UnaskedText() string {
 	for _, u := range r.unasked {
 		names = append(names, u.agent.QualifiedName())
 	}
-	verb, rest := "runs its", "the [guard] rules of city.toml decide instead"
+	verb, whose := "runs", "its"
 	if len(names) > 1 {
-		verb = "run their"
+		verb, whose = "run", "their"
 	}
+	rules := "the [guard] rules of city.toml decide instead of a person"
 	if !r.Rules.Guarded() {
-		rest = "no [guard] rules check them either"
+		rules = "no [guard] rules of city.toml check them either"
 	}
-	return fmt.Sprintf("%s %s tools without asking a person (all permissions skipped); %s", strings.Join(names, ", "), verb, rest)
+	return fmt.Sprintf("%s %s %s tools without asking a person (all permissions skipped); %s", strings.Join(names, ", "), verb, whose, rules)
 }
 
 // AskingRemedy returns the settings of city.toml with which the agents in [Loaded.UnaskedText] ask

@@ -74,7 +74,7 @@ func (r *reader) variable(c Command, name string, value Word, depth int) {
 			}
 		}
 	case scriptVariables[name]:
-		r.hide(c, "it sets "+name+", which is a command, to "+describe(value))
+		r.hide(c, "it sets "+name+", whose value is run as a command, to "+describe(value))
 	case toolVariables()[name]:
 		r.mention(c, value.Text+" .", depth)
 	case loaders()[name] && (!value.Known || value.Text != "" && value.Text != "/dev/null"):
