@@ -25,14 +25,22 @@ var errAbsent = errors.New("not on this machine")
 // implemented.
 type absent struct{ Daemon }
 
-func (absent) AgentCLIs(context.Context) ([]agentcli.InstalledCLI, error)          { return nil, errAbsent }
-func (absent) Providers(context.Context) ([]client.Provider, error)                { return nil, errAbsent }
-func (absent) Doctor(context.Context, string, func(client.Finding)) error          { return errAbsent }
-func (absent) ConfigSchema() ([]byte, error)                                       { return nil, errAbsent }
-func (absent) InstallHooks(_, _ string) (string, error)                            { return "", errAbsent }
-func (absent) UninstallHooks(_, _ string) error                                    { return errAbsent }
-func (absent) Process(int) (func() bool, error)                                    { return nil, errAbsent }
-func (absent) ServeOutpost(_ context.Context, _, _ string) error                   { return errAbsent }
+func (absent) AgentCLIs(context.Context) ([]agentcli.InstalledCLI, error) { return nil, errAbsent }
+
+func (absent) Providers(context.Context) ([]client.Provider, error) { return nil, errAbsent }
+
+func (absent) Doctor(context.Context, string, func(client.Finding)) error { return errAbsent }
+
+func (absent) ConfigSchema() ([]byte, error) { return nil, errAbsent }
+
+func (absent) InstallHooks(_, _ string) (string, error) { return "", errAbsent }
+
+func (absent) UninstallHooks(_, _ string) error { return errAbsent }
+
+func (absent) Process(int) (func() bool, error) { return nil, errAbsent }
+
+func (absent) ServeOutpost(_ context.Context, _, _ string) error { return errAbsent }
+
 func (absent) RunOutpostInit(context.Context, string, string, time.Duration) error { return errAbsent }
 
 func (absent) ServeProvider(context.Context, string, string, []string) int { return cmdenv.Done }

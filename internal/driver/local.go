@@ -44,7 +44,8 @@ type Session struct {
 	Life     screen.Life // the agent and the questions that were answered in it
 }
 
-func (s Session) base() Session { return s }
+// Base returns the session without what the type of its driver adds to it.
+func (s Session) Base() Session { return s }
 
 // Attempt identifies one attempt to deliver a prompt.
 type Attempt struct {
@@ -66,7 +67,7 @@ type SessionInput interface {
 // LocalSession is a session of a driver on this machine. Its type embeds [Session].
 type LocalSession interface {
 	SessionInput
-	base() Session
+	Base() Session // the embedded Session
 	// SaveAnswer stores that the question was answered. SaveHints stores the hints of the instance; it returns
 	// runtime.ErrStaleInstance if the instance has ended.
 	SaveAnswer(ctx context.Context, question string) error
@@ -154,7 +155,7 @@ func (l *Local[S]) existing(ctx context.Context, op, name string) (S, error) {
 // if the session does not exist or its agent has exited. op is the operation that an error names.
 func (l *Local[S]) Session(ctx context.Context, op, name string) (S, error) {
 	s, err := l.existing(ctx, op, name)
-	if err == nil && s.base().Exited {
+	if err == nil && s.Base().Exited {
 		err = &runtime.Error{Op: op, Session: name, Err: runtime.ErrSessionNotFound}
 	}
 	return s, err
@@ -163,7 +164,7 @@ func (l *Local[S]) Session(ctx context.Context, op, name string) (S, error) {
 // instance is Session for the instance with the token; nil means any instance.
 func (l *Local[S]) instance(ctx context.Context, op, name string, token *string) (S, error) {
 	s, err := l.Session(ctx, op, name)
-	if err == nil && token != nil && *token != s.base().Instance {
+	if err == nil && token != nil && *token != s.Base().Instance {
 		err = &runtime.Error{Op: op, Session: name, Err: runtime.ErrStaleInstance}
 	}
 	return s, err
@@ -313,7 +314,7 @@ func (l *Local[S]) IsAttached(name string) bool {
 	ctx, cancel := CallContext()
 	defer cancel()
 	s, err := l.Session(ctx, "look at", name)
-	return err == nil && s.base().Attached > 0
+	return err == nil && s.Base().Attached > 0
 }
 
 // ListRunning implements runtime.Inspector.
@@ -340,7 +341,7 @@ func (l *Local[S]) ListRunning(prefix string) ([]string, error) {
 func (l *Local[S]) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	var out runtime.Outcome
 	err := l.Drive(ctx, "nudge", name, inject.Fence(d.Instance), func(s S) (err error) {
-		out, err = inject.Submit(d, s.base().WorkDir, func(id string, p inject.Prompt) (runtime.Outcome, error) {
+		out, err = inject.Submit(d, s.Base().WorkDir, func(id string, p inject.Prompt) (runtime.Outcome, error) {
 			return s.Deliver(ctx, Attempt{Delivery: id, Number: d.Attempt, Once: d.ID != ""}, p)
 		})
 		return err
@@ -402,7 +403,7 @@ func (l *Local[S]) Sense(ctx context.Context, name string) (runtime.Reading, err
 		l.memory.Forget(name)
 		return runtime.Reading{}, l.fail(op, name, err)
 	}
-	b := s.base()
+	b := s.Base()
 	if b.Terminal != nil {
 		process := reading.Evidence[0]
 		if reading, err = l.memory.Sense(ctx, name, b.Life, b.Terminal, b.Rules); err != nil {
@@ -424,7 +425,7 @@ func (l *Local[S]) CopyTo(name, src, relDst string) error {
 	if err != nil || !exists {
 		return err
 	}
-	return l.fail(op, name, overlay.CopyTo(s.base().WorkDir, src, relDst))
+	return l.fail(op, name, overlay.CopyTo(s.Base().WorkDir, src, relDst))
 }
 
 // CopyFrom implements runtime.CopyFromProvider.
@@ -432,7 +433,7 @@ func (l *Local[S]) CopyFrom(ctx context.Context, name, src string, w io.Writer) 
 	const op = "copy from"
 	s, err := l.existing(ctx, op, name)
 	if err == nil {
-		err = fsutil.PackArchiveFrom(w, s.base().WorkDir, src)
+		err = fsutil.PackArchiveFrom(w, s.Base().WorkDir, src)
 	}
 	return l.fail(op, name, err)
 }
@@ -528,14 +529,14 @@ func (t Terminals[S]) WaitForIdle(ctx context.Context, name string, timeout time
 	if err != nil {
 		return err
 	}
-	b := s.base()
+	b := s.Base()
 	return t.local.fail(op, name, screen.Idle(ctx, b.Terminal, b.Rules, timeout))
 }
 
 // DismissKnownDialogs implements runtime.DialogProvider.
 func (t Terminals[S]) DismissKnownDialogs(ctx context.Context, name string, timeout time.Duration) error {
 	return t.local.Drive(ctx, "dismiss dialogs of", name, nil, func(s S) error {
-		b := s.base()
+		b := s.Base()
 		_, err := screen.Dismiss(ctx, b.Terminal, b.Rules, timeout)
 		return err
 	})
@@ -555,7 +556,7 @@ func (t Terminals[S]) Respond(name string, response runtime.InteractionResponse)
 	ctx, cancel := CallContext()
 	defer cancel()
 	return t.local.Drive(ctx, "respond to", name, nil, func(s S) error {
-		b := s.base()
+		b := s.Base()
 		asked, err := inject.Respond(ctx, b.Terminal, b.Rules, inject.Answer{
 			InteractionResponse: response, InstanceID: b.Life,
 			Deliver: func(ctx context.Context, p inject.Prompt) (runtime.Outcome, error) {

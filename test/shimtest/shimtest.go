@@ -16,7 +16,7 @@ func Main() {
 	if len(os.Args) != 3 || os.Args[1] != "shim" {
 		return
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM) //nolint:forbidigo // this is a main
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	err := shim.Run(ctx, os.Args[2], os.Stdin, os.Stdout)
 	stop()
 	if err != nil {

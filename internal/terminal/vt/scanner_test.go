@@ -23,7 +23,7 @@ func TestScannerModes(t *testing.T) {
 		"\x1b[?99999999999999999999;2004h":   {Paste: true, Known: true},
 	} {
 		m := vt.NewScanner(func(vt.Notice) {})
-		m.Write([]byte(output))
+		_, _ = m.Write([]byte(output))
 		if m.Paste != want.Paste || m.Synchronized != want.Synchronized || m.Known != want.Known {
 			t.Errorf("%q: %v, %v, %v", output, m.Paste, m.Synchronized, m.Known)
 		}
@@ -35,10 +35,10 @@ func TestScannerModesInPieces(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		output := rapid.SliceOfN(rapid.SampledFrom([]byte("\x1b[?!2004026;hlpc")), 0, 60).Draw(rt, "output")
 		whole, pieces := vt.NewScanner(func(vt.Notice) {}), vt.NewScanner(func(vt.Notice) {})
-		whole.Write(output)
+		_, _ = whole.Write(output)
 		for rest := output; len(rest) > 0; {
 			n := rapid.IntRange(1, len(rest)).Draw(rt, "piece")
-			pieces.Write(rest[:n])
+			_, _ = pieces.Write(rest[:n])
 			rest = rest[n:]
 		}
 		if whole.Paste != pieces.Paste || whole.Synchronized != pieces.Synchronized || whole.Known != pieces.Known {
