@@ -93,9 +93,15 @@ func (a *app) top(ctx context.Context, c *client.Client) error {
 	keys := topDetachKeys(detachKeys(a.Getenv("GC_DETACH_KEYS")), outer)
 	return tui.Run(ctx, tui.Options{
 		City: c, First: &status, Terminal: terminal, Out: cmdenv.Raw(a.Stdout), Now: a.Now, Colors: a.terminalColors(), By: "gc top",
-		Detach:  func(agent client.Agent) string { return detachNames(agent, keys, outer) },
-		Size:    func() (int, int) { return a.Width(), a.Height() },
-		Start:   func(ctx context.Context, agent client.Agent) (client.Done, error) { return startAgent(ctx, c, agent) },
+		Detach: func(agent client.Agent) string { return detachNames(agent, keys, outer) },
+		Size:   func() (int, int) { return a.Width(), a.Height() },
+		Start: func(ctx context.Context, agent client.Agent) (client.Done, error) {
+			agent, err := agentOf(ctx, c, agent.Name) // its state may have changed since it was drawn
+			if err != nil {
+				return client.Done{}, err
+			}
+			return startAgent(ctx, c, agent)
+		},
 		Attach:  func(ctx context.Context, name string) error { return a.attachFromTop(ctx, c, name, keys) },
 		Suspend: a.Suspend,
 		Edit:    a.editText,
