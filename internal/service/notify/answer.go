@@ -181,7 +181,7 @@ func (e *Engine) outcome(p *client.Pending) string {
 func (w *worker) addSent(question string, m SentMessage) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if slices.ContainsFunc(w.sent, m.isOf) {
+	if slices.ContainsFunc(w.sent, m.sameAs) {
 		return
 	}
 	if len(w.sent) >= maxSentMessages {
@@ -208,8 +208,8 @@ type sentMessage struct {
 	finished bool
 }
 
-// isOf reports whether it is the same message.
-func (m *SentMessage) isOf(other sentMessage) bool { return other.Chat == m.Chat && other.ID == m.ID }
+// sameAs reports whether both are the same message of the sink.
+func (m *SentMessage) sameAs(other sentMessage) bool { return other.Chat == m.Chat && other.ID == m.ID }
 
 // finishSent removes the buttons of the messages whose question has ended. It tries that once for each, and stops at the first
 // failure, so that a service that does not answer delays the messages of the sink little.
@@ -228,7 +228,7 @@ func (w *worker) finishSent(ctx context.Context) {
 			continue
 		}
 		w.mu.Lock()
-		if i := slices.IndexFunc(w.sent, m.isOf); i >= 0 {
+		if i := slices.IndexFunc(w.sent, m.sameAs); i >= 0 {
 			w.sent[i].finished = true
 		}
 		w.mu.Unlock()
@@ -237,7 +237,7 @@ func (w *worker) finishSent(ctx context.Context) {
 		}
 		if err := l.Finish(ctx, m.SentMessage, e.outcome(&p)); err != nil && ctx.Err() == nil {
 			w.mu.Lock()
-			w.sent = slices.DeleteFunc(w.sent, m.isOf) // a later press adds it again
+			w.sent = slices.DeleteFunc(w.sent, m.sameAs) // a later press adds it again
 			w.mu.Unlock()
 			e.opts.Logger.Warn("the buttons of a message cannot be removed; they answer nothing any more", "question", m.question, "error", err)
 			return
