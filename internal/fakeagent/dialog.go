@@ -87,6 +87,14 @@ func screens() map[string]screen {
 			},
 			right: []string{"Yes"}, message: "Invalid API key · Please run /login",
 		},
+		"update-default-now": {
+			menu: menu{
+				text:    []string{"✨ Update available! 0.169.0 -> 0.170.0", "", "Release notes: https://example.invalid/releases", ""},
+				options: []string{"Update now", "Skip", "Skip until next version"}, numbered: true,
+				footer: "Press enter to continue",
+			},
+			right: []string{"Skip", "Skip until next version"}, message: "Updating... please restart",
+		},
 		"unknown": {
 			menu: menu{
 				text:    []string{"Something new wants your attention", "", "Choose how to go on with the stored sessions:", ""},

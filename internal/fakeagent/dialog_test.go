@@ -15,14 +15,15 @@ const (
 
 func TestDialogsLetTheRightChoicePass(t *testing.T) {
 	for name, c := range map[string]struct{ keys, choice, shown string }{
-		"trust":          {enter, yesTrust, "❯ Yes, I trust this folder"},
-		"trust-no-first": {down + enter, yesTrust, "❯ No, exit"},
-		"trust-reversed": {enter, yesTrust, "❯ Yes, I trust this folder"},
-		"trust-extra":    {up + enter, yesTrust, "❯ No, exit"},
-		"trust-numbered": {"1", yesTrust, "❯ 1. Yes, I trust this folder"},
-		"bypass":         {down + enter, "Yes, I accept", "❯ No, exit"},
-		"apikey":         {up + enter, "Yes", "❯ No (recommended)"},
-		"unknown":        {down + enter, "Go on", "❯ Discard them all"},
+		"trust":              {enter, yesTrust, "❯ Yes, I trust this folder"},
+		"trust-no-first":     {down + enter, yesTrust, "❯ No, exit"},
+		"trust-reversed":     {enter, yesTrust, "❯ Yes, I trust this folder"},
+		"trust-extra":        {up + enter, yesTrust, "❯ No, exit"},
+		"trust-numbered":     {"1", yesTrust, "❯ 1. Yes, I trust this folder"},
+		"bypass":             {down + enter, "Yes, I accept", "❯ No, exit"},
+		"apikey":             {up + enter, "Yes", "❯ No (recommended)"},
+		"update-default-now": {down + enter, "Skip", "❯ 1. Update now"},
+		"unknown":            {down + enter, "Go on", "❯ Discard them all"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -46,6 +47,7 @@ func TestDialogsEndTheAgentOnAWrongChoice(t *testing.T) {
 		"digit":                {"trust-numbered", "2", trustMessage},
 		"bare enter on bypass": {"bypass", enter, "Bypass"},
 		"bare enter on key":    {"apikey", enter, "Please run /login"},
+		"bare enter on update": {"update-default-now", enter, "Updating"},
 		"prompt typed into it": {"trust-no-first", "please begin" + enter, trustMessage},
 		"paste into it":        {"unknown", pasteStart + "text" + pasteEnd + enter, "discarded"},
 	} {

@@ -70,6 +70,7 @@
 //	trust-numbered      Yes first, cursor on Yes, numbered
 //	bypass              No first, cursor on No
 //	apikey              Yes first, cursor on No (recommended)
+//	update-default-now  numbered, cursor on Update now
 //	unknown             an unknown layout, cursor on a harmful option
 //	late-NAME:D         the same, but D after the input box is ready (late-trust: No first)
 //
