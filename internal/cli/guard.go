@@ -43,7 +43,8 @@ func (s *subject) on(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.dir, "dir", "", "the agent's working `directory` (default: that of --agent, else the current directory)")
 }
 
-// request returns the request of a tool call by the subject, without tool and input.
+// request returns a guard request that says who makes the call: the agent, role and directory of the subject. The caller adds
+// the tool and its input.
 func (a *app) request(g Guarding, s subject) (guard.Request, error) {
 	req := guard.Request{Role: s.role, Home: a.Getenv("HOME"), Dir: a.Dir}
 	if s.agent != "" {
@@ -170,7 +171,7 @@ func actionColor(action guard.Action) textfmt.Color {
 	return textfmt.Green
 }
 
-// actionCell returns the action of a part; "-" for a part that does not count.
+// actionCell returns the action of a part; "-" if the part has no influence on the decision.
 func actionCell(p client.GuardPart) textfmt.Cell {
 	if p.Incidental || p.Action == "" {
 		return textfmt.Painted("-", textfmt.Faint)

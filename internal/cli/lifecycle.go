@@ -152,7 +152,7 @@ func lifecycleCommand(a *app, verb lifecycleVerb) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&flags.Reason, "reason", "", "the reason, as `text` that is shown to people")
 	cmd.Flags().BoolVar(&flags.wait, "wait", false, "wait for the change to take effect")
-	cmd.Flags().DurationVar(&timeout, "timeout", defaultLifecycleTimeout, "how long to wait")
+	cmd.Flags().DurationVar(&timeout, "timeout", defaultLifecycleTimeout, "how long to wait for the answer of the controller and, with --wait, for the change")
 	return a.AddJSONFlag(cmd)
 }
 

@@ -138,7 +138,7 @@ gc peek before you send it again.`,
 	flags.StringVar(&req.Key, "key", "", "an idempotency `key`: a second prompt with the same key is not sent")
 	flags.DurationVar(&req.TTL, "ttl", 0, "give up if the prompt is not delivered within this time (default: 24h)")
 	flags.StringVar(&until.state, "wait", "", "wait until the prompt is in this `state`: submitted or consumed")
-	flags.DurationVar(&until.timeout, "timeout", 0, "how long to wait (default: 10s, or 5m if --wait is given)")
+	flags.DurationVar(&until.timeout, "timeout", 0, "how long to wait for the receipt's state (default: 10s, or 5m if --wait is given)")
 	flags.BoolVar(&until.noWait, "no-wait", false, "return as soon as the prompt is queued")
 	flags.StringVar(&req.Instance, "instance", "", "only to this instance: the `id` that gc session show prints")
 	flags.BoolVar(&req.AllowChanges, "allow-changes", false, "send the text even if the agent's input box changes it; the receipt lists the changes")
@@ -194,8 +194,8 @@ func (a *app) sendToEach(ctx context.Context, c *client.Client, agents []client.
 	}
 	status := cmdenv.StatusOf(failed)
 	for _, r := range receipts {
-		if worse := a.printReceipt(r, until); status == cmdenv.Done {
-			status = worse
+		if of := a.printReceipt(r, until); status == cmdenv.Done {
+			status = of // the first that is not Done counts
 		}
 	}
 	if status != cmdenv.Done {

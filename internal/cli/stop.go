@@ -59,7 +59,7 @@ sessions and processes of the city and keeps its records. It is refused while a 
 	}
 	cmd.ValidArgsFunction = a.CompleteAgents
 	cmd.Flags().BoolVar(&alone, "without-controller", false, "stop the city in this process, if no controller can start")
-	cmd.Flags().DurationVar(&timeout, "timeout", defaultStopTimeout, "how long to wait; the controller continues after that")
+	cmd.Flags().DurationVar(&timeout, "timeout", defaultStopTimeout, "how long to wait for agents to stop; the controller continues after that")
 	return a.AddJSONFlag(cmd)
 }
 

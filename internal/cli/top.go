@@ -129,7 +129,7 @@ func (a *app) terminalColors() tui.Colors {
 	return tui.Colors16
 }
 
-// topDetachKeys returns the keys that come back to the dashboard: those of GC_DETACH_KEYS, else Ctrl-q and those of gc attach that the
+// topDetachKeys returns the keys that detach from an agent, so that the dashboard is shown again: those of GC_DETACH_KEYS, else Ctrl-q and those of gc attach that the
 // tmux around this terminal does not use.
 func topDetachKeys(configured []string, outer outerTmux) []string {
 	if len(configured) > 0 {
@@ -144,7 +144,7 @@ func topDetachKeys(configured []string, outer outerTmux) []string {
 // topDetachKey comes back from an agent to the dashboard, besides the keys of gc attach.
 const topDetachKey = "C-q"
 
-// detachNames returns for people the keys that come back from an agent; empty if its runtime provider decides that. keys are those of
+// detachNames returns for people the keys that detach from an agent; empty if its runtime provider decides that. keys are those of
 // providers with configurable keys.
 func detachNames(a client.Agent, keys []string, outer outerTmux) string {
 	switch kind, _, _ := strings.Cut(a.Provider, ":"); kind {

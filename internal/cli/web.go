@@ -122,7 +122,7 @@ func (a *app) showLink(ctx context.Context, out webStarted, open bool) error {
 	if out.Dev != "" {
 		a.Messagef("The pages are those of the checkout %s, until gc web stop.", out.Dev)
 	}
-	a.Messagef("The link signs one browser in, within 60 seconds, with the scope %s. A file that opens it: %s", out.Scope, out.File)
+	a.Messagef("The link signs one browser in, within 60 seconds, with the scope %s. To open it with a file instead: %s", out.Scope, out.File)
 	return err
 }
 

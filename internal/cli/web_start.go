@@ -49,7 +49,7 @@ func (a *app) webStart(cmd *cobra.Command, start client.WebRequest, open bool) e
 				}
 			}
 			err := a.Show(webStartPage{link, file}, func(render.Formatter) string { return link + "\n" })
-			a.Messagef("Open the link within 60 seconds, and make a city there. A file that opens it: %s. This command ends when the city runs; Ctrl-C ends it now.", file)
+			a.Messagef("Open the link within 60 seconds, and make a city there. To open it with a file instead: %s. This command ends when the city runs; Ctrl-C ends it now.", file)
 			return err
 		},
 	})

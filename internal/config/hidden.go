@@ -15,9 +15,9 @@ type Span struct{ From, To int }
 // ErrHidden means that gc does not know where a credential in a text ends, so the text must not be shown.
 var ErrHidden = errors.New("a credential in it cannot be separated from the rest")
 
-// HiddenSpans returns the parts of a city.toml that must not be shown, in order: the credentials, and what a comment assigns to
-// the name of a credential. If the text is not valid TOML, a part is the rest of the line after the name of a credential and an
-// equals sign. If such a value has several lines, the error is [ErrHidden].
+// HiddenSpans returns the parts of a city.toml that must not be shown, in order: the credentials, also those in a
+// comment such as "# token = ...". If the text is not valid TOML, a part is everything in a line behind the name of a
+// credential and an equals sign. If such a value has several lines, the error is [ErrHidden].
 func HiddenSpans(source []byte) ([]Span, error) {
 	root, err := parseTree("", source)
 	if err != nil {

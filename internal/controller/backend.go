@@ -71,7 +71,7 @@ func (l *loop) open(p *backend) {
 		provider, err := l.c.opts.Provider(ctx, p.selection)
 		if err == nil {
 			if err := runtime.ConfigureServer(provider); err != nil { // the server may be one of an earlier release
-				l.c.opts.Logger.Warn("cannot apply the settings of a server that runs", "provider", p.selection, "error", err)
+				l.c.opts.Logger.Warn("cannot apply the settings to a running server", "provider", p.selection, "error", err)
 			}
 		}
 		return func() {

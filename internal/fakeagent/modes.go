@@ -133,7 +133,7 @@ func (m *modes) behaviour(f *flag.FlagSet) {
 // processes defines the flags about exits, signals and other processes.
 func (m *modes) processes(f *flag.FlagSet) {
 	f.DurationVar(&m.exitAfter, "exit-after", 0, "exit after this time")
-	f.DurationVar(&m.maxLife, "max-life", time.Hour, "exit after this time whatever happens, helpers too")
+	f.DurationVar(&m.maxLife, "max-life", time.Hour, "the agent and the processes that it started exit after this time in every case")
 	f.IntVar(&m.exitCode, "exit-code", 0, "exit code of --exit-after")
 	f.StringVar(&m.stderr, "stderr", "", "what --exit-after prints on standard error")
 	f.BoolVar(&m.ignoreTerm, "ignore-sigterm", false, "only record SIGTERM")

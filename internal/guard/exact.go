@@ -11,8 +11,8 @@ import (
 	"gascity/worker"
 )
 
-// exempt returns the verdict on a whole call after the rules with "exact" were applied: such a rule
-// allows a call about which a person would be asked otherwise. A denial stays. The caller has
+// exempt applies the rules with "exact" to the verdict on a whole call. Such a rule allows a call
+// about which a person would be asked otherwise. A denial stays. The caller has
 // checked that no part of the call is hidden and that it is certain which rules match.
 func (v *view) exempt(req *Request, verdict Verdict) Verdict {
 	if verdict.Action == Deny || verdict.Action == Allow && verdict.Rule != "" {

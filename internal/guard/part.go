@@ -16,7 +16,9 @@ type part struct {
 	behind  []string     // for a file: the programs that use it
 }
 
-// name returns the command or the file of the part as a text for people.
+// name returns the command or the file of the part as a text for people. The text of a command that
+// another one runs (Via) is part of that other text, so its words are joined. A word that can have
+// several values (Any) is shown as the first one and an ellipsis.
 func (p *part) name() string {
 	if p.command == nil {
 		return readable(p.file.Text)
@@ -43,9 +45,9 @@ func (p *part) via() []string {
 }
 
 // incidental reports whether a part that no rule matches needs no permission of its own: a file
-// that is read (the tool or program that reads it is decided about), a redirection without a
-// command, a text that only may be a command, and a write to a file such as /dev/null. fallback is
-// the default action.
+// that is read (the tool or program that reads it needs the permission), a redirection without a
+// command, a text that may or may not be a command, and a write to a file such as /dev/null.
+// fallback is the default action.
 func (p *part) incidental(fallback Action) bool {
 	if p.file != nil {
 		return p.access != Write || fallback == Allow || harmless(*p.file)

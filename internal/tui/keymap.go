@@ -103,7 +103,7 @@ func (m *Model) helpOf(b *binding) string {
 	return strings.ReplaceAll(b.help, detachMark, keys)
 }
 
-// detachKeys names the keys that come back from the selected agent; empty if they are not known.
+// detachKeys names the keys that detach from the selected agent; empty if they are not known.
 func (m *Model) detachKeys() string {
 	if a := m.agent(m.selected); a != nil && m.detach != nil {
 		return m.detach(*a)

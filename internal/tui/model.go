@@ -107,7 +107,7 @@ const (
 	dialogs     = inAnswer | inPrompt | inEdit | inConfirm | inFilter | inCommand
 )
 
-// NewModel returns the state of a dashboard that knows nothing yet. detach names the keys that come back from an
+// NewModel returns the state of a dashboard that knows nothing yet. detach names the keys that detach from an
 // attached agent, see [Options].
 func NewModel(now time.Time, detach func(client.Agent) string) *Model {
 	return &Model{

@@ -32,7 +32,7 @@ type Options struct {
 	Now    func() time.Time
 	// By is who answers and sends prompts, for people.
 	By string
-	// Detach names the keys that come back from an attached agent: "Ctrl-q or Ctrl-b d"; empty if they are not known.
+	// Detach names the keys that detach from an attached agent: "Ctrl-q or Ctrl-b d"; empty if they are not known.
 	Detach func(client.Agent) string
 
 	// Start starts an agent that does not run.

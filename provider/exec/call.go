@@ -135,7 +135,7 @@ func (p *Provider) processSpec(q request, row script.Operation) processSpec {
 	return o
 }
 
-// isLong reports whether an operation may take as long as the agent does.
+// isLong reports whether an operation may wait for the agent or for its commands, so it gets the long time limit.
 func isLong(op string) bool {
 	switch op {
 	case script.OpStart, script.OpProvision, script.OpDeliver, script.OpSettle, script.OpNudge, script.OpExec, script.OpRunLive, script.OpStop, script.OpStopInstance:

@@ -99,7 +99,7 @@ func (c QuestionCity) withLogin(v session.Snapshot) session.Snapshot {
 	return v
 }
 
-// clearInput empties the input box of an agent, as a person's answer to the question about it.
+// clearInput empties the blocked input box of an agent: a person has chosen this answer to the question whether to empty it.
 func (e *Engines) clearInput(ctx context.Context, v session.Snapshot) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), clearLimit)
 	defer cancel()

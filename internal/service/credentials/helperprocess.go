@@ -106,7 +106,7 @@ func (h *helper) start(command string, w Environment, limit time.Duration, lock 
 		*to = write
 		reads, ends = append(reads, r), append(ends, write)
 	}
-	h.cmd.ExtraFiles = append(h.cmd.ExtraFiles, reads...)
+	h.cmd.ExtraFiles = append(h.cmd.ExtraFiles, reads...) // if this process ends, the command can still write
 	if lock != nil {
 		h.cmd.ExtraFiles = append(h.cmd.ExtraFiles, lock)
 	}

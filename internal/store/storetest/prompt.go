@@ -141,7 +141,7 @@ func receiptKeyConcurrent(s *suite) {
 func receiptID(s *suite) {
 	want := s.add(receipt("one", "s"))
 	if _, _, err := s.Receipts.AddReceipt(s.ctx, receipt("one", "another")); err == nil {
-		s.t.Error("an id was taken twice")
+		s.t.Error("a second receipt with the same id was accepted")
 	}
 	s.open(want)
 }

@@ -492,23 +492,20 @@ func (r *resolver) resolveShared(ctx context.Context) (resolution, error) {
 	ours := func() bool {
 		return unmarked(r.inputBox()) == want && !r.entry.Entered && r.rules.Screen.ClearKey != ""
 	}
+	// A mark is a text that gc types to find out whether the program has read everything before it, see probe.
 	switch c := r.inputBox(); {
-	case r.hasInputState():
-		// A box that hides its content looks like an empty one. gc does not submit text that the box does not
-		// show.
-		if !c.Empty() && ours() {
+	case r.hasInputState(): // all input is read, so what the box shows is complete, unless the box hides its content
+		switch got := skeleton(c.Content); {
+		case !c.Empty() && ours(): // only the text of the delivery, not submitted
 			return r.cleared(ctx, resolution{Verdict: withdrawn, Why: movedReason}, c.Content)
-		}
-		if c.Empty() && r.entry.Undone && !r.entry.Entered && r.previousVerdict() != accepted && !r.measured() && !r.entry.Marked {
+		case c.Empty() && r.undoneUntested(): // the keys that remove the text were sent: do they work in this program?
 			return r.testUndoKeys(ctx)
-		}
-		if c.Empty() && r.entry.Behind {
+		case c.Empty() && r.entry.Behind: // the box has never shown a text of gc: it may hide one
 			return r.resolveSharedEmpty(ctx, want)
+		case got != "" && r.entry.Marked && strings.HasPrefix(mark, got): // the typing of a mark was interrupted
+			return r.cleared(ctx, resolution{Why: movedReason}, c.Content)
 		}
-		if got := skeleton(c.Content); got != "" && r.entry.Marked && strings.HasPrefix(mark, got) {
-			return r.cleared(ctx, resolution{Why: movedReason}, c.Content) // the typing of the mark was interrupted
-		}
-	case c.Empty() || ours(): // no draft is visible: a mark shows when all input is read
+	case c.Empty() || ours(): // the box shows no text of a person, but not all input may be read yet
 		rest, shown, err := r.probe(ctx)
 		if err != nil {
 			return resolution{}, err
@@ -524,6 +521,12 @@ func (r *resolver) resolveShared(ctx context.Context) (resolution, error) {
 		}
 	}
 	return r.sharedVerdict(want), nil
+}
+
+// undoneUntested reports whether the keys that remove the text were sent before it was submitted, in a program whose keys
+// were never tested. It is false after a mark, because the test of the keys types one.
+func (r *resolver) undoneUntested() bool {
+	return r.entry.Undone && !r.entry.Entered && !r.entry.Marked && r.previousVerdict() != accepted && !r.measured()
 }
 
 // resolveSharedEmpty finds out the outcome if others have also sent input, and the input box looks empty but has never
