@@ -364,6 +364,55 @@ func TestWatchSeesEverySession(t *testing.T) {
 	}
 }
 
+// A session that has ended before the watcher looks at its folder was never reported. When the folder is removed, the
+// watcher learns that it has missed something.
+func TestWatchReportsThatItMissedASession(t *testing.T) {
+	f := testFleet(t)
+	brief := start(t, f, spec("brief", "cat"))
+	entries, err := os.ReadDir(f.opts.Dir)
+	if err != nil || len(entries) != 1 {
+		t.Fatalf("%v, %v", entries, err)
+	}
+	dir := statedir.Folder(filepath.Join(f.opts.Dir, entries[0].Name()))
+	record, err := os.ReadFile(dir.Record())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Stop(t.Context(), "brief", &brief.token, 0); err != nil {
+		t.Fatal(err)
+	}
+	seen := make(chan SessionEvent, 100)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- f.Watch(ctx, func(s SessionEvent) { seen <- s }) }()
+	defer func() { cancel(); <-done }()
+	await := func(name string, kind EventKind) {
+		t.Helper()
+		for {
+			select {
+			case s := <-seen:
+				if s.Name == name && s.Kind == kind {
+					return
+				}
+			case <-time.After(20 * time.Second):
+				t.Fatalf("no event %s of %q", kind, name)
+			}
+		}
+	}
+	await("", EventResync) // the first event of each watch
+	ended := filepath.Join(t.TempDir(), "ended")
+	left := statedir.Folder(ended)
+	if err := errors.Join(os.Mkdir(ended, 0o700), os.WriteFile(left.Record(), record, 0o600), os.WriteFile(left.Lock(), nil, 0o600), os.Rename(ended, string(dir))); err != nil {
+		t.Fatal(err)
+	}
+	start(t, f, spec("later", "cat"))
+	await("later", EventAppeared) // so the watcher has looked at the folder
+	if err := os.RemoveAll(string(dir)); err != nil {
+		t.Fatal(err)
+	}
+	await("", EventResync)
+}
+
 func TestPipesHaveNoTerminal(t *testing.T) {
 	f := testFleet(t)
 	s := spec("pipe", "echo to stdout; echo to stderr >&2; read line; echo got $line; sleep 1000")

@@ -144,8 +144,7 @@ func (w *watch) check(ctx context.Context, dir statedir.Folder) {
 		return
 	}
 	if held, err := dir.IsLocked(); err == nil && !held {
-		delete(w.fresh, dir)
-		return
+		return // the shim has exited; its session remains unseen, so the removal of the folder is reported as a resync
 	}
 	if former, ok := w.known[dir]; !ok || former.Shim != record.Shim {
 		delete(w.fresh, dir)
