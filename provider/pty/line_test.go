@@ -71,7 +71,8 @@ func (a *ledgerSession) awaits(t *testing.T, want string) {
 	}
 }
 
-// A prompt is not joined to an unfinished line of a person, in a program whose input box gc cannot read.
+// A prompt is not joined to an unfinished line of a person, in a program whose input box gc cannot read. The line is finished
+// with Enter, or removed with a backspace for each character.
 func TestUnfinishedLineOfAPersonIsNotSubmitted(t *testing.T) {
 	t.Parallel()
 	a := beginCommand(t, func(file string) runtime.Config {
@@ -100,4 +101,19 @@ func TestUnfinishedLineOfAPersonIsNotSubmitted(t *testing.T) {
 		t.Errorf("after the person's Enter: %+v", out)
 	}
 	a.awaits(t, "mine\nprompt\n")
+	if err := a.SendKeys(a.name, "a", "b", "@", "BSpace", "BSpace"); err != nil {
+		t.Fatal(err)
+	}
+	pause(4 * time.Second)
+	if out := deliver(); out.State != runtime.OutcomeRefused || out.Reason != runtime.RefusedDraft {
+		t.Errorf("while one character is left: %+v, want it refused as a draft", out)
+	}
+	if err := a.SendKeys(a.name, "BSpace"); err != nil {
+		t.Fatal(err)
+	}
+	pause(4 * time.Second)
+	if out := deliver(); out.State == runtime.OutcomeRefused {
+		t.Errorf("after the last backspace: %+v", out)
+	}
+	a.awaits(t, "mine\nprompt\nprompt\n")
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -101,6 +102,7 @@ type DeliveryLog struct {
 	partial bool // other input has arrived that may be an unfinished line
 
 	unfinished bool // a person's last keys are known, and leave an unfinished line
+	characters int  // the number of characters of that line; 0 if it is not known
 }
 
 // Begin records a delivery before its first byte is sent. undo are the keys that remove the text from the input box; empty
@@ -133,7 +135,7 @@ func (e *DeliveryEntry) close() {
 // Restart records that the agent's process was replaced, so another process reads the terminal now. The text of an open
 // delivery will never be submitted.
 func (d *DeliveryLog) Restart() {
-	d.unread, d.shows, d.partial, d.unfinished = false, false, false, false
+	d.unread, d.shows, d.partial, d.unfinished, d.characters = false, false, false, false, 0
 	if e := d.last; e != nil && e.Open {
 		e.Touched = true
 		if !e.Entered {
@@ -147,9 +149,9 @@ func (d *DeliveryLog) Restart() {
 const OutcomeWithdrawn = "withdrawn"
 
 // Touch records that input that belongs to no delivery, such as a person's keys, is about to be sent. It returns the keys
-// to send before that input; nil if none are needed. They remove the text of an open delivery, also after a submit key,
-// which may have been lost, and the marks. So a person's line is never joined with gc's text. They remove nothing else,
-// because no other input has arrived since the text or the marks.
+// to send before that input; nil if none are needed. They remove the marks and the text of an open delivery, even if its
+// submit key was sent, because that key may have been lost. So a person's line is never joined with gc's text. They remove
+// nothing else, because no other input has arrived since the text or the marks.
 func (d *DeliveryLog) Touch() []byte {
 	d.unread, d.news, d.partial = true, true, true
 	e := d.last
@@ -164,15 +166,37 @@ func (d *DeliveryLog) Touch() []byte {
 	return undo
 }
 
-// Typed records the input for which Touch was called, if the caller knows it. If the input ends with a key that finishes,
-// interrupts or removes the line, no unfinished line remains.
+// Typed records the input for which Touch was called, if the caller knows it. No unfinished line remains if the input ends
+// with a key that finishes, interrupts or removes the line, or if backspaces have removed every character of the line.
 func (d *DeliveryLog) Typed(p []byte) {
-	n := len(p)
-	if n == 0 {
+	if len(p) == 0 {
 		return
 	}
-	d.unfinished = !EndsLine(p)
+	switch {
+	case EndsLine(p):
+		d.unfinished, d.characters = false, 0
+	case d.unfinished && d.characters == 0: // backspaces do not show what is left of an unknown line
+	default:
+		characters, known := lineAfter(d.characters, string(p))
+		d.unfinished, d.characters = !known || characters > 0, characters
+	}
 	d.partial = d.partial && d.unfinished
+}
+
+// lineAfter returns the number of characters of a line of n characters after the input. known is false if the input contains
+// other keys than characters and backspaces.
+func lineAfter(n int, input string) (characters int, known bool) {
+	for _, c := range input {
+		switch {
+		case string(c) == backspace:
+			n = max(0, n-1)
+		case unicode.IsPrint(c) && c != utf8.RuneError:
+			n++
+		default:
+			return 0, false
+		}
+	}
+	return n, true
 }
 
 // EndsLine reports whether the input ends with a key that finishes, interrupts or removes the line.
@@ -287,7 +311,7 @@ func (d *DeliveryLog) Send(in Input, keys []byte) error {
 			return ErrTouched
 		}
 		if bytes.IndexByte(keys, killLine) >= 0 {
-			d.partial, d.unfinished = false, false
+			d.partial, d.unfinished, d.characters = false, false, 0
 		}
 		if e != nil {
 			e.cleared(keys)
@@ -308,7 +332,7 @@ func (d *DeliveryLog) Send(in Input, keys []byte) error {
 		e.Marked = true
 		return nil
 	case in == InputText:
-		d.unread, d.partial, d.unfinished, e.Marks, e.Marked, e.Rest = false, false, false, 0, false, 0
+		d.unread, d.partial, d.unfinished, d.characters, e.Marks, e.Marked, e.Rest = false, false, false, 0, 0, false, 0
 	default:
 		e.Entered, e.Seen = true, in == InputSeen
 		d.shows, e.Behind = d.shows || e.Seen, e.Behind && !e.Seen
@@ -318,8 +342,8 @@ func (d *DeliveryLog) Send(in Input, keys []byte) error {
 }
 
 // RecordOutcome copies Outcome, Evidence, Final, Blocked and Hidden of end to the entry with its ID. If end.Open is false,
-// it closes the entry and drops its text. If end.Shows is true, it records that for the input box permanently. It reports
-// whether the log has such an entry.
+// it closes the entry and drops its text. If end.Shows is true, the log remembers that this input box shows what is typed
+// into it, so the entry is not Behind any more. RecordOutcome reports whether the log has such an entry.
 func (d *DeliveryLog) RecordOutcome(end DeliveryEntry) bool {
 	e := d.entries[end.ID]
 	if e == nil {

@@ -11,6 +11,7 @@ type stored struct {
 	Shows      bool          `json:"shows,omitempty"`
 	Partial    bool          `json:"partial,omitempty"`
 	Unfinished bool          `json:"unfinished,omitempty"`
+	Characters int           `json:"characters,omitempty"` // of the unfinished line
 }
 
 // storedEntry is the JSON form of an Entry.
@@ -23,7 +24,7 @@ type storedEntry struct {
 // MarshalJSON implements json.Marshaler. The result contains only the text of the last delivery, and only while that is
 // open.
 func (d *DeliveryLog) MarshalJSON() ([]byte, error) {
-	s := stored{Forgot: d.forgot, Unread: d.unread, News: d.news, Shows: d.shows, Partial: d.partial, Unfinished: d.unfinished}
+	s := stored{Forgot: d.forgot, Unread: d.unread, News: d.news, Shows: d.shows, Partial: d.partial, Unfinished: d.unfinished, Characters: d.characters}
 	for _, e := range d.order {
 		s.Deliveries = append(s.Deliveries, storedEntry{*e, e.undo})
 	}
@@ -36,7 +37,10 @@ func (d *DeliveryLog) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return err
 	}
-	*d = DeliveryLog{Limit: d.Limit, forgot: s.Forgot, unread: s.Unread, news: s.News, shows: s.Shows, partial: s.Partial, unfinished: s.Unfinished, entries: map[string]*DeliveryEntry{}}
+	*d = DeliveryLog{
+		Limit: d.Limit, forgot: s.Forgot, unread: s.Unread, news: s.News, shows: s.Shows, partial: s.Partial, unfinished: s.Unfinished,
+		characters: s.Characters, entries: map[string]*DeliveryEntry{},
+	}
 	for _, stored := range s.Deliveries {
 		e := &stored.DeliveryEntry
 		e.undo = stored.Undo

@@ -1,9 +1,44 @@
 package inject
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 )
+
+// What a person types leaves an unfinished line, unless a key ends it, or each character is removed again.
+func TestUnfinishedLineIsFollowed(t *testing.T) {
+	for _, c := range []struct {
+		keys       []string
+		unfinished bool
+	}{
+		{[]string{"a"}, true},
+		{[]string{"a", "\x7f"}, false},
+		{[]string{"ab\x7f", "\x7f"}, false},
+		{[]string{"\u00e9\x7f"}, false},
+		{[]string{"e\u0301", "\x7f"}, true}, // a program may remove both or one
+		{[]string{"\x7f\x7fa"}, true},
+		{[]string{"ab\r"}, false},
+		{[]string{"a", "\x1b[D", "\x7f"}, true},
+		{[]string{"\t", "\x7f"}, true}, // a completion of unknown length
+		{[]string{"\t", "a", "\x7f"}, true},
+		{[]string{"\t", "\x03", "a", "\x7f"}, false},
+		{[]string{"a\xc3", "\x7f\x7f"}, true},
+	} {
+		var j DeliveryLog
+		for _, keys := range c.keys {
+			j.Touch()
+			j.Typed([]byte(keys))
+			data, err := json.Marshal(&j)
+			if err != nil || json.Unmarshal(data, &j) != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := j.Account("").Unfinished; got != c.unfinished {
+			t.Errorf("after %q the line is unfinished: %v, want %v", c.keys, got, c.unfinished)
+		}
+	}
+}
 
 func TestJournalIsBounded(t *testing.T) {
 	var j DeliveryLog

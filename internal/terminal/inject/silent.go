@@ -22,7 +22,7 @@ const unseenLine = "a person typed, and the terminal does not show whether the l
 	"press Enter there, or remove the line with: gc keys AGENT --clear-input"
 
 // unfinishedLine is the reason of the refusal if a person has begun a line in a program whose input box gc cannot read.
-const unfinishedLine = "a person typed a line and has not finished it: press Enter or Ctrl-C there, or run: gc keys AGENT C-c"
+const unfinishedLine = "a person typed a line and has not finished it: press Enter there, or remove it with: gc keys AGENT C-u"
 
 // lineStableFor is the time that no finished line must wait. The kernel may not report a line yet that was written a moment
 // ago.
