@@ -279,7 +279,7 @@ the exit status is that of gc send. Without --wait the exit status is 0 for any 
 	}
 	cmd.Flags().StringVar(&until.state, "wait", "", "wait until the prompt is in this `state`: submitted or consumed")
 	cmd.Flags().DurationVar(&until.timeout, "timeout", 0, "how long to wait for the receipt's state (default: 5m)")
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also show the signals on which the status is based")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also show the evidence for the status")
 	cmdenv.Words(cmd, "wait", client.ReceiptSubmitted, client.ReceiptConsumed)
 	return a.AddJSONFlag(cmd)
 }

@@ -112,7 +112,7 @@ func (c *Controller) Apply(ctx context.Context, req client.ApplyRequest) (client
 		done := client.Done{Changed: len(entries) > 0, Detail: fmt.Sprintf("gc now applies the changed configuration of %d sessions", len(entries))}
 		switch len(entries) {
 		case 0:
-			done.Detail = "no changed configuration waits to be applied"
+			done.Detail = "no change of the configuration is pending"
 		case 1:
 			done.Session, done.Detail = entries[0].rec.Session, "gc now applies its changed configuration"
 		}

@@ -111,9 +111,9 @@ func (l *loop) recordRelaunch(e *entry, began time.Time, r ops.Changed) {
 	e.clearSenses()
 }
 
-// relaunchFailed records that a relaunch replaced the agent's process, but the start of the new process failed. If the process
-// still runs, gc stops it and starts the agent again, as after an interrupted start. If it has exited, the observation in r shows
-// that, and gc handles it as any exit.
+// relaunchFailed records that a relaunch replaced the agent's process, but the new process did not become ready. If the new
+// process still runs, gc stops it and starts the agent again, as after an interrupted start. If it has exited, the observation
+// in r shows that, and gc handles it as any exit.
 func (l *loop) relaunchFailed(e *entry, began time.Time, r ops.Changed) {
 	l.recordRelaunch(e, began, r)
 	if r.Finding.Seen.Agent != runtime.Dead {

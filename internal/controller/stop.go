@@ -274,7 +274,7 @@ func (l *loop) closeServers(census client.Census) {
 		}
 		return func() {
 			if err != nil {
-				l.c.opts.Logger.Warn("cannot stop the server of a provider", "error", err)
+				l.c.opts.Logger.Warn("cannot stop the server of a provider, such as tmux", "error", err)
 			}
 			if strayErr != nil {
 				l.c.opts.Logger.Warn("cannot stop processes that belong to no session", "error", strayErr)

@@ -106,8 +106,8 @@ func (b *bundleWriter) put(name string, text []byte) error {
 func (b *bundleWriter) readme() []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "What gc knew about a city at %s.\n\n", b.Now.UTC().Format(time.RFC3339))
-	out.WriteString("Values of credentials that gc knows, of variables that are called like credentials, and what looks like\n" +
-		"a token were replaced. Prompts, answers and file names were not. Review it before you share it.\n")
+	out.WriteString("Replaced: credentials that gc knows, values of variables whose names look like those of credentials, and texts\n" +
+		"that look like a token. Not replaced: prompts, answers and file names. Review it before you share it.\n")
 	if len(b.summary.Missing) > 0 {
 		out.WriteString("\nMissing, wholly or in part:\n")
 	}

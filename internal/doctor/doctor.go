@@ -223,7 +223,7 @@ func (x *examination) runtimeFolder() {
 		return
 	}
 	if len(dir)+citydir.TailLength > client.MaxSocketPath {
-		x.problem("runtime-dir", fmt.Sprintf("the sockets below %s would have more than %d bytes", dir, client.MaxSocketPath),
+		x.problem("runtime-dir", fmt.Sprintf("the paths of the sockets below %s would be longer than %d bytes", dir, client.MaxSocketPath),
 			"remove "+filepath.Join(x.root, citydir.StateFolder, citydir.ChoiceFile)+" when no agent runs")
 		return
 	}

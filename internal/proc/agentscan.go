@@ -19,8 +19,9 @@ const (
 // zero value is ready to use. It is safe for concurrent use.
 type AgentScanner struct{ EnvScanner }
 
-// Find returns the first processes of all sessions that have the id in their environment, or any id if id is empty. tracked
-// maps the first process of each session that the driver knows to its name.
+// Find returns the root processes of the sessions with this id in the environment of their processes; of all sessions if id
+// is empty. tracked maps the root process of each session that the driver knows to the name of that session. A process whose
+// environment cannot be read is left out.
 func (s *AgentScanner) Find(id string, tracked map[ID]string) ([]runtime.LiveRuntime, error) {
 	marked, err := s.FindByEnv(sessionIDKey, id)
 	var unreadable *UnreadableError

@@ -15,7 +15,7 @@ import (
 // the share of an owner among its kinds, see [groups.allocate].
 type group struct{ owner, kind string }
 
-// groupOf returns the group of an event.
+// groupOf returns the group of an event: those of one session, or of one agent without a session, that have the same kind.
 func groupOf(e *client.Event) group {
 	switch {
 	case e.Session != "":

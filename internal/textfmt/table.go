@@ -169,8 +169,9 @@ func (t *Table) fitted(columns int) (widths []int, below bool) {
 	return append(others, 0), true
 }
 
-// share divides the available width among the columns with long texts, and reports whether all columns fit. A column without
-// long texts gets at most the width most, unless all its words are wider.
+// share sets the widths of the columns for a line of so many columns of the terminal, and reports whether all fit. Columns
+// with long texts, which can be wrapped, share what the others leave. A column of the others that is wider than most becomes
+// as wide as its widest cell up to most; its wider cells do not fit.
 func (t *Table) share(widths []int, columns, most int) bool {
 	natural := append([]int{}, widths...)
 	var texts []int

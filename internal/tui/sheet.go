@@ -152,7 +152,7 @@ func (m *Model) drawAnswer(all area) cursor {
 	}
 	if q.NoText {
 		if len(q.Options) == 0 {
-			a.text(0, y, "Only at its terminal: press Esc, then Enter attaches.", faint)
+			a.text(0, y, "Answer it at the terminal: press Esc, then Enter to attach.", faint)
 		}
 		return cursor{}
 	}

@@ -116,7 +116,7 @@ func (m *Model) notTypable() notice {
 	case len(m.dialog.question.Options) > 0:
 		return notice{"this question accepts only one of its options, no text", true}
 	}
-	return notice{"this question can be answered only at its terminal: press Esc, then Enter attaches", true}
+	return notice{"this question can be answered only at its terminal: press Esc, then Enter to attach", true}
 }
 
 // typed reacts to a changed text.

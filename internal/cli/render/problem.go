@@ -19,7 +19,8 @@ type problem struct {
 	since     time.Time
 }
 
-// problemOf returns the problem of an agent that a person should know first. Without one ok is false.
+// problemOf returns the problem of an agent that a person should know first. Without one ok is false. The text of an obstacle
+// is shown elsewhere, so it is empty here.
 func problemOf(e client.Explanation) (p problem, ok bool) {
 	a, name := &e.Agent, textfmt.OneLine(e.Agent.Name)
 	restart := "gc restart " + name

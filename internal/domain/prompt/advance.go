@@ -54,7 +54,8 @@ func (r Receipt) Move(to State, at time.Time, detail string) (Receipt, error) {
 // AddStep returns a copy of the receipt with a new step in its current state.
 func (r Receipt) AddStep(at time.Time, detail string) Receipt { return r.withStep(at, detail) }
 
-// withStep adds a step for the current state, unless the last step is equal.
+// withStep adds a step for the current state, unless the last step is equal. If there are too many steps, it removes the
+// oldest after the first few.
 func (r Receipt) withStep(at time.Time, detail string) Receipt {
 	r.UpdatedAt = at
 	steps := slices.Clone(r.Steps)

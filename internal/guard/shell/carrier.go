@@ -227,7 +227,8 @@ func (k carrier) long(l *load, words []Word) []Word {
 	return rest
 }
 
-// whole returns the full name of a long option of this program, which a user may write shorter.
+// whole returns the full name of a long option of the carrier, a program such as sudo that runs another command. Such an
+// option may be written shorter.
 func (k carrier) whole(long string) string {
 	for _, all := range [][]string{k.texts, k.longs} {
 		if slices.Contains(all, long) {

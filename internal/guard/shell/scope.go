@@ -10,15 +10,15 @@ import (
 
 // scope is a position in a script with what is known there.
 type scope struct {
-	reader   *reader
-	source   string
-	within   Command // the command that runs the script
-	depth    int
-	script   *surveyed
-	values   map[string]value  // the known values of variables
-	loops    map[string][]Word // the values of loop variables
-	straight bool              // every run of the script executes this position exactly once
-	turned   bool              // exec has redirected the input of the shell before this position
+	reader          *reader
+	source          string
+	within          Command // the command that runs the script
+	depth           int
+	script          *surveyed
+	values          map[string]value  // the known values of variables
+	loops           map[string][]Word // the values of loop variables
+	straight        bool              // every run of the script executes this position exactly once
+	stdinRedirected bool              // exec has redirected the input of the shell before this position
 }
 
 // place returns a command at this position of the script, without words. text is its source text.
@@ -32,7 +32,7 @@ func (s *scope) place(text string) Command {
 // stmts collects the commands in a list of statements. in describes their input.
 func (s *scope) stmts(list []*syntax.Stmt, in input) {
 	for _, st := range list {
-		if s.turned {
+		if s.stdinRedirected {
 			in = input{redirected: true}
 		}
 		s.stmt(st, in)
@@ -192,7 +192,7 @@ func (s *scope) call(cmd *syntax.CallExpr, c Command, in input) {
 		return
 	}
 	if c.Words[0].Known && c.Words[0].Text == "exec" && len(c.Words) == 1 && in.redirected {
-		s.turned = true
+		s.stdinRedirected = true
 	}
 	s.reader.command(c, in, s.depth)
 }
@@ -237,7 +237,7 @@ func (s *scope) binary(cmd *syntax.BinaryCmd, in input) {
 		in.piped = true
 	}
 	inner.stmt(cmd.Y, in)
-	s.turned = s.turned || inner.turned
+	s.stdinRedirected = s.stdinRedirected || inner.stdinRedirected
 }
 
 // loop collects the commands in a for loop. In its body, the loop variable has the values of its
@@ -319,7 +319,7 @@ func (s *scope) below(n syntax.Node, in input) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Stmt:
-			if inner.turned {
+			if inner.stdinRedirected {
 				in = input{redirected: true}
 			}
 			inner.stmt(n, in)

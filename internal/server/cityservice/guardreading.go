@@ -164,9 +164,9 @@ func reasonOf(v guard.Verdict, guarded bool, call questions.ToolCall) string {
 	case v.Rule != "":
 		return fmt.Sprintf("The rule %s %s %s%s.", v.Rule, verb, subject, why)
 	case v.Action == guard.Allow && call.Guard:
-		return "No rule decides about this call. The agent's own settings ask."
+		return "No rule decides about this call. gc asks because the agent's own settings say so."
 	case v.Action == guard.Allow:
-		return "No rule decides about this call, and calls without a rule are allowed. The agent itself asks."
+		return "No rule decides about this call, so gc allows it. The question comes from the agent itself."
 	}
 	return fmt.Sprintf("No rule decides about %s: without a rule the answer is %s.", subject, v.Action)
 }

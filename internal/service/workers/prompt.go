@@ -198,7 +198,7 @@ func (a *liveRun) awaitOutcome(ctx context.Context, id string, confirm time.Dura
 	case a.mailbox.Withdraw(id):
 		return neverSent("the worker did not fetch it")
 	case a.reader == nil && a.presenceLocked(goneWithin) == returning:
-		return unconfirmed(runtime.RefusedUnready, "the worker may have it and is not connected")
+		return unconfirmed(runtime.RefusedUnready, "the worker may have received it, and is not connected now")
 	}
 	return unconfirmed("", "the worker has not acknowledged it")
 }
