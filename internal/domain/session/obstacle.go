@@ -127,7 +127,7 @@ func (f *fusion) obstacle(concluded runtime.Activity) Obstacle {
 		switch {
 		case out.Kind == "", out.Kind == runtime.ObstacleError && o.Kind != runtime.ObstacleRetrying:
 			// An error says the least. Another source may know what kind of
-			// obstacle it is; that the agent tries again does not tell that.
+			// obstacle it is. That the agent tries again does not show the kind.
 			detail := out.Detail
 			out = Obstacle{Obstacle: o, Source: e.Source, Since: e.Since}
 			if len(detail) > len(o.Detail) && o.Kind == runtime.ObstacleError {
