@@ -270,9 +270,12 @@ func (c *Client) request(ctx context.Context, method, path string, body io.Reade
 	return resp, nil
 }
 
-// closedIdle is the text of an error of package net/http that has no exported value: the server closed an idle connection that
-// was about to be used again.
-const closedIdle = "server closed idle connection"
+// The texts of errors of package net/http that have no exported values: the server, or [Fleet.drop], closed an idle connection
+// that was about to be used again.
+const (
+	closedIdle  = "server closed idle connection"
+	droppedIdle = "CloseIdleConnections called"
+)
 
 // unreachable explains why a call failed: with [ErrNoShim] if the connection could not be opened because no process listens on
 // the socket, with ErrNoShim and [ErrDisconnected] if an open connection ended, and otherwise with err.
@@ -281,7 +284,7 @@ func (c *Client) unreachable(err error) error {
 	if errors.As(err, &op) && op.Op == "dial" && (errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT)) {
 		return fmt.Errorf("session %q: %w", c.name, ErrNoShim)
 	}
-	ended := strings.Contains(err.Error(), closedIdle)
+	ended := strings.Contains(err.Error(), closedIdle) || strings.Contains(err.Error(), droppedIdle)
 	for _, gone := range []error{syscall.ECONNREFUSED, syscall.ENOENT, syscall.ECONNRESET, syscall.EPIPE, io.EOF, io.ErrUnexpectedEOF} {
 		ended = ended || errors.Is(err, gone)
 	}

@@ -21,7 +21,7 @@ import (
 )
 
 // longest bounds what a test waits for.
-const longest = 20 * time.Second
+const longest = time.Minute
 
 func open(t *testing.T, opts store.Options) *store.DB {
 	t.Helper()
