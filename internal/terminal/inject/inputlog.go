@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"regexp"
 	"unicode"
 	"unicode/utf8"
 )
@@ -183,11 +184,19 @@ func (d *DeliveryLog) Typed(p []byte) {
 	d.partial = d.partial && d.unfinished
 }
 
-// lineAfter returns the number of characters of a line of n characters after the input. known is false if the input contains
-// other keys than characters and backspaces.
+// lineAfter returns the number of characters of a line of n characters after the input. known is false if the input has a key
+// that may change the line in another way. Escape changes no line. A mouse report or a key that moves the cursor changes no
+// line either, but in a line with characters a backspace may then remove another one, or none.
 func lineAfter(n int, input string) (characters int, known bool) {
-	for _, c := range input {
+	for input != "" {
+		if report := cursorInput.FindString(input); report != "" && n == 0 {
+			input = input[len(report):]
+			continue
+		}
+		c, size := utf8.DecodeRuneInString(input)
+		input = input[size:]
 		switch {
+		case c == '\x1b' && (input == "" || input[0] == '\x1b'):
 		case string(c) == backspace:
 			n = max(0, n-1)
 		case unicode.IsPrint(c) && c != utf8.RuneError:
@@ -198,6 +207,9 @@ func lineAfter(n int, input string) (characters int, known bool) {
 	}
 	return n, true
 }
+
+// cursorInput matches a mouse report, and the keys Left, Right, Home and End.
+var cursorInput = regexp.MustCompile(`^\x1b(\[<[0-9;]+[Mm]|[\[O][CDFH])`)
 
 // EndsLine reports whether the input ends with a key that finishes, interrupts or removes the line.
 func EndsLine(p []byte) bool {

@@ -20,6 +20,12 @@ func TestUnfinishedLineIsFollowed(t *testing.T) {
 		{[]string{"\x7f\x7fa"}, true},
 		{[]string{"ab\r"}, false},
 		{[]string{"a", "\x1b[D", "\x7f"}, true},
+		{[]string{"\x1b"}, false},
+		{[]string{"\x1b\x1b", "a", "\x1b", "\x7f"}, false},
+		{[]string{"\x1bk"}, true}, // Alt and k
+		{[]string{"\x1b[D\x1bOF", "\x1b[<64;10;20M\x1b[<0;1;1m"}, false},
+		{[]string{"a", "\x1b[<0;1;1M", "\x7f"}, true},
+		{[]string{"\x1b[A"}, true}, // may show an earlier line
 		{[]string{"\t", "\x7f"}, true}, // a completion of unknown length
 		{[]string{"\t", "a", "\x7f"}, true},
 		{[]string{"\t", "\x03", "a", "\x7f"}, false},
