@@ -117,10 +117,7 @@ func hiddenCommand(a *app, use string, run func(d Daemon, ctx context.Context, a
 		Hidden:             true,
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if status := run(a.daemon, cmd.Context(), args); status != cmdenv.Done {
-				return cmdenv.SilentExit(status)
-			}
-			return nil
+			return cmdenv.SilentExit(run(a.daemon, cmd.Context(), args))
 		},
 	}
 }

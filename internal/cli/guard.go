@@ -291,8 +291,5 @@ func (a *app) showResults(results []guard.Result, all bool) error {
 		return err
 	}
 	a.Messagef("%s, %d failed", textfmt.Count(len(results), "case"), failed)
-	if failed > 0 {
-		return cmdenv.SilentExit(cmdenv.Failed)
-	}
-	return nil
+	return cmdenv.FailOn(failed)
 }

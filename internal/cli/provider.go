@@ -121,10 +121,7 @@ func (c *check) finish() error {
 		c.skipped()
 	}
 	c.Messagef("%s passed, %d failed, %d skipped", textfmt.Count(c.counts.pass, "case"), c.counts.fail, c.counts.skip)
-	if c.counts.fail > 0 {
-		return cmdenv.SilentExit(cmdenv.Failed)
-	}
-	return nil
+	return cmdenv.FailOn(c.counts.fail)
 }
 
 // skipped prints the cases that were skipped, grouped by the reason: each reason once, with its cases.

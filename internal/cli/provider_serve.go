@@ -22,10 +22,7 @@ GC_EXEC_STATE_DIR, or in the city.`,
 			if err != nil {
 				root = "" // GC_EXEC_STATE_DIR may be set
 			}
-			if status := a.daemon.ServeProvider(cmd.Context(), root, args[0], args[1:]); status != cmdenv.Done {
-				return cmdenv.SilentExit(status)
-			}
-			return nil
+			return cmdenv.SilentExit(a.daemon.ServeProvider(cmd.Context(), root, args[0], args[1:]))
 		},
 	}
 	cmd.Flags().SetInterspersed(false) // arguments of an operation may begin with a dash

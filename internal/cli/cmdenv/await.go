@@ -274,10 +274,7 @@ func (w *Waiter) printSummary() error {
 		words += "; see: gc status"
 	}
 	w.Messagef("%s", words)
-	if count[Failing] > 0 {
-		return SilentExit(Failed)
-	}
-	return nil
+	return FailOn(count[Failing])
 }
 
 // runningText returns "n agents run" with the right plural.
