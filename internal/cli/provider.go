@@ -57,7 +57,7 @@ minutes: use --only 'watch.*' for the cases that you work on. Exit status 1 if a
 				return err
 			}
 			check := &check{app: a, all: all}
-			selection := strings.Join(args, "")
+			selection := cmdenv.First(args)
 			if operations || strings.Contains(selection, ":") && !contract && cases == nil {
 				err = a.daemon.CheckOperations(cmd.Context(), root, selection, check.report)
 			} else {
