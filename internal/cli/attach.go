@@ -135,13 +135,7 @@ func (a *app) wakeFor(ctx context.Context, c *client.Client, name string, s clie
 		if agent.Name != s.Name && agent.Session != s.Session {
 			return cmdenv.Skipped
 		}
-		switch agent.State {
-		case client.StateRunning:
-			return cmdenv.Reached
-		case client.StateFailed, client.StateQuarantined:
-			return cmdenv.Failing
-		}
-		return cmdenv.Waiting
+		return cmdenv.Runs(agent)
 	})
 	if err != nil {
 		return s, err

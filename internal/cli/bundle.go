@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,14 +42,11 @@ An existing file is never replaced: the exit status is 4.`,
 				return err
 			}
 			write := func(to io.Writer) (Bundled, error) { return a.daemon.Bundle(cmd.Context(), root, to) }
-			if len(args) > 0 && args[0] == "-" {
+			if cmdenv.First(args) == "-" {
 				_, err := write(cmdenv.Raw(a.Stdout))
 				return err
 			}
-			file := fmt.Sprintf("gc-%s-%s.tar.gz", filepath.Base(root), a.Now().Format("20060102-150405"))
-			if len(args) > 0 {
-				file = args[0]
-			}
+			file := cmp.Or(cmdenv.First(args), fmt.Sprintf("gc-%s-%s.tar.gz", filepath.Base(root), a.Now().Format("20060102-150405")))
 			a.Messagef("collecting diagnostics of %s; this may take some seconds", root)
 			return a.bundle(cmd.Context(), file, write)
 		},

@@ -45,10 +45,7 @@ if there is a mistake; a warning does not count.`,
 			default:
 				a.printFaults(faults)
 			}
-			if mistakes(faults) > 0 {
-				return cmdenv.SilentExit(cmdenv.Failed)
-			}
-			return nil
+			return cmdenv.FailOn(mistakes(faults))
 		},
 	})
 }

@@ -97,9 +97,7 @@ func (a *app) copyOut(ctx context.Context, c *client.Client, what copyOut, desti
 	if err != nil {
 		return err
 	}
-	if what.Source == "" {
-		what.Source = "."
-	}
+	what.Source = cmp.Or(what.Source, ".")
 	what.UnpackReport, err = a.receive(what.Agent+":"+what.Source, a.Path(destination), func(w io.Writer) error {
 		return runtime.CopyFrom(ctx, provider, s.Session, what.Source, w)
 	})

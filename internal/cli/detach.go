@@ -58,13 +58,17 @@ func (o outerTmux) takes(keys string) bool {
 	return slices.Contains(o.prefixes, first) || slices.Contains(o.direct, first)
 }
 
+// defaults returns the default detach keys that the outer tmux does not use.
+func (o outerTmux) defaults() []string {
+	return slices.DeleteFunc(slices.Clone(defaultDetachKeys), o.takes)
+}
+
 // usable returns the default detach keys that the outer tmux does not use, or the spare key.
 func (o outerTmux) usable() []string {
-	keys := slices.DeleteFunc(slices.Clone(defaultDetachKeys), o.takes)
-	if len(keys) == 0 {
-		return []string{spareDetachKey}
+	if keys := o.defaults(); len(keys) > 0 {
+		return keys
 	}
-	return keys
+	return []string{spareDetachKey}
 }
 
 // throughOuter returns the names of the default keys for a person, for a provider whose keys cannot be changed. To send its own prefix
@@ -73,5 +77,5 @@ func (o outerTmux) throughOuter() string {
 	if slices.Contains(o.prefixes, "C-b") && o.takes(`C-\`) {
 		return "Ctrl-b Ctrl-b d"
 	}
-	return runtime.KeyNames(slices.DeleteFunc(slices.Clone(defaultDetachKeys), o.takes))
+	return runtime.KeyNames(o.defaults())
 }

@@ -111,8 +111,5 @@ func (v *findingReport) finish() error {
 		return err
 	}
 	v.Messagef("%s passed%s, %s, %s", textfmt.Count(v.passed, "check"), v.passedText(), textfmt.Count(v.warnings, "warning"), textfmt.Count(v.problems, "problem"))
-	if v.problems > 0 {
-		return cmdenv.SilentExit(cmdenv.Failed)
-	}
-	return nil
+	return cmdenv.FailOn(v.problems)
 }

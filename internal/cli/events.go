@@ -31,9 +31,7 @@ recorded, a message says so. An ID that no event has had yet is an error with ex
 			}
 			query.Since = from
 			return a.OnTargetIfAny(cmd.Context(), args, func(c *client.Client) error {
-				if len(args) > 0 {
-					query.Target = args[0]
-				}
+				query.Target = cmdenv.First(args)
 				if follow {
 					return a.followEvents(cmd.Context(), c, query)
 				}

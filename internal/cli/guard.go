@@ -46,7 +46,7 @@ func (s *subject) on(cmd *cobra.Command) {
 // request returns a guard request that says who makes the call: the agent, role and directory of the subject. The caller adds
 // the tool and its input.
 func (a *app) request(g Guarding, s subject) (guard.Request, error) {
-	req := guard.Request{Role: s.role, Home: a.Getenv("HOME"), Dir: a.Dir}
+	req := guard.Request{Home: a.Getenv("HOME"), Dir: a.Dir}
 	if s.agent != "" {
 		known, err := g.Agent(s.agent)
 		if err != nil {
@@ -54,9 +54,7 @@ func (a *app) request(g Guarding, s subject) (guard.Request, error) {
 		}
 		req = known
 	}
-	if s.role != "" {
-		req.Role = s.role
-	}
+	req.Role = cmp.Or(s.role, req.Role)
 	if s.dir != "" {
 		req.Dir = a.Path(s.dir)
 	}
@@ -150,9 +148,7 @@ func (a *app) showCheck(out client.GuardCheck) error {
 
 // ruleText returns the rule and the reason of a verdict.
 func ruleText(rule, reason string) string {
-	if rule == "" {
-		rule = "default"
-	}
+	rule = cmp.Or(rule, "default")
 	if reason == "" {
 		return "  " + rule
 	}
@@ -238,21 +234,12 @@ expected decision: allow, ask or deny, and optionally the rule. Exit status 1 if
 func (a *app) results(g Guarding, who subject, table guard.Table) ([]guard.Result, error) {
 	var missing error
 	results, err := g.Policy.Check(table, func(req *guard.Request) {
-		one := who
-		if req.Agent != "" {
-			one.agent = req.Agent
-		}
-		if req.Role != "" {
-			one.role = req.Role
-		}
-		known, err := a.request(g, one)
+		known, err := a.request(g, subject{cmp.Or(req.Agent, who.agent), cmp.Or(req.Role, who.role), who.dir})
 		if err != nil {
 			missing = err
 		}
 		req.Agent, req.Role, req.Home = known.Agent, known.Role, known.Home
-		if req.Dir == "" {
-			req.Dir = known.Dir
-		}
+		req.Dir = cmp.Or(req.Dir, known.Dir)
 	})
 	if missing != nil {
 		return nil, missing
@@ -274,10 +261,7 @@ func (a *app) showResults(results []guard.Result, all bool) error {
 		if !r.Passed {
 			mark, paint = "FAIL", textfmt.Red
 		}
-		what := r.Case.Command
-		if what == "" {
-			what = fmt.Sprintf("%s %v", r.Case.Tool, r.Case.Input)
-		}
+		what := cmp.Or(r.Case.Command, fmt.Sprintf("%s %v", r.Case.Tool, r.Case.Input))
 		want := string(r.Case.Want)
 		if r.Case.Rule != "" {
 			want += " by " + r.Case.Rule
@@ -291,8 +275,5 @@ func (a *app) showResults(results []guard.Result, all bool) error {
 		return err
 	}
 	a.Messagef("%s, %d failed", textfmt.Count(len(results), "case"), failed)
-	if failed > 0 {
-		return cmdenv.SilentExit(cmdenv.Failed)
-	}
-	return nil
+	return cmdenv.FailOn(failed)
 }

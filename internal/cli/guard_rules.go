@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -183,16 +184,9 @@ func replayOf(g Guarding, calls []guard.Call) replay {
 func (a *app) showReplay(r replay) error {
 	t := &textfmt.Table{Heads: []string{"TIME", "AGENT", "TOOL", "BEFORE", "NOW", "RULE", "CALL"}}
 	for _, c := range r.Changed {
-		part, rule := c.Now.Part, c.Now.Rule
-		if part == "" {
-			part = c.Was.Part
-		}
-		if rule == "" {
-			rule = c.Was.Rule
-		}
 		t.Add(textfmt.Cell{Text: c.At.In(a.Now().Location()).Format("2006-01-02 15:04")}, textfmt.Painted(c.Agent, textfmt.Bold), textfmt.Cell{Text: c.Tool},
 			textfmt.Painted(string(c.Was.Action), actionColor(c.Was.Action)), textfmt.Painted(string(c.Now.Action), actionColor(c.Now.Action)),
-			textfmt.Cell{Text: rule}, textfmt.Cell{Text: textfmt.OneLine(part)})
+			textfmt.Cell{Text: cmp.Or(c.Now.Rule, c.Was.Rule)}, textfmt.Cell{Text: textfmt.OneLine(cmp.Or(c.Now.Part, c.Was.Part))})
 	}
 	err := a.Show(r, func(s render.Formatter) string {
 		if len(r.Changed) == 0 {

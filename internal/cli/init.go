@@ -37,11 +37,7 @@ the exit status is 4.`,
 		Example: "  gc init my-city && cd my-city && gc start\n  gc init my-city --provider " + agentcli.HookNames()[0],
 		Args:    cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir := a.Dir
-			if len(args) > 0 {
-				dir = a.Path(args[0])
-			}
-			return a.init(cmd, dir, providers)
+			return a.init(cmd, a.Path(cmdenv.First(args)), providers)
 		},
 	}
 	cmd.Flags().StringSliceVar(&providers, "provider", nil, "the agent `CLI` of the agent; several separated by commas make several agents; to list them: gc agent-cli list")

@@ -85,15 +85,11 @@ func resumeCommand(a *app) *cobra.Command {
 // runsAgain waits until an agent runs. A failure that is the same as before the request
 // does not count, because the first statuses may still show the old state.
 func runsAgain(was, is client.Agent) cmdenv.Verdict {
-	switch is.State {
-	case client.StateRunning:
-		return cmdenv.Reached
-	case client.StateFailed, client.StateQuarantined:
-		if is.State != was.State || is.Epoch != was.Epoch || len(was.Reason) > 0 && is.Reason != was.Reason {
-			return cmdenv.Failing
-		}
+	v := cmdenv.Runs(is)
+	if v == cmdenv.Failing && is.State == was.State && is.Epoch == was.Epoch && (was.Reason == "" || is.Reason == was.Reason) {
+		return cmdenv.Waiting
 	}
-	return cmdenv.Waiting
+	return v
 }
 
 // failureCleared waits until an agent runs; if it should not run, until it is no longer failed
@@ -210,7 +206,7 @@ func (a *app) changeLifecycle(ctx context.Context, name string, verb lifecycleVe
 		case !flags.wait:
 			return a.PrintResult(outcome{Agent: was.Name, Changed: true, Detail: done.Detail}, verb.acceptedText(was.Name, done.Detail))
 		}
-		is, err := a.awaitOutcome(ctx, c, was, verb)
+		is, err := a.awaitOutcome(ctx, c, was, verb.reached)
 		if err != nil {
 			return err
 		}
@@ -242,9 +238,9 @@ func agentOf(ctx context.Context, c *client.Client, name string) (client.Agent, 
 	return agent, err
 }
 
-// awaitOutcome waits until verb.reached returns Reached, and returns the agent as it is then. It returns an
+// awaitOutcome waits until reached returns Reached, and returns the agent as it is then. It returns an
 // error if the agent fails or parent ends; for a deadline the error matches [client.ErrTimeout].
-func (a *app) awaitOutcome(parent context.Context, c *client.Client, was client.Agent, verb lifecycleVerb) (client.Agent, error) {
+func (a *app) awaitOutcome(parent context.Context, c *client.Client, was client.Agent, reached func(was, is client.Agent) cmdenv.Verdict) (client.Agent, error) {
 	ctx, cancel := context.WithCancel(parent)
 	changed, stopped := cmdenv.Changes(ctx, c)
 	defer func() { cancel(); <-stopped }()
@@ -258,9 +254,9 @@ func (a *app) awaitOutcome(parent context.Context, c *client.Client, was client.
 			return is, parent.Err()
 		case parent.Err() != nil:
 			return is, fmt.Errorf("%w: %s is still %s; see: gc explain %s", client.ErrTimeout, was.Name, cmp.Or(is.State, was.State), was.Name)
-		case verb.reached(was, is) == cmdenv.Reached:
+		case reached(was, is) == cmdenv.Reached:
 			return is, nil
-		case verb.reached(was, is) == cmdenv.Failing:
+		case reached(was, is) == cmdenv.Failing:
 			return is, fmt.Errorf("%s is %s: %s; see: gc explain %s", is.Name, is.State, cmp.Or(render.Reason(is.Reason), is.Exit, "no reason known"), is.Name)
 		}
 		if !cmdenv.PauseFor(ctx, cmdenv.PollInterval, changed) {

@@ -50,7 +50,7 @@ func stopAgents(parent context.Context, a *app, names []string, timeout time.Dur
 		case !done.Changed:
 			return outcome{State: agent.State, Detail: done.Detail}, agent.Name + ": " + done.Detail, nil
 		}
-		is, err := a.awaitOutcome(ctx, c, agent, lifecycleVerb{reached: stopped})
+		is, err := a.awaitOutcome(ctx, c, agent, stopped)
 		if err == nil {
 			a.reportDead(ctx, c, waiting)
 		}
@@ -82,7 +82,7 @@ func startAgents(ctx context.Context, a *app, names []string, timeout time.Durat
 		case noWait:
 			return out, agent.Name + ": " + cmp.Or(done.Detail, "nothing to do"), nil
 		}
-		is, err := a.awaitOutcome(ctx, c, agent, lifecycleVerb{reached: runsAgain})
+		is, err := a.awaitOutcome(ctx, c, agent, runsAgain)
 		out.State = is.State
 		return out, agent.Name + " runs", err
 	})

@@ -77,12 +77,8 @@ such sink, the exit status is 3.`,
 		Example: "  gc notify test\n  gc notify test phone",
 		Args:    cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var req client.NotifyTestRequest
-			if len(args) > 0 {
-				req.Sink = args[0]
-			}
 			return a.OnCity(func(c *client.Client) error {
-				results, err := c.TestNotify(cmd.Context(), req)
+				results, err := c.TestNotify(cmd.Context(), client.NotifyTestRequest{Sink: cmdenv.First(args)})
 				if err != nil {
 					return err
 				}
@@ -98,7 +94,7 @@ such sink, the exit status is 3.`,
 				return errors.Join(failed...)
 			})
 		},
-		ValidArgsFunction: a.Candidates(1, notifySinks()),
+		ValidArgsFunction: a.Candidates(1, notifySinks),
 	})
 }
 
@@ -111,7 +107,7 @@ does not need a person any more, it is not sent. If there is no such notificatio
 		Example: "  gc notify retry n-2b7xk5q3v4nlu6ae",
 		Args:    cmdenv.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.OnID(cmd.Context(), args[0], failedNotifications(), func(c *client.Client) error {
+			return a.OnID(cmd.Context(), args[0], failedNotifications, func(c *client.Client) error {
 				n, err := c.RetryNotification(cmd.Context(), args[0])
 				if err != nil {
 					return err
@@ -119,25 +115,19 @@ does not need a person any more, it is not sent. If there is no such notificatio
 				return a.PrintResult(n, fmt.Sprintf("%s is sent to %s again", n.ID, n.Sink))
 			})
 		},
-		ValidArgsFunction: a.Candidates(1, failedNotifications()),
+		ValidArgsFunction: a.Candidates(1, failedNotifications),
 	})
 }
 
 // notifySinks returns the names of the sinks, each with its type.
-func notifySinks() cmdenv.IDs {
-	list := func(c *client.Client, ctx context.Context) ([]client.NotifySink, error) {
-		all, err := c.Notifications(ctx)
-		return all.Sinks, err
-	}
-	return cmdenv.IDsOf(list, func(s client.NotifySink) (string, string) { return s.Name, s.Type })
+func notifySinks(ctx context.Context, c *client.Client) ([]string, error) {
+	all, err := c.Notifications(ctx)
+	return cmdenv.IDsOf(all.Sinks, func(s client.NotifySink) (string, string) { return s.Name, s.Type }), err
 }
 
 // failedNotifications returns the ids of failed notifications, each with its sink.
-func failedNotifications() cmdenv.IDs {
-	list := func(c *client.Client, ctx context.Context) ([]client.Notification, error) {
-		all, err := c.Notifications(ctx)
-		failed := slices.DeleteFunc(all.Notifications, func(n client.Notification) bool { return n.State != client.NotifyFailed })
-		return failed, err
-	}
-	return cmdenv.IDsOf(list, func(n client.Notification) (string, string) { return n.ID, n.Sink })
+func failedNotifications(ctx context.Context, c *client.Client) ([]string, error) {
+	all, err := c.Notifications(ctx)
+	failed := slices.DeleteFunc(all.Notifications, func(n client.Notification) bool { return n.State != client.NotifyFailed })
+	return cmdenv.IDsOf(failed, func(n client.Notification) (string, string) { return n.ID, n.Sink }), err
 }

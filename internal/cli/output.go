@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,47 +66,10 @@ agents do not reach this terminal.`,
 			if follow {
 				return a.OnCity(func(c *client.Client) error { return a.followScreens(cmd.Context(), c, of, lines) })
 			}
-			if !of.One() {
-				if color {
-					return peekAtEach(cmd.Context(), a, of, func(ctx context.Context, c *client.Client, name string) (client.Screen, error) {
-						return c.ScreenLines(ctx, name)
-					}, func(name string, s client.Screen) {
-						a.printHead(name, time.Time{})
-						a.printStyled(s, peekIndent)
-					})
-				}
-				return peekAtEach(cmd.Context(), a, of, func(ctx context.Context, c *client.Client, name string) (client.Output, error) {
-					return c.Peek(ctx, name, lines)
-				}, func(name string, out client.Output) {
-					a.printHead(name, out.EndedAt)
-					a.PrintScreen(strings.TrimRight(out.Text, "\n"), peekIndent)
-				})
+			if color {
+				return a.peekStyled(cmd.Context(), of)
 			}
-			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
-				if color {
-					s, err := c.ScreenLines(cmd.Context(), args[0])
-					if err != nil {
-						return err
-					}
-					if a.JSON {
-						return a.PrintJSON(s)
-					}
-					a.printStyled(s, 0)
-					return nil
-				}
-				out, err := c.Peek(cmd.Context(), args[0], lines)
-				if err != nil {
-					return err
-				}
-				if a.JSON {
-					return a.PrintJSON(out)
-				}
-				a.PrintScreen(out.Text, 0)
-				if !out.EndedAt.IsZero() {
-					a.Messagef("gc: %s stopped %s; this is its last screen", args[0], textfmt.Ago(a.Now(), out.EndedAt))
-				}
-				return nil
-			})
+			return a.peek(cmd.Context(), of, lines)
 		},
 		ValidArgsFunction: a.CompleteAgents,
 	}
@@ -116,9 +80,34 @@ agents do not reach this terminal.`,
 	return a.AddJSONFlag(cmd)
 }
 
-// printStyled prints a screen with its colors.
-func (a *app) printStyled(s client.Screen, indent int) {
-	fmt.Fprint(cmdenv.Raw(a.Stdout), render.StyledScreen(s, indent))
+// peek prints the screens of agents, or with lines that many of their last lines.
+func (a *app) peek(ctx context.Context, of cmdenv.Selection, lines int) error {
+	read := func(c *client.Client, name string) (client.Output, error) { return c.Peek(ctx, name, lines) }
+	if !of.One() {
+		return peekAtEach(ctx, a, of, read, func(name string, out client.Output) {
+			a.printHead(name, out.EndedAt)
+			a.PrintScreen(strings.TrimRight(out.Text, "\n"), peekIndent)
+		})
+	}
+	return peekAtOne(ctx, a, of.Names[0], read, func(name string, out client.Output) {
+		a.PrintScreen(out.Text, 0)
+		if !out.EndedAt.IsZero() {
+			a.Messagef("gc: %s stopped %s; this is its last screen", name, textfmt.Ago(a.Now(), out.EndedAt))
+		}
+	})
+}
+
+// peekStyled prints the screens of agents with their colors.
+func (a *app) peekStyled(ctx context.Context, of cmdenv.Selection) error {
+	read := func(c *client.Client, name string) (client.Screen, error) { return c.ScreenLines(ctx, name) }
+	out := cmdenv.Raw(a.Stdout)
+	if !of.One() {
+		return peekAtEach(ctx, a, of, read, func(name string, s client.Screen) {
+			a.printHead(name, time.Time{})
+			fmt.Fprint(out, render.StyledScreen(s, peekIndent))
+		})
+	}
+	return peekAtOne(ctx, a, of.Names[0], read, func(_ string, s client.Screen) { fmt.Fprint(out, render.StyledScreen(s, 0)) })
 }
 
 // printHead prints the line above the screen of one of several agents. A zero time means that the agent runs.
@@ -130,14 +119,24 @@ func (a *app) printHead(name string, ended time.Time) {
 	fmt.Fprintln(a.Stdout, head)
 }
 
-// screenList is the output of gc peek --json for several agents.
-type screenList[T any] struct {
-	Screens []T `json:"screens"`
+// peekAtOne prints the screen of one agent.
+func peekAtOne[T any](ctx context.Context, a *app, name string, read func(*client.Client, string) (T, error), show func(string, T)) error {
+	return a.OnTarget(ctx, name, func(c *client.Client) error {
+		s, err := read(c, name)
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			return a.PrintJSON(s)
+		}
+		show(name, s)
+		return nil
+	})
 }
 
 // peekAtEach prints the screens of several agents, each below its agent's name. It prints the error of
 // an agent whose screen cannot be read.
-func peekAtEach[T any](ctx context.Context, a *app, of cmdenv.Selection, read func(context.Context, *client.Client, string) (T, error), show func(string, T)) error {
+func peekAtEach[T any](ctx context.Context, a *app, of cmdenv.Selection, read func(*client.Client, string) (T, error), show func(string, T)) error {
 	return a.OnCity(func(c *client.Client) error {
 		agents, err := of.Agents(ctx, c)
 		if err != nil {
@@ -145,20 +144,15 @@ func peekAtEach[T any](ctx context.Context, a *app, of cmdenv.Selection, read fu
 		}
 		screens := make([]*T, len(agents))
 		failed := a.ForEach(agents, func(i int, agent client.Agent) error {
-			s, err := read(ctx, c, agent.Name)
+			s, err := read(c, agent.Name)
 			if err == nil {
 				screens[i] = &s
 			}
 			return err
 		})
 		if a.JSON {
-			list := screenList[T]{Screens: []T{}}
-			for _, s := range screens {
-				if s != nil {
-					list.Screens = append(list.Screens, *s)
-				}
-			}
-			return cmp.Or(a.PrintJSON(list), failed)
+			screens = slices.DeleteFunc(screens, func(s *T) bool { return s == nil })
+			return cmp.Or(a.PrintJSON(cmdenv.Rows("screens", screens)), failed)
 		}
 		for i, s := range screens {
 			if s == nil {

@@ -77,11 +77,9 @@ func unseenQuestions(ctx context.Context, c *client.Client, name string) string 
 }
 
 // questions returns the ids of open questions, each with its text.
-func questions() cmdenv.IDs {
-	list := func(c *client.Client, ctx context.Context) ([]client.Pending, error) {
-		return c.Pending(ctx, "", client.OnlyOpen)
-	}
-	return cmdenv.IDsOf(list, func(p client.Pending) (string, string) { return p.ID, p.Agent + ": " + render.FirstLine(p.Prompt) })
+func questions(ctx context.Context, c *client.Client) ([]string, error) {
+	open, err := c.Pending(ctx, "", client.OnlyOpen)
+	return cmdenv.IDsOf(open, func(p client.Pending) (string, string) { return p.ID, p.Agent + ": " + render.FirstLine(p.Prompt) }), err
 }
 
 func respondCommand(a *app) *cobra.Command {
@@ -99,19 +97,16 @@ city.toml, and adds it after a confirmation. The rule allows exactly this call o
 		Example: "  gc respond ID 1\n  gc respond ID 'Yes, this time'\n  gc respond ID --text 'use the other branch'\n  gc respond ID --always",
 		Args:    cmdenv.Between(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req := client.RespondRequest{Text: words, By: a.self()}
-			if len(args) > 1 {
-				req.Option = args[1]
-			}
+			req := client.RespondRequest{Option: cmdenv.First(args[1:]), Text: words, By: a.self()}
 			switch {
 			case always && (len(args) > 1 || words != ""):
 				return cmdenv.Usage(cmd, "--always is an answer itself; leave out OPTION and --text")
 			case always:
-				return a.OnID(cmd.Context(), args[0], questions(), func(c *client.Client) error { return a.allowAlways(cmd.Context(), c, args[0], yes) })
+				return a.OnID(cmd.Context(), args[0], questions, func(c *client.Client) error { return a.allowAlways(cmd.Context(), c, args[0], yes) })
 			case (req.Option == "") == (req.Text == ""):
 				return cmdenv.Usage(cmd, "missing OPTION or --text; gc pending shows the options")
 			}
-			return a.OnID(cmd.Context(), args[0], questions(), func(c *client.Client) error {
+			return a.OnID(cmd.Context(), args[0], questions, func(c *client.Client) error {
 				p, err := c.Respond(cmd.Context(), args[0], req)
 				if err != nil {
 					return err
@@ -191,7 +186,7 @@ func (a *app) printAnswer(p client.Pending) error {
 // completeAnswer completes the id, then the options of that question.
 func (a *app) completeAnswer(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
-		return a.Candidates(1, questions())(cmd, args, word)
+		return a.Candidates(1, questions)(cmd, args, word)
 	}
 	return a.Candidates(2, func(ctx context.Context, c *client.Client) ([]string, error) {
 		list, err := c.Pending(ctx, "", client.OnlyOpen)

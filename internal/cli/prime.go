@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"strings"
+	"cmp"
 
 	"github.com/spf13/cobra"
 
@@ -31,10 +31,7 @@ controller is needed. If there is no such agent, the exit status is 3.`,
 		Example: "  gc prime coder\n  gc prime --mode compact",
 		Args:    cmdenv.Between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name := strings.Join(args, "")
-			if name == "" {
-				name = a.Getenv("GC_AGENT")
-			}
+			name := cmp.Or(cmdenv.First(args), a.Getenv("GC_AGENT"))
 			if name == "" {
 				return cmdenv.Usage(cmd, "missing AGENT: GC_AGENT is not set; use: gc prime AGENT")
 			}

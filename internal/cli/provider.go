@@ -57,7 +57,7 @@ minutes: use --only 'watch.*' for the cases that you work on. Exit status 1 if a
 				return err
 			}
 			check := &check{app: a, all: all}
-			selection := strings.Join(args, "")
+			selection := cmdenv.First(args)
 			if operations || strings.Contains(selection, ":") && !contract && cases == nil {
 				err = a.daemon.CheckOperations(cmd.Context(), root, selection, check.report)
 			} else {
@@ -121,10 +121,7 @@ func (c *check) finish() error {
 		c.skipped()
 	}
 	c.Messagef("%s passed, %d failed, %d skipped", textfmt.Count(c.counts.pass, "case"), c.counts.fail, c.counts.skip)
-	if c.counts.fail > 0 {
-		return cmdenv.SilentExit(cmdenv.Failed)
-	}
-	return nil
+	return cmdenv.FailOn(c.counts.fail)
 }
 
 // skipped prints the cases that were skipped, grouped by the reason: each reason once, with its cases.
@@ -145,3 +142,29 @@ func (c *check) skipped() {
 		fmt.Fprintln(c.Stdout, textfmt.Indent(c.Paint(textfmt.Faint, strings.Join(cases[reason], ", ")), resultIndent))
 	}
 }
+
+// providerServeCommand returns a hidden command for session scripts, not for people: its
+// exit status is that of the session script protocol.
+func providerServeCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:    "serve PROVIDER OPERATION [SESSION [ARGUMENT]...]",
+		Short:  "Run a runtime provider as a session script",
+		Hidden: true,
+		Long: `Serves a runtime provider to the runtime provider exec. A session script that runs this command with the
+script's own arguments behaves as that runtime provider. The state of the sessions is in the directory
+GC_EXEC_STATE_DIR, or in the city.`,
+		Args: cmdenv.Between(2, maxScriptArgs),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			root, err := a.Root()
+			if err != nil {
+				root = "" // GC_EXEC_STATE_DIR may be set
+			}
+			return cmdenv.SilentExit(a.daemon.ServeProvider(cmd.Context(), root, args[0], args[1:]))
+		},
+	}
+	cmd.Flags().SetInterspersed(false) // arguments of an operation may begin with a dash
+	return cmd
+}
+
+// maxScriptArgs is the largest number of arguments; no real call has as many.
+const maxScriptArgs = 1 << 10

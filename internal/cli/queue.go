@@ -236,8 +236,10 @@ func (a *app) printChange(r client.Receipt, err error, success string) error {
 
 // receipts returns the ids of prompts, each with the agent and the text.
 func receipts(which client.Which) cmdenv.IDs {
-	list := func(c *client.Client, ctx context.Context) ([]client.Receipt, error) { return c.Queue(ctx, "", which) }
-	return cmdenv.IDsOf(list, func(r client.Receipt) (string, string) { return r.ID, r.Agent + ": " + render.FirstLine(r.Text) })
+	return func(ctx context.Context, c *client.Client) ([]string, error) {
+		queued, err := c.Queue(ctx, "", which)
+		return cmdenv.IDsOf(queued, func(r client.Receipt) (string, string) { return r.ID, r.Agent + ": " + render.FirstLine(r.Text) }), err
+	}
 }
 
 // onReceipt calls verb with a client; id names the receipt on which verb acts. A "not found" error gets

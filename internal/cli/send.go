@@ -198,10 +198,7 @@ func (a *app) sendToEach(ctx context.Context, c *client.Client, agents []client.
 			status = of // the first that is not Done counts
 		}
 	}
-	if status != cmdenv.Done {
-		return cmdenv.SilentExit(status)
-	}
-	return nil
+	return cmdenv.SilentExit(status)
 }
 
 // completeRequest checks the flags and sets the text, the source, the paths of files and the key of a request.
@@ -303,10 +300,7 @@ func (a *app) finishReceipt(parent context.Context, c *client.Client, r client.R
 	if err := a.PrintIfJSON(r); err != nil {
 		return err
 	}
-	if status := a.printReceipt(r, until); status != cmdenv.Done {
-		return cmdenv.SilentExit(status)
-	}
-	return nil
+	return cmdenv.SilentExit(a.printReceipt(r, until))
 }
 
 // awaitReceipt waits until a receipt has the wanted state or the time limit has passed, and returns the

@@ -44,9 +44,7 @@ controller. If no controller runs, the exit status is 6.`,
 				if err != nil {
 					return err
 				}
-				return a.Show(status, func(s render.Formatter) string {
-					return s.Status(status, openQuestions(cmd.Context(), c, status), queuedPrompts(cmd.Context(), c, status))
-				})
+				return a.Show(status, func(s render.Formatter) string { return newStatusPage(cmd.Context(), c, status).text(s) })
 			})
 		},
 	}
@@ -66,7 +64,7 @@ func (a *app) cityPage(parent context.Context) string {
 	err := a.OnCity(func(c *client.Client) error {
 		status, err := c.Status(ctx)
 		if err == nil {
-			page = a.Formatter().Status(status, openQuestions(ctx, c, status), queuedPrompts(ctx, c, status))
+			page = newStatusPage(ctx, c, status).text(a.Formatter())
 		}
 		return err
 	})
@@ -76,36 +74,29 @@ func (a *app) cityPage(parent context.Context) string {
 	return page
 }
 
-// openQuestions returns the questions that wait for a person. On an error it returns nil; the rows of the
-// agents still show how many questions they ask.
-func openQuestions(ctx context.Context, c *client.Client, status client.Status) []client.Pending {
-	if !slices.ContainsFunc(status.Agents, func(agent client.Agent) bool { return agent.Pending > 0 }) {
-		return nil
-	}
-	questions, err := c.Pending(ctx, "", client.OnlyOpen)
-	if err != nil {
-		return nil
-	}
-	return questions
-}
-
-// queuedPrompts returns the prompts that wait. On an error it returns nil; the rows of the agents still show how many wait.
-func queuedPrompts(ctx context.Context, c *client.Client, status client.Status) []client.Receipt {
-	if !slices.ContainsFunc(status.Agents, func(agent client.Agent) bool { return agent.Queued > 0 }) {
-		return nil
-	}
-	prompts, err := c.Queue(ctx, "", client.OnlyOpen)
-	if err != nil {
-		return nil
-	}
-	return prompts
-}
-
 // statusPage is what gc status shows.
 type statusPage struct {
 	status    client.Status
-	questions []client.Pending
-	prompts   []client.Receipt
+	questions []client.Pending // that wait for a person
+	prompts   []client.Receipt // that wait
+}
+
+// newStatusPage returns the page of a status. If the questions or the prompts cannot be read, they are left out; the rows of the agents
+// still show how many there are.
+func newStatusPage(ctx context.Context, c *client.Client, status client.Status) statusPage {
+	p := statusPage{status: status}
+	if slices.ContainsFunc(status.Agents, func(agent client.Agent) bool { return agent.Pending > 0 }) {
+		p.questions, _ = c.Pending(ctx, "", client.OnlyOpen)
+	}
+	if slices.ContainsFunc(status.Agents, func(agent client.Agent) bool { return agent.Queued > 0 }) {
+		p.prompts, _ = c.Queue(ctx, "", client.OnlyOpen)
+	}
+	return p
+}
+
+// text returns the page as text.
+func (p statusPage) text(s render.Formatter) string {
+	return s.Status(p.status, p.questions, p.prompts)
 }
 
 // watchStatus shows the status until ctx ends.
@@ -116,11 +107,11 @@ func (a *app) watchStatus(ctx context.Context, c *client.Client) error {
 				if err != nil {
 					return err
 				}
-				update(statusPage{status, openQuestions(ctx, c, status), queuedPrompts(ctx, c, status)})
+				update(newStatusPage(ctx, c, status))
 			}
 			return nil
 		},
-		Page: func(f render.Formatter, p statusPage) string { return f.Status(p.status, p.questions, p.prompts) },
+		Page: func(f render.Formatter, p statusPage) string { return p.text(f) },
 	}
 	if a.JSON {
 		live.Print = func(p statusPage) error { return a.PrintJSONLine(p.status) }

@@ -138,7 +138,7 @@ func topDetachKeys(configured []string, outer outerTmux) []string {
 	if outer.takes(topDetachKey) {
 		return outer.usable()
 	}
-	return append([]string{topDetachKey}, slices.DeleteFunc(slices.Clone(defaultDetachKeys), outer.takes)...)
+	return append([]string{topDetachKey}, outer.defaults()...)
 }
 
 // topDetachKey comes back from an agent to the dashboard, besides the keys of gc attach.
@@ -176,19 +176,25 @@ func connectQuietly(ctx context.Context, p runtime.Provider, session string, opt
 // captured runs a command line in this process. What it prints goes to out, with colors; it reads nothing.
 func (a *app) captured(ctx context.Context, root string, args []string, out io.Writer, cols int) {
 	env := a.Env
-	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), out, out
+	env.Stdout, env.Stderr = out, out
 	env.IsTerminal = func(stream any) bool { return stream == any(out) }
 	env.Width, env.Height = func() int { return cols }, nil
-	Run(ctx, Env{Env: env, Args: append([]string{"--city", root}, args...), Executable: a.executable, Daemon: a.daemon, Workers: a.workers})
+	a.runAgain(ctx, env, append([]string{"--city", root}, args...))
+}
+
+// runAgain runs a command line in this process with another environment. It reads nothing.
+func (a *app) runAgain(ctx context.Context, env cmdenv.Env, args []string) {
+	env.Stdin = strings.NewReader("")
+	Run(ctx, Env{Env: env, Args: args, Executable: a.executable, Daemon: a.daemon, Workers: a.workers})
 }
 
 // completions returns the words that the shell completion offers for the last argument.
 func (a *app) completions(ctx context.Context, root string, args []string) []string {
 	var out bytes.Buffer
 	env := a.Env
-	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), &out, io.Discard
+	env.Stdout, env.Stderr = &out, io.Discard
 	env.IsTerminal = func(any) bool { return false }
-	Run(ctx, Env{Env: env, Args: append([]string{"__complete", "--city", root}, args...), Executable: a.executable, Daemon: a.daemon, Workers: a.workers})
+	a.runAgain(ctx, env, append([]string{"__complete", "--city", root}, args...))
 	var words []string
 	for line := range strings.Lines(out.String()) {
 		word, _, _ := strings.Cut(strings.TrimRight(line, "\n"), "\t")

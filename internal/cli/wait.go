@@ -240,7 +240,7 @@ such wait, the exit status is 3.`,
 		Example: "  gc wait cancel ID",
 		Args:    cmdenv.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.OnID(cmd.Context(), args[0], waits(), func(c *client.Client) error {
+			return a.OnID(cmd.Context(), args[0], waits, func(c *client.Client) error {
 				w, err := c.CancelWait(cmd.Context(), args[0])
 				if err != nil {
 					return err
@@ -248,14 +248,12 @@ such wait, the exit status is 3.`,
 				return a.PrintResult(w, "cancelled the wait: no notification when "+render.Condition(w))
 			})
 		},
-		ValidArgsFunction: a.Candidates(1, waits()),
+		ValidArgsFunction: a.Candidates(1, waits),
 	})
 }
 
 // waits returns the ids of open waits, each with the condition.
-func waits() cmdenv.IDs {
-	list := func(c *client.Client, ctx context.Context) ([]client.Wait, error) {
-		return c.Waits(ctx, client.OnlyOpen)
-	}
-	return cmdenv.IDsOf(list, func(w client.Wait) (string, string) { return w.ID, render.Condition(w) })
+func waits(ctx context.Context, c *client.Client) ([]string, error) {
+	open, err := c.Waits(ctx, client.OnlyOpen)
+	return cmdenv.IDsOf(open, func(w client.Wait) (string, string) { return w.ID, render.Condition(w) }), err
 }

@@ -186,7 +186,7 @@ a new link from gc web. If there is no such device, the exit status is 3.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var done []client.WebDevice
 			for _, id := range args {
-				err := a.OnID(cmd.Context(), id, webDeviceIDs(), func(c *client.Client) error {
+				err := a.OnID(cmd.Context(), id, webDeviceIDs, func(c *client.Client) error {
 					d, err := c.RevokeWebDevice(cmd.Context(), id)
 					if err == nil {
 						done = append(done, d)
@@ -200,11 +200,12 @@ a new link from gc web. If there is no such device, the exit status is 3.`,
 			}
 			return a.PrintIfJSON(cmdenv.Rows("devices", done))
 		},
-		ValidArgsFunction: a.Candidates(-1, webDeviceIDs()),
+		ValidArgsFunction: a.Candidates(-1, webDeviceIDs),
 	})
 }
 
 // webDeviceIDs returns the ids of the devices, each with its name.
-func webDeviceIDs() cmdenv.IDs {
-	return cmdenv.IDsOf((*client.Client).WebDevices, func(d client.WebDevice) (string, string) { return d.ID, d.Name })
+func webDeviceIDs(ctx context.Context, c *client.Client) ([]string, error) {
+	devices, err := c.WebDevices(ctx)
+	return cmdenv.IDsOf(devices, func(d client.WebDevice) (string, string) { return d.ID, d.Name }), err
 }

@@ -35,13 +35,9 @@ func (a *app) askForStartPage(missing error) error {
 
 // webStart serves the page on which a person makes a city, until the city runs.
 func (a *app) webStart(cmd *cobra.Command, start client.WebRequest, open bool) error {
-	dir := a.Dir
-	if a.City != "" {
-		dir = a.Path(a.City)
-	}
 	maker := &cityMaker{app: a, dev: start.Dev}
 	return a.daemon.ServeStartPage(cmd.Context(), StartPage{
-		Folder: dir, Listen: start.Listen, Dev: start.Dev, Create: maker.create,
+		Folder: a.Path(a.City), Listen: start.Listen, Dev: start.Dev, Create: maker.create,
 		Ready: func(link, file string) error {
 			if open {
 				if err := a.daemon.OpenFile(cmd.Context(), file); err != nil {

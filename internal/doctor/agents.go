@@ -1,15 +1,14 @@
 package doctor
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"slices"
 	"strings"
-	"time"
 
+	"gascity/client"
 	"gascity/internal/domain/plan"
 	"gascity/internal/proc"
 	"gascity/provider/all"
@@ -110,11 +109,7 @@ func (x *examination) notFound(s *plan.Session, check, name, path string, err er
 func (x *examination) searchPath() string {
 	if x.path == "" {
 		x.path = x.Loader.Environ.Get("PATH")
-		c := x.client()
-		defer c.Close()
-		ctx, cancel := context.WithTimeout(x.ctx, 5*time.Second)
-		defer cancel()
-		if status, err := c.Status(ctx); err == nil && status.Controller.SearchPath != "" {
+		if status, err := ask(x, (*client.Client).Status); err == nil && status.Controller.SearchPath != "" {
 			x.path = status.Controller.SearchPath
 		}
 	}

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,45 +44,63 @@ func (d *Doctor) CheckProvider(ctx context.Context, root, selection string, patt
 	if err != nil {
 		return fmt.Errorf("%w: %w", client.ErrInvalid, err)
 	}
-	if selection == "" {
-		selection = all.Drivers()[0].Name
-	}
-	if selection, err = withPath(selection, root); err != nil {
-		return err
-	}
-	place, err := os.MkdirTemp(citydir.PublicTempDir, "gc-check-")
-	if err != nil {
-		return fmt.Errorf("cannot create a directory for the cases: %w", err)
-	}
-	defer os.RemoveAll(place) //nolint:errcheck // nothing runs in it any more
-	program := runtimetest.Program{Path: filepath.Join(place, fakeagent.Name)}
-	if err := os.Symlink(d.Loader.Executable, program.Path); err != nil {
-		return fmt.Errorf("cannot create the fake agent: %w", err)
-	}
-	openIn := func(dir string) (runtime.Provider, error) {
-		return d.Loader.OpenProvider(selection, d.Loader.TrialConfig(root, dir))
-	}
-	first, err := openIn(place)
+	t, err := d.newTrial(root, selection)
 	if err != nil {
 		return err
 	}
-	adapt(&program, first)
-	err = shares(ctx, first, selection, place)
+	defer os.RemoveAll(t.dir) //nolint:errcheck // nothing runs in it any more
+	first, err := t.open(t.dir)
+	if err != nil {
+		return err
+	}
+	adapt(&t.agent, first)
+	err = shares(ctx, first, t.selection, t.dir)
 	if err = errors.Join(err, all.Close(first)); err != nil {
 		return err
 	}
-	open := func(t runtimetest.T, dir string) runtime.Provider {
-		p, err := openIn(dir)
+	open := func(test runtimetest.T, dir string) runtime.Provider {
+		p, err := t.open(dir)
 		if err != nil {
-			t.Fatalf("cannot open the provider: %v", err)
+			test.Fatalf("cannot open the provider: %v", err)
 		}
 		return p
 	}
-	h := runtimetest.Harness{New: open, Reopen: open, Agent: program.Agent}
-	if strings.Contains(selection, ":") {
+	h := runtimetest.Harness{New: open, Reopen: open, Agent: t.agent.Agent}
+	if strings.Contains(t.selection, ":") {
 		h.Patience = scriptPatience
 	}
 	return runCases(ctx, h, cases, func(r runtimetest.Result) { report(checkResult(r)) })
+}
+
+// trial is a temporary directory in which a runtime provider is tested.
+type trial struct {
+	doctor    *Doctor
+	root      string // of the city; may be empty
+	selection string // the provider, with an absolute path
+	dir       string // the caller removes it
+	agent     runtimetest.Program
+}
+
+// newTrial creates a directory with the fake agent for the test of a provider. Without a selection it is the default provider.
+func (d *Doctor) newTrial(root, selection string) (*trial, error) {
+	selection, err := withPath(cmp.Or(selection, all.Drivers()[0].Name), root)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(citydir.PublicTempDir, "gc-check-")
+	if err != nil {
+		return nil, fmt.Errorf("cannot create a directory for the check: %w", err)
+	}
+	program := runtimetest.Program{Path: filepath.Join(dir, fakeagent.Name)}
+	if err := os.Symlink(d.Loader.Executable, program.Path); err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot create the fake agent: %w", err), os.RemoveAll(dir))
+	}
+	return &trial{doctor: d, root: root, selection: selection, dir: dir, agent: program}, nil
+}
+
+// open opens the provider with its state in a directory.
+func (t *trial) open(dir string) (runtime.Provider, error) {
+	return t.doctor.Loader.OpenProvider(t.selection, t.doctor.Loader.TrialConfig(t.root, dir))
 }
 
 // scriptPatience is how long a case waits for a script, because each of its operations runs several

@@ -16,11 +16,7 @@ import (
 // lock checks whether a controller holds the city's lock, and whether it answers.
 func (x *examination) lock() {
 	held, who, err := citydir.Locked(x.root)
-	c := x.client()
-	defer c.Close()
-	ctx, cancel := context.WithTimeout(x.ctx, 5*time.Second)
-	defer cancel()
-	_, statusErr := c.Status(ctx)
+	_, statusErr := ask(x, (*client.Client).Status)
 	x.control = statusErr == nil
 	x.silent = held && !x.control || errors.Is(statusErr, client.ErrForbidden)
 	switch {
@@ -44,8 +40,16 @@ func (x *examination) lock() {
 	}
 }
 
-func (x *examination) client() *client.Client {
-	return &client.Client{Root: x.root, Version: x.Version}
+// answerTime is how long the controller may take to answer a request.
+const answerTime = 5 * time.Second
+
+// ask returns the answer of the city's controller to a request.
+func ask[T any](x *examination, request func(*client.Client, context.Context) (T, error)) (T, error) {
+	c := &client.Client{Root: x.root, Version: x.Version}
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(x.ctx, answerTime)
+	defer cancel()
+	return request(c, ctx)
 }
 
 // socket checks the control socket.
@@ -91,11 +95,7 @@ func (x *examination) controller() {
 		x.warn("controller", "no controller runs", "gc start")
 		return
 	}
-	c := x.client()
-	defer c.Close()
-	ctx, cancel := context.WithTimeout(x.ctx, 5*time.Second)
-	defer cancel()
-	status, err := c.Status(ctx)
+	status, err := ask(x, (*client.Client).Status)
 	switch {
 	case err != nil:
 		x.problem("controller", "it stopped answering: "+err.Error(), "look at .gc/log/controller.log")

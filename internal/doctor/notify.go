@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"context"
 	"fmt"
 
 	"gascity/client"
@@ -13,11 +12,7 @@ func (x *examination) notify() {
 	if !x.control || x.r.City == nil || len(x.r.City.Notify) == 0 {
 		return
 	}
-	c := x.client()
-	defer c.Close()
-	ctx, cancel := context.WithTimeout(x.ctx, reachLimit)
-	defer cancel()
-	list, err := c.Notifications(ctx)
+	list, err := ask(x, (*client.Client).Notifications)
 	if err != nil {
 		return // the finding about the controller reports it
 	}

@@ -13,10 +13,8 @@ import (
 	"gascity/internal/agent"
 	"gascity/internal/citydir"
 	"gascity/internal/driver/script"
-	"gascity/internal/fakeagent"
 	"gascity/provider/all"
 	"gascity/runtime"
-	"gascity/runtime/runtimetest"
 )
 
 // scripted is a provider that declares its operations in a handshake.
@@ -25,33 +23,20 @@ type scripted interface{ Handshake() script.Handshake }
 // CheckOperations tries each operation of a provider in a temporary directory and reports the
 // results. The agent is this program, which acts as the fake agent.
 func (d *Doctor) CheckOperations(ctx context.Context, root, selection string, report func(CheckResult)) error {
-	if selection == "" {
-		selection = all.Drivers()[0].Name
-	}
-	place, err := os.MkdirTemp(citydir.PublicTempDir, "gc-check-")
+	t, err := d.newTrial(root, selection)
 	if err != nil {
-		return fmt.Errorf("cannot create a directory for the check: %w", err)
-	}
-	defer os.RemoveAll(place) //nolint:errcheck // nothing runs in it any more
-	subject := probeSubject{
-		Agent: runtimetest.Program{Path: filepath.Join(place, fakeagent.Name)}, Dir: place,
-		Report: func(f probeFinding) { report(operationResult(f)) },
-	}
-	if err := os.Symlink(d.Loader.Executable, subject.Agent.Path); err != nil {
-		return fmt.Errorf("cannot create the fake agent: %w", err)
-	}
-	if selection, err = withPath(selection, root); err != nil {
 		return err
 	}
-	p, err := d.Loader.OpenProvider(selection, d.Loader.TrialConfig(root, place))
+	defer os.RemoveAll(t.dir) //nolint:errcheck // nothing runs in it any more
+	p, err := t.open(t.dir)
 	if err != nil {
 		return err
 	}
 	defer all.Close(p) //nolint:errcheck // its sessions are gone
-	if err := shares(ctx, p, selection, place); err != nil {
+	if err := shares(ctx, p, t.selection, t.dir); err != nil {
 		return err
 	}
-	subject.Provider = p
+	subject := probeSubject{Provider: p, Agent: t.agent, Dir: t.dir, Report: report}
 	adapt(&subject.Agent, p)
 	if s, ok := p.(scripted); ok {
 		for _, word := range s.Handshake().Capabilities {
@@ -113,18 +98,4 @@ func withPath(selection, root string) (string, error) {
 	}
 	path, err := filepath.Abs(filepath.Join(root, argument))
 	return kind + ":" + path, err
-}
-
-// operationResult converts the result of the test of one operation of a session script for the command line. An
-// operation that is unsupported or was not tried counts as skipped.
-func operationResult(f probeFinding) CheckResult {
-	r := CheckResult{ID: f.Operation, Sentence: f.Promise, Result: CheckFail, Detail: f.Detail, Took: f.Took.Round(time.Millisecond)}
-	switch f.Status {
-	case probeWorks:
-		r.Result = CheckPass
-	case probeUnsupported, probeUntried:
-		r.Result, r.Detail = CheckSkip, string(f.Status)+": "+f.Detail
-	case probeWrong:
-	}
-	return r
 }

@@ -16,26 +16,6 @@ import (
 	"gascity/runtime/runtimetest"
 )
 
-// probeStatus is the result of trying one operation.
-type probeStatus string
-
-// The statuses.
-const (
-	probeWorks       probeStatus = "works"
-	probeUnsupported probeStatus = "unsupported" // missing and not declared
-	probeWrong       probeStatus = "wrong"       // fails, returns wrong results, or is declared but missing
-	probeUntried     probeStatus = "untried"     // could not be tried; Detail has the reason
-)
-
-// probeFinding is the result of one operation.
-type probeFinding struct {
-	Operation string // "start", "nudge", ...
-	Promise   string // the requirement that was tried
-	Status    probeStatus
-	Detail    string
-	Took      time.Duration
-}
-
 // probeSubject is the provider to try.
 type probeSubject struct {
 	Provider runtime.Provider
@@ -47,8 +27,8 @@ type probeSubject struct {
 	Declared []string
 	// Patience is how long to wait for an expected result. Zero means 20 seconds.
 	Patience time.Duration
-	// Report receives each finding at once.
-	Report func(probeFinding)
+	// Report receives each result at once.
+	Report func(CheckResult)
 }
 
 // probeSession is the name of the session that is tried; none is the name of a session that does not
@@ -113,32 +93,32 @@ type probeAttempt struct {
 	try                func(*probe) (string, error)
 }
 
-// try runs one attempt on the runtime provider and returns its finding: works, unsupported, wrong, or untried if there
-// is no session for it. An operation that is missing although it is required or declared is wrong.
-func (v *probe) try(a probeAttempt) probeFinding {
-	f := probeFinding{Operation: a.operation, Promise: a.promise, Status: probeWorks}
+// try runs one attempt on the runtime provider and returns its result. An operation counts as skipped if it is missing and not
+// declared (unsupported), or if there is no session for it (untried). It fails if it is missing although it is required or declared.
+func (v *probe) try(a probeAttempt) CheckResult {
+	r := CheckResult{ID: a.operation, Sentence: a.promise, Result: CheckPass}
 	began := time.Now()
 	var err error
 	if a.alive && !v.started {
 		err = fmt.Errorf("%w: no session was started", errUntried)
 	} else {
-		f.Detail, err = a.try(v)
+		r.Detail, err = a.try(v)
 	}
-	f.Took = time.Since(began)
+	r.Took = time.Since(began).Round(time.Millisecond)
 	switch {
 	case err == nil:
 	case errors.Is(err, errUntried):
-		f.Status, f.Detail = probeUntried, err.Error()
+		r.Result, r.Detail = CheckSkip, "untried: "+err.Error()
 	case isMissingOperation(err) && a.must:
-		f.Status, f.Detail = probeWrong, "no session can be run without it: "+err.Error()
+		r.Result, r.Detail = CheckFail, "no session can be run without it: "+err.Error()
 	case isMissingOperation(err) && !v.declares(a.words):
-		f.Status, f.Detail = probeUnsupported, err.Error()
+		r.Result, r.Detail = CheckSkip, "unsupported: "+err.Error()
 	case isMissingOperation(err):
-		f.Status, f.Detail = probeWrong, "declared ("+strings.Join(a.words, ", ")+") and missing: "+err.Error()
+		r.Result, r.Detail = CheckFail, "declared ("+strings.Join(a.words, ", ")+") and missing: "+err.Error()
 	default:
-		f.Status, f.Detail = probeWrong, err.Error()
+		r.Result, r.Detail = CheckFail, err.Error()
 	}
-	return f
+	return r
 }
 
 // declares reports whether the provider declares one of the words.

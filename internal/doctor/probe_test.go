@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,12 +14,12 @@ import (
 )
 
 // The fake keeps everything; its ledger is written by agents of its own making.
-func runTestProbe(t *testing.T, p runtime.Provider, declared ...string) []probeFinding {
+func runTestProbe(t *testing.T, p runtime.Provider, declared ...string) []CheckResult {
 	t.Helper()
-	var found []probeFinding
+	var found []CheckResult
 	err := runProbe(t.Context(), probeSubject{
 		Provider: p, Agent: runtimetest.Program{Path: "fakeagent"}, Dir: t.TempDir(), Declared: declared, Patience: 200 * time.Millisecond,
-		Report: func(f probeFinding) { found = append(found, f) },
+		Report: func(f CheckResult) { found = append(found, f) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -26,14 +27,19 @@ func runTestProbe(t *testing.T, p runtime.Provider, declared ...string) []probeF
 	return found
 }
 
-// statusOf returns what was found of the operation, the worst of its findings.
-func statusOf(found []probeFinding, operation string) probeStatus {
-	order := []probeStatus{probeWorks, probeUntried, probeUnsupported, probeWrong}
+// statusOf returns what was found of the operation, the worst of its results. Of a skipped one it is the reason.
+func statusOf(found []CheckResult, operation string) string {
+	order := []string{CheckPass, "untried", "unsupported", CheckFail}
 	worst := 0
 	for _, f := range found {
-		if f.Operation == operation {
-			worst = max(worst, slices.Index(order, f.Status))
+		if f.ID != operation {
+			continue
 		}
+		status := f.Result
+		if status == CheckSkip {
+			status, _, _ = strings.Cut(f.Detail, ": ")
+		}
+		worst = max(worst, slices.Index(order, status))
 	}
 	return order[worst]
 }
@@ -70,15 +76,15 @@ func TestRunFindsWhatIsWrong(t *testing.T) {
 		p         brokenProvider
 		declared  []string
 		operation string
-		want      probeStatus
+		want      string
 	}{
-		"fine":              {operation: "start", want: probeWorks},
-		"meta":              {operation: "set-meta", want: probeWorks},
-		"stop lies":         {p: brokenProvider{stop: errors.New("x")}, operation: "stop", want: probeWrong},
-		"no keys":           {p: brokenProvider{keys: errors.ErrUnsupported}, operation: "send-keys", want: probeUnsupported},
-		"keys are declared": {p: brokenProvider{keys: errors.ErrUnsupported}, declared: []string{"tty.attach"}, operation: "send-keys", want: probeWrong},
-		"no start":          {p: brokenProvider{start: errors.ErrUnsupported}, operation: "start", want: probeWrong},
-		"start lies":        {p: brokenProvider{deaf: true}, operation: "start", want: probeWrong},
+		"fine":              {operation: "start", want: CheckPass},
+		"meta":              {operation: "set-meta", want: CheckPass},
+		"stop lies":         {p: brokenProvider{stop: errors.New("x")}, operation: "stop", want: CheckFail},
+		"no keys":           {p: brokenProvider{keys: errors.ErrUnsupported}, operation: "send-keys", want: "unsupported"},
+		"keys are declared": {p: brokenProvider{keys: errors.ErrUnsupported}, declared: []string{"tty.attach"}, operation: "send-keys", want: CheckFail},
+		"no start":          {p: brokenProvider{start: errors.ErrUnsupported}, operation: "start", want: CheckFail},
+		"start lies":        {p: brokenProvider{deaf: true}, operation: "start", want: CheckFail},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

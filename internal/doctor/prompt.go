@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -73,15 +74,7 @@ func (x *examination) tryPrompt(ctx context.Context, selection string, where all
 	if err != nil {
 		return err
 	}
-	defer func() {
-		ended := runtime.TeardownServer(p)
-		if closed := all.Close(p); ended == nil {
-			ended = closed
-		}
-		if err == nil {
-			err = ended
-		}
-	}()
+	defer func() { err = cmp.Or(err, runtime.TeardownServer(p), all.Close(p)) }()
 	name := "gc-doctor-" + strings.ToLower(rand.Text()[:8])
 	cfg := runtime.Config{
 		Command: echoAgent, WorkDir: work, ReadyPromptPrefix: echoReady, ProviderName: agentcli.Generic,
@@ -93,11 +86,7 @@ func (x *examination) tryPrompt(ctx context.Context, selection string, where all
 	if err := p.Start(ctx, name, cfg); err != nil {
 		return err
 	}
-	defer func() {
-		if stopped := p.Stop(name); err == nil {
-			err = stopped
-		}
-	}()
+	defer func() { err = cmp.Or(err, p.Stop(name)) }()
 	word := "doctor-" + rand.Text()
 	out, err := runtime.Deliver(ctx, p, name, runtime.Delivery{Content: runtime.TextContent(word), Confirm: promptLimit / 2})
 	if err != nil {

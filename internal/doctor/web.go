@@ -19,11 +19,7 @@ func (x *examination) web() {
 	if !x.control || x.r.City == nil {
 		return
 	}
-	c := x.client()
-	defer c.Close()
-	ctx, cancel := context.WithTimeout(x.ctx, reachLimit)
-	defer cancel()
-	on, err := c.Web(ctx)
+	on, err := ask(x, (*client.Client).Web)
 	switch {
 	case err != nil:
 		return // the finding about the controller reports it

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gascity/client"
@@ -24,11 +25,12 @@ func (r *runner) answer(ctx context.Context, e Answer) {
 			failed = append(failed, fmt.Errorf("%s: %w", e.Agents[i], err))
 		}
 	}
-	r.report("answered "+textfmt.List(e.Agents)+": "+cmp.Or(e.Option, e.Text), failed)
+	r.report("answered "+textfmt.List(e.Agents)+": "+cmp.Or(e.Option, e.Text), failed...)
 }
 
-// report shows the result of an action: the first error, or done.
-func (r *runner) report(done string, failed []error) {
+// report shows the result of an action: its errors, or done if all are nil.
+func (r *runner) report(done string, failed ...error) {
+	failed = slices.DeleteFunc(failed, func(err error) bool { return err == nil })
 	if len(failed) == 0 {
 		r.inbox.put(NoticeMsg{Text: done})
 		return
@@ -62,23 +64,23 @@ func (r *runner) prompt(ctx context.Context, e Prompt) {
 		}
 		r.inbox.put(PromptsMsg{[]client.Receipt{receipt}})
 	}
-	done := "prompt stored for " + textfmt.List(e.Agents)
-	if len(e.Agents) == 1 {
-		done += " (" + receipt.ID + ")"
-	}
 	if len(failed) > 0 {
 		unsent.Problem = problemOf(failed)
 		r.inbox.put(unsent)
 		return
 	}
-	r.report(done, nil)
+	done := "prompt stored for " + textfmt.List(e.Agents)
+	if len(e.Agents) == 1 {
+		done += " (" + receipt.ID + ")"
+	}
+	r.report(done)
 }
 
 // loadText reads the text of a waiting prompt.
 func (r *runner) loadText(ctx context.Context, id string) {
 	prompt, err := r.opts.City.PromptText(ctx, id)
 	if err != nil {
-		r.report("", []error{err})
+		r.report("", err)
 		return
 	}
 	r.inbox.put(TextMsg{ID: id, Text: prompt.Text, Before: prompt.Text})
@@ -86,12 +88,11 @@ func (r *runner) loadText(ctx context.Context, id string) {
 
 // editPrompt changes the text of a waiting prompt. If that fails, the editor opens again, so that the text is not lost.
 func (r *runner) editPrompt(ctx context.Context, e EditPrompt) {
-	if _, err := r.opts.City.EditPrompt(ctx, e.ID, client.EditRequest{Text: &e.Text, By: r.opts.By}); err != nil {
+	_, err := r.opts.City.EditPrompt(ctx, e.ID, client.EditRequest{Text: &e.Text, By: r.opts.By})
+	if err != nil {
 		r.inbox.put(TextMsg{ID: e.ID, Text: e.Text})
-		r.report("", []error{err})
-	} else {
-		r.report("changed the prompt for "+e.Agent, nil)
 	}
+	r.report("changed the prompt for "+e.Agent, err)
 	r.loadQueue(ctx)
 }
 
@@ -99,7 +100,7 @@ func (r *runner) editPrompt(ctx context.Context, e EditPrompt) {
 func (r *runner) movePrompt(ctx context.Context, e MovePrompt) {
 	e.Request.By = r.opts.By
 	if _, err := r.opts.City.MovePrompt(ctx, e.ID, e.Request); err != nil {
-		r.report("", []error{err})
+		r.report("", err)
 	}
 	r.loadQueue(ctx)
 }
@@ -111,11 +112,7 @@ func (r *runner) cancelPrompt(ctx context.Context, e CancelPrompt) {
 		word, _ := deliveryOf(receipt.State)
 		err = fmt.Errorf("the prompt for %s was not cancelled: it is %s", e.Agent, word)
 	}
-	if err != nil {
-		r.report("", []error{err})
-	} else {
-		r.report("cancelled the prompt for "+e.Agent, nil)
-	}
+	r.report("cancelled the prompt for "+e.Agent, err)
 	r.loadQueue(ctx)
 }
 
@@ -130,7 +127,7 @@ func (r *runner) act(ctx context.Context, e Act) {
 		}
 		results = append(results, cmp.Or(result, a.Name+": done"))
 	}
-	r.report(strings.Join(results[:min(3, len(results))], "; "), failed)
+	r.report(strings.Join(results[:min(3, len(results))], "; "), failed...)
 }
 
 func (r *runner) change(ctx context.Context, verb Verb, a client.Agent) (string, error) {

@@ -34,20 +34,21 @@ var (
 	rule  = style{attr: vt.Dim}
 )
 
-// shapes maps each tone to its shape and its style. No two tones have the same shape.
+// shapes maps each tone to its shape, its style and its meaning for the help. No two tones have the same shape.
 var shapes = [...]struct {
-	shape string
-	style style
+	shape   string
+	style   style
+	meaning string
 }{
-	toneNeed:    {"◆", style{fg: vt.Magenta, attr: vt.Bold}},
-	toneFail:    {"✗", style{fg: vt.Red, attr: vt.Bold}},
-	toneWarn:    {"▲", style{fg: vt.Yellow}},
-	toneLimit:   {"◷", style{fg: vt.Yellow}},
-	toneBusy:    {"●", style{fg: vt.Green}},
-	toneIdle:    {"○", style{fg: vt.Blue}},
-	toneStart:   {"◌", style{fg: vt.Cyan}},
-	toneUnknown: {"?", faint},
-	toneStop:    {"·", faint},
+	toneNeed:    {"◆", style{fg: vt.Magenta, attr: vt.Bold}, "needs you"},
+	toneFail:    {"✗", style{fg: vt.Red, attr: vt.Bold}, "failed"},
+	toneWarn:    {"▲", style{fg: vt.Yellow}, "in trouble"},
+	toneLimit:   {"◷", style{fg: vt.Yellow}, "usage limit"},
+	toneBusy:    {"●", style{fg: vt.Green}, "busy"},
+	toneIdle:    {"○", style{fg: vt.Blue}, "idle"},
+	toneStart:   {"◌", style{fg: vt.Cyan}, "starting"},
+	toneUnknown: {"?", faint, "unknown"},
+	toneStop:    {"·", faint, "stopped"},
 }
 
 // condition is one word, one tone and the reason for all that the status reports about an agent.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gascity/client"
+	"gascity/internal/domain/session"
 	"gascity/internal/textfmt"
 )
 
@@ -161,12 +162,12 @@ func (d *dialog) word() string {
 // restartOf returns what a restart of an agent is in its state, as the gc command: an agent that does not run is started, and one that drains is
 // resumed. It is empty if the agent is starting or stopping, or if gc does not know whether it runs.
 func restartOf(a client.Agent) string {
-	switch a.State {
-	case client.StateRunning:
+	switch {
+	case runs(a):
 		return "restart"
-	case client.StateDraining:
+	case drains(a):
 		return "resume"
-	case client.StateStopped, client.StateAsleep, client.StateSuspended, client.StateQuarantined, client.StateFailed, client.StateLost:
+	case session.State(a.State).IsDown():
 		return "start"
 	}
 	return ""

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/domain/session"
 )
 
 // Model is the state of the dashboard. It is used by one goroutine.
@@ -202,7 +203,7 @@ func identity(q *client.Pending) string {
 // setStatus replaces the state of the city.
 func (m *Model) setStatus(s client.Status) {
 	m.city, m.loaded = s, true
-	m.city.Agents = oneRow(s.Agents)
+	m.city.Agents = session.OneRow(s.Agents)
 	before := maps.Clone(m.conditions)
 	clear(m.conditions)
 	for i := range m.city.Agents {
@@ -232,16 +233,6 @@ func (m *Model) dated(name string, c condition, before map[string]condition) con
 	}
 	c.since = later(m.failures[name], c.since)
 	return c
-}
-
-// oneRow returns the agents with one row each. An agent that moves to another runtime provider has two until its old session
-// has stopped; the row of the new, stopped session is left out.
-func oneRow(agents []client.Agent) []client.Agent {
-	has := map[string]bool{}
-	for _, a := range agents {
-		has[a.Name] = has[a.Name] || a.State != client.StateStopped
-	}
-	return slices.DeleteFunc(slices.Clone(agents), func(a client.Agent) bool { return a.State == client.StateStopped && has[a.Name] })
 }
 
 // arrange makes the lines of the list and corrects the selection and the first visible line.

@@ -106,24 +106,16 @@ func Run(parent context.Context, opts Options) error {
 		}
 		switch e := r.outside.(type) {
 		case Attach:
-			msg := NoticeMsg{Text: "back from " + e.Agent}
-			if err := opts.Attach(ctx, e.Agent); err != nil {
-				msg = NoticeMsg{Text: err.Error(), Failed: true}
-			}
-			r.inbox.put(msg)
+			r.report("back from "+e.Agent, opts.Attach(ctx, e.Agent))
 		case Suspend:
 			if opts.Suspend == nil {
 				continue
 			}
 			if err := opts.Suspend(); err != nil {
-				r.inbox.put(NoticeMsg{Text: "cannot return to the shell: " + err.Error(), Failed: true})
+				r.report("", fmt.Errorf("cannot return to the shell: %w", err))
 			}
 		case EditCity:
-			msg := NoticeMsg{Text: "the editor was closed; the city applies a changed " + client.CityFile + " by itself"}
-			if err := opts.EditCity(ctx); err != nil {
-				msg = NoticeMsg{Text: err.Error(), Failed: true}
-			}
-			r.inbox.put(msg)
+			r.report("the editor was closed; the city applies a changed "+client.CityFile+" by itself", opts.EditCity(ctx))
 		case Edit:
 			text, err := opts.Edit(ctx, e.Text)
 			r.inbox.put(EditedMsg{text, err})

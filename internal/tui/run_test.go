@@ -249,8 +249,8 @@ func (f *fakeCity) RestartInstance(_ context.Context, agent, instance string) (c
 	return client.Done{Changed: true}, nil
 }
 
-// session is a dashboard on a pseudo terminal.
-type session struct {
+// dashboard is a dashboard on a pseudo terminal.
+type dashboard struct {
 	t      testing.TB
 	city   *fakeCity
 	keys   *os.File
@@ -265,7 +265,7 @@ type session struct {
 }
 
 // openSession starts a dashboard. At the end of the test it has ended.
-func openSession(t testing.TB, city *fakeCity, cols, rows int, adjust func(*Options)) *session {
+func openSession(t testing.TB, city *fakeCity, cols, rows int, adjust func(*Options)) *dashboard {
 	t.Helper()
 	return openShown(t, city, cols, rows, func(ctx context.Context, opts Options) error {
 		if adjust != nil {
@@ -276,7 +276,7 @@ func openSession(t testing.TB, city *fakeCity, cols, rows int, adjust func(*Opti
 }
 
 // openShown calls show with the options of a dashboard on a pseudo terminal. At the end of the test it has returned.
-func openShown(t testing.TB, city *fakeCity, cols, rows int, show func(context.Context, Options) error) *session {
+func openShown(t testing.TB, city *fakeCity, cols, rows int, show func(context.Context, Options) error) *dashboard {
 	t.Helper()
 	master, tty, err := pty.Open()
 	if err != nil {
@@ -286,7 +286,7 @@ func openShown(t testing.TB, city *fakeCity, cols, rows int, show func(context.C
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	d := &session{t: t, city: city, keys: master, ended: make(chan error, 1), cancel: cancel, screen: vt.New(cols, rows, nil), changed: make(chan struct{})}
+	d := &dashboard{t: t, city: city, keys: master, ended: make(chan error, 1), cancel: cancel, screen: vt.New(cols, rows, nil), changed: make(chan struct{})}
 	opts := Options{
 		City: city, First: &city.status, Terminal: tty, Out: tty, Now: time.Now, By: "test", Detach: detachKeys, Colors: TrueColors,
 		Size: func() (int, int) {
@@ -336,13 +336,13 @@ func openShown(t testing.TB, city *fakeCity, cols, rows int, show func(context.C
 }
 
 // await waits until the terminal shows, or does not show, a text.
-func (d *session) await(text string, shown bool) {
+func (d *dashboard) await(text string, shown bool) {
 	d.t.Helper()
 	d.until(fmt.Sprintf("shows %q: %v", text, shown), func() bool { return strings.Contains(strings.Join(d.screen.Rows(), "\n"), text) == shown })
 }
 
 // until waits until a condition on the terminal holds.
-func (d *session) until(what string, holds func() bool) {
+func (d *dashboard) until(what string, holds func() bool) {
 	d.t.Helper()
 	limit := time.After(patience)
 	for {
@@ -362,13 +362,13 @@ func (d *session) until(what string, holds func() bool) {
 }
 
 // awaitCall waits until the city has received a call.
-func (d *session) awaitCall(call string) {
+func (d *dashboard) awaitCall(call string) {
 	d.t.Helper()
 	d.awaitCity("received "+call, func(f *fakeCity) bool { return slices.Contains(f.calls, call) })
 }
 
 // awaitCity waits until a condition on the city holds.
-func (d *session) awaitCity(what string, holds func(*fakeCity) bool) {
+func (d *dashboard) awaitCity(what string, holds func(*fakeCity) bool) {
 	d.t.Helper()
 	limit := time.After(patience)
 	for {
@@ -387,7 +387,7 @@ func (d *session) awaitCity(what string, holds func(*fakeCity) bool) {
 }
 
 // typed types keys.
-func (d *session) typed(keys string) {
+func (d *dashboard) typed(keys string) {
 	d.t.Helper()
 	if _, err := d.keys.WriteString(keys); err != nil {
 		d.t.Fatal(err)

@@ -24,13 +24,17 @@ func (m *Model) drawDialog(all area) cursor {
 	}
 }
 
+// drawField draws the field of the dialog in an area and returns the position of the cursor.
+func (m *Model) drawField(a area, s style) cursor {
+	x, y := m.input.draw(a, s)
+	return cursor{a.x + x, a.y + y, true}
+}
+
 // drawPrompted draws the field of one line behind a label.
 func (m *Model) drawPrompted(a area, label string) cursor {
 	a.fill(0, plain)
 	x := a.text(1, 0, label, bold)
-	field := a.part(x, 0, a.w-x-1, 1)
-	at, _ := m.input.draw(field, plain)
-	return cursor{field.x + at, field.y, true}
+	return m.drawField(a.part(x, 0, a.w-x-1, 1), plain)
 }
 
 // drawWords draws the words that can complete the command line, above it.
@@ -75,9 +79,7 @@ func (m *Model) drawEditor(a area) cursor {
 	if len(m.dialog.agents) > 1 {
 		a.fit(0, a.h-1, a.w, textfmt.List(namesOf(m.dialog.agents)), faint)
 	}
-	a = a.part(0, 0, a.w, a.h-1)
-	x, y := m.input.draw(a, plain)
-	return cursor{a.x + x, a.y + y, true}
+	return m.drawField(a.part(0, 0, a.w, a.h-1), plain)
 }
 
 func (m *Model) drawConfirm(all area) cursor {
@@ -107,9 +109,7 @@ func (m *Model) drawConfirm(all area) cursor {
 	x := a.text(0, y, "Type ", plain)
 	x = a.text(x, y, d.typed, bold)
 	x = a.text(x, y, " to confirm: ", plain)
-	field := a.part(x, y, a.w-x, 1)
-	at, _ := m.input.draw(field, bold)
-	return cursor{field.x + at, field.y, true}
+	return m.drawField(a.part(x, y, a.w-x, 1), bold)
 }
 
 // drawAnswer draws a question with its options under the number keys and a field for another answer.
@@ -165,6 +165,5 @@ func (m *Model) drawAnswer(all area) cursor {
 		}
 		field.text(0, 0, hint, faint)
 	}
-	x, at := m.input.draw(field, plain)
-	return cursor{field.x + x, field.y + at, true}
+	return m.drawField(field, plain)
 }

@@ -318,8 +318,8 @@ func (m *Model) helpLines() [][2]string {
 	lines = append(lines, [2]string{}, [2]string{"", "In dialogs"})
 	lines = append(lines, dialog...)
 	lines = append(lines, [2]string{}, [2]string{"", "Shapes"})
-	for t, word := range []string{"needs you", "failed", "in trouble", "usage limit", "busy", "idle", "starting", "unknown", "stopped"} {
-		lines = append(lines, [2]string{shapes[t].shape, word})
+	for _, s := range shapes {
+		lines = append(lines, [2]string{s.shape, s.meaning})
 	}
 	return wrapHelp(lines, m.cols-helpColumn-1)
 }

@@ -2,7 +2,6 @@ package web
 
 import (
 	"crypto/sha256"
-	"embed"
 	"encoding/hex"
 	"io/fs"
 	"mime"
@@ -15,14 +14,11 @@ import (
 	"gascity/internal/server/httpkit"
 )
 
-//go:embed placeholder
-var placeholder embed.FS
-
 // files serves the files of the page. A file x may have a compressed copy x.gz or x.br. Files below
 // assets/ have a hash of their content in their name, so browsers may keep them forever.
 type files struct {
 	from    fs.FS
-	changes bool     // the files change: they are read at each request, and browsers do not store them
+	changes bool     // people change the files: they are read at each request, and browsers do not store them
 	known   sync.Map // from the name of a file to a *file; empty if the files change
 }
 
@@ -31,18 +27,6 @@ type file struct {
 	text          []byte
 	encoding, tag string
 }
-
-// newFiles returns the handler of the files in from; nil means the page that says that there are
-// none.
-func newFiles(from fs.FS) *files {
-	if from == nil {
-		from, _ = fs.Sub(placeholder, "placeholder") // the name is valid
-	}
-	return &files{from: from}
-}
-
-// newSources returns the handler of files that people change.
-func newSources(from fs.FS) *files { return &files{from: from, changes: true} }
 
 // contentTypes are the types of the files by their extension: those of the machine may be wrong, and
 // a browser must not guess. It must not be changed.

@@ -66,10 +66,15 @@ type console struct {
 func (s *Server) handler(run *listening, routes []controlapi.Mounted) http.Handler {
 	c := &console{API: s.api(), server: s, run: run}
 	mux := http.NewServeMux()
-	for _, route := range routes {
-		mux.HandleFunc(route.Method+" /api"+route.Path, func(w http.ResponseWriter, r *http.Request) {
-			c.answer(w, r, func() error { return c.call(w, r, route) })
+	handle := func(pattern string, serve func(http.ResponseWriter, *http.Request) error) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			if err := serve(w, r); err != nil {
+				c.Refuse(w, r, err)
+			}
 		})
+	}
+	for _, route := range routes {
+		handle(route.Method+" /api"+route.Path, func(w http.ResponseWriter, r *http.Request) error { return c.call(w, r, route) })
 	}
 	for pattern, serve := range map[string]func(http.ResponseWriter, *http.Request) error{
 		"POST " + signInPath:   c.signIn,
@@ -82,7 +87,7 @@ func (s *Server) handler(run *listening, routes []controlapi.Mounted) http.Handl
 		"GET /terminal":        c.terminal,
 		"POST " + answers.Path: c.press,
 	} {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { c.answer(w, r, func() error { return serve(w, r) }) })
+		handle(pattern, serve)
 	}
 	for _, pattern := range []string{"/api/", "/auth/", "/terminal", "/api", "/auth", answers.Path} {
 		mux.HandleFunc(pattern, c.RefusePath)
@@ -131,13 +136,6 @@ func (b *unreadBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.ended = b.ended || errors.Is(err, io.EOF)
 	return n, err
-}
-
-// answer refuses a request whose handler returns an error.
-func (c *console) answer(w http.ResponseWriter, r *http.Request, serve func() error) {
-	if err := serve(); err != nil {
-		c.Refuse(w, r, err)
-	}
 }
 
 // call serves a route of the control API for a device. A request that changes something is recorded as an event first.

@@ -26,7 +26,7 @@ import (
 	"gascity/internal/server/httpkit"
 )
 
-// Options are the inputs of [New]. File, ID, Events, Log and Now are required.
+// Options are the inputs of [New]. File, ID, Events, Log, Now and Files are required.
 type Options struct {
 	File    string // path of the state file
 	ID      string // of the city, for the name of the cookie: letters and digits
@@ -37,7 +37,7 @@ type Options struct {
 	Now     func() time.Time
 	// Patience is how long a small body may take. Zero means 10 s.
 	Patience time.Duration
-	// Files are the files of the page. Nil means a page that says that there is none.
+	// Files are the files of the page.
 	Files fs.FS
 	// Sources returns the files of the page from the sources in a directory, for people who change it. Nil means that this is not
 	// supported.
@@ -157,9 +157,8 @@ func (s *Server) follow(ctx context.Context, was Settings) {
 	s.mu.Lock()
 	next, running := s.settings, s.running != nil
 	s.mu.Unlock()
-	on, _ := s.devices.listener()
 	switch {
-	case !next.Enabled && was.Enabled && !on:
+	case !next.Enabled && was.Enabled && !s.isOn():
 		s.stopLocked(ctx)
 	case next.Enabled || running:
 		if err := s.startLocked(ctx, next.Listen); err != nil {
@@ -178,8 +177,7 @@ func (s *Server) Begin(ctx context.Context, routes []controlapi.Mounted) {
 	s.life, s.routes, s.begun = context.WithoutCancel(ctx), routes, true
 	enabled, listen := s.settings.Enabled, s.settings.Listen
 	s.mu.Unlock()
-	on, _ := s.devices.listener()
-	if !enabled && !on {
+	if !enabled && !s.isOn() {
 		return
 	}
 	if err := s.startLocked(ctx, listen); err != nil {
@@ -281,7 +279,7 @@ func (s *Server) StopWeb(ctx context.Context) (client.Web, error) {
 func (s *Server) checkDev(dev, listen string, hosts []string) (*files, error) {
 	switch host, _, err := net.SplitHostPort(listen); {
 	case dev == "":
-		return newFiles(s.opts.Files), nil
+		return &files{from: s.opts.Files}, nil
 	case s.opts.Sources == nil:
 		return nil, fmt.Errorf("%w: this server has no development mode", client.ErrUnsupported)
 	case !filepath.IsAbs(dev):
@@ -295,7 +293,7 @@ func (s *Server) checkDev(dev, listen string, hosts []string) (*files, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", client.ErrInvalid, err)
 	}
-	return newSources(from), nil
+	return &files{from: from, changes: true}, nil
 }
 
 // stopLocked stops the listener and waits for its end. s.change is locked.

@@ -72,7 +72,8 @@ func newBench(t *testing.T, settings web.Settings, changes ...func(*web.Options)
 	b := &bench{file: filepath.Join(dir, "web.json"), log: &bytes.Buffer{}, grants: make(chan web.Grant, 10), ended: make(chan error, 10)}
 	opts := web.Options{
 		File: b.file, ID: "test", Version: "test", Events: db, Log: slog.New(slog.NewTextHandler(&quietBuffer{to: b.log}, nil)), Patience: time.Second,
-		Now: func() time.Time { return time.Now().Add(time.Duration(b.late.Load())) },
+		Now:   func() time.Time { return time.Now().Add(time.Duration(b.late.Load())) },
+		Files: fstest.MapFS{"index.html": {Data: []byte("<!doctype html><title>Gas City</title>")}},
 		Terminal: func(ctx context.Context, w http.ResponseWriter, _ *http.Request, g web.Grant) {
 			conn, _, err := http.NewResponseController(w).Hijack()
 			if err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"gascity/client"
@@ -36,7 +37,7 @@ func newStartPage(t *testing.T) *startPage {
 	t.Helper()
 	s := &startPage{home: t.TempDir()}
 	s.server = web.New(web.Options{
-		File: filepath.Join(t.TempDir(), "web.json"), ID: "0123456789ab", Version: "test", Events: discarded{}, Log: slog.New(slog.DiscardHandler), Now: time.Now, Start: true,
+		File: filepath.Join(t.TempDir(), "web.json"), ID: "0123456789ab", Version: "test", Events: discarded{}, Log: slog.New(slog.DiscardHandler), Now: time.Now, Files: fstest.MapFS{}, Start: true,
 	})
 	t.Cleanup(s.server.Close)
 	s.routes = s.server.StartRoutes(web.StartPage{

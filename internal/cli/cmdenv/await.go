@@ -34,15 +34,8 @@ const (
 // Judge returns the verdict about one agent of a status.
 type Judge func(client.Agent) Verdict
 
-// Wanted is the [Judge] that waits until each agent that should run is running.
-func Wanted(agent client.Agent) Verdict {
-	switch agent.Desired {
-	case client.StateRunning:
-	case client.StateStopped, client.StateSuspended:
-		return Resting
-	default:
-		return Skipped
-	}
+// Runs is the [Judge] that waits until each agent runs.
+func Runs(agent client.Agent) Verdict {
 	switch agent.State {
 	case client.StateRunning:
 		return Reached
@@ -50,6 +43,17 @@ func Wanted(agent client.Agent) Verdict {
 		return Failing
 	}
 	return Waiting
+}
+
+// Wanted is the [Judge] that waits until each agent that should run is running.
+func Wanted(agent client.Agent) Verdict {
+	switch agent.Desired {
+	case client.StateRunning:
+		return Runs(agent)
+	case client.StateStopped, client.StateSuspended:
+		return Resting
+	}
+	return Skipped
 }
 
 // AwaitAgents waits until each agent has reached its wanted state or cannot
@@ -274,10 +278,7 @@ func (w *Waiter) printSummary() error {
 		words += "; see: gc status"
 	}
 	w.Messagef("%s", words)
-	if count[Failing] > 0 {
-		return SilentExit(Failed)
-	}
-	return nil
+	return FailOn(count[Failing])
 }
 
 // runningText returns "n agents run" with the right plural.

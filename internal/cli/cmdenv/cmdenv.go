@@ -141,7 +141,7 @@ func sameDir(root, dir string) bool {
 	return err == nil && real == root
 }
 
-// Path returns an argument as an absolute path, relative to the current directory.
+// Path returns an argument as an absolute path, relative to the current directory; that directory if it is empty.
 func (d *Base) Path(arg string) string {
 	if filepath.IsAbs(arg) {
 		return filepath.Clean(arg)

@@ -44,36 +44,30 @@ func (d *Base) Candidates(most int, list IDs) Completion {
 // IDs returns the known ids, each followed by a tab and a description.
 type IDs = func(context.Context, *client.Client) ([]string, error)
 
-// IDsOf returns the IDs of the objects that list returns. idOf returns the id of an object and its description.
-func IDsOf[T any](list func(*client.Client, context.Context) ([]T, error), idOf func(T) (id, description string)) IDs {
-	return func(ctx context.Context, c *client.Client) ([]string, error) {
-		all, err := list(c, ctx)
-		var ids []string
-		for _, each := range all {
-			id, description := idOf(each)
-			ids = append(ids, id+"\t"+textfmt.OneLine(description))
-		}
-		return ids, err
+// IDsOf returns the ids of objects in the form of [IDs]. idOf returns the id of an object and its description.
+func IDsOf[T any](objects []T, idOf func(T) (id, description string)) []string {
+	var ids []string
+	for _, object := range objects {
+		id, description := idOf(object)
+		ids = append(ids, id+"\t"+textfmt.OneLine(description))
 	}
+	return ids
 }
 
 // agents returns the names of the city's agents, each with its state.
-func agents() IDs {
-	list := func(c *client.Client, ctx context.Context) ([]client.Agent, error) {
-		status, err := c.Status(ctx)
-		return status.Agents, err
-	}
-	return IDsOf(list, func(a client.Agent) (string, string) { return a.Name, a.State })
+func agents(ctx context.Context, c *client.Client) ([]string, error) {
+	status, err := c.Status(ctx)
+	return IDsOf(status.Agents, func(a client.Agent) (string, string) { return a.Name, a.State }), err
 }
 
 // CompleteAgent completes the first argument with agents' names.
 func (d *Base) CompleteAgent(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-	return d.Candidates(1, agents())(cmd, args, word)
+	return d.Candidates(1, agents)(cmd, args, word)
 }
 
 // CompleteAgents completes every argument with agents' names.
 func (d *Base) CompleteAgents(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-	return d.Candidates(-1, agents())(cmd, args, word)
+	return d.Candidates(-1, agents)(cmd, args, word)
 }
 
 // CompleteAgentThenFiles completes the first argument with agents' names and the

@@ -86,8 +86,21 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// SilentExit returns an error that ends the command with an exit status and prints nothing.
-func SilentExit(status int) error { return &exitError{status: status} }
+// SilentExit returns an error that ends the command with an exit status and prints nothing; nil for [Done].
+func SilentExit(status int) error {
+	if status == Done {
+		return nil
+	}
+	return &exitError{status: status}
+}
+
+// FailOn returns the [SilentExit] with [Failed] if there are failures, which were printed already; nil if there are none.
+func FailOn(failures int) error {
+	if failures > 0 {
+		return SilentExit(Failed)
+	}
+	return nil
+}
 
 // IsSilent reports whether an error is one of [SilentExit]: what happened was printed already.
 func IsSilent(err error) bool {

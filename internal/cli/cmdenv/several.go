@@ -104,8 +104,5 @@ func (d *Base) ForEach(agents []client.Agent, do func(i int, agent client.Agent)
 			status = StatusOf(err)
 		}
 	}
-	if status != Done {
-		return SilentExit(status)
-	}
-	return nil
+	return SilentExit(status)
 }

@@ -313,13 +313,13 @@ func (s Formatter) worker(w *client.Worker) string {
 	if !w.HeardAt.IsZero() {
 		words += ", last report " + textfmt.Ago(s.Now, w.HeardAt)
 	}
-	return words + contextUsed(w) + ", run " + textfmt.ReplaceInternalTerms(w.RunID)
+	return strings.Join(textfmt.NonEmpty(words, contextUsed(w), "run "+textfmt.ReplaceInternalTerms(w.RunID)), ", ")
 }
 
-// contextUsed returns ", context N% used"; empty if the usage is not known.
+// contextUsed returns "context N% used"; empty if the usage is not known.
 func contextUsed(w *client.Worker) string {
 	if w == nil || w.ContextUsage == nil {
 		return ""
 	}
-	return fmt.Sprintf(", context %.0f%% used", *w.ContextUsage*100)
+	return fmt.Sprintf("context %.0f%% used", *w.ContextUsage*100)
 }

@@ -96,7 +96,7 @@ func notifyNote(n client.Notification, room int) string {
 func (s Formatter) NotifyResults(results []client.NotifyResult) string {
 	t := &textfmt.Table{Heads: []string{"SINK", "TYPE", "DEVICE", "RESULT", "TIME"}}
 	for _, r := range results {
-		took := time.Duration(r.Seconds * float64(time.Second)).Round(time.Millisecond)
+		took := seconds(r.Seconds).Round(time.Millisecond)
 		t.Add(textfmt.Cell{Text: r.Sink}, textfmt.Cell{Text: r.Type}, textfmt.Cell{Text: r.Device}, textfmt.Cell{Text: cmp.Or(textfmt.Brief(r.Error), "sent")}, textfmt.Cell{Text: took.String()})
 	}
 	return s.Table(t)

@@ -82,9 +82,8 @@ func (s Formatter) Panes(panes []Pane) string {
 // pane returns the lines of one pane: the head and the last rows of the screen, at most height lines, unless that is zero.
 func (s Formatter) pane(p Pane, alone bool, height int) []string {
 	lines := []string{textfmt.Cut(s.paneHead(p), s.Columns)}
-	rows := TrimRows(p.Rows)
 	var body []string
-	for _, row := range rows {
+	for _, row := range TrimRows(p.Rows) {
 		row = textfmt.OneLine(row)
 		if s.Columns <= 0 {
 			body = append(body, row)
@@ -100,13 +99,14 @@ func (s Formatter) pane(p Pane, alone bool, height int) []string {
 	if len(body) == 0 && p.Problem != "" {
 		body = textfmt.Wrap(s.Paint(textfmt.Faint, textfmt.OneLine(p.Problem)), s.Columns)
 	}
-	if room := height - len(lines); height > 0 && !alone {
-		room-- // an empty line separates it from the pane below
-		body = body[max(0, len(body)-max(0, room)):]
-	} else if height > 0 {
-		body = body[max(0, len(body)-max(0, room)):]
+	if height == 0 {
+		return append(lines, body...)
 	}
-	return append(lines, body...)
+	room := height - len(lines)
+	if !alone {
+		room-- // an empty line separates it from the pane below
+	}
+	return append(lines, body[max(0, len(body)-max(0, room)):]...)
 }
 
 // paneHead returns the name and the state of an agent in one line.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gascity/client"
+	"gascity/internal/domain/session"
 	"gascity/internal/textfmt"
 	"gascity/runtime"
 )
@@ -38,7 +39,7 @@ func (s Formatter) Status(status client.Status, questions []client.Pending, prom
 	out.WriteString(s.blocked(withoutAsked(status.Agents, questions)))
 	out.WriteByte('\n')
 	alerts := s.alerts(status)
-	out.WriteString(s.fitted(s.agents(byUrgency(oneRow(status.Agents)), prompts), out.String(), alerts))
+	out.WriteString(s.fitted(s.agents(byUrgency(session.OneRow(status.Agents)), prompts), out.String(), alerts))
 	out.WriteString(alerts)
 	return out.String()
 }
@@ -49,7 +50,7 @@ func summary(status client.Status) string {
 		return "the city is being stopped"
 	}
 	count := map[string]int{}
-	agents := oneRow(status.Agents)
+	agents := session.OneRow(status.Agents)
 	for _, a := range agents {
 		switch {
 		case a.Pending > 0:
@@ -76,16 +77,6 @@ func summary(status client.Status) string {
 		words += ": " + strings.Join(parts, ", ")
 	}
 	return words
-}
-
-// oneRow returns the agents with one row each. An agent that moves to another runtime provider has two
-// rows until its old session has stopped; the row of the new, stopped session is left out.
-func oneRow(agents []client.Agent) []client.Agent {
-	hasSession := map[string]bool{}
-	for _, a := range agents {
-		hasSession[a.Name] = hasSession[a.Name] || a.State != client.StateStopped
-	}
-	return slices.DeleteFunc(slices.Clone(agents), func(a client.Agent) bool { return a.State == client.StateStopped && hasSession[a.Name] })
 }
 
 // byUrgency returns the agents sorted for a person: first agents that wait for a person, then
@@ -322,9 +313,7 @@ func (s Formatter) statusNote(agent client.Agent) string {
 	if strings.HasPrefix(agent.Held, "budget") && !strings.Contains(agent.Reason, "budget") {
 		parts = append(parts, "prompts wait: a budget is used up")
 	}
-	if words := strings.TrimPrefix(contextUsed(agent.Worker), ", "); words != "" {
-		parts = append(parts, words)
-	}
+	parts = append(parts, contextUsed(agent.Worker))
 	if agent.Guard != "" && agent.Guard != guarded && agent.Guard != unguarded {
 		parts = append(parts, agent.Guard)
 	}

@@ -247,8 +247,8 @@ func (s Formatter) tools(u client.Usage) string {
 
 // formatSeconds returns a duration that is given in seconds: below 10 s in milliseconds precision, otherwise rounded
 // for people.
-func formatSeconds(seconds float64) string {
-	d := time.Duration(seconds * float64(time.Second))
+func formatSeconds(s float64) string {
+	d := seconds(s)
 	if d < 10*time.Second {
 		return d.Round(time.Millisecond).String()
 	}
@@ -260,16 +260,11 @@ func (s Formatter) Budgets(budgets []client.Budget) string {
 	t := &textfmt.Table{Heads: []string{"BUDGET", "FOR", "USED", "", "LIMIT", "ACTION", "NOTE"}}
 	for _, b := range budgets {
 		t.Add(
-			textfmt.Painted(b.Name, textfmt.Bold), textfmt.Cell{Text: cmp.Or(b.Who, "the city")}, textfmt.Painted(more(b)+amount(b.Measure, b.Used), budgetColor(b)),
+			textfmt.Painted(b.Name, textfmt.Bold), textfmt.Cell{Text: cmp.Or(b.Who, "the city")}, textfmt.Painted(moreThan(b.Unknown != "")+amount(b.Measure, b.Used), budgetColor(b)),
 			textfmt.Painted(meter(b), budgetColor(b)), textfmt.Cell{Text: limit(b)}, textfmt.Cell{Text: b.Act}, textfmt.Cell{Text: s.budgetNote(b)},
 		)
 	}
 	return s.Table(t)
-}
-
-// more returns the mark of a budget whose used amount may be higher.
-func more(b client.Budget) string {
-	return moreThan(b.Unknown != "")
 }
 
 // limit returns the limit of a budget with its unit and, if the budget has a window, the window.

@@ -46,3 +46,13 @@ func (s State) IsDown() bool {
 		return false
 	}
 }
+
+// OneRow returns the agents of a status with one row each. An agent that moves to another runtime provider has two
+// rows until its old session has stopped; the row of the new, stopped session is left out.
+func OneRow(agents []client.Agent) []client.Agent {
+	hasSession := map[string]bool{}
+	for _, a := range agents {
+		hasSession[a.Name] = hasSession[a.Name] || a.State != client.StateStopped
+	}
+	return slices.DeleteFunc(slices.Clone(agents), func(a client.Agent) bool { return a.State == client.StateStopped && hasSession[a.Name] })
+}

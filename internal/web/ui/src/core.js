@@ -1,7 +1,7 @@
 // The library functions that the pages use, from one place.
-import { h, render, Fragment } from 'preact';
+import { h, render } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { signal, computed, effect, batch, untracked, useSignal, useComputed } from '@preact/signals';
+import { signal, computed, effect, batch, useSignal, useComputed } from '@preact/signals';
 import htm from 'htm';
 import { visible } from './format.js';
 
@@ -22,4 +22,4 @@ function create(type, props, ...children) {
 /** Returns virtual nodes from a template. @type {(parts: TemplateStringsArray, ...values: any[]) => any} */
 export const html = htm.bind(create);
 
-export { h, render, Fragment, useEffect, useLayoutEffect, useMemo, useRef, useState, signal, computed, effect, batch, untracked, useSignal, useComputed };
+export { render, useEffect, useLayoutEffect, useMemo, useRef, useState, signal, computed, effect, batch, useSignal, useComputed };

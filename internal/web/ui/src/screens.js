@@ -1,7 +1,7 @@
 // The screens of agents that are visible on the page, over one stream. It is open only while a screen is watched and the page is
 // visible; the server sends what has changed and nothing else.
-import { Problem, send } from './api.js';
-import { EventParser, silence } from './stream.js';
+import { Problem } from './api.js';
+import { readEvents } from './stream.js';
 
 /** @typedef {{target: string, ended?: string, all?: boolean, plain?: boolean, cols?: number, rows?: number, lines?: import('./types').ScreenLine[]}} ScreenUpdate */
 
@@ -62,29 +62,22 @@ async function update() {
 	if (targets.length === 0) return old?.abort();
 	const mine = (open = new AbortController());
 	let left = new Set(targets);
-	let quiet = setTimeout(() => mine.abort(), silence);
 	try {
-		const response = await send('GET', '/api/v1/screens?target=' + key, undefined, { signal: mine.signal, headers: { Accept: 'text/event-stream' } });
-		old?.abort(); // only now: the server goes on with the screens that both have
-		const parser = new EventParser((kind, data) => {
-			if (kind !== 'screen' || open !== mine) return;
-			const u = JSON.parse(data);
-			if (u.ended) left.delete(u.target);
-			apply(u);
+		await readEvents('/api/v1/screens?target=' + key, mine.signal, {
+			open: () => old?.abort(), // only now: the server goes on with the screens that both have
+			event: (kind, data) => {
+				if (kind !== 'screen' || open !== mine) return;
+				const u = JSON.parse(data);
+				if (u.ended) left.delete(u.target);
+				apply(u);
+			},
+			piece: () => {
+				pause = firstPause;
+			},
 		});
-		const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-		for (;;) {
-			const { value, done } = await reader.read();
-			if (done) break;
-			clearTimeout(quiet);
-			quiet = setTimeout(() => mine.abort(), silence);
-			pause = firstPause;
-			parser.push(value);
-		}
 	} catch (error) {
 		if (error instanceof Problem && (error.status === 401 || error.status === 403 || error.status === 501)) left = new Set();
 	} finally {
-		clearTimeout(quiet);
 		old?.abort();
 	}
 	if (open !== mine) return; // another stream has replaced this one

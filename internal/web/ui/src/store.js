@@ -1,6 +1,6 @@
 // The one store of the page: the state of the city, loaded once and then kept true by the event
 // stream. Nothing is polled: a load happens only after an event, a gap or a lost connection.
-import { batch, computed, signal } from './core.js';
+import { batch, computed, signal, useEffect, useState } from './core.js';
 import { agentPath, get, post } from './api.js';
 import { conditionOf, rankOf } from './condition.js';
 import { splitName } from './format.js';
@@ -28,7 +28,6 @@ export const events = signal([]);
 export const connection = signal('loading');
 /** @type {import('@preact/signals').Signal<import('./types').Budget[]>} */
 export const budgets = signal([]);
-export const problem = signal('');
 /** Counts the events of prompts; who shows a queue loads it again after a change. */
 export const promptChanges = signal(0);
 /** Increases after a gap or a lost connection: what a page loaded by itself may be old. */
@@ -61,6 +60,19 @@ const askers = computed(() => new Set([...pending.value.values()].map((q) => q.a
 /** The number of questions that wait for a person. */
 export const needCount = computed(() => pending.value.size);
 
+/** Loads a document when a page opens and after a lost connection. The value is null until it is there.
+ * @param {string} path @param {...any} again values whose change loads it again */
+export function useLoaded(path, ...again) {
+	const [value, setValue] = useState(/** @type {any} */ (null));
+	const [problem, setProblem] = useState(/** @type {any} */ (null));
+	useEffect(() => {
+		let active = true;
+		get(path).then((v) => { if (active) { setValue(v); setProblem(null); } }).catch((e) => active && setProblem(e));
+		return () => (active = false);
+	}, [path, reloads.value, ...again]);
+	return { value, problem };
+}
+
 /** Returns the agent of a name or of a session's name. @param {string} name */
 export function findAgent(name) {
 	return agents.value.find((a) => a.name === name || a.session === name);
@@ -79,10 +91,7 @@ export async function run(signal) {
 			break;
 		} catch (error) {
 			if (signal.aborted || error.status === 401) return;
-			batch(() => {
-				connection.value = 'lost';
-				problem.value = error.message;
-			});
+			connection.value = 'lost';
 			await new Promise((resolve) => setTimeout(resolve, 1000));
 		}
 	}
@@ -112,7 +121,6 @@ async function load(signal) {
 		status.value = s;
 		setQuestions(questions);
 		prompts.value = newest(receipts);
-		problem.value = '';
 		reloads.value++;
 	});
 }
@@ -154,7 +162,7 @@ function newest(receipts) {
 const closed = new Set(); // questions that have ended; an older answer of the server may still list them
 
 /** Removes a question at once. @param {string} id */
-export function closeQuestion(id) {
+function closeQuestion(id) {
 	closed.add(id);
 	if (closed.size > 1000) closed.delete(closed.values().next().value);
 	if (!pending.value.has(id)) return;
@@ -274,7 +282,7 @@ async function loadPrompt(id) {
 }
 
 /** Adds a prompt that was just sent. @param {Receipt} r */
-export function addPrompt(r) {
+function addPrompt(r) {
 	const known = prompts.value.get(r.agent);
 	if (known && (known.created_at > r.created_at || (known.id === r.id && known.updated_at > r.updated_at))) return;
 	prompts.value = new Map(prompts.value).set(r.agent, r);

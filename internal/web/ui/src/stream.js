@@ -1,13 +1,13 @@
 // A reader of server-sent events. It uses fetch, because EventSource cannot send the key.
 import { Problem, send } from './api.js';
 
-export const silence = 40_000; // ms; the server sends a comment every 15 s
+const silence = 40_000; // ms; the server sends a comment every 15 s
 const firstPause = 250; // ms before the first attempt to connect again
 const longPause = 5_000;
 
 /** Splits a stream of text into server-sent events. */
-export class EventParser {
-	/** @param {(kind: string, data: string, id: string) => void} emit */
+class EventParser {
+	/** @param {(kind: string, data: string) => void} emit */
 	constructor(emit) {
 		this.emit = emit;
 		this.rest = '';
@@ -17,7 +17,6 @@ export class EventParser {
 	clear() {
 		this.kind = 'message';
 		this.data = '';
-		this.id = '';
 	}
 
 	/** Reads the next piece of the stream. @param {string} text */
@@ -30,7 +29,7 @@ export class EventParser {
 	/** @param {string} line */
 	line(line) {
 		if (line === '') {
-			if (this.data !== '') this.emit(this.kind, this.data.slice(0, -1), this.id);
+			if (this.data !== '') this.emit(this.kind, this.data.slice(0, -1));
 			this.clear();
 			return;
 		}
@@ -39,12 +38,45 @@ export class EventParser {
 		const value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /, '');
 		if (field === 'event') this.kind = value;
 		else if (field === 'data') this.data += value + '\n';
-		else if (field === 'id') this.id = value;
 	}
 }
 
 /**
- * Reads the event stream until the signal is aborted, and connects again after a failure.
+ * Reads a stream of server-sent events until it ends, the signal is aborted, or nothing arrives for too long.
+ * @param {string} path
+ * @param {AbortSignal} signal
+ * @param {object} on
+ * @param {() => void} [on.open] the server has answered
+ * @param {(kind: string, data: string) => void} on.event
+ * @param {() => Promise<void> | void} [on.piece] a piece of the stream was read; the next one waits for the result
+ * @param {Record<string, string>} [headers]
+ */
+export async function readEvents(path, signal, on, headers) {
+	const abort = new AbortController();
+	const stop = () => abort.abort();
+	signal.addEventListener('abort', stop);
+	let timer = setTimeout(stop, silence);
+	try {
+		const response = await send('GET', path, undefined, { signal: abort.signal, headers: { Accept: 'text/event-stream', ...headers } });
+		on.open?.();
+		const parser = new EventParser(on.event);
+		const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+		for (;;) {
+			const { value, done } = await reader.read();
+			if (done) return;
+			clearTimeout(timer);
+			timer = setTimeout(stop, silence);
+			parser.push(value);
+			await on.piece?.();
+		}
+	} finally {
+		clearTimeout(timer);
+		signal.removeEventListener('abort', stop);
+	}
+}
+
+/**
+ * Reads the events of the city until the signal is aborted, and connects again after a failure.
  * @param {object} o
  * @param {number} o.after the id of the last event that is known
  * @param {AbortSignal} o.signal
@@ -57,47 +89,33 @@ export async function follow(o) {
 	let pause = firstPause;
 	let opened = false;
 	while (!o.signal.aborted) {
-		const abort = new AbortController();
-		const stop = () => abort.abort();
-		o.signal.addEventListener('abort', stop);
-		let timer = setTimeout(stop, silence);
+		let gap = false;
 		try {
-			const response = await send('GET', `/api/v1/events/stream?after=${after}`, undefined, {
-				signal: abort.signal,
-				headers: { Accept: 'text/event-stream', 'Last-Event-ID': String(after) },
-			});
-			o.onLive(true, opened);
-			opened = true;
-			pause = firstPause;
-			let gap = false;
-			const parser = new EventParser((kind, data) => {
-				const value = JSON.parse(data);
-				if (kind === 'event') {
-					after = value.id;
-					o.onEvent(value);
-				} else if (kind === 'gap') {
-					gap = true;
-					if (value.next) after = value.next - 1;
-				}
-			});
-			const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-			for (;;) {
-				const { value, done } = await reader.read();
-				if (done) break;
-				clearTimeout(timer);
-				timer = setTimeout(stop, silence);
-				parser.push(value);
-				if (gap) {
+			await readEvents(`/api/v1/events/stream?after=${after}`, o.signal, {
+				open: () => {
+					o.onLive(true, opened);
+					opened = true;
+					pause = firstPause;
+				},
+				event: (kind, data) => {
+					const value = JSON.parse(data);
+					if (kind === 'event') {
+						after = value.id;
+						o.onEvent(value);
+					} else if (kind === 'gap') {
+						gap = true;
+						if (value.next) after = value.next - 1;
+					}
+				},
+				piece: async () => {
+					if (!gap) return;
 					gap = false;
 					await o.onGap();
-				}
-			}
+				},
+			}, { 'Last-Event-ID': String(after) });
 		} catch (error) {
 			if (o.signal.aborted) return;
 			if (error instanceof Problem && (error.status === 401 || error.status === 403)) return;
-		} finally {
-			clearTimeout(timer);
-			o.signal.removeEventListener('abort', stop);
 		}
 		o.onLive(false, opened);
 		await waitFor(pause, o.signal);

@@ -5,10 +5,10 @@ import { conditionOf, deliveryOf, evidenceOf, kindWord, sourceWord } from '../co
 import { clock } from '../format.js';
 import { groupQuestions } from '../question.js';
 import { href, open, route } from '../route.js';
-import { agents, events, findAgent, newKey, pending, promptChanges, reloads, sendPrompt, status } from '../store.js';
+import { agents, events, findAgent, newKey, pending, promptChanges, reloads, sendPrompt, status, useLoaded } from '../store.js';
 import { interrupt, restart, resume, start, stop } from '../actions.js';
 import { Age, Until } from '../parts/age.js';
-import { ask, notify } from '../parts/dialog.js';
+import { ask, attempt, notify } from '../parts/dialog.js';
 import { Files } from '../parts/files.js';
 import { GuardPanel } from '../parts/guard.js';
 import { Icon, State } from '../parts/icon.js';
@@ -159,13 +159,7 @@ function reasonOf(r) {
 
 /** The prompts of an agent: the waiting ones in the order of delivery, then those that ended. */
 function Queue({ agent: a }) {
-	const [list, setList] = useState(/** @type {import('../types').Receipt[] | null} */ (null));
-	const [error, setError] = useState('');
-	useEffect(() => {
-		let active = true;
-		get(`/api/v1/queue?which=ended&target=${encodeURIComponent(a.name)}`).then((l) => active && setList(l)).catch((e) => active && setError(e.message));
-		return () => (active = false);
-	}, [promptChanges.value, reloads.value, a.queued]);
+	const { value: list, problem } = useLoaded(`/api/v1/queue?which=ended&target=${encodeURIComponent(a.name)}`, promptChanges.value, a.queued);
 	const [said, setSaid] = useState('');
 	const focusOn = useRef('');
 	useLayoutEffect(() => { // a moved row is another place of the page: the focus stays at its button
@@ -176,44 +170,32 @@ function Queue({ agent: a }) {
 		const button = row?.querySelector(`[data-step="${step}"]:not(:disabled)`) ?? row?.querySelector('[data-step]:not(:disabled)');
 		if (button instanceof HTMLElement) button.focus();
 	}, [list]);
-	if (error) return html`<p class="error" role="alert">${error}</p>`;
+	if (problem) return html`<p class="error" role="alert">${problem.message}</p>`;
 	if (!list) return html`<p class="loading">Loading</p>`;
 	if (list.length === 0) return html`<p class="empty">No prompt was sent to this agent.</p>`;
-	const cancel = async (id) => {
-		try {
-			await call('DELETE', `/api/v1/receipts/${encodeURIComponent(id)}`);
-			notify('Prompt cancelled');
-		} catch (problem) {
-			notify(problem.message, 'fail');
-		}
-	};
+	const cancel = (id) => attempt(async () => {
+		await call('DELETE', `/api/v1/receipts/${encodeURIComponent(id)}`);
+		notify('Prompt cancelled');
+	});
 	/** Moves a prompt by one place. @param {import('../types').Receipt} r @param {number} step */
-	const move = async (r, step) => {
+	const move = (r, step) => attempt(async () => {
 		const row = sorted.filter((x) => x.position && x.priority === r.priority);
 		const at = row.findIndex((x) => x.id === r.id);
 		const before = row[at + (step < 0 ? -1 : 2)];
 		const by = device.value?.name;
-		try {
-			const moved = await post(`/api/v1/receipts/${encodeURIComponent(r.id)}/move`, before ? { before: before.id, by } : { last: true, by });
-			setSaid(`Moved to position ${moved.position}`);
-			focusOn.current = `${r.id} ${step}`;
-		} catch (problem) {
-			notify(problem.message, 'fail');
-		}
-	};
+		const moved = await post(`/api/v1/receipts/${encodeURIComponent(r.id)}/move`, before ? { before: before.id, by } : { last: true, by });
+		setSaid(`Moved to position ${moved.position}`);
+		focusOn.current = `${r.id} ${step}`;
+	});
 	/** @param {import('../types').Receipt} r */
-	const edit = async (r) => {
+	const edit = (r) => attempt(async () => {
 		const path = `/api/v1/receipts/${encodeURIComponent(r.id)}`;
-		try {
-			const whole = await get(path + '/text');
-			const text = await ask({ title: 'Edit the prompt', yes: 'Save', input: { label: `Prompt for ${a.name}`, value: whole.text } });
-			if (text === null || text === whole.text) return;
-			await call('PATCH', path, { text, by: device.value?.name });
-			notify('Prompt changed');
-		} catch (problem) {
-			notify(problem.message, 'fail');
-		}
-	};
+		const whole = await get(path + '/text');
+		const text = await ask({ title: 'Edit the prompt', yes: 'Save', input: { label: `Prompt for ${a.name}`, value: whole.text } });
+		if (text === null || text === whole.text) return;
+		await call('PATCH', path, { text, by: device.value?.name });
+		notify('Prompt changed');
+	});
 	const rank = (r) => (r.position > 0 ? r.position : ['accepted', 'queued', 'injected'].includes(r.state) ? 0 : 1e6);
 	const sorted = [...list].sort((x, y) => rank(x) - rank(y) || y.created_at.localeCompare(x.created_at));
 	return html`<p class="hidden" role="status">${said}</p><ul class="rows">${sorted.map((r) => {
@@ -268,14 +250,8 @@ function EventRow({ event: e }) {
 
 /** What the controller knows, concludes and plans. */
 function Explain({ agent: a }) {
-	const [x, setX] = useState(/** @type {any} */ (null));
-	const [error, setError] = useState('');
-	useEffect(() => {
-		let active = true;
-		get(agentPath(a.name, 'explain')).then((v) => { if (active) { setX(v); setError(''); } }).catch((e) => active && setError(e.message));
-		return () => (active = false);
-	}, [a.state, a.activity?.state, a.activity?.since, a.reason, a.instance, reloads.value]);
-	if (error) return html`<p class="error" role="alert">${error}</p>`;
+	const { value: x, problem } = useLoaded(agentPath(a.name, 'explain'), a.state, a.activity?.state, a.activity?.since, a.reason, a.instance);
+	if (problem) return html`<p class="error" role="alert">${problem.message}</p>`;
 	if (!x) return html`<p class="loading">Loading</p>`;
 	return html`
 		<div class="explain">

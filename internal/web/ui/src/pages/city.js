@@ -1,12 +1,12 @@
 // The city: its controller, plan, usage, devices and configuration.
-import { html, signal, useEffect, useState } from '../core.js';
-import { call, device, get, may, post, signOut } from '../api.js';
+import { html, signal, useState } from '../core.js';
+import { call, device, may, post, signOut } from '../api.js';
 import { count, money, plural, tokensOf } from '../format.js';
 import { BudgetList } from '../parts/budget.js';
 import { href } from '../route.js';
-import { reloads, status } from '../store.js';
+import { status, useLoaded } from '../store.js';
 import { Age, Until } from '../parts/age.js';
-import { confirm, notify } from '../parts/dialog.js';
+import { attempt, confirm, notify } from '../parts/dialog.js';
 import { Doctor } from '../parts/doctor.js';
 import { ConfigEditor } from '../parts/editor.js';
 import { Icon } from '../parts/icon.js';
@@ -14,17 +14,10 @@ import { Notifications } from '../parts/notifications.js';
 import { pushState, unsubscribe } from '../push.js';
 import { Loading } from './needs.js';
 
-/** Loads a document when the page opens and after a lost connection.
- * @param {string} path @param {any} [again] a value whose change loads again */
+/** Loads a document that an older controller may not have. @param {string} path @param {any} [again] a value whose change loads again */
 function useDocument(path, again) {
-	const [value, setValue] = useState(/** @type {any} */ (null));
-	const [error, setError] = useState('');
-	useEffect(() => {
-		let active = true;
-		get(path).then((v) => { if (active) { setValue(v); setError(''); } }).catch((e) => active && setError(e.status === 404 || e.status === 501 ? 'Not available in this version.' : e.message));
-		return () => (active = false);
-	}, [path, again, reloads.value]);
-	return { value, error };
+	const { value, problem } = useLoaded(path, again);
+	return { value, error: problem?.status === 404 || problem?.status === 501 ? 'Not available in this version.' : problem?.message };
 }
 
 export function CityPage() {
@@ -67,14 +60,10 @@ function Controller({ s }) {
 		</section>`;
 }
 
-async function reload() {
-	try {
-		const done = await post('/api/v1/reload');
-		notify(done.detail || 'The configuration was read again');
-	} catch (error) {
-		notify(error.message, 'fail');
-	}
-}
+const reload = () => attempt(async () => {
+	const done = await post('/api/v1/reload');
+	notify(done.detail || 'The configuration was read again');
+});
 
 function Plan() {
 	const { value, error } = useDocument('/api/v1/plan', status.value?.plan.loaded_at);
@@ -123,12 +112,10 @@ function Devices() {
 	const list = Array.isArray(value) ? value : value?.devices ?? [];
 	const revoke = async (d) => {
 		if (!await confirm({ title: `Revoke ${d.name}?`, body: 'The device is signed out at once and needs a new code.', yes: 'Revoke', danger: true })) return;
-		try {
+		await attempt(async () => {
 			await call('DELETE', `/api/v1/web/devices/${encodeURIComponent(d.id)}`);
 			setAgain(again + 1);
-		} catch (problem) {
-			notify(problem.message, 'fail');
-		}
+		});
 	};
 	return html`
 		<section class="card"><h2>Devices</h2>

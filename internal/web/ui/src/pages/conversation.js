@@ -1,11 +1,11 @@
 // The conversation of an agent: prompts, answers and tool calls. It follows a stream of its own while it is shown.
 // A text of an agent is always a text node, never HTML.
 import { html, useEffect, useRef, useState } from '../core.js';
-import { agentPath, get, Problem, send } from '../api.js';
+import { agentPath, get, Problem } from '../api.js';
 import { deliveryOf } from '../condition.js';
 import { clock, plural } from '../format.js';
 import { Icon } from '../parts/icon.js';
-import { EventParser, silence, waitFor } from '../stream.js';
+import { readEvents, waitFor } from '../stream.js';
 
 /** @typedef {import('../types').ConversationEntry} Entry */
 
@@ -94,33 +94,19 @@ function merge(old, part, first) {
 async function followConversation(name, signal, onPart, onError) {
 	let pause = 250;
 	while (!signal.aborted) {
-		const mine = new AbortController();
-		const stop = () => mine.abort();
-		signal.addEventListener('abort', stop);
-		let timer = setTimeout(stop, silence);
+		let first = true;
 		try {
-			const response = await send('GET', `${agentPath(name, 'conversation/stream')}?limit=${pageSize}`, undefined, { signal: mine.signal, headers: { Accept: 'text/event-stream' } });
-			let first = true;
-			const parser = new EventParser((kind, data) => {
-				if (kind !== 'conversation') return;
-				onPart(JSON.parse(data), first);
-				first = false;
-				pause = 250;
+			await readEvents(`${agentPath(name, 'conversation/stream')}?limit=${pageSize}`, signal, {
+				event: (kind, data) => {
+					if (kind !== 'conversation') return;
+					onPart(JSON.parse(data), first);
+					first = false;
+					pause = 250;
+				},
 			});
-			const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-			for (;;) {
-				const { value, done } = await reader.read();
-				if (done) break;
-				clearTimeout(timer);
-				timer = setTimeout(stop, silence);
-				parser.push(value);
-			}
 		} catch (problem) {
 			if (signal.aborted) return;
 			if (problem instanceof Problem && problem.status > 0 && problem.status < 500) return onError(problem.message);
-		} finally {
-			clearTimeout(timer);
-			signal.removeEventListener('abort', stop);
 		}
 		await waitFor(pause, signal);
 		pause = Math.min(2 * pause, 5000);

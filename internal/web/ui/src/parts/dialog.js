@@ -45,6 +45,15 @@ export function notify(text, tone = 'ok') {
 	setTimeout(() => dismiss(id), tone === 'fail' ? 9000 : 4000);
 }
 
+/** Does what a person has asked for, and shows why it failed. @param {() => Promise<any>} act */
+export async function attempt(act) {
+	try {
+		await act();
+	} catch (problem) {
+		notify(problem.message, 'fail');
+	}
+}
+
 /** @param {number} id */
 function dismiss(id) {
 	messages.value = messages.value.filter((m) => m.id !== id);

@@ -4,7 +4,7 @@ import { call, download, may } from '../api.js';
 import { plural } from '../format.js';
 import { status } from '../store.js';
 import { Age } from './age.js';
-import { notify } from './dialog.js';
+import { attempt, notify } from './dialog.js';
 import { Icon } from './icon.js';
 
 /** The last examination; it stays while the page is open.
@@ -27,12 +27,10 @@ async function examine() {
 async function pack() {
 	if (packing.value || last.value.busy) return;
 	packing.value = true;
-	try {
+	await attempt(async () => {
 		await download('/api/v1/bundle', undefined, { name: `gc-${status.value?.city || 'city'}-${new Date().toISOString().slice(0, 19).replace(/[-:]/g, '').replace('T', '-')}.tar.gz` });
 		notify('Review the support bundle before you share it');
-	} catch (problem) {
-		notify(problem.message, 'fail');
-	}
+	});
 	packing.value = false;
 }
 

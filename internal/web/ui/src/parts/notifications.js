@@ -3,7 +3,7 @@ import { html, signal, useEffect } from '../core.js';
 import { may, post } from '../api.js';
 import { plural } from '../format.js';
 import { loadPush, pushError, pushSink, pushState, turnOff, turnOn } from '../push.js';
-import { notify } from './dialog.js';
+import { attempt, notify } from './dialog.js';
 
 const busy = signal(false);
 
@@ -16,16 +16,12 @@ async function run(action) {
 }
 
 /** Sends a test message to the devices. */
-async function test() {
-	try {
-		const results = await post('/api/v1/notifications/test', { sink: pushSink.value });
-		const failed = results.filter((r) => r.error);
-		if (failed.length === 0) notify(`A test message was sent to ${plural(results.length, 'device')}`);
-		for (const r of failed) notify(`${r.device || r.sink}: ${r.error}`, 'fail');
-	} catch (problem) {
-		notify(problem.message, 'fail');
-	}
-}
+const test = () => attempt(async () => {
+	const results = await post('/api/v1/notifications/test', { sink: pushSink.value });
+	const failed = results.filter((r) => r.error);
+	if (failed.length === 0) notify(`A test message was sent to ${plural(results.length, 'device')}`);
+	for (const r of failed) notify(`${r.device || r.sink}: ${r.error}`, 'fail');
+});
 
 /** What a person reads in each state. */
 const words = {
