@@ -2,6 +2,8 @@ package tmuxserver
 
 import (
 	"strings"
+
+	"gascity/internal/textfmt"
 )
 
 // KeyTable is the tmux key table of attached clients. In this table a key that goes to a program waits while the
@@ -34,7 +36,7 @@ func (s *Server) keyTableLines() []string {
 	if err != nil {
 		return nil // without the program the check could not release the lock
 	}
-	check := shellQuote(binary) + ` -S ` + shellQuote(s.socket) + ` if-shell -F -t '#{pane_id}' '##{==:##{` + HeartbeatVariable + `},#{@` + OptionHold + `}}'` +
+	check := textfmt.ShellWord(binary) + ` -S ` + textfmt.ShellWord(s.socket) + ` if-shell -F -t '#{pane_id}' '##{==:##{` + HeartbeatVariable + `},#{@` + OptionHold + `}}'` +
 		` 'set-environment -u -t #{session_id} ` + HeartbeatVariable + ` ; display-message -p on'` +
 		` 'wait-for -U #{@` + OptionHold + `} ; set-option -p -q -u -t #{pane_id} @` + OptionHold + `' 2>/dev/null`
 	expire := `while [ "$(` + check + `)" = on ]; do sleep ` + HoldSeconds + `; done`
@@ -55,9 +57,6 @@ func (s *Server) keyTableLines() []string {
 		"%endif",
 	}
 }
-
-// shellQuote returns the word in quotes for a shell.
-func shellQuote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
 // quote returns the text in double quotes for the configuration. It does not escape formats, which tmux expands later.
 func quote(text string) string {

@@ -2,20 +2,12 @@ package exec
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 
 	"gascity/internal/driver/script"
 	"gascity/runtime"
 )
-
-func newToken() string {
-	token := make([]byte, 16)
-	rand.Read(token) // never fails, see crypto/rand
-	return hex.EncodeToString(token)
-}
 
 // token returns the session's instance token, or "" if it is unknown. If fresh is true, it reads
 // the token from the script.
