@@ -204,11 +204,9 @@ func (p *Provider) Close() error {
 		p.queries.Wait()
 		close(answered)
 	}()
-	limit := time.NewTimer(p.cfg.Timeout)
-	defer limit.Stop()
 	select {
 	case <-answered:
-	case <-limit.C:
+	case <-time.After(p.cfg.Timeout):
 		errs = append(errs, errors.New("a backend of the router did not answer a query in time"))
 	}
 	return errors.Join(errs...)
