@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
+	"gascity/internal/proc"
 	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
@@ -261,10 +261,8 @@ func ShellCommand(command string, env []string) []string {
 	if command != "" {
 		return []string{shellPath, "-c", command}
 	}
-	for _, entry := range env {
-		if shell, ok := strings.CutPrefix(entry, "SHELL="); ok && filepath.IsAbs(shell) {
-			return []string{shell}
-		}
+	if shell := proc.Getenv(env, "SHELL"); filepath.IsAbs(shell) {
+		return []string{shell}
 	}
 	return []string{shellPath}
 }

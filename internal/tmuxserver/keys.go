@@ -3,6 +3,7 @@ package tmuxserver
 import (
 	"strings"
 
+	"gascity/internal/proc"
 	"gascity/internal/textfmt"
 )
 
@@ -32,7 +33,7 @@ const HoldSeconds = "2"
 // keyTableLines returns the lines of the configuration that define the key table. They apply to tmux 3.3 or newer: older
 // versions cannot send a key unchanged.
 func (s *Server) keyTableLines() []string {
-	binary, err := FindProgram(s.cfg.Binary, EnvValue(s.cfg.Environ, "PATH"))
+	binary, err := FindProgram(s.cfg.Binary, proc.Getenv(s.cfg.Environ, "PATH"))
 	if err != nil {
 		return nil // without the program the check could not release the lock
 	}
