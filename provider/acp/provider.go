@@ -47,8 +47,6 @@ const DefaultBusy = time.Minute
 type Provider struct {
 	*shimdriver.Sessions
 	shimdriver.NoTerminal
-
-	host *acpHost
 }
 
 var (
@@ -79,12 +77,11 @@ func Open(cfg Config) (*Provider, error) {
 		cfg.Profiles = agentcli.Builtin()
 	}
 	cfg.Profiles = cfg.Profiles.Screenless() // the output comes from the host, not from the agent
-	w := &acpHost{cfg}
-	sessions, err := shimdriver.OpenHosted(cfg.Options, w)
+	sessions, err := shimdriver.OpenHosted(cfg.Options, &acpHost{cfg})
 	if err != nil {
 		return nil, err
 	}
-	return &Provider{sessions, shimdriver.NoTerminalOf(sessions), w}, nil
+	return &Provider{sessions, shimdriver.NoTerminalOf(sessions)}, nil
 }
 
 // Transport is the name of the transport that an agent's configuration selects.
