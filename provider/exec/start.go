@@ -12,6 +12,7 @@ import (
 
 	"gascity/internal/driver"
 	"gascity/internal/driver/script"
+	"gascity/internal/proc"
 	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
@@ -49,7 +50,7 @@ func withIdentity(name string, cfg runtime.Config) runtime.Config {
 		env = map[string]string{}
 	}
 	env["GC_SESSION_NAME"] = name
-	env[metaToken] = cmp.Or(env[metaToken], driver.NewToken())
+	env[proc.TokenKey] = cmp.Or(env[proc.TokenKey], driver.NewToken())
 	cfg.Env = env
 	return cfg
 }
@@ -151,11 +152,11 @@ func (p *Provider) typesPrompts(ctx context.Context, cfg runtime.Config) bool {
 
 // mark saves the instance token of the session.
 func (p *Provider) mark(ctx context.Context, name string, cfg runtime.Config) error {
-	if err := p.setMeta(ctx, name, metaToken, cfg.Env[metaToken]); err != nil {
+	if err := p.setMeta(ctx, name, proc.TokenKey, cfg.Env[proc.TokenKey]); err != nil {
 		return fmt.Errorf("cannot save the instance token: %w", err)
 	}
-	p.tokens.set(name, cfg.Env[metaToken])
-	p.answers.set(name, screen.Life{Name: cfg.Env[metaToken]})
+	p.tokens.set(name, cfg.Env[proc.TokenKey])
+	p.answers.set(name, screen.Life{Name: cfg.Env[proc.TokenKey]})
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"gascity/internal/driver/script"
+	"gascity/internal/proc"
 	"gascity/runtime"
 )
 
@@ -15,7 +16,7 @@ func (p *Provider) token(ctx context.Context, name string, fresh bool) (string, 
 	if stored, _ := p.tokens.get(name); stored != "" && !fresh {
 		return stored, nil
 	}
-	token, err := p.getMeta(ctx, name, metaToken)
+	token, err := p.getMeta(ctx, name, proc.TokenKey)
 	if err == nil && token != "" {
 		p.tokens.set(name, token)
 	}
