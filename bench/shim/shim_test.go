@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"gascity/internal/proc"
 	"gascity/internal/shim"
 )
 
@@ -60,7 +61,7 @@ func start(b *testing.B, f *shim.Fleet, name, command string) *shim.Client {
 	}
 	c, err := claim.Start(b.Context(), shim.Spec{
 		Name: name, Instance: "token-" + name, Argv: []string{"/bin/sh", "-c", command}, Dir: os.TempDir(),
-		Env:      []string{"PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", shim.MarkKey + "=token-" + name},
+		Env:      []string{"PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", proc.TokenKey + "=token-" + name},
 		Terminal: true, Cols: shim.DefaultCols, Rows: shim.DefaultRows, Scrollback: shim.DefaultScrollback,
 	})
 	if err != nil {

@@ -44,10 +44,6 @@ const (
 type Dialog struct {
 	ID   string     `toml:"id"` // unique in the profile: "trust-2.1"
 	Kind DialogKind `toml:"kind"`
-	// Since and Before limit the versions of the agent CLI: Since <= v < Before. Empty means no
-	// limit; an unknown version is within every range.
-	Since  string `toml:"since"`
-	Before string `toml:"before"`
 	// Match are texts that must all be on the screen. White space is compressed before the
 	// comparison.
 	Match []string `toml:"match"`
@@ -96,13 +92,3 @@ func (d Dialog) FormOption() string {
 
 // IsForm reports whether the dialog has a field instead of options.
 func (d Dialog) IsForm() bool { return d.Field.String() != "" }
-
-// In reports whether the rule is for the given version of the agent CLI. An unknown version, which
-// is empty, always matches.
-func (d Dialog) In(version string) bool {
-	if version == "" {
-		return true
-	}
-	return (d.Since == "" || compareVersions(version, d.Since) >= 0) &&
-		(d.Before == "" || compareVersions(version, d.Before) < 0)
-}

@@ -124,15 +124,6 @@ func TestArgv(t *testing.T) {
 	}
 }
 
-func TestDialogVersions(t *testing.T) {
-	d := Dialog{Since: "2.1.300", Before: "2.2"}
-	for version, want := range map[string]bool{"": true, "2.1.299": false, "2.1.300": true, "2.1.1000": true, "2.2": false, "2.2.0": false, "3": false} {
-		if got := d.In(version); got != want {
-			t.Errorf("%q: %v, want %v", version, got, want)
-		}
-	}
-}
-
 func TestLookupReturnsACopy(t *testing.T) {
 	p, _ := Builtin().Lookup("claude")
 	p.Env["X"], p.ProcessNames[0], p.Dialogs[0].ID = "1", "x", "x"

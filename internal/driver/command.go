@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gascity/internal/proc"
+	"gascity/internal/textfmt"
 )
 
 const shellPath = "/bin/sh"
@@ -61,8 +62,8 @@ func scriptCommand(script string) string {
 	case err != nil || info.IsDir():
 		return script
 	case info.Mode()&0o111 == 0:
-		return shellPath + " " + quote(script)
+		return shellPath + " " + textfmt.ShellWord(script)
 	default:
-		return quote(script)
+		return textfmt.ShellWord(script)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"gascity/internal/agentcli"
+	"gascity/internal/textfmt"
 	"gascity/runtime"
 )
 
@@ -137,7 +138,7 @@ func TestPromptReachesTheCommand(t *testing.T) {
 				dir := t.TempDir()
 				text := strings.Repeat("it's $HOME `x` \"q\" \\ 作 ;\n", size/20+1)[:size]
 				text = strings.ToValidUTF8(text, "?")
-				suffix := quote(text)
+				suffix := textfmt.ShellWord(text)
 				out := filepath.Join(dir, "out")
 				agent := filepath.Join(dir, "agent")
 				script := "#!/bin/sh\nfor a; do last=$a; done\nprintf %s \"$last\" > " + out + "\n"

@@ -2,7 +2,8 @@
 // that is the same for each driver on this machine.
 //
 // [Local] implements that part over the driver's own type of a session, a [LocalSession]. [Terminals] adds what only agents with a
-// terminal can do. [ScreenStream] makes a live view of complete screens.
+// terminal can do. [ScreenStream] makes a live view of complete screens. [Forwarder] is for providers of providers, which pass the calls
+// for a session to the provider that has it.
 //
 // A driver whose agents run on this machine provides a [Backend]. The [StartSequence] runs the steps that package runtime
 // documents in their order, and undoes them when a step fails or the caller's context ends.

@@ -31,7 +31,7 @@ func (s StartSequence) newSpec(name string, cfg runtime.Config) StartSpec {
 		}
 	}
 	spec.Vars[proc.SessionKey], spec.Vars[envSessionName] = name, name
-	spec.setDefault(proc.TokenKey, newToken)
+	spec.setDefault(proc.TokenKey, NewToken)
 	spec.setDefault(envProvider, func() string { return cfg.ProviderName })
 	spec.setDefault(envReadyPrefix, func() string { return cfg.ReadyPromptPrefix })
 	spec.Instance = spec.Vars[proc.TokenKey]
@@ -55,8 +55,8 @@ func (s *StartSpec) setDefault(key string, value func() string) {
 	}
 }
 
-// newToken returns a random instance token, in hexadecimal digits.
-func newToken() string {
+// NewToken returns a new random instance token, in hexadecimal digits.
+func NewToken() string {
 	token := make([]byte, tokenBytes)
 	rand.Read(token) // never returns an error, see crypto/rand
 	return hex.EncodeToString(token)

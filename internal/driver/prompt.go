@@ -11,6 +11,7 @@ import (
 	"mvdan.cc/sh/v3/shell"
 	"mvdan.cc/sh/v3/syntax"
 
+	"gascity/internal/textfmt"
 	"gascity/runtime"
 )
 
@@ -46,11 +47,8 @@ func commandFor(cfg runtime.Config, dir string) (launchCommand, error) {
 	if err != nil {
 		return launchCommand{}, fmt.Errorf("cannot write the prompt: %w", err)
 	}
-	return launchCommand{command: ". " + quote(file), file: file}, nil
+	return launchCommand{command: ". " + textfmt.ShellWord(file), file: file}, nil
 }
-
-// quote returns the text quoted as one word of any POSIX shell. (The syntax package refuses newlines for plain sh.)
-func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // unquote returns the text of a prompt that is quoted for a shell.
 func unquote(suffix string) (string, error) {
@@ -77,7 +75,7 @@ func writeScript(dir, pattern, text string) (file string, err error) {
 	if err != nil {
 		return "", err
 	}
-	_, err = fmt.Fprintf(f, "rm -f -- %s\n%s\n", quote(f.Name()), text)
+	_, err = fmt.Fprintf(f, "rm -f -- %s\n%s\n", textfmt.ShellWord(f.Name()), text)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return "", errors.Join(err, os.Remove(f.Name()))
 	}

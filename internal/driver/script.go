@@ -3,6 +3,8 @@ package driver
 import (
 	"fmt"
 	"strings"
+
+	"gascity/internal/textfmt"
 )
 
 // LaunchScript describes a shell script that sets an environment and runs an agent, for backends that cannot set an
@@ -23,7 +25,7 @@ func (s LaunchScript) Write(dir string) (path string, err error) {
 // text returns the content of the script without the line that removes it.
 func (s LaunchScript) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "cd -- %s || exit 126\n", quote(s.Dir))
+	fmt.Fprintf(&b, "cd -- %s || exit 126\n", textfmt.ShellWord(s.Dir))
 	for _, name := range s.Unset {
 		if isName(name) {
 			fmt.Fprintf(&b, "unset %s\n", name)
@@ -31,12 +33,12 @@ func (s LaunchScript) text() string {
 	}
 	for _, entry := range s.Env {
 		if name, value, _ := strings.Cut(entry, "="); isName(name) {
-			fmt.Fprintf(&b, "export %s=%s\n", name, quote(value))
+			fmt.Fprintf(&b, "export %s=%s\n", name, textfmt.ShellWord(value))
 		}
 	}
 	b.WriteString("exec")
 	for _, word := range s.Argv {
-		b.WriteString(" " + quote(word))
+		b.WriteString(" " + textfmt.ShellWord(word))
 	}
 	return b.String()
 }

@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
+	"gascity/internal/proc"
 	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
@@ -113,15 +113,15 @@ func (r *run) steps(ctx context.Context, steps []step) error {
 		case st.optional && ctx.Err() == nil:
 			r.warn(st.name, err)
 		default:
-			return &StartStepError{Step: st.name, Err: withCause(ctx, err)}
+			return &StartStepError{Step: st.name, Err: WithCause(ctx, err)}
 		}
 	}
 	return nil
 }
 
-// withCause adds the cause of ctx to an error that only reports that ctx has ended.
-func withCause(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+// WithCause adds the cause of ctx to an error that only reports that ctx has ended. It returns nil for nil.
+func WithCause(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
 		return fmt.Errorf("%w: %w", cause, err)
 	}
 	return err
@@ -261,10 +261,8 @@ func ShellCommand(command string, env []string) []string {
 	if command != "" {
 		return []string{shellPath, "-c", command}
 	}
-	for _, entry := range env {
-		if shell, ok := strings.CutPrefix(entry, "SHELL="); ok && filepath.IsAbs(shell) {
-			return []string{shell}
-		}
+	if shell := proc.Getenv(env, "SHELL"); filepath.IsAbs(shell) {
+		return []string{shell}
 	}
 	return []string{shellPath}
 }

@@ -163,12 +163,7 @@ func findProgram(c *Spec) (string, error) {
 	if strings.ContainsRune(name, '/') {
 		return name, nil
 	}
-	list := ""
-	for _, entry := range c.Env {
-		if value, ok := strings.CutPrefix(entry, "PATH="); ok {
-			list = value
-		}
-	}
+	list := proc.Getenv(c.Env, "PATH")
 	for _, dir := range filepath.SplitList(list) {
 		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil && filepath.IsAbs(path) {
 			return path, nil

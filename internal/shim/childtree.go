@@ -31,7 +31,7 @@ type childEnd struct {
 }
 
 // newChildTree makes this process the parent of orphaned descendants, where the system supports that, and reaps all its children.
-// token is the value of [MarkKey] in their environment.
+// token is the value of [proc.TokenKey] in their environment.
 func newChildTree(token string) (*childTree, error) {
 	if err := becomeSubreaper(); err != nil {
 		return nil, err
@@ -160,9 +160,6 @@ func (t *childTree) findSurvivingDescendants(end childEnd, names []string) ([]pr
 
 // shells are the process names that never count as an agent that continues.
 var shells = []string{"sh", "bash", "dash", "zsh", "fish", "ksh", "tcsh"}
-
-// MarkKey is the environment variable that every process of a tree has. Its value is the instance token.
-const MarkKey = "GC_INSTANCE_TOKEN"
 
 // StopReport is the result of a stop.
 type StopReport struct {

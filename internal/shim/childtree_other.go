@@ -25,7 +25,7 @@ func (t *childTree) addDetached(members []proc.Info) ([]proc.Info, error) {
 	t.mu.Lock()
 	token := t.token
 	t.mu.Unlock()
-	marked, err := proc.FindByEnv(MarkKey, token)
+	marked, err := proc.FindByEnv(proc.TokenKey, token)
 	if err != nil {
 		return members, err
 	}

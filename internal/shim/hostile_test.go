@@ -161,7 +161,7 @@ func shimByHand(t *testing.T, f *Fleet, name string) (cmd *exec.Cmd, stdin io.Wr
 
 func expectNothing(t *testing.T, f *Fleet, name string) {
 	t.Helper()
-	if left, err := proc.FindByEnv(MarkKey, "token-of-"+name); err != nil || len(left) > 0 {
+	if left, err := proc.FindByEnv(proc.TokenKey, "token-of-"+name); err != nil || len(left) > 0 {
 		t.Errorf("left over: %v, %v", left, err)
 	}
 	if _, err := os.Stat(string(statedir.For(f.opts.Dir, name))); !errors.Is(err, os.ErrNotExist) {
@@ -369,7 +369,7 @@ func TestRuntimeFolderRemoved(t *testing.T) {
 					if _, err := g.Stop(t.Context(), one, nil, 0); err != nil {
 						t.Error(err)
 					}
-					if left, err := proc.FindByEnv(MarkKey, "token-of-"+one); err != nil || len(left) > 0 {
+					if left, err := proc.FindByEnv(proc.TokenKey, "token-of-"+one); err != nil || len(left) > 0 {
 						t.Errorf("after the stop there are %v, %v", left, err)
 					}
 					return
@@ -382,7 +382,7 @@ func TestRuntimeFolderRemoved(t *testing.T) {
 					t.Error(err)
 				}
 				frameWith(t, sight.Client, "hello")
-				if left, err := proc.FindByEnv(MarkKey, "token-of-"+one); err != nil || len(left) != 1 {
+				if left, err := proc.FindByEnv(proc.TokenKey, "token-of-"+one); err != nil || len(left) != 1 {
 					t.Errorf("there are %d copies, %v", len(left), err)
 				}
 			})

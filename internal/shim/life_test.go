@@ -17,7 +17,7 @@ import (
 // marked counts the processes of a session.
 func marked(t *testing.T, name string) int {
 	t.Helper()
-	found, err := proc.FindByEnv(MarkKey, "token-of-"+name)
+	found, err := proc.FindByEnv(proc.TokenKey, "token-of-"+name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gascity/internal/terminal/vt"
+	"gascity/runtime"
 )
 
 // The kinds of messages of a screen stream, in the form of [AttachMessage]. The client asks for each frame; it gets one answer
@@ -25,13 +26,6 @@ const (
 // StreamRequest is the body of POST /terminal.
 type StreamRequest struct {
 	Type bool `json:"type"` // the client may type, and counts as attached
-}
-
-// ScreenFrame is what has changed on a session's screen.
-type ScreenFrame struct {
-	Cols, Rows int
-	Output     []byte
-	Ended      bool // the agent has exited, or was replaced
 }
 
 // stream answers requests for frames until the client disconnects or the agent has exited. It never changes the size of the
@@ -182,7 +176,7 @@ type ScreenStream struct {
 }
 
 type streamResult struct {
-	frame ScreenFrame
+	frame runtime.TerminalFrame
 	err   error
 }
 
@@ -204,7 +198,7 @@ func (s *ScreenStream) read() {
 		m, err := ReadAttachMessage(s.conn)
 		r := streamResult{err: err}
 		if err == nil && len(m.Payload) >= 4 {
-			r.frame = ScreenFrame{
+			r.frame = runtime.TerminalFrame{
 				Cols: int(binary.BigEndian.Uint16(m.Payload)), Rows: int(binary.BigEndian.Uint16(m.Payload[2:])),
 				Output: m.Payload[4:], Ended: m.Kind == streamEnd,
 			}
@@ -222,14 +216,14 @@ func (s *ScreenStream) read() {
 
 // Next returns what has changed on the screen since the last frame, as soon as something has. The first frame redraws the whole
 // screen. After a frame with Ended, or after Close, it returns io.EOF. If the shim has exited, it returns a frame with Ended.
-func (s *ScreenStream) Next(ctx context.Context) (ScreenFrame, error) {
+func (s *ScreenStream) Next(ctx context.Context) (runtime.TerminalFrame, error) {
 	select {
 	case <-s.done:
-		return ScreenFrame{}, io.EOF
+		return runtime.TerminalFrame{}, io.EOF
 	default:
 	}
 	if s.ended {
-		return ScreenFrame{}, io.EOF
+		return runtime.TerminalFrame{}, io.EOF
 	}
 	if !s.asked {
 		s.asked = true // a failed write also ends the reader, which has the reason
@@ -244,9 +238,9 @@ func (s *ScreenStream) Next(ctx context.Context) (ScreenFrame, error) {
 		s.ended = r.frame.Ended
 		return r.frame, nil
 	case <-s.done:
-		return ScreenFrame{}, io.EOF
+		return runtime.TerminalFrame{}, io.EOF
 	case <-ctx.Done():
-		return ScreenFrame{}, context.Cause(ctx)
+		return runtime.TerminalFrame{}, context.Cause(ctx)
 	}
 }
 

@@ -92,7 +92,7 @@ func openFleet(t *testing.T, dir string) *Fleet {
 func spec(name, command string) Spec {
 	return Spec{
 		Name: name, Instance: "token-of-" + name, Argv: []string{"/bin/sh", "-c", command}, Dir: os.TempDir(),
-		Env: []string{"PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", MarkKey + "=token-of-" + name}, Terminal: true,
+		Env: []string{"PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", proc.TokenKey + "=token-of-" + name}, Terminal: true,
 		Cols: DefaultCols, Rows: DefaultRows, Scrollback: DefaultScrollback,
 	}
 }
@@ -240,7 +240,7 @@ echo $$ >> %[1]s; echo up; while :; do sleep 1000; done`, pids)
 	if err != nil || report.Found < 3 || report.Killed < 3 {
 		t.Fatalf("Stop found %+v, %v; want at least three found and killed", report, err)
 	}
-	if left, err := proc.FindByEnv(MarkKey, "token-of-stubborn"); err != nil || len(left) > 0 {
+	if left, err := proc.FindByEnv(proc.TokenKey, "token-of-stubborn"); err != nil || len(left) > 0 {
 		t.Errorf("left over: %v, %v", left, err)
 	}
 }
@@ -266,7 +266,7 @@ func TestKilledShimIsLostNotDead(t *testing.T) {
 	if _, err := f.Stop(t.Context(), "lost", nil, 0); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := proc.FindByEnv(MarkKey, "token-of-lost"); err != nil || len(left) > 0 {
+	if left, err := proc.FindByEnv(proc.TokenKey, "token-of-lost"); err != nil || len(left) > 0 {
 		t.Errorf("left over: %v, %v", left, err)
 	}
 	start(t, f, spec("lost", "cat"))
@@ -287,7 +287,7 @@ func TestCancelledStartLeavesNothing(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("after %v: %v, want the deadline", after, err)
 		}
-		if left, err := proc.FindByEnv(MarkKey, "token-of-cancelled"); err != nil || len(left) > 0 {
+		if left, err := proc.FindByEnv(proc.TokenKey, "token-of-cancelled"); err != nil || len(left) > 0 {
 			t.Errorf("after %v left over: %v, %v", after, left, err)
 		}
 		if s, err := f.Observe(t.Context(), "cancelled"); err != nil || s.Client != nil || s.Busy {
@@ -457,7 +457,7 @@ func TestRelaunchKeepsTheInstance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Relaunch(t.Context(), []string{"/bin/sh", "-c", "echo second $" + MarkKey + "; cat"}, 0); err != nil {
+	if err := c.Relaunch(t.Context(), []string{"/bin/sh", "-c", "echo second $" + proc.TokenKey + "; cat"}, 0); err != nil {
 		t.Fatal(err)
 	}
 	frameWith(t, c, "second token-of-warm")

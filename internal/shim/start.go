@@ -275,12 +275,10 @@ func (c *children) end(pid int) error {
 	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return err
 	}
-	timer := time.NewTimer(endLimit)
-	defer timer.Stop()
 	select {
 	case <-ended:
 		return nil
-	case <-timer.C:
+	case <-time.After(endLimit):
 		return fmt.Errorf("the shim (process %d) did not exit", pid)
 	}
 }

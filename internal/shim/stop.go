@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"gascity/internal/proc"
 	"gascity/internal/statedir"
 )
 
@@ -125,8 +126,8 @@ func (h *host) startSuccessor(next Successor) error {
 	if h.lease != nil {
 		h.lease.ended = true // also refuses input that is waiting to be written
 	}
-	env := slices.DeleteFunc(next.Env, func(entry string) bool { return strings.HasPrefix(entry, MarkKey+"=") })
-	env = append(env, MarkKey+"="+next.Instance)
+	env := slices.DeleteFunc(next.Env, func(entry string) bool { return strings.HasPrefix(entry, proc.TokenKey+"=") })
+	env = append(env, proc.TokenKey+"="+next.Instance)
 	h.spec.Instance, h.spec.Env = next.Instance, env
 	h.spec.ProcessNames, h.spec.Labels = next.ProcessNames, next.Labels
 	return nil

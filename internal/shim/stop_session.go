@@ -163,7 +163,7 @@ func endOrphans(ctx context.Context, s Observation, grace time.Duration) (StopRe
 	if grace <= 0 {
 		grace = -1
 	}
-	census, err := proc.KillTree(ctx, root, &proc.KillOptions{Grace: grace, MarkKey: MarkKey, MarkValue: s.Token})
+	census, err := proc.KillTree(ctx, root, &proc.KillOptions{Grace: grace, MarkKey: proc.TokenKey, MarkValue: s.Token})
 	report := StopReport{Found: census.Found, Killed: census.Killed}
 	for _, p := range census.Survivors {
 		report.Survivors = append(report.Survivors, p.PID)
@@ -198,7 +198,7 @@ func (s Observation) Orphans() ([]int, error) {
 	if err != nil || !live {
 		return nil, err
 	}
-	marked, err := proc.FindByEnv(MarkKey, s.Token)
+	marked, err := proc.FindByEnv(proc.TokenKey, s.Token)
 	if err = s.ignoreOlder(err); err != nil && len(marked) == 0 {
 		return nil, err
 	}

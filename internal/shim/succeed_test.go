@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"testing"
+
+	"gascity/internal/proc"
 )
 
 // TestASuccessorTakesNothingMeantForTheFormer replaces the agent by another
@@ -26,8 +28,8 @@ func TestASuccessorTakesNothingMeantForTheFormer(t *testing.T) {
 	if err := lease.Begin(t.Context(), "p-1", "for the previous one", nil); err != nil {
 		t.Fatal(err)
 	}
-	next := Successor{Instance: "token-of-the-next", Env: append(os.Environ(), "GC_RUNTIME_EPOCH=2", "KEY=of the next", MarkKey+"=forged"), Labels: map[string]string{"family": "other"}}
-	argv := []string{"/bin/sh", "-c", "echo second $" + MarkKey + " $GC_RUNTIME_EPOCH $KEY$FORMER; cat"}
+	next := Successor{Instance: "token-of-the-next", Env: append(os.Environ(), "GC_RUNTIME_EPOCH=2", "KEY=of the next", proc.TokenKey+"=forged"), Labels: map[string]string{"family": "other"}}
+	argv := []string{"/bin/sh", "-c", "echo second $" + proc.TokenKey + " $GC_RUNTIME_EPOCH $KEY$FORMER; cat"}
 	if err := c.StartSuccessor(t.Context(), argv, 0, next); err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"gascity/internal/proc"
 )
 
 // configuration returns the text of the server's configuration file. The flag -q makes an older tmux ignore options
@@ -74,8 +76,8 @@ func follow(rule string) string {
 // terminal256 returns the TERM value for panes: "tmux-256color" if the system has this terminal description, and
 // "screen-256color" otherwise.
 func terminal256(env []string) string {
-	dirs := []string{EnvValue(env, "TERMINFO"), filepath.Join(EnvValue(env, "HOME"), ".terminfo"), "/etc/terminfo", "/lib/terminfo", "/usr/share/terminfo", "/usr/lib/terminfo", "/usr/share/lib/terminfo", "/opt/homebrew/share/terminfo", "/usr/local/share/terminfo"}
-	dirs = append(dirs, filepath.SplitList(EnvValue(env, "TERMINFO_DIRS"))...)
+	dirs := []string{proc.Getenv(env, "TERMINFO"), filepath.Join(proc.Getenv(env, "HOME"), ".terminfo"), "/etc/terminfo", "/lib/terminfo", "/usr/share/terminfo", "/usr/lib/terminfo", "/usr/share/lib/terminfo", "/opt/homebrew/share/terminfo", "/usr/local/share/terminfo"}
+	dirs = append(dirs, filepath.SplitList(proc.Getenv(env, "TERMINFO_DIRS"))...)
 	for _, dir := range dirs {
 		for _, letter := range []string{"t", "74"} {
 			if _, err := os.Stat(filepath.Join(dir, letter, "tmux-256color")); err == nil {

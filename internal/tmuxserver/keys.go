@@ -2,6 +2,9 @@ package tmuxserver
 
 import (
 	"strings"
+
+	"gascity/internal/proc"
+	"gascity/internal/textfmt"
 )
 
 // KeyTable is the tmux key table of attached clients. In this table a key that goes to a program waits while the
@@ -30,11 +33,11 @@ const HoldSeconds = "2"
 // keyTableLines returns the lines of the configuration that define the key table. They apply to tmux 3.3 or newer: older
 // versions cannot send a key unchanged.
 func (s *Server) keyTableLines() []string {
-	binary, err := FindProgram(s.cfg.Binary, EnvValue(s.cfg.Environ, "PATH"))
+	binary, err := FindProgram(s.cfg.Binary, proc.Getenv(s.cfg.Environ, "PATH"))
 	if err != nil {
 		return nil // without the program the check could not release the lock
 	}
-	check := shellQuote(binary) + ` -S ` + shellQuote(s.socket) + ` if-shell -F -t '#{pane_id}' '##{==:##{` + HeartbeatVariable + `},#{@` + OptionHold + `}}'` +
+	check := textfmt.ShellWord(binary) + ` -S ` + textfmt.ShellWord(s.socket) + ` if-shell -F -t '#{pane_id}' '##{==:##{` + HeartbeatVariable + `},#{@` + OptionHold + `}}'` +
 		` 'set-environment -u -t #{session_id} ` + HeartbeatVariable + ` ; display-message -p on'` +
 		` 'wait-for -U #{@` + OptionHold + `} ; set-option -p -q -u -t #{pane_id} @` + OptionHold + `' 2>/dev/null`
 	expire := `while [ "$(` + check + `)" = on ]; do sleep ` + HoldSeconds + `; done`
@@ -55,9 +58,6 @@ func (s *Server) keyTableLines() []string {
 		"%endif",
 	}
 }
-
-// shellQuote returns the word in quotes for a shell.
-func shellQuote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
 // quote returns the text in double quotes for the configuration. It does not escape formats, which tmux expands later.
 func quote(text string) string {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"gascity/internal/fsutil"
+	"gascity/internal/proc"
 	"gascity/internal/retry"
 	"gascity/internal/statedir"
 )
@@ -82,7 +83,7 @@ func Open(cfg Config) (*Server, error) {
 	}
 	s := &Server{cfg: cfg, socket: socket, socketDirs: socketDirs, conf: filepath.Join(dir, "tmux.conf"), env: serverEnv(cfg.Env)}
 	s.ctl, err = NewClient(ClientOptions{
-		Socket: socket, Binary: cfg.Binary, Path: EnvValue(cfg.Environ, "PATH"), Config: s.conf, Env: s.env, Logger: cfg.Logger,
+		Socket: socket, Binary: cfg.Binary, Path: proc.Getenv(cfg.Environ, "PATH"), Config: s.conf, Env: s.env, Logger: cfg.Logger,
 	})
 	return s, err
 }
@@ -127,21 +128,11 @@ var inherited = []string{"PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TERMINFO
 func serverEnv(base []string) []string {
 	var env []string
 	for _, name := range inherited {
-		if v := EnvValue(base, name); v != "" {
+		if v := proc.Getenv(base, name); v != "" {
 			env = append(env, name+"="+v)
 		}
 	}
 	return env
-}
-
-// EnvValue returns the value of the first entry for the variable in env; "" if there is none.
-func EnvValue(env []string, name string) string {
-	for _, entry := range env {
-		if v, ok := strings.CutPrefix(entry, name+"="); ok {
-			return v
-		}
-	}
-	return ""
 }
 
 // withConfiguration writes tmux's configuration file and then calls do, which starts the server. It holds the server lock

@@ -46,7 +46,7 @@ const DefaultBusy = time.Minute
 // directory, in one process or in many.
 type Provider struct {
 	*shimdriver.Sessions
-	host *acpHost
+	shimdriver.NoTerminal
 }
 
 var (
@@ -77,12 +77,11 @@ func Open(cfg Config) (*Provider, error) {
 		cfg.Profiles = agentcli.Builtin()
 	}
 	cfg.Profiles = cfg.Profiles.Screenless() // the output comes from the host, not from the agent
-	w := &acpHost{cfg}
-	sessions, err := shimdriver.OpenHosted(cfg.Options, w)
+	sessions, err := shimdriver.OpenHosted(cfg.Options, &acpHost{cfg})
 	if err != nil {
 		return nil, err
 	}
-	return &Provider{sessions, w}, nil
+	return &Provider{sessions, shimdriver.NoTerminalOf(sessions)}, nil
 }
 
 // Transport is the name of the transport that an agent's configuration selects.
@@ -92,24 +91,6 @@ const Transport = "acp"
 func (p *Provider) SupportsTransport(transport string) bool {
 	return transport == "" || transport == Transport
 }
-
-// Capabilities returns the driver's capabilities. Attaching is not one of them.
-func (p *Provider) Capabilities() runtime.ProviderCapabilities {
-	return runtime.ProviderCapabilities{CanReportActivity: true, CanStream: true}
-}
-
-// Attach returns an error: [runtime.ErrSessionNotFound] if the session does not exist, else
-// [runtime.ErrAttachUnsupported].
-func (p *Provider) Attach(name string) error {
-	if !p.IsRunning(name) {
-		return &runtime.Error{Op: "attach to", Session: name, Err: runtime.ErrSessionNotFound}
-	}
-	return &runtime.Error{Op: "attach to", Session: name, Err: runtime.ErrAttachUnsupported}
-}
-
-// SendKeys does nothing, because there is no terminal. It returns nil, because nothing is lost; see
-// runtime.Input.
-func (p *Provider) SendKeys(string, ...string) error { return nil }
 
 // acpHost implements shimdriver.Host: it sends prompts and answers to an agent through the
 // session's ACP host.

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"gascity/internal/driver"
 	"gascity/runtime"
 )
 
@@ -15,6 +16,8 @@ import (
 //
 // It is safe for concurrent use.
 type LazyProvider struct {
+	driver.Forwarder
+
 	open func(ctx context.Context) (runtime.Provider, error)
 
 	mu     sync.Mutex
@@ -32,7 +35,9 @@ var (
 // NewLazyProvider returns a provider that open will open. It calls open at each start until open
 // succeeds.
 func NewLazyProvider(open func(ctx context.Context) (runtime.Provider, error)) *LazyProvider {
-	return &LazyProvider{open: open, opened: make(chan struct{})}
+	l := &LazyProvider{open: open, opened: make(chan struct{})}
+	l.Call = l.callOpen
+	return l
 }
 
 // Route implements runtime.Router.
@@ -110,119 +115,28 @@ func (l *LazyProvider) Close() error {
 	return nil
 }
 
-// missing returns the error of an operation that needs a session: the session does not exist.
-func missing(op, name string) error {
+// callOpen calls do with the provider. If the provider is not open, the session does not exist.
+func (l *LazyProvider) callOpen(op, name string, do func(runtime.Provider) error) error {
+	if p := l.now(); p != nil {
+		return do(p)
+	}
 	return &runtime.Error{Op: op, Session: name, Err: runtime.ErrSessionNotFound}
-}
-
-// callOr returns the result of operation. If the provider is not open, it returns a zero value and
-// otherwise.
-func callOr[V any](l *LazyProvider, operation func(runtime.Provider) (V, error), otherwise error) (V, error) {
-	if p := l.now(); p != nil {
-		return operation(p)
-	}
-	var none V
-	return none, otherwise
-}
-
-// call returns the error of operation. If the provider is not open, it returns otherwise.
-func (l *LazyProvider) call(operation func(runtime.Provider) error, otherwise error) error {
-	if p := l.now(); p != nil {
-		return operation(p)
-	}
-	return otherwise
 }
 
 // Stop implements runtime.Runner.
 func (l *LazyProvider) Stop(name string) error {
-	return l.call(func(p runtime.Provider) error { return p.Stop(name) }, nil)
-}
-
-// Interrupt implements runtime.Runner.
-func (l *LazyProvider) Interrupt(name string) error {
-	return l.call(func(p runtime.Provider) error { return p.Interrupt(name) }, nil)
-}
-
-// IsRunning implements runtime.Inspector.
-func (l *LazyProvider) IsRunning(name string) bool {
-	p := l.now()
-	return p != nil && p.IsRunning(name)
-}
-
-// IsAttached implements runtime.Inspector.
-func (l *LazyProvider) IsAttached(name string) bool {
-	p := l.now()
-	return p != nil && p.IsAttached(name)
-}
-
-// ProcessAlive implements runtime.Inspector.
-func (l *LazyProvider) ProcessAlive(name string, processNames []string) bool {
-	p := l.now()
-	return len(processNames) == 0 || p != nil && p.ProcessAlive(name, processNames)
+	if p := l.now(); p != nil {
+		return p.Stop(name)
+	}
+	return nil
 }
 
 // ListRunning implements runtime.Inspector.
 func (l *LazyProvider) ListRunning(prefix string) ([]string, error) {
-	return callOr(l, func(p runtime.Provider) ([]string, error) { return p.ListRunning(prefix) }, nil)
-}
-
-// GetLastActivity implements runtime.Inspector.
-func (l *LazyProvider) GetLastActivity(name string) (time.Time, error) {
-	return callOr(l, func(p runtime.Provider) (time.Time, error) { return p.GetLastActivity(name) }, nil)
-}
-
-// Attach implements runtime.Input.
-func (l *LazyProvider) Attach(name string) error {
-	return l.call(func(p runtime.Provider) error { return p.Attach(name) }, missing("attach to", name))
-}
-
-// Nudge implements runtime.Input.
-func (l *LazyProvider) Nudge(name string, content []runtime.ContentBlock) error {
-	otherwise := missing("nudge", name)
-	if len(content) == 0 {
-		otherwise = nil
+	if p := l.now(); p != nil {
+		return p.ListRunning(prefix)
 	}
-	return l.call(func(p runtime.Provider) error { return p.Nudge(name, content) }, otherwise)
-}
-
-// SendKeys implements runtime.Input.
-func (l *LazyProvider) SendKeys(name string, keys ...string) error {
-	return l.call(func(p runtime.Provider) error { return p.SendKeys(name, keys...) }, nil)
-}
-
-// Peek implements runtime.Output.
-func (l *LazyProvider) Peek(name string, lines int) (string, error) {
-	return callOr(l, func(p runtime.Provider) (string, error) { return p.Peek(name, lines) }, missing("peek at", name))
-}
-
-// ClearScrollback implements runtime.Output.
-func (l *LazyProvider) ClearScrollback(name string) error {
-	return l.call(func(p runtime.Provider) error { return p.ClearScrollback(name) }, nil)
-}
-
-// SetMeta implements runtime.MetaStore.
-func (l *LazyProvider) SetMeta(name, key, value string) error {
-	return l.call(func(p runtime.Provider) error { return p.SetMeta(name, key, value) }, missing("set metadata of", name))
-}
-
-// GetMeta implements runtime.MetaStore.
-func (l *LazyProvider) GetMeta(name, key string) (string, error) {
-	return callOr(l, func(p runtime.Provider) (string, error) { return p.GetMeta(name, key) }, missing("read metadata of", name))
-}
-
-// RemoveMeta implements runtime.MetaStore.
-func (l *LazyProvider) RemoveMeta(name, key string) error {
-	return l.call(func(p runtime.Provider) error { return p.RemoveMeta(name, key) }, missing("remove metadata of", name))
-}
-
-// CopyTo implements runtime.Stager.
-func (l *LazyProvider) CopyTo(name, src, relDst string) error {
-	return l.call(func(p runtime.Provider) error { return p.CopyTo(name, src, relDst) }, missing("copy to", name))
-}
-
-// RunLive implements runtime.Stager.
-func (l *LazyProvider) RunLive(name string, cfg runtime.Config) error {
-	return l.call(func(p runtime.Provider) error { return p.RunLive(name, cfg) }, missing("apply session_live to", name))
+	return nil, nil
 }
 
 // Capabilities reports no capability until the provider is open.

@@ -88,7 +88,7 @@ func (p *Provider) call(ctx context.Context, q request) (reply, error) {
 		return reply{processResult: e}, p.failure(q, &ScriptError{Script: p.cfg.Script, Op: q.op, Code: -1, Stderr: strings.TrimSpace(e.stderr), Err: err})
 	case e.code == script.ExitOK || q.plain:
 		return reply{processResult: e}, nil
-	case e.code == script.ExitMissing && row.Missing == script.Harmless:
+	case e.code == script.ExitMissing && row.Harmless:
 		return reply{missing: true}, nil
 	}
 	return reply{processResult: e}, p.failure(q, p.exitError(q.op, e))

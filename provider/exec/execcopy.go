@@ -13,6 +13,7 @@ import (
 
 	"gascity/internal/driver/script"
 	"gascity/internal/proc"
+	"gascity/internal/textfmt"
 	"gascity/runtime"
 )
 
@@ -27,7 +28,7 @@ func (p *Provider) Exec(ctx context.Context, name string, argv []string) (output
 		if strings.Contains(word, "\x00") {
 			return nil, 0, &runtime.Error{Op: "exec in", Session: name, Err: errors.New("an argument contains a NUL byte")}
 		}
-		words[i] = quote(word)
+		words[i] = textfmt.ShellWord(word)
 	}
 	return p.runLine(ctx, name, strings.Join(words, " ")+"\n", "exec in")
 }
@@ -83,9 +84,9 @@ func (p *Provider) RunLive(name string, cfg runtime.Config) error {
 func (p *Provider) runSessionLive(ctx context.Context, name string, cfg runtime.Config) error {
 	var errs []error
 	for _, command := range cfg.SessionLive {
-		line := "GC_SESSION=" + quote(name) + "; export GC_SESSION\n"
+		line := "GC_SESSION=" + textfmt.ShellWord(name) + "; export GC_SESSION\n"
 		if cfg.WorkDir != "" {
-			line += "cd " + quote(cfg.WorkDir) + " || exit 1\n"
+			line += "cd " + textfmt.ShellWord(cfg.WorkDir) + " || exit 1\n"
 		}
 		out, code, err := p.runLine(ctx, name, line+command+"\n", "run session_live in")
 		if err == nil && code != 0 {

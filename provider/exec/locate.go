@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"gascity/internal/proc"
 )
 
 // Check returns an error if the script does not exist or is not executable. It runs nothing and
@@ -36,7 +38,7 @@ func locate(cfg Config) (string, error) {
 		}
 		return path, nil
 	}
-	search := envValue(cfg.Env, "PATH")
+	search := proc.Getenv(cfg.Env, "PATH")
 	for _, dir := range filepath.SplitList(search) {
 		if !filepath.IsAbs(dir) {
 			continue // do not search the current directory
@@ -61,15 +63,4 @@ func executable(path string) error {
 		return fmt.Errorf("%w: %s is not executable; run chmod +x on it", fs.ErrPermission, path)
 	}
 	return nil
-}
-
-// envValue returns the last value of a variable in an environment; empty if it is not set.
-func envValue(env []string, key string) string {
-	value := ""
-	for _, entry := range env {
-		if k, v, ok := strings.Cut(entry, "="); ok && k == key {
-			value = v
-		}
-	}
-	return value
 }

@@ -10,9 +10,6 @@ import (
 	"gascity/runtime"
 )
 
-// metaToken is the metadata key of the instance token.
-const metaToken = "GC_INSTANCE_TOKEN"
-
 const (
 	maxKey   = 256
 	maxValue = 64 << 10

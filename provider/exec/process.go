@@ -71,8 +71,8 @@ func (p *Provider) run(ctx context.Context, o processSpec) (processResult, error
 
 // child is a running script with gc's ends of its pipes.
 type child struct {
-	cmd                   *osexec.Cmd
-	stdin, stdout, stderr *os.File
+	cmd *osexec.Cmd
+	proc.Pipes
 }
 
 // launch starts the script in its own process group.
@@ -86,42 +86,11 @@ func (p *Provider) launch(o processSpec) (*child, error) {
 	if o.args[0] == script.OpWatch {
 		killWithParent(c.cmd.SysProcAttr)
 	}
-	var childEnds []*os.File
-	err := func() error {
-		for _, pipe := range []struct {
-			parent **os.File
-			assign func(r, w *os.File) (parentEnd, childEnd *os.File)
-		}{
-			{&c.stdin, func(r, w *os.File) (*os.File, *os.File) { c.cmd.Stdin = r; return w, r }},
-			{&c.stdout, func(r, w *os.File) (*os.File, *os.File) { c.cmd.Stdout = w; return r, w }},
-			{&c.stderr, func(r, w *os.File) (*os.File, *os.File) { c.cmd.Stderr = w; return r, w }},
-		} {
-			r, w, err := os.Pipe()
-			if err != nil {
-				return err
-			}
-			parentEnd, childEnd := pipe.assign(r, w)
-			*pipe.parent, childEnds = parentEnd, append(childEnds, childEnd)
-		}
-		return c.cmd.Start()
-	}()
-	for _, f := range childEnds {
-		f.Close() //nolint:errcheck,gosec // the child's end of a pipe
-	}
-	if err != nil {
-		c.closeAll()
+	var err error
+	if c.Pipes, err = proc.StartWithPipes(c.cmd); err != nil {
 		return nil, fmt.Errorf("%w: %w: %w", runtime.ErrRuntimeUnavailable, errNotRun, err)
 	}
 	return c, nil
-}
-
-// closeAll closes gc's ends of the pipes to the script. It may be called more than once.
-func (c *child) closeAll() {
-	for _, f := range []*os.File{c.stdin, c.stdout, c.stderr} {
-		if f != nil {
-			f.Close() //nolint:errcheck,gosec // gc's end of a pipe; a second close does nothing
-		}
-	}
 }
 
 // wait writes the input, reads the output and waits for the exit of the script.
@@ -136,9 +105,9 @@ func (c *child) wait(ctx context.Context, o processSpec) (processResult, error) 
 	var e processResult
 	var pipes sync.WaitGroup
 	out, stderr := &head{most: o.most, over: func() { stop(errOutput) }}, &proc.Tail{Most: stderrKept}
-	pipes.Go(func() { e.written, e.inputRead = feed(c.stdin, o.stdin) })
-	pipes.Go(func() { drain(out, c.stdout) })
-	pipes.Go(func() { drain(stderr, c.stderr) })
+	pipes.Go(func() { e.written, e.inputRead = feed(c.Stdin, o.stdin) })
+	pipes.Go(func() { drain(out, c.Stdout) })
+	pipes.Go(func() { drain(stderr, c.Stderr) })
 	err := c.waitOrKill(ctx, o)
 	c.closePipes(&pipes)
 	e.out, e.stderr, e.code = out.kept, string(stderr.Bytes()), c.cmd.ProcessState.ExitCode()
@@ -189,18 +158,18 @@ func (c *child) closePipes(pipes *sync.WaitGroup) {
 		defer close(done)
 		pipes.Wait()
 	}()
-	c.stdin.SetWriteDeadline(time.Now()) //nolint:errcheck,gosec // the script has exited and reads no input
+	c.Stdin.SetWriteDeadline(time.Now()) //nolint:errcheck,gosec // the script has exited and reads no input
 	timer := time.NewTimer(pipeGrace)
 	defer timer.Stop()
 	select {
 	case <-done:
 	case <-timer.C:
 	}
-	for _, f := range []*os.File{c.stdout, c.stderr} {
+	for _, f := range []*os.File{c.Stdout, c.Stderr} {
 		f.SetReadDeadline(time.Now()) //nolint:errcheck,gosec // closing follows
 	}
 	<-done
-	c.closeAll()
+	c.Close()
 }
 
 // feed writes the input and closes the pipe. all reports whether everything was written.

@@ -9,10 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"gascity/internal/agentcli"
 	"gascity/internal/driver/script"
+	"gascity/internal/proc"
 	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
@@ -72,9 +74,13 @@ type Provider struct {
 	clock        clock
 	screens      screenHistory
 	answers      bySession[screen.Life] // answered questions of the sessions' instances
-	watches      watches
 	memory       screen.Memory
 	programs     bySession[runtime.Config] // which agent CLI each session runs
+
+	life    context.Context //nolint:containedctx // ends with Close; the watches end with it
+	end     context.CancelFunc
+	closing sync.Mutex // no watch begins after Close
+	watches sync.WaitGroup
 }
 
 var (
@@ -123,6 +129,7 @@ func Open(cfg Config) (*Provider, error) {
 		cfg: cfg, path: path, quick: make(slots, quickAtOnce), long: make(slots, longAtOnce),
 		notes: &metaFiles{Dir: cfg.NotesDir},
 	}
+	p.life, p.end = context.WithCancel(context.Background()) //nolint:forbidigo // Close cancels it
 	p.listings = &listingCache{p: p}
 	if err := p.handshake(); err != nil {
 		return nil, err
@@ -134,7 +141,7 @@ const envStateDir = "GC_EXEC_STATE_DIR"
 
 // withStateDir creates the state directory and returns the script's environment with its path.
 func withStateDir(cfg Config) ([]string, error) {
-	if cfg.StateDir == "" || envValue(cfg.Env, envStateDir) != "" {
+	if cfg.StateDir == "" || proc.Getenv(cfg.Env, envStateDir) != "" {
 		return cfg.Env, nil
 	}
 	dir, err := filepath.Abs(cfg.StateDir)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"gascity/internal/driver/script"
+	"gascity/internal/textfmt"
 	"gascity/runtime"
 )
 
@@ -46,8 +47,8 @@ func (p *Provider) runInSandbox(ctx context.Context, name, command string) (done
 // argument.
 func tmuxRun(name, command string) string {
 	return "command -v tmux >/dev/null 2>&1 || exit 97\numask 077\n" +
-		`f=$(mktemp) && printf %s ` + quote("rm -f -- \"$0\"\n"+cmp.Or(command, "exec /bin/sh")+"\n") + ` >"$f" || exit 98` + "\n" +
+		`f=$(mktemp) && printf %s ` + textfmt.ShellWord("rm -f -- \"$0\"\n"+cmp.Or(command, "exec /bin/sh")+"\n") + ` >"$f" || exit 98` + "\n" +
 		`if tmux has-session -t =main 2>/dev/null; then tmux respawn-pane -k -t =main: "exec sh '$f'"` + "\n" +
 		`else tmux new-session -d -x 200 -y 50 -s main "exec sh '$f'"; fi || { rm -f -- "$f"; exit 98; }` + "\n" +
-		"tmux set-environment -t =main GC_SESSION_NAME " + quote(name) + " || :\n"
+		"tmux set-environment -t =main GC_SESSION_NAME " + textfmt.ShellWord(name) + " || :\n"
 }

@@ -12,6 +12,7 @@ import (
 
 	"gascity/internal/driver"
 	"gascity/internal/driver/script"
+	"gascity/internal/proc"
 	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
@@ -37,16 +38,7 @@ func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) e
 		err = p.startSteps(ctx, name, cfg)
 	}
 	p.listings.invalidate()
-	return withCause(ctx, err)
-}
-
-// withCause returns err with the cause of ctx added, if ctx has ended and err does not contain the
-// cause.
-func withCause(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
-		return fmt.Errorf("%w: %w", cause, err)
-	}
-	return err
+	return driver.WithCause(ctx, err)
 }
 
 // withIdentity returns cfg with the environment variables that identify the session and its
@@ -58,7 +50,7 @@ func withIdentity(name string, cfg runtime.Config) runtime.Config {
 		env = map[string]string{}
 	}
 	env["GC_SESSION_NAME"] = name
-	env[metaToken] = cmp.Or(env[metaToken], newToken())
+	env[proc.TokenKey] = cmp.Or(env[proc.TokenKey], driver.NewToken())
 	cfg.Env = env
 	return cfg
 }
@@ -154,17 +146,17 @@ func (p *Provider) typesPrompts(ctx context.Context, cfg runtime.Config) bool {
 	if cfg.Nudge == "" || p.caps.Has(script.CapDeliver) || p.caps.Has(script.CapExec) {
 		return true
 	}
-	_, err := p.call(ctx, request{op: script.OpNudge, name: "gc-probe-" + newToken()[:8]})
+	_, err := p.call(ctx, request{op: script.OpNudge, name: "gc-probe-" + driver.NewToken()[:8]})
 	return !isMissing(err) // any other failure means that the script has the operation
 }
 
 // mark saves the instance token of the session.
 func (p *Provider) mark(ctx context.Context, name string, cfg runtime.Config) error {
-	if err := p.setMeta(ctx, name, metaToken, cfg.Env[metaToken]); err != nil {
+	if err := p.setMeta(ctx, name, proc.TokenKey, cfg.Env[proc.TokenKey]); err != nil {
 		return fmt.Errorf("cannot save the instance token: %w", err)
 	}
-	p.tokens.set(name, cfg.Env[metaToken])
-	p.answers.set(name, screen.Life{Name: cfg.Env[metaToken]})
+	p.tokens.set(name, cfg.Env[proc.TokenKey])
+	p.answers.set(name, screen.Life{Name: cfg.Env[proc.TokenKey]})
 	return nil
 }
 

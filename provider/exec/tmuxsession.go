@@ -12,6 +12,7 @@ import (
 
 	"gascity/internal/driver/script"
 	"gascity/internal/terminal/vt"
+	"gascity/internal/textfmt"
 	"gascity/runtime"
 )
 
@@ -152,7 +153,7 @@ func tmuxKeys(keys []string) string {
 			}
 			b.WriteString("-l ")
 		}
-		b.WriteString("-- " + quote(key))
+		b.WriteString("-- " + textfmt.ShellWord(key))
 	}
 	return b.String()
 }
@@ -193,7 +194,7 @@ func tmuxType(text, id string) []string {
 	buffer := "gc-" + id
 	finish := fmt.Sprintf("tmux paste-buffer -p -r -d -b %s -t =main: || exit 98\nsleep 0.5\ntmux send-keys -t =main: Enter\n", buffer)
 	if len(text) <= chunk {
-		return []string{fmt.Sprintf("printf %%s %s | tmux load-buffer -b %s - || exit 98\n", quote(text), buffer) + finish}
+		return []string{fmt.Sprintf("printf %%s %s | tmux load-buffer -b %s - || exit 98\n", textfmt.ShellWord(text), buffer) + finish}
 	}
 	file := `"${TMPDIR:-/tmp}/` + buffer + `"`
 	var lines []string
@@ -202,11 +203,8 @@ func tmuxType(text, id string) []string {
 		for n < len(text) && n > chunk-utf8.UTFMax && !utf8.RuneStart(text[n]) {
 			n--
 		}
-		lines = append(lines, fmt.Sprintf("umask 077\nprintf %%s %s >> %s || { rm -f %s; exit 98; }\n", quote(text[:n]), file, file))
+		lines = append(lines, fmt.Sprintf("umask 077\nprintf %%s %s >> %s || { rm -f %s; exit 98; }\n", textfmt.ShellWord(text[:n]), file, file))
 		text = text[n:]
 	}
 	return append(lines, fmt.Sprintf("tmux load-buffer -b %s %s || { rm -f %s; exit 98; }\nrm -f %s\n", buffer, file, file, file)+finish)
 }
-
-// quote returns word, which must not contain NUL, as one word of a sh command.
-func quote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

@@ -2,20 +2,13 @@ package exec
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 
 	"gascity/internal/driver/script"
+	"gascity/internal/proc"
 	"gascity/runtime"
 )
-
-func newToken() string {
-	token := make([]byte, 16)
-	rand.Read(token) // never fails, see crypto/rand
-	return hex.EncodeToString(token)
-}
 
 // token returns the session's instance token, or "" if it is unknown. If fresh is true, it reads
 // the token from the script.
@@ -23,7 +16,7 @@ func (p *Provider) token(ctx context.Context, name string, fresh bool) (string, 
 	if stored, _ := p.tokens.get(name); stored != "" && !fresh {
 		return stored, nil
 	}
-	token, err := p.getMeta(ctx, name, metaToken)
+	token, err := p.getMeta(ctx, name, proc.TokenKey)
 	if err == nil && token != "" {
 		p.tokens.set(name, token)
 	}

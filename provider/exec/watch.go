@@ -33,20 +33,19 @@ func (p *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 	}
 	f := &eventFeed{Feed: driver.NewFeed(), first: make(chan struct{})}
 	ctx, stop := context.WithCancel(ctx)
-	end := p.watches.begin(stop)
-	if end == nil {
-		stop()
-		return nil, fmt.Errorf("cannot watch sessions: %w", errClosed)
-	}
-	go func() {
-		defer end()
+	begun := p.beginWatch(func() {
 		defer stop()
+		defer context.AfterFunc(p.life, stop)()
 		defer f.close()
 		var repair sync.WaitGroup
 		defer repair.Wait()
 		repair.Go(func() { f.Repair(ctx) })
 		p.watch(ctx, f)
-	}()
+	})
+	if !begun {
+		stop()
+		return nil, fmt.Errorf("cannot watch sessions: %w", errClosed)
+	}
 	select {
 	case <-f.first: // no event is lost after this
 	case <-ctx.Done():
@@ -87,7 +86,7 @@ func (p *Provider) watchOnce(ctx context.Context, f *eventFeed) error {
 	// input when gc exits, also if gc was killed.
 	stderr := &proc.Tail{Most: stderrKept}
 	var pipes sync.WaitGroup
-	pipes.Go(func() { drain(stderr, c.stderr) })
+	pipes.Go(func() { drain(stderr, c.Stderr) })
 	pipes.Go(func() {
 		if err := p.readEvents(c, f); err != nil {
 			stop(err)
@@ -107,7 +106,7 @@ func (p *Provider) watchOnce(ctx context.Context, f *eventFeed) error {
 // readEvents forwards the events that the script prints. It ignores invalid lines, and returns an
 // error after maxInvalid of them.
 func (p *Provider) readEvents(c *child, f *eventFeed) error {
-	lines := bufio.NewScanner(c.stdout)
+	lines := bufio.NewScanner(c.Stdout)
 	lines.Buffer(nil, longestLine)
 	invalid := 0
 	for lines.Scan() {
@@ -141,53 +140,25 @@ func (p *Provider) readEvents(c *child, f *eventFeed) error {
 // errClosed reports the use of a Provider after Close.
 var errClosed = errors.New("the provider is closed")
 
+// beginWatch runs watch in a goroutine for which Close waits. It returns false after Close.
+func (p *Provider) beginWatch(watch func()) bool {
+	p.closing.Lock()
+	defer p.closing.Unlock()
+	if p.life.Err() != nil {
+		return false
+	}
+	p.watches.Go(watch)
+	return true
+}
+
 // Close stops every watch and waits until its script has exited. It may be called more than once.
 // The other operations do not need Close.
 func (p *Provider) Close() error {
-	p.watches.close()
+	p.closing.Lock()
+	p.end()
+	p.closing.Unlock()
+	p.watches.Wait()
 	return nil
-}
-
-// watches holds the running watches. The zero value has none.
-type watches struct {
-	mu     sync.Mutex // guards the fields below
-	closed bool
-	next   int
-	stops  map[int]context.CancelFunc
-	wg     sync.WaitGroup
-}
-
-// begin adds a watch and returns the function that removes it. It returns nil after close.
-func (w *watches) begin(stop context.CancelFunc) (end func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.closed {
-		return nil
-	}
-	if w.stops == nil {
-		w.stops = map[int]context.CancelFunc{}
-	}
-	w.next++
-	n := w.next
-	w.stops[n] = stop
-	w.wg.Add(1)
-	return func() {
-		w.mu.Lock()
-		delete(w.stops, n)
-		w.mu.Unlock()
-		w.wg.Done()
-	}
-}
-
-// close stops all watches and waits for them.
-func (w *watches) close() {
-	w.mu.Lock()
-	w.closed = true
-	for _, stop := range w.stops {
-		stop()
-	}
-	w.mu.Unlock()
-	w.wg.Wait()
 }
 
 // eventFeed is the feed of one watch.

@@ -76,11 +76,9 @@ const hangUp = `while read -r word; do [ "$word" != done ] || exec rm -f "$0"; d
 // and closes the connection.
 func (c *connection) dismiss() {
 	if _, err := io.WriteString(c, "done\n"); err == nil {
-		limit := time.NewTimer(2 * time.Second)
-		defer limit.Stop()
 		select {
 		case <-c.ended:
-		case <-limit.C:
+		case <-time.After(2 * time.Second):
 		}
 	}
 	c.Close() //nolint:errcheck // never fails

@@ -19,6 +19,8 @@ import (
 
 // Provider runs agents in pods. It is safe for concurrent use.
 type Provider struct {
+	driver.Forwarder
+
 	cfg        Config
 	cluster    *cluster
 	view       *view
@@ -56,6 +58,7 @@ func Open(cfg Config) (*Provider, error) {
 	}
 	cfg.Limits = cfg.Limits.withDefaults()
 	p := &Provider{cfg: cfg, cluster: &cluster{settings: cfg.Settings}, conns: map[string]*podConn{}, starts: map[string]struct{}{}, disrupted: map[string]string{}, unstarted: map[string]unstartedPod{}}
+	p.Call = p.callPod
 	p.ctx, p.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // Close cancels it
 	p.view = newView(p.cluster, cfg.ID, p.changed)
 	p.openClient = func(name string, pod *corev1.Pod) podClient { return remote.Open(p.options(name, pod)) }

@@ -168,11 +168,9 @@ const lastInput = 300 * time.Millisecond
 func (s *attachment) readInput(stdin io.Reader) error {
 	err := s.read(stdin)
 	close(s.typed)
-	timer := time.NewTimer(lastInput)
-	defer timer.Stop()
 	select {
 	case <-s.sent:
-	case <-timer.C:
+	case <-time.After(lastInput):
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"gascity/internal/retry"
 	"gascity/internal/terminal/vt"
 )
 
@@ -48,11 +49,7 @@ func (s *attachment) draw(output []byte) error {
 
 // endHint removes the hint after [hintTime].
 func (s *attachment) endHint(ctx context.Context) {
-	timer := time.NewTimer(hintTime)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
+	if !retry.Sleep(ctx, hintTime) {
 		return
 	}
 	s.drawing.Lock()

@@ -16,21 +16,6 @@ func (p *Provider) IsRunning(name string) bool {
 	return p.find(ctx, name).state == running
 }
 
-// IsAttached implements runtime.Inspector.
-func (p *Provider) IsAttached(name string) bool {
-	b, err := p.at("inspect", name)
-	return err == nil && b.Provider.IsAttached(name)
-}
-
-// ProcessAlive implements runtime.Inspector.
-func (p *Provider) ProcessAlive(name string, processNames []string) bool {
-	if len(processNames) == 0 {
-		return true
-	}
-	b, err := p.at("inspect", name)
-	return err == nil && b.Provider.ProcessAlive(name, processNames)
-}
-
 // ListRunning implements runtime.Inspector. It returns the names of all backends that answered. If
 // a backend did not answer, the error is a [runtime.PartialListError] that names it.
 func (p *Provider) ListRunning(prefix string) ([]string, error) {

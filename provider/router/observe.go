@@ -145,6 +145,15 @@ func (p *Provider) at(op, name string) (*backend, error) {
 	return s.backend, nil
 }
 
+// callBackend calls do with the provider that has the session, for the operation op.
+func (p *Provider) callBackend(op, name string, do func(runtime.Provider) error) error {
+	b, err := p.at(op, name)
+	if err != nil {
+		return err
+	}
+	return b.wrap(do(b.Provider))
+}
+
 // Observe implements runtime.Observer. It reports a session as dead only if all backends report
 // that it does not exist.
 func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observation, error) {

@@ -20,6 +20,7 @@ import (
 	"sync"
 	"time"
 
+	"gascity/internal/driver"
 	"gascity/runtime"
 )
 
@@ -48,6 +49,8 @@ type Backend struct {
 
 // Provider routes sessions to backends. It is safe for concurrent use.
 type Provider struct {
+	driver.Forwarder
+
 	cfg      Config
 	backends []*backend
 
@@ -81,6 +84,7 @@ var (
 func Open(cfg Config) (*Provider, error) {
 	cfg.Timeout, cfg.Pause = cmp.Or(cfg.Timeout, 10*time.Second), cmp.Or(cfg.Pause, 30*time.Second)
 	p := &Provider{cfg: cfg, starts: map[string]*runningStarts{}}
+	p.Call = p.callBackend
 	for _, b := range cfg.Backends {
 		if b.Name == "" || p.named(b.Name) != nil {
 			return nil, fmt.Errorf("each backend of a router needs a name of its own; %q is empty or occurs twice", b.Name)
@@ -200,11 +204,9 @@ func (p *Provider) Close() error {
 		p.queries.Wait()
 		close(answered)
 	}()
-	limit := time.NewTimer(p.cfg.Timeout)
-	defer limit.Stop()
 	select {
 	case <-answered:
-	case <-limit.C:
+	case <-time.After(p.cfg.Timeout):
 		errs = append(errs, errors.New("a backend of the router did not answer a query in time"))
 	}
 	return errors.Join(errs...)

@@ -49,8 +49,6 @@ type Config struct {
 // Provider runs agents on one host. It is safe for concurrent use.
 type Provider struct {
 	*remote.Provider
-
-	host *host
 }
 
 // persist is how long, in seconds, the shared connection stays open while it is unused. With it, an
@@ -76,7 +74,7 @@ func Open(cfg Config) (*Provider, error) {
 	return &Provider{remote.Open(remote.Options{
 		Where: "host " + target.String(), Dial: h.dial, Connect: cfg.Connect, Attach: h.attach, Socket: cfg.Worker,
 		Capabilities: runtime.ProviderCapabilities{CanReportAttachment: true, CanReportActivity: true, CanStream: true, CanAttachTTY: true},
-	}), h}, nil
+	})}, nil
 }
 
 // host makes connections to one host.

@@ -20,6 +20,7 @@ type Config = shimdriver.Options
 // one directory, in one process or in many.
 type Provider struct {
 	*shimdriver.Sessions
+	shimdriver.NoTerminal
 }
 
 var (
@@ -41,27 +42,9 @@ func Open(cfg Config) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Provider{sessions}, nil
-}
-
-// Capabilities returns the driver's capabilities. Attaching is not one of them.
-func (p *Provider) Capabilities() runtime.ProviderCapabilities {
-	return runtime.ProviderCapabilities{CanReportActivity: true, CanStream: true}
+	return &Provider{sessions, shimdriver.NoTerminalOf(sessions)}, nil
 }
 
 // SupportsTransport implements runtime.TransportCapabilityProvider. Pipes, with the empty name, are
 // the only transport.
 func (p *Provider) SupportsTransport(transport string) bool { return transport == "" }
-
-// Attach returns an error: [runtime.ErrSessionNotFound] if the session does not exist, else
-// [runtime.ErrAttachUnsupported].
-func (p *Provider) Attach(name string) error {
-	if !p.IsRunning(name) {
-		return &runtime.Error{Op: "attach to", Session: name, Err: runtime.ErrSessionNotFound}
-	}
-	return &runtime.Error{Op: "attach to", Session: name, Err: runtime.ErrAttachUnsupported}
-}
-
-// SendKeys does nothing, because there is no terminal. It returns nil, because nothing is lost; see
-// runtime.Input.
-func (p *Provider) SendKeys(string, ...string) error { return nil }

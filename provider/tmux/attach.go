@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"gascity/internal/driver"
+	"gascity/internal/proc"
 	"gascity/internal/tmuxserver"
 	"gascity/runtime"
 )
@@ -76,7 +77,7 @@ func (p *Provider) queryState(ctx context.Context, name string) (*record, *tmuxs
 // client runs a tmux client on the standard streams until it exits or ctx ends. The client gets the person's
 // environment, which describes the terminal. The server copies nothing from it (attach-session -E).
 func (p *Provider) client(ctx context.Context, r *record, opts runtime.AttachOptions) error {
-	binary, err := tmuxserver.FindProgram(p.cfg.Binary, tmuxserver.EnvValue(p.cfg.Environ, "PATH"))
+	binary, err := tmuxserver.FindProgram(p.cfg.Binary, proc.Getenv(p.cfg.Environ, "PATH"))
 	if err != nil {
 		return err
 	}

@@ -303,24 +303,13 @@ func (b *sessionBackend) Life(ctx context.Context, wait time.Duration) (driver.A
 		if left <= 0 {
 			return driver.AgentLife{Alive: true}, nil
 		}
-		if err := await(ctx, changed, left); err != nil {
-			return driver.AgentLife{}, err
+		select {
+		case <-changed:
+		case <-time.After(left):
+		case <-ctx.Done():
+			return driver.AgentLife{}, context.Cause(ctx)
 		}
 	}
-}
-
-// await waits until changed is closed or limit has passed, and returns nil then. It returns the cause of ctx if
-// ctx ends first.
-func await(ctx context.Context, changed <-chan struct{}, limit time.Duration) error {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	select {
-	case <-changed:
-	case <-timer.C:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	return nil
 }
 
 // lastLines is the number of output lines that are reported with an agent's exit.

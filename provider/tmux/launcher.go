@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"gascity/internal/driver"
-	"gascity/internal/tmuxserver"
+	"gascity/internal/proc"
 )
 
 const shellPath = "/bin/sh"
@@ -95,7 +95,7 @@ func (b *sessionBackend) environ(spec driver.StartSpec) []string {
 func variablesToUnset(server, env []string, spec driver.StartSpec) []string {
 	var names []string
 	for _, entry := range server {
-		if name, _, _ := strings.Cut(entry, "="); tmuxserver.EnvValue(env, name) == "" {
+		if name, _, _ := strings.Cut(entry, "="); proc.Getenv(env, name) == "" {
 			names = append(names, name)
 		}
 	}
@@ -105,7 +105,7 @@ func variablesToUnset(server, env []string, spec driver.StartSpec) []string {
 		}
 	}
 	for _, name := range []string{"LC_CTYPE", "SHELL", "OLDPWD"} {
-		if tmuxserver.EnvValue(env, name) == "" && !slices.Contains(names, name) {
+		if proc.Getenv(env, name) == "" && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}

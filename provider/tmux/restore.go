@@ -120,7 +120,7 @@ func (p *Provider) recordOf(ctx context.Context, s tmuxserver.State) (*record, e
 	if err != nil {
 		return nil, err
 	}
-	token := tmuxserver.EnvValue(env, proc.TokenKey)
+	token := proc.Getenv(env, proc.TokenKey)
 	if token == "" || hashOf(token) != s.Hash {
 		return nil, nil
 	}
@@ -132,8 +132,8 @@ func (p *Provider) recordOf(ctx context.Context, s tmuxserver.State) (*record, e
 	text, err := hex.DecodeString(string(reply.Output))
 	if err != nil || len(text) == 0 || json.Unmarshal(text, r) != nil || r.Name != s.Name { // the session was started by an earlier release
 		*r = record{
-			Version: recordVersion, Name: s.Name, WorkDir: tmuxserver.EnvValue(env, "GC_DIR"), StartedAt: time.Now(), Launches: 1,
-			Labels: screen.Labels(runtime.Config{ProviderName: tmuxserver.EnvValue(env, "GC_PROVIDER"), ReadyPromptPrefix: tmuxserver.EnvValue(env, "GC_READY_PROMPT_PREFIX")}),
+			Version: recordVersion, Name: s.Name, WorkDir: proc.Getenv(env, "GC_DIR"), StartedAt: time.Now(), Launches: 1,
+			Labels: screen.Labels(runtime.Config{ProviderName: proc.Getenv(env, "GC_PROVIDER"), ReadyPromptPrefix: proc.Getenv(env, "GC_READY_PROMPT_PREFIX")}),
 		}
 	}
 	if r.Boot, err = proc.BootID(); err != nil {

@@ -74,12 +74,10 @@ func (h *host) cancelOwn(ctx context.Context, id string) error {
 
 // within waits until done is closed. It returns false if limit is over or ctx ends first.
 func within(ctx context.Context, done <-chan struct{}, limit time.Duration) bool {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
 	select {
 	case <-done:
 		return true
-	case <-timer.C:
+	case <-time.After(limit):
 	case <-ctx.Done():
 	}
 	return false

@@ -23,7 +23,6 @@ const (
 
 // entry is the delivery of one prompt. It is used with host.mu locked.
 type entry struct {
-	id      string
 	text    string // empty after it was sent
 	stage   stage
 	sign    string // what proved that the agent has accepted the prompt
@@ -50,7 +49,7 @@ func (h *host) announce(id string, once bool) *entry {
 			h.order = h.order[1:]
 		}
 	}
-	e := &entry{id: id, settled: make(chan struct{})}
+	e := &entry{settled: make(chan struct{})}
 	h.deliveries[id] = e
 	return e
 }

@@ -113,7 +113,7 @@ func Run(ctx context.Context, opts Options) int {
 // specOf returns what the environment says about the agent to run, and the token of the instance.
 func specOf(environ []string) (spec Spec, token string, err error) {
 	raw := proc.Getenv(environ, SpecVariable)
-	token = proc.Getenv(environ, tokenVariable)
+	token = proc.Getenv(environ, proc.TokenKey)
 	if raw == "" {
 		return spec, "", errors.New("only gc starts this program: the environment variable " + SpecVariable + " is not set")
 	}

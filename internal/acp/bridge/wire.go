@@ -10,9 +10,6 @@ import (
 // SpecVariable is the environment variable with the [Spec] of a host as JSON. It is removed from the agent's environment.
 const SpecVariable = "GC_ACP_HOST"
 
-// tokenVariable is the environment variable with the token of the instance. A request with another token is refused.
-const tokenVariable = "GC_INSTANCE_TOKEN"
-
 // ReadyPrefix is the beginning of the line that a host prints when the agent can accept prompts.
 const ReadyPrefix = "acp: connected"
 

@@ -240,6 +240,12 @@ func ask[Out any](ctx context.Context, l *link, op, name string, body any) (Out,
 	return askFor[Out](ctx, l, call{op, name, body, actionGrace})
 }
 
+// act is ask for a request without a result.
+func act(ctx context.Context, l *link, op, name string, body any) error {
+	_, err := ask[empty](ctx, l, op, name, body)
+	return err
+}
+
 // call is a request to the remote end, with the time that it waits for the answer after the caller's context has ended
 // (grace).
 type call struct {

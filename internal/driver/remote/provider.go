@@ -33,8 +33,7 @@ func (p *Provider) Connect(ctx context.Context) error {
 
 // Remove removes the folders of the remote end. It returns an error if a session exists.
 func (p *Provider) Remove(ctx context.Context) error {
-	_, err := ask[empty](ctx, p.link, "remove", "", empty{})
-	return err
+	return act(ctx, p.link, "remove", "", empty{})
 }
 
 const (
@@ -53,8 +52,7 @@ func askBriefly[Out any](p *Provider, op, name string, body any) (Out, error) {
 func askAction(p *Provider, op, name string, body any) error {
 	ctx, cancel := p.link.callContext(p.link.opts.Act, defaultAct)
 	defer cancel()
-	_, err := ask[empty](ctx, p.link, op, name, body)
-	return err
+	return act(ctx, p.link, op, name, body)
 }
 
 // Start implements runtime.Runner. If the connection is lost during the start, the remote end undoes the start.
@@ -122,20 +120,17 @@ func (p *Provider) Interrupt(name string) error { return askAction(p, "interrupt
 
 // StopInstance implements runtime.Fencer.
 func (p *Provider) StopInstance(ctx context.Context, name, token string) error {
-	_, err := ask[empty](ctx, p.link, "stop-instance", name, token)
-	return err
+	return act(ctx, p.link, "stop-instance", name, token)
 }
 
 // InterruptInstance implements runtime.Fencer.
 func (p *Provider) InterruptInstance(ctx context.Context, name, token string) error {
-	_, err := ask[empty](ctx, p.link, "interrupt-instance", name, token)
-	return err
+	return act(ctx, p.link, "interrupt-instance", name, token)
 }
 
 // Recover implements runtime.Recoverer.
 func (p *Provider) Recover(ctx context.Context, name, handle string) error {
-	_, err := ask[empty](ctx, p.link, "recover", name, handle)
-	return err
+	return act(ctx, p.link, "recover", name, handle)
 }
 
 // RunLive implements runtime.Stager.
@@ -155,14 +150,12 @@ func (p *Provider) CopyTo(name, src, relDst string) error {
 	if len(bag.paths) == 0 {
 		return nil // src does not exist
 	}
-	_, err := ask[empty](ctx, p.link, "copy-to", name, copyRequest{src, relDst})
-	return err
+	return act(ctx, p.link, "copy-to", name, copyRequest{src, relDst})
 }
 
 // ResetInterruptedTurn implements runtime.InterruptedTurnResetProvider.
 func (p *Provider) ResetInterruptedTurn(ctx context.Context, name string) error {
-	_, err := ask[empty](ctx, p.link, "reset-turn", name, empty{})
-	return err
+	return act(ctx, p.link, "reset-turn", name, empty{})
 }
 
 // ConfigureServer implements runtime.ServerLifecycleProvider.
@@ -223,8 +216,7 @@ func (p *Provider) nudge(op, name string, content []runtime.ContentBlock) error 
 	if err != nil {
 		return &runtime.Error{Op: op, Session: name, Err: err}
 	}
-	_, err = ask[empty](ctx, p.link, op, name, packContent(content))
-	return err
+	return act(ctx, p.link, op, name, packContent(content))
 }
 
 // Deliver implements runtime.Deliverer. Without a connection the prompt is refused and nothing is sent. If the connection is
@@ -263,14 +255,12 @@ func (p *Provider) Withdraw(ctx context.Context, name string, d runtime.Delivery
 
 // ClearInput implements runtime.InputClearer.
 func (p *Provider) ClearInput(ctx context.Context, name, instance string) error {
-	_, err := ask[empty](ctx, p.link, "clear-input", name, instance)
-	return err
+	return act(ctx, p.link, "clear-input", name, instance)
 }
 
 // SetHints implements runtime.Hinter.
 func (p *Provider) SetHints(ctx context.Context, name, instance string, h runtime.Hints) error {
-	_, err := ask[empty](ctx, p.link, "set-hints", name, hints{h, instance})
-	return err
+	return act(ctx, p.link, "set-hints", name, hints{h, instance})
 }
 
 // SendKeys implements runtime.Input.
@@ -291,8 +281,7 @@ func (p *Provider) Exec(ctx context.Context, name string, argv []string) (output
 
 // DismissKnownDialogs implements runtime.DialogProvider.
 func (p *Provider) DismissKnownDialogs(ctx context.Context, name string, timeout time.Duration) error {
-	_, err := ask[empty](ctx, p.link, "dismiss-dialogs", name, waitRequest{Limit: timeout})
-	return err
+	return act(ctx, p.link, "dismiss-dialogs", name, waitRequest{Limit: timeout})
 }
 
 // ClearScrollback implements runtime.Output.

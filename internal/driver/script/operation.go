@@ -40,61 +40,49 @@ const (
 	OpSettle            = "settle"
 )
 
-// Missing is the meaning of exit code 2 for the caller.
-type Missing uint8
-
-// The meanings of exit code 2.
-const (
-	Unsupported Missing = iota // an error that matches errors.ErrUnsupported
-	Harmless                   // success: nothing is lost without the operation
-)
-
 // Operation is one row of the table of operations.
 type Operation struct {
-	Name    string
-	Args    string     // arguments after the operation's name
-	Stdin   string     // what the script reads; empty means nothing
-	Stdout  string     // what the script prints; empty means that the output is ignored
-	Needs   Capability // capability that the handshake must declare; empty means none
-	Missing Missing
+	Name  string
+	Needs Capability // capability that the handshake must declare; empty means none
+	// Harmless reports that exit code 2 counts as success, because nothing is lost without the operation. Otherwise it is an
+	// error that matches errors.ErrUnsupported.
+	Harmless bool
 	// Reads reports that the operation changes nothing, so that it may be cancelled and called again.
 	Reads bool
 }
 
-const argName = "<name>"
-
 // Operations returns all operations in the order of the reference.
 func Operations() []Operation {
 	return []Operation{
-		{Name: OpProtocol, Stdout: "handshake", Missing: Harmless, Reads: true},
-		{Name: OpStart, Args: argName, Stdin: "start"},
-		{Name: OpStop, Args: argName},
-		{Name: OpInterrupt, Args: argName},
-		{Name: OpIsRunning, Args: argName, Stdout: "true or false", Reads: true},
-		{Name: OpListRunning, Args: "<prefix>", Stdout: "one name per line", Reads: true},
-		{Name: OpProcessAlive, Args: argName, Stdin: "process names, one per line", Stdout: "true or false", Reads: true},
-		{Name: OpNudge, Args: argName, Stdin: "text", Stdout: "outcome or nothing"},
-		{Name: OpSendKeys, Args: argName + " <key>..."},
-		{Name: OpPeek, Args: argName + " <lines>", Stdout: "text", Reads: true},
-		{Name: OpClearScrollback, Args: argName, Missing: Harmless},
-		{Name: OpAttach, Args: argName, Stdin: "terminal", Stdout: "terminal"},
-		{Name: OpIsAttached, Args: argName, Stdout: "true or false", Needs: CapAttachment, Missing: Harmless, Reads: true},
-		{Name: OpGetLastActivity, Args: argName, Stdout: "RFC 3339 or nothing", Missing: Harmless, Reads: true},
-		{Name: OpSetMeta, Args: argName + " <key>", Stdin: "value"},
-		{Name: OpGetMeta, Args: argName + " <key>", Stdout: "value", Missing: Harmless, Reads: true},
-		{Name: OpRemoveMeta, Args: argName + " <key>", Missing: Harmless},
-		{Name: OpCopyTo, Args: argName + " <src> <rel-dst>"},
-		{Name: OpRunLive, Args: argName, Stdin: "start", Needs: CapRunLive},
-		{Name: OpExec, Args: argName, Stdin: "command line", Stdout: "output", Needs: CapExec},
-		{Name: OpProvision, Args: argName, Stdin: "start", Needs: CapProvision},
-		{Name: OpWatch, Stdout: "events, one per line", Needs: CapWatch, Reads: true},
-		{Name: OpObserve, Args: argName, Stdout: "observation", Needs: CapObserve, Reads: true},
-		{Name: OpObserveAll, Args: "<prefix>", Stdout: "observations, one per line", Needs: CapObserve, Reads: true},
-		{Name: OpScreen, Args: argName, Stdout: "screen", Needs: CapScreen, Reads: true},
-		{Name: OpStopInstance, Args: argName, Stdin: "instance token", Needs: CapFence},
-		{Name: OpInterruptInstance, Args: argName, Stdin: "instance token", Needs: CapFence},
-		{Name: OpDeliver, Args: argName, Stdin: "delivery", Stdout: "outcome", Needs: CapDeliver},
-		{Name: OpSettle, Args: argName, Stdin: "delivery", Stdout: "outcome", Needs: CapSettle},
+		{Name: OpProtocol, Harmless: true, Reads: true},
+		{Name: OpStart},
+		{Name: OpStop},
+		{Name: OpInterrupt},
+		{Name: OpIsRunning, Reads: true},
+		{Name: OpListRunning, Reads: true},
+		{Name: OpProcessAlive, Reads: true},
+		{Name: OpNudge},
+		{Name: OpSendKeys},
+		{Name: OpPeek, Reads: true},
+		{Name: OpClearScrollback, Harmless: true},
+		{Name: OpAttach},
+		{Name: OpIsAttached, Needs: CapAttachment, Harmless: true, Reads: true},
+		{Name: OpGetLastActivity, Harmless: true, Reads: true},
+		{Name: OpSetMeta},
+		{Name: OpGetMeta, Harmless: true, Reads: true},
+		{Name: OpRemoveMeta, Harmless: true},
+		{Name: OpCopyTo},
+		{Name: OpRunLive, Needs: CapRunLive},
+		{Name: OpExec, Needs: CapExec},
+		{Name: OpProvision, Needs: CapProvision},
+		{Name: OpWatch, Needs: CapWatch, Reads: true},
+		{Name: OpObserve, Needs: CapObserve, Reads: true},
+		{Name: OpObserveAll, Needs: CapObserve, Reads: true},
+		{Name: OpScreen, Needs: CapScreen, Reads: true},
+		{Name: OpStopInstance, Needs: CapFence},
+		{Name: OpInterruptInstance, Needs: CapFence},
+		{Name: OpDeliver, Needs: CapDeliver},
+		{Name: OpSettle, Needs: CapSettle},
 	}
 }
 

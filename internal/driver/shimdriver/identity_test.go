@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"gascity/internal/proc"
-	"gascity/internal/shim"
 	"gascity/runtime"
 	"gascity/test/shimtest"
 )
@@ -126,7 +125,7 @@ func TestShellAroundAKilledAgentIsNotTheAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, info := range tree {
-		if token, ok, err := proc.EnvValue(info.PID, shim.MarkKey); err == nil && ok && token == first.InstanceToken && info.Comm == "myagent" {
+		if token, ok, err := proc.EnvValue(info.PID, proc.TokenKey); err == nil && ok && token == first.InstanceToken && info.Comm == "myagent" {
 			kill(t, info.ID)
 		}
 	}

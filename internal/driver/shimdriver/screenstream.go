@@ -55,8 +55,7 @@ type streamTerminal struct {
 
 // Next implements runtime.Terminal.
 func (t *streamTerminal) Next(ctx context.Context) (runtime.TerminalFrame, error) {
-	f, err := t.stream.Next(ctx)
-	return runtime.TerminalFrame{Cols: f.Cols, Rows: f.Rows, Output: f.Output, Ended: f.Ended}, err
+	return t.stream.Next(ctx)
 }
 
 // Write implements runtime.Terminal.

@@ -45,7 +45,7 @@ func (v Snapshot) matchDialog(rules Rules) (lowest *Dialog) {
 	folded := v.folded()
 	at := -1
 	for i, rule := range rules.Dialogs {
-		if !rule.In(rules.Version) || !matches(rule, folded) {
+		if !matches(rule, folded) {
 			continue
 		}
 		y := v.lastRow(rule.Match[0])

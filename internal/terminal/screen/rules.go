@@ -23,7 +23,6 @@ const (
 type Rules struct {
 	Screen  agentcli.Screen
 	Dialogs []agentcli.Dialog
-	Version string // the version of the agent CLI; empty if unknown, then every rule may apply
 
 	// ReadyPrefix is the prefix of the row that shows that the agent is ready. Empty: no such row is known.
 	ReadyPrefix string

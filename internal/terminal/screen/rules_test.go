@@ -48,7 +48,7 @@ func TestRulesAsJSON(t *testing.T) {
 	set := agentcli.Builtin()
 	for _, name := range set.Names() {
 		rules := RulesFor(runtime.Config{ProviderName: name, ReadyPromptPrefix: "> "}, set)
-		rules.HumanQuiet, rules.Version = time.Second, "1.2"
+		rules.HumanQuiet = time.Second
 		sent, err := json.Marshal(rules)
 		if err != nil {
 			t.Fatal(err)
