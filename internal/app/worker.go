@@ -63,7 +63,7 @@ func (k *controllerProcess) serveWorkers(ctx context.Context, l net.Listener) er
 	server := workerapi.NewServer(cityservice.TimedWorkers{Engine: k.workers, Decisions: k.judged}, workerapi.Options{Log: k.logger, Secrets: k.secrets})
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return server.Run(ctx, l) })
-	if k.port.Open() {
+	if k.port != nil {
 		group.Go(func() error { return server.Run(ctx, k.port.Listener()) })
 	}
 	return group.Wait()
@@ -77,7 +77,7 @@ const portFile = "worker.port"
 func (k *controllerProcess) openPort(ctx context.Context) (*workerapi.Port, error) {
 	dir, kept := filepath.Dir(workerPath(k.root)), filepath.Join(k.root, citydir.StateFolder, portFile)
 	if !k.section().Daemon.WorkerHTTP {
-		return nil, workerapi.RenewPorts(dir, nil)
+		return nil, workerapi.RemovePortFiles(dir)
 	}
 	return workerapi.OpenPort(ctx, dir, kept)
 }
