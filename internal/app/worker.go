@@ -14,6 +14,7 @@ import (
 	"gascity/internal/agent"
 	"gascity/internal/citydir"
 	"gascity/internal/controller"
+	"gascity/internal/domain/plan"
 	"gascity/internal/server/cityservice"
 	"gascity/internal/server/httpkit"
 	"gascity/internal/server/workerapi"
@@ -44,7 +45,8 @@ func (k *controllerProcess) openWorkers(e *cityservice.Engines, c *controller.Co
 		Joined: e.Credentials.SessionChanged, Expiring: e.Credentials.Expiring,
 		City: c, Prompts: e.Prompts, Events: e.Events, Owner: owner, Socket: workerPath(k.root),
 		Logger: k.logger, Now: k.daemon.opts.Now, Judge: k.judge.Evaluate, Regime: k.judge.Regime, Readers: k.judge.Readers, Enforce: k.enforce,
-		Ready: e.Prompts.SessionChanged, Asking: k.judge.AskTimeout, Spend: e.Budgets.Spend, Pressure: k.pressure, Handoff: k.restartWithHandoff,
+		Ready: e.Prompts.SessionChanged, AskTimeout: k.judge.AskTimeout, Spend: e.Budgets.Spend,
+		Pressure: func(agent string) plan.ContextPolicy { return k.desired(agent).Context }, Handoff: k.restartWithHandoff,
 		Sections: func(agent string, mode worker.ContextMode) []worker.Section {
 			return k.desired(agent).Primer.Sections(mode)
 		},
