@@ -160,8 +160,8 @@ func (l *loop) wakeReasonOver(e *entry, queued int) bool {
 	return !l.now().Before(until) || e.wakeQueued && queued == 0
 }
 
-// identify copies the instance token and the handle that were observed to the record.
+// identify copies the instance token that was observed to the record.
 func (e *entry) identify(seen runtime.Observation) {
-	e.rec.Token, e.rec.Handle = seen.InstanceToken, seen.Handle
+	e.rec.Token = seen.InstanceToken
 	e.rec.Instance = session.PublicInstance(seen.InstanceToken)
 }

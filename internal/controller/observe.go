@@ -88,7 +88,7 @@ func (l *loop) applyFinding(e *entry, f ops.Finding) {
 	switch {
 	case f.Seen.Session != runtime.Alive || f.Seen.InstanceToken == e.rec.Token:
 	case same && e.rec.Token == "": // a previous controller started it; the token comes from the session again
-		e.rec.Token, e.rec.Handle = f.Seen.InstanceToken, f.Seen.Handle
+		e.rec.Token = f.Seen.InstanceToken
 	default:
 		l.successor(e, f)
 	}
