@@ -242,7 +242,7 @@ func (l *loop) flushRecords() error {
 		l.save(e)
 	}
 	left := make(chan int, 1)
-	go func() { left <- l.saver.Finish(storeTimeout) }()
+	go func() { left <- l.saver.Finish() }()
 	for {
 		select {
 		case f := <-l.c.calls:
