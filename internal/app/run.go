@@ -262,16 +262,7 @@ func loaded(l *cityconfig.Loader, r *cityconfig.Loaded) (controller.Loaded, erro
 	if err != nil {
 		return controller.Loaded{}, err
 	}
-	section := r.City.Daemon
-	return controller.Loaded{
-		Desired: r.Desired, Config: shown, Warnings: r.Warnings,
-		Settings: controller.Settings{
-			Patrol: section.PatrolInterval, Shutdown: section.ShutdownTimeout,
-			MaxRestarts: section.MaxRestarts, RestartWindow: section.RestartWindow,
-			Starts: section.MaxWakesPerTick, Looks: section.ProbeConcurrency, DriftWait: section.DriftDrainTimeout,
-			AskAfter: section.UnknownActivityWait,
-		},
-	}, nil
+	return controller.Loaded{Desired: r.Desired, Config: shown, Warnings: r.Warnings, Settings: r.City.Daemon}, nil
 }
 
 // hideWritten hides credentials that are written in the configuration from logs and outputs. A

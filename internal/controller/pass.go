@@ -15,7 +15,6 @@ import (
 
 // applyConfig makes a loaded configuration the current one.
 func (l *loop) applyConfig(loaded Loaded) {
-	loaded.Settings = loaded.Settings.Defaulted()
 	previous := l.desired
 	if loaded.Accepted != nil {
 		loaded.Accepted()
@@ -133,9 +132,12 @@ func (l *loop) facts() ([]plan.Observed, plan.Policy) {
 
 // policy returns the policy of a diff, from the settings and the current state of the loop.
 func (l *loop) policy() plan.Policy {
-	policy := l.settings().Policy()
-	policy.Frozen, policy.ResumedAt, policy.Closed = l.frozen, l.jumpedAt, l.closed()
-	policy.PoolWants, policy.PoolFaults = l.counts.Wants, l.counts.Faults
+	s := l.settings()
+	policy := plan.Policy{
+		MaxRestarts: s.MaxRestarts, RestartWindow: s.RestartWindow, Patrol: s.PatrolInterval,
+		Disruptions: maxDisruptions, Quiet: quietTime, DriftWait: s.DriftDrainTimeout, AskAfter: s.UnknownActivityWait,
+		Frozen: l.frozen, ResumedAt: l.jumpedAt, Closed: l.closed(), PoolWants: l.counts.Wants, PoolFaults: l.counts.Faults,
+	}
 	if l.ending != nil {
 		policy.Stopping, policy.StopAfter = true, l.ending.StopAfter
 	}
