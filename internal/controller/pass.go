@@ -27,7 +27,7 @@ func (l *loop) applyConfig(loaded Loaded) {
 		if s.Fields == nil {
 			s.Fields = runtime.FingerprintBreakdown(s.Config)
 		}
-		key := session.Key{Provider: s.Provider, Session: s.Name}
+		key := s.Key()
 		l.desired[key] = s
 		p := l.backendFor(s.Provider)
 		e := l.entries[key]
@@ -69,8 +69,8 @@ func (l *loop) followRenames(previous map[session.Key]*plan.Session, next *plan.
 		if len(was) != 1 || len(is) != 1 || was[0].Provider != is[0].Provider {
 			continue
 		}
-		e := l.entries[session.Key{Provider: was[0].Provider, Session: was[0].Name}]
-		if e == nil || e.owner == plan.OwnerOther || l.entries[session.Key{Provider: is[0].Provider, Session: is[0].Name}] != nil {
+		e := l.entries[was[0].Key()]
+		if e == nil || e.owner == plan.OwnerOther || l.entries[is[0].Key()] != nil {
 			continue
 		}
 		e.rec.Agent = is[0].Agent
@@ -151,7 +151,7 @@ func (l *loop) decide() {
 	l.actions = plan.Diff(l.loaded.Desired, observed, l.now(), policy)
 	decided := make(map[session.Key]bool, len(l.actions))
 	for _, a := range l.actions {
-		key := session.Key{Provider: a.Provider, Session: a.Session}
+		key := a.Key()
 		decided[key] = true
 		if e := l.entries[key]; e != nil {
 			l.recordDecision(e, a)
@@ -180,7 +180,7 @@ func (l *loop) configured(e *entry) *plan.Session {
 // provider where the agent is configured now.
 func (l *loop) moveState(e *entry) {
 	if s := l.loaded.Desired.SessionOf(e.rec.Agent); s != nil {
-		l.transferState(l.entries[session.Key{Provider: s.Provider, Session: s.Name}], e)
+		l.transferState(l.entries[s.Key()], e)
 	}
 }
 
@@ -273,9 +273,9 @@ func (l *loop) applyDecision(e *entry, a plan.Action) {
 // session while a job runs on it or its observation is too old.
 func (l *loop) beginActions() {
 	starts, stops := l.countUnderWay()
-	left := slots{l.settings().Starts - starts, stopsAtOnce - stops}
+	left := slots{l.settings().MaxWakesPerTick - starts, stopsAtOnce - stops}
 	for _, a := range l.actions {
-		key := session.Key{Provider: a.Provider, Session: a.Session}
+		key := a.Key()
 		e, s := l.entries[key], l.desired[key]
 		if e == nil || e.job != nil || e.stale || e.backend.provider == nil {
 			continue
