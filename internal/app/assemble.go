@@ -17,11 +17,7 @@ import (
 	"gascity/internal/cli"
 	"gascity/internal/controller"
 	"gascity/internal/domain/event"
-	"gascity/internal/domain/notification"
 	"gascity/internal/domain/plan"
-	"gascity/internal/domain/prompt"
-	"gascity/internal/domain/session"
-	"gascity/internal/domain/usage"
 	"gascity/internal/proc"
 	"gascity/internal/redact"
 	"gascity/internal/server/cityservice"
@@ -31,21 +27,6 @@ import (
 	"gascity/internal/service/waits"
 	"gascity/internal/store"
 )
-
-// cityStore stores everything of a city that survives the controller. An error of its methods that
-// matches [client.ErrUnavailable] proves nothing about sessions.
-type cityStore interface {
-	session.Store
-	session.PendingStore
-	session.WaitStore
-	prompt.Store
-	usage.Store
-	notification.Store
-	event.Log
-	// Fault returns the current fault of the store, nil if it works. It does not block.
-	Fault() error
-	Close() error
-}
 
 // storePath returns the path of the database of the city in root.
 func storePath(root string) string {
@@ -60,7 +41,7 @@ func storedEvents(ctx context.Context, root string, limit int) ([]client.Event, 
 
 // openStore opens the city's database. The notices are messages about lost data that the status
 // shows while the controller runs.
-func (k *controllerProcess) openStore(ctx context.Context) (_ cityStore, notices []string, _ error) {
+func (k *controllerProcess) openStore(ctx context.Context) (_ *store.DB, notices []string, _ error) {
 	db, err := store.Open(ctx, store.Options{
 		Path: storePath(k.root), ExpectDatabase: citydir.HasRunBefore(k.root), Now: k.daemon.opts.Now, Logger: k.logger, Secrets: k.secrets,
 		OnFault: func(error) {

@@ -35,6 +35,7 @@ import (
 	"gascity/internal/service/prompts"
 	"gascity/internal/service/terminals"
 	"gascity/internal/service/workers"
+	"gascity/internal/store"
 	"gascity/internal/telemetry"
 	"gascity/internal/web"
 	"gascity/provider/all"
@@ -91,7 +92,7 @@ type controllerProcess struct {
 	secrets *redact.Redactor
 
 	controller atomic.Pointer[controller.Controller]
-	store      cityStore
+	store      *store.DB
 	notices    []string             // about lost data, see openStore
 	port       *workerapi.Port      // TCP port of the worker API; nil: none
 	workers    *workers.Engine      // set by assemble
