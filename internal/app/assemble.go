@@ -17,11 +17,7 @@ import (
 	"gascity/internal/cli"
 	"gascity/internal/controller"
 	"gascity/internal/domain/event"
-	"gascity/internal/domain/notification"
 	"gascity/internal/domain/plan"
-	"gascity/internal/domain/prompt"
-	"gascity/internal/domain/session"
-	"gascity/internal/domain/usage"
 	"gascity/internal/proc"
 	"gascity/internal/redact"
 	"gascity/internal/server/cityservice"
@@ -29,24 +25,8 @@ import (
 	"gascity/internal/service/prompts"
 	"gascity/internal/service/questions"
 	"gascity/internal/service/waits"
-	"gascity/internal/service/workers"
 	"gascity/internal/store"
 )
-
-// cityStore stores everything of a city that survives the controller. An error of its methods that
-// matches [client.ErrUnavailable] proves nothing about sessions.
-type cityStore interface {
-	session.Store
-	session.PendingStore
-	session.WaitStore
-	prompt.Store
-	usage.Store
-	notification.Store
-	event.Log
-	// Fault returns the current fault of the store, nil if it works. It does not block.
-	Fault() error
-	Close() error
-}
 
 // storePath returns the path of the database of the city in root.
 func storePath(root string) string {
@@ -61,7 +41,7 @@ func storedEvents(ctx context.Context, root string, limit int) ([]client.Event, 
 
 // openStore opens the city's database. The notices are messages about lost data that the status
 // shows while the controller runs.
-func (k *controllerProcess) openStore(ctx context.Context) (_ cityStore, notices []string, _ error) {
+func (k *controllerProcess) openStore(ctx context.Context) (_ *store.DB, notices []string, _ error) {
 	db, err := store.Open(ctx, store.Options{
 		Path: storePath(k.root), ExpectDatabase: citydir.HasRunBefore(k.root), Now: k.daemon.opts.Now, Logger: k.logger, Secrets: k.secrets,
 		OnFault: func(error) {
@@ -106,8 +86,9 @@ func (k *controllerProcess) assemble(ctx context.Context, opts cli.ControllerOpt
 	k.openSpending(e, c)
 	environ := d.Environ.Base(agentcli.Builtin())
 	e.Prompts = prompts.New(prompts.Options{
-		Store: db, City: c, Events: e.Events, Logger: k.logger, Now: d.opts.Now, NewID: receiptID, PromptHold: e.PromptHold, Opens: e.Opens, Typed: e.Typed, Progress: k.progress,
-		Changed: func(session string) { e.Questions.SessionChanged(session) }, Texts: cityservice.TextFiles{FileStore: k.texts, Engines: e}, Probed: c.Probed,
+		Store: db, City: c, Events: e.Events, Logger: k.logger, Now: d.opts.Now, NewID: receiptID, PromptHold: e.PromptHold, Opens: e.Opens, Typed: e.Typed,
+		Progress: func() time.Duration { return k.section().Delivery.ProgressTimeout },
+		Changed:  func(session string) { e.Questions.SessionChanged(session) }, Texts: cityservice.TextFiles{FileStore: k.texts, Engines: e}, Probed: c.Probed,
 	})
 	if err := k.openWorkers(e, c); err != nil {
 		return nil, nil, err
@@ -116,7 +97,7 @@ func (k *controllerProcess) assemble(ctx context.Context, opts cli.ControllerOpt
 		City: cityservice.QuestionCity{Controller: c, Engines: e}, Store: db, Events: e.Events, Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
 		Policy: k.policy, Sense: c.Sense,
 		Notify: func(ctx context.Context, p client.Pending) error {
-			return questions.Command{Line: k.notifier(), City: k.root, Environ: environ}.Notify(ctx, redact.Value(k.secrets, p))
+			return questions.Command{Line: k.section().Daemon.OnPending, City: k.root, Environ: environ}.Notify(ctx, redact.Value(k.secrets, p))
 		},
 	})
 	e.Waits = waits.New(waits.Options{
@@ -139,17 +120,6 @@ var (
 	_ controlapi.Conditions = (*waits.Service)(nil)
 )
 
-// progress returns how long a delivery of a prompt may make no progress, from the current
-// configuration; zero: the default.
-func (k *controllerProcess) progress() time.Duration {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.last.City == nil {
-		return 0
-	}
-	return k.last.City.Delivery.ProgressTimeout
-}
-
 // policy returns the policy for an agent's questions in the current configuration.
 func (k *controllerProcess) policy(agent string) questions.Policy {
 	p := k.desired(agent).Pending
@@ -159,15 +129,8 @@ func (k *controllerProcess) policy(agent string) questions.Policy {
 // desired returns the resolved configuration of an agent; the zero value if the agent is not
 // configured.
 func (k *controllerProcess) desired(agent string) plan.Session {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return *cmp.Or(k.last.Desired.SessionOf(agent), &plan.Session{})
-}
-
-// pressure returns the rules by which an agent's context is compacted or handed over, from the
-// current configuration.
-func (k *controllerProcess) pressure(agent string) workers.CompactionRules {
-	return workers.CompactionRules(k.desired(agent).Context)
+	now := k.currentConfig()
+	return *cmp.Or(now.Desired.SessionOf(agent), &plan.Session{})
 }
 
 // restartWithHandoff requests a restart of an instance in a new conversation, because its context
@@ -175,17 +138,6 @@ func (k *controllerProcess) pressure(agent string) workers.CompactionRules {
 func (k *controllerProcess) restartWithHandoff(ctx context.Context, name, instance string) error {
 	_, err := k.controller.Load().RequestRestart(ctx, name, client.LifecycleRequest{Instance: instance, HandOver: true, Reason: "its context is full"})
 	return err
-}
-
-// notifier returns the shell command on_pending of the current configuration, which notifies people
-// of questions; empty if there is none.
-func (k *controllerProcess) notifier() string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.last.City == nil {
-		return ""
-	}
-	return k.last.City.Daemon.OnPending
 }
 
 // checkLimit is the maximum duration of the check of a pool.

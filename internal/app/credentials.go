@@ -20,7 +20,7 @@ func (k *controllerProcess) openBroker(e *cityservice.Engines) {
 	reportState := credentials.NewStateReporter(e.Events, k.logger)
 	k.broker = credentials.New(credentials.Options{
 		Environment: credentials.Environment{Lookup: d.Environ.Lookup, Environ: d.Environ.Base(agentcli.Builtin()), Dir: k.root, Now: d.opts.Now, Locks: credentials.Locks{Dir: d.lockFolder()}},
-		Push:        func(session string, c worker.Credentials) (run string, err error) { return e.Workers.Push(session, c) }, Hide: k.secrets.Hide, Logger: k.logger,
+		Push:        func(session string, c worker.Credentials) error { return e.Workers.Push(session, c) }, Hide: k.secrets.Hide, Logger: k.logger,
 		OnState: func(ctx context.Context, s credentials.State) {
 			reportState(ctx, s)
 			for _, name := range k.broker.Holders(s.Name) { // their prompts wait or continue

@@ -35,6 +35,7 @@ import (
 	"gascity/internal/service/prompts"
 	"gascity/internal/service/terminals"
 	"gascity/internal/service/workers"
+	"gascity/internal/store"
 	"gascity/internal/telemetry"
 	"gascity/internal/web"
 	"gascity/provider/all"
@@ -91,7 +92,7 @@ type controllerProcess struct {
 	secrets *redact.Redactor
 
 	controller atomic.Pointer[controller.Controller]
-	store      cityStore
+	store      *store.DB
 	notices    []string             // about lost data, see openStore
 	port       *workerapi.Port      // TCP port of the worker API; nil: none
 	workers    *workers.Engine      // set by assemble
@@ -262,16 +263,7 @@ func loaded(l *cityconfig.Loader, r *cityconfig.Loaded) (controller.Loaded, erro
 	if err != nil {
 		return controller.Loaded{}, err
 	}
-	section := r.City.Daemon
-	return controller.Loaded{
-		Desired: r.Desired, Config: shown, Warnings: r.Warnings,
-		Settings: controller.Settings{
-			Patrol: section.PatrolInterval, Shutdown: section.ShutdownTimeout,
-			MaxRestarts: section.MaxRestarts, RestartWindow: section.RestartWindow,
-			Starts: section.MaxWakesPerTick, Looks: section.ProbeConcurrency, DriftWait: section.DriftDrainTimeout,
-			AskAfter: section.UnknownActivityWait,
-		},
-	}, nil
+	return controller.Loaded{Desired: r.Desired, Config: shown, Warnings: r.Warnings, Settings: r.City.Daemon}, nil
 }
 
 // hideWritten hides credentials that are written in the configuration from logs and outputs. A

@@ -16,7 +16,5 @@ func (k *controllerProcess) openSpending(e *cityservice.Engines, c *controller.C
 
 // budgets returns the budgets and prices of the current configuration.
 func (k *controllerProcess) budgets() budgets.Rules {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.last.Spending
+	return k.currentConfig().Spending
 }

@@ -14,6 +14,7 @@ import (
 	"gascity/internal/agent"
 	"gascity/internal/citydir"
 	"gascity/internal/controller"
+	"gascity/internal/domain/plan"
 	"gascity/internal/server/cityservice"
 	"gascity/internal/server/httpkit"
 	"gascity/internal/server/workerapi"
@@ -44,7 +45,8 @@ func (k *controllerProcess) openWorkers(e *cityservice.Engines, c *controller.Co
 		Joined: e.Credentials.SessionChanged, Expiring: e.Credentials.Expiring,
 		City: c, Prompts: e.Prompts, Events: e.Events, Owner: owner, Socket: workerPath(k.root),
 		Logger: k.logger, Now: k.daemon.opts.Now, Judge: k.judge.Evaluate, Regime: k.judge.Regime, Readers: k.judge.Readers, Enforce: k.enforce,
-		Ready: e.Prompts.SessionChanged, Asking: k.judge.AskTimeout, Spend: e.Budgets.Spend, Pressure: k.pressure, Handoff: k.restartWithHandoff,
+		Ready: e.Prompts.SessionChanged, AskTimeout: k.judge.AskTimeout, Spend: e.Budgets.Spend,
+		Pressure: func(agent string) plan.ContextPolicy { return k.desired(agent).Context }, Handoff: k.restartWithHandoff,
 		Sections: func(agent string, mode worker.ContextMode) []worker.Section {
 			return k.desired(agent).Primer.Sections(mode)
 		},
@@ -63,7 +65,7 @@ func (k *controllerProcess) serveWorkers(ctx context.Context, l net.Listener) er
 	server := workerapi.NewServer(cityservice.TimedWorkers{Engine: k.workers, Decisions: k.judged}, workerapi.Options{Log: k.logger, Secrets: k.secrets})
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return server.Run(ctx, l) })
-	if k.port.Open() {
+	if k.port != nil {
 		group.Go(func() error { return server.Run(ctx, k.port.Listener()) })
 	}
 	return group.Wait()
@@ -77,7 +79,7 @@ const portFile = "worker.port"
 func (k *controllerProcess) openPort(ctx context.Context) (*workerapi.Port, error) {
 	dir, kept := filepath.Dir(workerPath(k.root)), filepath.Join(k.root, citydir.StateFolder, portFile)
 	if !k.section().Daemon.WorkerHTTP {
-		return nil, workerapi.RenewPorts(dir, nil)
+		return nil, workerapi.RemovePortFiles(dir)
 	}
 	return workerapi.OpenPort(ctx, dir, kept)
 }

@@ -43,10 +43,6 @@ func (l *Loader) routing(s *config.Session) all.Routing {
 	return r
 }
 
-// shimCommand returns the command that starts gc as a shim: the small process that runs an agent in
-// a terminal.
-func (l *Loader) shimCommand() []string { return []string{l.Executable, "shim"} }
-
 // acp returns the settings for the Agent Client Protocol of the city's configuration.
 func (l *Loader) acp(s *config.ACPSession) all.ACP {
 	return all.ACP{

@@ -26,7 +26,7 @@ func (l *Loader) ConfigOf(city *config.City, root, dir string, logger *slog.Logg
 	return all.Config{
 		Dir: dir, LogDir: filepath.Join(root, citydir.StateFolder, citydir.LogFolder), StateDir: filepath.Join(root, citydir.StateFolder, citydir.ProviderFolder),
 		WorkDir: root, City: city.Workspace.Name, Socket: city.Session.Socket, Routing: l.routing(&city.Session), ACP: l.acp(&city.Session.ACP), Remote: l.remoteConfig(root, &city.Session),
-		Env: l.Environ.Base(agentcli.Builtin()), Environ: l.Environ, Shim: l.shimCommand(), Subreaper: []string{l.Executable, "subreaper"}, Logger: logger,
+		Env: l.Environ.Base(agentcli.Builtin()), Environ: l.Environ, Shim: []string{l.Executable, "shim"}, Subreaper: []string{l.Executable, "subreaper"}, Logger: logger,
 	}
 }
 

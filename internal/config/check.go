@@ -73,7 +73,7 @@ func (c *checker) workspace() {
 		c.fail(w.Origin("name"), "", "the name of a city must be one line of text, not %q", w.Name)
 	}
 	c.agentCLI(w.Keys, w.Provider)
-	c.folders(w.Keys, "pack_overlay_dirs", w.PackOverlayDirs)
+	c.packOverlays(w.Keys, w.PackOverlayDirs)
 	if n := w.MaxActiveSessions; n != nil {
 		c.positive(w.Keys, "max_active_sessions", int64(*n))
 	}
@@ -135,6 +135,16 @@ func (c *checker) positive(keys Keys, key string, value int64) {
 	}
 }
 
+// unique adds a mistake if another section has the name already. first has the positions of the names
+// so far; unique adds the one at the position at. what describes the sections in the message, for
+// example "rigs named".
+func (c *checker) unique(first map[string]Origin, at Origin, what, name string) {
+	if before, ok := first[name]; ok {
+		c.fail(at, fmt.Sprintf("the first one is at %s", before), "there are two %s %q", what, name)
+	}
+	first[name] = at
+}
+
 // rigs checks the [[rigs]] sections: each must have a unique name and the path of an existing
 // directory.
 func (c *checker) rigs() {
@@ -144,10 +154,7 @@ func (c *checker) rigs() {
 		if !c.name(rig.Keys, rig.Name) {
 			continue
 		}
-		if first, ok := seen[rig.Name]; ok {
-			c.fail(rig.Origin("name"), fmt.Sprintf("the first one is at %s", first), "there are two rigs named %q", rig.Name)
-		}
-		seen[rig.Name] = rig.Origin("name")
+		c.unique(seen, rig.Origin("name"), "rigs named", rig.Name)
 		if rig.Path == "" {
 			c.fail(rig.Header(), `add path = "/path/of/the/project"`, "rig %q has no path", rig.Name)
 		}
@@ -187,7 +194,8 @@ func (c *checker) provider(name string, p Provider) {
 	}
 	c.variables(p.Keys, p.Env)
 	for _, key := range slices.Sorted(maps.Keys(p.UpstreamEnv)) {
-		if known := upstreamKeys(); !slices.Contains(known, key) {
+		known := []string{"base_url", "api_key", "auth_token"} // what agent CLIs read from environment variables
+		if !slices.Contains(known, key) {
 			c.fail(p.Origin("upstream_env."+key), suggest(key, known), "upstream_env cannot have the key %q", key)
 		}
 	}
@@ -195,10 +203,6 @@ func (c *checker) provider(name string, p Provider) {
 		c.base(name, p)
 	}
 }
-
-// upstreamKeys returns the keys that upstream_env may have: the values of an upstream that agent
-// CLIs read from environment variables.
-func upstreamKeys() []string { return []string{"base_url", "api_key", "auth_token"} }
 
 // base checks the key base of the agent CLI called name: it must refer to a built-in profile or to
 // another [providers.NAME] section, and must not lead back to this one.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,11 +22,7 @@ func (c *checker) agent(a *Agent) {
 	c.pending(a)
 	c.context(&a.Context)
 	if _, ok := c.city.Upstreams[a.Upstream]; a.Upstream != "" && !ok {
-		names := make([]string, 0, len(c.city.Upstreams))
-		for name := range c.city.Upstreams {
-			names = append(names, name)
-		}
-		c.fail(a.Origin("upstream"), suggest(a.Upstream, names), "there is no [upstreams.%s]", a.Upstream)
+		c.fail(a.Origin("upstream"), Suggest(a.Upstream, maps.Keys(c.city.Upstreams)), "there is no [upstreams.%s]", a.Upstream)
 	}
 	c.agentFiles(a)
 }
@@ -66,7 +63,7 @@ func (c *checker) agentFiles(a *Agent) {
 	c.file(a.Origin("prompt_template"), "prompt_template", a.PromptTemplate)
 	c.file(a.Origin("session_setup_script"), "session_setup_script", a.SessionSetupScript)
 	c.folder(a.Origin("overlay_dir"), "overlay_dir", a.OverlayDir)
-	c.folders(a.Keys, "pack_overlay_dirs", a.PackOverlayDirs)
+	c.packOverlays(a.Keys, a.PackOverlayDirs)
 	for _, f := range a.CopyFiles {
 		if f.Src == "" {
 			c.fail(f.Header(), `write {src = "...", rel_dst = "..."}`, "an item of copy_files has no src")
@@ -79,8 +76,9 @@ func (c *checker) agentFiles(a *Agent) {
 	}
 }
 
-// folders checks that each path in a list is an existing directory.
-func (c *checker) folders(keys Keys, key string, dirs []string) {
+// packOverlays checks that each path in the key pack_overlay_dirs is an existing directory.
+func (c *checker) packOverlays(keys Keys, dirs []string) {
+	const key = "pack_overlay_dirs"
 	for i, dir := range dirs {
 		if dir == "" {
 			c.fail(keys.ItemOrigin(key, i), "remove it, or write the path", "%s contains an empty path", key)
@@ -188,11 +186,10 @@ func (c *City) Dependency(a *Agent, name string) (string, bool) {
 // BaseOf splits the key base at its colon: it returns "builtin" and "x" for "builtin:x", and "" and
 // "x" for "x".
 func (p Provider) BaseOf() (kind, name string) {
-	kind, name, found := strings.Cut(p.Base, ":")
-	if !found {
-		return "", p.Base
+	if kind, name, ok := strings.Cut(p.Base, ":"); ok {
+		return kind, name
 	}
-	return kind, name
+	return "", p.Base
 }
 
 // CheckRuntime returns a mistake if the selection, the name of a runtime provider with or without

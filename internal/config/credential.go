@@ -71,6 +71,6 @@ func (c *checker) credentialSection(name string, it Credential) {
 // refers to.
 func (c *checker) credentialReference(at Origin, name string) {
 	if _, ok := c.city.Credentials[name]; !ok {
-		c.fail(at, suggest(name, slices.Sorted(maps.Keys(c.city.Credentials))), "there is no [credentials.%s]", name)
+		c.fail(at, Suggest(name, maps.Keys(c.city.Credentials)), "there is no [credentials.%s]", name)
 	}
 }

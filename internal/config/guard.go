@@ -62,9 +62,7 @@ const (
 )
 
 // Words returns the values that a GuardAction may have in city.toml.
-func (GuardAction) Words() []string {
-	return []string{string(GuardAllow), string(GuardAsk), string(GuardDeny)}
-}
+func (GuardAction) Words() []string { return texts(GuardAllow, GuardAsk, GuardDeny) }
 
 // GuardAccess says which use of a file a rule is about: reading or writing it.
 type GuardAccess string
@@ -83,9 +81,7 @@ const (
 )
 
 // Words returns the values that a UnguardedPolicy may have in city.toml.
-func (UnguardedPolicy) Words() []string {
-	return []string{string(UnguardedHold), string(UnguardedReport)}
-}
+func (UnguardedPolicy) Words() []string { return texts(UnguardedHold, UnguardedReport) }
 
 // GuardBypass says what happens to a session that used a tool although gc denied it.
 type GuardBypass string
@@ -120,10 +116,9 @@ func (c *checker) guard() {
 				c.fail(r.Header(), "add "+key+" = \"...\"", "a rule of the guard has no %s", key)
 			}
 		}
-		if first, ok := seen[r.ID]; ok && r.ID != "" {
-			c.fail(r.Origin("id"), "the first one is at "+first.String(), "there are two rules with the id %q", r.ID)
+		if r.ID != "" {
+			c.unique(seen, r.Origin("id"), "rules with the id", r.ID)
 		}
-		seen[r.ID] = r.Origin("id")
 	}
 }
 

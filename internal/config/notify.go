@@ -64,11 +64,10 @@ const (
 
 // Words returns the values that a NotifyType may have in city.toml.
 func (NotifyType) Words() []string {
-	return []string{
-		string(NotifyExec), string(NotifyWebhook), string(NotifySlack), string(NotifyDiscord), string(NotifyTeams),
-		string(NotifyTelegram), string(NotifyNtfy), string(NotifyDesktop), string(NotifyTerminal), string(NotifyEmail),
-		string(NotifyWebPush),
-	}
+	return texts(
+		NotifyExec, NotifyWebhook, NotifySlack, NotifyDiscord, NotifyTeams, NotifyTelegram, NotifyNtfy, NotifyDesktop, NotifyTerminal,
+		NotifyEmail, NotifyWebPush,
+	)
 }
 
 // keys returns the keys that a sink of this type must have, and those that it may have. Keys that every sink may have are in
@@ -134,9 +133,7 @@ const (
 )
 
 // Words returns the values that a NotifyTLS may have in city.toml.
-func (NotifyTLS) Words() []string {
-	return []string{string(NotifyStartTLS), string(NotifyOnlyTLS), string(NotifyNoTLS)}
-}
+func (NotifyTLS) Words() []string { return texts(NotifyStartTLS, NotifyOnlyTLS, NotifyNoTLS) }
 
 // DaySpan is a part of the day, such as 22:00-07:00. From and To are minutes after midnight. If To is not after From, the part
 // ends on the next day.
@@ -180,10 +177,7 @@ func (c *checker) notify() {
 		if !c.name(n.Keys, n.Name) {
 			continue
 		}
-		if first, ok := seen[n.Name]; ok {
-			c.fail(n.Origin("name"), fmt.Sprintf("the first one is at %s", first), "there are two sinks named %q", n.Name)
-		}
-		seen[n.Name] = n.Origin("name")
+		c.unique(seen, n.Origin("name"), "sinks named", n.Name)
 		names = append(names, n.Name)
 	}
 	for i := range c.city.Notify {

@@ -3,7 +3,6 @@ package config
 import (
 	"encoding/json"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,8 +22,10 @@ func Schema() []byte {
 	}
 	schema := reflector.Reflect(&City{})
 	schema.Title = "city.toml"
+	sections := map[string]reflect.Type{}
+	addSections(sections, reflect.TypeFor[City]())
 	for name, definition := range schema.Definitions {
-		refine(definition, sectionNamed(name))
+		refine(definition, sections[name])
 	}
 	data, err := json.MarshalIndent(schema, "", "  ")
 	if err != nil {
@@ -104,25 +105,15 @@ func secretSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "string"}, table}}
 }
 
-// sectionTypes returns the Go types of all sections.
-func sectionTypes() []reflect.Type {
-	return []reflect.Type{
-		reflect.TypeFor[Usage](), reflect.TypeFor[Budget](), reflect.TypeFor[Credential](),
-		reflect.TypeFor[City](), reflect.TypeFor[Workspace](), reflect.TypeFor[Rig](),
-		reflect.TypeFor[Agent](), reflect.TypeFor[CopyEntry](), reflect.TypeFor[Provider](),
-		reflect.TypeFor[Upstream](), reflect.TypeFor[Session](), reflect.TypeFor[ACPSession](), reflect.TypeFor[K8sSession](),
-		reflect.TypeFor[Daemon](), reflect.TypeFor[Delivery](), reflect.TypeFor[Pool](), reflect.TypeFor[Pending](), reflect.TypeFor[Context](), reflect.TypeFor[Guard](), reflect.TypeFor[Web](), reflect.TypeFor[Top](), reflect.TypeFor[GuardRole](),
-		reflect.TypeFor[GuardRule](),
+// addSections adds the section with the Go type t, and those that it contains, by the names of
+// their types.
+func addSections(sections map[string]reflect.Type, t reflect.Type) {
+	sections[t.Name()] = t
+	for _, f := range fieldsOf(t) {
+		if inner := elem(f.typ); isSection(inner) {
+			addSections(sections, inner)
+		}
 	}
-}
-
-// sectionNamed returns the Go type of a section by the name of the type; nil if there is none.
-func sectionNamed(name string) reflect.Type {
-	types := sectionTypes()
-	if i := slices.IndexFunc(types, func(t reflect.Type) bool { return t.Name() == name }); i >= 0 {
-		return types[i]
-	}
-	return nil
 }
 
 // refine adds to the schema of a section what the library does not read from the struct tags:

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strconv"
@@ -41,9 +40,7 @@ const (
 )
 
 // Words returns the values that a BudgetScope may have in city.toml.
-func (BudgetScope) Words() []string {
-	return []string{string(ScopeSession), string(ScopeAgent), string(ScopeCity)}
-}
+func (BudgetScope) Words() []string { return texts(ScopeSession, ScopeAgent, ScopeCity) }
 
 // BudgetMeasure says what a budget counts.
 type BudgetMeasure string
@@ -58,7 +55,7 @@ const (
 
 // Words returns the values that a BudgetMeasure may have in city.toml.
 func (BudgetMeasure) Words() []string {
-	return []string{string(MeasureTokens), string(MeasureUSD), string(MeasureTurns), string(MeasureTime)}
+	return texts(MeasureTokens, MeasureUSD, MeasureTurns, MeasureTime)
 }
 
 // BudgetAct says what happens when the limit of a budget is reached.
@@ -73,9 +70,7 @@ const (
 )
 
 // Words returns the values that a BudgetAct may have in city.toml.
-func (BudgetAct) Words() []string {
-	return []string{string(ActWarn), string(ActHold), string(ActInterrupt), string(ActStop)}
-}
+func (BudgetAct) Words() []string { return texts(ActWarn, ActHold, ActInterrupt, ActStop) }
 
 // Amount is the limit of a budget: a number or a duration. In the zero value, there is no limit.
 type Amount struct {
@@ -123,10 +118,7 @@ func (c *checker) usage() {
 	for i := range u.Budgets {
 		b := &u.Budgets[i]
 		if c.name(b.Keys, b.Name) {
-			if first, ok := seen[b.Name]; ok {
-				c.fail(b.Origin("name"), fmt.Sprintf("the first one is at %s", first), "there are two budgets named %q", b.Name)
-			}
-			seen[b.Name] = b.Origin("name")
+			c.unique(seen, b.Origin("name"), "budgets named", b.Name)
 		}
 		c.budget(b)
 	}

@@ -12,6 +12,15 @@ import (
 // in the file.
 type word interface{ Words() []string }
 
+// texts returns the values of a string type as strings.
+func texts[T ~string](values ...T) []string {
+	out := make([]string, len(values))
+	for i, value := range values {
+		out[i] = string(value)
+	}
+	return out
+}
+
 // PromptMode says how the first prompt gets to the agent.
 type PromptMode string
 
@@ -24,9 +33,7 @@ const (
 )
 
 // Words returns the values that a PromptMode may have in city.toml.
-func (PromptMode) Words() []string {
-	return []string{string(PromptArg), string(PromptFlag), string(PromptNone), string(PromptWorker)}
-}
+func (PromptMode) Words() []string { return texts(PromptArg, PromptFlag, PromptNone, PromptWorker) }
 
 // Channel says how prompts get to a running agent. If the key is not in the file, [ChannelNative]
 // applies.
@@ -39,7 +46,7 @@ const (
 )
 
 // Words returns the values that a Channel may have in city.toml.
-func (Channel) Words() []string { return []string{string(ChannelNative), string(ChannelTyped)} }
+func (Channel) Words() []string { return texts(ChannelNative, ChannelTyped) }
 
 // Lifecycle says how long the agent's command is expected to run.
 type Lifecycle string
@@ -48,13 +55,13 @@ type Lifecycle string
 const OneShot = Lifecycle(runtime.LifecycleOneShot)
 
 // Words returns the values that a Lifecycle may have in city.toml.
-func (Lifecycle) Words() []string { return []string{string(OneShot)} }
+func (Lifecycle) Words() []string { return texts(OneShot) }
 
 // WakeMode says whether a later start of the agent continues its conversation or begins a new one.
 type WakeMode string
 
 // Words returns the values that a WakeMode may have in city.toml.
-func (WakeMode) Words() []string { return []string{string(WakeResume), string(WakeFresh)} }
+func (WakeMode) Words() []string { return texts(WakeResume, WakeFresh) }
 
 // The wake modes. If the key is absent, WakeResume applies.
 const (
@@ -75,7 +82,7 @@ const (
 
 // Words returns the values that a PendingPolicy may have in city.toml.
 func (PendingPolicy) Words() []string {
-	return []string{string(PendingWait), string(PendingDeny), string(PendingAnswer), string(PendingEscalate)}
+	return texts(PendingWait, PendingDeny, PendingAnswer, PendingEscalate)
 }
 
 // OnStall says what gc does with an agent that shows no progress in its turn.
@@ -89,9 +96,7 @@ const (
 )
 
 // Words returns the values that a OnStall may have in city.toml.
-func (OnStall) Words() []string {
-	return []string{string(StallReport), string(StallInterrupt), string(StallRestart)}
-}
+func (OnStall) Words() []string { return texts(StallReport, StallInterrupt, StallRestart) }
 
 // Switch is a setting that is "on" or "off".
 type Switch string

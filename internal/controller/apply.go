@@ -141,7 +141,7 @@ func (l *loop) applicable(names []string) ([]*entry, error) {
 	l.decide() // with the newest configuration
 	var entries []*entry
 	for _, a := range l.actions {
-		e := l.entries[session.Key{Provider: a.Provider, Session: a.Session}]
+		e := l.entries[a.Key()]
 		if e == nil || len(names) > 0 && !wanted[e] {
 			continue
 		}

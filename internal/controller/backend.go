@@ -114,7 +114,7 @@ func (l *loop) resync(p *backend, streams bool) {
 // listingFailed records that the provider failed to list its sessions, and schedules another listing.
 func (l *loop) listingFailed(p *backend) {
 	p.wanted = true
-	p.listAfter = l.now().Add(min(l.c.opts.Jitter(ops.Pause(p.health.Failures)), l.settings().Patrol))
+	p.listAfter = l.now().Add(min(l.c.opts.Jitter(ops.Pause(p.health.Failures)), l.settings().PatrolInterval))
 	if p.health.Failures == 1 {
 		l.c.emit(l.ctx, event.ControllerDegraded, nil, "the provider cannot be observed", map[string]string{"provider": p.selection, "error": p.health.Fault()})
 	}

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/config"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
 	"gascity/internal/store/storetest"
@@ -32,7 +34,7 @@ type testCity struct {
 
 	mu       sync.Mutex
 	desired  plan.Desired
-	settings Settings
+	settings config.Daemon // a zero value is the default of the key, except for max_restarts
 	loadErr  error
 
 	c       *Controller
@@ -123,13 +125,22 @@ func (w *testCity) edit(change func(*plan.Desired)) {
 	}
 }
 
+// withDefaults returns the section [daemon] with the defaults of the keys that a controller needs.
+func withDefaults(d config.Daemon) config.Daemon {
+	d.PatrolInterval = cmp.Or(d.PatrolInterval, 30*time.Second)
+	d.RestartWindow = cmp.Or(d.RestartWindow, time.Hour)
+	d.MaxWakesPerTick = cmp.Or(d.MaxWakesPerTick, 5)
+	d.ProbeConcurrency = cmp.Or(d.ProbeConcurrency, 8)
+	return d
+}
+
 func (w *testCity) options() Options {
 	opts := Options{
 		Root: "/town", Version: "test", PID: 1,
 		Load: func(context.Context) (Loaded, error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			return Loaded{Desired: w.desired, Settings: w.settings}, w.loadErr
+			return Loaded{Desired: w.desired, Settings: withDefaults(w.settings)}, w.loadErr
 		},
 		Provider:  func(context.Context, string) (runtime.Provider, error) { return w.provider, nil },
 		Providers: func(context.Context) ([]client.Provider, error) { return nil, nil },

@@ -22,7 +22,7 @@ func (l *loop) checkClock(meant time.Duration) {
 	before := l.checked
 	l.checked = l.now()
 	passed := l.checked.Round(0).Sub(before.Round(0)) // wall clock time, which includes the time of a suspend
-	gap := passed - min(meant, l.settings().Patrol)
+	gap := passed - min(meant, l.settings().PatrolInterval)
 	switch {
 	case gap > jumpBound:
 		l.c.emit(l.ctx, event.HostResumed, nil, "the host was suspended, or the controller did not run for a while", map[string]string{"seconds": fmt.Sprint(int(gap.Seconds()))})
@@ -33,7 +33,7 @@ func (l *loop) checkClock(meant time.Duration) {
 		return
 	}
 	l.jumpedAt = l.checked
-	l.wakeAt(l.jumpedAt.Add(l.settings().Patrol))
+	l.wakeAt(l.jumpedAt.Add(l.settings().PatrolInterval))
 	l.patrol()
 	if l.ending != nil {
 		l.ending.Shift(func(t time.Time) time.Time { return ops.Shift(t, gap) })

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gascity/client"
+	"gascity/internal/config"
 	"gascity/internal/controller/ops"
 	"gascity/internal/domain/plan"
 	"gascity/runtime"
@@ -158,7 +159,7 @@ func TestLastOutput(t *testing.T) {
 // TestConfigurationChangeEndsTheBackoff: the failed command is not the one that is started now.
 func TestConfigurationChangeEndsTheBackoff(t *testing.T) {
 	inTestCity(t, []string{"a", "b"}, func(t *testing.T, w *testCity) {
-		w.settings = Settings{MaxRestarts: 2, RestartWindow: time.Hour}
+		w.settings = config.Daemon{MaxRestarts: 2, RestartWindow: time.Hour}
 		w.provider.onStart = func(context.Context, string) error { return errors.New("no such program") }
 		w.start()
 		w.advance(time.Minute)
@@ -245,7 +246,7 @@ func TestLostEventDelaysAtMostOnePatrol(t *testing.T) {
 
 func TestCrashLoopEndsInQuarantineAfterMaxRestarts(t *testing.T) {
 	inTestCity(t, []string{"a", "steady"}, func(t *testing.T, w *testCity) {
-		w.settings = Settings{MaxRestarts: 5, RestartWindow: time.Hour}
+		w.settings = config.Daemon{MaxRestarts: 5, RestartWindow: time.Hour}
 		w.provider.onStart = func(_ context.Context, name string) error {
 			if name != "gc-town-a" {
 				return nil
@@ -294,7 +295,7 @@ func TestHangingStartDelaysNoOtherAgent(t *testing.T) {
 	for _, obeys := range []bool{true, false} {
 		t.Run(fmt.Sprint("obeys its deadline: ", obeys), func(t *testing.T) {
 			inTestCity(t, names(21), func(_ *testing.T, w *testCity) {
-				w.settings = Settings{Starts: 2}
+				w.settings = config.Daemon{MaxWakesPerTick: 2}
 				release := make(chan struct{})
 				w.provider.onStart = func(ctx context.Context, name string) error {
 					if name != "gc-town-a000" {
@@ -325,7 +326,7 @@ func TestHangingStartDelaysNoOtherAgent(t *testing.T) {
 
 func TestHangingStartsDoNotBlockOtherStarts(t *testing.T) {
 	inTestCity(t, []string{"stuck1", "stuck2"}, func(t *testing.T, w *testCity) {
-		w.settings = Settings{Starts: 2}
+		w.settings = config.Daemon{MaxWakesPerTick: 2}
 		release := make(chan struct{})
 		w.provider.onStart = func(_ context.Context, name string) error {
 			if name != "gc-town-b" {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/config"
 	"gascity/internal/controller/ops"
 	"gascity/internal/domain/plan"
 	"gascity/runtime"
@@ -303,7 +304,7 @@ func TestLaunchDriftRelaunchesAndLiveDriftApplies(t *testing.T) {
 
 func TestRollingRestartHaltsIfTheNewConfigurationFails(t *testing.T) {
 	inTestCity(t, names(50), func(t *testing.T, w *testCity) {
-		w.settings = Settings{MaxRestarts: 2}
+		w.settings = config.Daemon{MaxRestarts: 2}
 		w.start()
 		before := w.provider.lives()
 		w.provider.set(func(f *testProvider) {

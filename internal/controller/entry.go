@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -121,14 +122,12 @@ func (e *entry) unread() bool {
 // Options.Queued.
 func (l *loop) observed(e *entry) plan.Observed {
 	o := plan.Observed{
-		Name: e.rec.Session, Provider: e.rec.Provider, Agent: e.rec.Agent, Owner: e.owner,
-		UnknownReason: e.unknownReason, Observation: e.seen, Managed: e.known, StartInterrupted: e.startInterrupted, Stored: e.rec.Stored, CanRelaunch: e.backend.canRelaunch(e.rec.Session),
-		Order: e.order, Failures: e.rec.Failures, Fault: e.rec.Fault, Exit: e.rec.Exit, Lost: e.rec.Lost,
-		NextAt: e.rec.NextAt, StopAt: e.stopAt, DriftedAt: e.driftedAt, Disrupted: e.disrupted, PostponedSince: e.waitsFrom, Apply: e.apply,
+		Record: e.rec, Owner: e.owner,
+		UnknownReason: e.unknownReason, Observation: e.seen, Managed: e.known, StartInterrupted: e.startInterrupted, CanRelaunch: e.backend.canRelaunch(e.rec.Session),
+		Order: e.order, StopAt: e.stopAt, DriftedAt: e.driftedAt, Disrupted: e.disrupted, PostponedSince: e.waitsFrom, Apply: e.apply,
 
-		Epoch: e.rec.Epoch, Activity: e.sensing.activity, Pending: e.sensing.pending != nil, Progress: e.sensing.stall.Progress, AgeFrom: e.rec.StartedAt,
-		IdleSince: e.idleSince, Hold: e.rec.Hold, Drain: e.rec.Drain, Obstacle: e.rec.Obstacle,
-		RestartRequestedAt: e.rec.Renew, WakeReason: e.wakeWhy, Ended: e.sensing.ended,
+		Activity: e.sensing.activity, Pending: e.sensing.pending != nil, Progress: e.sensing.stall.Progress,
+		IdleSince: e.idleSince, WakeReason: e.wakeWhy, Ended: e.sensing.ended,
 	}
 	if l.c.opts.Queued != nil && l.ctx != nil {
 		o.Queued, o.PromptAt = l.c.opts.Queued(e.rec.Session)
@@ -136,15 +135,11 @@ func (l *loop) observed(e *entry) plan.Observed {
 	if e.wakeQueued = e.wakeWhy != "" && (e.wakeQueued || o.Queued > 0); l.wakeReasonOver(e, o.Queued) {
 		e.wakeWhy, o.WakeReason = "", ""
 	}
-	if why := e.backend.health.WhyUnknown(e.rec.Session); why != "" {
-		o.UnknownReason = why
-	}
+	o.UnknownReason = cmp.Or(e.backend.health.WhyUnknown(e.rec.Session), o.UnknownReason)
 	if e.job != nil {
 		o.Working = e.job.verb
 	}
-	if o.Fault == "" {
-		o.Fault = e.stopFault
-	}
+	o.Fault = cmp.Or(o.Fault, e.stopFault)
 	return o
 }
 
@@ -160,8 +155,8 @@ func (l *loop) wakeReasonOver(e *entry, queued int) bool {
 	return !l.now().Before(until) || e.wakeQueued && queued == 0
 }
 
-// identify copies the instance token and the handle that were observed to the record.
+// identify copies the instance token that was observed to the record.
 func (e *entry) identify(seen runtime.Observation) {
-	e.rec.Token, e.rec.Handle = seen.InstanceToken, seen.Handle
+	e.rec.Token = seen.InstanceToken
 	e.rec.Instance = session.PublicInstance(seen.InstanceToken)
 }

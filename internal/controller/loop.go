@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/config"
 	"gascity/internal/controller/ops"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/plan"
@@ -91,7 +92,7 @@ func newLoop(c *Controller) *loop {
 func (l *loop) now() time.Time { return l.c.opts.Now() }
 
 // settings returns the settings of the configuration that is loaded.
-func (l *loop) settings() Settings { return l.loaded.Settings }
+func (l *loop) settings() *config.Daemon { return &l.loaded.Settings }
 
 // run runs the loop until ctx ends or the controller is asked to exit, and then shuts it down.
 func (l *loop) run(ctx context.Context) error {
@@ -105,7 +106,7 @@ func (l *loop) run(ctx context.Context) error {
 	for _, p := range l.backends {
 		l.open(p)
 	}
-	patrol := time.NewTicker(l.settings().Patrol)
+	patrol := time.NewTicker(l.settings().PatrolInterval)
 	defer patrol.Stop()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -123,7 +124,7 @@ func (l *loop) run(ctx context.Context) error {
 		case <-timer.C: // turn handles due work
 		case <-patrol.C: // a tick that was not received in time is dropped
 			l.patrol()
-			patrol.Reset(l.settings().Patrol)
+			patrol.Reset(l.settings().PatrolInterval)
 		case <-ctx.Done():
 			l.exiting = true
 		}
@@ -242,7 +243,7 @@ func (l *loop) flushRecords() error {
 		l.save(e)
 	}
 	left := make(chan int, 1)
-	go func() { left <- l.saver.Finish(storeTimeout) }()
+	go func() { left <- l.saver.Finish() }()
 	for {
 		select {
 		case f := <-l.c.calls:

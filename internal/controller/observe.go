@@ -34,7 +34,7 @@ func (l *loop) observeEntry(e *entry) {
 		l.wakeAt(e.observeAt)
 		return
 	}
-	if l.observing >= l.settings().Looks {
+	if l.observing >= l.settings().ProbeConcurrency {
 		return // the end of another observation causes the next pass
 	}
 	l.observing++
@@ -68,7 +68,7 @@ func (l *loop) applyFinding(e *entry, f ops.Finding) {
 	if f.Err != nil {
 		e.unknownReason = fmt.Sprintf("cannot observe the session: %v", f.Err)
 		e.failedLooks++
-		e.stale, e.observeAt = true, now.Add(min(l.c.opts.Jitter(ops.Pause(e.failedLooks)), l.settings().Patrol))
+		e.stale, e.observeAt = true, now.Add(min(l.c.opts.Jitter(ops.Pause(e.failedLooks)), l.settings().PatrolInterval))
 		if errors.Is(f.Err, runtime.ErrRuntimeUnavailable) {
 			e.backend.wanted = true
 		}
@@ -88,7 +88,7 @@ func (l *loop) applyFinding(e *entry, f ops.Finding) {
 	switch {
 	case f.Seen.Session != runtime.Alive || f.Seen.InstanceToken == e.rec.Token:
 	case same && e.rec.Token == "": // a previous controller started it; the token comes from the session again
-		e.rec.Token, e.rec.Handle = f.Seen.InstanceToken, f.Seen.Handle
+		e.rec.Token = f.Seen.InstanceToken
 	default:
 		l.successor(e, f)
 	}
@@ -126,7 +126,7 @@ func (l *loop) scheduleObservation(e *entry) {
 		seen.Agent = runtime.Unknown
 		e.again = l.now().Add(exitPause << e.unsure)
 	case orphan, seen.Session == runtime.Unknown:
-		e.again = l.now().Add(min(l.c.opts.Jitter(ops.Pause(e.unsure+1)), l.settings().Patrol))
+		e.again = l.now().Add(min(l.c.opts.Jitter(ops.Pause(e.unsure+1)), l.settings().PatrolInterval))
 	default:
 		e.unsure = 0
 		return

@@ -156,7 +156,7 @@ func (l *loop) restartable(names []string) ([]*entry, error) {
 	if all {
 		for i := range l.loaded.Desired.Sessions {
 			s := &l.loaded.Desired.Sessions[i]
-			e := l.entries[session.Key{Provider: s.Provider, Session: s.Name}]
+			e := l.entries[s.Key()]
 			if !s.Suspended && (e == nil || e.rec.Hold.Kind == "") {
 				names = append(names, s.Name)
 			}

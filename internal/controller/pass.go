@@ -15,7 +15,6 @@ import (
 
 // applyConfig makes a loaded configuration the current one.
 func (l *loop) applyConfig(loaded Loaded) {
-	loaded.Settings = loaded.Settings.Defaulted()
 	previous := l.desired
 	if loaded.Accepted != nil {
 		loaded.Accepted()
@@ -28,7 +27,7 @@ func (l *loop) applyConfig(loaded Loaded) {
 		if s.Fields == nil {
 			s.Fields = runtime.FingerprintBreakdown(s.Config)
 		}
-		key := session.Key{Provider: s.Provider, Session: s.Name}
+		key := s.Key()
 		l.desired[key] = s
 		p := l.backendFor(s.Provider)
 		e := l.entries[key]
@@ -70,8 +69,8 @@ func (l *loop) followRenames(previous map[session.Key]*plan.Session, next *plan.
 		if len(was) != 1 || len(is) != 1 || was[0].Provider != is[0].Provider {
 			continue
 		}
-		e := l.entries[session.Key{Provider: was[0].Provider, Session: was[0].Name}]
-		if e == nil || e.owner == plan.OwnerOther || l.entries[session.Key{Provider: is[0].Provider, Session: is[0].Name}] != nil {
+		e := l.entries[was[0].Key()]
+		if e == nil || e.owner == plan.OwnerOther || l.entries[is[0].Key()] != nil {
 			continue
 		}
 		e.rec.Agent = is[0].Agent
@@ -133,9 +132,12 @@ func (l *loop) facts() ([]plan.Observed, plan.Policy) {
 
 // policy returns the policy of a diff, from the settings and the current state of the loop.
 func (l *loop) policy() plan.Policy {
-	policy := l.settings().Policy()
-	policy.Frozen, policy.ResumedAt, policy.Closed = l.frozen, l.jumpedAt, l.closed()
-	policy.PoolWants, policy.PoolFaults = l.counts.Wants, l.counts.Faults
+	s := l.settings()
+	policy := plan.Policy{
+		MaxRestarts: s.MaxRestarts, RestartWindow: s.RestartWindow, Patrol: s.PatrolInterval,
+		Disruptions: maxDisruptions, Quiet: quietTime, DriftWait: s.DriftDrainTimeout, AskAfter: s.UnknownActivityWait,
+		Frozen: l.frozen, ResumedAt: l.jumpedAt, Closed: l.closed(), PoolWants: l.counts.Wants, PoolFaults: l.counts.Faults,
+	}
 	if l.ending != nil {
 		policy.Stopping, policy.StopAfter = true, l.ending.StopAfter
 	}
@@ -149,7 +151,7 @@ func (l *loop) decide() {
 	l.actions = plan.Diff(l.loaded.Desired, observed, l.now(), policy)
 	decided := make(map[session.Key]bool, len(l.actions))
 	for _, a := range l.actions {
-		key := session.Key{Provider: a.Provider, Session: a.Session}
+		key := a.Key()
 		decided[key] = true
 		if e := l.entries[key]; e != nil {
 			l.recordDecision(e, a)
@@ -178,7 +180,7 @@ func (l *loop) configured(e *entry) *plan.Session {
 // provider where the agent is configured now.
 func (l *loop) moveState(e *entry) {
 	if s := l.loaded.Desired.SessionOf(e.rec.Agent); s != nil {
-		l.transferState(l.entries[session.Key{Provider: s.Provider, Session: s.Name}], e)
+		l.transferState(l.entries[s.Key()], e)
 	}
 }
 
@@ -271,9 +273,9 @@ func (l *loop) applyDecision(e *entry, a plan.Action) {
 // session while a job runs on it or its observation is too old.
 func (l *loop) beginActions() {
 	starts, stops := l.countUnderWay()
-	left := slots{l.settings().Starts - starts, stopsAtOnce - stops}
+	left := slots{l.settings().MaxWakesPerTick - starts, stopsAtOnce - stops}
 	for _, a := range l.actions {
-		key := session.Key{Provider: a.Provider, Session: a.Session}
+		key := a.Key()
 		e, s := l.entries[key], l.desired[key]
 		if e == nil || e.job != nil || e.stale || e.backend.provider == nil {
 			continue

@@ -39,7 +39,7 @@ func (l *loop) loadRecord(r session.Record) {
 	agent := e.rec.Agent
 	e.rec = r
 	e.version, e.queued, e.stored = 1, 1, 1
-	e.rec.Token, e.rec.Handle = "", "" // these are read from the session
+	e.rec.Token = "" // it is read from the session
 	if !e.rec.State.IsValid() && e.rec.State != "" {
 		l.c.opts.Logger.Warn("a session record was repaired", "session", r.Session, "reason", fmt.Sprintf("the stored state %q is not valid", string(r.State)))
 		e.rec.State, e.rec.StateSince = session.StateUnknown, l.now()

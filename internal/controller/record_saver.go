@@ -173,10 +173,10 @@ func (s *recordSaver) Health() (fault string, again time.Time) {
 }
 
 // Finish makes one last attempt to write the queued records, ends Run, and returns the number of
-// records that were not saved. It waits no longer than limit.
-func (s *recordSaver) Finish(limit time.Duration) int {
+// records that were not saved. It waits no longer than [storeTimeout].
+func (s *recordSaver) Finish() int {
 	close(s.over)
-	timer := time.NewTimer(limit)
+	timer := time.NewTimer(storeTimeout)
 	defer timer.Stop()
 	select {
 	case <-s.done:

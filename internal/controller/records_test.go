@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gascity/client"
+	"gascity/internal/config"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
 	"gascity/internal/store/storetest"
@@ -172,7 +173,7 @@ func TestInstanceIsSavedBeforeItsStart(t *testing.T) {
 // TestRestartCountIsKeptAcrossControllers restarts the controller during a crash loop.
 func TestRestartCountIsKeptAcrossControllers(t *testing.T) {
 	inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
-		w.settings = Settings{MaxRestarts: 5, RestartWindow: time.Hour}
+		w.settings = config.Daemon{MaxRestarts: 5, RestartWindow: time.Hour}
 		w.provider.onStart = func(context.Context, string) error {
 			return &runtime.StartupDeath{Exit: runtime.Exit{Code: 1}, Output: "no such model: x"}
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"gascity/internal/config"
 	"gascity/runtime"
 )
 
@@ -20,7 +21,7 @@ func BenchmarkActivityChange(b *testing.B) {
 
 func benchmarkActivityChange(b *testing.B, sessions int) {
 	w := newTestCity(nil, names(sessions))
-	w.settings = Settings{Starts: 50, Looks: 50, Patrol: time.Hour}
+	w.settings = config.Daemon{MaxWakesPerTick: 50, ProbeConcurrency: 50, PatrolInterval: time.Hour}
 	for _, name := range names(sessions) {
 		w.provider.setActivity("gc-town-"+name, runtime.ActivityIdle)
 	}

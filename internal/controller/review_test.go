@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/config"
 	"gascity/internal/domain/plan"
 	"gascity/runtime"
 )
@@ -21,7 +22,7 @@ func TestActivityChangeEvaluatesOnlyItsSession(t *testing.T) {
 			o.Queued = func(string) (int, time.Time) { judged.Add(1); return 0, time.Time{} }
 			o.Changed = func(name string) { changed[name]++ }
 		}
-		w.settings = Settings{Patrol: time.Hour}
+		w.settings = config.Daemon{PatrolInterval: time.Hour}
 		for _, name := range names(100) {
 			w.provider.setActivity("gc-town-"+name, runtime.ActivityIdle)
 		}
@@ -59,7 +60,7 @@ func TestActivityChangeEvaluatesOnlyItsSession(t *testing.T) {
 // and of a pool member that is to be stopped.
 func TestEndOfATurnHasItsEffects(t *testing.T) {
 	inTestCity(t, []string{"a", "b"}, func(t *testing.T, w *testCity) {
-		w.settings = Settings{Patrol: time.Hour}
+		w.settings = config.Daemon{PatrolInterval: time.Hour}
 		w.provider.setActivity("gc-town-a", runtime.ActivityBusy)
 		w.provider.setActivity("gc-town-b", runtime.ActivityIdle)
 		w.start()

@@ -162,7 +162,7 @@ func (l *loop) sensed(e *entry, reading runtime.Reading, err error) {
 		s.faults++
 		s.senses.RecordFailure(l.now())
 		l.updateActivity(e)
-		l.senseAt(e, l.now().Add(min(l.c.opts.Jitter(ops.Pause(s.faults)), l.settings().Patrol)))
+		l.senseAt(e, l.now().Add(min(l.c.opts.Jitter(ops.Pause(s.faults)), l.settings().PatrolInterval)))
 		return
 	}
 	s.faults = 0
@@ -234,11 +234,11 @@ func (l *loop) handleStatus(e *entry, words string) {
 
 // evidenceRules returns how long a signal about the agent's activity stays valid: [pushedStale] if
 // the provider pushes events, otherwise four patrol intervals.
-func (p *backend) evidenceRules(s Settings) session.Rules {
+func (p *backend) evidenceRules(patrol time.Duration) session.Rules {
 	if p.streams {
 		return session.Rules{Stale: pushedStale, StalePushed: pushedStale}
 	}
-	return session.Rules{Stale: 4 * s.Patrol}
+	return session.Rules{Stale: 4 * patrol}
 }
 
 // updateActivity computes the agent's activity from all its signals, and publishes it if it
@@ -247,7 +247,7 @@ func (l *loop) updateActivity(e *entry) {
 	s := &e.sensing
 	now, before := l.now(), s.activity
 	var next time.Time
-	s.activity, s.judged, next = session.Fuse(&s.senses, now, e.backend.evidenceRules(l.settings()))
+	s.activity, s.judged, next = session.Fuse(&s.senses, now, e.backend.evidenceRules(l.settings().PatrolInterval))
 	if !next.IsZero() {
 		l.senseAt(e, next)
 	}

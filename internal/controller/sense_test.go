@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/config"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
 	"gascity/runtime"
@@ -354,7 +355,7 @@ func TestUsageLimitIsNoFailure(t *testing.T) {
 	for name, known := range map[string]bool{"with an end": true, "without one": false} {
 		t.Run(name, func(t *testing.T) {
 			inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
-				w.settings = Settings{MaxRestarts: 1, RestartWindow: time.Hour}
+				w.settings = config.Daemon{MaxRestarts: 1, RestartWindow: time.Hour}
 				w.provider.readings = map[string]runtime.Reading{}
 				w.start()
 				until := time.Now().Add(3 * time.Hour)
@@ -399,7 +400,7 @@ func TestUsageLimitIsNoFailure(t *testing.T) {
 // while it runs or during a start.
 func TestUsageLimitInTheLastOutputIsNoFailure(t *testing.T) {
 	inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
-		w.settings = Settings{MaxRestarts: 1, RestartWindow: time.Hour}
+		w.settings = config.Daemon{MaxRestarts: 1, RestartWindow: time.Hour}
 		w.start()
 		until := time.Now().Add(2 * time.Hour)
 		says := func(until time.Time) { // a new value, because another goroutine may read the old one

@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -18,43 +17,12 @@ import (
 // Loaded is one reading of a city's configuration. It is immutable.
 type Loaded struct {
 	Desired  plan.Desired
-	Settings Settings
+	Settings config.Daemon // the section [daemon]
 	Config   client.Config // the form shown to people
 	Warnings []string
 	// Accepted is called when this configuration becomes the current one, and not if it is refused.
 	// Other components receive the configuration there. It must return quickly. Nil: no call.
 	Accepted func()
-}
-
-// Settings are the controller's own parameters. A zero value means the default in the field's
-// comment.
-type Settings struct {
-	Patrol        time.Duration // interval between two observations of everything; 30 s
-	Shutdown      time.Duration // between interrupt and stop when the city is stopped; 5 s
-	MaxRestarts   int           // failures within RestartWindow before quarantine; no limit
-	RestartWindow time.Duration // 1 h
-	Starts        int           // concurrent starts; 5
-	Looks         int           // concurrent observations; 8
-	DriftWait     time.Duration // maximum wait for that silence; no limit
-	AskAfter      time.Duration // how long a stop is postponed for an agent of unknown activity before gc asks a person; 10 min
-}
-
-// Defaulted returns the settings with defaults instead of zero values.
-func (s Settings) Defaulted() Settings {
-	s.Patrol = cmp.Or(s.Patrol, 30*time.Second)
-	s.Shutdown = cmp.Or(s.Shutdown, 5*time.Second)
-	s.RestartWindow = cmp.Or(s.RestartWindow, time.Hour)
-	s.Starts = cmp.Or(s.Starts, 5)
-	s.Looks = cmp.Or(s.Looks, 8)
-	return s
-}
-
-// Policy returns the settings as the policy of a diff.
-func (s Settings) Policy() plan.Policy {
-	return plan.Policy{
-		MaxRestarts: s.MaxRestarts, RestartWindow: s.RestartWindow, Patrol: s.Patrol,
-		Disruptions: maxDisruptions, Quiet: quietTime, DriftWait: s.DriftWait, AskAfter: s.AskAfter,
-	}
 }
 
 // Options are the dependencies and settings of a controller. All fields are required, except those
@@ -118,6 +86,7 @@ const (
 	interruptLimit = 5 * time.Second
 	startLimit     = 60 * time.Second // used if the configuration has none
 	openLimit      = 30 * time.Second
+	shutdownLimit  = 5 * time.Second // between interrupt and stop of an agent when the city stops, if the configuration has none
 	awayAfter      = 5 * time.Second // for a provider that does not answer while the city is being stopped
 	overdueAfter   = 5 * time.Second // this long after its deadline, a job is not counted in the limits any more
 

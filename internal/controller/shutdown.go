@@ -17,21 +17,13 @@ type shutdown struct {
 	AwayFrom  time.Time // from then on, sessions of a provider that does not answer are not waited for
 	Deadline  time.Time // from then on, running sessions are reported and not waited for
 
-	results map[string]client.StopResult
-}
-
-// newShutdown returns a shutdown without results.
-func newShutdown(beganAt, stopAfter, awayFrom, giveUp time.Time) shutdown {
-	return shutdown{beganAt, stopAfter, awayFrom, giveUp, map[string]client.StopResult{}}
+	results map[string]client.StopResult // by session
 }
 
 // Shift applies shift to the deadlines after a jump of the clock.
 func (e *shutdown) Shift(shift func(time.Time) time.Time) {
 	e.BeganAt, e.StopAfter, e.AwayFrom, e.Deadline = shift(e.BeganAt), shift(e.StopAfter), shift(e.AwayFrom), shift(e.Deadline)
 }
-
-// Add adds the stop of a session to the results.
-func (e *shutdown) Add(r client.StopResult) { e.results[r.Session] = r }
 
 // With returns a copy of the census c that includes strays: processes that carry the marks of the
 // city's agents and belong to no session. The census is clean only if no stray survived and err,

@@ -8,7 +8,6 @@ import (
 	"gascity/client"
 	"gascity/internal/controller/explain"
 	"gascity/internal/domain/plan"
-	"gascity/internal/domain/session"
 )
 
 // publish builds and publishes the whole snapshot.
@@ -16,7 +15,7 @@ func (l *loop) publish() {
 	clear(l.unpublished)
 	targets := make([]*publishedSession, 0, len(l.actions))
 	for _, a := range l.actions {
-		if e := l.entries[session.Key{Provider: a.Provider, Session: a.Session}]; e != nil {
+		if e := l.entries[a.Key()]; e != nil {
 			targets = append(targets, l.target(e, e.action))
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"gascity/internal/controller/explain"
 	"gascity/internal/controller/ops"
 	"gascity/internal/domain/event"
+	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
 	"gascity/runtime"
 )
@@ -31,14 +32,26 @@ type snapshotService struct {
 
 // Status returns the status of the city.
 func (f *snapshotService) Status(context.Context) (client.Status, error) {
-	return f.Store.Status(), nil
+	status, targets := f.Store.City().Status, f.Store.Targets()
+	status.Agents = make([]client.Agent, 0, len(targets))
+	for _, t := range targets {
+		status.Agents = append(status.Agents, t.agent())
+	}
+	return status, nil
 }
 
 // StatusChanged returns a channel that is closed when the status of the city may have changed.
 func (f *snapshotService) StatusChanged() <-chan struct{} { return f.Store.renewed.Wait() }
 
 // Plan returns the next actions of the controller and their reasons.
-func (f *snapshotService) Plan(context.Context) (client.Plan, error) { return f.Store.Plan(), nil }
+func (f *snapshotService) Plan(context.Context) (client.Plan, error) {
+	targets := f.Store.Targets()
+	actions := make([]plan.Action, 0, len(targets))
+	for _, t := range targets {
+		actions = append(actions, t.Action)
+	}
+	return explain.Plan(actions, f.Store.City().Account.At), nil
+}
 
 // Config returns the current configuration.
 func (f *snapshotService) Config(context.Context) (client.Config, error) {
@@ -68,7 +81,7 @@ func (f *snapshotService) Snapshot(name string) (session.Snapshot, error) {
 
 // HasSynced reports whether every session of the city is known and has been reported to
 // Store.Changed.
-func (f *snapshotService) HasSynced() bool { return f.Store.HasSynced() }
+func (f *snapshotService) HasSynced() bool { return f.Store.synced.Load() }
 
 // Snapshots returns the snapshot of every session, in the order of the status.
 func (f *snapshotService) Snapshots() []session.Snapshot {

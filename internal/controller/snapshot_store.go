@@ -145,9 +145,6 @@ func (b *snapshotStore) Renew(at time.Time, t *publishedSession) {
 	}
 }
 
-// HasSynced reports whether every session of the city is known and Changed was called for each.
-func (b *snapshotStore) HasSynced() bool { return b.synced.Load() }
-
 // hasSynced reports whether the state of every session is known.
 func (p *cityState) hasSynced() bool {
 	for _, s := range p.order {
@@ -200,26 +197,6 @@ func (b *snapshotStore) Targets() []*publishedSession {
 		out = append(out, s.Load())
 	}
 	return out
-}
-
-// Status returns the status of the city.
-func (b *snapshotStore) Status() client.Status {
-	status, targets := b.City().Status, b.Targets()
-	status.Agents = make([]client.Agent, 0, len(targets))
-	for _, t := range targets {
-		status.Agents = append(status.Agents, t.agent())
-	}
-	return status
-}
-
-// Plan returns the decided actions.
-func (b *snapshotStore) Plan() client.Plan {
-	targets := b.Targets()
-	actions := make([]plan.Action, 0, len(targets))
-	for _, t := range targets {
-		actions = append(actions, t.Action)
-	}
-	return explain.Plan(actions, b.City().Account.At)
 }
 
 // Find returns a session by its name or its agent's name.

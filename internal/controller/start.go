@@ -27,7 +27,7 @@ func (l *loop) claim(e *entry, s *plan.Session) {
 	e.claimed = true
 	e.rec.Epoch++
 	e.rec.Start = session.StartOpen
-	e.rec.Token, e.rec.Handle = l.c.opts.NewToken(), ""
+	e.rec.Token = l.c.opts.NewToken()
 	e.rec.Instance = session.PublicInstance(e.rec.Token)
 	e.rec.Stored, e.rec.StartedAt, e.rec.Running = s.Fingerprints, l.now(), true
 	e.rec.Agent = s.Agent
@@ -147,7 +147,7 @@ func (l *loop) started(e *entry, s *plan.Session, r startResult) {
 	e.rec.Exit, e.rec.Screen, e.rec.Fault, e.rec.Lost, e.rec.NextAt = nil, "", "", false, time.Time{}
 	e.rec.Warning, e.rec.Renew = r.Warning, time.Time{}
 	l.endObstacle(e)
-	e.rec.Token, e.rec.Handle = cmp.Or(r.Finding.Seen.InstanceToken, r.token), r.Finding.Seen.Handle
+	e.rec.Token = cmp.Or(r.Finding.Seen.InstanceToken, r.token)
 	e.rec.Conversation.Begun = e.rec.Conversation != session.Conversation{}
 	e.rec.Instance = session.PublicInstance(e.rec.Token)
 	data := map[string]string{"instance": e.rec.Instance, "seconds": fmt.Sprintf("%.3f", l.now().Sub(r.began).Seconds())}

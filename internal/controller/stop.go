@@ -119,8 +119,11 @@ type ending struct {
 
 // beginCityStop begins to stop the city.
 func (l *loop) beginCityStop() {
-	now, settings := l.now(), l.settings()
-	l.ending = &ending{shutdown: newShutdown(now, now.Add(settings.Shutdown), now.Add(awayAfter), now.Add(settings.Shutdown+stopLimit+overdueAfter))}
+	now, grace := l.now(), cmp.Or(l.settings().ShutdownTimeout, shutdownLimit)
+	l.ending = &ending{shutdown: shutdown{
+		BeganAt: now, StopAfter: now.Add(grace), AwayFrom: now.Add(awayAfter), Deadline: now.Add(grace + stopLimit + overdueAfter),
+		results: map[string]client.StopResult{},
+	}}
 	l.c.emit(l.ctx, event.ControllerStopping, nil, "the city is being stopped", map[string]string{"scope": "city"})
 	for _, p := range l.backends {
 		p.wanted, p.listAfter = true, time.Time{} // the census needs a new listing
@@ -138,7 +141,7 @@ func (l *loop) beginCityStop() {
 // the city is not being stopped.
 func (l *loop) addToCensus(e *entry) {
 	if l.ending != nil {
-		l.ending.Add(e.last)
+		l.ending.results[e.last.Session] = e.last
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/config"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
 	"gascity/runtime"
@@ -166,7 +167,7 @@ func TestUnsavedCompleteStartIsKept(t *testing.T) {
 // session is stopped and counted once, and after max_restarts no more are started.
 func TestInterruptedStartsAreBounded(t *testing.T) {
 	inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
-		w.settings = Settings{MaxRestarts: 3, RestartWindow: time.Hour}
+		w.settings = config.Daemon{MaxRestarts: 3, RestartWindow: time.Hour}
 		w.edit(func(d *plan.Desired) { d.Sessions[0].Config.Nudge = "go" })
 		w.hangStarts()
 		for range 8 {

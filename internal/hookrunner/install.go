@@ -27,17 +27,12 @@ type Installed struct {
 	Env  map[string]string // variables to add to the agent's environment
 }
 
-// Install writes the hooks of an agent CLI for one session into the directory dir, and replaces the
-// ones of an earlier start. It does not read or change any file of the user. program is the path of
-// gc. texts is the directory in which the session finds the texts of its prompts; empty if the
-// agent CLI does not read prompts from files.
-func Install(cli agentcli.Hooks, program, dir, texts string) (Installed, error) {
-	return install(cli, program, dir, dir, texts)
-}
-
-// install does what Install does, but writes the file that lists the hooks into fileDir and the
-// other files into dir.
-func install(cli agentcli.Hooks, program, dir, fileDir, texts string) (Installed, error) {
+// Install writes the hooks of an agent CLI for one session: the file that lists the hooks into the
+// directory fileDir, and the other files into dir. It replaces the ones of an earlier start. It does
+// not read or change any file of the user. program is the path of gc. texts is the directory in
+// which the session finds the texts of its prompts; empty if the agent CLI does not read prompts
+// from files.
+func Install(cli agentcli.Hooks, program, dir, fileDir, texts string) (Installed, error) {
 	path := filepath.Join(fileDir, filepath.FromSlash(cli.File))
 	text, err := cli.Settings(program, dir, texts)
 	if err != nil {

@@ -52,7 +52,7 @@ func TestInstalled(t *testing.T) {
 	for _, name := range agentcli.HookNames() {
 		cli, _ := agentcli.LookupHooks(name)
 		dir := t.TempDir()
-		got, err := hookrunner.Install(cli, "/bin/gc", dir, "")
+		got, err := hookrunner.Install(cli, "/bin/gc", dir, dir, "")
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

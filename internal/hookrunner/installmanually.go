@@ -23,7 +23,7 @@ func InstallManually(name, program, dir string) (launch string, err error) {
 	if !ok {
 		return "", fmt.Errorf("%w: gc has no hooks for an agent CLI with the name %q", client.ErrNotFound, name)
 	}
-	installed, err := Install(cli, program, dir, "")
+	installed, err := Install(cli, program, dir, dir, "")
 	if err != nil {
 		return "", err
 	}

@@ -94,7 +94,7 @@ func (o *hookProvider) withHooks(name string, cfg runtime.Config) (runtime.Confi
 			return cfg, nil // the agent CLI would not use the file and would print a warning in each session
 		}
 	}
-	installed, err := install(cli, o.opts.Program, dir, fileDir, texts)
+	installed, err := Install(cli, o.opts.Program, dir, fileDir, texts)
 	if err != nil {
 		return cfg, err
 	}

@@ -328,7 +328,7 @@ func TestTokensAreNotInTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "city.db")
 	db := open(t, store.Options{Path: path})
 	r := record("a")
-	r.Token, r.Handle, r.Instance = canary, "handle:"+canary, session.PublicInstance(canary)
+	r.Token, r.Instance = canary, session.PublicInstance(canary)
 	r.Screen, r.Fault = "$ env\nGC_INSTANCE_TOKEN="+canary, "exited: "+canary
 	if err := db.Save(t.Context(), r); err != nil {
 		t.Fatal(err)

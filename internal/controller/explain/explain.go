@@ -172,7 +172,7 @@ func (c *Case) facts(city *City) []client.Fact {
 	if rec.Hold.Kind != "" {
 		add("hold", strings.TrimSuffix(string(rec.Hold.Kind)+": "+rec.Hold.Reason, ": "), rec.Hold.Since)
 	}
-	if rec.Drain.Epoch != 0 && rec.Drain.Epoch == rec.Epoch {
+	if rec.IsDraining() {
 		add("drain", "until "+Stamp(rec.Drain.Deadline), rec.Drain.Since)
 	}
 	if rec.Obstacle.Kind != "" {

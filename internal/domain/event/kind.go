@@ -30,7 +30,6 @@ const (
 	SessionInterrupted Kind = "session.interrupted"
 	SessionStalled     Kind = "session.stalled"
 	SessionStallEnded  Kind = "session.stall_ended"
-	SessionNudged      Kind = "session.nudged"
 	SessionAttached    Kind = "session.attached"
 	SessionDetached    Kind = "session.detached"
 	SessionStatus      Kind = "session.status"

@@ -46,7 +46,6 @@ func Kinds() []KindInfo {
 		{SessionInterrupted, "the agent's turn was interrupted", nil},
 		{SessionStalled, "the agent has shown no sign of progress in its turn for progress_stall_timeout; reported once for each stall", []Datum{{"since", "when the last sign was noticed, RFC 3339"}, {"sign", "what the last sign was"}, {"action", "what the controller does about it: none, interrupt or restart"}}},
 		{SessionStallEnded, "the agent makes progress again, or its turn is over", []Datum{{"sign", "what shows it"}, {"seconds", "how long the stall lasted"}}},
-		{SessionNudged, "a prompt was delivered, or was not", []Datum{{"state", "its outcome"}, {"reason", "why it was refused"}}},
 		{SessionAttached, "a terminal was connected", []Datum{{"attached", "how many are"}}},
 		{SessionDetached, "a terminal was disconnected", []Datum{{"attached", "how many are"}}},
 		{SessionStatus, "the agent reported its activity", []Datum{{"status", "the reported activity"}}},

@@ -89,3 +89,6 @@ type Action struct {
 	// ReleaseHold asks the caller to delete the stored hold.
 	ReleaseHold bool
 }
+
+// Key returns the key of the session's record.
+func (a *Action) Key() session.Key { return session.Key{Provider: a.Provider, Session: a.Session} }

@@ -105,6 +105,9 @@ type Session struct {
 	Resume Resume
 }
 
+// Key returns the key of the session's record.
+func (s *Session) Key() session.Key { return session.Key{Provider: s.Provider, Session: s.Name} }
+
 // fingerprint computes the fingerprints of the session.
 func (s *Session) fingerprint() {
 	s.Fingerprints = session.Fingerprints{

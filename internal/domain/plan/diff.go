@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/domain/session"
 	"gascity/runtime"
 )
 
@@ -30,22 +31,19 @@ func Diff(desired Desired, observed []Observed, now time.Time, policy Policy) []
 // Preview is [Diff] for a configuration that is not active yet. A desired session that was not
 // observed is treated as absent.
 func Preview(desired Desired, observed []Observed, now time.Time, policy Policy) []Action {
-	seen := map[sessionKey]bool{}
-	for _, o := range observed {
-		seen[sessionKey{o.Provider, o.Name}] = true
+	seen := map[session.Key]bool{}
+	for i := range observed {
+		seen[observed[i].Key()] = true
 	}
 	all := slices.Clone(observed)
 	for _, s := range desired.Sessions {
-		if !seen[sessionKey{s.Provider, s.Name}] {
+		if !seen[s.Key()] {
 			nothing := runtime.Observation{Session: runtime.Dead, Agent: runtime.Dead, At: now}
-			all = append(all, Observed{Name: s.Name, Provider: s.Provider, Agent: s.Agent, Observation: nothing})
+			all = append(all, Observed{Record: session.Record{Session: s.Name, Provider: s.Provider, Agent: s.Agent}, Observation: nothing})
 		}
 	}
 	return Diff(desired, all, now, policy)
 }
-
-// sessionKey identifies a session: its runtime provider and its name.
-type sessionKey struct{ provider, name string }
 
 // planner is the state of one call of [Diff].
 type planner struct {
@@ -54,8 +52,8 @@ type planner struct {
 	city        string
 	maxSessions int // sessions of the city at any instant; zero is no limit
 
-	sessions  map[sessionKey]*Session
-	observed  map[sessionKey]*Observed
+	sessions  map[session.Key]*Session
+	observed  map[session.Key]*Observed
 	agents    map[string]*Session    // by qualified name
 	locations map[string][]*Observed // by agent: every session that may still run it
 	pools     map[string]*pool       // by the pool's agent
@@ -66,18 +64,18 @@ type planner struct {
 func newPlanner(desired Desired, observed []Observed, now time.Time, policy Policy) *planner {
 	d := &planner{
 		now: now, policy: policy, city: desired.City,
-		sessions: make(map[sessionKey]*Session, len(desired.Sessions)), observed: make(map[sessionKey]*Observed, len(observed)),
+		sessions: make(map[session.Key]*Session, len(desired.Sessions)), observed: make(map[session.Key]*Observed, len(observed)),
 		agents: make(map[string]*Session, len(desired.Sessions)), locations: map[string][]*Observed{},
 		pools: make(map[string]*pool, len(desired.Pools)), required: map[string]string{}, maxSessions: desired.MaxSessions,
 	}
 	for i := range desired.Sessions {
 		s := &desired.Sessions[i]
-		d.sessions[sessionKey{s.Provider, s.Name}] = s
+		d.sessions[s.Key()] = s
 		d.agents[s.Agent] = s
 	}
 	for i := range observed {
 		o := &observed[i]
-		d.observed[sessionKey{o.Provider, o.Name}] = o
+		d.observed[o.Key()] = o
 		if o.Agent != "" && (o.Owner == OwnerThisCity || o.unattributed()) {
 			d.locations[o.Agent] = append(d.locations[o.Agent], o)
 		}
@@ -120,7 +118,7 @@ func (d *planner) configured(s *Session) Action {
 }
 
 // at returns the observation of a session, nil if there is none.
-func (d *planner) at(s *Session) *Observed { return d.observed[sessionKey{s.Provider, s.Name}] }
+func (d *planner) at(s *Session) *Observed { return d.observed[s.Key()] }
 
 // untouchable returns true if gc must not act on the session now, because another action on it is
 // in progress or its state is unknown. The returned action then does nothing and gives that reason.
@@ -178,7 +176,7 @@ func (d *planner) undesiredSessions() []*Observed {
 		}
 	}
 	slices.SortFunc(out, func(a, b *Observed) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Provider, b.Provider))
+		return cmp.Or(cmp.Compare(a.Session, b.Session), cmp.Compare(a.Provider, b.Provider))
 	})
 	return out
 }
@@ -190,7 +188,7 @@ func (d *planner) undesiredAction(o *Observed) Action {
 	if d.policy.Stopping {
 		w = targetCityStops
 	}
-	a := Action{Verb: VerbNone, Agent: o.Agent, Session: o.Name, Provider: o.Provider, Desired: w.desired}
+	a := Action{Verb: VerbNone, Agent: o.Agent, Session: o.Session, Provider: o.Provider, Desired: w.desired}
 	if decided, ok := d.untouchable(a, o); ok {
 		return decided
 	}

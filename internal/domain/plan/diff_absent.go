@@ -79,11 +79,11 @@ func (d *planner) quarantine(o *Observed) time.Time {
 // if there is none.
 func (d *planner) blockingLocationReason(s *Session) string {
 	for _, home := range d.locations[s.Agent] {
-		if home.Provider == s.Provider && home.Name == s.Name {
+		if home.Key() == s.Key() {
 			continue
 		}
 		if home.unknown() != "" || home.running() || home.orphaned() || home.Working != "" {
-			return fmt.Sprintf("its previous session %s must end first", home.Name)
+			return fmt.Sprintf("its previous session %s must end first", home.Session)
 		}
 	}
 	return ""
@@ -120,7 +120,7 @@ func (d *planner) ready(s *Session) bool {
 	if s.Config.Lifecycle == runtime.LifecycleOneShot {
 		return o.finished() && !changedSince(s, o)
 	}
-	return o.running() && o.Managed && o.Working != VerbStart && !o.Working.Ends() && !o.draining()
+	return o.running() && o.Managed && o.Working != VerbStart && !o.Working.Ends() && !o.IsDraining()
 }
 
 // anyReady reports whether a member of the pool is ready.

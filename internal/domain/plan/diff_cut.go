@@ -22,7 +22,7 @@ const (
 // already works, which shows that it has received its prompt. Any other agent is stopped and
 // started again, because it is unknown which prompts it received.
 func (d *planner) interruptedStart(a Action, s *Session, o *Observed) Action {
-	due := o.AgeFrom.Add(cmp.Or(max(s.StartTimeout, 0), defaultStartTimeout))
+	due := o.StartedAt.Add(cmp.Or(max(s.StartTimeout, 0), defaultStartTimeout))
 	switch {
 	case s.Config.Lifecycle == runtime.LifecycleOneShot, !s.Config.WantsManagedStart():
 		return a.with(VerbAdopt, client.StateRunning, "it runs already")

@@ -26,10 +26,10 @@ func TestInterruptedStart(t *testing.T) {
 			s.Config.Nudge, s.Config.SessionLive, o.Activity.State = "", []string{"x"}, runtime.ActivityReady
 		}, VerbAdopt},
 		"may become ready": {func(s *Session, o *Observed) {
-			s.Config.Nudge, s.Config.ReadyPromptPrefix, o.AgeFrom = "", ">", noon.Add(-30*time.Second)
+			s.Config.Nudge, s.Config.ReadyPromptPrefix, o.StartedAt = "", ">", noon.Add(-30*time.Second)
 		}, VerbWait},
 		"never became ready": {func(s *Session, o *Observed) {
-			s.Config.Nudge, s.Config.ReadyPromptPrefix, o.AgeFrom = "", ">", noon.Add(-2*time.Minute)
+			s.Config.Nudge, s.Config.ReadyPromptPrefix, o.StartedAt = "", ">", noon.Add(-2*time.Minute)
 		}, VerbStop},
 		"a restart was requested": {func(_ *Session, o *Observed) { o.Order = OrderRestart }, VerbAdopt}, // and then it is restarted
 		"to be ended":             {func(_ *Session, o *Observed) { o.Order = OrderKill }, VerbStop},

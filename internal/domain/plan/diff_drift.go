@@ -25,14 +25,14 @@ func (d *planner) runningWithoutStall(a Action, s *Session, o *Observed) Action 
 		return a.with(VerbAdopt, client.StateRunning, "it runs already")
 	case o.Order == OrderRestart:
 		return a.with(VerbRestart, client.StateStopping, "a restart was requested")
-	case o.draining():
+	case o.IsDraining():
 		return d.drained(a, o)
 	case o.Ended != nil:
 		return d.selfEnded(a, o)
 	case s.Config.Lifecycle == runtime.LifecycleOneShot:
 		return a.with(VerbNone, client.StateRunning, "it is a one-shot agent that still runs")
 	}
-	if !o.RestartRequestedAt.IsZero() {
+	if !o.Renew.IsZero() {
 		return d.restartOnRequest(a, o)
 	}
 	a = d.drift(a, s, o)

@@ -121,14 +121,11 @@ func (d *planner) needsStart(s *Session) bool {
 // effectiveHold returns the session's hold. If a drain has ended because its instance stopped, and
 // the hold after it is not stored yet, it returns that hold.
 func (o *Observed) effectiveHold() session.Hold {
-	if o.Hold.Kind == "" && o.draining() && o.unknown() == "" && !o.running() && !o.orphaned() {
+	if o.Hold.Kind == "" && o.IsDraining() && o.unknown() == "" && !o.running() && !o.orphaned() {
 		return session.Hold{Kind: o.Drain.Then, Reason: o.Drain.Reason, Since: o.Drain.Since}
 	}
 	return o.Hold
 }
-
-// draining reports whether the current or last instance was asked to finish its work.
-func (o *Observed) draining() bool { return o.Epoch != 0 && o.Drain.Epoch == o.Epoch }
 
 // jitterFor returns a part of span between 0 and span, which depends only on the name and the
 // epoch. So sessions with the same setting do not act at the same time.

@@ -18,7 +18,7 @@ func (d *planner) limitDisruptions(actions []Action) {
 	}
 	for i := range actions {
 		a := &actions[i]
-		if !a.Drifted || !a.Verb.Ends() || d.observed[sessionKey{a.Provider, a.Session}].isDisrupted() {
+		if !a.Drifted || !a.Verb.Ends() || d.observed[a.Key()].isDisrupted() {
 			continue // a disrupted one is counted already
 		}
 		if left--; left < 0 {
@@ -46,7 +46,7 @@ func (d *planner) limitCounts(actions []Action) {
 		if a.Verb != VerbStart {
 			continue
 		}
-		s := d.sessions[sessionKey{a.Provider, a.Session}]
+		s := d.sessions[a.Key()]
 		p := d.pools[s.Pool]
 		switch {
 		case p != nil && p.live >= p.Max:
@@ -72,7 +72,7 @@ func (d *planner) freeze(actions []Action) {
 	for i := range actions {
 		a := &actions[i]
 		a.Rebaseline, a.ReleaseHold = false, false
-		o := d.observed[sessionKey{a.Provider, a.Session}]
+		o := d.observed[a.Key()]
 		if !a.Verb.Acts() || a.Verb == VerbAdopt || a.Verb == VerbStop && o.Order == OrderKill {
 			continue
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // simulation is a model of what really runs, changed by applied actions only.
-type simulation map[sessionKey]*Observed
+type simulation map[session.Key]*Observed
 
 // drawSimulation draws random configured sessions and what is observed of each.
 func drawSimulation(t *rapid.T) (Desired, simulation) {
@@ -35,12 +35,12 @@ func drawSimulation(t *rapid.T) (Desired, simulation) {
 		}
 		desired.Sessions = append(desired.Sessions, s)
 		if o, ok := drawObserved(t, s); ok {
-			w[sessionKey{s.Provider, s.Name}] = &o
+			w[s.Key()] = &o
 		}
 		if rapid.Float64Range(0, 1).Draw(t, "moved") > 0.8 {
 			if o, ok := drawObserved(t, s); ok {
-				o.Name = "former-" + o.Name
-				w[sessionKey{s.Provider, o.Name}] = &o
+				o.Session = "former-" + o.Session
+				w[o.Key()] = &o
 			}
 		}
 	}
@@ -82,7 +82,7 @@ func drawOrders(t *rapid.T, o *Observed) {
 	activities := []runtime.Activity{"", "", runtime.ActivityBusy, runtime.ActivityIdle, runtime.ActivityReady, runtime.ActivityWaiting, runtime.ActivityLimited, "odd"}
 	o.Activity = session.Activity{State: rapid.SampledFrom(activities).Draw(t, "activity"), Since: past.Draw(t, "since")}
 	o.Activity.Doubted = o.Activity.State == "" && maybe.Draw(t, "doubted")
-	o.Epoch, o.AgeFrom = rapid.Uint64Range(0, 2).Draw(t, "epoch"), past.Draw(t, "age from")
+	o.Epoch, o.StartedAt = rapid.Uint64Range(0, 2).Draw(t, "epoch"), past.Draw(t, "age from")
 	o.Pending, o.Observation.Attached = maybe.Draw(t, "pending"), rapid.SampledFrom([]int{0, 0, 0, 0, 1, -1}).Draw(t, "attached")
 	holds := rapid.SampledFrom([]session.HoldKind{"", "", "", "", session.HoldSleep, session.HoldSuspend, session.HoldBudget, "odd"})
 	o.Hold.Kind = holds.Draw(t, "hold")
@@ -93,7 +93,7 @@ func drawOrders(t *rapid.T, o *Observed) {
 		o.Drain.Acked = noon
 	}
 	if maybe.Draw(t, "renew") {
-		o.RestartRequestedAt = noon
+		o.Renew = noon
 	}
 	if maybe.Draw(t, "wake") {
 		o.WakeReason = "it was asked for"
@@ -112,7 +112,7 @@ func (w simulation) observed() []Observed {
 // apply changes the observation of a session as if the controller had done the action at once, with
 // success.
 func (w simulation) apply(s *Session, a Action) {
-	o := w[sessionKey{a.Provider, a.Session}]
+	o := w[a.Key()]
 	if a.ReleaseHold {
 		o.Hold, o.Drain = session.Hold{}, session.Drain{}
 	}
@@ -150,7 +150,7 @@ func TestNothingIsDoneToTheUnknown(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		desired, w := drawSimulation(t)
 		for _, a := range Diff(desired, w.observed(), noon, drawPolicy(t)) {
-			o := w[sessionKey{a.Provider, a.Session}]
+			o := w[a.Key()]
 			if !a.Verb.Acts() {
 				continue
 			}
@@ -215,7 +215,7 @@ func TestFrozenPolicyDecidesNoAction(t *testing.T) {
 		policy := drawPolicy(t)
 		policy.Stopping, policy.Frozen = false, "the store is read-only"
 		for _, a := range Diff(desired, w.observed(), noon, policy) {
-			if o := w[sessionKey{a.Provider, a.Session}]; o != nil && o.Order == OrderKill && a.Verb == VerbStop {
+			if o := w[a.Key()]; o != nil && o.Order == OrderKill && a.Verb == VerbStop {
 				continue // a person asked for it
 			}
 			if a.Verb.Acts() && a.Verb != VerbAdopt || a.Rebaseline || a.ReleaseHold || a.Hold != (session.Hold{}) || a.Drain != (session.Drain{}) {
@@ -233,7 +233,7 @@ func TestEveryStateAcceptsStop(t *testing.T) {
 		policy := drawPolicy(t)
 		policy.Stopping, policy.Frozen = true, rapid.SampledFrom([]string{"", "the disk is full"}).Draw(t, "frozen")
 		for _, a := range Diff(desired, w.observed(), noon, policy) {
-			o := w[sessionKey{a.Provider, a.Session}]
+			o := w[a.Key()]
 			stoppable := o != nil && o.Owner == OwnerThisCity && o.exists() && o.unknown() == "" && o.Working == ""
 			if stoppable != (a.Verb == VerbStop) && (o == nil || o.Owner == OwnerThisCity) {
 				t.Fatalf("the city ends, and the decision is %+v about %+v", a, o)
@@ -251,7 +251,7 @@ func TestEveryActionHasAKnownState(t *testing.T) {
 		policy.Stopping = rapid.Bool().Draw(t, "stopping")
 		policy.Frozen = rapid.SampledFrom([]string{"", "the disk is full"}).Draw(t, "frozen")
 		for _, a := range Diff(desired, w.observed(), noon, policy) {
-			o := w[sessionKey{a.Provider, a.Session}]
+			o := w[a.Key()]
 			if !session.State(a.State).IsValid() {
 				t.Fatalf("the state is %q in %+v", a.State, a)
 			}
@@ -269,12 +269,12 @@ func TestOnlyIdleSessionsAreDisrupted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		desired, w := drawSimulation(t)
 		for _, a := range Diff(desired, w.observed(), noon, Policy{Disruptions: 9}) {
-			o := w[sessionKey{a.Provider, a.Session}]
+			o := w[a.Key()]
 			automatic := a.Hold.Kind != "" || a.Verb == VerbRestart && o.Order == OrderNone || a.Verb == VerbRelaunch
 			if automatic && (o.Pending || o.activeTurn() != "" || o.Observation.Attached > 0 || o.Activity.Doubted) {
 				t.Fatalf("%s (%s) of a session that is in use: %+v", a.Verb, a.Reason, o)
 			}
-			if automatic && a.Unrequested != o.RestartRequestedAt.IsZero() || a.Unrequested && !a.Verb.Ends() {
+			if automatic && a.Unrequested != o.Renew.IsZero() || a.Unrequested && !a.Verb.Ends() {
 				t.Fatalf("%s (%s): unasked is %v", a.Verb, a.Reason, a.Unrequested)
 			}
 		}
@@ -304,7 +304,7 @@ func TestAppliedActionsConverge(t *testing.T) {
 		desired, w := drawSimulation(t)
 		policy := drawPolicy(t)
 		for _, s := range desired.Sessions {
-			at := sessionKey{s.Provider, s.Name}
+			at := s.Key()
 			if w[at] == nil {
 				o := stoppedSession(s)
 				w[at] = &o
@@ -313,9 +313,9 @@ func TestAppliedActionsConverge(t *testing.T) {
 		for _, o := range w {
 			o.Working = "" // what is under way ends in this model
 		}
-		agents := map[sessionKey]*Session{}
+		agents := map[session.Key]*Session{}
 		for i, s := range desired.Sessions {
-			agents[sessionKey{s.Provider, s.Name}] = &desired.Sessions[i]
+			agents[s.Key()] = &desired.Sessions[i]
 		}
 		for pass := 0; ; pass++ {
 			acted := false
@@ -324,7 +324,7 @@ func TestAppliedActionsConverge(t *testing.T) {
 				if a.Verb == VerbStart {
 					w.checkFreeToStart(t, a)
 				}
-				w.apply(agents[sessionKey{a.Provider, a.Session}], a)
+				w.apply(agents[a.Key()], a)
 			}
 			if !acted {
 				break
@@ -334,7 +334,7 @@ func TestAppliedActionsConverge(t *testing.T) {
 			}
 		}
 		for _, a := range Diff(desired, w.observed(), noon, policy) {
-			o, s := w[sessionKey{a.Provider, a.Session}], agents[sessionKey{a.Provider, a.Session}]
+			o, s := w[a.Key()], agents[a.Key()]
 			if a.Verb == VerbNone && a.Desired == client.DesiredRunning && o.running() && o.unknown() == "" && s != nil &&
 				o.Owner != OwnerOther && s.Config.Lifecycle == "" && (o.Stored.Core != s.Core || o.Stored.Live != s.Live) {
 				t.Fatalf("at rest, but %s runs with another configuration", a.Session)
@@ -354,7 +354,7 @@ func TestAppliedActionsConverge(t *testing.T) {
 func (w simulation) checkFreeToStart(t *rapid.T, a Action) {
 	for _, o := range w {
 		if o.Agent == a.Agent && o.Owner == OwnerThisCity && (o.running() || o.orphaned() || o.unknown() != "") {
-			t.Fatalf("start of %s although %s is or may be alive as %s", a.Session, a.Agent, o.Name)
+			t.Fatalf("start of %s although %s is or may be alive as %s", a.Session, a.Agent, o.Session)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 // for another runtime provider or name; nil if there is none.
 func (d *planner) previousLocation(s *Session) *Observed {
 	for _, home := range d.locations[s.Agent] {
-		if (home.Provider != s.Provider || home.Name != s.Name) && home.unknown() == "" && home.running() {
+		if home.Key() != s.Key() && home.unknown() == "" && home.running() {
 			return home
 		}
 	}
@@ -48,9 +48,9 @@ func (d *planner) planMove(a Action, s *Session, o *Observed) (_ Action, ok bool
 	case !o.Managed:
 		a.StartInterrupted = o.StartInterrupted && hasUnfinishedStart(s)
 		return a.with(VerbAdopt, client.StateRunning, cmp.Or(why, "it runs already")), true
-	case o.draining():
+	case o.IsDraining():
 		return d.drained(a, o), true
-	case why != "" && (o.Order == OrderRestart || !o.RestartRequestedAt.IsZero()):
+	case why != "" && (o.Order == OrderRestart || !o.Renew.IsZero()):
 		return a.with(VerbWait, client.StateRunning, "a restart was requested; "+why), true
 	case why != "":
 		return a.with(VerbNone, client.StateRunning, why), true

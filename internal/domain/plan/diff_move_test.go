@@ -81,11 +81,11 @@ func TestAgentsStayIfTheNewProviderIsClosed(t *testing.T) {
 			}
 		}
 		for _, a := range Diff(desired, w.observed(), noon, policy) {
-			o, s := w[sessionKey{a.Provider, a.Session}], agents[a.Agent]
+			o, s := w[a.Key()], agents[a.Agent]
 			if o == nil || s == nil || a.Provider == "typo" || o.Owner != OwnerThisCity || !o.running() || !a.Verb.Ends() {
 				continue
 			}
-			asked := o.Order == OrderKill || s.Suspended || o.effectiveHold().Kind != "" || s.Pool != "" || o.draining()
+			asked := o.Order == OrderKill || s.Suspended || o.effectiveHold().Kind != "" || s.Pool != "" || o.IsDraining()
 			if !asked {
 				t.Fatalf("%s (%s) of %s, which cannot run where it is configured: %+v", a.Verb, a.Reason, a.Agent, o)
 			}

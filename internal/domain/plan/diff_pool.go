@@ -46,19 +46,19 @@ func (d *planner) countPools(pools []Pool) {
 
 // mayBeOurs reports whether an observed session belongs to this city or may belong to it because
 // its owner is not known yet.
-func (d *planner) mayBeOurs(at sessionKey, o *Observed) bool {
+func (d *planner) mayBeOurs(at session.Key, o *Observed) bool {
 	return o.Owner == OwnerThisCity || o.Owner == OwnerUnknown && d.sessions[at] != nil || o.unattributed()
 }
 
 // mayBeMember reports whether an observed session belongs or belonged to the pool. A session without a
 // known agent may belong to any pool, unless its name names another agent.
-func (d *planner) mayBeMember(p *pool, at sessionKey, o *Observed) bool {
+func (d *planner) mayBeMember(p *pool, at session.Key, o *Observed) bool {
 	if s := d.sessions[at]; s != nil {
 		return s.Pool == p.Agent
 	}
 	name := o.Agent
 	if name == "" {
-		parsed, ok := agent.ParseSessionName(d.city, o.Name)
+		parsed, ok := agent.ParseSessionName(d.city, o.Session)
 		if !ok {
 			return true
 		}
@@ -126,7 +126,7 @@ func (d *planner) rank(o *Observed) int {
 		return rankRunning
 	case o.effectiveHold().Kind != "":
 		return rankOut
-	case o.mayBeRunning() && o.draining():
+	case o.mayBeRunning() && o.IsDraining():
 		return rankDraining
 	case o.mayBeRunning() && d.busyReason(o) != "":
 		return rankNeeded
@@ -167,7 +167,7 @@ func (d *planner) shrink(a Action, o *Observed, p *pool) Action {
 		return d.stop(a, o, reason)
 	case !o.Managed:
 		return a.with(VerbAdopt, client.StateRunning, "it runs already")
-	case o.draining():
+	case o.IsDraining():
 		return d.drained(a, o)
 	case o.Order == OrderKill:
 		return a.with(VerbStop, client.StateStopping, "a stop was requested")

@@ -198,15 +198,15 @@ func TestUnobservedSessionsCountForLimits(t *testing.T) {
 		pool  Verb // of a pool that may have one
 		city  Verb // of a city that may have one
 	}{
-		{"a previous member by its record", Observed{Name: "gc-town-worker-2", Agent: "worker-2", Epoch: 1}, VerbWait, VerbWait},
-		{"another agent by its record", Observed{Name: "gc-town-other", Agent: "other", Epoch: 1}, VerbStart, VerbWait},
-		{"a record of what was never started", Observed{Name: "gc-town-worker-2", Agent: "worker-2"}, VerbStart, VerbStart},
-		{"a member that is listed", Observed{Name: "gc-town-worker-2"}, VerbWait, VerbWait},
-		{"another agent that is listed", Observed{Name: "gc-town-other"}, VerbStart, VerbWait},
-		{"a name that shows nothing", Observed{Name: "odd"}, VerbWait, VerbWait},
-		{"one whose place is blind", Observed{Name: "gc-town-worker-2", Agent: "worker-2", Epoch: 1, UnknownReason: "no answer", Observation: dead}, VerbWait, VerbWait},
-		{"one that is gone", Observed{Name: "gc-town-worker-2", Agent: "worker-2", Epoch: 1, Observation: dead}, VerbStart, VerbStart},
-		{"one that is another city's", Observed{Name: "gc-town-worker-2", Agent: "worker-2", Epoch: 1, Owner: OwnerOther}, VerbStart, VerbStart},
+		{"a previous member by its record", Observed{Record: session.Record{Session: "gc-town-worker-2", Agent: "worker-2", Epoch: 1}}, VerbWait, VerbWait},
+		{"another agent by its record", Observed{Record: session.Record{Session: "gc-town-other", Agent: "other", Epoch: 1}}, VerbStart, VerbWait},
+		{"a record of what was never started", Observed{Record: session.Record{Session: "gc-town-worker-2", Agent: "worker-2"}}, VerbStart, VerbStart},
+		{"a member that is listed", Observed{Record: session.Record{Session: "gc-town-worker-2"}}, VerbWait, VerbWait},
+		{"another agent that is listed", Observed{Record: session.Record{Session: "gc-town-other"}}, VerbStart, VerbWait},
+		{"a name that shows nothing", Observed{Record: session.Record{Session: "odd"}}, VerbWait, VerbWait},
+		{"one whose place is blind", Observed{Record: session.Record{Session: "gc-town-worker-2", Agent: "worker-2", Epoch: 1}, UnknownReason: "no answer", Observation: dead}, VerbWait, VerbWait},
+		{"one that is gone", Observed{Record: session.Record{Session: "gc-town-worker-2", Agent: "worker-2", Epoch: 1}, Observation: dead}, VerbStart, VerbStart},
+		{"one that is another city's", Observed{Record: session.Record{Session: "gc-town-worker-2", Agent: "worker-2", Epoch: 1}, Owner: OwnerOther}, VerbStart, VerbStart},
 	}
 	for _, row := range rows {
 		desired, observed := poolCity(1, 1)
@@ -226,7 +226,7 @@ func TestUnobservedSessionsCountForLimits(t *testing.T) {
 // unknown whether it still runs at its previous runtime provider.
 func TestMovedAgentWaitsForItsPreviousSession(t *testing.T) {
 	s := sessionOf("a")
-	former := Observed{Name: s.Name, Provider: "former", Agent: "a", Epoch: 1}
+	former := Observed{Record: session.Record{Session: s.Name, Provider: "former", Agent: "a", Epoch: 1}}
 	if a := Diff(Desired{Sessions: []Session{s}}, []Observed{stoppedSession(s), former}, noon, Policy{})[0]; a.Verb != VerbWait {
 		t.Errorf("it is unknown whether it still runs at its previous place, and the decision is %s: %s", a.Verb, a.Reason)
 	}
@@ -285,7 +285,7 @@ func TestAPoolIsNeverAboveItsMaximum(t *testing.T) {
 			before := alive(observed)
 			for _, a := range Diff(desired, observed, noon, policy) {
 				for i := range observed {
-					if o := &observed[i]; o.Name == a.Session {
+					if o := &observed[i]; o.Session == a.Session {
 						act(t, o, a)
 					}
 				}
@@ -318,7 +318,7 @@ func restart(observed []Observed) {
 // replaceObserved replaces the observation with the same name, or appends it.
 func replaceObserved(observed []Observed, o Observed) []Observed {
 	for i := range observed {
-		if observed[i].Name == o.Name {
+		if observed[i].Session == o.Session {
 			observed[i] = o
 			return observed
 		}

@@ -53,7 +53,7 @@ func (d *planner) removed(a Action, o *Observed) Action {
 		return a.with(VerbStop, client.StateStopping, "a stop was requested")
 	case !o.Managed && o.Observation.Agent == runtime.Alive:
 		return a.with(VerbAdopt, client.StateRunning, reason+"; it still runs")
-	case o.draining() && !o.Apply:
+	case o.IsDraining() && !o.Apply:
 		return d.drained(a, o)
 	}
 	if wait, waits := d.postponed(a, o); waits {

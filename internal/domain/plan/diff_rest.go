@@ -139,16 +139,16 @@ func (d *planner) idleSince(o *Observed) time.Time {
 	if since.IsZero() {
 		return since
 	}
-	return latest(since, o.Observation.LastInput, o.IdleSince, o.AgeFrom, d.policy.ResumedAt)
+	return latest(since, o.Observation.LastInput, o.IdleSince, o.StartedAt, d.policy.ResumedAt)
 }
 
 // age returns the action for a session that has reached its maximum age: a restart, or a wait until
 // that interrupts no work. done is false if the session is not that old.
 func (d *planner) age(a Action, s *Session, o *Observed) (_ Action, done bool) {
-	if s.MaxAge <= 0 || o.AgeFrom.IsZero() {
+	if s.MaxAge <= 0 || o.StartedAt.IsZero() {
 		return a, false
 	}
-	due := latest(o.AgeFrom.Add(s.MaxAge+jitterFor(s.MaxAgeJitter, s.Name, o.Epoch)), d.policy.graceEnd())
+	due := latest(o.StartedAt.Add(s.MaxAge+jitterFor(s.MaxAgeJitter, s.Name, o.Epoch)), d.policy.graceEnd())
 	if d.now.Before(due) {
 		a.After = earliest(a.After, due)
 		return a, false

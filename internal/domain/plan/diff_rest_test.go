@@ -23,7 +23,7 @@ func idle(s *Session, o *Observed) {
 
 // aged makes a session older than its maximum age.
 func aged(s *Session, o *Observed) {
-	s.MaxAge, o.AgeFrom = 24*time.Hour, noon.Add(-25*time.Hour)
+	s.MaxAge, o.StartedAt = 24*time.Hour, noon.Add(-25*time.Hour)
 }
 
 // drain makes a session drain. then is the hold that follows the drain.
@@ -80,22 +80,22 @@ func TestDecisionsAboutHoldsDrainsAndIdleTimes(t *testing.T) {
 		{"drain, then again", func(s *Session, o *Observed) { *o = stoppedSession(*s); drain(o, "") }, VerbStart, client.StateStarting, "", time.Time{}},
 
 		{"renewal, idle", func(_ *Session, o *Observed) {
-			o.RestartRequestedAt, o.Activity, o.Observation.LastActivity = noon, observedActivity(runtime.ActivityIdle, noon), noon
+			o.Renew, o.Activity, o.Observation.LastActivity = noon, observedActivity(runtime.ActivityIdle, noon), noon
 		}, VerbRestart, client.StateStopping, "requested a restart", time.Time{}},
 		{"renewal, busy", func(_ *Session, o *Observed) {
-			o.RestartRequestedAt, o.Activity = noon, observedActivity(runtime.ActivityBusy, noon)
+			o.Renew, o.Activity = noon, observedActivity(runtime.ActivityBusy, noon)
 		}, VerbWait, client.StateRunning, "while the agent is busy", time.Time{}},
 		{"renewal, in silence", func(_ *Session, o *Observed) {
-			o.RestartRequestedAt, o.Observation.LastActivity = noon, noon.Add(-time.Second)
+			o.Renew, o.Observation.LastActivity = noon, noon.Add(-time.Second)
 		}, VerbWait, client.StateRunning, "quiet", noon.Add(59 * time.Second)},
-		{"renewal, attached", func(_ *Session, o *Observed) { o.RestartRequestedAt, o.Observation.Attached = noon, 1 }, VerbWait, client.StateRunning, "attached", time.Time{}},
-		{"renewal, question", func(_ *Session, o *Observed) { o.RestartRequestedAt, o.Pending = noon, true }, VerbWait, client.StateRunning, "question", time.Time{}},
+		{"renewal, attached", func(_ *Session, o *Observed) { o.Renew, o.Observation.Attached = noon, 1 }, VerbWait, client.StateRunning, "attached", time.Time{}},
+		{"renewal, question", func(_ *Session, o *Observed) { o.Renew, o.Pending = noon, true }, VerbWait, client.StateRunning, "question", time.Time{}},
 
 		{"idle for too long", func(s *Session, o *Observed) { idle(s, o); o.Observation.LastActivity = noon }, VerbStop, client.StateStopping, "idle for 30m0s", time.Time{}},
 		{"idle, not yet", func(s *Session, o *Observed) { idle(s, o); s.IdleAfter = 2 * time.Hour }, VerbNone, client.StateRunning, "", noon.Add(time.Hour)},
 		{"idle, no limit", func(s *Session, o *Observed) { idle(s, o); s.IdleAfter = 0 }, VerbNone, client.StateRunning, "", time.Time{}},
 		{"idle, typed at", func(s *Session, o *Observed) { idle(s, o); o.Observation.LastInput = noon.Add(-time.Minute) }, VerbNone, client.StateRunning, "", noon.Add(29 * time.Minute)},
-		{"idle, started since", func(s *Session, o *Observed) { idle(s, o); o.AgeFrom = noon.Add(-time.Minute) }, VerbNone, client.StateRunning, "", noon.Add(29 * time.Minute)},
+		{"idle, started since", func(s *Session, o *Observed) { idle(s, o); o.StartedAt = noon.Add(-time.Minute) }, VerbNone, client.StateRunning, "", noon.Add(29 * time.Minute)},
 		{"idle, used since", func(s *Session, o *Observed) { idle(s, o); o.IdleSince = noon.Add(-time.Minute) }, VerbNone, client.StateRunning, "", noon.Add(29 * time.Minute)},
 		{"idle, attached", func(s *Session, o *Observed) { idle(s, o); o.Observation.Attached = 1 }, VerbWait, client.StateRunning, "attached", time.Time{}},
 		{"idle, question", func(s *Session, o *Observed) { idle(s, o); o.Pending = true }, VerbWait, client.StateRunning, "question", time.Time{}},
@@ -118,8 +118,8 @@ func TestDecisionsAboutHoldsDrainsAndIdleTimes(t *testing.T) {
 		{"one shot, silent", func(s *Session, o *Observed) { idle(s, o); once(s) }, VerbNone, client.StateRunning, "one-shot", time.Time{}},
 
 		{"too old", aged, VerbRestart, client.StateStopping, "older than 24h", time.Time{}},
-		{"old, not yet", func(s *Session, o *Observed) { aged(s, o); o.AgeFrom = noon }, VerbNone, client.StateRunning, "", noon.Add(24 * time.Hour)},
-		{"old, age unknown", func(s *Session, o *Observed) { aged(s, o); o.AgeFrom = time.Time{} }, VerbNone, client.StateRunning, "", time.Time{}},
+		{"old, not yet", func(s *Session, o *Observed) { aged(s, o); o.StartedAt = noon }, VerbNone, client.StateRunning, "", noon.Add(24 * time.Hour)},
+		{"old, age unknown", func(s *Session, o *Observed) { aged(s, o); o.StartedAt = time.Time{} }, VerbNone, client.StateRunning, "", time.Time{}},
 		{"too old, busy", func(s *Session, o *Observed) { aged(s, o); o.Activity = observedActivity(runtime.ActivityBusy, noon) }, VerbWait, client.StateRunning, "busy", time.Time{}},
 		{"too old, limited", func(s *Session, o *Observed) {
 			aged(s, o)
@@ -296,7 +296,7 @@ func TestMaxAgeHasARandomAddition(t *testing.T) {
 		s := sessionOf("a")
 		o := healthy(s)
 		aged(&s, &o)
-		s.MaxAgeJitter, o.AgeFrom, o.Epoch = time.Hour, noon, epoch
+		s.MaxAgeJitter, o.StartedAt, o.Epoch = time.Hour, noon, epoch
 		a := one(t, s, o, Policy{})
 		if late := a.After.Sub(noon.Add(24 * time.Hour)); late < 0 || late >= time.Hour || !a.After.Equal(one(t, s, o, Policy{}).After) {
 			t.Errorf("epoch %d is due %v after its age", epoch, late)
@@ -371,7 +371,7 @@ func TestDoubtedActivityPreventsASleepAndARestart(t *testing.T) {
 	s := sessionOf("a")
 	s.IdleAfter, s.MaxAge = time.Minute, time.Minute
 	o := healthy(s)
-	o.AgeFrom, o.Observation.LastActivity = noon.Add(-time.Hour), noon.Add(-time.Hour)
+	o.StartedAt, o.Observation.LastActivity = noon.Add(-time.Hour), noon.Add(-time.Hour)
 	if a := one(t, s, o, Policy{}); a.Verb != VerbRestart {
 		t.Fatalf("an old and silent agent gets %s, the test shows nothing", a.Verb)
 	}

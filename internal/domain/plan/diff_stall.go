@@ -46,6 +46,6 @@ func (d *planner) stall(a Action, s *Session, o *Observed) Action {
 // cannotBeStalled reports whether the agent cannot be stalled: it is not in a turn, or its progress
 // is not known.
 func (o *Observed) cannotBeStalled() bool {
-	return o.Activity.State != runtime.ActivityBusy || o.Pending || o.draining() || o.Ended != nil ||
+	return o.Activity.State != runtime.ActivityBusy || o.Pending || o.IsDraining() || o.Ended != nil ||
 		o.Progress.Tool != "" || o.Progress.At.IsZero() || !o.Progress.Reported && o.Observation.LastActivity.IsZero()
 }

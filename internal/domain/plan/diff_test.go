@@ -28,9 +28,9 @@ func sessionOf(agent string) Session {
 // healthy returns the observation of a session that runs as configured.
 func healthy(s Session) Observed {
 	return Observed{
-		Name: s.Name, Provider: s.Provider, Agent: s.Agent, Owner: OwnerThisCity, Managed: true,
+		Record: session.Record{Session: s.Name, Provider: s.Provider, Agent: s.Agent, Stored: s.Fingerprints},
+		Owner:  OwnerThisCity, Managed: true,
 		Observation: runtime.Observation{Session: runtime.Alive, Agent: runtime.Alive, InstanceToken: "t"},
-		Stored:      s.Fingerprints,
 
 		Activity: session.Activity{State: runtime.ActivityReady},
 	}
@@ -267,7 +267,7 @@ func TestStartsFollowDependencies(t *testing.T) {
 func TestRenamedSessionWaitsForThePreviousOne(t *testing.T) {
 	s := sessionOf("a")
 	former := healthy(s)
-	former.Name = "town--a"
+	former.Session = "town--a"
 	desired := Desired{Sessions: []Session{s}}
 	actions := Diff(desired, []Observed{stoppedSession(s), former}, noon, Policy{})
 	if actions[0].Verb != VerbWait || !strings.Contains(actions[0].Reason, "town--a must end first") || actions[1].Verb != VerbStop {

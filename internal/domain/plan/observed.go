@@ -7,14 +7,12 @@ import (
 	"gascity/runtime"
 )
 
-// Observed is the known state of one session: a current observation and the stored history of the
-// session's name.
+// Observed is the known state of one session: its record, a current observation, and what the
+// controller knows besides.
 type Observed struct {
-	Name     string // the session's name
-	Provider string // the runtime provider's selection
-	// Agent is the agent that the session was started for, from the session's metadata or, if that
-	// was not read yet, from the stored record. Empty: not known.
-	Agent string
+	// Record has the session's names, its last instance, its failures, and the requests about it.
+	session.Record
+
 	Owner Owner
 
 	// UnknownReason states why the session or its runtime provider cannot be observed. If it is
@@ -22,12 +20,10 @@ type Observed struct {
 	UnknownReason string
 	Observation   runtime.Observation
 
-	Managed          bool                 // the controller has started or adopted this instance
-	StartInterrupted bool                 // its start was interrupted because the controller that began it exited
-	Stored           session.Fingerprints // what the instance was started with; an empty fingerprint is unknown
-	CanRelaunch      bool                 // the runtime provider can start a new agent process in the existing session
+	Managed          bool // the controller has started or adopted this instance
+	StartInterrupted bool // its start was interrupted because the controller that began it exited
+	CanRelaunch      bool // the runtime provider can start a new agent process in the existing session
 
-	Epoch    uint64           // number of the current or last instance
 	Activity session.Activity // the agent's activity by all evidence; the zero value is unknown
 	Pending  bool             // a question for a person is open
 	Progress Progress         // in the current turn
@@ -35,8 +31,6 @@ type Observed struct {
 	// PromptAt is when the newest queued prompt was accepted. A sleeping session is woken only by
 	// a prompt that is newer than its hold. Zero: by any prompt.
 	PromptAt time.Time
-	// AgeFrom is when the instance started; zero if unknown.
-	AgeFrom time.Time
 	// IdleSince is the earliest time from which idle time counts: the last time a terminal
 	// detached, a prompt was delivered or the controller stopped. Zero: only Observation and
 	// Activity count.
@@ -45,11 +39,6 @@ type Observed struct {
 	// runtime provider may still show a running process.
 	Ended *runtime.End
 
-	// The requests and the obstacle from the stored record.
-	Hold               session.Hold
-	Drain              session.Drain
-	Obstacle           session.Obstacle
-	RestartRequestedAt time.Time // when a restart at the next turn boundary was requested; zero: none was
 	// WakeReason states why a sleeping session, or a surplus pool member, must run, for example
 	// "it was asked for". Empty: nothing wakes it. A queued prompt wakes a session without a
 	// WakeReason.
@@ -58,16 +47,11 @@ type Observed struct {
 	Working Verb  // the action in progress; empty if none
 	Order   Order // what a person requested
 
-	Failures       []time.Time   // times of failed starts and of exits that were not requested
-	Fault          string        // text of the last failure
-	Exit           *runtime.Exit // how the last instance exited
-	Lost           bool          // the last instance disappeared and its exit is unknown
-	NextAt         time.Time     // no start before this
-	StopAt         time.Time     // no stop before this: the last one failed
-	DriftedAt      time.Time     // when the configuration began to differ
-	PostponedSince time.Time     // when a stop for a changed configuration began to wait; zero: none waits
-	Apply          bool          // a person requested to apply the configuration now, even if the agent is busy
-	Disrupted      bool          // stopped or relaunched because of a changed configuration, and not running again yet
+	StopAt         time.Time // no stop before this: the last one failed
+	DriftedAt      time.Time // when the configuration began to differ
+	PostponedSince time.Time // when a stop for a changed configuration began to wait; zero: none waits
+	Apply          bool      // a person requested to apply the configuration now, even if the agent is busy
+	Disrupted      bool      // stopped or relaunched because of a changed configuration, and not running again yet
 }
 
 // Progress describes the progress in an agent's turn.

@@ -22,12 +22,11 @@ type resolution struct {
 // each member.
 func resolveAgent(city *config.City, in Inputs, profiles *agentcli.Set, a *config.Agent) resolution {
 	scale, ok := a.Scale()
+	r := newResolver(city, in, profiles, a)
 	if !ok {
-		r := newResolver(city, in, profiles, a)
 		session := r.session()
 		return resolution{sessions: []Session{session}, warnings: r.warnings, errs: r.errs}
 	}
-	r := newResolver(city, in, profiles, a)
 	pool := Pool{
 		Agent: a.QualifiedName(), Min: scale.Min, Max: scale.Max, DrainTimeout: drainTimeout(a),
 		Check: r.expand(checkOrigin(a), "check", scale.Check), Dir: city.Root, Env: r.checkEnv(),

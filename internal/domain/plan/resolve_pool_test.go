@@ -222,9 +222,9 @@ func observedAs(desired plan.Desired) []plan.Observed {
 	var observed []plan.Observed
 	for _, s := range desired.Sessions {
 		observed = append(observed, plan.Observed{
-			Name: s.Name, Provider: s.Provider, Agent: s.Agent, Owner: plan.OwnerThisCity, Managed: true,
+			Record: session.Record{Session: s.Name, Provider: s.Provider, Agent: s.Agent, Stored: s.Fingerprints},
+			Owner:  plan.OwnerThisCity, Managed: true,
 			Observation: runtime.Observation{Session: runtime.Alive, Agent: runtime.Alive},
-			Stored:      s.Fingerprints,
 		})
 	}
 	return observed

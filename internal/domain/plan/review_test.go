@@ -20,12 +20,12 @@ func TestReviewAgreesWithDiff(t *testing.T) {
 		for i := range desired.Sessions { // most are as they should be
 			s := &desired.Sessions[i]
 			o := healthy(*s)
-			o.Epoch, o.AgeFrom, o.CanRelaunch = 1, noon.Add(-time.Minute), true
+			o.Epoch, o.StartedAt, o.CanRelaunch = 1, noon.Add(-time.Minute), true
 			if rapid.Float64Range(0, 1).Draw(t, "drifted") > 0.7 {
 				o.Stored.Core, o.Stored.Launch = "v1:other", "v1:other"
 			}
 			if rapid.Float64Range(0, 1).Draw(t, "sound") < 0.9 {
-				w[sessionKey{s.Provider, s.Name}] = &o
+				w[s.Key()] = &o
 			}
 		}
 		policy := Policy{MaxRestarts: 3, Disruptions: 1}
@@ -34,7 +34,7 @@ func TestReviewAgreesWithDiff(t *testing.T) {
 		before := Diff(desired, w.observed(), noon, policy)
 		for i := range desired.Sessions {
 			s := &desired.Sessions[i]
-			o := w[sessionKey{s.Provider, s.Name}]
+			o := w[s.Key()]
 			if o == nil || !rapid.Bool().Draw(t, "changes") {
 				continue
 			}

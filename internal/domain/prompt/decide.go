@@ -29,7 +29,6 @@ type Observation struct {
 	// HeldReason states why prompts are held although the agent may accept them. None is delivered
 	// and none starts the session. A delivery in progress continues. Empty: prompts are not held.
 	HeldReason string
-	Attached   int
 	// Obstacle states what prevents the agent from working on prompts, such as a missing login;
 	// empty: nothing does. One prompt is tried at ProbeAt.
 	Obstacle string

@@ -33,7 +33,6 @@ type Record struct {
 	// The current instance, or the last one.
 	Epoch     uint64       `json:"epoch,omitempty"`    // number of the instance: increased and saved before each start
 	Token     string       `json:"-"`                  // its instance token: a secret, never stored and never shown
-	Handle    string       `json:"-"`                  // what runtime.Recover needs; contains the token
 	Instance  string       `json:"instance,omitempty"` // its public name: [PublicInstance] of Token
 	StartedAt time.Time    `json:"started_at,omitzero"`
 	Stored    Fingerprints `json:"stored,omitzero"` // the fingerprints that it was started with

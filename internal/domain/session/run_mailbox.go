@@ -99,9 +99,9 @@ func (b *Mailbox) Find(id string) *MailboxMessage {
 	return nil
 }
 
-// HasOpen reports whether the mailbox has a message of the kind that is not done.
-func (b *Mailbox) HasOpen(kind worker.MessageKind) bool {
-	return slices.ContainsFunc(b.messages, func(l *MailboxMessage) bool { return l.Kind == kind && !l.IsDone() })
+// HasOpenPrompt reports whether the mailbox has a prompt that is not done.
+func (b *Mailbox) HasOpenPrompt() bool {
+	return slices.ContainsFunc(b.messages, func(l *MailboxMessage) bool { return l.Kind == worker.PromptMessage && !l.IsDone() })
 }
 
 // Withdraw removes a message that no reader has received, and reports whether it was removed.

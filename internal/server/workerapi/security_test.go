@@ -85,7 +85,7 @@ func newTestServer(t *testing.T, tcp bool) *testServer {
 	var err error
 	path := filepath.Join(shortDir(t), "w.sock")
 	if tcp {
-		l, err = workerapi.ListenLoopback(t.Context(), 0)
+		l, err = new(net.ListenConfig).Listen(t.Context(), "tcp4", "127.0.0.1:0")
 	} else {
 		l, err = new(net.ListenConfig).Listen(t.Context(), "unix", path)
 	}
@@ -363,12 +363,12 @@ func TestNumbersOfEvents(t *testing.T) {
 func TestPortFileIsPrivate(t *testing.T) {
 	d := newTestServer(t, true)
 	dir := t.TempDir()
-	l, err := workerapi.ListenLoopback(t.Context(), 0)
+	port, err := workerapi.OpenPort(t.Context(), dir, filepath.Join(t.TempDir(), "kept"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	if err := workerapi.WritePort(dir, "rig/agent", l); err != nil {
+	defer port.Close()
+	if err := port.Announce("rig/agent"); err != nil {
 		t.Fatal(err)
 	}
 	path := workerapi.PortFile(dir, "rig/agent")
@@ -377,11 +377,11 @@ func TestPortFileIsPrivate(t *testing.T) {
 		t.Fatalf("the port file %s: %v, %v", path, info, err)
 	}
 	text, err := os.ReadFile(path)
-	if err != nil || "127.0.0.1:"+strings.TrimSpace(string(text)) != l.Addr().String() {
-		t.Errorf("the port file says %q, %v; the port is %s", text, err, l.Addr())
+	if err != nil || "http://127.0.0.1:"+strings.TrimSpace(string(text)) != port.URL() {
+		t.Errorf("the port file says %q, %v; the port is %s", text, err, port.URL())
 	}
 	for range 2 {
-		if err := workerapi.RemovePort(dir, "rig/agent"); err != nil {
+		if err := port.RemoveFile("rig/agent"); err != nil {
 			t.Error(err)
 		}
 	}

@@ -33,10 +33,9 @@ type Lease struct {
 // Options are the dependencies of a broker. Environment and Push are required.
 type Options struct {
 	Environment Environment
-	// Push sends a credential to the worker of a session and returns the ID of the run. It returns
-	// an error if the session has no worker that accepts credentials; the broker tries again after
-	// [Broker.SessionChanged].
-	Push func(session string, c worker.Credentials) (run string, err error)
+	// Push sends a credential to the worker of a session. It returns an error if the session has no
+	// worker that accepts credentials; the broker tries again after [Broker.SessionChanged].
+	Push func(session string, c worker.Credentials) error
 	// Hide is called with each value before the value is used. It may be nil.
 	Hide func(value string)
 	// OnState is called when the phase of an account has changed. Calls do not overlap. It may be
@@ -52,17 +51,11 @@ type Broker struct {
 
 	mu        sync.Mutex
 	accounts  map[string]*account
-	leases    map[string][]string // names of accounts by session
-	pending   map[string]bool     // sessions to send credentials to
-	delivered map[string]map[string]delivered
-	stopped   bool // Run has ended: no renewals are started
+	leases    map[string][]string       // names of accounts by session
+	pending   map[string]bool           // sessions to send credentials to
+	delivered map[string]map[string]int // the number of the last value that was sent, by session and account
+	stopped   bool                      // Run has ended: no renewals are started
 	renewals  sync.WaitGroup
-}
-
-// delivered is the last value that was sent to a worker, and the run of that worker.
-type delivered struct {
-	run    string
-	serial int
 }
 
 // account is an Account with its present value and state. It is guarded by Broker.mu.
@@ -93,7 +86,7 @@ func New(opts Options) *Broker {
 	}
 	return &Broker{
 		opts: opts, wakeups: engine.NewSignal(), accounts: map[string]*account{}, leases: map[string][]string{},
-		pending: map[string]bool{}, delivered: map[string]map[string]delivered{},
+		pending: map[string]bool{}, delivered: map[string]map[string]int{},
 	}
 }
 
@@ -271,7 +264,7 @@ func (b *Broker) Expiring(session string, until time.Time) {
 	}
 	a := b.accounts[names[0]]
 	now := b.opts.Environment.Now()
-	if a == nil || a.serial == 0 || b.delivered[session][a.Name].serial != a.serial || now.Sub(a.since) < soonest {
+	if a == nil || a.serial == 0 || b.delivered[session][a.Name] != a.serial || now.Sub(a.since) < soonest {
 		return
 	}
 	if a.value.Expires.IsZero() || until.Before(a.value.Expires) {
@@ -385,15 +378,14 @@ func (b *Broker) duePushesLocked(ctx context.Context, now time.Time) []duePush {
 // push sends a credential to the worker of a session by Options.Push. That function itself avoids
 // sending a value twice to the same run, because only it knows which run the session has now.
 func (b *Broker) push(g duePush) {
-	run, err := b.opts.Push(g.session, g.body)
-	if err != nil {
+	if err := b.opts.Push(g.session, g.body); err != nil {
 		b.opts.Logger.Debug("cannot send a credential to a worker", "session", g.session, "credential", g.body.Account, "error", err)
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.delivered[g.session] == nil {
-		b.delivered[g.session] = map[string]delivered{}
+		b.delivered[g.session] = map[string]int{}
 	}
-	b.delivered[g.session][g.body.Account] = delivered{run, g.serial}
+	b.delivered[g.session][g.body.Account] = g.serial
 }

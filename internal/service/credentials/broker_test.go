@@ -205,17 +205,17 @@ func newPushRecorder() *pushRecorder {
 	return &pushRecorder{had: map[string][]string{}, absent: map[string]bool{}, news: make(chan struct{}, 1000)}
 }
 
-func (b *pushRecorder) push(session string, c worker.Credentials) (string, error) {
+func (b *pushRecorder) push(session string, c worker.Credentials) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.absent[session] {
-		return "", worker.ErrRefused
+		return worker.ErrRefused
 	}
 	if had := b.had[session]; len(had) == 0 || had[len(had)-1] != string(c.Value) {
 		b.had[session] = append(had, string(c.Value))
 		b.news <- struct{}{}
 	}
-	return "run-" + session, nil
+	return nil
 }
 
 func (b *pushRecorder) recordState(_ context.Context, s credentials.State) {

@@ -23,12 +23,11 @@ type State struct {
 	Phase   Phase
 	Expires time.Time // expiry time of the value; zero: never, or there is no value
 	Err     error     // error of the last renewal
-	Again   time.Time // when the next renewal is tried; zero: none is scheduled
 }
 
 // state returns the state of the account at now.
 func (a *account) state(now time.Time) State {
-	s := State{Name: a.Name, Expires: a.value.Expires, Err: a.err, Again: a.again}
+	s := State{Name: a.Name, Expires: a.value.Expires, Err: a.err}
 	switch {
 	case a.valid(now) && a.err == nil:
 		s.Phase = Good

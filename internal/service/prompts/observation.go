@@ -26,7 +26,7 @@ func observationOf(v session.Snapshot, err error) prompt.Observation {
 	}
 	s := prompt.Observation{
 		Known: true, NotRunning: !v.Running && isStopped(v), Asleep: isAsleep(v) && isStopped(v), AsleepAt: v.Hold.Since, Conversation: v.Conversation.ID,
-		Attached: v.Attached, Activity: v.Activity.State, IsCertain: v.Activity.Confidence == session.ConfidenceCertain || v.Activity.Confidence == session.ConfidenceLikely,
+		Activity: v.Activity.State, IsCertain: v.Activity.Confidence == session.ConfidenceCertain || v.Activity.Confidence == session.ConfidenceLikely,
 		Since: v.Activity.Since, ReadAt: v.ReadAt,
 	}
 	if v.Running {

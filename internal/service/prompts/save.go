@@ -145,7 +145,7 @@ func (e *Engine) put(ctx context.Context, b *sessionQueue, kept prompt.Receipt) 
 	if kept.Final() || e.has(kept.ID) {
 		return
 	}
-	e.emit(ctx, kept, event.PromptAccepted, "a prompt was accepted", nil)
+	e.emit(ctx, kept, event.PromptAccepted, "a prompt was accepted")
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.putLocked(b, kept)

@@ -3,7 +3,6 @@ package prompts
 import (
 	"cmp"
 	"context"
-	"maps"
 	"time"
 
 	"gascity/client"
@@ -93,7 +92,7 @@ var kinds = map[prompt.State]struct {
 // event.
 func (e *Engine) emitState(ctx context.Context, r prompt.Receipt) {
 	if row, ok := kinds[r.State]; ok {
-		e.emit(ctx, r, row.kind, row.text, nil)
+		e.emit(ctx, r, row.kind, row.text)
 	}
 }
 
@@ -104,13 +103,12 @@ func (e *Engine) report(ctx context.Context, session, agent string, kind event.K
 }
 
 // emit appends an event of a receipt.
-func (e *Engine) emit(ctx context.Context, r prompt.Receipt, kind event.Kind, text string, more map[string]string) {
+func (e *Engine) emit(ctx context.Context, r prompt.Receipt, kind event.Kind, text string) {
 	data := map[string]string{"receipt": r.ID, "priority": priorityWord(r.Priority)}
 	for key, value := range map[string]string{"reason": r.Reason, "evidence": r.Evidence, "source": r.Source, "instance": r.Instance} {
 		if value != "" {
 			data[key] = value
 		}
 	}
-	maps.Copy(data, more)
 	engine.Record(ctx, e.opts.Events, e.opts.Logger, client.Event{Kind: string(kind), Agent: r.Agent, Session: r.Session, Text: text, Data: data}, "receipt", r.ID)
 }

@@ -121,10 +121,7 @@ func (a *liveRun) applyDecision(c worker.Call, d worker.Decision) {
 // askTimeout returns how long to wait for a person's answer about a tool call: the configured time,
 // or less if the worker's own limit c.Wait is shorter.
 func (e *Engine) askTimeout(c worker.Call) time.Duration {
-	timeout := e.opts.AskTimeout
-	if e.opts.Asking != nil {
-		timeout = cmp.Or(e.opts.Asking(), timeout)
-	}
+	timeout := cmp.Or(e.opts.AskTimeout(), time.Minute)
 	if c.Wait > 0 && c.Wait < worker.Seconds(timeout/time.Second) {
 		return time.Duration(c.Wait) * time.Second
 	}

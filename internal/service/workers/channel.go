@@ -121,7 +121,7 @@ func (c *channel) InterruptInstance(ctx context.Context, name, token string) err
 	}
 	ctx, cancel := context.WithTimeout(ctx, interruptWithin)
 	defer cancel()
-	l, err := a.sendAndWait(ctx, worker.InterruptMessage, worker.Interrupt{RunID: a.id})
+	l, err := a.sendInterrupt(ctx)
 	switch {
 	case err != nil:
 	case l == nil:

@@ -1,17 +1,15 @@
 package workers
 
-import "time"
+import (
+	"cmp"
+	"time"
 
-// CompactionRules are the thresholds and limits of one agent. A threshold is a fraction of the
-// context window, from 0 to 1; zero disables the action.
-type CompactionRules struct {
-	WarnAt, CompactAt, HandoffAt float64
-	// Within is how long a compaction may take. After that the lock is released, even if the worker
-	// reported no result. Zero means 5 minutes.
-	Within time.Duration
-}
+	"gascity/internal/domain/plan"
+)
 
 const (
+	// defaultWithin is how long a compaction may take by default. After that the lock is released,
+	// even if the worker reported no result.
 	defaultWithin = 5 * time.Minute
 	// minInterval is the shortest time between the starts of two compactions, so that a compaction
 	// that frees nothing is not repeated in every turn.
@@ -60,8 +58,9 @@ const (
 // Next decides what to do about the context of an instance. It returns the next state, the action
 // that the caller must carry out, and the time of the next check if nothing changes; zero: no check
 // is needed.
-func (l compactionState) Next(r CompactionRules, s compactionInput, now time.Time) (compactionState, compactionAct, time.Time) {
-	l = l.adjusted(r, now)
+func (l compactionState) Next(r plan.ContextPolicy, s compactionInput, now time.Time) (compactionState, compactionAct, time.Time) {
+	within := cmp.Or(r.Within, defaultWithin)
+	l = l.adjusted(within, now)
 	switch {
 	case l.IsActive() && s.Done:
 		l.Since, l.Until, l.Leaves = time.Time{}, time.Time{}, false
@@ -86,7 +85,7 @@ func (l compactionState) Next(r CompactionRules, s compactionInput, now time.Tim
 			return l, actNothing, due
 		}
 		if act != actNothing {
-			return l.started(r, s, act, now), act, now.Add(r.within())
+			return l.started(within, s, act, now), act, now.Add(within)
 		}
 	}
 	switch full(r.WarnAt) {
@@ -102,30 +101,21 @@ func (l compactionState) Next(r CompactionRules, s compactionInput, now time.Tim
 
 // adjusted returns the state with its times corrected if the clock was set back: Tried is then not
 // in the future, and Until is not later than a full time limit from now.
-func (l compactionState) adjusted(r CompactionRules, now time.Time) compactionState {
+func (l compactionState) adjusted(within time.Duration, now time.Time) compactionState {
 	if l.Tried.After(now) {
 		l.Tried = now
 	}
-	if limit := now.Add(r.within()); l.IsActive() && l.Until.After(limit) {
+	if limit := now.Add(within); l.IsActive() && l.Until.After(limit) {
 		l.Until = limit
 	}
 	return l
 }
 
 // started returns the state in which the action act (compaction or hand-over) is running since now.
-func (l compactionState) started(r CompactionRules, s compactionInput, act compactionAct, now time.Time) compactionState {
-	l.Since, l.Until, l.Leaves, l.Epoch = now, now.Add(r.within()), act == actHandOff, s.Epoch
+func (l compactionState) started(within time.Duration, s compactionInput, act compactionAct, now time.Time) compactionState {
+	l.Since, l.Until, l.Leaves, l.Epoch = now, now.Add(within), act == actHandOff, s.Epoch
 	if act == actCompact {
 		l.Tried = now
 	}
 	return l
-}
-
-// within returns the maximum duration of a compaction: Within or, if that is not set,
-// [defaultWithin].
-func (r CompactionRules) within() time.Duration {
-	if r.Within <= 0 {
-		return defaultWithin
-	}
-	return r.Within
 }

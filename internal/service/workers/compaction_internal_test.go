@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"gascity/internal/domain/plan"
 )
 
 // TestOneCompactionAtATime: a compaction starts only if none runs and the agent is idle, supports it
@@ -12,7 +14,7 @@ import (
 // one warning for one rise.
 func TestOneCompactionAtATime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		rules := CompactionRules{WarnAt: 0.7, CompactAt: 0.9, HandoffAt: 0.95, Within: time.Minute}
+		rules := plan.ContextPolicy{WarnAt: 0.7, CompactAt: 0.9, HandoffAt: 0.95, Within: time.Minute}
 		var l compactionState
 		now := time.Unix(1e9, 0)
 		var last time.Time
@@ -64,7 +66,7 @@ func TestOneCompactionAtATime(t *testing.T) {
 // TestClockSetBackDelaysNoCompaction: a compaction that started in the future ends as if it had started
 // now, and the next one waits as long as usual.
 func TestClockSetBackDelaysNoCompaction(t *testing.T) {
-	rules := CompactionRules{CompactAt: 0.9, Within: time.Minute}
+	rules := plan.ContextPolicy{CompactAt: 0.9, Within: time.Minute}
 	full := 0.95
 	s := compactionInput{Idle: true, Offers: true, Usage: &full}
 	now := time.Unix(1e9, 0)

@@ -129,7 +129,7 @@ func (a *liveRun) pressureLocked() compactionInput {
 	l := a.mailbox.Find(a.compaction)
 	s := compactionInput{
 		Usage: a.usage, Offers: a.reader != nil && a.life.HasOffer(worker.OfferCompact),
-		Idle: (state == worker.Ready || state == worker.Idle) && len(a.openQuestionsLocked()) == 0 && !a.mailbox.HasOpen(worker.PromptMessage),
+		Idle: (state == worker.Ready || state == worker.Idle) && len(a.openQuestionsLocked()) == 0 && !a.mailbox.HasOpenPrompt(),
 		Done: a.ended || a.lock.IsActive() && !a.lock.Leaves && (l.IsDone() || a.contextLog.Epoch > a.lock.Epoch), Epoch: a.contextLog.Epoch,
 	}
 	if s.Usage == nil && a.lock == (compactionState{}) {

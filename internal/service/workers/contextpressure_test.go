@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
 	"gascity/internal/service/workers"
 	"gascity/runtime"
@@ -37,11 +38,11 @@ func (r *engineTest) doing() runtime.Evidence {
 func TestFullContextIsCompacted(t *testing.T) {
 	for name, answers := range map[string]bool{"done": true, "no answer": false} {
 		t.Run(name, func(t *testing.T) {
-			rules := workers.CompactionRules{WarnAt: 0.7, CompactAt: 0.9, Within: 30 * time.Second}
+			rules := plan.ContextPolicy{WarnAt: 0.7, CompactAt: 0.9, Within: 30 * time.Second}
 			if !answers {
 				rules.Within = time.Second
 			}
-			r := newEngineTest(t, func(o *workers.Options) { o.Pressure = func(string) workers.CompactionRules { return rules } })
+			r := newEngineTest(t, func(o *workers.Options) { o.Pressure = func(string) plan.ContextPolicy { return rules } })
 			act := func(a *agent, m worker.Message) {
 				if m.Kind == worker.PromptMessage {
 					_ = a.Ack(r.within(), worker.Ack{ID: m.ID, State: worker.Consumed}) // ends with the test
@@ -90,8 +91,8 @@ func TestFullContextIsCompacted(t *testing.T) {
 // the conversation. The next one still holds prompts, requests it once, and handles its end.
 func TestCompactionLockIsKeptAcrossControllers(t *testing.T) {
 	r := newEngineTest(t, func(o *workers.Options) {
-		o.Pressure = func(string) workers.CompactionRules {
-			return workers.CompactionRules{CompactAt: 0.9, Within: time.Minute}
+		o.Pressure = func(string) plan.ContextPolicy {
+			return plan.ContextPolicy{CompactAt: 0.9, Within: time.Minute}
 		}
 	})
 	a := r.work(r.start("a", "one"), func(*agent, worker.Message) {}, worker.OfferCompact)
@@ -120,7 +121,7 @@ func TestFullConversationIsReplaced(t *testing.T) {
 	var mu sync.Mutex
 	asked, fails := 0, true
 	r := newEngineTest(t, func(o *workers.Options) {
-		o.Pressure = func(string) workers.CompactionRules { return workers.CompactionRules{CompactAt: 0.8, HandoffAt: 0.9} }
+		o.Pressure = func(string) plan.ContextPolicy { return plan.ContextPolicy{CompactAt: 0.8, HandoffAt: 0.9} }
 		o.Handoff = func(_ context.Context, name, instance string) error {
 			mu.Lock()
 			defer mu.Unlock()

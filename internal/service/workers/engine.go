@@ -41,6 +41,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/event"
+	"gascity/internal/domain/plan"
 	"gascity/internal/domain/prompt"
 	"gascity/internal/domain/session"
 	"gascity/internal/domain/usage"
@@ -119,18 +120,17 @@ type Options struct {
 	// Native reports whether an agent gets prompts only by its worker. Nil: no agent does.
 	Native func(agent string) bool
 	// Pressure returns the compaction rules of an agent. Nil: contexts are not checked.
-	Pressure func(agent string) CompactionRules
+	Pressure func(agent string) plan.ContextPolicy
 	// Handoff restarts an instance, given by its public name, in a new conversation that receives a
 	// note about the previous one. The request is durable when Handoff returns, and Handoff may be
 	// called again for the same instance. Nil: no hand-overs.
 	Handoff func(ctx context.Context, session, instance string) error
 
-	AskTimeout time.Duration // how long a guard question waits for an answer; zero: one minute
-	// Asking returns the present value of AskTimeout if it can change. Zero means AskTimeout. It
-	// may be nil.
-	Asking func() time.Duration
-	Logger *slog.Logger
-	Now    func() time.Time
+	// AskTimeout returns how long a guard question waits for an answer; zero: one minute. Nil: one
+	// minute.
+	AskTimeout func() time.Duration
+	Logger     *slog.Logger
+	Now        func() time.Time
 }
 
 // Engine manages the worker sessions of one city. Its methods are safe for concurrent use.
@@ -164,8 +164,8 @@ func New(opts Options) *Engine {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	if opts.AskTimeout == 0 {
-		opts.AskTimeout = time.Minute
+	if opts.AskTimeout == nil {
+		opts.AskTimeout = func() time.Duration { return 0 }
 	}
 	e := &Engine{
 		opts: opts, owner: session.HashToken(opts.Owner), violations: make(chan violation, maxViolations), leaving: make(chan *liveRun, maxViolations), runs: map[string]*liveRun{}, byID: map[string]*liveRun{},

@@ -258,11 +258,11 @@ func (a *liveRun) sendMessage(kind worker.MessageKind, prefix string, data any) 
 	return id, nil
 }
 
-// sendAndWait sends a message to the worker and waits for its final acknowledgement. Then it
+// sendInterrupt sends an interrupt to the worker and waits for its final acknowledgement. Then it
 // removes the message, so that the worker cannot act on it later. It returns nil if there was no
 // acknowledgement before ctx ended.
-func (a *liveRun) sendAndWait(ctx context.Context, kind worker.MessageKind, data any) (*session.MailboxMessage, error) {
-	id, err := a.sendMessage(kind, string(kind), data)
+func (a *liveRun) sendInterrupt(ctx context.Context) (*session.MailboxMessage, error) {
+	id, err := a.sendMessage(worker.InterruptMessage, string(worker.InterruptMessage), worker.Interrupt{RunID: a.id})
 	if err != nil {
 		return nil, err
 	}

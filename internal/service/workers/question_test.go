@@ -109,7 +109,7 @@ func TestQuestionEndsWithItsDeadlineAndItsAgent(t *testing.T) {
 // judged returns a guard with the same verdict for every call.
 func judged(action guard.Action, ask time.Duration) func(*workers.Options) {
 	return func(o *workers.Options) {
-		o.AskTimeout = ask
+		o.AskTimeout = func() time.Duration { return ask }
 		o.Judge = func(session.Snapshot, worker.Call) guard.Verdict {
 			return guard.Verdict{Action: action, Rule: "the-rule", Reason: "it is dangerous", Part: "rm -rf /"}
 		}
@@ -229,7 +229,7 @@ func TestToolThatRanAlthoughDeniedIsReported(t *testing.T) {
 // may have allowed it in the agent CLI.
 func TestToolAllowedInTheAgentCLIIsNoBypass(t *testing.T) {
 	r := newEngineTest(t, func(o *workers.Options) {
-		o.AskTimeout = 50 * time.Millisecond
+		o.AskTimeout = func() time.Duration { return 50 * time.Millisecond }
 		o.Judge = func(session.Snapshot, worker.Call) guard.Verdict { return guard.Verdict{Action: guard.Allow} }
 	})
 	a := r.work(r.start("a", "one"), nil)

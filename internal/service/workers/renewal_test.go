@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"gascity/internal/domain/plan"
 	"gascity/internal/service/workers"
 	"gascity/worker"
 )
@@ -74,7 +75,7 @@ func TestSectionsAreSentAfterARequestedCompaction(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newEngineTest(t, func(o *workers.Options) {
 				o.Sections = testSections
-				o.Pressure = func(string) workers.CompactionRules { return workers.CompactionRules{CompactAt: 0.9} }
+				o.Pressure = func(string) plan.ContextPolicy { return plan.ContextPolicy{CompactAt: 0.9} }
 			})
 			a := r.work(r.start("a", "one"), func(a *agent, m worker.Message) {
 				if m.Kind == worker.CompactMessage {

@@ -74,7 +74,7 @@ func (m *Sessions) Load(context.Context) ([]session.Record, error) {
 // Save stores a session record in place of the one with the same key. It implements
 // [session.Store].
 func (m *Sessions) Save(_ context.Context, r session.Record) error {
-	r.Token, r.Handle = "", "" // never stored
+	r.Token = "" // never stored
 	m.records.put(r.Key(), cloneRecord(r))
 	return nil
 }

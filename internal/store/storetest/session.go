@@ -18,7 +18,7 @@ func (s *suite) records(want ...session.Record) {
 func recordKept(s *suite) {
 	s.records()
 	r := filled[session.Record](1)
-	r.Token, r.Handle = "", ""
+	r.Token = ""
 	old := r
 	old.State, old.Failures = "old", nil
 	s.must(s.Records.Save(s.ctx, old))
@@ -43,9 +43,9 @@ func recordSorted(s *suite) {
 	s.recheck(func() { s.records(want...) })
 }
 
-// recordSecret checks that a token and a handle are never stored.
+// recordSecret checks that a token is never stored.
 func recordSecret(s *suite) {
-	r := session.Record{Session: "a", Provider: "p", Token: "canary-token", Handle: "canary-handle"}
+	r := session.Record{Session: "a", Provider: "p", Token: "canary-token"}
 	s.must(s.Records.Save(s.ctx, r))
 	s.records(session.Record{Session: "a", Provider: "p"})
 }
