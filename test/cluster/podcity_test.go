@@ -18,8 +18,9 @@ import (
 type podCity struct {
 	*testing.T
 
-	root   string
-	client *client.Client
+	root    string
+	client  *client.Client
+	stopped bool
 }
 
 // openPodCity makes a city with [newPodCity] and starts it.
@@ -36,7 +37,7 @@ func newPodCity(t *testing.T, text string, programs ...string) *podCity {
 	t.Helper()
 	space(t)
 	root := must(os.MkdirTemp("/tmp", "gcc-")) //nolint:usetesting // socket paths are short
-	c := &podCity{t, root, &client.Client{Root: root}}
+	c := &podCity{T: t, root: root, client: &client.Client{Root: root}}
 	t.Cleanup(func() {
 		c.client.Close()
 		if err := os.RemoveAll(root); err != nil {
@@ -56,8 +57,16 @@ func newPodCity(t *testing.T, text string, programs ...string) *podCity {
 	if err := os.WriteFile(filepath.Join(root, client.CityFile), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.gc("stop") })
+	t.Cleanup(c.stop)
 	return c
+}
+
+// stop stops the city. A second call does nothing.
+func (c *podCity) stop() {
+	if !c.stopped {
+		c.stopped = true
+		c.gc("stop")
+	}
 }
 
 // gc runs a command that has to succeed.
@@ -73,16 +82,19 @@ func (c *podCity) gc(args ...string) string {
 }
 
 // promptAndWait gives a prompt to an agent and waits until it says itself that it has taken it.
-func (c *podCity) promptAndWait(name, text string) error {
+func (c *podCity) promptAndWait(name, text string) error { return c.promptWithKey(name, text, text) }
+
+// promptWithKey is promptAndWait for a text that is too long for a key.
+func (c *podCity) promptWithKey(name, key, text string) error {
 	ctx, cancel := context.WithTimeout(c.Context(), 2*waitLimit)
 	defer cancel()
 	for {
-		r, err := c.client.Nudge(ctx, name, client.NudgeRequest{Text: text, Key: text, Wait: client.ReceiptConsumed})
+		r, err := c.client.Nudge(ctx, name, client.NudgeRequest{Text: text, Key: key, Wait: client.ReceiptConsumed})
 		if err == nil && r.State == client.ReceiptConsumed {
 			return nil
 		}
 		if ctx.Err() != nil || err == nil && r.Ended() && r.State != client.ReceiptSubmitted {
-			return fmt.Errorf("%q is %s: %s; %w", text, r.State, r.Reason, errors.Join(err, ctx.Err()))
+			return fmt.Errorf("%.80q is %s: %s; %w", text, r.State, r.Reason, errors.Join(err, ctx.Err()))
 		}
 		<-time.After(50 * time.Millisecond)
 	}

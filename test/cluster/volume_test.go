@@ -46,8 +46,17 @@ func TestConversationOutlivesItsPod(t *testing.T) {
 // claim, with a ledger and conversations that it resumes.
 func newTalker(t *testing.T) (*podCity, string) {
 	t.Helper()
+	dir, claim := newClaim(t)
+	return openPodCity(t, fmt.Sprintf("[providers.talker]\ncommand = \"./fakeagent\"\nargs = [\"--osc7501\", \"--conversations\", \"talks\", \"--ledger\", \"ledger\"]\nready_prompt_prefix = \"❯\"\n"+
+		"resume_flag = \"--resume\"\nresume_style = \"flag\"\nsession_id_flag = \"--session-id\"\n[[agents]]\nname = \"one\"\nprovider = \"talker\"\n"+
+		"pre_start = [\"mkdir -p talks; ln -sf /gc/bin/gc fakeagent\"]\n[agents.env]\nGC_K8S_PULL_POLICY = \"IfNotPresent\"\nGC_K8S_CLAIM = %q\n", claim)), dir
+}
+
+// newClaim makes a directory of this machine a volume, and returns it with the name of its claim.
+func newClaim(t *testing.T) (dir, claim string) {
+	t.Helper()
 	space(t)
-	dir := must(os.MkdirTemp("/tmp", "gcv-")) //nolint:usetesting // it is open to the pod's user
+	dir = must(os.MkdirTemp("/tmp", "gcv-")) //nolint:usetesting // it is open to the pod's user
 	t.Cleanup(func() {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Error(err)
@@ -56,14 +65,12 @@ func newTalker(t *testing.T) (*podCity, string) {
 	if err := os.Chmod(dir, 0o777); err != nil { //nolint:gosec // see above
 		t.Fatal(err)
 	}
-	claim := filepath.Base(dir)
+	claim = filepath.Base(dir)
 	apply(t, fmt.Sprintf(`{"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":%[1]q},"spec":{"capacity":{"storage":"1Gi"},`+
 		`"accessModes":["ReadWriteOnce"],"persistentVolumeReclaimPolicy":"Retain","storageClassName":"","hostPath":{"path":%[2]q},"claimRef":{"namespace":%[3]q,"name":%[1]q}}}`, claim, dir, namespace))
 	apply(t, fmt.Sprintf(`{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":%[1]q,"namespace":%[2]q},"spec":{"accessModes":["ReadWriteOnce"],`+
 		`"storageClassName":"","resources":{"requests":{"storage":"1Gi"}}}}`, claim, namespace))
-	return openPodCity(t, fmt.Sprintf("[providers.talker]\ncommand = \"./fakeagent\"\nargs = [\"--osc7501\", \"--conversations\", \"talks\", \"--ledger\", \"ledger\"]\nready_prompt_prefix = \"❯\"\n"+
-		"resume_flag = \"--resume\"\nresume_style = \"flag\"\nsession_id_flag = \"--session-id\"\n[[agents]]\nname = \"one\"\nprovider = \"talker\"\n"+
-		"pre_start = [\"mkdir -p talks; ln -sf /gc/bin/gc fakeagent\"]\n[agents.env]\nGC_K8S_PULL_POLICY = \"IfNotPresent\"\nGC_K8S_CLAIM = %q\n", claim)), dir
+	return dir, claim
 }
 
 func podOf(t *testing.T, agent string) string {

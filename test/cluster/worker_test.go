@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/test/fakecodex"
 	"gascity/worker"
 )
 
@@ -21,6 +22,9 @@ import (
 const callsVariable = "CLUSTER_CALLS"
 
 func TestMain(m *testing.M) {
+	if fakecodex.Called() {
+		fakecodex.Main()
+	}
 	if path := os.Getenv(callsVariable); path != "" {
 		requestTools(path)
 		return

@@ -25,6 +25,10 @@ const (
 	UserVariable = "FAKE_USER" // the text that its terminal's user sends first
 )
 
+// GateSuffix after the name of the log is that of a file. While it exists, the stand-in asks its
+// hook about no tool.
+const GateSuffix = ".gate"
+
 // Called reports whether this process is to be the stand-in.
 func Called() bool { return os.Getenv(LogVariable) != "" }
 
@@ -106,6 +110,7 @@ func serve(log string) {
 			tell("turn/started", object{"turn": object{"id": id}})
 			tell("item/started", object{"turnId": id, "item": object{"type": "userMessage", "clientId": m.Params.ClientUserMessageID}})
 			if command, ok := strings.CutPrefix(text, "tool "); ok {
+				waitGate(log + GateSuffix)
 				decision := runHook("PreToolUse", object{"tool_name": "Bash", "tool_use_id": "u1", "tool_input": object{"command": command}})
 				appendLine(log, "tool "+decision)
 			}
@@ -125,6 +130,15 @@ func serve(log string) {
 		}
 	}
 	appendLine(log, "server ends")
+}
+
+// waitGate waits until a file does not exist, at most a minute.
+func waitGate(path string) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); <-time.After(20 * time.Millisecond) {
+		if _, err := os.Stat(path); err != nil {
+			return
+		}
+	}
 }
 
 // runHook runs the hook of its command line for an event, and returns what it decides.

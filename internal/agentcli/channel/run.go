@@ -80,7 +80,7 @@ func Run(ctx context.Context, opts Options) int {
 	status, err := h.serve(ctx, args)
 	stopped, ok := errors.AsType[*stoppedError](err)
 	if err != nil && !ok {
-		fmt.Fprintln(opts.Stderr, "gc: the agent runs without its native channel, and prompts are typed:", err)
+		h.print("the agent runs without its native channel, and prompts are typed: " + err.Error())
 		status, err = h.runClient(nil, args)
 		stopped, ok = errors.AsType[*stoppedError](err)
 	}
@@ -88,7 +88,7 @@ func Run(ctx context.Context, opts Options) int {
 	case ok:
 		return 128 + int(stopped.signal)
 	case err != nil:
-		fmt.Fprintln(opts.Stderr, "gc:", err)
+		h.print(err.Error())
 		return exitFailed
 	}
 	return status
@@ -109,6 +109,13 @@ func (e *stoppedError) Error() string { return "stopped by " + e.signal.String()
 
 // errUnused means that the client exited before it showed a conversation.
 var errUnused = errors.New("the terminal client could not use the server")
+
+// print writes a message to the terminal. It erases what the client has drawn below its cursor, so the
+// message is the last output, which the city reports when the agent exits. The client may have left the
+// terminal in raw mode, in which a line feed does not return to the first column.
+func (h *host) print(text string) {
+	fmt.Fprint(h.opts.Stderr, "\r\n\x1b[Jgc: "+strings.ReplaceAll(text, "\n", "\r\n")+"\r\n")
+}
 
 // getenv returns the value of an environment variable; empty if it is not set.
 func (h *host) getenv(name string) string { return proc.Getenv(h.opts.Environ, name) }
@@ -183,7 +190,7 @@ func (h *host) runClient(s *server, args []string) (status int, err error) {
 			if !s.used() {
 				return 0, errors.New(why)
 			}
-			fmt.Fprintln(h.opts.Stderr, "gc: the agent exits:", why)
+			h.print("the agent exits: " + why)
 			return exitFailed, nil
 		case sig := <-h.signals:
 			if sig == syscall.SIGINT || sig == syscall.SIGQUIT {
