@@ -156,7 +156,7 @@ func noteText(note string) string {
 
 // next returns the next action of the controller and its time.
 func (s Formatter) next(e client.Explanation) string {
-	next := cmp.Or(e.Next, "no action until something changes")
+	next := textfmt.LocalTimes(cmp.Or(e.Next, "no action until something changes"))
 	left := textfmt.In(s.Now, e.NextAt)
 	switch {
 	case left == "":
