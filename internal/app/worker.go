@@ -51,6 +51,10 @@ func (k *controllerProcess) openWorkers(e *cityservice.Engines, c *controller.Co
 			return k.desired(agent).Primer.Sections(mode)
 		},
 		Native: func(agent string) bool { return k.desired(agent).ByWorker },
+		Hookless: func(agent string) bool {
+			s := k.desired(agent)
+			return s.Agent != "" && s.Hooks == "" && !s.Protocol && !s.ByWorker
+		},
 		Carried: func(agent string) (argued, typed []string) {
 			s := k.desired(agent)
 			return s.Primer.FullTypes(s.Config.PromptSuffix, s.Config.Nudge)

@@ -13,6 +13,7 @@ import (
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
 	"gascity/internal/cli/render"
+	"gascity/internal/textfmt"
 )
 
 // lifecycleFlags are the flags of a lifecycle command.
@@ -29,6 +30,7 @@ type lifecycleVerb struct {
 	startedText       string // printed after the agent's name when the request is accepted
 	doneText          string // printed after the agent's name when the change has taken effect
 	reached           func(was, is client.Agent) cmdenv.Verdict
+	ends              bool // it ends the current run of an agent
 }
 
 const defaultLifecycleTimeout = 2 * time.Minute
@@ -43,30 +45,30 @@ func lifecycleVerbs() []lifecycleVerb {
 			"wake", "Start an agent that is asleep", `Starts an agent that is asleep. An agent that is suspended or quarantined is refused with exit status 4:
 use gc start AGENT.`,
 			(*client.Client).Wake,
-			"is being woken", "runs", runsAgain,
+			"is being woken", "runs", runsAgain, false,
 		},
 		{
 			"sleep", "Stop an agent until a prompt or gc wakes it", `Stops the agent's session to save resources. The next prompt, gc session wake or gc start starts it
 again. To keep an agent stopped when a prompt arrives: gc stop AGENT`,
 			(*client.Client).Sleep,
-			"is being put to sleep", "sleeps", stopped,
+			"is being put to sleep", "sleeps", stopped, true,
 		},
 		{
 			"suspend", "Stop an agent until it is resumed", `Stops the agent. It stays stopped until gc start AGENT or gc resume AGENT, also when city.toml changes.
 gc stop AGENT does the same and waits until the agent has stopped.`,
 			(*client.Client).Suspend,
-			"is being suspended", "is suspended", stopped,
+			"is being suspended", "is suspended", stopped, true,
 		},
 		{
 			"resume", "Resume an agent that is stopped or held back", resumeLong,
 			(*client.Client).Resume,
-			"is being resumed", "runs", runsAgain,
+			"is being resumed", "runs", runsAgain, false,
 		},
 		{
 			"reset", "Clear failures, quarantine and conversation", `Forgets the failures and the conversation of an agent. If the agent should run, it is started at once.
 Its next start begins a new conversation. Use it if an agent fails again and again.`,
 			(*client.Client).Reset,
-			"is being reset", "is reset", failureCleared,
+			"is being reset", "is reset", failureCleared, false,
 		},
 	}
 }
@@ -169,7 +171,7 @@ at once: gc stop AGENT`,
 			}
 			verb := lifecycleVerb{
 				do:          (*client.Client).Drain,
-				startedText: "is asked to finish its work", doneText: "has stopped", reached: ended,
+				startedText: "is asked to finish its work", doneText: "has stopped", reached: ended, ends: true,
 			}
 			return a.changeLifecycle(cmd.Context(), args[0], verb, flags)
 		},
@@ -202,9 +204,13 @@ func (a *app) changeLifecycle(ctx context.Context, name string, verb lifecycleVe
 		case err != nil:
 			return err
 		case !done.Changed && !flags.wait:
-			return a.PrintResult(outcome{Agent: was.Name, Detail: done.Detail}, fmt.Sprintf("%s: nothing changed; %s", was.Name, cmp.Or(done.Detail, "it is "+was.State)))
+			return a.PrintResult(outcome{Agent: was.Name, Detail: done.Detail}, fmt.Sprintf("%s: nothing changed; %s", was.Name, textfmt.LocalTimes(cmp.Or(done.Detail, "it is "+was.State))))
 		case !flags.wait:
-			return a.PrintResult(outcome{Agent: was.Name, Changed: true, Detail: done.Detail}, verb.acceptedText(was.Name, done.Detail))
+			err := a.PrintResult(outcome{Agent: was.Name, Changed: true, Detail: done.Detail}, verb.acceptedText(was.Name, done.Detail))
+			if verb.ends {
+				a.warnOfDead(waiting)
+			}
+			return err
 		}
 		is, err := a.awaitOutcome(ctx, c, was, verb.reached)
 		if err != nil {
@@ -222,7 +228,7 @@ func (v lifecycleVerb) acceptedText(name, detail string) string {
 	if detail == "" {
 		return name + " " + v.startedText
 	}
-	return name + ": " + detail
+	return name + ": " + textfmt.LocalTimes(detail)
 }
 
 // agentOf returns the agent with a name, or whose session has that name, from the status.

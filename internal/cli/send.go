@@ -37,6 +37,8 @@ type waitLimit struct {
 	state   string        // submitted or consumed; empty: submitted, but a queued prompt is a success too
 	timeout time.Duration // zero: the default
 	noWait  bool
+
+	successor bool // a later run gets the prompt too
 }
 
 const (
@@ -108,6 +110,7 @@ gc peek before you send it again.`,
 			if err := until.check(cmd); err != nil {
 				return err
 			}
+			until.successor = req.Successor
 			if to.One() {
 				return a.OnTarget(cmd.Context(), to.Names[0], func(c *client.Client) error {
 					r, err := sendPrompt(cmd.Context(), c, to.Names[0], req)
@@ -394,6 +397,8 @@ func describeReceipt(r client.Receipt, until waitLimit) (status int, sentence st
 	}
 	if r.State == client.ReceiptInjected {
 		where = "is being delivered as " + r.ID
+	} else if r.Instance != "" && !until.successor {
+		detail += "; a later run does not get it, unless it resumes the conversation"
 	}
 	if until.state != "" {
 		return cmdenv.TimedOut, fmt.Sprintf("gc: the prompt for %s is not %s after %s, it %s%s; see: gc receipt %s", r.Agent, until.state, textfmt.Duration(until.limit()), where, detail, r.ID)

@@ -335,6 +335,17 @@ func (a *app) reportDead(parent context.Context, c *client.Client, waiting []cli
 	}
 }
 
+// warnOfDead reports which prompts wait for a run that is being stopped. They become dead if it ends first, unless a later run may
+// get them.
+func (a *app) warnOfDead(waiting []client.Receipt) {
+	if a.JSON {
+		return // messages are for people
+	}
+	for _, r := range waiting {
+		a.Messagef("a prompt for %s waits for the run that is being stopped; if it becomes dead, send it again with: gc queue retry %s", r.Agent, r.ID)
+	}
+}
+
 // judgeRestart returns the verdict about an agent that must restart; was is the agent before.
 func (a *app) judgeRestart(was, is client.Agent) cmdenv.Verdict {
 	v := cmdenv.Wanted(is)

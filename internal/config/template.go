@@ -85,18 +85,21 @@ func Template(s Starter) string {
 	return strings.TrimRight(text, "\n") + "\n"
 }
 
+// asksNote is the comment above the key that makes an agent ask.
+const asksNote = "# It asks a person before it uses a tool, see: gc pending\n"
+
 // keys returns the lines of city.toml with the keys of the agent, except its name.
 func (a StarterAgent) keys() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "provider = %s\n", QuoteTOML(a.Provider))
 	switch {
 	case a.Mode != "":
-		fmt.Fprintf(&b, "permission_mode = %s # makes the agent ask a person before it uses a tool, see: gc pending\n", QuoteTOML(a.Mode))
+		fmt.Fprintf(&b, "%spermission_mode = %s\n", asksNote, QuoteTOML(a.Mode))
 	case !a.Asks:
 		b.WriteString("# gc knows no mode in which this agent CLI asks a person before it uses a tool.\n")
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Env)) {
-		fmt.Fprintf(&b, "env.%s = %s # makes the agent ask a person before it uses a tool, see: gc pending\n", name, QuoteTOML(a.Env[name]))
+		fmt.Fprintf(&b, "%senv.%s = %s\n", asksNote, name, QuoteTOML(a.Env[name]))
 	}
 	return b.String()
 }

@@ -17,3 +17,6 @@ const (
 	BypassInterrupt Bypass = "interrupt" // its turn is interrupted
 	BypassReport    Bypass = "report"    // no further action
 )
+
+// DetailHookless is why the session of an agent is unguarded whose program never asks the guard, for people.
+const DetailHookless = "unguarded: gc has no hooks for its program, such as a shell, so nothing asks gc before it uses a tool"

@@ -9,7 +9,7 @@ func internalTerms() []string {
 		"human_typing", "a person was typing",
 		"draft_present", "a person's text is in its input box",
 		"dialog_up", "a dialog is on the screen",
-		"not_ready", "its input box is not on the screen yet",
+		"not_ready", "it accepts no input yet",
 		"input_blocked", "its input box is blocked",
 		"unknown-menu", "menu of an unknown kind",
 	}

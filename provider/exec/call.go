@@ -27,8 +27,9 @@ func (e *ScriptError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "script %s %s", e.Script, e.Op)
 	switch {
-	case e.Code == script.ExitMissing && errors.Is(e.Err, errors.ErrUnsupported):
-		b.WriteString(": it does not implement the operation (exit code 2)")
+	case isMissing(e):
+		b.Reset()
+		fmt.Fprintf(&b, "script %s does not implement %s (exit code %d)", e.Script, e.Op, e.Code)
 	case e.Err != nil:
 		fmt.Fprintf(&b, ": %v", e.Err)
 	case e.Code >= 0:

@@ -139,7 +139,8 @@ func (p *Provider) outcomeOf(r reply, err error, size int) (runtime.Outcome, err
 	case err == nil:
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "the script does not report whether the agent accepted the prompt"}, nil
 	case isMissing(err):
-		return runtime.Outcome{State: runtime.OutcomeUnsupported, Detail: err.Error()}, nil
+		missing, _ := errors.AsType[*ScriptError](err)
+		return runtime.Outcome{State: runtime.OutcomeUnsupported, Detail: missing.Error()}, nil
 	case runtime.IsSessionGone(err):
 		return runtime.Outcome{State: runtime.OutcomeAbsent}, nil
 	case errors.Is(err, runtime.ErrStaleInstance):

@@ -3,6 +3,7 @@ package render
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -154,9 +155,16 @@ func noteText(note string) string {
 	return Reason(note)
 }
 
+// noAction is the next action of an agent for which the controller has nothing to do.
+const noAction = "no action until something changes"
+
 // next returns the next action of the controller and its time.
 func (s Formatter) next(e client.Explanation) string {
-	next := cmp.Or(e.Next, "no action until something changes")
+	next := textfmt.LocalTimes(cmp.Or(e.Next, noAction))
+	first := slices.IndexFunc(e.Queue, func(r client.Receipt) bool { return r.State == client.ReceiptQueued && r.Position == 1 })
+	if next == noAction && first >= 0 {
+		return "gc delivers the queued prompt as soon as it can; it waits: " + cmp.Or(Reason(e.Queue[first].Reason), "no reason given")
+	}
 	left := textfmt.In(s.Now, e.NextAt)
 	switch {
 	case left == "":

@@ -107,8 +107,10 @@ func (s Formatter) when(t time.Time) string {
 	return formatTime(t) + ", " + textfmt.Ago(s.Now, t)
 }
 
-// Reason returns a reason in one line, with internal terms of the program replaced.
-func Reason(words string) string { return textfmt.ReplaceInternalTerms(textfmt.Brief(words)) }
+// Reason returns a reason in one line, with internal terms of the program replaced, and with local times.
+func Reason(words string) string {
+	return textfmt.LocalTimes(textfmt.ReplaceInternalTerms(textfmt.Brief(words)))
+}
 
 // FirstLine returns the first line of a text, with an ellipsis if there are more lines.
 func FirstLine(words string) string {

@@ -8,6 +8,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/session"
+	"gascity/internal/guard"
 	"gascity/internal/textfmt"
 	"gascity/runtime"
 )
@@ -400,7 +401,8 @@ func (s Formatter) alerts(status client.Status) string {
 	}
 	var open []string
 	for _, agent := range status.Agents {
-		if agent.Guard == unguarded && agent.State == client.StateRunning {
+		accepted := agent.GuardDetail == guard.DetailHookless && agent.Held == "" // by unguarded = "report", and it will stay so
+		if agent.Guard == unguarded && agent.State == client.StateRunning && !accepted {
 			open = append(open, textfmt.OneLine(agent.Name))
 		}
 	}

@@ -66,6 +66,8 @@ type Session struct {
 	// Family is the family of the profile of its agent CLI; empty: unknown. It is not part of any
 	// fingerprint.
 	Family string
+	// Hooks is the agent CLI whose hooks gc installs when the agent starts; empty: none. It is not part of any fingerprint.
+	Hooks string
 	// Protocol is true if the agent speaks the Agent Client Protocol.
 	Protocol bool
 	// Typed is the reason why gc types prompts into the agent's terminal; empty: gc uses the

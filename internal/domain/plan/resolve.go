@@ -189,7 +189,7 @@ func (r *resolver) session() Session {
 	}
 	session.Primer = r.parts
 	mode, _ := r.promptMode()
-	session.Family = r.profile.Family
+	session.Family, session.Hooks = r.profile.Family, r.hooksFamily()
 	session.ByWorker = mode == config.PromptWorker
 	session.Protocol, session.Typed = protocol, r.typedReason()
 	for _, name := range a.DependsOn {

@@ -37,6 +37,7 @@ func (e *Engine) GuardOf(name string) (word, detail string) {
 	if a == nil {
 		return "", ""
 	}
+	reason := e.unguardedReason(a.agent)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
@@ -44,22 +45,24 @@ func (e *Engine) GuardOf(name string) (word, detail string) {
 		return Bypassed, a.bypass
 	case a.proved:
 		return Guarded, ""
+	case a.partly:
+		return Unguarded, detailPartly
 	}
-	return Unguarded, a.unguardedReasonLocked()
+	return Unguarded, reason
 }
 
-// unguardedReasonLocked returns why a session counts as unguarded, for people.
-func (a *liveRun) unguardedReasonLocked() string {
-	if a.partly {
-		return detailPartly
+// unguardedReason returns why the session of an agent counts as unguarded while its worker has not asked the guard, for people.
+func (e *Engine) unguardedReason(agent string) string {
+	if e.opts.Hookless != nil && e.opts.Hookless(agent) {
+		return guard.DetailHookless
 	}
 	return detailUnguarded
 }
 
 const (
-	detailUnguarded = "unguarded: it has not shown yet that it asks gc before it uses a tool; a program without hooks, such as a shell, never asks"
+	detailUnguarded = "unguarded: it has not shown yet that it asks gc before it uses a tool"
 	detailPartly    = "unguarded: only what the agent asks for by its protocol is judged, and it may use tools that it does not ask for"
-	remedyUnguarded = "; if it never will, unguarded = \"report\" in [guard] gives it prompts anyway"
+	remedyUnguarded = "; unguarded = \"report\" in [guard] gives it prompts anyway"
 )
 
 // PromptHold returns why the guard holds back the prompts of a session, or an empty string if it
@@ -68,15 +71,18 @@ func (e *Engine) PromptHold(v session.Snapshot) string {
 	if r := e.regime(); !r.On || r.Lenient || !v.Running || v.Token == "" {
 		return ""
 	}
+	reason := e.unguardedReason(v.Agent)
 	if a := e.runOf(v.Session); a != nil && a.instance == v.Token {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		if a.proved {
+		switch {
+		case a.proved:
 			return ""
+		case a.partly:
+			reason = detailPartly
 		}
-		return a.unguardedReasonLocked() + remedyUnguarded
 	}
-	return detailUnguarded + remedyUnguarded
+	return reason + remedyUnguarded
 }
 
 // allowance returns a signed list of the tools that the worker may use without asking while the

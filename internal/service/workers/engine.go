@@ -117,6 +117,9 @@ type Options struct {
 	// Carried returns the types of the sections that a new start of an agent already includes: in
 	// the agent's arguments, and in prompts that are typed at the start. Nil: none.
 	Carried func(agent string) (argued, typed []string)
+	// Hookless reports whether gc has no hooks for the program of an agent, and the program does not use the worker API itself, so
+	// nothing asks the guard. Nil: there is no such agent.
+	Hookless func(agent string) bool
 	// Native reports whether an agent gets prompts only by its worker. Nil: no agent does.
 	Native func(agent string) bool
 	// Pressure returns the compaction rules of an agent. Nil: contexts are not checked.

@@ -97,7 +97,7 @@ func (u *pendingWorker) Route(string) runtime.Provider { return u.Provider }
 func (u *pendingWorker) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	out, err := runtime.Deliver(ctx, u.Provider, name, d)
 	if err == nil && out.State == runtime.OutcomeUnsupported {
-		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: "it waits for a worker to connect, until 30s after the agent's start; without a worker: " + out.Detail}, nil
+		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: "it waits up to 30s for a worker to connect; without one: " + out.Detail}, nil
 	}
 	return out, err
 }

@@ -9,7 +9,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"gascity/internal/agentcli"
 	"gascity/internal/terminal/screen"
 	"gascity/internal/terminal/vt"
 	"gascity/runtime"
@@ -73,24 +72,8 @@ func refuse(v screen.Snapshot, rules screen.Rules, answers bool, now time.Time) 
 	if v.Program().State == "blocked" && !answers && !v.NeedsLogin(rules) {
 		return refused(runtime.RefusedDialog, "the program reports that it waits for an answer")
 	}
-	if v.Unready(rules) {
-		return refused(runtime.RefusedUnready, "the input box is not on the screen")
-	}
-	s := rules.Screen
-	c := v.InputBox(s.InputBox)
-	switch busy := v.Busy(s, c); {
-	case s.EnterWhileBusy == agentcli.BusyIgnores && busy != "":
-		return refused(runtime.RefusedBusy, "the program accepts no input during a turn")
-	case s.EnterWhileBusy == agentcli.BusyMerges && busy != "":
-		return refused(runtime.RefusedBusy, "the program would join all input during a turn into one prompt (%s)", busy)
-	case s.EnterWhileBusy == agentcli.BusyMerges && v.TitleUnknown(s):
-		return refused(runtime.RefusedBusy, "the title %q does not show whether a turn is in progress", v.Title)
-	}
-	if c.Above && len(s.InputBox.Marks) > 0 {
-		return refused(runtime.RefusedDraft, "the cursor is below the row of the prompt sign: the text between them may be a draft")
-	}
-	if c.Found && !c.Above && strings.TrimSpace(c.Content) != "" {
-		return refused(runtime.RefusedDraft, "the input box contains %d characters", utf8.RuneCountInString(c.Content))
+	if reason, detail := v.InputRefusal(rules); reason != "" {
+		return refused(reason, "%s", detail)
 	}
 	return nil
 }

@@ -1,11 +1,13 @@
 package screen
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"gascity/internal/agentcli"
+	"gascity/runtime"
 )
 
 // InputBox is the input box of a program on a screen.
@@ -38,6 +40,31 @@ func (v Snapshot) InputBox(rules agentcli.InputBox) InputBox {
 		c.Content = ""
 	}
 	return c
+}
+
+// InputRefusal returns why the program accepts no text in its input box while it shows this screen, with a detail for people. The
+// reason is empty if it accepts text.
+func (v Snapshot) InputRefusal(rules Rules) (reason runtime.RefusalReason, detail string) {
+	if v.Unready(rules) {
+		return runtime.RefusedUnready, "the input box is not on the screen"
+	}
+	s := rules.Screen
+	c := v.InputBox(s.InputBox)
+	switch busy := v.Busy(s, c); {
+	case s.EnterWhileBusy == agentcli.BusyIgnores && busy != "":
+		return runtime.RefusedBusy, "the program accepts no input during a turn"
+	case s.EnterWhileBusy == agentcli.BusyMerges && busy != "":
+		return runtime.RefusedBusy, fmt.Sprintf("the program would join all input during a turn into one prompt (%s)", busy)
+	case s.EnterWhileBusy == agentcli.BusyMerges && v.TitleUnknown(s):
+		return runtime.RefusedBusy, fmt.Sprintf("the title %q does not show whether a turn is in progress", v.Title)
+	}
+	if c.Above && len(s.InputBox.Marks) > 0 {
+		return runtime.RefusedDraft, "the cursor is below the row of the prompt sign: the text between them may be a draft"
+	}
+	if c.Found && !c.Above && strings.TrimSpace(c.Content) != "" {
+		return runtime.RefusedDraft, fmt.Sprintf("the input box contains %d characters", utf8.RuneCountInString(c.Content))
+	}
+	return "", ""
 }
 
 // cursorBehind reports whether the cursor is after the first character in the input box. In an empty box with a suggestion

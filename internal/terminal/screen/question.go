@@ -23,6 +23,8 @@ type question struct {
 	tool    string
 	input   string
 	episode string // distinguishes a report from the next one with the same words
+
+	textAllowed bool // a text in the input box answers it
 }
 
 const (
@@ -46,6 +48,9 @@ func (v Snapshot) asked(rules Rules) (question, bool) {
 		q := question{
 			kind: statusKind(report.Kind), text: report.Message, source: runtime.SourceStatus,
 			episode: v.Status.Since.UTC().String(), why: "the program reports that it waits for an answer",
+		}
+		if reason, _ := v.InputRefusal(rules); reason == "" && q.kind == runtime.WaitQuestion {
+			q.textAllowed = true
 		}
 		if q.text == "" {
 			q.text = strings.Join(trimBlank(dedent(v.live(rules))), "\n")
@@ -97,11 +102,12 @@ func isArt(row string) bool {
 	return art
 }
 
-// live returns the rows above the input box that belong to the live part of the screen.
+// live returns the rows above the input box that belong to the live part of the screen, or the last rows if the program may have
+// printed below its box.
 func (v Snapshot) live(rules Rules) []string {
 	c := v.InputBox(rules.Screen.InputBox)
 	bottom := len(v.rows)
-	if c.Found {
+	if c.Found && !c.Above {
 		bottom = c.top
 	}
 	rows := slices.DeleteFunc(slices.Clone(v.rows[:bottom]), func(row string) bool {
@@ -295,7 +301,7 @@ func (q question) interaction() *runtime.PendingInteraction {
 		}
 	}
 	p.Metadata[runtime.MetaText] = "no"
-	if q.source == runtime.SourceStatus && q.kind == runtime.WaitQuestion {
+	if q.textAllowed {
 		p.Metadata[runtime.MetaText] = "yes"
 	}
 	if q.dialog != nil && q.dialog.Rule != "" {
