@@ -24,7 +24,7 @@ shows which of them are installed on this machine, and in which version. Where a
   work; "-" means that what gc knows was never tried.
 - *default mode*: the ` + "`permission_mode`" + ` of an agent that names none. ` + "`unrestricted`" + ` skips all permission questions.
 - *asking mode*: the mode in which it asks a person before it uses a tool that changes something. ` + "`gc init --provider NAME`" + ` writes it.
-  A variable is written as ` + "`env`" + `; "none" means that gc knows no such mode.
+  If it is an environment variable, that command writes it into ` + "`env`" + `; "none" means that gc knows no such mode.
 - *hooks*: gc hears of its turns and tools by its hooks, and can check each tool before it is used (` + "`[guard]`" + `).
 
 | name | program | tested | default mode | asking mode | all modes | hooks |

@@ -13,7 +13,7 @@ const fromTranscript = "transcript"
 
 // Usage returns an event with the token usage of each response of the model in a part of a transcript, in the order of the first
 // line about each response. If there are several lines about one response, the last one counts. text must start at the beginning
-// of a line. used is the number of bytes that were parsed; an incomplete last line is not.
+// of a line. used is the number of bytes that were parsed: all but an incomplete last line.
 func (f TranscriptFormat) Usage(text []byte) (events []worker.TelemetryEvent, used int) {
 	used = bytes.LastIndexByte(text, '\n') + 1
 	read, ok := map[TranscriptFormat]func(*usageRecord) (worker.TelemetryEvent, bool){

@@ -106,7 +106,7 @@ func configShowCommand(a *app) *cobra.Command {
 		Use:   "show",
 		Short: "Show the effective configuration and its sources",
 		Long: `Shows every key with its value and the file, or the default, from which the value comes. Credentials
-are shown as asterisks. If city.toml has a mistake, it is printed and the exit status is 1.`,
+are shown as asterisks. If city.toml has a mistake, the mistake is printed and the exit status is 1.`,
 		Example: "  gc config show",
 		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {

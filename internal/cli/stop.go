@@ -231,7 +231,7 @@ func (a *app) printCensus(census client.Census) {
 	fmt.Fprint(a.Stdout, a.Formatter().Census(census))
 	if !census.Clean {
 		a.Messagef("gc: some sessions are still running; the controller keeps trying, and exits when all have stopped")
-		a.Messagef("gc: to see what still runs: gc status; to try again now: gc stop; to leave it running: gc controller stop; to start the city again: gc start")
+		a.Messagef("gc: to see what still runs: gc status; to try again now: gc stop; to end the controller and leave the sessions running: gc controller stop; to start the city again: gc start")
 		return
 	}
 	a.Messagef("%s; the controller has stopped", render.Stopped(census))

@@ -69,8 +69,8 @@ func (x *examination) reportAnswer(a smokeResult) {
 	x.ok("answer."+a.Agent, "it started and answered a question within %v", a.Took.Round(100*time.Millisecond))
 }
 
-// smokeConfig returns the city.toml of the temporary city and its agents: the agent CLIs that the
-// city uses or, without a city, the installed ones.
+// smokeConfig returns a city.toml for a temporary city, and the names of its agents: one for each agent CLI that the user's
+// city uses or, without a city, that is installed.
 func (x *examination) smokeConfig() (text []byte, names []string, err error) {
 	if x.root != "" {
 		path := filepath.Join(x.root, client.CityFile)

@@ -41,7 +41,7 @@ func (c *inputBox) insert(data []byte) {
 	c.cursor += len(data)
 }
 
-// paste inserts a bracketed paste unchanged.
+// paste inserts a bracketed paste unchanged. The screen shows a large one as a label.
 func (c *inputBox) paste(data []byte) {
 	start := c.cursor
 	c.insert(data)

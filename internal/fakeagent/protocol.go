@@ -162,7 +162,8 @@ func (s *acpPeer) open(id json.RawMessage, method string, params json.RawMessage
 	}
 }
 
-// useConversation opens a stored conversation. It returns false if that was refused.
+// useConversation resumes the stored conversation with this name for session/load, and begins a new one for other methods. If
+// that fails, it answers the request with an error and returns false.
 func (s *acpPeer) useConversation(id json.RawMessage, method, name string) bool {
 	m := *s.a.m
 	m.sessionID, m.resume = s.session, ""

@@ -88,7 +88,7 @@ func (h *host) waitForHoldEnd() *childInput {
 	return h.run.input
 }
 
-// allowHolds allows new holds again after waitForHoldEnd, if the caller sent no input.
+// allowHolds undoes waitForHoldEnd for a caller that sends no input after all. New holds are allowed when no other caller waits.
 func (h *host) allowHolds() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

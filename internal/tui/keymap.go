@@ -205,7 +205,7 @@ func (m *Model) whyNot(b *binding) string {
 	case m.mode() == inQueue && !isWaiting(m.queue.find()):
 		return "the delivery of this prompt has begun; c cancels it"
 	case m.mode() == inQueue:
-		return "this prompt is already there"
+		return "this prompt cannot be moved further"
 	case who == "":
 		return "no agent is selected"
 	case key == "a":

@@ -84,7 +84,7 @@ func openBackend(selection string, cfg Config) (runtime.Provider, error) {
 	name, _, _ := strings.Cut(selection, ":")
 	for _, d := range Drivers() {
 		if d.Name == name && d.Route != nil {
-			return nil, fmt.Errorf("%w: %s only routes sessions to other providers", client.ErrInvalid, selection)
+			return nil, fmt.Errorf("%w: %s cannot be a backend, because it only routes sessions to other providers", client.ErrInvalid, selection)
 		}
 	}
 	return Open(selection, cfg)

@@ -219,7 +219,7 @@ func identifies(p *peer) error {
 		return err
 	}
 	if a, err := p.Identity(p.ctx, worker.Identity{RunID: p.run.ID, Env: map[string]string{"CHECK": "1"}}); err != nil || !a.Accepted {
-		return withReason(err, "the answer to an identity is %+v", a)
+		return withReason(err, "the server accepted no identity; its answer is %+v", a)
 	}
 	m, err := p.next(worker.IdentityMessage)
 	if err != nil {

@@ -60,7 +60,7 @@ func quoted(text string) string {
 	return "> " + strings.ReplaceAll(shown, "\n", "\n> ")
 }
 
-// markAccepted records that the agent has accepted the prompt of the turn. sign says by what that was seen.
+// markAccepted records that the agent has accepted the prompt of the turn. sign is the evidence.
 func (h *host) markAccepted(sign string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -69,7 +69,7 @@ func (h *host) markAccepted(sign string) {
 	}
 }
 
-// confirm records that the agent has accepted the prompt, unless its outcome is already known. sign says by what that was seen.
+// confirm records that the agent has accepted the prompt, unless its outcome is already known. sign is the evidence.
 func (e *entry) confirm(sign string) {
 	if e.sign == "" && e.refused == "" && !e.failed {
 		e.sign = sign

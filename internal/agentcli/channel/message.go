@@ -119,8 +119,8 @@ type turnParams struct {
 	TurnID   string `json:"turnId"`
 }
 
-// markHooksTrusted returns the server's list of hooks, in the line of an answer, with the hooks of
-// the server's own command line marked as trusted. Without the mark, the client asks a person about
+// markHooksTrusted returns a line with the server's list of hooks, in which the hooks from the
+// server's own command line are marked as trusted. Without the mark, the client asks a person about
 // them when it resumes a conversation, and writes the answer into the user's configuration.
 func markHooksTrusted(line []byte) []byte {
 	var answer map[string]any

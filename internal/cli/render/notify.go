@@ -19,7 +19,7 @@ func (s Formatter) Notifications(list client.Notifications) string {
 		switch {
 		case sink.Type != client.NotifyTypeWebPush:
 		case sink.Devices == 0:
-			note = "no device yet: open the web console on it (gc web), page City, Notify this device"
+			note = "no device yet: open the web console on it (gc web), then the page City, and press Notify this device"
 		default:
 			note = "ok, " + textfmt.Count(sink.Devices, "device")
 		}

@@ -401,7 +401,7 @@ func (s Formatter) alerts(status client.Status) string {
 	}
 	var open []string
 	for _, agent := range status.Agents {
-		accepted := agent.GuardDetail == guard.DetailHookless && agent.Held == "" // by unguarded = "report", and it will stay so
+		accepted := agent.GuardDetail == guard.DetailHookless && agent.Held == "" // as city.toml wants it, and no start waits for it
 		if agent.Guard == unguarded && agent.State == client.StateRunning && !accepted {
 			open = append(open, textfmt.OneLine(agent.Name))
 		}

@@ -113,7 +113,7 @@ func conversation(c *session.Conversation) string {
 		words += "; the last attempt to resume it failed: " + string(c.Failure)
 	}
 	if c.Closed {
-		words += "; the next start begins a new one"
+		words += "; the next start begins a new conversation"
 	}
 	return words
 }

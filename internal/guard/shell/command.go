@@ -65,7 +65,7 @@ func (r *reader) program(c Command, program string, in input, depth int) {
 		if slices.ContainsFunc(c.Words[1:], func(w Word) bool {
 			return !w.Known || strings.HasPrefix(w.Text, "-") && strings.ContainsAny(w.Text, "pf")
 		}) {
-			c.Hidden = "it gives a name to another program"
+			c.Hidden = "it makes the name of a command run another program"
 		}
 		r.add(c)
 	default:

@@ -47,7 +47,7 @@ func (s *scope) environ(a *syntax.Assign) {
 	case "BASH_ALIASES":
 		s.reader.text(behind(c, "alias"), s.word(a.Value), input{}, s.depth)
 	case "BASH_CMDS":
-		s.reader.hide(c, "it gives a name to another program")
+		s.reader.hide(c, "it makes the name of a command run another program")
 	}
 	s.reader.variable(c, a.Name.Value, s.word(a.Value), s.depth)
 }

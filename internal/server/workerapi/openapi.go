@@ -115,7 +115,7 @@ func (row route) parameters() []*huma.Param {
 	all := []*huma.Param{
 		{Name: "run_id", In: "query", Schema: text, Description: "the run; default: the caller's own run"},
 		{Name: "after", In: "query", Schema: count, Description: "the number of the last message or event that the reader has"},
-		{Name: "limit", In: "query", Schema: count, Description: "the largest number of events; default, and if it is too large: one page"},
+		{Name: "limit", In: "query", Schema: count, Description: "the largest number of events; at most, and by default, one page"},
 		{Name: "wait", In: "query", Schema: text, Description: "submitted or consumed"},
 		{Name: "Last-Event-ID", In: "header", Schema: text, Description: "same as after"},
 	}

@@ -91,8 +91,8 @@ func (d *Service) changeLocked(ctx context.Context, e *entry, change func(*sessi
 	d.publishLocked()
 }
 
-// saveUnsaved tries again to save the questions that could not be saved. It returns when the service has something to do next;
-// zero: only when something changes.
+// saveUnsaved tries again to save the questions that could not be saved. It returns the time at which the service has something to
+// do next; zero if it has nothing to do until something changes.
 func (r *loop) saveUnsaved(ctx context.Context) time.Time {
 	d := r.service
 	d.mu.Lock()

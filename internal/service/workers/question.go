@@ -37,8 +37,9 @@ const (
 	maxAnswered = 256
 )
 
-// raiseLocked records a question that the worker asks. If a question with its ID is open, that is
-// replaced. If too many questions are open, the oldest is closed. The caller holds mu.
+// raiseLocked records a question that the worker asks. It replaces an open
+// question with the same ID. If too many questions are open, the oldest that is not from the guard
+// is closed. The caller holds mu.
 func (a *liveRun) raiseLocked(q worker.Interaction) *question {
 	q.RunID = a.id
 	if at := a.askedLocked(q.ID); at >= 0 {

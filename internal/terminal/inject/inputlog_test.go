@@ -25,7 +25,7 @@ func TestUnfinishedLineIsFollowed(t *testing.T) {
 		{[]string{"\x1bk"}, true}, // Alt and k
 		{[]string{"\x1b[D\x1bOF", "\x1b[<64;10;20M\x1b[<0;1;1m"}, false},
 		{[]string{"a", "\x1b[<0;1;1M", "\x7f"}, true},
-		{[]string{"\x1b[A"}, true}, // may show an earlier line
+		{[]string{"\x1b[A"}, true},     // may show an earlier line
 		{[]string{"\t", "\x7f"}, true}, // a completion of unknown length
 		{[]string{"\t", "a", "\x7f"}, true},
 		{[]string{"\t", "\x03", "a", "\x7f"}, false},

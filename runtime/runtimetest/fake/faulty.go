@@ -109,7 +109,7 @@ func (p *Faulty) around(wait hold, op, session string, call func() error) error 
 	return err
 }
 
-// aroundValue makes a call with a value and an error, with the fault that applies.
+// aroundValue makes a call that returns a value and an error, with the fault that applies.
 func aroundValue[V any](p *Faulty, wait hold, op, session string, call func() (V, error)) (V, error) {
 	var none V
 	f := p.faultFor(op, session)
