@@ -191,5 +191,8 @@ func (s *stage) clean(ctx context.Context) error {
 	if len(left) > 0 {
 		return fmt.Errorf("processes are left over: %v", left)
 	}
+	if _, ok := errors.AsType[*proc.UnreadableError](err); ok { // other programs of the user, such as a key agent
+		return nil
+	}
 	return err
 }

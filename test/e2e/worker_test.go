@@ -54,7 +54,7 @@ func newWorkers(t *testing.T, more string) (c *city, names []string) {
 	defer file.Close()
 	for name, command := range workers(t, c.root) {
 		names = append(names, name)
-		if _, err := fmt.Fprintf(file, "[[agents]]\nname = %q\nsession = \"subprocess\"\nstart_command = %q\n", name, "exec "+command); err != nil {
+		if _, err := fmt.Fprintf(file, "[[agents]]\nname = %q\nsession = \"subprocess\"\nstart_command = %q\nenv = {TMPDIR = %q}\n", name, "exec "+command, t.TempDir()); err != nil {
 			t.Fatal(err)
 		}
 	}

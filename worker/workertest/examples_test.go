@@ -41,10 +41,12 @@ func TestTheExamplesKeepTheContract(t *testing.T) {
 					t.Skipf("%s is not installed", tool)
 				}
 			}
+			temporary := t.TempDir() // a worker that is killed leaves its files
 			results, err := workertest.Check(t.Context(), workertest.Options{
 				ToolPrompt: "run: git push --force", Patience: 2 * time.Minute,
 				Command: func(ctx context.Context) *exec.Cmd {
 					cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+					cmd.Env = append(cmd.Environ(), "TMPDIR="+temporary)
 					cmd.Stderr = os.Stderr
 					cmd.WaitDelay = time.Second
 					return cmd
