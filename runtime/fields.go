@@ -61,6 +61,6 @@ func Fields() []Field {
 		{"CopyFiles", HalfProvision, EffectRestart, "destination and content; an unreadable content is a marker"},
 		{"FingerprintExtra", HalfProvision, EffectRestart, "sorted names and values"},
 		{"PromptSuffix", HalfNone, EffectNone, "holds timestamps"},
-		{"PromptFlag", HalfNone, EffectNone, "belongs to the prompt"},
+		{"PromptFlag", HalfNone, EffectNone, "nothing: it is a part of the prompt"},
 	}
 }

@@ -72,8 +72,8 @@ func (j *Evaluator) Regime() Regime {
 	return Regime{On: true}
 }
 
-// Readers returns the tools that a session may use while no decision can be made, see
-// [Policy.Readers].
+// Readers returns the tools that only read, which a session may use while no decision can be made,
+// and the texts that their input must not contain, see [Policy.Readers].
 func (j *Evaluator) Readers(v session.Snapshot) (tools, except []string) {
 	r := j.rules.Load()
 	if r == nil {

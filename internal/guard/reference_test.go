@@ -30,7 +30,7 @@ make no difference in paths and names of programs.
 There are no default rules: a city without a ` + "`[guard]`" + ` allows every call, and one with a ` + "`[guard]`" + ` has the sets that it names. ` + "`gc guard check 'COMMAND'`" + ` shows what the rules in force say.
 What the guard cannot see is in [one list](../how-to/guard-tools.md#what-is-not-seen).
 
-In a command, one unknown word (` + "`\"$X\"`" + `) counts as an option or as a file, not as both. A pattern that begins with ` + "`-`" + ` and has a wildcard fits options (` + "`-*`" + `).
+One unknown word (` + "`\"$X\"`" + `) is not both an option and a file: ` + "`rm \"$X\"`" + ` does not match a rule that needs an option and a file. A pattern such as ` + "`-*`" + ` is compared with the options of a command too, other patterns only with its other words.
 `
 
 // Reference returns the reference of rules and rule sets in Markdown, the content of

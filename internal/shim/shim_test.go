@@ -385,7 +385,12 @@ func TestWatchReportsThatItMissedASession(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- f.Watch(ctx, func(s SessionEvent) { seen <- s }) }()
-	defer func() { cancel(); <-done }()
+	defer func() {
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("Watch returned %v", err)
+		}
+	}()
 	await := func(name string, kind EventKind) {
 		t.Helper()
 		for {

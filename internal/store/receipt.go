@@ -176,7 +176,7 @@ func (d *DB) DeleteReceipts(ctx context.Context, before time.Time) (int, error) 
 	return int(gone), nil
 }
 
-// receipts returns the results of a query for id and body, with their content if content is true. The
+// receipts returns the receipts of a query that selects id and body, with their content if content is true. The
 // error names receipts that cannot be decoded.
 func (d *DB) receipts(ctx context.Context, content bool, query string, args ...any) (found []prompt.Receipt, err error) {
 	var bad error

@@ -285,9 +285,9 @@ func (s *Server) checkDev(dev, listen string, hosts []string) (*files, error) {
 	case !filepath.IsAbs(dev):
 		return nil, fmt.Errorf("%w: %q is not an absolute path", client.ErrInvalid, dev)
 	case err != nil || !config.IsLoopback(host):
-		return nil, fmt.Errorf("%w: other hosts can reach %s, and the pages of a checkout are only for this machine; use --listen 127.0.0.1:0, or serve the pages of gc: gc web stop, then gc web without --dev", client.ErrInvalid, listen)
+		return nil, fmt.Errorf("%w: other hosts can reach %s, and the pages of a checkout are only for this machine; use --listen 127.0.0.1:0, or restart the web console without --dev (gc web stop, then gc web)", client.ErrInvalid, listen)
 	case len(hosts) > 0:
-		return nil, fmt.Errorf("%w: hosts in [web] of city.toml lets other hosts reach the web console, and the pages of a checkout are only for this machine; remove hosts, or serve the pages of gc: gc web stop, then gc web without --dev", client.ErrInvalid)
+		return nil, fmt.Errorf("%w: hosts in [web] of city.toml lets other hosts reach the web console, and the pages of a checkout are only for this machine; remove hosts, or restart the web console without --dev (gc web stop, then gc web)", client.ErrInvalid)
 	}
 	from, err := s.opts.Sources(dev)
 	if err != nil {

@@ -94,7 +94,7 @@ func (p codexProcesses) pids() []int {
 // variable returns a variable of a process's environment.
 func variable(t *testing.T, pid int, name string) string {
 	t.Helper()
-	for _, pair := range strings.Split(string(must(os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)))), "\x00") {
+	for pair := range strings.SplitSeq(string(must(os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)))), "\x00") {
 		if value, ok := strings.CutPrefix(pair, name+"="); ok {
 			return value
 		}

@@ -87,7 +87,7 @@ func (r *reader) setting(c Command, key string, value Word, depth int) (why stri
 	case strings.HasPrefix(key, "alias."):
 		switch script, bang := strings.CutPrefix(value.Text, "!"); {
 		case !value.Known:
-			return "it defines an alias that is not known"
+			return "it defines an alias whose command is not known"
 		case bang:
 			r.nested(c, script+` "$@"`, input{}, depth)
 		default:

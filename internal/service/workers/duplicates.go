@@ -11,10 +11,11 @@ import (
 // the city.
 const duplicateTimeout = 3 * time.Second
 
-// mergeDuplicatesLocked merges a question that the agent CLI shows in its terminal with the same
-// question that its hook asks the city. After an answer in the city the question in the terminal is
-// hidden for duplicateTimeout. When the terminal has shown the question and does not show it any
-// more, it was answered there; no hook reports that, so the city's question is closed.
+// mergeDuplicatesLocked makes one question of the question that the agent CLI shows in its terminal
+// and the same question that its hook asks the city. The one in the terminal is removed from r while
+// the hook may still ask it (see hookDueLocked), and for duplicateTimeout after an answer in the
+// city; r.Again is then the time to look again. When the terminal has shown the question and does not
+// show it any more, it was answered there; no hook reports that, so the city's question is closed.
 func (a *liveRun) mergeDuplicatesLocked(r *runtime.Reading) {
 	shown := r.Pending != nil
 	for _, q := range a.asked {
@@ -28,7 +29,7 @@ func (a *liveRun) mergeDuplicatesLocked(r *runtime.Reading) {
 		}
 	}
 	a.asked = slices.DeleteFunc(slices.Clone(a.asked), func(q *question) bool { return q.ended })
-	until := a.answeredUntil
+	until := a.answeredUntil // the question in the terminal is hidden until then
 	if !a.isJustAnsweredLocked(r.Pending) {
 		if until = a.hookDueLocked(r.Pending); until.IsZero() {
 			return
