@@ -22,7 +22,7 @@ type Budget struct {
 	Scope   BudgetScope   `toml:"scope" default:"agent" doc:"What is added up: the usage of each session, of each agent, or of the whole city."`
 	Match   string        `toml:"match" doc:"Only agents or sessions whose name matches the pattern; * matches any text without a slash. Default: all."`
 	Measure BudgetMeasure `toml:"measure" doc:"What is counted: tokens, US dollars, turns, or the time in which an agent is busy."`
-	Limit   Amount        `toml:"limit" doc:"The limit: a number, or a duration for the measure time."`
+	Limit   Amount        `toml:"limit" doc:"The limit: a number, or a duration if the time of the agents is measured."`
 	Window  time.Duration `toml:"window" doc:"Only usage within this time counts. Default: all stored usage."`
 	Act     BudgetAct     `toml:"act" default:"warn" doc:"What happens when the budget is used up. warn: people are warned; hold: new prompts are held; interrupt: the turn is interrupted and new prompts are held; stop: the session is stopped until the budget allows it again."`
 	Cached  bool          `toml:"cached" doc:"If true, tokens that are read from the model provider's cache count too."`

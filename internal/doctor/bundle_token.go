@@ -46,9 +46,9 @@ func newTokens() tokens {
 	}
 }
 
-// hide returns text with everything masked that looks like a token, and the values of variables
-// with the name of a credential. If printed is true, it also masks values in other forms, see
-// [assignments].
+// hide masks in text everything that looks like a token, and the values of variables with the name
+// of a credential. If a program has printed the text, it also masks values in other forms, such as
+// "password: value", see [assignments].
 func (t tokens) hide(text string, printed bool) string {
 	if strings.Contains(text, privateKeyMark) {
 		text = t.key.ReplaceAllString(text, config.Masked)

@@ -29,7 +29,7 @@ func pickCases(patterns []string) ([]runtimetest.Case, error) {
 		for i, c := range cases {
 			hit, err := path.Match(pattern, c.ID)
 			if err != nil {
-				return nil, fmt.Errorf("%q is not a pattern of cases: %w", pattern, err)
+				return nil, fmt.Errorf("%q is not a valid pattern for cases: %w", pattern, err)
 			}
 			if hit {
 				wanted[i] = true

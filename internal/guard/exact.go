@@ -77,7 +77,7 @@ func (r *CityRules) AlwaysAllow(agent string, c worker.Call) (Rule, error) {
 	req := r.requestOf(agent, c)
 	whole := wholeCall(&req)
 	if whole == "" {
-		return Rule{}, errors.New("the call is neither one command nor about one file, so no rule can name it exactly")
+		return Rule{}, errors.New("the call is not a single command and does not concern a single file, so no rule can name it exactly")
 	}
 	sum := sha256.Sum256([]byte(agent + "\x00" + c.Tool + "\x00" + whole))
 	rule := Rule{

@@ -148,7 +148,7 @@ func (c *connection) queue(requests []*request) (first bool, err error) {
 		return false, errNotSent
 	}
 	for _, r := range requests {
-		if asks := r.done != nil && !r.keepAlive; asks { // the limit is not for this package's own commands: they are few, and make the server send what others wait for
+		if asks := r.done != nil && !r.flush; asks { // the limit is not for this package's own commands: they are few, and make the server send what others wait for
 			if len(c.open) >= maxOpen {
 				return false, fmt.Errorf("%w: %d commands await a reply", ErrBusy, len(c.open))
 			}
@@ -236,16 +236,16 @@ func (c *connection) ask(ctx context.Context, command Command) (Reply, error) {
 }
 
 // write is the writer goroutine. Until stop is closed it writes the bytes in left, continues paused panes and sends
-// keep-alive commands.
+// flush commands.
 func (c *connection) write(stop <-chan struct{}) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	var r keepAliveState
+	var r flushState
 	for {
 		now := time.Now()
 		next, some := c.resumePaused(now)
-		if keepAlive, watched := c.sendKeepAlive(&r, now); watched && (!some || keepAlive < next) {
-			next, some = keepAlive, true
+		if flush, watched := c.sendFlush(&r, now); watched && (!some || flush < next) {
+			next, some = flush, true
 		}
 		if some {
 			timer.Reset(next)
@@ -293,7 +293,7 @@ func (c *connection) read() {
 		}
 		asked := t.request
 		err = t.feed(bytes.TrimSuffix(line, []byte("\n")))
-		if asked != nil && t.request == nil && asked.done != nil && !asked.keepAlive {
+		if asked != nil && t.request == nil && asked.done != nil && !asked.flush {
 			c.recordActivity()
 		}
 		if cap(long) > 1<<20 {
@@ -407,7 +407,7 @@ func (c *connection) fail(err error) {
 // close stops the process by closing its input, and kills it when ctx ends. It returns when the process has exited and
 // the goroutines have returned.
 func (c *connection) close(ctx context.Context) {
-	// A server does not close a client that has unsent lines, see keepalive.go. When the client has the reply to
+	// A server does not close a client that has unsent lines, see flush.go. When the client has the reply to
 	// a command, it also has all lines before the reply.
 	if r := newRequest(Cmd("display-message", "-p", "")); c.send(r) == nil {
 		select {

@@ -22,8 +22,8 @@ type request struct {
 	// done is closed after the reader of the connection has written reply; nil if no caller waits for the reply.
 	done  chan struct{}
 	reply Reply
-	// keepAlive: the request is a keep-alive command, which does not count as activity.
-	keepAlive bool
+	// flush: the request is a flush command, which does not count as activity.
+	flush bool
 }
 
 // newRequest returns a request whose reply a caller waits for.

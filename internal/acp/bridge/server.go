@@ -123,7 +123,7 @@ func (h *host) withdrawAnnounced(e *entry) {
 	h.withdraw(e)
 }
 
-// do handles a request that has one line and returns the line of the reply.
+// do handles a request of one line and returns the reply.
 func (h *host) do(ctx context.Context, r request) reply {
 	switch r.Op {
 	case opSettle:

@@ -26,8 +26,8 @@ type Port struct {
 }
 
 // OpenPort opens the listener, on 127.0.0.1, and writes its port to the existing port files in dir.
-// kept is a file that stores the port number, so that the next controller uses the same port if it
-// is free and running agents find it.
+// kept is a file that stores the port number. The next controller uses the same port if it is free,
+// so that running agents find it.
 func OpenPort(ctx context.Context, dir, kept string) (*Port, error) {
 	text, err := os.ReadFile(kept)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -9,23 +9,23 @@ import (
 // output, the server does not send the lines queued after that output: replies, notifications and the report of the
 // pause. It sends them only with its next line (seen with tmux 3.3a, whose control_write_callback disables its own event).
 //
-// Therefore the client sends a keep-alive command if the server is silent after a request or a notification. It sends none
-// on an idle connection. If the problem occurs there, notifications wait for the next activity.
+// Therefore the client sends a flush command, a command without effect, if the server is silent after a request or a
+// notification. It sends none on an idle connection. If the problem occurs there, notifications wait for the next activity.
 
 const (
-	// keepAliveAfter is the time without activity after which a keep-alive command is sent. It is also the interval at
+	// flushAfter is the time without activity after which a flush command is sent. It is also the interval at
 	// which the writer checks for activity.
-	keepAliveAfter = 500 * time.Millisecond
-	// maxKeepAlivePause is the longest pause between keep-alive commands to a server that does not reply. The pause
+	flushAfter = 500 * time.Millisecond
+	// maxFlushPause is the longest pause between flush commands to a server that does not reply. The pause
 	// doubles each time.
-	maxKeepAlivePause = 8 * time.Second
+	maxFlushPause = 8 * time.Second
 )
 
 // activity counts what happens on the connection to tmux: notifications, requests whose reply a caller waits for, and the
 // ends of these replies.
 type activity struct {
 	count atomic.Uint64
-	// watched: the writer checks count periodically, until a keep-alive command is answered without new activity.
+	// watched: the writer checks count periodically, until a flush command is answered without new activity.
 	watched atomic.Bool
 }
 
@@ -41,35 +41,35 @@ func (c *connection) recordActivity() {
 	}
 }
 
-// keepAliveState is the state of the keep-alive commands. Owned by the writer.
-type keepAliveState struct {
+// flushState is the state of the flush commands. Owned by the writer.
+type flushState struct {
 	count uint64        // the activity count at the last check
-	due   time.Time     // the time of the next keep-alive command
+	due   time.Time     // the time of the next flush command
 	pause time.Duration // the pause between it and the one after it
-	asked *request      // the last keep-alive command since count; nil if there was none
+	asked *request      // the last flush command since count; nil if there was none
 }
 
-// sendKeepAlive sends a keep-alive command if it is due, and returns the time until the next check. some is false if no
-// check is necessary. The reply to a keep-alive command comes after all lines that waited in the server.
-func (c *connection) sendKeepAlive(r *keepAliveState, now time.Time) (next time.Duration, some bool) {
+// sendFlush sends a flush command if the server has been silent for long enough, and returns the time until the next call. again
+// is false if no further call is needed until new activity: after the reply to a flush command no line waits in the server.
+func (c *connection) sendFlush(r *flushState, now time.Time) (next time.Duration, again bool) {
 	if !c.activity.watched.Load() {
 		return 0, false
 	}
 	count := c.activity.count.Load()
 	switch {
 	case count != r.count:
-		*r = keepAliveState{count: count, due: now.Add(keepAliveAfter), pause: keepAliveAfter}
+		*r = flushState{count: count, due: now.Add(flushAfter), pause: flushAfter}
 	case r.asked != nil && r.asked.answered():
-		c.activity.watched.Store(false)
+		c.activity.watched.Store(false) // first, so that activity from now on wakes the writer
 		if c.activity.count.Load() == count || !c.activity.watched.CompareAndSwap(false, true) {
 			return 0, false // later activity wakes the writer
 		}
-		*r = keepAliveState{count: count, due: now.Add(keepAliveAfter), pause: keepAliveAfter}
+		*r = flushState{count: count, due: now.Add(flushAfter), pause: flushAfter}
 	case !now.Before(r.due):
 		r.asked = newRequest(Cmd("display-message", "-p", ""))
-		r.asked.keepAlive = true
+		r.asked.flush = true
 		_ = c.send(r.asked) // fails only on a broken connection
-		r.due, r.pause = now.Add(r.pause), min(2*r.pause, maxKeepAlivePause)
+		r.due, r.pause = now.Add(r.pause), min(2*r.pause, maxFlushPause)
 	}
-	return min(r.due.Sub(now), keepAliveAfter), true
+	return min(r.due.Sub(now), flushAfter), true
 }
