@@ -228,13 +228,14 @@ func (t *paneCache) applyList(list []tmuxserver.State, began uint64) {
 	}
 }
 
-// update updates the cache by the state of one session and returns the session's pane.
+// update applies s, the new state of one session, to the cache (in publishChanges), and returns the session's pane. If s has no
+// such pane any more, the result is a pane without a state that is not in the cache.
 func (t *paneCache) update(r *record, s tmuxserver.State) *pane {
 	t.publishChanges(s)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	pane := t.panes[r.Pane]
-	if pane == nil { // the instance has just ended
+	if pane == nil {
 		pane = newPane(t, r.Pane)
 		pane.name, pane.hash = r.Name, r.hash()
 	}

@@ -24,7 +24,7 @@ func (r *run) showsUse() bool { return strings.Contains(r.options.ToolPrompt, Fi
 func (r *run) unused() error {
 	switch _, err := os.Stat(r.file); {
 	case err == nil:
-		return errors.New("the worker used the tool: its file exists")
+		return errors.New("the worker used the tool: the file that the tool writes exists")
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}

@@ -288,7 +288,7 @@ func (r *reader) implicit(c Command, k carrier, in input, at, depth int) {
 		return
 	}
 	if !in.known {
-		r.found[at].Hidden = "it runs a script that comes from its input"
+		r.found[at].Hidden = "it runs a script from its standard input"
 		return
 	}
 	program, _ := name(c.Words[0])

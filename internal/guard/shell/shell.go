@@ -186,7 +186,7 @@ func (r *reader) script(text string, within Command, in input, depth int) error 
 func fit(text string) error {
 	switch {
 	case len(text) > MaxScript:
-		return fmt.Errorf("the script has %d bytes; at most %d are read", len(text), MaxScript)
+		return fmt.Errorf("the script has %d bytes, more than the %d that the guard reads", len(text), MaxScript)
 	case strings.ContainsRune(text, Unknown):
 		return errors.New("the script contains a NUL byte")
 	case strings.Contains(text, "\r"):

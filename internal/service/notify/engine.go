@@ -565,7 +565,7 @@ func (e *Engine) addPresent(n int) {
 	e.woken.Wake()
 }
 
-// queue saves the deliveries of a batch and gives its messages to the worker.
+// queue saves the deliveries of a batch and gives them to the worker, the goroutine that sends them.
 func (c *consumer) queue(ctx context.Context, w *worker, b notification.Batch) bool {
 	now := c.engine.opts.Now()
 	all := make([]notification.Delivery, 0, len(b.Subjects))
