@@ -30,7 +30,7 @@ func (x *examination) lock() {
 			why = "no process listens on its socket"
 		}
 		x.problem("lock", fmt.Sprintf("a controller%s holds the city and does not answer: %s", who, why),
-			"look at .gc/log/controller.log; stop that process, agents keep running")
+			"look at .gc/log/controller.log, and stop that process; its agents keep running")
 	case !held && x.control:
 		x.problem("lock", "a controller answers, but it does not hold the city's lock", "gc controller stop, then gc start")
 	case held:

@@ -304,7 +304,7 @@ func (t *terminal) send(kind byte, payload []byte) error {
 	return writeMessage(t.stream, kind, payload)
 }
 
-// Write implements runtime.Terminal. If ctx ends, the input may still be sent; the terminal must then be closed.
+// Write implements runtime.Terminal. If ctx ends, the input may still be sent, and Write closes the terminal.
 func (t *terminal) Write(ctx context.Context, p []byte) error {
 	fail := func(err error) error { return &runtime.Error{Op: "type into", Session: t.name, Err: err} }
 	if !t.typing {

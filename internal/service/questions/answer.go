@@ -99,8 +99,8 @@ func (d *Service) sendAnswer(ctx context.Context, a attempt) error {
 	return runtime.Respond(a.view.Provider, a.view.Session, a.reply.response)
 }
 
-// begin reserves the open question id for one answer, saves that, and returns the attempt to send
-// the answer that make returns. It returns an error if the question cannot be answered now.
+// begin reserves the open question id for one answer, and saves that. make returns the answer; begin
+// returns the attempt to send it, or an error if the question cannot be answered now.
 func (d *Service) begin(ctx context.Context, id string, make func(session.Pending) (reply, error), by string) (attempt, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -97,8 +97,8 @@ func forCtx(ctx context.Context) hold {
 	}
 }
 
-// forEver waits for the delay in a method without ctx.
-func forEver(delay time.Duration) error {
+// sleepFor waits for the delay and returns nil. It is for methods without a context.
+func sleepFor(delay time.Duration) error {
 	<-time.After(delay)
 	return nil
 }
@@ -131,7 +131,7 @@ func aroundValue[V any](p *Faulty, wait hold, op, session string, call func() (V
 
 // callSimple makes a call without an error result, with the fault that applies.
 func callSimple[V any](p *Faulty, op, session string, call func() V) V {
-	value, err := aroundValue(p, forEver, op, session, func() (V, error) { return call(), nil })
+	value, err := aroundValue(p, sleepFor, op, session, func() (V, error) { return call(), nil })
 	if err != nil {
 		var none V
 		return none

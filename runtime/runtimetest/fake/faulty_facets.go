@@ -16,12 +16,12 @@ func (p *Faulty) Start(ctx context.Context, name string, cfg runtime.Config) err
 
 // Stop implements runtime.Runner.
 func (p *Faulty) Stop(name string) error {
-	return p.around(forEver, "Stop", name, func() error { return p.inner.Stop(name) })
+	return p.around(sleepFor, "Stop", name, func() error { return p.inner.Stop(name) })
 }
 
 // Interrupt implements runtime.Runner.
 func (p *Faulty) Interrupt(name string) error {
-	return p.around(forEver, "Interrupt", name, func() error { return p.inner.Interrupt(name) })
+	return p.around(sleepFor, "Interrupt", name, func() error { return p.inner.Interrupt(name) })
 }
 
 // IsRunning implements runtime.Inspector.
@@ -43,7 +43,7 @@ func (p *Faulty) ProcessAlive(name string, processNames []string) bool {
 func (p *Faulty) ListRunning(prefix string) ([]string, error) {
 	f := p.faultFor("ListRunning", "")
 	if f.Delay > 0 {
-		if err := forEver(f.Delay); err != nil {
+		if err := sleepFor(f.Delay); err != nil {
 			return nil, err
 		}
 	}
@@ -59,57 +59,57 @@ func (p *Faulty) ListRunning(prefix string) ([]string, error) {
 
 // GetLastActivity implements runtime.Inspector.
 func (p *Faulty) GetLastActivity(name string) (time.Time, error) {
-	return aroundValue(p, forEver, "GetLastActivity", name, func() (time.Time, error) { return p.inner.GetLastActivity(name) })
+	return aroundValue(p, sleepFor, "GetLastActivity", name, func() (time.Time, error) { return p.inner.GetLastActivity(name) })
 }
 
 // Attach implements runtime.Input.
 func (p *Faulty) Attach(name string) error {
-	return p.around(forEver, "Attach", name, func() error { return p.inner.Attach(name) })
+	return p.around(sleepFor, "Attach", name, func() error { return p.inner.Attach(name) })
 }
 
 // Nudge implements runtime.Input.
 func (p *Faulty) Nudge(name string, content []runtime.ContentBlock) error {
-	return p.around(forEver, "Nudge", name, func() error { return p.inner.Nudge(name, content) })
+	return p.around(sleepFor, "Nudge", name, func() error { return p.inner.Nudge(name, content) })
 }
 
 // SendKeys implements runtime.Input.
 func (p *Faulty) SendKeys(name string, keys ...string) error {
-	return p.around(forEver, "SendKeys", name, func() error { return p.inner.SendKeys(name, keys...) })
+	return p.around(sleepFor, "SendKeys", name, func() error { return p.inner.SendKeys(name, keys...) })
 }
 
 // Peek implements runtime.Output.
 func (p *Faulty) Peek(name string, lines int) (string, error) {
-	return aroundValue(p, forEver, "Peek", name, func() (string, error) { return p.inner.Peek(name, lines) })
+	return aroundValue(p, sleepFor, "Peek", name, func() (string, error) { return p.inner.Peek(name, lines) })
 }
 
 // ClearScrollback implements runtime.Output.
 func (p *Faulty) ClearScrollback(name string) error {
-	return p.around(forEver, "ClearScrollback", name, func() error { return p.inner.ClearScrollback(name) })
+	return p.around(sleepFor, "ClearScrollback", name, func() error { return p.inner.ClearScrollback(name) })
 }
 
 // SetMeta implements runtime.MetaStore.
 func (p *Faulty) SetMeta(name, key, value string) error {
-	return p.around(forEver, "SetMeta", name, func() error { return p.inner.SetMeta(name, key, value) })
+	return p.around(sleepFor, "SetMeta", name, func() error { return p.inner.SetMeta(name, key, value) })
 }
 
 // GetMeta implements runtime.MetaStore.
 func (p *Faulty) GetMeta(name, key string) (string, error) {
-	return aroundValue(p, forEver, "GetMeta", name, func() (string, error) { return p.inner.GetMeta(name, key) })
+	return aroundValue(p, sleepFor, "GetMeta", name, func() (string, error) { return p.inner.GetMeta(name, key) })
 }
 
 // RemoveMeta implements runtime.MetaStore.
 func (p *Faulty) RemoveMeta(name, key string) error {
-	return p.around(forEver, "RemoveMeta", name, func() error { return p.inner.RemoveMeta(name, key) })
+	return p.around(sleepFor, "RemoveMeta", name, func() error { return p.inner.RemoveMeta(name, key) })
 }
 
 // CopyTo implements runtime.Stager.
 func (p *Faulty) CopyTo(name, src, relDst string) error {
-	return p.around(forEver, "CopyTo", name, func() error { return p.inner.CopyTo(name, src, relDst) })
+	return p.around(sleepFor, "CopyTo", name, func() error { return p.inner.CopyTo(name, src, relDst) })
 }
 
 // RunLive implements runtime.Stager.
 func (p *Faulty) RunLive(name string, cfg runtime.Config) error {
-	return p.around(forEver, "RunLive", name, func() error { return p.inner.RunLive(name, cfg) })
+	return p.around(sleepFor, "RunLive", name, func() error { return p.inner.RunLive(name, cfg) })
 }
 
 // Capabilities returns the capabilities of the inner provider. Faults do not apply.
