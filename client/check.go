@@ -162,7 +162,7 @@ func checkMetadata(m map[string]string) error {
 	size := 0
 	for key, value := range m {
 		if key == "" || !utf8.ValidString(key) || !utf8.ValidString(value) {
-			return invalid("the metadata key %q is empty, or it or its value is not UTF-8", key)
+			return invalid("the metadata key %q is empty, or the key or the value is not UTF-8", key)
 		}
 		size += len(key) + len(value)
 	}

@@ -29,7 +29,7 @@ func (c *Controller) Kill(ctx context.Context, name string, req client.Lifecycle
 			answer(client.StopResult{}, err)
 			return
 		case l.frozen != "" && !req.Force:
-			answer(client.StopResult{}, fmt.Errorf("%w: nothing was stopped, because gc could not start it again: %s; to stop it anyway: gc session kill %s --force", client.ErrUnavailable, l.frozen, name))
+			answer(client.StopResult{}, fmt.Errorf("%w: nothing was stopped, because gc would not be able to start %s again: %s; to stop it anyway: gc session kill %s --force", client.ErrUnavailable, name, l.frozen, name))
 			return
 		case e.unknown():
 			answer(client.StopResult{}, fmt.Errorf("%w: the state of %s is not known: %s", client.ErrRefused, name, e.action.Reason))

@@ -123,7 +123,7 @@ func onlyReadsWithWords(program string, c *shell.Command) bool {
 	return false
 }
 
-// onlyReads reports whether a program never changes the files that its words name.
+// onlyReads reports whether a program reads the files that its arguments name, apart from special options and subcommands.
 func onlyReads(program string) bool {
 	switch program {
 	case "cat", "tac", "head", "tail", "less", "more", "bat", "nl", "base64", "xxd", "od", "hexdump", "strings", "grep", "egrep", "fgrep", "rg", "ag", "cut", "uniq", "comm", "diff", "cmp", "wc", "ls", "stat",

@@ -118,7 +118,7 @@ func (h *host) serveResolve(r *http.Request, req ResolveRequest) (any, error) {
 	return resultOf(out, err), nil
 }
 
-// withTerminal returns the handler of a request with rules. It waits until no delivery is in progress, and calls do with the
+// withTerminal returns the handler of a request that has the rules for reading the screen. It waits until no delivery is in progress, and calls do with the
 // exclusive right to send input to the session's terminal.
 func (h *host) withTerminal(do func(context.Context, inject.Lease, screen.Rules) error) func(*http.Request, rulesRequest) (any, error) {
 	return func(r *http.Request, req rulesRequest) (any, error) {

@@ -172,7 +172,7 @@ func boxCases() []Case {
 				t.Errorf("the new agent has the environment of the old one: %v", env)
 			}
 		}).needs(NeedRelaunch),
-		prove("relaunch.missing", "Relaunch of a missing sandbox returns ErrSessionNotFound.", func(t T, w *World) {
+		prove("relaunch.missing", "Relaunch of a missing session returns ErrSessionNotFound.", func(t T, w *World) {
 			agent := w.Agent(Behaviour{})
 			expect(t, runtime.ErrSessionNotFound, runtime.Relaunch(w.ctx, w.Provider, w.Name("none"), agent.Config), "Relaunch")
 		}).needs(NeedRelaunch),

@@ -17,7 +17,7 @@ func senseCases() []Case {
 				t.Errorf("the reading is %+v", r.Reading)
 			}
 		}).needs(NeedSense, NeedTerminal),
-		prove("sense.busy", "During a turn a source reports busy, and no source reports idle.", func(t T, w *World) {
+		prove("sense.busy", "During a turn, the reading of Sense has evidence that the agent is busy, and none that it is idle.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{Turn: time.Hour})
 			s.Nudge("a long task")
 			s.AwaitPrompt("a long task")
@@ -25,7 +25,7 @@ func senseCases() []Case {
 				t.Errorf("the reading is %+v", r.Reading)
 			}
 		}).needs(NeedSense, NeedTerminal),
-		prove("sense.waiting", "While a question is open, a source reports waiting, and Sense reports the same question as Pending.", func(t T, w *World) {
+		prove("sense.waiting", "While a question is open, the reading of Sense has evidence that the agent waits, and the question that Pending returns.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			asked := s.raiseQuestion()
 			r := s.senses("waiting", runtime.ActivityWaiting)

@@ -279,7 +279,7 @@ func (p *peer) recorded() (found []string, err error) {
 		}
 		for _, e := range page {
 			if e.Seq <= after || e.RunID != p.run.ID {
-				return nil, fmt.Errorf("event %d of run %q follows event %d", e.Seq, e.RunID, after)
+				return nil, fmt.Errorf("the answer to a request for the events of run %q after %d has event %d of run %q", p.run.ID, after, e.Seq, e.RunID)
 			}
 			after = e.Seq
 			var l worker.Lifecycle

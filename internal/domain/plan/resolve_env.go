@@ -97,8 +97,8 @@ func variableName(text string) string {
 	return text
 }
 
-// ownEnv returns the GC_ variables that gc sets for every instance of the agent. The variables that
-// differ between instances are added at the start.
+// ownEnv returns the GC_ variables that are the same each time the agent is started. The others are
+// added when it is started.
 func (r *resolver) ownEnv(cfg runtime.Config) map[string]string {
 	v := r.vars
 	own := map[string]string{

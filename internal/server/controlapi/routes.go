@@ -358,7 +358,7 @@ func routes() []route {
 
 		{post, "/v1/reload", writes, client.ScopeManage, slow, smallBody, "reload", "Read the configuration again now", ask(City.Reload)},
 		{post, "/v1/restart", writes, client.ScopeManage, whole, smallBody, "restart", "Restart agents, all if none is named", send(City.Restart, checkRestart)},
-		{post, "/v1/apply", writes, client.ScopeManage, slow, smallBody, "apply", "Apply now a changed configuration that waits for the end of a turn", send(City.Apply)},
+		{post, "/v1/apply", writes, client.ScopeManage, slow, smallBody, "apply", "Apply a changed configuration now, without waiting for the end of a turn", send(City.Apply)},
 		{post, "/v1/stop", writes, client.ScopeManage, whole, smallBody, "stop-city", "Stop every session, then the controller", ask(City.StopCity)},
 		{post, "/v1/controller/stop", writes, socketOnly, slow, smallBody, "stop-controller", "Stop the controller and leave the sessions running", ask(City.StopController)},
 

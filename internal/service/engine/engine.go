@@ -110,8 +110,8 @@ const (
 	RetryLongest = 5 * time.Second
 )
 
-// Load calls read and returns its result. As long as the store is unavailable, Load calls failed with the error and tries again.
-// If ctx ends first, it returns the last error.
+// Load calls read and returns its result. As long as the store is unavailable, it passes each error to the function failed and
+// tries again. If ctx ends first, it returns the last error.
 func Load[T any](ctx context.Context, read func(context.Context) (T, error), failed func(error)) (T, error) {
 	for delay := retry.New(RetryFirst, RetryLongest); ; {
 		got, err := read(ctx)

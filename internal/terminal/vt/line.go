@@ -49,8 +49,8 @@ func appendLine(dst []byte, t *interned, cells []cell, l line) []byte {
 	return dst
 }
 
-// runEnd returns the end of the run of cells that are drawn like the one at x. Links are
-// not stored, so they do not end a run, and a wide character is never cut.
+// runEnd returns the end of the run of cells that are drawn like the one at x, with the same
+// colors and attributes. A wide character is never cut.
 func runEnd(cells []cell, x int) int {
 	first := cells[x]
 	mask := ^uint32(shapeMask)
