@@ -47,7 +47,7 @@ With a name it lists the hooks of that agent CLI only.`,
 			rows := hookRows(cmdenv.First(args))
 			t := &textfmt.Table{Heads: []string{"AGENT CLI", "HOOK", "EVENT", "TIMEOUT"}}
 			for _, r := range rows {
-				t.Add(textfmt.Cell{Text: r.AgentCLI}, textfmt.Cell{Text: r.Hook}, textfmt.Cell{Text: cmp.Or(r.Event, "loaded by the agent CLI")}, textfmt.Cell{Text: r.Timeout})
+				t.Add(textfmt.Cell{Text: r.AgentCLI}, textfmt.Cell{Text: r.Hook}, textfmt.Cell{Text: cmp.Or(r.Event, "all (a plugin of the agent CLI)")}, textfmt.Cell{Text: r.Timeout})
 			}
 			return a.Show(cmdenv.Rows("hooks", rows), func(s render.Formatter) string { return s.Table(t) })
 		},

@@ -30,7 +30,7 @@ make no difference in paths and names of programs.
 There are no default rules: a city without a ` + "`[guard]`" + ` allows every call, and one with a ` + "`[guard]`" + ` has the sets that it names. ` + "`gc guard check 'COMMAND'`" + ` shows what the rules in force say.
 What the guard cannot see is in [one list](../how-to/guard-tools.md#what-is-not-seen).
 
-One unknown word (` + "`\"$X\"`" + `) is not both an option and a file: ` + "`rm \"$X\"`" + ` does not match a rule that needs an option and a file. A pattern such as ` + "`-*`" + ` is compared with the options of a command too, other patterns only with its other words.
+One unknown word (` + "`\"$X\"`" + `) does not count as both an option and a file: ` + "`rm \"$X\"`" + ` does not match a rule that needs an option and a file. A pattern that begins with ` + "`-`" + ` is also compared with the options of a command, any other pattern only with the words that are not options.
 `
 
 // Reference returns the reference of rules and rule sets in Markdown, the content of

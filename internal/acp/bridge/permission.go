@@ -90,7 +90,7 @@ func serveAuthorized[P any](ctx context.Context, h *host, params json.RawMessage
 	})
 }
 
-// refuse records that a tool call was denied. If the agent has already used the tool, it reports that to the city.
+// refuse records that a tool call was denied. If the agent has already used the tool, refuse reports that to the city instead.
 func (h *host) refuse(q *question) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

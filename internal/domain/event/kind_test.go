@@ -20,7 +20,7 @@ func Kinds() []KindInfo {
 	instance := Datum{"instance", "public fingerprint of the instance"}
 	next := Datum{"next", "when the controller tries again, RFC 3339"}
 	exit, code, signal := Datum{"exit", "how the agent ended"}, Datum{"code", "its exit code"}, Datum{"signal", "that ended it"}
-	run, since := Datum{"run", "its run_id"}, Datum{"since", "when it had begun, RFC 3339"}
+	run, since := Datum{"run", "its run_id"}, Datum{"since", "when the session had begun, RFC 3339"}
 	kinds := []KindInfo{
 		{ControllerStarted, "the controller took charge of the city", []Datum{{"version", "its version"}, {"pid", "its process"}}},
 		{ControllerStopping, "the controller received a request to stop", []Datum{{"scope", "city: the sessions stop too; controller: they keep running"}}},

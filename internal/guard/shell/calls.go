@@ -135,9 +135,9 @@ func literals(arguments string) []Word {
 	return words
 }
 
-// literalOf returns the text in quotes at the beginning of the arguments. ok is false if it is not
-// the whole argument, because something is added to it.
-func literalOf(arguments string) (string, bool) {
+// literalOf returns the text in quotes at the beginning of the arguments. whole is false if
+// it is only a part of the argument, which continues behind it.
+func literalOf(arguments string) (text string, whole bool) {
 	if arguments == "" || strings.IndexByte("\"'`", arguments[0]) < 0 {
 		return "", false
 	}
