@@ -77,7 +77,7 @@ func requestedDelay(response *http.Response, status *metav1.Status) time.Duratio
 	return min(time.Duration(max(seconds, 0))*time.Second, maxRetryAfter)
 }
 
-// errorMeaning returns the meaning of a refusal. A refusal that may not repeat means
+// errorMeaning returns the meaning of a refusal. A refusal that may be over at the next try means
 // runtime.ErrRuntimeUnavailable. The statuses 404, 409 and 410 count only if the API server itself
 // sent them, because a proxy may send them too.
 func errorMeaning(e *StatusError, status *metav1.Status) error {

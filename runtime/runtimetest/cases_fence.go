@@ -96,7 +96,7 @@ func restartCases() []Case {
 // recoverCases returns the cases about Recover.
 func recoverCases() []Case {
 	return []Case{
-		prove("recover.adopts", "Recover takes over a session by the handle of an earlier observation; a second call returns nil.", func(t T, w *World) {
+		prove("recover.adopts", "Recover takes over a session by the handle of an earlier observation. A second call has no error.", func(t T, w *World) {
 			s := w.Start("a", Behaviour{})
 			handle := s.Observe().Handle
 			w.Provider = w.Reopen()

@@ -118,7 +118,7 @@ func workDirCases() []Case {
 // nameCases returns the cases about the session name of a Start, and concurrent Starts.
 func nameCases() []Case {
 	return []Case{
-		prove("start.invalid-name", "An invalid name is ErrInvalidName before any side effect.", func(t T, w *World) {
+		prove("start.invalid-name", "An invalid name gives ErrInvalidName before any side effect.", func(t T, w *World) {
 			marker := filepath.Join(w.Folder(), "marker")
 			for _, name := range []string{"", "a.b", "a/b", "../a", "-a", "a b", "a:b", "a=b", "ä", "a\n", "a\x00", strings.Repeat("a", runtime.MaxNameLen+1)} {
 				agent := w.Agent(Behaviour{})

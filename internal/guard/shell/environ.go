@@ -64,7 +64,7 @@ func (r *reader) variable(c Command, name string, value Word, depth int) {
 	case strings.HasSuffix(name, "MAKEFLAGS"), name == "MFLAGS", name == "MAKEFILES":
 		r.makeFlags(c, name, value, depth)
 	case name == "GIT_ALLOW_PROTOCOL" && (!value.Known || strings.Contains(value.Text, "ext")):
-		r.hide(c, "it allows git to run commands in the place of a connection")
+		r.hide(c, "it allows git to run commands instead of connections to hosts")
 	case scriptVariables[name] && value.Known:
 		if strings.TrimSpace(value.Text) != "" && value.Text != "-" {
 			at := len(r.found)

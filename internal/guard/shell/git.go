@@ -137,7 +137,7 @@ func (r *reader) subcommand(c Command, sub string, words []Word, depth int) (why
 		if script, ok := strings.CutPrefix(w.Text, "ext::"); ok {
 			script = strings.ReplaceAll(strings.ReplaceAll(script, "% ", " "), "%%", "%")
 			r.text(behind(c, "ext"), Word{Text: script, Known: w.Known}, input{}, depth)
-			why = "it runs a command in the place of a connection"
+			why = "it runs a command instead of a connection to a host"
 		}
 		if sub == "clone" && (w.Text == "-c" || w.Text == "--config" || len(w.Text) > 2 && strings.HasSuffix(w.Text, "c") && argumentless("clone", w.Text[1:len(w.Text)-1])) && i+1 < len(words) {
 			why = cmp.Or(why, r.settingWord(c, words[i+1], depth))

@@ -40,7 +40,7 @@ func (f Service) Doctor(ctx context.Context) (client.Findings, error) {
 // bundle is in progress, it returns client.ErrRefused. It implements controlapi.Diagnostics.
 func (f Service) Bundle(ctx context.Context, w io.Writer) error {
 	if !acquire(f.doctors) {
-		return fmt.Errorf("%w: an examination is in progress; wait for its end, or run: gc bundle", client.ErrRefused)
+		return fmt.Errorf("%w: an examination or another bundle is in progress; wait for its end, or make the bundle without the controller: gc bundle", client.ErrRefused)
 	}
 	defer func() { <-f.doctors }()
 	return f.opts.Bundle(ctx, w)

@@ -54,7 +54,7 @@ func usageMerged(s *suite) {
 	both := s.put(early, entry("other", "1", 0, 1))
 	want := usage.Merge(late, early)
 	if k := both[0]; !k.Changed() {
-		s.t.Error("a report that says more changed nothing")
+		s.t.Error("a second report with more information did not change the entry")
 	} else {
 		s.wantSame("the answer", usage.StoreResult{Before: &late, After: want}, k)
 	}
