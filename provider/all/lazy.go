@@ -41,10 +41,10 @@ func NewLazyProvider(open func(ctx context.Context) (runtime.Provider, error)) *
 }
 
 // Route implements runtime.Router.
-func (l *LazyProvider) Route(string) runtime.Provider { return l.now() }
+func (l *LazyProvider) Route(string) runtime.Provider { return l.ready() }
 
-// now returns the open provider, or nil.
-func (l *LazyProvider) now() runtime.Provider {
+// ready returns the provider if it is open already, else nil. It does not open it.
+func (l *LazyProvider) ready() runtime.Provider {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.inner
@@ -83,7 +83,7 @@ func (l *LazyProvider) try(ctx context.Context) (runtime.Provider, error) {
 
 // Observe implements runtime.Observer.
 func (l *LazyProvider) Observe(ctx context.Context, name string) (runtime.Observation, error) {
-	if p := l.now(); p != nil {
+	if p := l.ready(); p != nil {
 		return runtime.Observe(ctx, p, name)
 	}
 	return runtime.Observation{Session: runtime.Dead, Agent: runtime.Dead, At: time.Now()}, nil
@@ -92,7 +92,7 @@ func (l *LazyProvider) Observe(ctx context.Context, name string) (runtime.Observ
 // Watch implements runtime.Watcher. Before the provider is open, the events end when it is opened.
 // The next Watch returns the events of the provider.
 func (l *LazyProvider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
-	if p := l.now(); p != nil {
+	if p := l.ready(); p != nil {
 		return runtime.Watch(ctx, p)
 	}
 	events := make(chan runtime.Event, 1)
@@ -109,7 +109,7 @@ func (l *LazyProvider) Watch(ctx context.Context) (<-chan runtime.Event, error) 
 
 // Close closes the provider if it is open.
 func (l *LazyProvider) Close() error {
-	if p := l.now(); p != nil {
+	if p := l.ready(); p != nil {
 		return Close(p)
 	}
 	return nil
@@ -117,7 +117,7 @@ func (l *LazyProvider) Close() error {
 
 // callOpen calls do with the provider. If the provider is not open, the session does not exist.
 func (l *LazyProvider) callOpen(op, name string, do func(runtime.Provider) error) error {
-	if p := l.now(); p != nil {
+	if p := l.ready(); p != nil {
 		return do(p)
 	}
 	return &runtime.Error{Op: op, Session: name, Err: runtime.ErrSessionNotFound}
@@ -125,7 +125,7 @@ func (l *LazyProvider) callOpen(op, name string, do func(runtime.Provider) error
 
 // Stop implements runtime.Runner.
 func (l *LazyProvider) Stop(name string) error {
-	if p := l.now(); p != nil {
+	if p := l.ready(); p != nil {
 		return p.Stop(name)
 	}
 	return nil
@@ -133,7 +133,7 @@ func (l *LazyProvider) Stop(name string) error {
 
 // ListRunning implements runtime.Inspector.
 func (l *LazyProvider) ListRunning(prefix string) ([]string, error) {
-	if p := l.now(); p != nil {
+	if p := l.ready(); p != nil {
 		return p.ListRunning(prefix)
 	}
 	return nil, nil
@@ -141,7 +141,7 @@ func (l *LazyProvider) ListRunning(prefix string) ([]string, error) {
 
 // Capabilities reports no capability until the provider is open.
 func (l *LazyProvider) Capabilities() runtime.ProviderCapabilities {
-	if p := l.now(); p != nil {
+	if p := l.ready(); p != nil {
 		return p.Capabilities()
 	}
 	return runtime.ProviderCapabilities{}

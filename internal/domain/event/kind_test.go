@@ -98,7 +98,7 @@ func questionKinds() []KindInfo {
 			{"deadline", "RFC 3339"},
 		}},
 		{PendingAnswered, "the question was answered through gc, and is closed", []Datum{id, kind, answer, by}},
-		{PendingResolved, "the question is closed without an answer through gc", []Datum{id, kind}},
+		{PendingResolved, "the question has ended without an answer that was given through gc; it may have been answered in the terminal", []Datum{id, kind}},
 		{PendingExpired, "the question was answered by the policy, and is closed", []Datum{id, kind, answer, by}},
 		{PendingGone, "the instance that asked has stopped", []Datum{id, kind, asks}},
 		{PendingEscalated, "no answer arrived by the deadline", []Datum{id, kind, {"reason", "why it was not answered by the policy"}}},
