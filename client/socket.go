@@ -89,8 +89,8 @@ func (c *Client) dial(ctx context.Context) (net.Conn, error) {
 	return conn, nil
 }
 
-// checkFolders returns an error if the directory of the socket does not belong to this user. If the directory above it
-// can be changed by other users, that one is checked too.
+// checkFolders returns an error if the directory of the socket does not belong to this user. If the directory above it is in
+// a place where other users can make directories, such as /tmp, that one must belong to this user too.
 func checkFolders(dir string) error {
 	if above := filepath.Dir(dir); PublicPlace(above) {
 		if err := checkOwner(above); err != nil {

@@ -57,9 +57,9 @@ func (r monitoredReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// ReadEvents reads the text/event-stream format and calls each with every event. It returns the
-// error of each or of body. At the end of body the error matches io.ErrUnexpectedEOF: a stream has
-// no end of its own. The field id is ignored, because the data contains the id too.
+// ReadEvents reads the text/event-stream format and calls the function each for every event. It
+// returns an error of that function or of body. Such a stream never ends by itself, so the end of
+// body is the error io.ErrUnexpectedEOF. The field id is ignored, because the data contains the id too.
 func ReadEvents(body io.Reader, each func(kind string, data []byte) error) error {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(nil, maxLine)

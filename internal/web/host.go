@@ -73,8 +73,8 @@ func isPublic(r *http.Request) bool {
 	})
 }
 
-// checkHost refuses a request for another host, such as one whose name another site made to point
-// to this machine.
+// checkHost refuses a request with an unknown Host: another site can make a name of its own point to this machine (DNS
+// rebinding).
 func (l *listening) checkHost(r *http.Request) error {
 	host := strings.ToLower(r.Host)
 	if _, ok := l.hosts[host]; ok {

@@ -77,7 +77,7 @@ func (f Service) findTranscript(v *session.Snapshot) transcriptPlace {
 
 // selectEntries reduces a conversation to the entries that a query selects.
 func selectEntries(c *client.Conversation, q client.ConversationQuery) {
-	turn := c.Turns + 1 - q.Turn
+	turn := c.Turns + 1 - q.Turn // q.Turn counts from the end: 1 is the last turn
 	all := c.Entries
 	c.Entries = make([]client.ConversationEntry, 0, min(len(all), defaultEntries))
 	for _, e := range all {
