@@ -47,7 +47,7 @@ func (d *Daemon) ServeProvider(ctx context.Context, root, selection string, args
 		root = filepath.Join(state, "served")
 	}
 	if root == "" {
-		fmt.Fprintln(d.opts.Stderr, "gc: this directory is not in a city, and GC_EXEC_STATE_DIR is not set, so gc cannot store sessions")
+		fmt.Fprintln(d.opts.Stderr, "gc: this directory is not in a city, and GC_EXEC_STATE_DIR is not an absolute path, so gc cannot store sessions")
 		return script.ExitFailed
 	}
 	p, err := d.Open(root, selection, slog.New(slog.DiscardHandler))

@@ -160,9 +160,9 @@ func drainSessionCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "drain AGENT",
 		Short: "Ask an agent to finish its work, then stop it",
-		Long: `Asks the agent to finish its work. The controller stops the agent when the agent acknowledges (gc drain
-ack), or after --timeout. With --wait the command returns when the agent has stopped. To stop an agent
-at once: gc stop AGENT`,
+		Long: `Asks the agent to finish its work. The controller stops the agent when the agent reports
+that it is done (gc drain ack), or after --timeout. With --wait the command returns when the agent
+has stopped. To stop an agent at once: gc stop AGENT`,
 		Example: "  gc drain coder --timeout 10m --wait",
 		Args:    cmdenv.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

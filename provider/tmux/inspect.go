@@ -222,7 +222,7 @@ func (p *Provider) causeOfLoss(r *record) string {
 	case !r.sameBoot():
 		return "the machine was restarted, and its tmux server is gone"
 	case !there || server.PID != r.Server:
-		return fmt.Sprintf("its tmux server (process %d) ended, and every session in it", r.Server)
+		return fmt.Sprintf("its tmux server (process %d) ended, and with it every session", r.Server)
 	}
 	return "it was closed inside tmux, and the tmux server still runs"
 }

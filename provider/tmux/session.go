@@ -78,7 +78,8 @@ func (s *session) Interrupt(ctx context.Context) error {
 	return inject.Interrupt(ctx, l, s.Rules)
 }
 
-// SaveAnswer implements driver.LocalSession.
+// SaveAnswer implements driver.LocalSession. It records in the file of the session that the question with this ID was
+// answered.
 func (s *session) SaveAnswer(ctx context.Context, question string) error {
 	return s.terminal.provider.editRecord(ctx, s.terminal.record, func(now *record) {
 		life := now.screenLife().Add(question)

@@ -47,7 +47,7 @@ func interactionCases() []Case {
 				next, err := runtime.Pending(w.Provider, s.Name)
 				return err == nil && next != nil && next.RequestID != asked.RequestID
 			})
-			expect(t, runtime.ErrInteractionGone, runtime.Respond(w.Provider, s.Name, answer), "the answer to the first for the second")
+			expect(t, runtime.ErrInteractionGone, runtime.Respond(w.Provider, s.Name, answer), "Respond to the second question with the answer to the first")
 			if got := s.Recorded(LedgerChoice); len(got) != 1 || got[0].Choice != "yes" {
 				t.Errorf("the agent received %v, want yes once", got)
 			}

@@ -23,7 +23,7 @@ func (s Formatter) Status(status client.Status, questions []client.Pending, prom
 		fmt.Fprintf(&out, "spending: %s\n", words)
 	}
 	if why := status.Controller.Degraded; why != "" {
-		out.WriteString(s.wrap(s.Paint(textfmt.Red, "degraded: gc stops and restarts nothing until this is fixed:") + " " + textfmt.OneLine(why)))
+		out.WriteString(s.wrap(s.Paint(textfmt.Red, "degraded: gc neither stops nor restarts agents until this is fixed:") + " " + textfmt.OneLine(why)))
 	}
 	for _, notice := range status.Controller.Notices {
 		out.WriteString(s.wrap(s.Paint(textfmt.Yellow, "warning:") + " " + textfmt.OneLine(notice)))

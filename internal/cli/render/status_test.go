@@ -108,14 +108,14 @@ func TestStatusSaysWhyAnAgentMakesNoProgress(t *testing.T) {
 	}
 }
 
-// TestStatusSaysWhatHoldsItBack proves that a controller that stops and restarts nothing, and a
+// TestStatusSaysWhatHoldsItBack proves that a controller that neither stops nor restarts agents, and a
 // warning of an agent, are lines of their own.
 func TestStatusSaysWhatHoldsItBack(t *testing.T) {
 	out := (Formatter{Now: noon}).Status(client.Status{
 		Controller: client.Controller{Degraded: "the disk is full"},
 		Agents:     []client.Agent{{Name: "guess", State: client.StateRunning, Warning: "a hook is missing"}},
 	}, nil, nil)
-	for _, want := range []string{"\ndegraded: gc stops and restarts nothing until this is fixed: the disk is full\n", "\nwarning: guess: a hook is missing\n"} {
+	for _, want := range []string{"\ndegraded: gc neither stops nor restarts agents until this is fixed: the disk is full\n", "\nwarning: guess: a hook is missing\n"} {
 		if !strings.Contains("\n"+out, want) {
 			t.Errorf("the status does not have the line %q:\n%s", want, out)
 		}

@@ -104,8 +104,8 @@ func (c Conversation) Next(id string, resumable func(Conversation, Rung) bool) C
 // IsResumed reports whether the current instance was started to resume an existing conversation.
 func (c *Conversation) IsResumed() bool { return c.Rung == RungResume || c.Rung == RungRepair }
 
-// MarkNotBegun records that a start that should begin this new conversation failed. If the previous conversation failed for an
-// unclear reason, its failures are cleared, so that the next start tries to resume it again.
+// MarkNotBegun is for a new conversation whose start failed. If the previous conversation could not be resumed for an unclear
+// reason, its failures are cleared, so that the next start tries to resume it again.
 func (c *Conversation) MarkNotBegun() {
 	if !c.Begun && c.Former != nil && c.Former.Failure == ResumeOther {
 		former := *c.Former

@@ -134,7 +134,7 @@ func whyNoScreen(err error) string {
 	case errors.Is(err, runtime.ErrSessionNotFound), errors.Is(err, client.ErrRefused):
 		return "the agent is not running"
 	case errors.Is(err, errors.ErrUnsupported):
-		return "the runtime provider shows no screen"
+		return "the runtime provider cannot show a screen"
 	}
 	return client.ProblemOf(err).Detail
 }
