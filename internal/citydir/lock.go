@@ -35,7 +35,7 @@ func Lock(ctx context.Context, root string, pid int) (release func() error, err 
 // creates no directory: the error matches fs.ErrNotExist if the city has no state, or if another
 // process has just removed it.
 func LockForRemoval(ctx context.Context, root string, pid int) (release func() error, err error) {
-	return lockWithin(ctx, root, pid, removalLockTimeout, ", or another process is stopping or removing it: wait for that process or stop it; agents keep running without it")
+	return lockWithin(ctx, root, pid, removalLockTimeout, ", or another process is stopping or removing the city: wait until that process has ended, or end it; the agents keep running meanwhile")
 }
 
 // lockWithin locks the city's lock file and writes pid into it. remedy ends the error if another

@@ -24,7 +24,7 @@ func notifyListCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the sinks and the recent notifications",
-		Long: `Lists the sinks of city.toml, each with the number of notifications that it has not confirmed, and the
+		Long: `Lists the sinks of city.toml, each with the number of its unconfirmed notifications, and the
 notifications of the last 7 days, newest first. The states are sending (it is tried again after a
 failure), sent (the sink has confirmed it), failed (it is not tried again) and dropped (the agent did
 not need a person any more, or the sink was removed).`,

@@ -180,7 +180,8 @@ func (x rawIndex) since(moment time.Time) int64 {
 	return offset
 }
 
-// until returns the offset at which the output up to moment ends. It reports false if that is the end of the log.
+// until returns the offset at which the output up to moment ends. It reports false if moment is
+// zero or nothing comes later, so that this is the end of the log.
 func (x rawIndex) until(moment time.Time) (int64, bool) {
 	later := x.after(moment)
 	if moment.IsZero() || later == x.len() {

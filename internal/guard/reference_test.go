@@ -82,9 +82,9 @@ func subjectOf(r Rule) string {
 	}
 	add("tools ", r.Tools)
 	add("", r.Commands)
-	add("with ", r.Any)
-	add("with all of ", r.All)
-	add("without ", r.None)
+	add("with an argument ", r.Any)
+	add("with the arguments ", r.All)
+	add("without an argument ", r.None)
 	add("files ", r.Paths)
 	if r.Access != "" {
 		out = append(out, string(r.Access)+" only")

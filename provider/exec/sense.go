@@ -122,8 +122,8 @@ func (p *Provider) rules(ctx context.Context, name string) (screen.Rules, error)
 	return screen.RulesFor(cfg, p.cfg.Profiles), err
 }
 
-// answered returns the instance of a session together with the questions that were already answered in it, from the
-// session's metadata.
+// answered returns what the session's metadata says of the questions that this instance has already got answers to: first their
+// number, then the ids of the last ones. The metadata is read once for each instance.
 func (p *Provider) answered(ctx context.Context, name, token string) (screen.Life, error) {
 	if life, ok := p.answers.get(name); ok && life.Name == token {
 		return life, nil

@@ -74,7 +74,7 @@ func asks(r *run) error {
 		case w.text("tool") == "" || w.Body["input"] == nil:
 			return fmt.Errorf("the worker's request to /authorize has no tool or no input: %v", w.Body)
 		case !busy:
-			return fmt.Errorf("the worker asks outside of a turn: %v", w)
+			return fmt.Errorf("the worker asks whether it may use a tool, outside of a turn: %v", w)
 		default:
 			asked = true
 		}

@@ -105,7 +105,7 @@ func questionKinds() []KindInfo {
 		{PendingNotifyFailed, "the notifier failed to report a question", []Datum{id, {"error", "why"}}},
 		{NotifyFailed, "a notification was not sent to a sink of city.toml, and is not tried again", []Datum{{"sink", "its name"}, {"id", "the notification"}, {"error", "why"}, {"device", "the device of the web console; absent: the sink has no devices"}}},
 		{NotifyAnswer, "an answer button of a notification was pressed; the answer is sent to the agent next", []Datum{id, {"sink", "its name"}, answer, {"by", "who pressed it, if it is known"}}},
-		{NotifyAnswerRefused, "a press of an answer button was refused; at most 20 at once, and one each 10 s, are reported", []Datum{
+		{NotifyAnswerRefused, "a press of an answer button was refused; 20 of them are reported at once, and then one each 10 s", []Datum{
 			{"reason", "forged, expired, replayed, superseded (the question is not open any more) or not_listed (the person may not answer)"}, id, {"sink", "its name"}, {"by", "who pressed it, if it is known"},
 		}},
 	}

@@ -145,7 +145,7 @@ func (a *API) recover(w http.ResponseWriter, r *http.Request) {
 
 // RefusePath answers that a path does not exist.
 func (a *API) RefusePath(w http.ResponseWriter, r *http.Request) {
-	a.Refuse(w, r, fmt.Errorf("%w: there is no path %.200s %.200q, see /openapi.json", a.NotFound, r.Method, r.URL.Path))
+	a.Refuse(w, r, fmt.Errorf("%w: there is no route for %.200s %.200q, see /openapi.json", a.NotFound, r.Method, r.URL.Path))
 }
 
 // Refuse answers a request with the error err, as a problem document, and logs it with at most 200
