@@ -175,10 +175,10 @@ const (
 	certain
 )
 
-// fit returns how well a file that a command names matches the pattern. home contains the parts of the home directory, in place
-// of "~".
+// fit reports whether a file that a command names matches the pattern: certain, perhaps (uncertain, or about: a known text
+// matches the most specific part of the pattern), or not (apart). home contains the parts of the home directory, in place of "~".
 func (p *pathPattern) fit(f *file, home []string) match {
-	parts, mine, key := f.parts, p.parts, p.key
+	parts, mine, key := f.parts, p.parts, p.key // key is the index of the most specific part in mine
 	if mine[0] == "~" && len(home) > 0 {
 		if f.kind == exact {
 			if len(parts) < len(home) || !slices.Equal(parts[:len(home)], home) || within(mine[1:], parts[len(home):], fitting{same: glob}) == 0 {
@@ -194,15 +194,15 @@ func (p *pathPattern) fit(f *file, home []string) match {
 			return certain
 		}
 		return apart
-	case pattern:
+	case pattern: // the command names files by wildcards
 		if p.spelled(f.whole) && f.whole == "/"+strings.Join(mine, "/") {
 			return certain
 		}
 		return match(within(mine, parts, fitting{same: globbed, key: key}))
-	case listed, partial:
+	case listed, partial: // only a part of the name is known
 		m := match(within(mine, parts, fitting{same: canBothMatch, key: key, deep: true}))
 		if last := parts[len(parts)-1]; m == uncertain && mine[len(mine)-1] == "**" && strings.HasPrefix(strings.TrimLeft(last, "*"), ".") && isSpecific(last) {
-			return apart // a known file extension in an unknown directory
+			return apart // the extension of the file is known, its directory is not: for a pattern of a whole directory that is too little
 		}
 		return m
 	case opaque:

@@ -154,7 +154,7 @@ func (w *watch) check(ctx context.Context, dir statedir.Folder) {
 	w.follow(ctx, dir, record.Name)
 }
 
-// follow reports the events of a session's shim until the shim has exited.
+// follow starts a goroutine that reports the events of a session's shim until the shim has exited.
 func (w *watch) follow(ctx context.Context, dir statedir.Folder, name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -38,8 +38,8 @@ func (l Live) Evidence(ctx context.Context) (runtime.Reading, error) {
 	return reading, nil
 }
 
-// identified reports whether the agent's process is known, after it has tried to identify it. Without process names the agent
-// is the process that was started.
+// identified tries to find the agent's process, stores it, and reports whether it is known. If city.toml names no processes of
+// the agent, the agent is the process that was started.
 func (s *Sessions) identified(ctx context.Context, observed *shim.Observation) bool {
 	r := *observed.Record
 	if observed.State.Agent != r.Root {

@@ -321,7 +321,8 @@ func (d *delivery) loading() bool { return d.Snapshot.Shows(d.rules.Screen.Loadi
 // loadLimit is the longest time that Enter is delayed while the program loads.
 const loadLimit = 15 * time.Second
 
-// awaitLoaded waits until the program has finished loading and its screen is stable. The text may be lost then.
+// awaitLoaded waits until the program has finished loading and its screen is stable. Text that is sent while it loads may be
+// lost.
 func (d *delivery) awaitLoaded(ctx context.Context) error {
 	for end := time.Now().Add(loadLimit); d.loading(); {
 		if time.Now().After(end) {
