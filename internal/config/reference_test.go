@@ -90,7 +90,7 @@ func referenceSections() []referenceSection {
 		{"[upstreams.<name>]", "A service that provides the model. Changing the `upstream` of an agent relaunches it; a change of the values here is used by the next start or relaunch.", reflect.TypeFor[Upstream]()},
 		{"[credentials.<name>]", "A credential that gc renews and keeps only in memory, once for all agents that name it. `api_key` and `auth_token` of an upstream take it as `credential:<name>`. See [how to share a login](../how-to/share-a-login.md).", reflect.TypeFor[Credential]()},
 		{"[usage]", "Token prices and usage budgets. See [how to limit spending](../how-to/limit-spending.md).", reflect.TypeFor[Usage]()},
-		{"[[usage.budgets]]", "A limit for the usage of agents. The controller enforces it, without a model.", reflect.TypeFor[Budget]()},
+		{"[[usage.budgets]]", "A limit for the usage of agents. The controller enforces it by itself; no language model is asked.", reflect.TypeFor[Budget]()},
 		{"[[rigs]]", "A folder outside the city that agents work in.", reflect.TypeFor[Rig]()},
 	}
 }

@@ -206,7 +206,7 @@ func (h *treeKiller) signal(info Info, sig syscall.Signal, sent map[ID]bool) {
 	}
 }
 
-// findDescendants reads the tree of a subreaper and updates alive and seen. That none is alive needs a complete reading.
+// findDescendants reads the tree of a subreaper and updates alive and seen. Only a complete reading can show that none is alive.
 func (h *treeKiller) findDescendants(subreaper ID) error {
 	for range maxFreezes {
 		tree, complete, err := agreedTree(subreaper.PID)

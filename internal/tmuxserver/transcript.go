@@ -109,7 +109,8 @@ func (t *transcript) feed(line []byte) error {
 	return nil
 }
 
-// handleForeign processes a line of a foreign block. It stores the text of a block that failed in errorText.
+// handleForeign processes a line of a foreign block: the output of a command that this client did not send, such as a hook. If
+// the command failed, its output is stored in errorText.
 func (t *transcript) handleForeign(line []byte) {
 	if isEnd(line, t.key) {
 		t.state = outside

@@ -319,7 +319,7 @@ func (r *reader) sedScript(c *Command, text string, in input, depth int) {
 			if in.known {
 				r.mention(inner, in.text+" .", depth)
 			}
-			c.Hidden = "its program of sed runs the text that it works on"
+			c.Hidden = "its sed program runs its input as commands"
 		}
 		parsed = true
 		if !strings.Contains(text, "[") {

@@ -293,13 +293,13 @@ func routes() []route {
 	const get, post, put, patch, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
 	return []route{
 		{get, "/v1/status", reads, client.ScopeSee, quick, 0, "status", "The city at a glance", ask(City.Status)},
-		{get, "/v1/status/stream", reads, socketOnly, always, 0, "watch-status", "The status, then each changed one", stream(httpwire.EventStream, watchStatus)},
+		{get, "/v1/status/stream", reads, socketOnly, always, 0, "watch-status", "The status, and again after each change", stream(httpwire.EventStream, watchStatus)},
 		{get, "/v1/plan", reads, client.ScopeSee, quick, 0, "plan", "What the controller would do now, and why", ask(City.Plan)},
 		{post, "/v1/plan", writes, client.ScopeManage, slow, configBody, "preview", "What it would do with another configuration; nothing is changed", send(City.Preview, checkPreview)},
 		{get, "/v1/config", reads, client.ScopeSee, quick, 0, "config", "The current configuration and the source of each value", ask(City.Config)},
 		{get, "/v1/config/file", reads, client.ScopeManage, quick, 0, "config-file", "The text of city.toml, with placeholders for credentials", ask(City.ConfigFile)},
 		{post, "/v1/config/preview", writes, client.ScopeManage, slow, configBody, "preview-config", "The mistakes in another text of city.toml, and what it would do; nothing is changed", send(City.PreviewConfig)},
-		{put, "/v1/config/file", writes, client.ScopeManage, slow, configBody, "apply-config", "Write another text of city.toml if the file has not changed, and read it", send(City.ApplyConfig, checkEdit)},
+		{put, "/v1/config/file", writes, client.ScopeManage, slow, configBody, "apply-config", "Replace the text of city.toml, unless it has changed since the caller read it, and load the new configuration", send(City.ApplyConfig, checkEdit)},
 		{get, "/v1/providers", reads, client.ScopeSee, quick, 0, "providers", "The runtime providers that the controller can use", bind(providers)},
 
 		{get, "/v1/sessions/{target}", reads, client.ScopeSee, quick, 0, "session", "The full state of one session", askOf(City.Session)},
