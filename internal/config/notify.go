@@ -288,7 +288,7 @@ func (c *checker) notifyEmail(n *Notify) {
 		}
 	}
 	if n.User != "" && n.Token.IsZero() {
-		c.fail(n.Origin("user"), `add token = "env:NAME"`, "user is set, but the password, in the key token, is not")
+		c.fail(n.Origin("user"), `add token = "env:NAME"`, "user is set, but token (the password) is not")
 	}
 }
 

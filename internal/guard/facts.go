@@ -229,8 +229,8 @@ func (r *scratch) filesOf(files []file, w shell.Word, folders []shell.Word, req 
 	return files
 }
 
-// command reports whether the rule c matches the command of the part. t says whether the command begins with the rule's program
-// and subcommand, and words are the words after these.
+// command reports whether the rule c matches the command of f: no, maybe or yes, in this order. t says whether the command begins
+// with the rule's program and subcommand, and words are the words after these.
 func (c *compiled) command(f *facts, t truth, words []shell.Word) truth {
 	cmd := f.command
 	if len(c.any) > 0 {
@@ -248,7 +248,7 @@ func (c *compiled) command(f *facts, t truth, words []shell.Word) truth {
 	}
 	if len(c.pathPatterns) > 0 && t != no {
 		found := c.pathPatterns.used(f, c.Access, anyMatch)
-		if cmd.More && !cmd.Listed {
+		if cmd.More && !cmd.Listed { // words that are not known now may name such a file
 			found = max(found, maybe)
 		}
 		t = min(t, found)

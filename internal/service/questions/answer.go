@@ -190,7 +190,7 @@ func notSent(a attempt, failed error) error {
 	case errors.Is(failed, runtime.ErrInteractionUnsupported), errors.Is(failed, errors.ErrUnsupported):
 		return fmt.Errorf("%w: gc cannot give this answer to %s; answer it in the agent: gc attach %s: %w", client.ErrUnsupported, a.id, a.view.Agent, failed)
 	case failed != nil && a.asked.Kind == client.PendingInputBlocked:
-		return fmt.Errorf("%w: the input box of %s is not empty: %w; clean it with gc attach %s, or: gc restart %s", client.ErrRefused, a.view.Agent, failed, a.view.Agent, a.view.Agent)
+		return fmt.Errorf("%w: the input box of %s is not empty: %w; empty it with gc attach %s, or: gc restart %s", client.ErrRefused, a.view.Agent, failed, a.view.Agent, a.view.Agent)
 	case errors.Is(failed, runtime.ErrInteractionGone), errors.Is(failed, runtime.ErrSessionNotFound), errors.Is(failed, runtime.ErrStaleInstance):
 		return fmt.Errorf("%w: %s is not asked any more: %w", client.ErrRefused, a.id, failed)
 	}
