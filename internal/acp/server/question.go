@@ -19,7 +19,7 @@ func (t *turn) ask(open []client.Pending) (reason string) {
 		}
 		t.asked[q.ID] = true
 		switch {
-		case len(q.Options) > 0: // a person answers it, even if no rule may
+		case len(q.Options) > 0: // a person answers it, even if a rule must not
 			t.questions.Go(func() { t.requestPermission(t.ctx, q) })
 		case q.Why != "":
 			_ = t.sendText("\n" + t.id + " asks what can only be answered at its terminal (" + q.Why + "): " + q.Prompt + "\n") // if the connection has ended, the turn ends too

@@ -66,7 +66,8 @@ const (
 )
 
 // PromptHold returns why the guard holds back the prompts of a session, or an empty string if it
-// does not. It does not wait for other programs.
+// does not. It holds them until the running instance has proved that the guard is asked about its
+// tool calls; some hooks prove that only partly. PromptHold does not block.
 func (e *Engine) PromptHold(v session.Snapshot) string {
 	if r := e.regime(); !r.On || r.Lenient || !v.Running || v.Token == "" {
 		return ""

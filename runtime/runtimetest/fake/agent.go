@@ -29,7 +29,7 @@ const (
 // program before a start can use it.
 const Program = commandWord
 
-// Script configures a model agent in addition to its [runtimetest.Behaviour]. It is the argument of
+// Script configures a simulated agent in addition to its [runtimetest.Behaviour]. It is the argument of
 // the agent's command, as JSON.
 type Script struct {
 	Behaviour runtimetest.Behaviour `json:"behaviour,omitzero"`
@@ -58,7 +58,7 @@ func (s Script) Command() string {
 	return commandWord + " " + quote(string(text))
 }
 
-// Agent returns a model agent with the given behavior, for a [Harness].
+// Agent returns a simulated agent with the given behavior, for a [Harness].
 func (f *Provider) Agent(t runtimetest.T, dir string, b runtimetest.Behaviour) runtimetest.Agent {
 	t.Helper()
 	program := Script{Behaviour: b, Ledger: filepath.Join(dir, "ledger"), Env: filepath.Join(dir, "env")}
@@ -70,7 +70,7 @@ func (f *Provider) Agent(t runtimetest.T, dir string, b runtimetest.Behaviour) r
 	return agent
 }
 
-// agent is a running model agent. The lock of its session's world guards it.
+// agent is a running simulated agent. The lock of its session's world guards it.
 type agent struct {
 	s       *session
 	program Script

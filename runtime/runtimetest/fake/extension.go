@@ -106,7 +106,7 @@ func (f *Provider) Exec(ctx context.Context, name string, argv []string) (output
 	return []byte(result.Stdout), result.Code, err
 }
 
-// Relaunch implements runtime.RelaunchProvider. It replaces the model agent; session and metadata
+// Relaunch implements runtime.RelaunchProvider. It replaces the simulated agent; session and metadata
 // stay.
 func (f *Provider) Relaunch(ctx context.Context, name string, cfg runtime.Config) error {
 	if err := f.called("Relaunch", name, cfg); err != nil {
@@ -150,7 +150,7 @@ func (f *Provider) RunLive(name string, cfg runtime.Config) error {
 }
 
 // FindRuntimesBySessionID implements runtime.ProcessTableScanner. It searches the environments of
-// the model agents.
+// the simulated agents.
 func (f *Provider) FindRuntimesBySessionID(id string) ([]runtime.LiveRuntime, error) {
 	if err := f.called("FindRuntimesBySessionID", "", id); err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func (f *Provider) FindRuntimesBySessionID(id string) ([]runtime.LiveRuntime, er
 	return found, nil
 }
 
-// TerminateRuntime implements runtime.ProcessTableScanner. It stops the process of a model agent.
+// TerminateRuntime implements runtime.ProcessTableScanner. It stops the process of a simulated agent.
 func (f *Provider) TerminateRuntime(r runtime.LiveRuntime) error {
 	if err := f.called("TerminateRuntime", r.ProviderName, r); err != nil {
 		return err

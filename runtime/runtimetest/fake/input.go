@@ -18,7 +18,7 @@ func (f *Provider) Nudge(name string, content []runtime.ContentBlock) error {
 	return f.nudge(name, content)
 }
 
-// NudgeNow implements runtime.ImmediateNudgeProvider. It calls Nudge, because a model agent accepts
+// NudgeNow implements runtime.ImmediateNudgeProvider. It calls Nudge, because a simulated agent accepts
 // prompts at any time.
 func (f *Provider) NudgeNow(name string, content []runtime.ContentBlock) error {
 	if err := f.called("NudgeNow", name, content); err != nil {
@@ -140,7 +140,7 @@ func controlCharacter(text string) string {
 	return fmt.Sprintf("control character %U at byte %d", r, i)
 }
 
-// SendKeys implements runtime.Input. The model agent knows characters, Enter, BSpace, Up, Down,
+// SendKeys implements runtime.Input. The simulated agent knows characters, Enter, BSpace, Up, Down,
 // Escape and C-c.
 func (f *Provider) SendKeys(name string, keys ...string) error {
 	if err := f.called("SendKeys", name, keys); err != nil {

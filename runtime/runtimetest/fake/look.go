@@ -9,7 +9,7 @@ import (
 	"gascity/runtime"
 )
 
-// screenLines is the height of a model agent's screen.
+// screenLines is the height of a simulated agent's screen.
 const screenLines = 50
 
 // IsRunning implements runtime.Inspector.
@@ -28,7 +28,7 @@ func (f *Provider) IsAttached(name string) bool {
 	return attached
 }
 
-// ProcessAlive implements runtime.Inspector. A model agent has one process name.
+// ProcessAlive implements runtime.Inspector. A simulated agent has one process name.
 func (f *Provider) ProcessAlive(name string, processNames []string) bool {
 	f.recordCall("ProcessAlive", name, processNames)
 	if len(processNames) == 0 {
@@ -65,7 +65,7 @@ func (f *Provider) GetLastActivity(name string) (time.Time, error) {
 	return at, nil
 }
 
-// Peek implements runtime.Output. It returns the output of the model agent and the rows that it
+// Peek implements runtime.Output. It returns the output of the simulated agent and the rows that it
 // redraws.
 func (f *Provider) Peek(name string, lines int) (string, error) {
 	if err := f.called("Peek", name, lines); err != nil {

@@ -59,7 +59,7 @@ func (f *Provider) SetReading(name string, r *runtime.Reading) {
 	})
 }
 
-// Withdraw implements runtime.Withdrawer. It proves nothing, because a delivery to a model agent is
+// Withdraw implements runtime.Withdrawer. It proves nothing, because a delivery to a simulated agent is
 // never interrupted.
 func (f *Provider) Withdraw(_ context.Context, name string, d runtime.Delivery) (bool, error) {
 	if err := f.called("Withdraw", name, d); err != nil {

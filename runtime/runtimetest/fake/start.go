@@ -14,7 +14,7 @@ import (
 	"gascity/runtime"
 )
 
-// Start implements runtime.Runner. It starts a model agent with the start sequence of package
+// Start implements runtime.Runner. It starts a simulated agent with the start sequence of package
 // runtime.
 func (f *Provider) Start(ctx context.Context, name string, cfg runtime.Config) error {
 	if err := f.called("Start", name, cfg); err != nil {

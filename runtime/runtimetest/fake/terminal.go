@@ -12,10 +12,10 @@ import (
 	"gascity/runtime"
 )
 
-// terminalCols is the width of a model agent's screen.
+// terminalCols is the width of a simulated agent's screen.
 const terminalCols = 120
 
-// terminal implements runtime.Terminal for a model agent. It redraws the whole screen at each change.
+// terminal implements runtime.Terminal for a simulated agent. It redraws the whole screen at each change.
 type terminal struct {
 	s      *session
 	pid    int // process of the agent that the terminal was opened for

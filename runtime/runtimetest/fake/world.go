@@ -172,7 +172,7 @@ func (w *world) runningLocked(prefix string) []string {
 	return names
 }
 
-// place gives access to the model agents' processes and to the real processes of start steps.
+// place gives access to the simulated agents' processes and to the real processes of start steps.
 type place struct {
 	runtimetest.Local
 	world *world
