@@ -15,6 +15,7 @@ import (
 	"gascity/internal/cli"
 	"gascity/internal/domain/plan"
 	"gascity/internal/fsutil"
+	"gascity/internal/proc"
 	"gascity/internal/redact"
 	"gascity/worker"
 )
@@ -77,6 +78,29 @@ func TestACityLivesFromStartToStop(t *testing.T) {
 	}
 	if dirs, _ := filepath.Glob("/tmp/gc-*/" + citydir.ID(root)); len(dirs) > 0 {
 		t.Errorf("the stop left %v", dirs)
+	}
+}
+
+// TestStopCountsAllProcessesOfASession checks that gc stop counts a server beside the agent's own process.
+func TestStopCountsAllProcessesOfASession(t *testing.T) {
+	d, root := newDaemon(t), newCity(t, `
+[workspace]
+name = "town"
+[daemon]
+shutdown_timeout = "200ms"
+[[agents]]
+name = "pair"
+process_names = ["sleep"]
+start_command = "tail -f /dev/null & sleep 1000 & wait"
+`)
+	r := runController(t, d, root)
+	r.until("pair", "running with its own process found", func(a client.Agent) bool {
+		info, err := proc.Stat(a.PID)
+		return isRunning(a) && err == nil && info.Comm == "sleep"
+	})
+	census := r.stopCity()
+	if !census.Clean || len(census.Sessions) != 1 || census.Sessions[0].Processes != 3 {
+		t.Errorf("census is %+v, want one session with the shell, the server and the agent, clean", census)
 	}
 }
 

@@ -54,18 +54,23 @@ func Abandon(ctx context.Context, p runtime.Provider, name, token string) (ended
 	return err == nil, nil
 }
 
-// Tree returns the process of the observed session and all its descendants on this machine; nil if
-// there are none or they cannot be read.
+// Tree returns the processes of the observed instance on this machine, parents before children; nil
+// if there are none or they cannot be read. The observed process may be one of several, such as a
+// terminal program beside its server: the tree begins with the leader of its POSIX session, if that
+// process has the instance token.
 func Tree(seen *runtime.Observation) []proc.Info {
 	if seen.PID <= 0 {
 		return nil
 	}
-	if seen.StartTime > 0 {
-		if alive, err := proc.Alive(proc.ID{PID: seen.PID, Start: seen.StartTime}); err != nil || !alive {
-			return nil
-		}
+	info, err := proc.Stat(seen.PID)
+	if err != nil || info.Ended() || seen.StartTime > 0 && info.Start != seen.StartTime {
+		return nil
 	}
-	tree, err := proc.Tree(seen.PID)
+	root := info.PID
+	if token, ok, err := proc.EnvValue(info.SID, proc.TokenKey); err == nil && ok && token != "" && token == seen.InstanceToken {
+		root = info.SID
+	}
+	tree, err := proc.Tree(root)
 	if err != nil {
 		return nil // it has exited or cannot be read
 	}
