@@ -68,14 +68,14 @@ type state struct {
 	screen string
 }
 
-// instance returns the instance of an agent.
-func (s *state) instance(agent string) string {
+// agent returns an agent by its name; the zero value if there is none.
+func (s *state) agent(name string) client.Agent {
 	for i := range s.status.Agents {
-		if s.status.Agents[i].Name == agent {
-			return s.status.Agents[i].Instance
+		if s.status.Agents[i].Name == name {
+			return s.status.Agents[i]
 		}
 	}
-	return ""
+	return client.Agent{}
 }
 
 // read calls next with the state of the city and of an agent's screen, and again after each change, until it returns false or ctx
@@ -119,13 +119,17 @@ func (f *fakeCity) WatchScreen(ctx context.Context, agent string) iter.Seq2[clie
 			if s.away {
 				return yield(client.Screen{}, client.ErrNoController) && false
 			}
-			instance = cmp.Or(instance, s.instance(agent))
-			if instance != s.instance(agent) {
+			now := s.agent(agent)
+			if now.State == client.StateFailed {
+				return yield(client.Screen{}, errors.New("the agent does not run")) && false
+			}
+			instance = cmp.Or(instance, now.Instance)
+			if instance != now.Instance {
 				return false // the instance has exited
 			}
-			if now := s.screen + " "; now != shown {
-				shown = now
-				return yield(client.Screen{Cols: 80, Rows: 24, Output: "\x1b[2J\x1b[H" + agent + " shows " + now}, nil)
+			if text := s.screen + " "; text != shown {
+				shown = text
+				return yield(client.Screen{Cols: 80, Rows: 24, Output: "\x1b[2J\x1b[H" + agent + " shows " + text}, nil)
 			}
 			return true
 		})
