@@ -53,12 +53,12 @@ func (d *planner) targetFor(s *Session, o *Observed) target {
 	return target{desired: client.DesiredRunning, woken: woken}
 }
 
-// appendReason returns "what: why", or what if why is empty.
-func appendReason(what, why string) string {
-	if why == "" {
-		return what
+// appendReason returns the text, a colon and the reason; only the text if the reason is empty.
+func appendReason(text, reason string) string {
+	if reason == "" {
+		return text
 	}
-	return what + ": " + why
+	return text + ": " + reason
 }
 
 // wakeReason returns why a sleeping session must run now, such as a queued prompt; empty if it may
