@@ -25,7 +25,7 @@ const (
 // Scopes returns the scopes, the lowest first.
 func Scopes() []Scope { return []Scope{ScopeSee, ScopeAnswer, ScopeType, ScopeManage} }
 
-// Includes reports whether a device with the scope s has the scope other. An unknown scope includes
+// Includes reports whether a device with the scope s also has the other scope. An unknown scope includes
 // nothing and is included in nothing.
 func (s Scope) Includes(other Scope) bool {
 	own, wanted := slices.Index(Scopes(), s), slices.Index(Scopes(), other)

@@ -63,13 +63,13 @@ type runningTotals struct {
 	Sum       int64 `json:"total_tokens"`
 }
 
-// Since returns the usage between the earlier totals before and t. If t is smaller, the agent CLI
+// Since returns the usage between the earlier totals and t. If t is smaller, the agent CLI
 // has begun to count again, and the result is all of t.
-func (t UsageTotals) Since(before UsageTotals) worker.Usage {
-	if t.Sum < before.Sum {
-		before = UsageTotals{}
+func (t UsageTotals) Since(earlier UsageTotals) worker.Usage {
+	if t.Sum < earlier.Sum {
+		earlier = UsageTotals{}
 	}
-	input, output, cached, reasoning := t.Input-before.Input, t.Output-before.Output, t.Cached-before.Cached, t.Reasoning-before.Reasoning
+	input, output, cached, reasoning := t.Input-earlier.Input, t.Output-earlier.Output, t.Cached-earlier.Cached, t.Reasoning-earlier.Reasoning
 	return worker.Usage{
 		InputTokens: &input, OutputTokens: &output, CacheReadTokens: &cached, ReasoningTokens: &reasoning,
 		Semantics: worker.ThinkingInside, Source: fromTranscript,

@@ -203,15 +203,15 @@ func (e *Editor) AddSection(ctx context.Context, section string) error {
 	return e.replace(ctx, before, after)
 }
 
-// replace replaces the text before by after. Readers see the old text or the whole new one. The file keeps its mode, and a symbolic
-// link stays. If the file has another text than before, nothing is written.
-func (e *Editor) replace(ctx context.Context, before, after []byte) error {
+// replace replaces the content oldText of the file by newText. Readers see the old text or the whole new one. The file keeps its
+// mode, and a symbolic link stays. If the content of the file is not oldText, nothing is written.
+func (e *Editor) replace(ctx context.Context, oldText, newText []byte) error {
 	path, err := filepath.EvalSymlinks(e.path())
 	if err != nil {
 		return fmt.Errorf("%w: cannot find %s: %w", client.ErrUnavailable, client.CityFile, err)
 	}
-	err = fsutil.ReplaceFileIf(path, after, func() error {
-		if now, err := config.ReadText(ctx, path); err != nil || !bytes.Equal(now, before) {
+	err = fsutil.ReplaceFileIf(path, newText, func() error {
+		if now, err := config.ReadText(ctx, path); err != nil || !bytes.Equal(now, oldText) {
 			return errUnread
 		}
 		return nil

@@ -306,9 +306,9 @@ func (s Site) RemoveFiles() (removed []string, left []client.Obstacle) {
 	return removed, append(left, remains.Foreign...)
 }
 
-// rank returns the place of a directory in the order of removal: the directory last is removed after all others.
-func rank(f client.Folder, last string) int {
-	if f.Path == last {
+// rank returns the place of a directory in the order of removal: lastDir is removed after all others.
+func rank(f client.Folder, lastDir string) int {
+	if f.Path == lastDir {
 		return 1
 	}
 	return 0

@@ -303,7 +303,7 @@ func (a *app) restart(ctx context.Context, c *client.Client, req client.RestartR
 	return err
 }
 
-// deadLimit is how long a command waits to see which prompts will not be delivered.
+// deadLimit is how long a command waits to find out which prompts will not be delivered.
 const deadLimit = 2 * time.Second
 
 // waitingPrompts returns the prompts that wait for the running instances of the named agents or sessions, or of all if none is
@@ -326,7 +326,7 @@ func (a *app) reportDead(parent context.Context, c *client.Client, waiting []cli
 	defer cancel()
 	for _, r := range waiting {
 		now, err := c.Receipt(ctx, r.ID, client.ReceiptSubmitted)
-		if err != nil { // not decided in time, as the next run may get the prompt: read its present state
+		if err != nil { // no final state within deadLimit, for example because the prompt waits for the next run
 			now, err = c.Receipt(parent, r.ID, "")
 		}
 		if err == nil && now.State == client.ReceiptDead {
@@ -335,8 +335,8 @@ func (a *app) reportDead(parent context.Context, c *client.Client, waiting []cli
 	}
 }
 
-// warnOfDead reports which prompts wait for a run that is being stopped. They become dead if it ends first, unless a later run may
-// get them.
+// warnOfDead reports which prompts wait for a run that is being stopped. A prompt becomes dead if the run ends before it gets the
+// prompt, unless a later run may get it.
 func (a *app) warnOfDead(waiting []client.Receipt) {
 	if a.JSON {
 		return // messages are for people

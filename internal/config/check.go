@@ -135,9 +135,9 @@ func (c *checker) positive(keys Keys, key string, value int64) {
 	}
 }
 
-// unique adds a mistake if another section has the name already. first has the positions of the names
-// so far; unique adds the one at the position at. what describes the sections in the message, for
-// example "rigs named".
+// unique adds a mistake if an earlier section has the same name. The map first has the position of
+// each name so far; unique adds the name with its position. The text what describes the sections in
+// the message, for example "rigs named".
 func (c *checker) unique(first map[string]Origin, at Origin, what, name string) {
 	if before, ok := first[name]; ok {
 		c.fail(at, fmt.Sprintf("the first one is at %s", before), "there are two %s %q", what, name)

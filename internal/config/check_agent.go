@@ -171,16 +171,17 @@ func findCycle(edges map[string][]string, start string) []string {
 	return walk([]string{start})
 }
 
-// Dependency returns the qualified name of the agent that the agent a means by name in its key
-// depends_on: an agent in the same dir, or a qualified name. ok is false if there is no such agent.
-func (c *City) Dependency(a *Agent, name string) (string, bool) {
-	if a.Dir != "" {
-		if _, ok := c.Agent(a.Dir + "/" + name); ok {
-			return a.Dir + "/" + name, true
+// Dependency returns the qualified name of the agent that an entry of the key depends_on refers to:
+// an agent in the same dir as the agent with the key or, if there is none, the agent whose qualified
+// name is the entry. ok is false if there is no such agent.
+func (c *City) Dependency(agent *Agent, entry string) (qualified string, ok bool) {
+	if agent.Dir != "" {
+		if _, ok := c.Agent(agent.Dir + "/" + entry); ok {
+			return agent.Dir + "/" + entry, true
 		}
 	}
-	_, ok := c.Agent(name)
-	return name, ok
+	_, ok = c.Agent(entry)
+	return entry, ok
 }
 
 // BaseOf splits the key base at its colon: it returns "builtin" and "x" for "builtin:x", and "" and

@@ -189,11 +189,11 @@ func (l *loop) applyListing(p *backend, listing ops.Listing) {
 	}
 }
 
-// hasRunningSession reports whether the listing there (a set of session names) contains a session of the provider that runs
-// according to its record. A session that is claimed, but not started yet, does not count.
-func (l *loop) hasRunningSession(p *backend, there map[string]bool) bool {
+// hasRunningSession reports whether listing, a set of session names, contains a session of the provider that runs according to its
+// record. A session that is claimed, but not started yet, does not count.
+func (l *loop) hasRunningSession(p *backend, listing map[string]bool) bool {
 	for _, e := range l.entries {
-		if e.backend == p && e.rec.Running && !e.claimed && there[e.rec.Session] {
+		if e.backend == p && e.rec.Running && !e.claimed && listing[e.rec.Session] {
 			return true
 		}
 	}

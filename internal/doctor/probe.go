@@ -87,14 +87,15 @@ type probe struct {
 // probeAttempt is one operation to try, with one requirement.
 type probeAttempt struct {
 	operation, promise string
-	words              []string // words of the handshake that declare it
+	capabilities       []string // the capabilities that declare the operation in the handshake
 	alive              bool     // needs the running session
 	must               bool     // no session can run without it
 	try                func(*probe) (string, error)
 }
 
-// try runs one attempt on the runtime provider and returns its result. An operation counts as skipped if it is missing and not
-// declared (unsupported), or if there is no session for it (untried). It fails if it is missing although it is required or declared.
+// try runs one attempt on the runtime provider and returns its result. An operation counts as skipped if the provider lacks it and
+// does not declare it (unsupported), or if there is no session for it (untried). If the provider lacks an operation that is
+// required or declared, the attempt fails.
 func (v *probe) try(a probeAttempt) CheckResult {
 	r := CheckResult{ID: a.operation, Sentence: a.promise, Result: CheckPass}
 	began := time.Now()
@@ -111,19 +112,19 @@ func (v *probe) try(a probeAttempt) CheckResult {
 		r.Result, r.Detail = CheckSkip, "untried: "+err.Error()
 	case isMissingOperation(err) && a.must:
 		r.Result, r.Detail = CheckFail, "no session can be run without it: "+err.Error()
-	case isMissingOperation(err) && !v.declares(a.words):
+	case isMissingOperation(err) && !v.declares(a.capabilities):
 		r.Result, r.Detail = CheckSkip, "unsupported: "+err.Error()
 	case isMissingOperation(err):
-		r.Result, r.Detail = CheckFail, "declared ("+strings.Join(a.words, ", ")+") and missing: "+err.Error()
+		r.Result, r.Detail = CheckFail, "declared ("+strings.Join(a.capabilities, ", ")+") and missing: "+err.Error()
 	default:
 		r.Result, r.Detail = CheckFail, err.Error()
 	}
 	return r
 }
 
-// declares reports whether the provider declares one of the words.
-func (v *probe) declares(words []string) bool {
-	return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(v.Declared, word) })
+// declares reports whether the provider declares one of the capabilities.
+func (v *probe) declares(capabilities []string) bool {
+	return slices.ContainsFunc(capabilities, func(c string) bool { return slices.Contains(v.Declared, c) })
 }
 
 // isMissingOperation reports whether an error means that an operation is not supported.

@@ -13,7 +13,8 @@ import (
 	"gascity/runtime/runtimetest"
 )
 
-// probeAttempts returns all attempts in the order of a session's life.
+// probeAttempts returns all attempts in the order in which they run: before the start of a session, while it runs, and after its
+// stop.
 func probeAttempts() []probeAttempt {
 	return []probeAttempt{
 		{operation: "is-running", must: true, promise: "a session that does not exist is certainly not there", try: (*probe).absentIsDead},
@@ -24,19 +25,19 @@ func probeAttempts() []probeAttempt {
 		{operation: "list-running", promise: "the session is listed, by its prefix and without", alive: true, try: (*probe).list},
 		{operation: "process-alive", promise: "the agent's process is found, and no other program", alive: true, try: (*probe).processes},
 		{operation: "set-meta", promise: "metadata is kept, replaced and removed, byte for byte", alive: true, try: (*probe).meta},
-		{operation: "observe", promise: "the instance is identified by its token", words: []string{"observe"}, alive: true, try: (*probe).instance},
-		{operation: "nudge", promise: "a prompt of two lines arrives, once", words: []string{"deliver"}, alive: true, try: (*probe).nudge},
+		{operation: "observe", promise: "the instance is identified by its token", capabilities: []string{"observe"}, alive: true, try: (*probe).instance},
+		{operation: "nudge", promise: "a prompt of two lines arrives, once", capabilities: []string{"deliver"}, alive: true, try: (*probe).nudge},
 		{operation: "peek", promise: "peek shows what the agent printed", alive: true, try: (*probe).peek},
-		{operation: "get-last-activity", promise: "the agent's last output has a time", words: []string{"report-activity"}, alive: true, try: (*probe).activity},
-		{operation: "send-keys", promise: "a key is accepted", words: []string{"tty.attach"}, alive: true, try: func(v *probe) (string, error) { return "", v.Provider.SendKeys(probeSession, "C-u") }},
+		{operation: "get-last-activity", promise: "the agent's last output has a time", capabilities: []string{"report-activity"}, alive: true, try: (*probe).activity},
+		{operation: "send-keys", promise: "a key is accepted", capabilities: []string{"tty.attach"}, alive: true, try: func(v *probe) (string, error) { return "", v.Provider.SendKeys(probeSession, "C-u") }},
 		{operation: "interrupt", promise: "an interrupt leaves the session there", alive: true, try: (*probe).interrupt},
 		{operation: "clear-scrollback", promise: "the scrollback can be cleared", alive: true, try: func(v *probe) (string, error) { return "", v.Provider.ClearScrollback(probeSession) }},
 		{operation: "copy-to", promise: "a file is copied into the working directory", alive: true, try: (*probe).copy},
-		{operation: "is-attached", promise: "no client is attached", words: []string{"report-attachment"}, alive: true, try: (*probe).attached},
-		{operation: "exec", promise: "a command runs in the session: its output and exit code", words: []string{"proc.exec"}, alive: true, try: (*probe).exec},
-		{operation: "run-live", promise: "session_live runs again", words: []string{"run-live"}, alive: true, try: (*probe).live},
-		{operation: "watch", promise: "a watch begins", words: []string{"watch"}, try: (*probe).watch},
-		{operation: "stop", promise: "another instance's token does not stop it", words: []string{"fence"}, alive: true, try: (*probe).fence},
+		{operation: "is-attached", promise: "no client is attached", capabilities: []string{"report-attachment"}, alive: true, try: (*probe).attached},
+		{operation: "exec", promise: "a command runs in the session: its output and exit code", capabilities: []string{"proc.exec"}, alive: true, try: (*probe).exec},
+		{operation: "run-live", promise: "session_live runs again", capabilities: []string{"run-live"}, alive: true, try: (*probe).live},
+		{operation: "watch", promise: "a watch begins", capabilities: []string{"watch"}, try: (*probe).watch},
+		{operation: "stop", promise: "another instance's token does not stop it", capabilities: []string{"fence"}, alive: true, try: (*probe).fence},
 		{operation: "stop", must: true, promise: "the session and its processes are gone", alive: true, try: (*probe).stop},
 		{operation: "stop", promise: "stopping twice succeeds", try: func(v *probe) (string, error) { return "", v.Provider.Stop(probeSession) }},
 		{operation: "nudge", promise: "a prompt for a missing session is not delivered", try: (*probe).nudgeAbsent},

@@ -60,7 +60,7 @@ func (x *examination) webHost(host, origin string) {
 	case res.Header.Get(client.VersionHeader) == "":
 		x.problem(check, fmt.Sprintf("%s answers, but it is not the web console", origin), "let the proxy forward to the address of the web console: gc doctor prints it")
 	case res.StatusCode == http.StatusForbidden:
-		x.problem(check, origin+" reaches the web console with another name", "let the proxy pass the header Host unchanged")
+		x.problem(check, "requests for "+origin+" reach the web console with another header Host", "let the proxy pass the header Host unchanged")
 	default:
 		x.ok(check, "%s reaches the web console", origin)
 	}

@@ -123,7 +123,8 @@ func FailureOutput(err error) string {
 	return ""
 }
 
-// outputs returns the outputs of all failed programs that err names.
+// outputs returns the outputs of failed programs in err: of the first [*runtime.StartupDeath] and of the first [*CommandError]
+// that err wraps.
 func outputs(err error) []string {
 	var found []string
 	if death, ok := errors.AsType[*runtime.StartupDeath](err); ok {
@@ -161,7 +162,7 @@ func TranslateError(err error, pairs []ErrorTranslation) error {
 // ErrorTranslation names the error of package runtime for an error of another package.
 type ErrorTranslation struct {
 	From, To error
-	Busy     bool // From says that another caller starts or runs the session
+	Busy     bool // the error From means that another caller starts or runs the session
 }
 
 // Failure returns an error that matches both sentinel, an error of package runtime, and err.

@@ -62,7 +62,7 @@ func (c *inputBox) flush() []byte {
 	return text
 }
 
-// before returns the start of the character or placeholder that ends at index at.
+// before returns the start of the character or placeholder that ends at the given index.
 func (c *inputBox) before(at int) int {
 	for _, s := range c.spans {
 		if s.end == at && s.start < at {
@@ -73,7 +73,7 @@ func (c *inputBox) before(at int) int {
 	return at - size
 }
 
-// after returns the end of the character or placeholder that starts at index at.
+// after returns the end of the character or placeholder that starts at the given index.
 func (c *inputBox) after(at int) int {
 	for _, s := range c.spans {
 		if s.start == at && s.end > at {
@@ -178,7 +178,7 @@ func (c *inputBox) viewStart() int {
 	return at
 }
 
-// labelAt returns the label of the placeholder that starts at index at; an empty string if there is none.
+// labelAt returns the label of the placeholder that starts at the given index; an empty string if there is none.
 func (c *inputBox) labelAt(at int) string {
 	for _, s := range c.spans {
 		if s.start == at && s.end > at {

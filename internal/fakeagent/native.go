@@ -113,10 +113,10 @@ func (n *native) enqueueCall(what func(context.Context) error) {
 	})
 }
 
-// do calls what in the loop.
-func (n *native) do(what func()) {
+// do calls the function f in the loop.
+func (n *native) do(f func()) {
 	select {
-	case n.a.inputs <- chunk{do: what}:
+	case n.a.inputs <- chunk{do: f}:
 	case <-n.ctx.Done():
 	}
 }

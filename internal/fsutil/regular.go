@@ -40,20 +40,20 @@ func OpenRegular(path string) (*os.File, error) {
 	return file, nil
 }
 
-// ReadRegular returns the content of a regular file of at most most bytes. See [OpenRegular]. For a
-// larger file it returns a [*TooLargeError].
-func ReadRegular(path string, most int64) ([]byte, error) {
+// ReadRegular returns the content of a regular file, see [OpenRegular]. If the file has more than
+// maxBytes bytes, it returns a [*TooLargeError].
+func ReadRegular(path string, maxBytes int64) ([]byte, error) {
 	file, err := OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, most+1))
+	text, err := io.ReadAll(io.LimitReader(file, maxBytes+1))
 	if err != nil {
 		return nil, err
 	}
-	if int64(len(text)) > most {
-		return nil, &TooLargeError{path, most}
+	if int64(len(text)) > maxBytes {
+		return nil, &TooLargeError{path, maxBytes}
 	}
 	return text, nil
 }

@@ -119,8 +119,8 @@ func (t truth) not() truth {
 	return t
 }
 
-// at returns the lesser of two truths: the receiver, or most if that is less certain.
-func (t truth) at(most truth) truth { return min(t, most) }
+// at returns the less certain one of two truths: of the receiver and limit.
+func (t truth) at(limit truth) truth { return min(t, limit) }
 
 // Decide returns the verdict on a call. It is safe for concurrent use.
 func (p *Policy) Decide(req Request) Verdict {

@@ -15,15 +15,15 @@ const (
 
 // memo caches verdicts, because agents repeat calls. A verdict depends only on the request and the
 // policy. Each policy has its own memo, and the whole request is the key. A verdict is stored when
-// its request occurs for the second time, because most requests occur only once. Safe for
-// concurrent use.
+// the input of its request occurs for the second time, because most inputs occur only once. A memo
+// is safe for concurrent use.
 type memo struct {
 	seed maphash.Seed // constant
 
 	mu       sync.RWMutex
 	new, old map[memoKey]Verdict
 	bytes    int             // total length of the inputs in new
-	asked    [maxMemo]uint64 // hashes of inputs that occurred once, at the index hash % maxMemo
+	seen     [maxMemo]uint64 // hashes of inputs that occurred, each at the index hash % maxMemo; a newer one replaces an older one
 }
 
 // memoKey is a request as a map key.
@@ -54,7 +54,8 @@ func (m *memo) find(req *Request) (Verdict, bool) {
 	return v, ok || aged
 }
 
-// add stores the verdict on a request if the request has occurred before.
+// add stores the verdict on a request if a request with the same input has occurred before.
+// Otherwise it only remembers the hash of the input.
 func (m *memo) add(req *Request, v Verdict) {
 	rest := len(req.Tool) + len(req.Role) + len(req.Agent) + len(req.Home) + len(req.Dir) + len(req.Now) + len(v.Rule) + len(v.Reason) + len(v.Part)
 	if len(req.Input) > maxMemoInput || rest > maxMemoText {
@@ -63,8 +64,8 @@ func (m *memo) add(req *Request, v Verdict) {
 	sum := maphash.Bytes(m.seed, req.Input)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if once := &m.asked[sum%maxMemo]; *once != sum {
-		*once = sum
+	if m.seen[sum%maxMemo] != sum {
+		m.seen[sum%maxMemo] = sum
 		return
 	}
 	m.addLocked(req, v)

@@ -38,7 +38,7 @@ const (
 type Set struct {
 	Name    string `toml:"name" json:"name" doc:"The set's name, for messages. Default: the name of the file."`
 	Summary string `toml:"summary" json:"summary,omitempty" doc:"One line for people."`
-	Default Action `toml:"default" json:"default,omitempty" doc:"The action for calls that no rule matches; empty: the default of the other sets."`
+	Default Action `toml:"default" json:"default,omitempty" doc:"The action for calls that no rule matches. If several sets have a default, the strictest of them counts; if none has: allow. A default in city.toml has priority."`
 	Rules   []Rule `toml:"rules" json:"rules"`
 
 	File string `toml:"-" json:"file,omitempty"` // the file of the set; empty: a built-in set

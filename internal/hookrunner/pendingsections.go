@@ -16,7 +16,7 @@ import (
 // prompt.
 const (
 	pendingFile   = "held.json"      // sections to send with the next prompt
-	compactedFile = "compacted.json" // how far its transcript was searched for compactions
+	compactedFile = "compacted.json" // the last [compactions], as JSON
 )
 
 // compactions says up to which offset a transcript was searched for compactions, and which
@@ -48,7 +48,7 @@ func (h *hook) injectPending(ctx context.Context) error {
 	if !h.cli.WithPrompt || dir == "" {
 		return nil
 	}
-	compacted, err := h.findCompaction()
+	compacted, err := h.recordCompactions()
 	if compacted {
 		err = errors.Join(err, h.injectContext(ctx, agentcli.HookSourceCompact), h.compacted(ctx))
 	}
@@ -77,13 +77,14 @@ func (h *hook) skipCompactions() error {
 	if !h.cli.WithPrompt || h.Getenv(VariableFolder) == "" {
 		return nil
 	}
-	_, err := h.findCompaction()
+	_, err := h.recordCompactions()
 	return err
 }
 
-// findCompaction reports whether the transcript has a compaction that the earlier calls did not
-// see, and notes it.
-func (h *hook) findCompaction() (found bool, err error) {
+// recordCompactions searches the part of the transcript that earlier calls did not search. It saves
+// up to which offset it searched, and the last compaction. found is true if that part has a new
+// compaction.
+func (h *hook) recordCompactions() (found bool, err error) {
 	if h.in.TranscriptPath == "" {
 		return false, nil
 	}

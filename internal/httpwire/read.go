@@ -24,7 +24,7 @@ const (
 	maxLine = 8 << 20
 )
 
-// ReadStream opens a stream of server-sent events and calls each with every event: its name, which
+// ReadStream opens a stream of server-sent events and calls the function each with every event: its name, which
 // may be empty, and its data. It returns when open or each returns an error, when the stream ends or
 // sends nothing for 45 s, and when ctx ends. It always returns an error.
 func ReadStream(ctx context.Context, open func(context.Context) (*http.Response, error), each func(kind string, data []byte) error) error {

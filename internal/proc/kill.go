@@ -171,7 +171,7 @@ func (h *treeKiller) resume(info Info) {
 	}
 }
 
-// wait waits until no process of the tree is alive (true) or limit has passed (false). It calls each for every live process
+// wait waits until no process of the tree is alive (true) or limit has passed (false). It calls the function each for every live process
 // after each refresh.
 func (h *treeKiller) wait(ctx context.Context, limit time.Duration, each func(Info)) (bool, error) {
 	over := time.NewTimer(limit)

@@ -198,7 +198,7 @@ func (s *childStreams) Close() error {
 	return err
 }
 
-// Follow starts a goroutine that calls each with all output. The goroutine stops at the end of the output or after Close. each
+// Follow starts a goroutine that calls the function each with all output. The goroutine stops at the end of the output or after Close. each
 // must not use the slice after it returns. Follow must be called at most once.
 func (s *childStreams) Follow(each func(p []byte)) {
 	s.followed = true

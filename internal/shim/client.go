@@ -148,7 +148,7 @@ func (c *Client) release(ctx context.Context) error {
 	return c.do(ctx, http.MethodPost, "/release", nil, nil)
 }
 
-// Events calls each for every event until ctx ends or the shim closes the stream. It returns [ErrNoShim] when the stream was
+// Events calls the function each for every event until ctx ends or the shim closes the stream. It returns [ErrNoShim] when the stream was
 // closed.
 func (c *Client) Events(ctx context.Context, each func(Event)) error {
 	resp, err := c.request(ctx, http.MethodGet, "/events", nil)

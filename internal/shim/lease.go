@@ -6,7 +6,8 @@ import (
 	"gascity/internal/terminal/inject"
 )
 
-// acquireLease waits until no lease is active and grants one, for the agent that runs then.
+// acquireLease waits until no lease is active and grants one for the instance that runs at that time. It returns [ErrExited] if
+// ctx ends before that, or if the shim must exit.
 func (h *host) acquireLease(ctx context.Context) (*leasedTerminal, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

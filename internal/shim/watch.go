@@ -28,7 +28,7 @@ const (
 	EventResync   EventKind = "resync"   // events may have been lost; observe all sessions again
 )
 
-// Watch calls each for every event of any session, including sessions that other processes start, until ctx ends. It makes one
+// Watch calls the function each for every event of any session, including sessions that other processes start, until ctx ends. It makes one
 // call at a time. It needs one open connection for each session and no polling. A new instance of a known session may report its
 // state before it appears, and its exit may be a part of its state.
 func (f *Fleet) Watch(ctx context.Context, each func(SessionEvent)) error {

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// flushBatch is the maximum number of events that one transaction writes, deleteBatch the
-	// maximum that one removes.
+	// flushBatch is the maximum number of events that one transaction writes, and deleteBatch is the
+	// maximum number that one transaction removes.
 	flushBatch, deleteBatch = 500, 500
 	// vacuumFrom is the number of unused pages from which the file is shrunk.
 	vacuumFrom = 2048
 )
 
-// firstOrigin returns the id before the first event of a new database. It is the current time, so
-// that no id of an earlier, lost database is used again.
+// firstOrigin returns the id before the first event of a new database: the current time in
+// milliseconds. So no id of an earlier, lost database is used again.
 func (d *DB) firstOrigin() uint64 {
 	return uint64(max(1, d.opts.Now().UnixMilli())) //nolint:gosec // positive
 }
@@ -34,11 +34,11 @@ func (d *DB) loadTimeline(ctx context.Context, t *tx) error {
 	l := &d.events
 	l.keep, l.unwritten = d.opts.tail, d.opts.unwritten
 	l.kick, l.appended = make(chan struct{}, 1), make(chan struct{})
-	now := d.firstOrigin()
+	timeID := d.firstOrigin()
 	if err := t.begin(ctx, survivesPower); err != nil {
 		return err
 	}
-	err := d.enterTimeline(ctx, t, now)
+	err := d.enterTimeline(ctx, t, timeID)
 	if err == nil {
 		err = t.exec(ctx, "COMMIT")
 	}
@@ -48,8 +48,9 @@ func (d *DB) loadTimeline(ctx context.Context, t *tx) error {
 	return err
 }
 
-// enterTimeline does the work of [DB.loadTimeline] within a transaction.
-func (d *DB) enterTimeline(ctx context.Context, t *tx, now uint64) error {
+// enterTimeline does the work of [DB.loadTimeline] within a transaction. timeID is the current time
+// as an id, from [DB.firstOrigin].
+func (d *DB) enterTimeline(ctx context.Context, t *tx, timeID uint64) error {
 	l := &d.events
 	var clean bool
 	found, err := t.row(ctx, "SELECT origin, reserved, forgotten, count, bytes, clean FROM timeline",
@@ -75,7 +76,8 @@ func (d *DB) enterTimeline(ctx context.Context, t *tx, now uint64) error {
 	if n := len(l.holes); n > 0 {
 		l.written = max(l.written, l.holes[n-1].upto)
 	}
-	switch upto := max(l.persisted.reserved, now); {
+	// After a shutdown that was not clean, ids up to this one may have been used for events that were not written.
+	switch upto := max(l.persisted.reserved, timeID); {
 	case clean:
 	case l.written == l.origin: // nothing has ever been written
 		l.origin, l.written = upto, upto
@@ -208,8 +210,8 @@ func (d *DB) writeEvents(ctx context.Context, t *tx, events []client.Event, hole
 	return added, t.exec(ctx, "UPDATE timeline SET reserved = ?, count = ?, bytes = ?", k.reserved, k.count, k.bytes)
 }
 
-// deleteSome removes one batch of events that are too old or exceed a limit. more is true if there
-// may be another.
+// deleteSome removes one batch of events that are too old or exceed a limit. more is true if it
+// removed events: then there may be more to remove.
 func (d *DB) deleteSome(ctx context.Context, t *tx) (more bool) {
 	l, limit := &d.events, d.opts.Retain
 	before := d.opts.Now().Add(-limit.Age)
@@ -220,7 +222,7 @@ func (d *DB) deleteSome(ctx context.Context, t *tx) (more bool) {
 	err := d.writeInternal(ctx, t, "delete old events", func(ctx context.Context, t *tx) error {
 		return r.run(ctx, t, limit, before)
 	})
-	if err != nil || r.left == deleteBatch {
+	if err != nil || r.left == deleteBatch { // nothing was removed; the writer has recorded a fault of the store
 		return false
 	}
 	l.persisted, l.groups = r.kept, r.groups
@@ -231,18 +233,18 @@ func (d *DB) deleteSome(ctx context.Context, t *tx) (more bool) {
 }
 
 // The maximum by which a limit of [Retention] is exceeded before events are removed down to the
-// limit. To remove an event after each new one would cost more than to write it.
+// limit. If each new event removed an old one, the removal would cost more than the write.
 const (
 	maxBytesSlack = 1 << 20
 	maxAgeSlack   = time.Minute
 )
 
-// isExceeded reports whether a limit is exceeded by so much that events must be removed. Events
-// before the time before are too old.
-func (r Retention) isExceeded(k persisted, before time.Time) bool {
+// isExceeded reports whether a limit is exceeded by so much that events must be removed. Events from
+// before the time oldest are too old.
+func (r Retention) isExceeded(k persisted, oldest time.Time) bool {
 	return k.count >= r.Events+max(1, min(deleteBatch, r.Events/8)) ||
 		k.bytes > r.Bytes+min(maxBytesSlack, r.Bytes/8) ||
-		k.oldest.Before(before.Add(-min(maxAgeSlack, r.Age/8)))
+		k.oldest.Before(oldest.Add(-min(maxAgeSlack, r.Age/8)))
 }
 
 // removal removes one batch of events and computes what remains.
@@ -286,7 +288,7 @@ type eventRow struct {
 	group    group
 }
 
-// removeOld removes the oldest events, as far as they are too old.
+// removeOld removes events from before the given time, at most r.left, the oldest first. It keeps at least one event.
 func (r *removal) removeOld(ctx context.Context, t *tx, before time.Time) error {
 	return r.removeUntil(ctx, t, func(e eventRow) bool { return r.kept.count <= 1 || !time.Unix(0, e.at).Before(before) }, math.MaxInt64, "true")
 }
@@ -314,9 +316,9 @@ func (r *removal) removeSurplus(ctx context.Context, t *tx, limit Retention) err
 	return nil
 }
 
-// removeUntil removes the oldest events that match the condition where and are older than the event with the id before, until
-// enough returns true.
-func (r *removal) removeUntil(ctx context.Context, t *tx, enough func(eventRow) bool, before uint64, where string, args ...any) error {
+// removeUntil removes events that match the SQL condition and have a lower id than limitID, the oldest first, until the function
+// enough returns true for the next one.
+func (r *removal) removeUntil(ctx context.Context, t *tx, enough func(eventRow) bool, limitID uint64, condition string, args ...any) error {
 	var upto uint64
 	err := t.each(ctx, func(rows *sql.Rows) error {
 		var e eventRow
@@ -329,11 +331,11 @@ func (r *removal) removeUntil(ctx context.Context, t *tx, enough func(eventRow) 
 		upto = e.id
 		r.removed(e)
 		return nil
-	}, "SELECT id, at, size, owner, kind FROM event WHERE "+where+" AND id < ? ORDER BY id LIMIT ?", slices.Concat(args, []any{before, r.left})...)
+	}, "SELECT id, at, size, owner, kind FROM event WHERE "+condition+" AND id < ? ORDER BY id LIMIT ?", slices.Concat(args, []any{limitID, r.left})...)
 	if err != nil || upto == 0 {
 		return err
 	}
-	return t.exec(ctx, "DELETE FROM event WHERE "+where+" AND id <= ?", append(args, upto)...)
+	return t.exec(ctx, "DELETE FROM event WHERE "+condition+" AND id <= ?", append(args, upto)...)
 }
 
 // isOver reports whether a limit is exceeded and rows may still be removed.
@@ -350,7 +352,7 @@ func (r *removal) removed(e eventRow) {
 	r.groups.remove(e.group, e.size)
 }
 
-// vacuumUnused removes half of vacuumFrom unused pages from the end of the file if it has vacuumFrom of them or more.
+// vacuumUnused shrinks the file by vacuumFrom/2 pages if it has at least vacuumFrom unused pages.
 func (t *tx) vacuumUnused(ctx context.Context) error {
 	var spare int
 	if _, err := t.row(ctx, "PRAGMA freelist_count", nil, []any{&spare}); err != nil || spare < vacuumFrom {

@@ -35,7 +35,7 @@ func (d *DB) AddReceipt(ctx context.Context, r prompt.Receipt) (kept prompt.Rece
 // known receipt.
 func (d *DB) addReceipt(ctx context.Context, t *tx, r prompt.Receipt) (kept prompt.Receipt, known bool, err error) {
 	var id string
-	if r.Key != "" {
+	if r.Key != "" { // the condition key <> '' lets SQLite use the index receipt_key, which has only such rows
 		known, err = t.row(ctx, "SELECT id FROM receipt WHERE key = ?1 AND key <> '' ORDER BY session = ?2 DESC LIMIT 1", []any{r.Key, r.Session}, []any{&id})
 		if err != nil || known {
 			return prompt.Receipt{ID: id}, known, err

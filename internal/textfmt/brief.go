@@ -29,13 +29,13 @@ func Brief(reason string) string {
 	return Bound(OneLine(first), maxBrief-maxQuoted) + " … " + last
 }
 
-// Bound cuts a text to at most most characters and marks a cut with an ellipsis.
-func Bound(words string, most int) string {
-	if len(words) <= most {
+// Bound cuts a text to at most maxLength characters and marks a cut with an ellipsis.
+func Bound(words string, maxLength int) string {
+	if len(words) <= maxLength {
 		return words
 	}
-	if runes := []rune(words); len(runes) > most {
-		return strings.TrimRight(string(runes[:most-1]), " ") + "…"
+	if runes := []rune(words); len(runes) > maxLength {
+		return strings.TrimRight(string(runes[:maxLength-1]), " ") + "…"
 	}
 	return words
 }

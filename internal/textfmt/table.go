@@ -1,6 +1,7 @@
 package textfmt
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/clipperhouse/displaywidth"
@@ -169,24 +170,24 @@ func (t *Table) fitted(columns int) (widths []int, below bool) {
 	return append(others, 0), true
 }
 
-// share sets the widths of the columns for a line of so many columns of the terminal, and reports whether all fit. Columns
-// with long texts, which can be wrapped, share what the others leave. A column of the others that is wider than most becomes
-// as wide as its widest cell up to most; its wider cells do not fit.
-func (t *Table) share(widths []int, columns, most int) bool {
+// share sets the widths of the table's columns for a line of lineWidth terminal columns, and reports whether all table columns
+// fit. Columns with long texts, which can be wrapped, share the space that the other columns leave. If another column is wider
+// than maxWidth, it gets the width of its widest cell that is not wider than maxWidth, and its wider cells do not fit.
+func (t *Table) share(widths []int, lineWidth, maxWidth int) bool {
 	natural := append([]int{}, widths...)
-	var texts []int
-	left := columns
+	var texts []int // the columns with long texts
+	left := lineWidth
 	for i, w := range widths {
 		switch word := t.longestWord(i); {
 		case w == 0:
 			continue
-		case w > columns/4 && word < w && word <= columns/4:
+		case w > lineWidth/4 && word < w && word <= lineWidth/4:
 			texts = append(texts, i)
-		case w > most:
-			widths[i] = t.narrow(i, most)
+		case w > maxWidth:
+			widths[i] = t.narrow(i, maxWidth)
 		}
 		left -= columnGap
-		if len(texts) == 0 || texts[len(texts)-1] != i {
+		if !slices.Contains(texts, i) {
 			left -= widths[i]
 		}
 	}
@@ -198,18 +199,18 @@ func (t *Table) share(widths []int, columns, most int) bool {
 	return left >= 0
 }
 
-// narrow returns the width of a column for its cells that are at most most columns wide.
-func (t *Table) narrow(i, most int) int {
+// narrow returns the width that column i needs for its header and for its cells that are not wider than maxWidth.
+func (t *Table) narrow(i, maxWidth int) int {
 	width := displaywidth.String(t.Heads[i])
 	for _, row := range t.Rows {
-		if w := displaywidth.String(row[i].Text); w <= most {
+		if w := displaywidth.String(row[i].Text); w <= maxWidth {
 			width = max(width, w)
 		}
 	}
 	return width
 }
 
-// longestWord returns the width of the longest word in column i.
+// longestWord returns the width of the longest word in column i, or of its header if that is wider.
 func (t *Table) longestWord(i int) int {
 	width := displaywidth.String(t.Heads[i])
 	for _, row := range t.Rows {

@@ -98,13 +98,13 @@ func wrapLine(line string, columns int) []string {
 	return append(lines, current)
 }
 
-// splitWords splits a line into words. A command that begins with gc counts as one word if it is at most most columns wide.
-func splitWords(line string, most int) []string {
+// splitWords splits a line into words. A command that begins with gc counts as one word if it is not wider than maxWidth.
+func splitWords(line string, maxWidth int) []string {
 	var words []string
 	command := false
 	for word := range strings.FieldsSeq(line) {
 		last := len(words) - 1
-		if command && Visible(words[last])+1+Visible(word) <= most {
+		if command && Visible(words[last])+1+Visible(word) <= maxWidth {
 			words[last] += " " + word
 		} else {
 			words = append(words, word)

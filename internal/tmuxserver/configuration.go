@@ -67,10 +67,11 @@ func (s *Server) configuration() string {
 }
 
 // follow returns the hook command that makes a window of gc follow the size of its attached clients. rule is the value
-// of window-size, which chooses among several clients. When the last client has detached, [Server.RestoreSizes]
-// restores the size.
+// of the option window-size, by which tmux chooses among several clients. When the last client has detached,
+// [Server.RestoreSizes] restores the size.
 func follow(rule string) string {
-	return `"if-shell -F '#{&&:#{@` + OptionInstance + `},#{==:#{client_control_mode},0}}' 'set-option -w window-size ` + rule + `'"`
+	isInstance, isTerminal := "#{@"+OptionInstance+"}", "#{==:#{client_control_mode},0}" // a pane of gc; a client with a screen
+	return `"if-shell -F '#{&&:` + isInstance + `,` + isTerminal + `}' 'set-option -w window-size ` + rule + `'"`
 }
 
 // terminal256 returns the TERM value for panes: "tmux-256color" if the system has this terminal description, and

@@ -129,9 +129,10 @@ func parseTime(s string) time.Time {
 // terminal.
 const collectLimit = 10 * time.Second
 
-// FinalState returns the state of an instance's pane. If the pane is dead, FinalState waits until tmux knows
-// the exit status of its process, or has collected the process without one, as tmux before 3.3 does after a signal. It returns [ErrNotOurs] if
-// the pane does not exist or belongs to another instance.
+// FinalState returns the state of the pane that target addresses: a pane ID, or another target of tmux. If the pane is dead,
+// FinalState waits until tmux knows the exit status of its process, or has collected the process without a status, as tmux before
+// 3.3 does after a signal. It returns [ErrNotOurs] if there is no such pane, if its ID is not pane, or if it belongs to another
+// instance than hash.
 func (s *Server) FinalState(ctx context.Context, target, hash, pane string) (State, error) {
 	began, gone := time.Now(), false
 	for delay := retry.New(time.Millisecond, 50*time.Millisecond); ; {

@@ -274,8 +274,8 @@ func (s *Server) StopWeb(ctx context.Context) (client.Web, error) {
 	return s.Web(ctx)
 }
 
-// checkDev returns the files of the page from the sources in a directory. It refuses them if more than this machine can reach the
-// listener: a checkout is not protected as the files in the binary are, and what changes it decides what all devices run.
+// checkDev returns the files of the page from the sources in the directory dev; if dev is empty, those of the binary. It refuses
+// dev if other hosts can reach the listener: a program that can change the checkout could change what all devices run.
 func (s *Server) checkDev(dev, listen string, hosts []string) (*files, error) {
 	switch host, _, err := net.SplitHostPort(listen); {
 	case dev == "":
@@ -527,10 +527,10 @@ func (s *Server) signOut(id string) (client.WebDevice, error) {
 	return s.devices.remove(id)
 }
 
-// emit appends an event. An error is logged: the store reports its own faults.
+// emit appends an event. If that fails, it logs the error.
 func (s *Server) emit(ctx context.Context, kind event.Kind, text string, data map[string]string) {
 	if err := s.record(ctx, kind, text, data); err != nil {
-		s.opts.Log.Error("an event of the web console is lost", "kind", kind, "error", err)
+		s.opts.Log.Error("cannot append an event of the web console", "kind", kind, "error", err)
 	}
 }
 

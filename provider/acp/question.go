@@ -59,8 +59,8 @@ func (p *Provider) WaitForInterruptBoundary(ctx context.Context, name string, si
 // hostRetry is the pause between tries if the host does not answer yet.
 const hostRetry = 50 * time.Millisecond
 
-// await waits until is returns true for the session's state. It returns an error after timeout.
-func (p *Provider) await(ctx context.Context, op, name string, timeout time.Duration, is func(bridge.State) bool) error {
+// await waits until the function matches returns true for the session's state. It returns an error after timeout.
+func (p *Provider) await(ctx context.Context, op, name string, timeout time.Duration, matches func(bridge.State) bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not within %s: %w", timeout, context.DeadlineExceeded))
 	defer cancel()
 	var seen uint64
@@ -71,7 +71,7 @@ func (p *Provider) await(ctx context.Context, op, name string, timeout time.Dura
 		}
 		state, err := clientOf(l).State(ctx, seen)
 		switch {
-		case err == nil && is(state):
+		case err == nil && matches(state):
 			return nil
 		case err == nil:
 			seen = state.Seq

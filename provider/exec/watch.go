@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	firstLineLimit = 20 * time.Second // limit for the first line; then Watch returns without it
+	firstLineLimit = 20 * time.Second // the longest time that Watch waits for the first line of the script
 	firstRestart   = 200 * time.Millisecond
 	lastRestart    = 30 * time.Second
-	watchStable    = 10 * time.Second // after a run of this length the pause before a restart is the shortest again
+	watchStable    = 10 * time.Second // after a longer run, the pause before the next run is firstRestart again
 	longestLine    = 64 << 10
 	maxInvalid     = 100 // invalid lines after which a run is stopped
 )
@@ -65,7 +65,7 @@ func (p *Provider) watch(ctx context.Context, f *eventFeed) {
 			delay.Reset()
 		}
 		wait := delay.Next()
-		p.cfg.Logger.Warn("the session script's watch has exited and is started again", "script", p.cfg.Script, "after", wait, "error", err)
+		p.cfg.Logger.Warn("the watch of the session script has exited; gc starts it again", "script", p.cfg.Script, "after", wait, "error", err)
 		retry.Sleep(ctx, wait)
 	}
 }
@@ -151,8 +151,9 @@ func (p *Provider) beginWatch(watch func()) bool {
 	return true
 }
 
-// Close stops every watch and waits until its script has exited. It may be called more than once.
-// The other operations do not need Close.
+// Close stops every watch and waits until the scripts have exited. It may be called more than once.
+// After Close, Watch fails and all other operations still work. A caller that never calls Watch need
+// not call Close.
 func (p *Provider) Close() error {
 	p.closing.Lock()
 	p.end()

@@ -102,9 +102,9 @@ func (p *Provider) observeAll(ctx context.Context, backends []*backend, name str
 	return observations
 }
 
-// others returns all backends except one. It returns all if than is nil.
-func (p *Provider) others(than *backend) []*backend {
-	return slices.DeleteFunc(slices.Clone(p.backends), func(b *backend) bool { return b == than })
+// others returns all backends except the given one; all backends if it is nil.
+func (p *Provider) others(except *backend) []*backend {
+	return slices.DeleteFunc(slices.Clone(p.backends), func(b *backend) bool { return b == except })
 }
 
 // find searches for the session, first at the backend that the policy names. It queries the other

@@ -55,8 +55,8 @@ type lease struct {
 
 var _ inject.Lease = (*lease)(nil)
 
-// lease acquires the delivery lease of the session. It updates the delivery log by what the server has counted
-// since the log was written. The caller holds the session's input lock.
+// lease acquires the delivery lease of the session. It then asks the server what has happened since the delivery
+// log was written, and updates the log. The caller holds the session's input lock.
 func (t *terminal) lease(ctx context.Context) (*lease, error) {
 	l := &lease{terminal: t}
 	err := statedir.ReadJSON(deliveryLogFile(l.dir()), &l.log)
@@ -77,19 +77,20 @@ func (t *terminal) lease(ctx context.Context) (*lease, error) {
 	if len(fields) < leaseCount {
 		return nil, fmt.Errorf("cannot parse the reply of tmux: %q", answer)
 	}
-	now, err := tmuxserver.ParseState(fields[len(fields)-1])
+	entered, keyTable, staleHold, outside, state := fields[0], fields[1], fields[2], fields[3], fields[4]
+	now, err := tmuxserver.ParseState(state)
 	if err != nil {
 		return nil, err
 	}
-	l.attached, l.canHoldKeys = now.Attached, fields[1] == tmuxserver.KeyTable
-	if stale := fields[2]; stale != "" { // the key hold of a deliverer that was interrupted
-		_ = t.provider.releaseKeyHold(ctx, t.record, stale) // fails if the hold has ended meanwhile
+	l.attached, l.canHoldKeys = now.Attached, keyTable == tmuxserver.KeyTable
+	if staleHold != "" { // a deliverer that was interrupted has left its key hold
+		_ = t.provider.releaseKeyHold(ctx, t.record, staleHold) // fails if the hold has ended meanwhile
 	}
-	return l, l.reconcile(tmuxserver.ParseNumber(fields[0]), now.Human, fields[3])
+	return l, l.reconcile(tmuxserver.ParseNumber(entered), now.Human, outside)
 }
 
-// leaseFields are the formats that are queried when a lease is acquired, before the state. leaseCount is the
-// number of fields with the state as the last one.
+// leaseFields are the tmux formats of the values that [terminal.lease] queries before the state of the pane:
+// OptionEntered, the key table, OptionHold and OptionOutside. leaseCount is their number, with the state.
 const (
 	leaseFields = "#{@" + tmuxserver.OptionEntered + "} #{key-table} #{@" + tmuxserver.OptionHold + "} #{@" + tmuxserver.OptionOutside + "} "
 	leaseCount  = 5
@@ -118,7 +119,7 @@ func hasNoOpenDelivery(path string) bool {
 	return err == nil && string(head) == closed
 }
 
-// reconcile updates the delivery log by what has happened since it was written. entered is the number of submit
+// reconcile updates the delivery log for what has happened since the log was written. entered is the number of submit
 // keys that the server has sent. human is the time of a person's last input. outside is the value of OptionOutside.
 func (l *lease) reconcile(entered int, human time.Time, outside string) error {
 	l.lastTyped, l.lastTypedKnown = human, true
@@ -175,8 +176,8 @@ func (l *lease) fence() string {
 	return "#{==:#{@" + tmuxserver.OptionInstance + "}#{pane_dead}#{@" + tmuxserver.OptionLease + "}," + l.record.hash() + "0" + l.number + "}"
 }
 
-// noHumanInputSince returns the tmux format that is true if a person's last input was at the given time, by the
-// server's clock. The zero time means that no person was ever attached.
+// noHumanInputSince returns the tmux format that is true if the last input of a person was at the given time, by the
+// server's clock: then no person has typed since. The zero time means that no person was ever attached.
 func noHumanInputSince(at time.Time) string {
 	if at.IsZero() {
 		return "#{==:#{?pane_id,#{session_last_attached},},}"
@@ -184,7 +185,7 @@ func noHumanInputSince(at time.Time) string {
 	return "#{==:#{?pane_id,#{session_activity},}," + strconv.FormatInt(at.Unix(), 10) + "}"
 }
 
-// Frame implements screen.Terminal. It also notes the time of a person's last input at the time of the frame.
+// Frame implements screen.Terminal. It also stores when a person typed last, as the server reports it with the frame.
 func (l *lease) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
 	f, err := l.terminal.Frame(ctx, after)
 	if err == nil {

@@ -356,7 +356,7 @@ func (t *paneCache) awaitEnd(pane *pane, pid int) {
 	end := time.Now().Add(reapLimit)
 	for delay := retry.New(time.Millisecond, 100*time.Millisecond); time.Now().Before(end); {
 		ctx, cancel := context.WithTimeout(t.ctx, driver.CallTimeout)
-		s, err := t.p.server.FinalState(ctx, pane.id, pane.hash, pane.id)
+		s, err := t.p.server.FinalState(ctx, pane.id, pane.hash, pane.id) // the pane is addressed by its ID
 		cancel()
 		if err != nil {
 			t.markDirty()

@@ -219,8 +219,8 @@ func (t *terminal) Send(ctx context.Context, p []byte) error {
 	return t.send(ctx, t.record.fence(), p, tmuxserver.Command{})
 }
 
-// send writes bytes to the pane if the condition is true. In the same step the server runs the command before first.
-// The error is screen.ErrExited if the condition is false.
+// send writes bytes to the pane if the condition is true. The server first runs the command before; both are one step of
+// the server. The error is screen.ErrExited if the condition is false.
 func (t *terminal) send(ctx context.Context, condition string, p []byte, before tmuxserver.Command) error {
 	switch target := t.record.target(); {
 	case bytes.IndexByte(p, 0) >= 0: // a paste buffer cannot contain NUL

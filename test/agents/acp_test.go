@@ -76,7 +76,7 @@ func openSpeakerVersion(t *testing.T, version, program, name string, args ...str
 		found.Name += " by ACP"
 	}
 	if version != "1" {
-		found.Name += ", draft of version " + version
+		found.Name += ", draft of ACP version " + version
 	}
 	seat.Env["GC_ACP_VERSION"] = version
 	began := time.Now()

@@ -106,13 +106,14 @@ func (b *Box) move(key string) {
 	b.Behind = len(b.Content) - at
 }
 
-// isBreak reports whether the character at at begins a new line: one in a placeholder does not.
-func (b *Box) isBreak(at int) bool { return b.Content[at].Rune == '\n' && b.Content[at].Fold == 0 }
+// isBreak reports whether the character with index i begins a new line. A line feed in a placeholder
+// does not.
+func (b *Box) isBreak(i int) bool { return b.Content[i].Rune == '\n' && b.Content[i].Fold == 0 }
 
-// isTrailing reports whether all characters from at to the end of the line have no column.
-func (b *Box) isTrailing(at int) bool {
-	for ; at < len(b.Content) && !b.isBreak(at); at++ {
-		if !b.hasNoColumn(b.Content[at].Rune) {
+// isTrailing reports whether all characters from index i to the end of the line have no column.
+func (b *Box) isTrailing(i int) bool {
+	for ; i < len(b.Content) && !b.isBreak(i); i++ {
+		if !b.hasNoColumn(b.Content[i].Rune) {
 			return false
 		}
 	}
@@ -127,12 +128,12 @@ func (b *Box) hasNoColumn(r rune) bool {
 // at returns the number of the character behind the cursor.
 func (b *Box) at() int { return max(0, len(b.Content)-b.Behind) }
 
-// before returns the beginning of the character before at, with what belongs to it: a letter has its
-// combining characters, and a paste is one.
-func (b *Box) before(at int) int {
-	from := max(0, at-1)
-	if at > 0 && b.Content[from].Fold == 0 && b.hasNoColumn(b.Content[from].Rune) && !unicode.Is(unicode.M, b.Content[from].Rune) {
-		return at
+// before returns the index at which the unit before index i begins. A unit is a character with its
+// combining characters, or a whole paste.
+func (b *Box) before(i int) int {
+	from := max(0, i-1)
+	if i > 0 && b.Content[from].Fold == 0 && b.hasNoColumn(b.Content[from].Rune) && !unicode.Is(unicode.M, b.Content[from].Rune) {
+		return i
 	}
 	for from > 0 && (unicode.Is(unicode.M, b.Content[from].Rune) || b.Content[from].Fold > 0 && b.Content[from-1].Fold == b.Content[from].Fold) {
 		from--
@@ -140,12 +141,12 @@ func (b *Box) before(at int) int {
 	return from
 }
 
-// lineStart returns the beginning of the line at at.
-func (b *Box) lineStart(at int) int {
-	for at > 0 && !b.isBreak(at-1) {
-		at--
+// lineStart returns the index at which the line with index i begins.
+func (b *Box) lineStart(i int) int {
+	for i > 0 && !b.isBreak(i-1) {
+		i--
 	}
-	return at
+	return i
 }
 
 func (b *Box) key(r rune, by int) {

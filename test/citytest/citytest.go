@@ -181,8 +181,8 @@ func (c *City) Worker(agent string) *worker.Client {
 	return nil
 }
 
-// Await returns the agent when its status is as the test wants it.
-func (c *City) Await(agent string, is func(client.Agent) bool) client.Agent {
+// Await waits until the function matches returns true for the status of the agent, and returns the status.
+func (c *City) Await(agent string, matches func(client.Agent) bool) client.Agent {
 	c.tb.Helper()
 	var last client.Agent
 	var lastErr error
@@ -198,7 +198,7 @@ func (c *City) Await(agent string, is func(client.Agent) bool) client.Agent {
 		if i >= 0 {
 			last = status.Agents[i]
 		}
-		return i >= 0 && is(last)
+		return i >= 0 && matches(last)
 	})
 	return last
 }

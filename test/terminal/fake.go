@@ -196,7 +196,7 @@ type Agent struct {
 	output   []string
 }
 
-// NewAgent returns an agent that is ready at once.
+// NewAgent returns an agent that has drawn its input box and is ready.
 func NewAgent(f Face) *Agent {
 	a := &Agent{Face: f, T: New()}
 	if a.Think == 0 {
@@ -209,11 +209,11 @@ func NewAgent(f Face) *Agent {
 	if a.DialogAfter > 0 {
 		time.AfterFunc(a.DialogAfter, a.ShowDialog)
 	}
-	a.Change(func() {})
+	a.Change(func() {}) // draws the agent
 	return a
 }
 
-// Change changes the agent and draws it.
+// Change calls change, which may change the agent's fields, and draws the agent.
 func (a *Agent) Change(change func()) {
 	a.mu.Lock()
 	change()

@@ -126,8 +126,8 @@ func (a *Real) Ready(t *testing.T, rules screen.Rules) {
 	}
 }
 
-// Wait waits until a frame is as seen says.
-func (a *Real) Wait(t *testing.T, seen func(screen.Frame) bool) {
+// Wait waits until the function matches returns true for a frame.
+func (a *Real) Wait(t *testing.T, matches func(screen.Frame) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -136,7 +136,7 @@ func (a *Real) Wait(t *testing.T, seen func(screen.Frame) bool) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if seen(f) {
+		if matches(f) {
 			return
 		}
 		seq = f.Seq

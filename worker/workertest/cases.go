@@ -44,7 +44,7 @@ func (r *run) turn(id, content string) error {
 	return r.awaitAll("/ack " + id + " consumed")
 }
 
-// once checks that the worker worked on each prompt exactly once.
+// once checks that the worker reported busy exactly once for each prompt.
 func (r *run) once(ids ...string) error {
 	for _, id := range ids {
 		n := 0
@@ -64,7 +64,9 @@ func (r *run) once(ids ...string) error {
 // prompts tests the rule "prompts": the worker works on prompts in order, each once, and reports busy,
 // submitted, idle, consumed.
 func prompts(r *run) error {
-	for _, id := range []string{"p1", "p2", "p3"} { // sent together: the worker must process one after the other
+	// The prompts are sent together, and the worker must process them one after the other. The check of p1 and p2 includes all
+	// reports, the check of p3 only the last one.
+	for _, id := range []string{"p1", "p2", "p3"} {
 		if err := r.Prompt(id, "say \"hi\"\n — ünïcode "+id); err != nil {
 			return err
 		}
@@ -173,7 +175,8 @@ func ends(r *run) error {
 	}
 }
 
-// fenced breaks the stream, so that the worker learns from an answer that it was replaced.
+// fenced tests the rule "fenced": the worker exits when the city answers that another instance has
+// replaced it. Fence breaks the stream, and the worker gets that answer when it connects again.
 func fenced(r *run) error {
 	if err := r.turn("p1", "one"); err != nil {
 		return err
@@ -181,7 +184,7 @@ func fenced(r *run) error {
 	r.Fence()
 	select {
 	case err := <-r.ended: // the exit status does not matter
-		r.ended <- err
+		r.ended <- err // for the caller, which reads it too
 		return nil
 	case <-r.ctx.Done():
 		return fmt.Errorf("the worker does not exit: %w", context.Cause(r.ctx))

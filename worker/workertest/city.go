@@ -159,14 +159,14 @@ func (c *City) Words() []Word {
 	return append([]Word(nil), c.words...)
 }
 
-// Await waits until is returns true for the worker's requests. If ctx ends first, the error lists
-// the requests.
-func (c *City) Await(ctx context.Context, is func([]Word) bool) error {
+// Await waits until the function matches returns true for the worker's requests so far. If ctx ends
+// first, the error lists the requests.
+func (c *City) Await(ctx context.Context, matches func([]Word) bool) error {
 	for {
 		c.mu.Lock()
 		words, changed := append([]Word(nil), c.words...), c.changed
 		c.mu.Unlock()
-		if is(words) {
+		if matches(words) {
 			return nil
 		}
 		select {

@@ -69,9 +69,9 @@ func (l *usageFile) spent(ctx context.Context, last int64) *worker.Usage {
 	}
 }
 
-// since returns the usage up to now since its last call.
-func (l *usageFile) since(now agentcli.UsageTotals) *worker.Usage {
-	u := now.Since(l.base)
-	l.base = now
+// since returns the usage between the totals of its last call and these totals.
+func (l *usageFile) since(totals agentcli.UsageTotals) *worker.Usage {
+	u := totals.Since(l.base)
+	l.base = totals
 	return &u
 }

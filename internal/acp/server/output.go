@@ -54,13 +54,13 @@ func (t *turn) sendNewLines(over bool) error {
 	return t.sendText(strings.Join(now[from:end], "\n") + "\n")
 }
 
-// countSent returns how many lines at the beginning of now were already sent. The first lines of sent may no longer be in now,
-// and its last ones may have changed.
-func countSent(sent, now []string) int {
+// countSent returns how many lines at the beginning of current were already sent. The first lines of sent may be missing in
+// current, and the last lines of sent may have changed.
+func countSent(sent, current []string) int {
 	best := 0
 	for from := range sent {
 		n := 0
-		for from+n < len(sent) && n < len(now) && sent[from+n] == now[n] {
+		for from+n < len(sent) && n < len(current) && sent[from+n] == current[n] {
 			n++
 		}
 		if best = max(best, n); from+best >= len(sent) {

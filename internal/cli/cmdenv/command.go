@@ -102,15 +102,15 @@ func describeType(kind string) string {
 	return "a value of the type " + kind
 }
 
-// Between returns a check that a command has at least least and at most most arguments. A
-// negative most means no limit.
-func Between(least, most int) cobra.PositionalArgs {
+// Between returns a check that a command has at least minArgs and at most maxArgs arguments. If
+// maxArgs is negative, there is no upper limit.
+func Between(minArgs, maxArgs int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
-		case len(args) < least:
+		case len(args) < minArgs:
 			return Usage(cmd, "too few arguments, want: %s", cmd.UseLine())
-		case most >= 0 && len(args) > most:
-			return Usage(cmd, "too many arguments after %q, want: %s", args[max(most, 1)-1], cmd.UseLine())
+		case maxArgs >= 0 && len(args) > maxArgs:
+			return Usage(cmd, "too many arguments after %q, want: %s", args[max(maxArgs, 1)-1], cmd.UseLine())
 		}
 		return nil
 	}

@@ -16,13 +16,12 @@ const completeWithin = time.Second
 // Completion is the type of cobra's functions that complete arguments.
 type Completion = func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective)
 
-// Candidates returns a completion for the arguments of a command: for at most the number
-// most of them, or for all of them if most is negative. list returns the candidates. The completion prints no errors: on a
-// failure it has no candidates.
-func (d *Base) Candidates(most int, list IDs) Completion {
+// Candidates returns a completion for the first maxArgs arguments of a command, or for all arguments if maxArgs is negative. The
+// function list returns the candidates. The completion prints no errors: on a failure it has no candidates.
+func (d *Base) Candidates(maxArgs int, list IDs) Completion {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		const nothingElse = cobra.ShellCompDirectiveNoFileComp
-		if most >= 0 && len(args) >= most {
+		if maxArgs >= 0 && len(args) >= maxArgs {
 			return nil, nothingElse
 		}
 		root, err := d.Root()

@@ -60,13 +60,13 @@ func (c *Case) output() string {
 	return LastScreen(&c.Record)
 }
 
-// LastExit returns now, how the current instance exited; if now is empty, how the previous instance
-// exited.
-func LastExit(now string, r *session.Record) string {
-	if now == "" && r.Former != nil && r.Former.Exit != nil {
+// LastExit returns how the current instance exited, which is the text current. If current is empty,
+// it returns how the previous instance exited.
+func LastExit(current string, r *session.Record) string {
+	if current == "" && r.Former != nil && r.Former.Exit != nil {
 		return r.Former.Exit.String()
 	}
-	return now
+	return current
 }
 
 // LastScreen returns the last screen of the current instance if it has stopped, otherwise that of

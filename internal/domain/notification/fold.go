@@ -183,10 +183,10 @@ func (s *State) indexOf(subject *Subject) int {
 	})
 }
 
-// Close removes the open subjects for which is returns true. It returns true if it removed any.
-func (s *State) Close(is func(*Subject) bool) bool {
+// Close removes the open subjects for which the function matches returns true. It returns true if it removed any.
+func (s *State) Close(matches func(*Subject) bool) bool {
 	before := len(s.Open)
-	s.Open = slices.DeleteFunc(s.Open, func(one Subject) bool { return is(&one) })
+	s.Open = slices.DeleteFunc(s.Open, func(one Subject) bool { return matches(&one) })
 	return len(s.Open) < before
 }
 

@@ -212,8 +212,8 @@ func (a Action) with(verb Verb, state, reason string) Action {
 	return a
 }
 
-// until returns the action changed to a wait: gc decides again at the time after.
-func (a Action) until(after time.Time, state, reason string) Action {
-	a.Verb, a.State, a.Reason, a.After = VerbWait, state, reason, after
+// until returns the action changed to a wait, at whose end gc decides again.
+func (a Action) until(at time.Time, state, reason string) Action {
+	a.Verb, a.State, a.Reason, a.After = VerbWait, state, reason, at
 	return a
 }

@@ -92,20 +92,20 @@ func (d *planner) deferred(a Action, o *Observed) Action {
 	return a
 }
 
-// driftedFields returns the names of the configuration fields whose hashes differ between then and
-// now, sorted. It returns nil if one of the two is nil, because the difference is then unknown.
-func driftedFields(then, now map[string]string) []string {
-	if then == nil || now == nil {
+// driftedFields returns the sorted names of the configuration fields whose stored hash differs from
+// the current hash. It returns nil if one of the maps is nil, because the difference is then unknown.
+func driftedFields(stored, current map[string]string) []string {
+	if stored == nil || current == nil {
 		return nil
 	}
 	var out []string
-	for _, name := range slices.Sorted(maps.Keys(now)) {
-		if then[name] != now[name] {
+	for _, name := range slices.Sorted(maps.Keys(current)) {
+		if stored[name] != current[name] {
 			out = append(out, name)
 		}
 	}
-	for name := range then {
-		if _, ok := now[name]; !ok {
+	for name := range stored {
+		if _, ok := current[name]; !ok {
 			out = append(out, name)
 		}
 	}

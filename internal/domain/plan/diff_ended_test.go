@@ -11,7 +11,7 @@ import (
 
 // TestInstanceThatReportedItsExit checks what happens to an instance whose worker has reported its
 // exit although its process runs: it is stopped after a while and a new observation, unless a
-// terminal is attached or the agent has shown activity since. No other agent is stopped.
+// terminal is attached, a question is open or the agent was active after the report. No other agent is stopped.
 func TestInstanceThatReportedItsExit(t *testing.T) {
 	end := &runtime.End{At: noon.Add(-time.Minute), Exit: &runtime.Exit{Code: 3}}
 	at := func(state runtime.Activity, since time.Time) func(o *Observed) {
@@ -42,6 +42,9 @@ func TestInstanceThatReportedItsExit(t *testing.T) {
 			a := one(t, s, o, Policy{})
 			if a.Verb != row.want {
 				t.Errorf("decided %s: %s; want %s", a.Verb, a.Reason, row.want)
+			}
+			if why := map[string]string{"busy since": "the agent was active after", "a question": "while a question is open"}[name]; !strings.Contains(a.Reason, why) {
+				t.Errorf("the reason is %q, want %q", a.Reason, why)
 			}
 			if a.Verb == VerbStop && (!a.Unrequested || !a.SelfEnded || !strings.Contains(a.Reason, "its worker reports that it exited with code 3")) {
 				t.Errorf("the stop is %+v", a)

@@ -53,12 +53,12 @@ func (d *planner) targetFor(s *Session, o *Observed) target {
 	return target{desired: client.DesiredRunning, woken: woken}
 }
 
-// appendReason returns "what: why", or what if why is empty.
-func appendReason(what, why string) string {
-	if why == "" {
-		return what
+// appendReason returns the text, a colon and the reason; only the text if the reason is empty.
+func appendReason(text, reason string) string {
+	if reason == "" {
+		return text
 	}
-	return what + ": " + why
+	return text + ": " + reason
 }
 
 // wakeReason returns why a sleeping session must run now, such as a queued prompt; empty if it may
@@ -118,8 +118,9 @@ func (d *planner) needsStart(s *Session) bool {
 	return d.targetFor(s, o).desired == client.DesiredRunning
 }
 
-// effectiveHold returns the session's hold. If a drain has ended because its instance stopped, and
-// the hold after it is not stored yet, it returns that hold.
+// effectiveHold returns the hold that applies to the session. This is the stored hold, with one
+// exception: if the instance that was drained has stopped and no hold is stored yet, it is the hold
+// that the drain requests for the time after the stop, see Drain.Then.
 func (o *Observed) effectiveHold() session.Hold {
 	if o.Hold.Kind == "" && o.IsDraining() && o.unknown() == "" && !o.running() && !o.orphaned() {
 		return session.Hold{Kind: o.Drain.Then, Reason: o.Drain.Reason, Since: o.Drain.Since}

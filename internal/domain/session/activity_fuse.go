@@ -106,7 +106,7 @@ type fusion struct {
 	next       time.Time
 }
 
-// due records that the result may change at the time at without new evidence. The earliest such
+// due records that the result may change at the given time without new evidence. The earliest such
 // time becomes the result next of [Fuse].
 func (f *fusion) due(at time.Time) {
 	if at.After(f.now) && (f.next.IsZero() || at.Before(f.next)) {
@@ -251,7 +251,7 @@ func (f *fusion) replaceableAt(chosen, e *ratedEvidence) (time.Time, bool) {
 	return due, true
 }
 
-// isConfirmedUntil reports whether e was still true at the time at: it was read then or later, it
+// isConfirmedUntil reports whether e was still true at the given time: it was read then or later, it
 // was pushed, or the agent has written nothing since it was read.
 func (f *fusion) isConfirmedUntil(e *ratedEvidence, at time.Time) bool {
 	return e.pushed || !e.At.Before(at) || !f.evidence.lastOutput.IsZero() && !f.evidence.lastOutput.After(e.At)

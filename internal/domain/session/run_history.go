@@ -20,7 +20,7 @@ type RunHistory struct {
 // replaced by the time of arrival.
 const maxReportSkew = 5 * time.Second
 
-// Apply returns the history after the report r, which arrived at the time at. late is true if a
+// Apply returns the history after the report r, which arrived at the given time. late is true if a
 // newer report of the same kind is already known, so that r changed nothing. l itself does not
 // change.
 func (l RunHistory) Apply(r worker.Lifecycle, at time.Time) (after RunHistory, late bool) {

@@ -19,9 +19,9 @@ import (
 // big-endian order, and the payload. The local end requests each frame, so nothing is rendered while no caller waits.
 const (
 	messageNext  = 'n' // local end: the caller waits for the next frame
-	messageWrite = 'w' // local end: input of a person; remote end: its result, a failure as JSON or nothing
+	messageWrite = 'w' // local end: input of a person; remote end: the result of the write, a failure as JSON or nothing
 	messageFrame = 'f' // remote end: flags, columns, rows (two bytes each) and output
-	messageFail  = 'e' // remote end: Next has failed, a failure as JSON
+	messageFail  = 'e' // remote end: Next has failed; the payload is the failure as JSON
 )
 
 const (
@@ -33,8 +33,7 @@ const (
 	maxKeyboard = 1 << 20 // bytes of one input
 )
 
-// maxResults is the largest number of results that a caller of Next has not read: the answer to its request, and the end of the
-// connection.
+// maxResults is the largest number of results that wait for a call of Next: the answer to a request, and the end of the connection.
 const maxResults = 2
 
 // writeMessage writes a message in chunks, so that other streams can write in between.
@@ -51,7 +50,7 @@ func readMessage(r io.Reader) (kind byte, payload []byte, err error) {
 	}
 	size := binary.BigEndian.Uint32(head[1:])
 	if size > maxFrame {
-		return 0, nil, fmt.Errorf("a message of a terminal has %d bytes", size)
+		return 0, nil, fmt.Errorf("a message of a terminal is too large: %d bytes, at most %d are allowed", size, maxFrame)
 	}
 	payload = make([]byte, size)
 	_, err = io.ReadFull(r, payload)

@@ -3,7 +3,7 @@ package shell
 import "strings"
 
 // callbackOptions returns the options of a shell builtin whose value is a script that the shell
-// evaluates, such as mapfile -C.
+// evaluates, such as -C of mapfile. It returns false if the builtin has none.
 func callbackOptions(program string) (textOptions, bool) {
 	switch program {
 	case "mapfile", "readarray":
@@ -25,9 +25,9 @@ func (r *reader) callbacks(c *Command, program string, depth int) {
 	switch program {
 	case "bind":
 		for _, w := range words {
-			if _, script, ok := strings.Cut(w.Text, ":"); ok && len(words) > 1 {
+			if _, script, ok := strings.Cut(w.Text, ":"); ok && len(words) > 1 { // with an option, such as -x: a script
 				r.text(inner, Word{Text: script, Known: w.Known}, input{}, depth)
-			} else if ok {
+			} else if ok { // without an option: text that is typed into the shell
 				r.mention(inner, strings.Trim(strings.ReplaceAll(strings.TrimSpace(script), `\n`, "\n"), `"'`), depth)
 			}
 		}
@@ -44,7 +44,7 @@ func (r *reader) callbacks(c *Command, program string, depth int) {
 		return
 	}
 	options.each(words, func(_ byte, _ int, w Word) {
-		if w.Known { // the shell adds unknown words
+		if w.Known { // the shell appends arguments that the guard does not know
 			w.Text += ` "$added"`
 		}
 		r.text(inner, w, input{}, depth)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// readsCommands reports whether a program that is called with these words reads commands from its
-// input by which it may run other programs.
+// readsCommands reports whether a program, called with these words, reads commands from its input
+// that can run other programs.
 func readsCommands(program string, words []Word) bool {
 	switch program {
 	case "ed", "red", "dc", "gdb", "lldb", "gnuplot", "ftp", "lftp", "tclsh", "expect", "wish", "ex", "at", "batch":
@@ -19,8 +19,8 @@ func readsCommands(program string, words []Word) bool {
 	return false
 }
 
-// programFiles returns which options of a command name a script file that the command runs, such as
-// -f of awk.
+// programFiles returns the options of a program whose value is a script that the program runs, or
+// the path of one, such as -f of awk. It returns false for programs whose options it does not know.
 func programFiles(program string) (textOptions, bool) {
 	switch program {
 	case "awk", "gawk", "mawk", "nawk":

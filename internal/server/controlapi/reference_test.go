@@ -61,7 +61,8 @@ changes something continues when its caller disconnects. In a path an agent's na
 
 ## Routes
 
-The web console serves the routes with a scope, below ` + "`/api`" + `, to devices with that scope ([how](../how-to/web-console.md)).
+The web console serves the routes that have a scope, below ` + "`/api`" + `, to devices with that scope ([how](../how-to/web-console.md)). The last column is the
+time limit of a request.
 
 | route | what it does | scope | limit |
 |---|---|---|---|
@@ -96,7 +97,11 @@ func reference() string {
 		if row.limit == quick {
 			limit = row.limit.String()
 		}
-		fmt.Fprintf(&out, "| `%s %s` | %s | %s | %s |\n", row.method, row.path, row.summary, row.scope, limit)
+		scope := string(row.scope)
+		if scope != "" {
+			scope = "`" + scope + "`"
+		}
+		fmt.Fprintf(&out, "| `%s %s` | %s | %s | %s |\n", row.method, row.path, row.summary, scope, limit)
 	}
 	out.WriteString(referenceEvents)
 	for _, row := range []struct {

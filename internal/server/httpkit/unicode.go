@@ -58,7 +58,7 @@ func DecodeStrictly(text []byte, into any) error {
 	return nil
 }
 
-// hex4 returns the number that the four hexadecimal digits at index at of text represent. ok is false if they are not digits.
+// hex4 returns the number that the four hexadecimal digits at the given index of text represent. ok is false if they are not digits.
 func hex4(text []byte, at int) (r rune, ok bool) {
 	if at+4 > len(text) {
 		return 0, false

@@ -68,11 +68,11 @@ curl --unix-socket "$GC_WORKER_SOCKET" -H "Authorization: Bearer $GC_WORKER_TOKE
 const referenceStream = `
 ## Stream
 
-` + "`GET /stream`" + ` answers with server-sent events, one for each message. The ` + "`id`" + ` is the message's ` + "`seq`" + `, the ` + "`event`" + ` is its kind, and the ` + "`data`" + ` is the
-message as JSON on one line. After a broken connection the reader connects again with ` + "`Last-Event-ID`" + `. The city sends a message again to each new
-reader until ` + "`POST /ack`" + ` has named its ` + "`id`" + `. A worker that gets a message twice acts on it once, and repeats its last acknowledgment. A silent stream
-has a comment every 15 s. Only one worker reads the stream of a run, because two workers would both work on each prompt. A second one gets
-` + "`unavailable`" + ` until the first has disconnected.
+` + "`GET /stream`" + ` answers with server-sent events, one for each message. The ` + "`id`" + ` of an event is the ` + "`seq`" + ` of the message, its ` + "`event`" + ` is the kind of
+the message, and its ` + "`data`" + ` is the message as JSON on one line. After a broken connection the reader connects again with ` + "`Last-Event-ID`" + `.
+The city sends a message again to each new reader until ` + "`POST /ack`" + ` has named the ` + "`id`" + ` that is in the JSON of the message. A worker that gets a
+message twice acts on it once, and repeats its last acknowledgment. A silent stream has a comment every 15 s. Only one worker reads the stream of a
+run, because two workers would both work on each prompt. A second one gets ` + "`unavailable`" + ` until the first has disconnected.
 
 | event | data | the worker |
 |---|---|---|

@@ -149,13 +149,13 @@ func (b *entryCache) updateBusy(views []session.Snapshot, now time.Time, timed b
 	if b.working == nil {
 		b.working = map[string]*busyPeriod{}
 	}
-	seen := map[string]bool{}
+	busyNow := map[string]bool{}
 	for i := range views {
 		v := &views[i]
-		seen[v.Session] = seen[v.Session] || working(v)
 		if !working(v) {
 			continue
 		}
+		busyNow[v.Session] = true
 		w := b.working[v.Session]
 		if w != nil && w.run != runOf(v) {
 			b.extendBusy(v.Session, w, now, timed)
@@ -169,7 +169,7 @@ func (b *entryCache) updateBusy(views []session.Snapshot, now time.Time, timed b
 		}
 	}
 	for name, w := range b.working {
-		if !seen[name] {
+		if !busyNow[name] {
 			b.extendBusy(name, w, now, timed)
 			delete(b.working, name)
 		}
@@ -216,8 +216,8 @@ func (b *entryCache) extendBusy(name string, w *busyPeriod, now time.Time, timed
 	}
 }
 
-// addGrowing adds the working time of busy sessions since their last entry to the cache, so that it
-// counts now. It is not stored; later entries contain it.
+// addGrowing adds the working time of busy sessions since their last entry to the cache, so that
+// this time counts now. It does not store the time; later entries contain it.
 func (b *entryCache) addGrowing(now time.Time) {
 	for name, w := range b.working {
 		e := usage.Entry{Run: w.run, Message: fmt.Sprintf("busy %d", w.from.UnixNano()), Session: name, Agent: w.agent, At: now, Busy: now.Sub(w.from)}

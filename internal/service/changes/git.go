@@ -108,7 +108,7 @@ func (g *git) stream(ctx context.Context, stdin []byte, read func(*bufio.Reader)
 	return readErr
 }
 
-// fields calls each for every field of the output of a git command with -z. each can get the
+// fields calls the function each for every field of the output of a git command with -z. each can get the
 // following field with next.
 func fields(out []byte, each func(field string, next func() string)) {
 	next := func() string {

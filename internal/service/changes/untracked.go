@@ -54,9 +54,10 @@ func (r *reader) inspectUntracked(list []*entry) {
 	}
 }
 
-// readFile returns the beginning of a regular file of the working tree, at most most bytes. want is
-// what Lstat has found before; it returns an error if the path names another file now.
-func (r *reader) readFile(path string, want fs.FileInfo, most int64) (text []byte, err error) {
+// readFile returns the beginning of a regular file of the working tree, at most maxBytes bytes. want
+// is an earlier result of Lstat for the path. If the path names another file now, readFile returns
+// an error.
+func (r *reader) readFile(path string, want fs.FileInfo, maxBytes int64) (text []byte, err error) {
 	file, err := r.root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
 	if err != nil {
 		return nil, err
@@ -69,7 +70,7 @@ func (r *reader) readFile(path string, want fs.FileInfo, most int64) (text []byt
 	if !os.SameFile(info, want) || !info.Mode().IsRegular() {
 		return nil, errors.New("it was replaced in the meantime")
 	}
-	return io.ReadAll(io.LimitReader(file, most))
+	return io.ReadAll(io.LimitReader(file, maxBytes))
 }
 
 // cause returns the text of an error of a file operation without the operation and the path.
@@ -96,8 +97,8 @@ func countLines(text []byte) int {
 }
 
 // newFileDiff adds to e the diff of a file that git does not track, in the form in which git prints
-// an added file. It uses at most most bytes and returns how many it used.
-func (r *reader) newFileDiff(e *entry, most int) int {
+// an added file. The diff has at most maxBytes bytes. newFileDiff returns how many it has.
+func (r *reader) newFileDiff(e *entry, maxBytes int) int {
 	if e.Kind == client.KindSpecial || e.Kind == client.KindRepository {
 		return 0
 	}
@@ -116,13 +117,13 @@ func (r *reader) newFileDiff(e *entry, most int) int {
 		if info.Mode().Perm()&0o100 != 0 {
 			mode = "100755"
 		}
-		text, err = r.readFile(e.path, info, int64(most)+1)
+		text, err = r.readFile(e.path, info, int64(maxBytes)+1)
 	}
 	if err != nil {
 		e.Cut = "it cannot be read: " + cause(err)
 		return 0
 	}
-	d := &diffText{most: most}
+	d := &diffText{most: maxBytes}
 	name := quote("b/" + e.path)
 	d.add(fmt.Sprintf("diff --git %s %s\nnew file mode %s\n", quote("a/"+e.path), name, mode))
 	switch {
@@ -131,7 +132,7 @@ func (r *reader) newFileDiff(e *entry, most int) int {
 		d.add(fmt.Sprintf("Binary files /dev/null and %s differ\n", name))
 	case len(text) > 0:
 		lines := countLines(text)
-		if len(text) > most {
+		if len(text) > maxBytes {
 			lines = max(lines, e.Added) // not all of it was read
 		}
 		d.add(fmt.Sprintf("--- /dev/null\n+++ %s\n@@ -0,0 +1,%d @@\n", name, lines))

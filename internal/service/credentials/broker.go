@@ -253,7 +253,7 @@ func (b *Broker) finishRenewal(a *account, f *renewal, v Value, err error) {
 // the previous value.
 const soonest = 10 * time.Second
 
-// Expiring records a worker's report that its credential expires at the time until. The report
+// Expiring records a worker's report that its credential expires at the given time. The report
 // counts only if the session has exactly one credential and was sent the newest value.
 func (b *Broker) Expiring(session string, until time.Time) {
 	b.mu.Lock()

@@ -64,8 +64,8 @@ type job struct {
 	withdraw   bool      // the message was confirmed and is not needed any more
 }
 
-// startWorkers starts a worker for each new sink and each new device of one, and stops those that were removed. If repaired is
-// true, the others try again at once.
+// startWorkers starts a worker for each new target and stops the workers of removed targets. A target is a sink, or a device of a
+// sink. If repaired is true, the other workers try again at once.
 func (c *consumer) startWorkers(ctx context.Context, s Settings, repaired bool) {
 	e := c.engine
 	for target := range e.workers {
@@ -120,7 +120,7 @@ func removedReason(t notification.Target) string {
 	return "the sink was removed from city.toml"
 }
 
-// stopWorker stops the worker of a sink, or of a device of one, that was removed. The worker's own goroutine marks the deliveries
+// stopWorker stops the worker of a removed target (a sink, or a device of a sink). The worker's own goroutine marks its deliveries
 // as dropped, because it may be sending one of them now.
 func (c *consumer) stopWorker(target notification.Target) {
 	w := c.engine.workers[target]

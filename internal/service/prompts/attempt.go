@@ -79,7 +79,7 @@ func (o *owner) startOp(ctx context.Context, kind opKind, id string, limit time.
 }
 
 // deliver starts an attempt to deliver a prompt. It first saves the receipt as injected. If wait is true, the owner has nothing
-// else to do until something changes, or until the time at if that is not zero.
+// else to do until something changes, or until the returned time, if that is not zero.
 func (o *owner) deliver(ctx context.Context, id string, v session.Snapshot) (at time.Time, wait bool) {
 	waiting, ok := o.find(id)
 	if !ok {
@@ -196,7 +196,7 @@ func (l *opResult) resolve(ctx context.Context, v session.Snapshot, d runtime.De
 }
 
 // resolve starts an operation that asks the provider for the outcome of an attempt that was cut off. If wait is true, the owner
-// has nothing else to do until something changes, or until the time at if that is not zero.
+// has nothing else to do until something changes, or until the returned time, if that is not zero.
 func (o *owner) resolve(ctx context.Context, id string, v session.Snapshot) (at time.Time, wait bool) {
 	r, ok := o.find(id)
 	if !ok {
@@ -232,7 +232,7 @@ func stopDelivery(ctx context.Context, v session.Snapshot, d runtime.Delivery) {
 }
 
 // interrupt interrupts the turn of a busy agent for an urgent prompt, once for each prompt. done is false if the prompt is to be
-// delivered now. Otherwise the owner waits until something changes, or until the time at if that is not zero.
+// delivered now. Otherwise the owner waits until something changes, or until the returned time, if that is not zero.
 func (o *owner) interrupt(ctx context.Context, waiting *prompt.Receipt, v session.Snapshot) (at time.Time, wait, done bool) {
 	now := o.opts.Now()
 	if !waiting.Interrupted.IsZero() {

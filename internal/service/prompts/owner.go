@@ -188,7 +188,7 @@ func (o *owner) requestReading(s prompt.Observation, now time.Time) time.Time {
 }
 
 // do carries out the action a. If wait is true, the owner has nothing else to do until something
-// changes, or until the time at if that is not zero.
+// changes, or until the returned time, if that is not zero.
 func (o *owner) do(ctx context.Context, a prompt.Action, v session.Snapshot) (at time.Time, wait bool) {
 	switch a.Verb {
 	case prompt.VerbMove:

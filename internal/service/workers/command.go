@@ -14,28 +14,29 @@ const (
 	commandQuiet = 5 * time.Second
 	// commandLimit is the longest wait for the effect of a command if the terminal is never quiet.
 	commandLimit = 30 * time.Second
-	// commandBlock is how long one delivery attempt waits for the effect of a command. After that
-	// the prompt is refused, and the next attempt is later.
+	// commandBlock is how long one delivery attempt waits for the effect of a command. Then it
+	// refuses the prompt, and a later attempt tries again.
 	commandBlock = 10 * time.Second
 )
 
 // typedCommand is a command of the agent CLI that was typed into its terminal. The agent's worker
 // does not get it, so a prompt on the stream could arrive before its effect.
 type typedCommand struct {
-	began time.Time // the time before its first byte; zero: no command
-	ended time.Time // when its delivery ended; zero: the delivery is not finished
+	began time.Time // the time before the first byte of the command; zero: no command
+	ended time.Time // when the delivery of the command ended; zero: it is not finished
 }
 
-// typeCommand types a prompt that is a command of the agent CLI, by the underlying provider below.
-// It records the command before the first byte is written, so that a later controller waits for its
-// effect too. It removes the record if the agent provably did not get the command.
-func (c *channel) typeCommand(ctx context.Context, below runtime.Provider, name string, d runtime.Delivery) (runtime.Outcome, error) {
+// typeCommand delivers a prompt that is a command of the agent CLI by the underlying runtime provider,
+// which types it. It records the command before the first byte is written, so that a later
+// controller also waits for the effect of the command. It removes the record if the agent certainly
+// did not get the command.
+func (c *channel) typeCommand(ctx context.Context, underlying runtime.Provider, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	a := c.run
 	a.mu.Lock()
 	before, streamed := a.command, a.streamed
 	a.command = typedCommand{began: a.engine.opts.Now()}
 	a.mu.Unlock()
-	out, err := c.sendCommand(ctx, below, name, d, streamed)
+	out, err := c.sendCommand(ctx, underlying, name, d, streamed)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch out.State {
@@ -47,15 +48,15 @@ func (c *channel) typeCommand(ctx context.Context, below runtime.Provider, name 
 	return out, err
 }
 
-// sendCommand delivers a command by the underlying provider. If the worker has a stream, it first
-// saves the record of the command. If that fails, it sends nothing.
-func (c *channel) sendCommand(ctx context.Context, below runtime.Provider, name string, d runtime.Delivery, streamed bool) (runtime.Outcome, error) {
+// sendCommand delivers a command by the underlying runtime provider. If the worker has a stream, it first
+// saves the record of the command. If the save fails, it sends nothing.
+func (c *channel) sendCommand(ctx context.Context, underlying runtime.Provider, name string, d runtime.Delivery, streamed bool) (runtime.Outcome, error) {
 	if streamed { // without a stream all prompts are typed, so none can arrive early
 		if err := c.run.saveMemoryTo(c.Provider); err != nil {
 			return unsent(err), nil
 		}
 	}
-	return runtime.Deliver(ctx, below, name, d)
+	return runtime.Deliver(ctx, underlying, name, d)
 }
 
 // clearCommandLocked removes the record of a typed command when the worker reports ready after the
@@ -105,7 +106,7 @@ func (c *channel) awaitCommand(ctx context.Context, name string) *runtime.Outcom
 			out := unsent(ctx.Err())
 			return &out
 		case block.Err() != nil:
-			out := refused(runtime.RefusedUnready, "a command was typed before it, and its effect is not seen yet")
+			out := refused(runtime.RefusedUnready, "gc typed a command before this prompt and has not seen the effect of the command yet")
 			return &out
 		}
 	}

@@ -86,8 +86,8 @@ type contextMessage struct {
 	worker.Context
 }
 
-// With returns r with the changes of later, a log that was begun after r, added. If later has
-// started epochs, it replaces r and its epoch number is added to r's.
+// With returns the log r with the changes of the log later, which was begun after r. If later has
+// started an epoch, the result is later with the sum of both epoch numbers.
 func (r contextLog) With(later contextLog) contextLog {
 	if later.Epoch > 0 {
 		later.Epoch += r.Epoch
@@ -128,9 +128,9 @@ const repeatedWithin = time.Minute
 
 // AddCitySections records the city's own sections as sent to the instance, and returns the messages
 // (orders) that contain them, each section with a nonce. It leaves out types that were sent in this
-// epoch, in any version. alive reports whether a message is still in the mailbox. Sections of a
-// message that an earlier controller sent and that is not in the mailbox are sent again under that
-// message's ID.
+// epoch, in any version. The function alive reports whether a message is still in the mailbox. If a
+// message of an earlier controller is not in the mailbox, its sections are sent again under the ID
+// of that message.
 func (r contextLog) AddCitySections(instance string, c worker.Context, at time.Time, alive func(id string) bool) (next contextLog, orders []contextMessage, err error) {
 	next, orders, _, err = r.addSections(instance, c, at, alive, func(s worker.Section) string {
 		if r.hasType(s.Type) {
@@ -142,9 +142,10 @@ func (r contextLog) AddCitySections(instance string, c worker.Context, at time.T
 }
 
 // Send records sections that a caller of the API asks the city to send, and returns the messages
-// (orders) that contain them. A section is sent again if its content has changed. In modes compact
-// and resume it is always sent again, because the conversation may have lost it. skipped is the
-// reason for each type that is not sent.
+// (orders) that contain them. A section with changed content is always sent. A section with the same
+// content is sent again only in modes compact and resume, because the conversation may have lost it,
+// but not if it was sent in the same mode less than [repeatedWithin] ago. The map skipped has the
+// reason for each section type that is not sent.
 func (r contextLog) Send(instance string, c worker.Context, at time.Time, alive func(id string) bool) (next contextLog, orders []contextMessage, skipped map[string]string, err error) { //nolint:revive // the callers need all four results
 	return r.addSections(instance, c, at, alive, func(s worker.Section) string {
 		last, known := r.Versions[s.Type]
@@ -160,8 +161,8 @@ func (r contextLog) Send(instance string, c worker.Context, at time.Time, alive 
 	})
 }
 
-// addSections is the common part of AddCitySections and Send. skip returns why a section is not
-// sent, or an empty string to send it.
+// addSections is the common part of AddCitySections and Send. The function skip returns the reason
+// not to send a section, or an empty string to send it.
 func (r contextLog) addSections(instance string, c worker.Context, at time.Time, alive func(id string) bool, skip func(worker.Section) string) (next contextLog, orders []contextMessage, skipped map[string]string, err error) { //nolint:revive // the callers need all four results
 	if len(r.Types)+len(c.Sections) > maxSections {
 		return r, nil, nil, fmt.Errorf("%w: an epoch has at most %d sections", worker.ErrRefused, maxSections)
@@ -292,8 +293,8 @@ func (r contextLog) Carried(types []string, sections []worker.Section) contextLo
 	return next
 }
 
-// Closed returns the log after the final report about the message with this ID: its arrival is not
-// waited for any more.
+// Closed returns the log after the final report about the message with this ID: gc does not wait any
+// more for the arrival of the message.
 func (r contextLog) Closed(id string) contextLog {
 	next := r.With(contextLog{})
 	delete(next.Open, id)

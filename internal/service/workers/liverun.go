@@ -87,8 +87,8 @@ func (a *liveRun) changeLocked() {
 	a.changed = make(chan struct{})
 }
 
-// waitUntil waits until done returns true. It returns false if ctx or the run ends first. done is
-// called with mu locked.
+// waitUntil waits until the function done returns true. It returns false if ctx or the run ends
+// first. It calls done with mu locked.
 func (a *liveRun) waitUntil(ctx context.Context, done func() bool) bool {
 	for {
 		a.mu.Lock()

@@ -136,7 +136,7 @@ func (e *Engine) earliest(a *liveRun) time.Time {
 	return v.StartedAt.Add(-longestStart)
 }
 
-// clockError returns why the time at of a report cannot be right; "" if it can. If it cannot, the
+// clockError returns why the given time of a report cannot be right; "" if it can. If it cannot, the
 // caller uses the time of arrival instead.
 func (e *Engine) clockError(a *liveRun, at, now time.Time) string {
 	switch {

@@ -127,16 +127,16 @@ func boxText(v screen.Snapshot, c screen.InputBox) string {
 	return strings.Join(v.Rows, "\n")
 }
 
-// awaitEffect waits until the content of the box differs from before, and returns the box. It waits for clearEffect after
+// awaitEffect waits until the content of the box differs from oldContent, and returns the box. It waits for clearEffect after
 // the program has read its input, and until end at the latest.
-func awaitEffect(ctx context.Context, w *screen.Watcher, rules screen.Rules, before string, end time.Time) (screen.InputBox, error) {
+func awaitEffect(ctx context.Context, w *screen.Watcher, rules screen.Rules, oldContent string, end time.Time) (screen.InputBox, error) {
 	c := w.Snapshot.InputBox(rules.Screen.InputBox)
 	for until := time.Now().Add(clearEffect); time.Now().Before(until) && time.Now().Before(end); {
 		if err := step(ctx, w); err != nil {
 			return c, err
 		}
 		c = w.Snapshot.InputBox(rules.Screen.InputBox)
-		if w.Snapshot.Exited || boxText(w.Snapshot, c) != before {
+		if w.Snapshot.Exited || boxText(w.Snapshot, c) != oldContent {
 			return c, nil
 		}
 		if w.Snapshot.Input == screen.InputWaiting {

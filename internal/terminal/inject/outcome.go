@@ -212,11 +212,11 @@ const (
 	resolveRetry   = 200 * time.Millisecond
 )
 
-// RetryUntilKnown calls once until it returns a final outcome, for at most 15 s, and returns the last result. once must
-// acquire the session's input lock, call [ResolveDelivery] and release the lock.
-func RetryUntilKnown(ctx context.Context, once func() (runtime.Outcome, error)) (runtime.Outcome, error) {
+// RetryUntilKnown calls the function resolve until it returns a final outcome, for at most 15 s, and returns the last result.
+// resolve must acquire the session's input lock, call [ResolveDelivery] and release the lock.
+func RetryUntilKnown(ctx context.Context, resolve func() (runtime.Outcome, error)) (runtime.Outcome, error) {
 	for end := time.Now().Add(resolveTimeout); ; {
-		out, err := once()
+		out, err := resolve()
 		if err != nil || out.State != runtime.OutcomeUnconfirmed || out.Reason == "" || out.Reason == runtime.RefusedInputBlocked || time.Now().After(end) {
 			return out, err
 		}

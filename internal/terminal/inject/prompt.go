@@ -401,15 +401,14 @@ func (d *delivery) compareBox() contentMatch {
 	return compareContent(d.inputBox(), d.want, d.rules.Screen.InputBox)
 }
 
-// hasKnownInputBox reports whether the program's input box was recognised before
-// the paste.
+// hasKnownInputBox reports whether gc recognized the program's input box on the screen before the text was sent.
 func (d *delivery) hasKnownInputBox() bool {
 	c := screen.NewSnapshot(d.before).InputBox(d.rules.Screen.InputBox)
 	return c.Found && !c.Above
 }
 
 // disturbed returns the reason, as an error, why the delivery must not continue after its text was sent: the program has
-// exited, a person has typed, or a dialog has appeared. It returns nil if nothing of that happened.
+// exited, a person has typed, or a dialog has appeared. It returns nil if none of these has happened.
 func (d *delivery) disturbed() error {
 	switch {
 	case d.Snapshot.Exited:
@@ -440,7 +439,7 @@ func (d *delivery) mayEnter() error {
 	case d.echo == matchEmpty && d.hasKnownInputBox():
 		return fmt.Errorf("%w: the text did not appear in the input box", errHeld)
 	case d.hasKnownInputBox() && d.Snapshot.Attached > 0:
-		return fmt.Errorf("%w: the input box cannot be distinguished from what an attached person may have typed", errHeld)
+		return fmt.Errorf("%w: the input box does not show the prompt; an attached person may have typed what it contains", errHeld)
 	}
 	return nil
 }

@@ -229,7 +229,7 @@ func (r *resolver) unreadableReason() (string, runtime.RefusalReason) {
 	return "", ""
 }
 
-// until waits for frames until done returns true, the program has exited or r.end has passed.
+// until waits for frames until the function done returns true, the program has exited or r.end has passed.
 func (r *resolver) until(ctx context.Context, done func() bool) error {
 	for !done() {
 		left := time.Until(r.end)

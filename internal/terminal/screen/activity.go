@@ -114,7 +114,7 @@ func (v Snapshot) rest(s agentcli.Screen, c InputBox) runtime.Evidence {
 		signs = append(signs, "plain frame")
 	}
 	if len(signs) == 0 && len(s.TitleIdle) > 0 {
-		return evidenceFromScreen(runtime.ActivityUnknown, "the program has set no title, so idle cannot be shown")
+		return evidenceFromScreen(runtime.ActivityUnknown, "the program has set no title, so gc cannot know whether it is idle")
 	}
 	if len(signs) == 0 {
 		return evidenceFromScreen(runtime.ActivityReady, "the input box is on the screen and nothing seems to run")

@@ -15,9 +15,9 @@ const (
 )
 
 var (
-	spanned        = sync.OnceValue(pattern(span))
-	aside          = sync.OnceValue(pattern(`\([^()]*\)|\[[^\[\]]*\]`))
-	counted        = sync.OnceValue(pattern(`\d[\d.,]*[kM]?`))
+	anyDuration    = sync.OnceValue(pattern(span))
+	inBrackets     = sync.OnceValue(pattern(`\([^()]*\)|\[[^\[\]]*\]`))
+	anyNumber      = sync.OnceValue(pattern(`\d[\d.,]*[kM]?`))
 	durationPhrase = sync.OnceValue(pattern(`(?i)\b(?:in|waiting|waited|waiting for)\s+` + span + `|` + span + `\s+(?:left|remaining|elapsed|ago|to go)\b`))
 )
 
@@ -26,14 +26,15 @@ func pattern(text string) func() *regexp.Regexp {
 	return func() *regexp.Regexp { return regexp.MustCompile(text) }
 }
 
-// withoutClock replaces the parts of a text that change with time by "#": durations, and all numbers in brackets that
-// contain a duration. Other numbers stay, because they can distinguish questions.
+// withoutClock replaces the parts of a text that change with time by "#". In brackets that contain a duration, these are all
+// durations and numbers. Outside of brackets these are phrases with a duration, such as "5s left". Other numbers stay, because
+// they can distinguish questions.
 func withoutClock(text string) string {
-	text = aside().ReplaceAllStringFunc(text, func(s string) string {
-		if !spanned().MatchString(s) {
+	text = inBrackets().ReplaceAllStringFunc(text, func(s string) string {
+		if !anyDuration().MatchString(s) {
 			return s
 		}
-		return counted().ReplaceAllLiteralString(spanned().ReplaceAllLiteralString(s, "#"), "#")
+		return anyNumber().ReplaceAllLiteralString(anyDuration().ReplaceAllLiteralString(s, "#"), "#")
 	})
 	return durationPhrase().ReplaceAllLiteralString(text, "#")
 }

@@ -53,13 +53,13 @@ func (r *Renderer) Frame(s *Screen, cols, rows int) []byte {
 	return append([]byte("\x1b[?25l"), b...)
 }
 
-// row draws the screen's row at as the terminal's row y if it changed.
-func (r *Renderer) row(b []byte, s *Screen, y, at int) []byte {
+// row draws the row screenRow of the screen as row y of the terminal, if it changed.
+func (r *Renderer) row(b []byte, s *Screen, y, screenRow int) []byte {
 	mark := len(b)
 	b = append(appendMove(b, 0, y), "\x1b[m\x1b[K"...) // behind a full row it would erase the last column
 	body := len(b)
-	if at < s.rows {
-		b = s.appendRow(b, at, r.cols)
+	if screenRow < s.rows {
+		b = s.appendRow(b, screenRow, r.cols)
 	}
 	if bytes.Equal(b[body:], r.shown[y]) {
 		return b[:mark]

@@ -43,7 +43,7 @@ type City struct {
 	GC       string
 	Model    *mockmodel.Server
 	Tripwire *Tripwire
-	Vendor   *VendorHost // nil without a member whose seeds are [Unused]
+	Vendor   *VendorHost // nil if no member's Seeds is [Unused]
 	Client   *client.Client
 	Homes    map[string]AgentHome
 	Found    map[string]Installed // by agent
@@ -55,7 +55,8 @@ func programDir() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("gc-agents-%d", os.Getpid()))
 }
 
-// Program is gc: $GC_AGENTS_GC, else it is built once for the test process.
+// Program returns the path of gc: the value of GC_AGENTS_GC or, if that is empty, of a program that
+// is built once for the test process.
 var Program = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv("GC_AGENTS_GC"); path != "" {
 		return path, nil
@@ -67,13 +68,14 @@ var Program = sync.OnceValues(func() (string, error) {
 	return path, build.Program(path, "gascity/cmd/gc")
 })
 
-// RemoveBuild removes what a test process built; TestMain calls it at the end.
+// RemoveBuild removes the program that this test process built. TestMain calls it at the end.
 func RemoveBuild() {
-	_ = os.RemoveAll(programDir()) // it may not be there
+	_ = os.RemoveAll(programDir()) // the directory may not exist
 }
 
-// Need returns the CLI, installed. Where that cannot be the test is skipped, unless somebody
-// asked for agents: a run that leaves some out is not a whole one.
+// Need installs the agent CLI with this name and returns it. If the CLI cannot be installed, the
+// test is skipped. If GC_TEST_AGENTS is set, the test fails instead, because that run must test
+// every agent CLI.
 func Need(tb testing.TB, name string) Installed {
 	tb.Helper()
 	miss := tb.Skipf
@@ -97,8 +99,8 @@ func Need(tb testing.TB, name string) Installed {
 	return found
 }
 
-// Open makes a city of the members on the runtime provider and starts it with gc
-// start. It is stopped and removed at the end of the test at the latest.
+// Open creates a city with these members and this runtime provider, and starts the city with gc
+// start. At the end of the test the city is stopped and removed.
 func Open(tb testing.TB, provider string, members ...Member) *City {
 	tb.Helper()
 	found := map[string]Installed{}

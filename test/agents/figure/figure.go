@@ -80,7 +80,12 @@ func (s Sheet) Page() string {
 	out.WriteString(head)
 	for _, cli := range slices.Sorted(maps.Keys(s)) {
 		row := s[cli]
-		fmt.Fprintf(&out, "\n## %s %s\n\n| what | measured | when |\n|---|---|---|\n", cli, row.Version)
+		program, variant, _ := strings.Cut(cli, ", ")
+		title := program + " " + row.Version
+		if variant != "" {
+			title += ", " + variant
+		}
+		fmt.Fprintf(&out, "\n## %s\n\n| what | measured | when |\n|---|---|---|\n", title)
 		for _, column := range Columns() {
 			c, ok := row.Cells[column]
 			if !ok {
