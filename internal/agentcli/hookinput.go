@@ -24,6 +24,7 @@ type HookInput struct {
 	Message        string          `json:"message"`
 	Notice         string          `json:"notification_type"`
 	LastMessage    string          `json:"last_assistant_message"`
+	Request        json.RawMessage `json:"llm_request"` // the request to the model: only its texts, without tool calls and their results
 	Background     json.RawMessage `json:"background_tasks"`
 	AgentID        string          `json:"agent_id"` // ID of a sub-agent; empty for the agent itself
 }

@@ -17,6 +17,7 @@ const (
 	HookAsk       HookMeaning = "ask"       // the agent CLI would ask a person; the city asks instead
 	HookBegin     HookMeaning = "begin"     // a conversation begins or continues
 	HookPrompt    HookMeaning = "prompt"    // a prompt was accepted
+	HookRequest   HookMeaning = "request"   // a request is about to be sent to the model; again for each attempt of one that fails
 	HookTurn      HookMeaning = "turn"      // a turn has ended
 	HookFailure   HookMeaning = "failure"   // a turn has ended because the model could not be reached
 	HookInterrupt HookMeaning = "interrupt" // a person interrupted a turn

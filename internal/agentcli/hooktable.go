@@ -72,6 +72,7 @@ func hookTable() []Hooks {
 			Events: []HookEvent{ // without AfterModel and PreCompress, which are called for each chunk and each call
 				{"SessionStart", HookBegin},
 				{"BeforeAgent", HookPrompt},
+				{"BeforeModel", HookRequest}, // its screen does not show a request that it repeats
 				{"BeforeTool", HookGuard},
 				{"AfterTool", HookTool},
 				{"AfterAgent", HookTurn}, // also called after a cancel

@@ -31,6 +31,10 @@ type Screen struct {
 	Retrying []Pattern `toml:"retrying"`
 	// Failed matches a row that shows why the last turn failed, in its named group "detail".
 	Failed []Pattern `toml:"failed"`
+	// Hints matches a row between the conversation and the input box that is not part of the
+	// conversation, such as the permission mode. When gc looks for the error of the last turn, it
+	// ignores a paragraph with such a row.
+	Hints []Pattern `toml:"hints"`
 
 	TitleBusy      []Pattern `toml:"title_busy"`
 	TitleIdle      []Pattern `toml:"title_idle"`

@@ -75,7 +75,7 @@ func replace(path string, text []byte) error {
 func Uninstall(cli agentcli.Hooks, dir string) error {
 	path := filepath.Join(dir, filepath.FromSlash(cli.File))
 	err := os.Remove(path)
-	others := []string{filepath.Join(dir, readFile), filepath.Join(dir, begunFile), filepath.Join(dir, agentcli.HookGuardFile), filepath.Dir(path)}
+	others := []string{filepath.Join(dir, readFile), filepath.Join(dir, begunFile), filepath.Join(dir, requestFile), filepath.Join(dir, agentcli.HookGuardFile), filepath.Dir(path)}
 	for name := range cli.Beside {
 		others = append(others, filepath.Join(dir, name))
 	}

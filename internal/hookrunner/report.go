@@ -20,6 +20,8 @@ func (h *hook) reportEvent(ctx context.Context) error {
 	case agentcli.HookPrompt:
 		injected := h.injectPending(ctx)
 		return errors.Join(injected, h.report(ctx, worker.Busy, worker.Detail{PromptHash: worker.PromptHash(h.cli.PromptText(h.in))}))
+	case agentcli.HookRequest:
+		return h.reportRequest(ctx)
 	case agentcli.HookTurn:
 		err := h.report(ctx, worker.Idle, worker.Detail{Reason: worker.TurnDone, Background: h.in.BackgroundTasks()})
 		return errors.Join(err, h.reportUsageLater(ctx))

@@ -83,6 +83,7 @@ func Run(ctx context.Context, c Call) (status int) {
 		return h.failed(known, errNoCity)
 	}
 	defer h.client.Close()
+	h.forgetRequest()
 	switch {
 	case h.reported:
 		err = h.reportAfterTurn(ctx)

@@ -62,6 +62,39 @@ func TestStatusSaysWhyAnAgentMakesNoProgress(t *testing.T) {
 	}
 }
 
+// TestATurnWithToolsIsNoRepeatedRequest: an agent whose requests to the model look alike to its hook, because they differ only in
+// tool calls and their results, has no obstacle. One call names a tool that does not exist, for which no other hook is called.
+func TestATurnWithToolsIsNoRepeatedRequest(t *testing.T) {
+	together(t)
+	for _, name := range driven("gemini") {
+		t.Run(name, func(t *testing.T) {
+			together(t)
+			a := of(t, bed.Open(t, "pty", bed.Member{Name: "one", CLI: name}), "one")
+			a.ready()
+			a.primed()
+			a.prompt(`Use tools [[call:no_such_tool:{"a":"b"}]] [[call:list_directory:{"dir_path":"."}]] [[call:no_such_tool:{"a":"b"}]] [[call:no_such_tool:{"a":"b"}]]`, client.ReceiptConsumed)
+			a.ready()
+			calls := 0
+			for _, r := range a.Model.Requests() {
+				calls += len(r.Calls)
+			}
+			if calls != 4 {
+				t.Errorf("the model made %d calls, want 4", calls)
+			}
+			events, err := a.Client.PastEvents(t.Context(), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range events.Events {
+				if e.Kind == "session.obstacle" {
+					t.Errorf("the agent has an obstacle: %s", e.Text)
+				}
+			}
+			closed(a)
+		})
+	}
+}
+
 // sent sends a prompt and does not wait for it.
 func (a *agent) sent(text string) client.Receipt {
 	a.t.Helper()

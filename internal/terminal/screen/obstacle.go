@@ -59,8 +59,8 @@ func (v Snapshot) retrying(s agentcli.Screen, c InputBox) (o runtime.Obstacle) {
 	return o
 }
 
-// last returns the rows of the last paragraph above the input box, the lowest first. Errors further up do not count, because
-// a later attempt may have succeeded.
+// last returns the rows of the last paragraph of the conversation, the lowest first. Errors further up do not count, because
+// a later attempt may have succeeded. A paragraph with a hint is not part of the conversation.
 func (v Snapshot) last(s agentcli.Screen, c InputBox) (rows []string) {
 	bottom := len(v.rows)
 	if c.Found {
@@ -69,10 +69,11 @@ func (v Snapshot) last(s agentcli.Screen, c InputBox) (rows []string) {
 	for _, row := range slices.Backward(v.rows[:bottom]) {
 		row = strings.TrimSpace(row)
 		rule, _ := ruleRow(row)
-		if (row == "" || rule) && len(rows) > 0 {
-			break
-		}
 		if row == "" || rule {
+			if len(rows) > 0 && !hasHint(rows, s) {
+				break
+			}
+			rows = nil
 			continue
 		}
 		rows = append(rows, row)
@@ -81,6 +82,11 @@ func (v Snapshot) last(s agentcli.Screen, c InputBox) (rows []string) {
 		}
 	}
 	return rows
+}
+
+// hasHint reports whether one of the rows is a hint of the program.
+func hasHint(rows []string, s agentcli.Screen) bool {
+	return slices.ContainsFunc(rows, func(row string) bool { return agentcli.MatchAny(s.Hints, row) })
 }
 
 // failedRows is the number of rows above the input box in which an error of the last turn counts.

@@ -16,6 +16,10 @@ func TestObstaclesOnScreens(t *testing.T) {
 	claude := func(rows ...string) []string {
 		return append(rows, "", rule, "❯ ", rule, "  ⏵⏵ bypass permissions on (shift+tab to cycle)")
 	}
+	edge := strings.Repeat("▀", 60)
+	gemini := func(rows ...string) []string {
+		return append(rows, "", "", strings.Repeat(" ", 60)+"? for shortcuts", rule, " YOLO Ctrl+Y", strings.Repeat("▄", 60), " *   Type your message or @path/to/file", edge, " workspace (/directory)   sandbox   /model", " /root/work   no sandbox   gemini-2.5-flash")
+	}
 	for name, c := range map[string]struct {
 		profile, title string
 		rows           []string
@@ -53,6 +57,15 @@ func TestObstaclesOnScreens(t *testing.T) {
 		},
 		"pi answered at a later attempt": {
 			"pi", "", []string{"Prompt", "", " Error: 529: Overloaded", "", " This is answer 3.", "", rule, "", rule, " ~/work"}, runtime.Obstacle{},
+		},
+		"gemini failed": {
+			"gemini", "◇  Ready (work)",
+			gemini(" > Prompt for 403", edge, `✕ [API Error: {"error":{"code":403,"message":"mock forbidden","status":"PERMISSION_ERROR"},"type":"error"}]`, "", "",
+				`ℹ This request failed. Press F12 for diagnostics, or run /settings and change "Error Verbosity" to full for full`, "  details."),
+			runtime.Obstacle{Kind: runtime.ObstacleLogin, Detail: `[API Error: {"error":{"code":403,"message":"mock forbidden","status":"PERMISSION_ERROR"},"type":"error"}]`},
+		},
+		"gemini worked since": {
+			"gemini", "◇  Ready (work)", gemini(" > Prompt", edge, "✕ [API Error: 403]", rule, " > Again", edge, "✦ Press Ctrl+Y."), runtime.Obstacle{},
 		},
 		"opencode retries": {
 			"opencode", "",
