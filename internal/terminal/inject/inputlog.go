@@ -173,12 +173,13 @@ func (d *DeliveryLog) Typed(p []byte) {
 	if len(p) == 0 {
 		return
 	}
+	keys := plainKeys(string(p))
 	switch {
-	case EndsLine(p):
+	case EndsLine([]byte(keys)):
 		d.unfinished, d.characters = false, 0
 	case d.unfinished && d.characters == 0: // backspaces do not show what is left of an unknown line
 	default:
-		characters, known := lineAfter(d.characters, string(p))
+		characters, known := lineAfter(d.characters, keys)
 		d.unfinished, d.characters = !known || characters > 0, characters
 	}
 	d.partial = d.partial && d.unfinished

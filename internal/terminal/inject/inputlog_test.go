@@ -30,6 +30,23 @@ func TestUnfinishedLineIsFollowed(t *testing.T) {
 		{[]string{"\t", "a", "\x7f"}, true},
 		{[]string{"\t", "\x03", "a", "\x7f"}, false},
 		{[]string{"a\xc3", "\x7f\x7f"}, true},
+		// Keys of the kitty keyboard protocol and of xterm's modifyOtherKeys.
+		{[]string{"\x1b[27u", "\x1b[27u"}, false},
+		{[]string{"\x1b[27;1:3u\x1b[27;129u"}, false},
+		{[]string{"a", "\x1b[27u", "\x1b[127u"}, false},
+		{[]string{"a", "\x1b[117;5u"}, false},         // C-u
+		{[]string{"\t", "\x1b[99;5u"}, false},         // C-c
+		{[]string{"a", "\x1b[27;5;117~"}, false},      // C-u
+		{[]string{"a", "\x1b[13u"}, false},            // Enter
+		{[]string{"a", "\x1b[13;2u"}, true},           // Shift and Enter
+		{[]string{"\x1b[97;2u", "\x7f"}, false},       // A
+		{[]string{"\x1b[97:65;2;65u", "\x7f"}, false}, // A, with its other forms
+		{[]string{"\x1b[97u"}, true},
+		{[]string{"\x1b[97;3u", "\x7f"}, true},                // Alt and a
+		{[]string{"\x1b[57441;2u", "\x1b[57441;1:3u"}, false}, // Shift alone
+		// What a terminal sends without a key.
+		{[]string{"\x1b[I", "\x1b[O", "\x1b[?62;22c", "\x1b[24;80R", "\x1b]11;rgb:0000/0000/0000\x1b\\", "\x1b[?1u", "\x1b[?2026;2$y"}, false},
+		{[]string{"a", "\x1b[I"}, true},
 	} {
 		var j DeliveryLog
 		for _, keys := range c.keys {
