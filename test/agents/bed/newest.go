@@ -16,10 +16,12 @@ import (
 // maxNewest is how many versions of a package are tried at most.
 const maxNewest = 5
 
-// newest has what each process has found for a shelf's folder and a CLI.
-var newest struct {
-	sync.Mutex
-	found map[string]newestResult // guarded by Mutex
+// newest returns what this process has found for a shelf's folder and a CLI.
+var newest = sync.OnceValue(func() *newestFound { return &newestFound{found: map[string]newestResult{}} })
+
+type newestFound struct {
+	mu    sync.Mutex
+	found map[string]newestResult // guarded by mu
 }
 
 type newestResult struct {
@@ -30,20 +32,18 @@ type newestResult struct {
 // putNewest installs the newest version of the CLI. Where it cannot be installed, such as a package
 // whose dependency is missing in the registry, it tries the next older ones. A process does it once.
 func (s Shelf) putNewest(ctx context.Context, c CLI, path string) (Installed, error) {
-	newest.Lock()
-	defer newest.Unlock()
+	n := newest()
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	key := s.Dir + "\x00" + c.Name
-	if r, ok := newest.found[key]; ok {
+	if r, ok := n.found[key]; ok {
 		return r.program, r.err
 	}
 	program, err := s.tryNewest(ctx, c, path)
 	if ctx.Err() != nil {
 		return Installed{}, errors.Join(ctx.Err(), err)
 	}
-	if newest.found == nil {
-		newest.found = map[string]newestResult{}
-	}
-	newest.found[key] = newestResult{program, err}
+	n.found[key] = newestResult{program, err}
 	return program, err
 }
 
