@@ -59,5 +59,5 @@ func (a *app) apply(ctx context.Context, c *client.Client, now bool, targets []s
 	if err != nil {
 		return err
 	}
-	return a.showPlan(plan)
+	return a.showPlan(ctx, c, plan)
 }

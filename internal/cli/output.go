@@ -182,10 +182,11 @@ func logsCommand(a *app) *cobra.Command {
 CLI or from gc's own record of the Agent Client Protocol. Where gc knows no conversation, it says so and
 prints the recorded output, as --output does.
 
---output prints the recorded output, also of previous runs as far as it is kept, without control
-sequences: for programs that print line by line. For a full-screen program use gc peek, or --raw for
-the unchanged bytes. In the output a turn begins when the agent accepts a prompt or becomes busy, and
-ends when the agent reports its end; without such a report it ends with the next prompt.`,
+--output prints the recorded output, also of previous runs as far as it is kept: each line as the
+terminal shows it, without control sequences. It is for programs that print line by line. For a
+full-screen program use gc peek, or --raw for the unchanged bytes. In the output a turn begins when the
+agent accepts a prompt or becomes busy, and ends when the agent reports its end; without such a report
+it ends with the next prompt.`,
 		Example: "  gc logs coder --follow\n  gc logs coder --turn 1\n  gc logs worker --output --since 5m",
 		Args:    cmdenv.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -263,10 +264,15 @@ func (a *app) logs(ctx context.Context, c *client.Client, name string, q client.
 		lines = &jsonLines{base: &a.Base, agent: name, follow: q.Follow}
 		out, stripped = lines, lines
 	}
+	lineWriter := &textfmt.LineWriter{Out: stripped, Follow: q.Follow && !a.JSON}
 	if !raw {
-		out = &textfmt.Stripper{Out: stripped}
+		screen, _ := c.Screen(ctx, name) // without it, lines are not wrapped
+		lineWriter.Cols, out = screen.Cols, lineWriter
 	}
 	_, err = io.Copy(out, body)
+	if !raw {
+		err = cmp.Or(err, lineWriter.Close())
+	}
 	if lines != nil {
 		err = cmp.Or(err, lines.finish())
 	}

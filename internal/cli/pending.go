@@ -54,26 +54,52 @@ gc respond ID OPTION`,
 }
 
 // unseenQuestions returns a message that names the agents that may ask something that gc does not see: they run, and gc does not
-// know what they do. It is empty if there are none. A name limits it to that agent.
+// know what they do. Those whose prompts wait because they seem to ask have a line each, with the question. It is empty if there are none. A name limits it to that agent.
 func unseenQuestions(ctx context.Context, c *client.Client, name string) string {
 	status, err := c.Status(ctx)
 	if err != nil {
 		return "" // the list is complete without it
 	}
-	var unseen []string
+	prompts, _ := c.Queue(ctx, "", client.OnlyOpen) // the same
+	var unseen, asking []string
 	for _, agent := range status.Agents {
 		unknown := agent.State == client.StateRunning && agent.Pending == 0 && (agent.Activity.State == "" || agent.Activity.State == "unknown")
-		if unknown && (name == "" || cmdenv.Named(agent, name)) {
-			unseen = append(unseen, agent.Name)
+		if !unknown || name != "" && !cmdenv.Named(agent, name) {
+			continue
+		}
+		if asks := seemsToAsk(agent, prompts); asks != "" {
+			title := textfmt.OneLine(agent.Name)
+			asking = append(asking, fmt.Sprintf("a prompt for %s waits, because %s; to answer: gc attach %s", title, asks, title))
+			continue
+		}
+		unseen = append(unseen, agent.Name)
+	}
+	return strings.Join(append(asking, unseenMessage(unseen)...), "\n")
+}
+
+// seemsToAsk returns the reason why the next prompt of an agent waits, if it is a question that the program seems to ask; empty
+// if it is not.
+func seemsToAsk(agent client.Agent, prompts []client.Receipt) string {
+	for _, r := range prompts {
+		if r.Agent == agent.Name && r.State == client.ReceiptQueued && r.Position == 1 {
+			asks, _ := strings.CutPrefix(r.Reason, client.RefusalDialog+": ")
+			if asks != r.Reason {
+				return textfmt.OneLine(asks)
+			}
 		}
 	}
+	return ""
+}
+
+// unseenMessage returns the message about agents whose questions gc does not see; none without agents.
+func unseenMessage(unseen []string) []string {
 	switch len(unseen) {
 	case 0:
-		return ""
+		return nil
 	case 1:
-		return fmt.Sprintf("gc does not see whether %s asks something, because its activity is unknown; look with: gc peek %s", textfmt.OneLine(unseen[0]), textfmt.OneLine(unseen[0]))
+		return []string{fmt.Sprintf("gc does not see whether %s asks something, because its activity is unknown; look with: gc peek %s", textfmt.OneLine(unseen[0]), textfmt.OneLine(unseen[0]))}
 	}
-	return fmt.Sprintf("gc does not see whether these agents ask something, because their activity is unknown: %s; look with: gc peek AGENT", textfmt.List(unseen))
+	return []string{fmt.Sprintf("gc does not see whether these agents ask something, because their activity is unknown: %s; look with: gc peek AGENT", textfmt.List(unseen))}
 }
 
 // questions returns the ids of open questions, each with its text.

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"gascity/client"
 	"gascity/internal/cli/cmdenv"
 	"gascity/internal/cli/render"
+	"gascity/internal/textfmt"
 )
 
 func planCommand(a *app) *cobra.Command {
@@ -34,18 +36,49 @@ exit status is 1.`,
 						return errors.Join(a.Show(plan, func(s render.Formatter) string { return s.Plan(plan) }), err, refused)
 					}
 				}
-				return a.showPlan(plan)
+				return a.showPlan(cmd.Context(), c, plan)
 			})
 		},
 	})
 }
 
-// showPlan prints a plan, or a message if there is nothing to do.
-func (a *app) showPlan(plan client.Plan) error {
+// showPlan prints a plan, or a message if there is nothing to do. It names the agents whose queued prompts may become dead.
+func (a *app) showPlan(ctx context.Context, c *client.Client, plan client.Plan) error {
+	if !a.JSON { // messages are for people
+		queue, _ := c.Queue(ctx, "", client.OnlyOpen) // the plan is complete without it
+		for _, line := range lostPrompts(plan, queue) {
+			a.warn(line)
+		}
+	}
 	if a.Formatter().Plan(plan) == "" {
 		return a.PrintResult(plan, "nothing to do: the city matches its configuration")
 	}
 	return a.Show(plan, func(s render.Formatter) string { return s.Plan(plan) })
+}
+
+// notConfigured is the beginning of the reason of an action for such an agent.
+const notConfigured = "it is not configured any more"
+
+// lostPrompts returns a message for each agent that the configuration does not have any more and for which prompts wait.
+func lostPrompts(plan client.Plan, queue []client.Receipt) []string {
+	var lines []string
+	for _, action := range plan.Actions {
+		if !strings.HasPrefix(action.Reason, notConfigured) {
+			continue
+		}
+		n := 0
+		for _, r := range queue {
+			if r.Agent == action.Agent && !r.Ended() {
+				n++
+			}
+		}
+		if n > 0 {
+			name := textfmt.OneLine(action.Agent)
+			lines = append(lines, fmt.Sprintf("%s for %s will be dead when %s stops, unless %s is renamed; gc sees a rename if one agent of a definition gets another name in a save of %s",
+				textfmt.Count(n, "prompt"), name, name, name, client.CityFile))
+		}
+	}
+	return lines
 }
 
 // refusedPlan returns an error in refused if the controller has refused the current city.toml. It

@@ -59,15 +59,20 @@ func (s screenState) dialog(rules screenreader.Rules) *screenreader.Dialog {
 // show a draft that does not exist.
 const draftConfirmDelay = 100 * time.Millisecond
 
-// draft returns the refusal because of a draft, or because a draft is possible. It returns nil if
-// there is none.
+// draft returns the refusal because of a draft, because a draft is possible, or because the program
+// seems to ask on the line of the cursor. It returns nil if there is none.
 func (s screenState) draft(rules screenreader.Rules) *runtime.Outcome {
 	if !s.drawn {
 		return nil
 	}
-	c := screenreader.NewSnapshot(s.Frame).InputBox(rules.Screen.InputBox)
+	seen := screenreader.NewSnapshot(s.Frame)
+	c := seen.InputBox(rules.Screen.InputBox)
 	n := utf8.RuneCountInString(strings.TrimSpace(c.Content))
+	asks := seen.LineQuestion(rules)
 	switch {
+	case asks != "" && len(rules.Screen.InputBox.Marks) > 0:
+		out := refused(runtime.RefusedDialog, screenreader.SeemsToAsk+asks)
+		return &out
 	case c.Above && len(rules.Screen.InputBox.Marks) > 0:
 		out := refused(runtime.RefusedDraft, "the cursor is below the row of the prompt sign: the text between them may be a draft")
 		return &out

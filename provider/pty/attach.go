@@ -213,6 +213,7 @@ func (s *attachment) resize(ctx context.Context) {
 	for { // send the size at least once: it may have changed since the first reading
 		cols, rows, err := xterm.GetSize(int(os.Stdout.Fd()))
 		if err == nil {
+			s.resizeHint(cols, rows)
 			size := binary.BigEndian.AppendUint16(nil, uint16(cols))
 			err = s.send(shim.AttachSize, binary.BigEndian.AppendUint16(size, uint16(rows)))
 		}
@@ -221,7 +222,6 @@ func (s *attachment) resize(ctx context.Context) {
 		}
 		select {
 		case <-changed:
-			s.dropHint()
 		case <-ctx.Done():
 			return
 		}

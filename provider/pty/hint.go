@@ -16,9 +16,11 @@ const hintTime = 4 * time.Second
 // hint is the line over the session's screen that shows how to detach. The model has what the session shows, to show it again when
 // the hint ends.
 type hint struct {
-	text       string
+	keys, text string
 	cols, rows int
 	model      *vt.Screen
+	drawn      bool // the model has output
+	since      time.Time
 }
 
 // newHint returns the hint for a terminal; nil if there is no room.
@@ -27,7 +29,7 @@ func newHint(keys string, cols, rows int) *hint {
 	if keys == "" || len(text) >= cols || rows < 2 {
 		return nil
 	}
-	return &hint{text: text, cols: cols, rows: rows, model: vt.New(cols, rows, &vt.Options{Scrollback: -1})}
+	return &hint{keys: keys, text: text, cols: cols, rows: rows, model: vt.New(cols, rows, &vt.Options{Scrollback: -1}), since: time.Now()}
 }
 
 // overlay returns the output that draws the hint at the right end of the first row. The cursor stays where it is.
@@ -41,30 +43,53 @@ func (s *attachment) draw(output []byte) error {
 	defer s.drawing.Unlock()
 	if s.hint != nil {
 		_, _ = s.hint.model.Write(output) // a screen accepts everything
+		s.hint.drawn = s.hint.drawn || len(output) > 0
 		output = append(output, s.hint.overlay()...)
 	}
 	_, err := os.Stdout.Write(output)
 	return err
 }
 
-// endHint removes the hint after [hintTime].
+// endHint removes the hint after [hintTime], counted again from each change of the terminal's size.
 func (s *attachment) endHint(ctx context.Context) {
-	if !retry.Sleep(ctx, hintTime) {
-		return
+	for {
+		shown := s.currentHint()
+		if shown == nil || !retry.Sleep(ctx, time.Until(shown.since.Add(hintTime))) {
+			return
+		}
+		if s.currentHint() == shown {
+			s.removeHint()
+			return
+		}
 	}
+}
+
+func (s *attachment) currentHint() *hint {
+	s.drawing.Lock()
+	defer s.drawing.Unlock()
+	return s.hint
+}
+
+// removeHint draws the screen without the hint.
+func (s *attachment) removeHint() {
 	s.drawing.Lock()
 	defer s.drawing.Unlock()
 	if s.hint == nil {
 		return
 	}
-	var renderer vt.Renderer
-	_, _ = os.Stdout.Write(renderer.Frame(s.hint.model, s.hint.cols, s.hint.rows)) // show sees the failure of a terminal that is gone
+	if s.hint.drawn { // otherwise the next output draws the whole screen
+		var renderer vt.Renderer
+		_, _ = os.Stdout.Write(renderer.Frame(s.hint.model, s.hint.cols, s.hint.rows)) // show sees the failure of a terminal that is gone
+	}
 	s.hint = nil
 }
 
-// dropHint forgets the hint. The size of the terminal has changed, so the next output of the session draws the whole screen.
-func (s *attachment) dropHint() {
+// resizeHint replaces the hint by one for the new size of the terminal, as when a person attaches to the tmux around it. The next
+// output of the session draws the whole screen.
+func (s *attachment) resizeHint(cols, rows int) {
 	s.drawing.Lock()
 	defer s.drawing.Unlock()
-	s.hint = nil
+	if s.hint != nil && (cols != s.hint.cols || rows != s.hint.rows) {
+		s.hint = newHint(s.hint.keys, cols, rows)
+	}
 }

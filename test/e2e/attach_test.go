@@ -7,7 +7,7 @@ import (
 )
 
 // TestAttachShowsHowToDetach: inside the person's own tmux the terminal shows keys that this tmux does not use, for agents at pty and at
-// tmux; they detach, and the hint leaves nothing on the screen.
+// tmux; they detach, and the hint stays when the size changes and leaves nothing on the screen.
 func TestAttachShowsHowToDetach(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("tmux"); err != nil {
@@ -35,6 +35,11 @@ func TestAttachShowsHowToDetach(t *testing.T) {
 	attach("two", `C-\ detaches`, "", `C-\`)
 	p.types("gc attach one")
 	p.await("❯", "detach:")
+	p.tmux("resize-window", "-x", "100", "-y", "30") // as when a person attaches to the tmux from a larger terminal
+	p.until("the hint is in the new corner", func(screen string) bool {
+		first, _, _ := strings.Cut(screen, "\n")
+		return strings.Index(first, "detach:") > 80
+	})
 	p.until("the hint has ended", func(screen string) bool {
 		return !strings.Contains(screen, "detach:") && strings.Contains(screen, "❯")
 	})

@@ -13,8 +13,10 @@ import (
 
 const (
 	recentShown = 8   // the largest number of events
-	recentBrief = 4   // the same for an agent that runs as it should, unless the page is verbose
+	recentBrief = 4   // the same unless the page is verbose or the agent's state is unknown
+	recentExit  = 2   // the same if the page also shows how the last run ended
 	linesShown  = 12  // the largest number of output lines of a running agent
+	quoteBrief  = 3   // the largest number of output lines unless the page is verbose
 	factWidth   = 200 // the largest width of a fact's value, in columns
 	fewLines    = 4   // a warning with fewer lines is printed unchanged
 )
@@ -38,17 +40,32 @@ func (s Formatter) Explanation(e client.Explanation) string {
 		out.WriteString(s.Queue(e.Queue))
 	}
 	out.WriteString(s.lastExit(e))
-	brief := !s.Verbose && runsWell(e)
-	out.WriteString(s.signals(e))
-	if !brief {
+	all := s.Verbose || e.Agent.State == client.StateUnknown // the facts say why it is unknown
+	well := runsWell(e)
+	if all || well {
+		out.WriteString(s.signals(e))
+	}
+	if all {
 		out.WriteString(s.facts(e.Facts))
 	}
 	most := recentShown
-	if brief {
+	switch {
+	case all:
+	case e.Exit != "" || len(e.Failures) > 0:
+		most = recentExit
+	default:
 		most = recentBrief
 	}
 	out.WriteString(s.recent(e.Recent, most))
+	if !all && !well {
+		out.WriteString("\n" + s.moreInVerbose(e.Agent.Name))
+	}
 	return out.String()
+}
+
+// moreInVerbose returns the line that says what -v adds.
+func (s Formatter) moreInVerbose(name string) string {
+	return s.Paint(textfmt.Faint, "all signals, facts and events: gc explain -v "+textfmt.OneLine(name)) + "\n"
 }
 
 // runsWell reports whether an agent runs as configured and the controller has nothing to do.
@@ -117,7 +134,7 @@ func (s Formatter) summary(e client.Explanation) *facts {
 	if e.Channel != nil {
 		f.plain("prompts", channel(*e.Channel))
 	}
-	if a.Guard != "" {
+	if held := a.Held != "" && a.GuardDetail != "" && strings.Contains(a.Held, a.GuardDetail); a.Guard != "" && (s.Verbose || !held) {
 		f.add("guard", textfmt.ReplaceInternalTerms(cmp.Or(a.GuardDetail, a.Guard)), guardColor(a.Guard))
 	}
 	for _, warning := range e.Warnings {
@@ -231,13 +248,16 @@ func (s Formatter) lastExit(e client.Explanation) string {
 		}
 		out.WriteString(f.render(s))
 	}
-	said, most := printed(e.Output), 0
-	if e.Agent.State == client.StateRunning { // the output of an earlier run matters less
+	said, most, screen := printed(e.Output), 0, linesShown
+	switch {
+	case !s.Verbose:
+		most, screen = quoteBrief, quoteBrief
+	case e.Agent.State == client.StateRunning: // the output of an earlier run matters less
 		most = linesShown
 	}
 	out.WriteString(s.quotation("LAST OUTPUT", said, most))
 	if !strings.Contains(said, strings.TrimSpace(e.LastScreen)) {
-		out.WriteString(s.quotation("SCREEN", e.LastScreen, linesShown))
+		out.WriteString(s.quotation("SCREEN", e.LastScreen, screen))
 	}
 	return out.String()
 }

@@ -166,6 +166,34 @@ ACTIVITY SIGNALS (* = used)
 	}
 }
 
+// TestAnAgentThatWaitsIsExplainedInAScreen: the page of an agent that does not run as configured, or that is held, fits into 24
+// rows of 80 columns, with much output and many signals, facts and events. With Verbose it has everything.
+func TestAnAgentThatWaitsIsExplainedInAScreen(t *testing.T) {
+	e := client.Explanation{
+		Agent: client.Agent{
+			Name: "worker", Session: "gc-town-worker", Provider: "pty", Desired: "stopped", State: client.StateStopped, Reason: "it is suspended", Restarts: 4,
+			Held: "unguarded: gc has no hooks for its program", Guard: "unguarded", GuardDetail: "unguarded: gc has no hooks for its program",
+		},
+		Decision: "none", Reason: "it is suspended", Exit: "exited with code 3", Failures: []time.Time{noon.Add(-time.Minute)},
+		Output: strings.Repeat("noise\n", 30), Evidence: make([]client.Evidence, 4),
+		Facts: []client.Fact{{What: "session", Value: "dead"}, {What: "store", Value: "it works"}},
+	}
+	for range 20 {
+		e.Recent = append(e.Recent, client.Event{Kind: "session.stopped", Text: "the controller stopped the session", Time: noon})
+	}
+	s := Formatter{Now: noon, Columns: 80}
+	brief := s.Explanation(e)
+	if n := strings.Count(brief, "\n"); n > 24 || !strings.HasSuffix(brief, "\nall signals, facts and events: gc explain -v worker\n") {
+		t.Errorf("the page has %d rows:\n%s", n, brief)
+	}
+	s.Verbose = true
+	for _, want := range []string{"\nguard ", "\nACTIVITY SIGNALS", "\nSTATE\n", "  it works"} {
+		if all := s.Explanation(e); !strings.Contains(all, want) || strings.Contains(brief, want) {
+			t.Errorf("%q is not only on the page with all:\n%s", want, all)
+		}
+	}
+}
+
 func TestAQuestionSaysWhatHappensWithoutAnAnswer(t *testing.T) {
 	s := Formatter{Now: noon}
 	base := client.Pending{ID: "q1", Agent: "worker", Kind: "permission", Prompt: "Run it?", Options: []string{"Yes", "No"}, Source: "osc", Since: noon.Add(-time.Minute), State: client.PendingOpen}

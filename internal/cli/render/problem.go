@@ -69,6 +69,6 @@ func (s Formatter) briefExplanation(e client.Explanation, p problem) string {
 		}
 	}
 	out.WriteString(s.questionsForYou(e.Pending))
-	out.WriteString(s.Paint(textfmt.Faint, "all signals, facts and events: gc explain -v "+textfmt.OneLine(e.Agent.Name)) + "\n")
+	out.WriteString(s.moreInVerbose(e.Agent.Name))
 	return out.String()
 }

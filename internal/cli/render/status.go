@@ -30,7 +30,7 @@ func (s Formatter) Status(status client.Status, questions []client.Pending, prom
 	}
 	if status.Plan.Error != "" {
 		fmt.Fprintf(&out, "%s\n", s.Paint(textfmt.Red, client.CityFile+" has errors; still running with the previous configuration:"))
-		fmt.Fprintln(&out, textfmt.Indent(status.Plan.Error, indent))
+		fmt.Fprintln(&out, textfmt.Indent(firstFaults(status.Plan.Error), indent))
 	}
 	if len(status.Agents) == 0 {
 		fmt.Fprintf(&out, "\nno agents; add one to %s\n", client.CityFile)
@@ -43,6 +43,19 @@ func (s Formatter) Status(status client.Status, questions []client.Pending, prom
 	out.WriteString(s.fitted(s.agents(byUrgency(session.OneRow(status.Agents)), prompts), out.String(), alerts))
 	out.WriteString(alerts)
 	return out.String()
+}
+
+// faultsShown is the largest number of errors of city.toml above the table of agents.
+const faultsShown = 3
+
+// firstFaults returns the first errors of city.toml, and how many are left out. Each error is a paragraph.
+func firstFaults(all string) string {
+	faults := strings.Split(strings.TrimRight(all, "\n"), "\n\n")
+	if len(faults) <= faultsShown {
+		return all
+	}
+	more := fmt.Sprintf("and %d more; to list them: gc config check", len(faults)-faultsShown)
+	return strings.Join(append(faults[:faultsShown:faultsShown], more), "\n\n")
 }
 
 // summary returns the number of agents, and how many need a person, cannot continue, do not run and are busy.

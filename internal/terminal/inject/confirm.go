@@ -192,6 +192,9 @@ func (d *delivery) reaction(ctx context.Context) (runtime.Outcome, error) {
 		case proof != "":
 			return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: proof}, nil
 		case !changed:
+			if asks := screen.NewSnapshot(d.before).LineQuestion(d.rules); asks != "" {
+				return unconfirmed("the program seemed to ask: %s, and may have taken the prompt as the answer; with ready_prompt_prefix, prompts wait while it asks", asks), nil
+			}
 			return unconfirmed("gc has no profile to interpret this program's screen"), nil
 		}
 	}

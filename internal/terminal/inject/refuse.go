@@ -72,7 +72,11 @@ func refuse(v screen.Snapshot, rules screen.Rules, answers bool, now time.Time) 
 	if v.Program().State == "blocked" && !answers && !v.NeedsLogin(rules) {
 		return refused(runtime.RefusedDialog, "the program reports that it waits for an answer")
 	}
-	if reason, detail := v.InputRefusal(rules); reason != "" {
+	reason, detail := v.InputRefusal(rules)
+	if asks := v.LineQuestion(rules); asks != "" && !answers && len(rules.Screen.InputBox.Marks) > 0 && (reason == "" || reason == runtime.RefusedDraft) {
+		return refused(runtime.RefusedDialog, "%s%s", screen.SeemsToAsk, asks)
+	}
+	if reason != "" {
 		return refused(reason, "%s", detail)
 	}
 	return nil

@@ -60,6 +60,9 @@ func (v Snapshot) screen(rules Rules) runtime.Evidence {
 	}
 	if !v.inputLine(s) || s.InputBox.Frame == "" && !v.anyRow(s.Ready, 0, len(v.rows)) ||
 		s.InputBox.Frame == agentcli.FrameLine && (!c.Found || c.Above) {
+		if asks := v.LineQuestion(rules); asks != "" {
+			return evidenceFromScreen(runtime.ActivityUnknown, "%s%s", SeemsToAsk, asks)
+		}
 		return evidenceFromScreen(runtime.ActivityUnknown, "no input box is on the screen")
 	}
 	if s.InputBox.PlainEdges && !c.plain {

@@ -96,7 +96,25 @@ func Need(tb testing.TB, name string) Installed {
 	if err != nil {
 		miss("agents: %s cannot be installed: %v", name, err)
 	}
+	if len(found.Refused) > 0 {
+		tb.Logf("agents: %s %s is taken, because newer versions cannot be installed:\n%s", name, found.Version, strings.Join(found.Refused, "\n"))
+	}
 	return found
+}
+
+// LacksNewest reports whether this run takes the newest versions and none of the CLI's can
+// be installed, so that a test leaves it out.
+func LacksNewest(ctx context.Context, name string) bool {
+	c, err := Pinned(name)
+	if err != nil {
+		return false
+	}
+	shelf, err := OpenShelf()
+	if err != nil || !shelf.Latest {
+		return false
+	}
+	_, err = shelf.Install(ctx, c)
+	return err != nil
 }
 
 // Open creates a city with these members and this runtime provider, and starts the city with gc

@@ -16,8 +16,8 @@ import (
 // Shelf is a folder with installed CLIs.
 type Shelf struct {
 	Dir string
-	// Latest takes the newest version of everything instead of the pinned one,
-	// and looks for it again in each process.
+	// Latest takes the newest version that can be installed of everything instead of the
+	// pinned one, and looks for it again in each process.
 	Latest bool
 	// Version is taken of every CLI instead of the pinned one; empty: the pinned one.
 	Version string
@@ -43,6 +43,8 @@ type Installed struct {
 	CLI         // with the version that is there
 	Path string // of the program
 	Bin  string // folders for PATH: the program's and node's, colon between
+	// Refused has the newer versions that could not be installed, with the reasons; empty: none.
+	Refused []string
 }
 
 // Install makes the CLI available, once for all processes and runs.
@@ -51,24 +53,27 @@ func (s Shelf) Install(ctx context.Context, c CLI) (Installed, error) {
 	if err != nil {
 		return Installed{}, err
 	}
-	program, err := s.put(ctx, c, filepath.Dir(n.Path))
+	path := filepath.Dir(n.Path)
+	var program Installed
+	switch {
+	case s.Version != "":
+		c.Version = s.Version
+		program, err = s.put(ctx, c, path)
+	case s.Latest:
+		program, err = s.putNewest(ctx, c, path)
+	default:
+		program, err = s.put(ctx, c, path)
+	}
 	if err != nil {
 		return Installed{}, err
 	}
-	program.Bin = filepath.Dir(program.Path) + ":" + filepath.Dir(n.Path)
+	program.Bin = filepath.Dir(program.Path) + ":" + path
 	return program, nil
 }
 
-// put installs one package into a folder of its own, with the node in path.
+// put installs the version of one package into a folder of its own, with the node in path.
 func (s Shelf) put(ctx context.Context, c CLI, path string) (Installed, error) {
-	version := c.Version
-	if s.Latest && c.Name != node().Name {
-		version = "latest"
-	}
-	if s.Version != "" && c.Name != node().Name {
-		version, c.Version = s.Version, s.Version
-	}
-	dir := filepath.Join(s.Dir, c.Name+"-"+version)
+	dir := filepath.Join(s.Dir, c.Name+"-"+c.Version)
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return Installed{}, err
 	}
@@ -82,7 +87,7 @@ func (s Shelf) put(ctx context.Context, c CLI, path string) (Installed, error) {
 		done.Path = filepath.Join(dir, "node_modules", "node", "bin", "node") // npm 11 links it only on request
 	}
 	mark := filepath.Join(dir, "complete")
-	if _, err := os.Stat(mark); err == nil && version != "latest" {
+	if _, err := os.Stat(mark); err == nil {
 		return done, nil
 	}
 	if err := os.RemoveAll(dir); err != nil {
@@ -91,8 +96,8 @@ func (s Shelf) put(ctx context.Context, c CLI, path string) (Installed, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return Installed{}, err
 	}
-	if err := npm(ctx, dir, path, c.Package+"@"+version); err != nil {
-		return Installed{}, err
+	if err := npm(ctx, dir, path, c.Package+"@"+c.Version); err != nil {
+		return Installed{}, errors.Join(err, os.RemoveAll(dir))
 	}
 	if _, err := os.Stat(done.Path); err != nil {
 		return Installed{}, fmt.Errorf("npm installed %s without its program: %w", c.Package, err)
@@ -115,10 +120,7 @@ func npm(ctx context.Context, dir, path, name string) error {
 	}
 	cmd := exec.CommandContext(ctx, program, "install", "--no-audit", "--no-fund", "--no-update-notifier", "--prefix", dir, name)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "CI=1")
-	if path != "" {
-		cmd.Env = append(cmd.Env, "PATH="+path+":"+os.Getenv("PATH"))
-	}
+	cmd.Env = npmEnv(path)
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
 	if err := cmd.Run(); err != nil {
@@ -126,6 +128,15 @@ func npm(ctx context.Context, dir, path, name string) error {
 		return fmt.Errorf("npm install %s: %w: %s", name, err, text[max(0, len(text)-500):])
 	}
 	return nil
+}
+
+// npmEnv is the environment of the test run, with the node in path.
+func npmEnv(path string) []string {
+	env := append(os.Environ(), "CI=1")
+	if path != "" {
+		env = append(env, "PATH="+path+":"+os.Getenv("PATH"))
+	}
+	return env
 }
 
 func installedVersion(dir string) (string, error) {
