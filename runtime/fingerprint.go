@@ -85,10 +85,10 @@ func (p part) encode(b []byte) []byte {
 	return b
 }
 
-// fingerprint returns the hash of the parts that have values. half names the fingerprint, so two
-// fingerprints of equal parts differ.
-func fingerprint(half string, parts []part) string {
-	b := []byte(half)
+// fingerprint returns the hash of name and of the parts that have values. Because of name, two
+// fingerprints of different kinds differ even if their parts are equal.
+func fingerprint(name string, parts []part) string {
+	b := []byte(name)
 	for _, p := range parts {
 		if len(p.values) > 0 {
 			b = p.encode(b)

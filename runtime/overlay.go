@@ -31,9 +31,9 @@ func OverlayProviderNamesFromParts(providerName, providerOverlayName string, ins
 }
 
 // EffectiveOverlayProviderNames returns the names of [OverlayProviderNames] for copying from the
-// given overlay directories. If none of them has a directory per-provider/<name>/ for
-// ProviderOverlayName, ProviderName replaces it, so that a custom agent CLI still gets the hooks of
-// its family.
+// given overlay directories. If no overlay directory contains a directory
+// per-provider/<ProviderOverlayName>, it uses ProviderName instead of ProviderOverlayName. So a
+// custom agent CLI still gets the hooks of its family. A blank ProviderName replaces nothing.
 func EffectiveOverlayProviderNames(cfg Config, overlayDirs ...string) []string {
 	concrete := strings.TrimSpace(cfg.ProviderOverlayName)
 	has := func(dir string) bool {

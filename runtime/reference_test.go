@@ -36,21 +36,21 @@ func reference() string {
 
 Generated from runtime.Fields; run make gen after a change.
 
-A fingerprint is a hash of the configuration that a session was started with. When it moves, the session has drifted, and
-the half that moved decides what happens. Hashes are written `+"`%s:<64 hex>`"+`. A stored hash of another version is replaced silently:
+A fingerprint is a hash of the configuration that a session was started with. It has three parts, called halves: provision,
+launch and live. If a part changes, the session has drifted, and the part that changed decides what happens. Hashes are written `+"`%s:<64 hex>`"+`. A stored hash of another version is replaced silently:
 it never means drift. Order in maps, recreated identical files, modes and times of files, observation hints and values of
-credentials never move a hash.
+credentials never change a hash.
 
-| half | what it is about | a change of it alone |
+| part (half) | what it is about | effect if only this part changes |
 |---|---|---|
-| provision | what the box is made of | restart: stop and start |
-| launch | what runs in the box | relaunch in the warm box, or restart where the agent is the box |
-| live | what can be applied while the agent runs | run the live commands, the agent goes on |
+| provision | what the sandbox of the agent is created from | restart: stop and start |
+| launch | what runs in the sandbox | relaunch in the same sandbox; restart if the agent itself is the sandbox |
+| live | what can be applied while the agent runs | run the live commands; the agent continues |
 | none | never hashed | nothing; the next start uses it |
 
 Provision and launch together are the core. The fields of a session's configuration:
 
-| field | half | effect of a change | what is hashed |
+| field | part | effect of a change | what is hashed |
 |---|---|---|---|
 `, runtime.FingerprintVersion)
 	for _, f := range runtime.Fields() {

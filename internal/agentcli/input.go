@@ -108,7 +108,7 @@ func (in Input) validate() error {
 	}
 	for _, r := range in.Reactions {
 		if r.What == "" || r.Match.String() == "" {
-			return errors.New("screen.input.reactions: match and what must be set")
+			return errors.New("screen.input.reactions: each entry must set the keys \"match\" and \"what\"")
 		}
 	}
 	return nil

@@ -240,7 +240,8 @@ func codeLines(source []byte) int {
 		}
 		first := file.Line(pos)
 		end := first + strings.Count(literal, "\n")
-		lines += max(0, end-max(first, last+1)+1)
+		first = max(first, last+1) // the lines up to last are counted already
+		lines += max(0, end-first+1)
 		last = max(last, end)
 	}
 }

@@ -153,9 +153,9 @@ func (l *loop) limited(e *entry) bool {
 	return true
 }
 
-// Probed records that an agent accepted a prompt. If an obstacle still blocks the agent's prompts,
-// the next prompt waits longer than this one. Probed returns when the loop has received the call,
-// not when it has handled it.
+// Probed records that a prompt was sent to an agent. If an obstacle still blocks the agent's prompts
+// and the next probe was due, the prompt counts as this probe, and the one after it is scheduled.
+// Probed returns when the loop has received the call, not when it has handled it.
 func (c *Controller) Probed(name string) {
 	c.post(func(l *loop) {
 		e, err := l.find(name)
@@ -164,7 +164,7 @@ func (c *Controller) Probed(name string) {
 		}
 		o := &e.rec.Obstacle
 		if l.now().Before(o.ProbeAt) {
-			return // it was accepted before the obstacle began
+			return // the prompt is not a probe: the next probe is not due yet
 		}
 		o.Probes++
 		o.Schedule(l.now())

@@ -76,8 +76,8 @@ type packer struct {
 	out  *tar.Writer
 }
 
-// one writes the entry at name, and its content if it is a folder. as is its name in the archive.
-func (p *packer) one(name, as string, info fs.FileInfo) (err error) {
+// one writes the file, link or folder at name, and the content of a folder. The entry in the archive has the name entryName.
+func (p *packer) one(name, entryName string, info fs.FileInfo) (err error) {
 	link := ""
 	switch mode := info.Mode(); {
 	case mode&fs.ModeSymlink != 0:
@@ -91,10 +91,10 @@ func (p *packer) one(name, as string, info fs.FileInfo) (err error) {
 	if err != nil {
 		return err
 	}
-	header.Name, header.Uname, header.Gname, header.Uid, header.Gid = filepath.ToSlash(as), "", "", 0, 0
+	header.Name, header.Uname, header.Gname, header.Uid, header.Gid = filepath.ToSlash(entryName), "", "", 0, 0
 	switch {
 	case info.IsDir():
-		return p.folder(name, as, header)
+		return p.folder(name, entryName, header)
 	case link != "":
 		return p.out.WriteHeader(header)
 	}
@@ -102,7 +102,7 @@ func (p *packer) one(name, as string, info fs.FileInfo) (err error) {
 }
 
 // folder writes a folder and its content, sorted by name. Files that were removed meanwhile are skipped.
-func (p *packer) folder(name, as string, header *tar.Header) error {
+func (p *packer) folder(name, entryName string, header *tar.Header) error {
 	in, err := p.root.Open(name)
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func (p *packer) folder(name, as string, header *tar.Header) error {
 			continue // removed in the meantime
 		}
 		if err == nil {
-			err = p.one(at, path.Join(as, entry), info)
+			err = p.one(at, path.Join(entryName, entry), info)
 		}
 		if err != nil {
 			return err

@@ -64,6 +64,7 @@ func TestConstructsThatRunTextAreSeen(t *testing.T) {
 		"a program of another language calls a command": {
 			"perl -e 'my $x = \"git push -f\"; print `$x`'", "perl -e 'print qx{$ENV{X}}'", "ruby -e 'system ARGV[0]' 'git push -f'", "awk 'BEGIN{system(ENVIRON[\"V\"])}'", "awk '{system($0)}' f", "awk '{print | \"sh\"}' f", "awk '{$0 | getline}' f", `awk 'BEGIN{"bash -c \"git push -f\"" | getline}'`, `sqlite3 x.db '.shell "git" "push" -f'`, `sqlite3 x.db '.shell "bash -c \"git push -f\""'`, "perl -e 'exec $ENV{V}'", "python3 -c 'import os,sys; os.system(sys.argv[1])' 'git push -f'",
 			"python3 -c 'import os; os.system(\"$(echo rm) -rf /\")'", "node -e 'require(\"child_process\").exec(process.env.X)'", `perl -e 'system("env -S \'git\\_push\\_-f\'")'`, `perl -e 'system("gi\x74 push -f")'`, `awk 'BEGIN{system("\147it push -f")}'`, `perl -e 'open(F, "-|", "bash", "-c", "$x -f"); print <F>'`,
+			"python3 -c 'import os,sys; q=sys.argv[1]; os.system(q)' 'git push -f'", "node -e 'query=process.env.X; require(\"child_process\").exec(query)'", "perl -e 'sub query { $ENV{V} } system(query())'", "perl -e 'system(q~git push -f~)'", "perl -e 'system(q(git push -f))'", "perl -e 'system qw{git push -f}'",
 		},
 		"flags in one word": {
 			"git rebase -ix 'git push -f' main", "git rebase -ix'git push -f' main", "git rebase -kix 'git push -f' main", "git difftool -yx 'git push -f'", "git rebase --exe='git push -f' main", "git rebase --ex 'git push -f' main", "git grep -nO'git push -f;' x", "git clone -qu 'git push -f;' x y", "git fetch --upload-p 'git push -f;' x",

@@ -49,7 +49,7 @@ func Reference() ([]byte, error) {
 		}
 		fmt.Fprintf(&b, "\n## Rule set %s\n\n%s", name, set.Summary)
 		if set.Default != "" {
-			fmt.Fprintf(&b, " What no rule is about: `%s`.", set.Default)
+			fmt.Fprintf(&b, " The default action: `%s`.", set.Default)
 		}
 		b.WriteString("\n\n| rule | action | about | reason |\n|---|---|---|---|\n")
 		for _, r := range set.Rules {

@@ -18,5 +18,5 @@ const (
 	BypassReport    Bypass = "report"    // no further action
 )
 
-// DetailHookless is why the session of an agent is unguarded whose program never asks the guard, for people.
+// DetailHookless explains to people why a session is unguarded if its program never asks the guard.
 const DetailHookless = "unguarded: gc has no hooks for its program, such as a shell, so nothing asks gc before it uses a tool"

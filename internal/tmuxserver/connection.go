@@ -131,17 +131,17 @@ func (c *connection) start() error {
 	return err
 }
 
-// send sends the requests.
+// send queues the requests. If no other goroutine is writing, it also writes them to the process.
 func (c *connection) send(requests ...*request) error {
-	first, err := c.queue(requests)
-	if first {
+	mustDrain, err := c.queue(requests)
+	if mustDrain {
 		c.drain(c.writeNow)
 	}
 	return err
 }
 
-// queue appends the requests to outgoing. If first is true, no goroutine is writing and the caller must call drain.
-func (c *connection) queue(requests []*request) (first bool, err error) {
+// queue appends the requests to outgoing. If mustDrain is true, no other goroutine is writing and the caller must call drain.
+func (c *connection) queue(requests []*request) (mustDrain bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.broken {
@@ -162,9 +162,9 @@ func (c *connection) queue(requests []*request) (first bool, err error) {
 		c.outgoing = append(c.outgoing, r.token...)
 		c.outgoing = append(c.outgoing, '\n')
 	}
-	first = !c.writing
+	mustDrain = !c.writing
 	c.writing = true
-	return first, nil
+	return mustDrain, nil
 }
 
 // drain writes outgoing until it is empty. If write does not accept all bytes, drain gives the rest to the writer

@@ -103,7 +103,8 @@ func (p *Provider) tokenOf(ctx context.Context, name string, seen screenState) (
 	return token, nil
 }
 
-// dropListedMenu removes a menu from the reading if it is a list in the conversation.
+// dropListedMenu removes a menu from the reading if [screenState.dialog] finds none: the text is then
+// a list in the conversation. It changes nothing if the cursor is known.
 func (s screenState) dropListedMenu(r *runtime.Reading, rules screen.Rules) {
 	if s.drawn || r.Pending == nil || s.dialog(rules) != nil {
 		return

@@ -157,7 +157,9 @@ func (c *connection) Close() error {
 	return nil
 }
 
-// failed returns the reason why no outpost answered. cause is the error of the attempt.
+// failed closes the connection and returns the error of an attempt to reach the outpost, with what
+// the process printed to standard error. cause is the error that the attempt returned. If no outpost
+// answered because the exec itself failed, the error names that failure instead of cause.
 func (c *connection) failed(cause error) error {
 	c.Close() //nolint:errcheck // never fails
 	stderr := c.stderr.String()

@@ -51,7 +51,7 @@ func day(t *testing.T, name, provider string) {
 		t.Errorf("at the start the model received %+v", said)
 	}
 	in := where(provider)
-	logFigure(t, a.found, "launch", "gc start returned after %.1f s, the agent was idle after its first turn %.1f s after the start%s", up.Seconds(), time.Since(began).Seconds(), in)
+	logFigure(t, a.found, "launch", "gc start returned after %.1f s; %.1f s after its start the first turn had ended%s", up.Seconds(), time.Since(began).Seconds(), in)
 	only := os.Getenv("GC_AGENTS_STEPS")
 	for _, step := range steps() {
 		if only != "" && !slices.Contains(strings.Split(only, ","), step.name) {

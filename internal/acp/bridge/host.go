@@ -187,8 +187,9 @@ func (h *host) run(ctx context.Context, version string) int {
 	return h.child.exitLikeAgent()
 }
 
-// waitForExit waits until the agent has exited and returns -1. If this program itself has failed, it stops the agent and returns
-// an exit status. Until then SIGINT cancels the agent's turn, and any other signal stops the agent.
+// waitForExit waits until the agent has exited and returns -1. While it waits, SIGINT cancels the agent's turn, and any other
+// signal stops the agent. If it receives an error from failed, it stops the agent and returns an exit status. A closed connection
+// does not count as an error if the agent exits within drainTime.
 func (h *host) waitForExit(signals <-chan os.Signal, failed <-chan error) (code int) {
 	for {
 		select {

@@ -1,24 +1,28 @@
-// The extension of pi.
+// The extension for pi.
 export default function (pi) {
   if (!inCity) return;
   let failed = "";
   let count = 0;
   const beginnings = { new: "clear", resume: "resume", fork: "resume" };
-  // brief puts a text into the conversation: at once, or with the end of the step that it is in.
+  // brief adds a text to the conversation as a message that pi does not display, without starting a turn.
+  // If the agent is at work, pi adds the message at the end of the current step.
   const brief = (text) => {
     if (text !== "") pi.sendMessage({ customType: "gascity", content: text, display: false }, { triggerTurn: false });
   };
-  // A prompt of the city's goes in as its user's own words, whole and at once: as no paste and no
-  // command, and beside what a person has typed. pi has it once it is a message of the
-  // conversation, and has worked on it when it has settled. What a person has entered and pi has
-  // not begun with is waited for, and waits: pi takes one at a time.
-  let here, gone = false, deaf = () => {}, entered = 0, handed;
-  const taken = [];
-  const rests = () => here.isIdle() && Date.now() - entered > enteredWithin;
+  // A prompt of gc is sent as a message of the user: complete, and not as a paste or a command. It does
+  // not change what a person has typed into the input box. The extension reports it as submitted when it
+  // is a message of the conversation, or if pi is still at work after beginWithin. It reports it as
+  // consumed when the agent has settled.
+  //
+  // pi begins one prompt at a time. So a prompt of gc waits while pi has not begun the text that a
+  // person entered, and the text of a person waits while pi has not begun a prompt of gc.
+  let here, gone = false, stopListening = () => {}, entered = 0, handed;
+  const onSettled = [];
+  const isFree = () => here.isIdle() && Date.now() - entered > enteredWithin;
   const hand = async (id, words, say) => {
-    // It reports a compaction before that is over, and nothing afterwards.
-    for (const end = Date.now() + beginWithin; !gone && !rests() && Date.now() < end; ) await pause(soon);
-    if (gone || handed || !rests()) return say(id, "refused", "pi works on something else");
+    // pi reports a compaction before it is over, and reports nothing at its end. So this loop polls.
+    for (const end = Date.now() + beginWithin; !gone && !isFree() && Date.now() < end; ) await pause(soon);
+    if (gone || handed || !isFree()) return say(id, "refused", "pi works on something else");
     if (!here.model) return say(id, "refused", "pi has no model");
     handed = { words };
     handed.begun = new Promise((resolve) => (handed.begins = resolve));
@@ -29,10 +33,10 @@ export default function (pi) {
     } finally {
       handed = undefined;
     }
-    taken.push(() => say(id, "consumed"));
+    onSettled.push(() => say(id, "consumed"));
     say(id, "submitted");
   };
-  const said = (content) => (typeof content === "string" ? content : (content ?? []).map((part) => part.text ?? "").join(""));
+  const textOf = (content) => (typeof content === "string" ? content : (content ?? []).map((part) => part.text ?? "").join(""));
   const known = (n) => (typeof n === "number" ? n : undefined);
 
   pi.on("session_start", async (event, ctx) => {
@@ -44,8 +48,9 @@ export default function (pi) {
       await prove();
     }
     await life("ready");
-    if (!gone && !typed) deaf = listen(hand);
+    if (!gone && !typed) stopListening = listen(hand);
   });
+  // The text of a person that is entered while pi has not begun a prompt of gc is sent again after that.
   pi.on("input", async (event) => {
     if (event.source === "extension") return;
     entered = Date.now();
@@ -56,7 +61,7 @@ export default function (pi) {
   });
   pi.on("message_start", (event) => {
     if (event.message?.role !== "user") return;
-    if (handed && (Date.now() - entered > enteredWithin || said(event.message.content) === handed.words)) handed.begins(true);
+    if (handed && (Date.now() - entered > enteredWithin || textOf(event.message.content) === handed.words)) handed.begins(true);
     else entered = 0;
   });
   pi.on("before_agent_start", async (event) => {
@@ -64,7 +69,7 @@ export default function (pi) {
     turn();
     await life("busy", { prompt_hash: hash(event.prompt) });
   });
-  // A handler that fails keeps the tool from running, and so does one without an answer.
+  // The tool does not run if this handler throws, or if gc does not answer.
   pi.on("tool_call", async (event, ctx) => {
     const reason = await authorize({ id: event.toolCallId, tool: event.toolName, input: event.input, context: { cwd: ctx?.cwd ?? "" } });
     return reason === "" ? undefined : { block: true, reason };
@@ -77,7 +82,7 @@ export default function (pi) {
     if (message?.role !== "assistant" || !message.usage) return;
     failed = message.stopReason === "error" ? (message.errorMessage ?? "the model failed") : ""; // a later attempt may succeed
     const used = message.usage;
-    if (!used.totalTokens) return; // aborted ones have nothing
+    if (!used.totalTokens) return; // an aborted message has no usage
     telemetry({
       type: "turn_complete",
       message_id: message.responseId ?? conversation + "-" + message.timestamp + "-" + ++count,
@@ -91,20 +96,20 @@ export default function (pi) {
     });
   });
   pi.on("session_compact", async () => {
-    const timestamp = new Date().toISOString(); // before the claim, which reports it, too
+    const timestamp = new Date().toISOString(); // the time before the claim, because the claim also reports the compaction
     brief(await claim("compact"));
     telemetry({ timestamp, type: "compacted" });
   });
   pi.on("before_provider_request", (event) => show(event.payload));
   pi.on("agent_settled", async () => {
     acknowledge();
-    for (const consumed of taken.splice(0)) consumed();
+    for (const consumed of onSettled.splice(0)) consumed();
     if (failed) telemetry({ type: "error", message: failed });
     await life("idle", { reason: failed ? "failed" : "done" });
   });
   pi.on("session_shutdown", async (event) => {
-    gone = true; // another conversation has an extension of its own
-    deaf();
+    gone = true; // pi loads the extension again for another conversation
+    stopListening();
     if (event.reason === "quit") await Promise.all([rest(), life("stopping", { reason: "quit" })]);
   });
 }

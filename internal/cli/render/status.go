@@ -319,7 +319,7 @@ func (s Formatter) statusNote(agent client.Agent) string {
 	if agent.Obstacle != nil { // an obstacle has more details than the reason
 		parts = append(parts, s.obstacle(agent.Name, agent.Obstacle))
 	} else {
-		parts = append(parts, newReason(agent))
+		parts = append(parts, reasonBeyondState(agent))
 	}
 	if agent.State != client.StateRunning && agent.Exit != "" && !strings.Contains(agent.Reason, agent.Exit) {
 		parts = append(parts, Reason(agent.Exit))
@@ -375,8 +375,8 @@ func atRest(agent client.Agent) bool {
 	return false
 }
 
-// newReason returns the reason of an agent's state, without words that repeat the state.
-func newReason(agent client.Agent) string {
+// reasonBeyondState returns the reason of an agent's state, without words that repeat the state.
+func reasonBeyondState(agent client.Agent) string {
 	if agent.Reason == client.RunsAsConfigured {
 		return ""
 	}

@@ -15,7 +15,8 @@ import (
 func InstanceData(kind event.Kind, r *session.Record, data map[string]string) map[string]string {
 	over := kind == event.SessionExited || kind == event.SessionLost || kind == event.SessionStopped
 	begins := kind == event.SessionStarted || kind == event.SessionAdopted
-	if r.Token == "" || !over && !begins && (!r.Running || kind == event.SessionStarting) {
+	during := r.Running && kind != event.SessionStarting
+	if r.Token == "" || !over && !begins && !during {
 		return data
 	}
 	out := map[string]string{"run": session.RunID(r.Token)}

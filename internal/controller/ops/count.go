@@ -42,7 +42,8 @@ func (c *Counts) End(p *plan.Pool, n int, err error) (fresh bool) {
 		if faults == nil {
 			faults = map[string]string{}
 		}
-		if delete(faults, p.Agent); err != nil {
+		delete(faults, p.Agent)
+		if err != nil {
 			faults[p.Agent] = driver.BriefError(err)
 		}
 		c.Faults = faults

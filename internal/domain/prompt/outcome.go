@@ -122,14 +122,16 @@ const InputBlockedPrefix = string(runtime.RefusedInputBlocked) + ": "
 // was sent.
 const MaxSentBack = 3
 
-// requeue returns the receipt back in the queue, with why as its reason. The time of the next
-// attempt depends on why this one failed.
+// requeue returns the receipt back in the queue, with why as its reason. The pause until the next
+// attempt may be longer if the agent's input is blocked, or if the text was sent and not accepted.
 func (r Receipt) requeue(a Attempt, at time.Time, why string) (Receipt, error) {
 	wait := Backoff(r.Attempts, a.Attached)
+	// The text was sent and removed again, or the agent's worker refused it.
+	sentBack := a.Withdrawn && (!a.Unsent || a.WorkerRefused)
 	switch {
 	case a.Outcome.Reason == runtime.RefusedInputBlocked:
 		wait = backoff(r.Attempts, a.Attached, blockedBackoff)
-	case a.Withdrawn && (!a.Unsent || a.WorkerRefused): // an agent that does not accept a text now may accept it in a moment
+	case sentBack: // the agent may accept the text a moment later
 		wait = max(wait, sentBackoff<<max(0, r.SentBack-1))
 	}
 	r.NextAt = at.Add(wait)

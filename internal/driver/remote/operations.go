@@ -86,7 +86,7 @@ func operations() map[string]operation {
 			case err != nil:
 				return nil, err
 			case len(running) > 0:
-				return nil, fmt.Errorf("cannot remove the outpost: these sessions exist: %v", running)
+				return nil, fmt.Errorf("cannot remove the files of gc on this host: these sessions still exist: %v", running)
 			case s.opts.Remove == nil:
 				return nil, errors.ErrUnsupported
 			}

@@ -39,6 +39,11 @@ var backticks = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("`([^`]*)`|\\bqx\\s*[({\\[<|!/]([^)}\\]>|!/]*)")
 })
 
+// perlQuotes matches a text in perl's quotes q, qq, qw or qx with a delimiter that quoted knows.
+var perlQuotes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^q[qwx]?\s*[({\[<|!]`)
+})
+
 // callers contains the languages, by program name without version, in which gc looks for calls of
 // commands.
 var callers = sync.OnceValue(set("awk gawk mawk nawk perl python pypy ruby node nodejs deno bun php lua luajit tclsh rscript osascript"))
@@ -80,7 +85,8 @@ func (r *reader) calls(c Command, program, text string, depth int) {
 }
 
 // call collects the command that one call in a program text starts. arguments is the text of its
-// arguments. If the first argument is not a plain text, c is marked as hidden.
+// arguments. If the first argument is not a plain text, c is marked as hidden. A call without
+// arguments, or with a text in perl's q quotes, is ignored.
 func (r *reader) call(c Command, language, arguments string, depth int) {
 	if words := literals(arguments); len(words) > 1 {
 		at := len(r.found)
@@ -93,7 +99,8 @@ func (r *reader) call(c Command, language, arguments string, depth int) {
 	}
 	literal, ok := literalOf(arguments)
 	if !ok {
-		if strings.HasPrefix(arguments, "q") || strings.HasPrefix(arguments, ")") { // texts in other quotes are handled by mentions
+		inQuotes := language == "perl" && perlQuotes().MatchString(arguments) // mentions handles this text
+		if inQuotes || strings.HasPrefix(arguments, ")") {
 			return
 		}
 		r.hide(c, "a program of "+language+" runs a command that does not stand in it as a plain text")

@@ -18,7 +18,7 @@ func ParseByParser(script string, opts Options) ([]Command, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &scope{reader: r, source: script, script: &surveyed{node: file}, straight: true}
+	s := &scope{reader: r, source: script, script: &surveyed{node: file}, runsOnce: true}
 	s.stmts(file.Stmts, input{})
 	return r.result()
 }

@@ -17,7 +17,7 @@ type scope struct {
 	script          *surveyed
 	values          map[string]value  // the known values of variables
 	loops           map[string][]Word // the values of loop variables
-	straight        bool              // every run of the script executes this position exactly once
+	runsOnce        bool              // every run of the script executes this position exactly once
 	stdinRedirected bool              // exec has redirected the input of the shell before this position
 }
 
@@ -46,7 +46,7 @@ func (s *scope) stmt(st *syntax.Stmt, in input) {
 	}
 	if st.Background || st.Coprocess {
 		inner := *s
-		inner.straight = false
+		inner.runsOnce = false
 		s = &inner
 	}
 	c := s.place(s.text(st))
@@ -230,7 +230,7 @@ func (s *scope) declare(d *syntax.DeclClause, c Command) {
 // first one.
 func (s *scope) binary(cmd *syntax.BinaryCmd, in input) {
 	inner := *s
-	inner.straight = s.straight && cmd.Op == syntax.AndStmt
+	inner.runsOnce = s.runsOnce && cmd.Op == syntax.AndStmt
 	inner.stmt(cmd.X, in)
 	if cmd.Op == syntax.Pipe || cmd.Op == syntax.PipeAll {
 		in = s.output(cmd.X)
@@ -244,7 +244,7 @@ func (s *scope) binary(cmd *syntax.BinaryCmd, in input) {
 // list.
 func (s *scope) loop(cmd *syntax.ForClause, in input) {
 	inner := *s
-	inner.straight = false
+	inner.runsOnce = false
 	if iter, ok := cmd.Loop.(*syntax.WordIter); ok {
 		for _, w := range iter.Items {
 			s.substitutions(w)
@@ -312,10 +312,11 @@ func literal(parts []syntax.WordPart) bool {
 	return true
 }
 
-// below collects the commands in all statements inside a node of the syntax tree.
+// below collects the commands in all statements inside a node of the syntax tree. in describes their
+// input, until exec redirects the input of the shell.
 func (s *scope) below(n syntax.Node, in input) {
 	inner := *s
-	inner.straight = false
+	inner.runsOnce = false
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Stmt:

@@ -176,7 +176,7 @@ func (r *reader) script(text string, within Command, in input, depth int) error 
 	if err != nil {
 		return fmt.Errorf("the script cannot be read: %w", err)
 	}
-	s := &scope{reader: r, source: text, within: within, depth: depth, script: &surveyed{node: file}, straight: true}
+	s := &scope{reader: r, source: text, within: within, depth: depth, script: &surveyed{node: file}, runsOnce: true}
 	s.stmts(file.Stmts, in)
 	return nil
 }

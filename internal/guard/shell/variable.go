@@ -128,7 +128,7 @@ func (s *scriptSurvey) arithmetic(n syntax.Node) {
 // set records the value that an assignment gives to a variable, if the variable is set only here
 // and on every path.
 func (s *scope) set(a *syntax.Assign) {
-	if a.Name == nil || a.Naked || !s.straight || s.script.get().opaque || s.script.get().sets[a.Name.Value] != 1 {
+	if a.Name == nil || a.Naked || !s.runsOnce || s.script.get().opaque || s.script.get().sets[a.Name.Value] != 1 {
 		return
 	}
 	v := value{array: a.Array != nil}

@@ -211,8 +211,8 @@ type sentMessage struct {
 // sameAs reports whether both are the same message of the sink.
 func (m *SentMessage) sameAs(other sentMessage) bool { return other.Chat == m.Chat && other.ID == m.ID }
 
-// finishSent removes the buttons of the messages whose question has ended. It tries that once for each, and stops at the first
-// failure, so that a service that does not answer delays the messages of the sink little.
+// finishSent removes the buttons of the messages whose question has ended. It tries each message once and returns after the
+// first failure, so that a service that does not answer delays the sink's next messages by only one failed request.
 func (w *worker) finishSent(ctx context.Context) {
 	e := w.engine
 	w.mu.Lock()
@@ -237,7 +237,7 @@ func (w *worker) finishSent(ctx context.Context) {
 		}
 		if err := l.Finish(ctx, m.SentMessage, e.outcome(&p)); err != nil && ctx.Err() == nil {
 			w.mu.Lock()
-			w.sent = slices.DeleteFunc(w.sent, m.sameAs) // a later press adds it again
+			w.sent = slices.DeleteFunc(w.sent, m.sameAs) // if a person presses a button later, addSent adds the message again
 			w.mu.Unlock()
 			e.opts.Logger.Warn("the buttons of a message cannot be removed; they answer nothing any more", "question", m.question, "error", err)
 			return

@@ -65,7 +65,7 @@ type job struct {
 }
 
 // startWorkers starts a worker for each new target and stops the workers of removed targets. A target is a sink, or a device of a
-// sink. If repaired is true, the other workers try again at once.
+// sink. If repaired is true, the settings have changed, so the other workers retry their queued messages at once.
 func (c *consumer) startWorkers(ctx context.Context, s Settings, repaired bool) {
 	e := c.engine
 	for target := range e.workers {

@@ -97,9 +97,10 @@ func (s FileStore) Remove(session, id string) error {
 	return nil
 }
 
-// RemoveExcept removes all files except those of the prompts with the given IDs.
+// RemoveExcept removes all files except those of the prompts with the given IDs. It also removes
+// temporary files of an interrupted Write.
 func (s FileStore) RemoveExcept(ids map[string]bool) error {
-	files, err := filepath.Glob(filepath.Join(s.Dir, "*", "*"))
+	files, err := filepath.Glob(filepath.Join(s.Dir, "*", "*")) // * also matches names that begin with a dot
 	if err != nil {
 		return err
 	}
@@ -107,10 +108,6 @@ func (s FileStore) RemoveExcept(ids map[string]bool) error {
 		if id, ok := strings.CutSuffix(filepath.Base(file), extension); !ok || !ids[id] {
 			err = errors.Join(err, os.Remove(file))
 		}
-	}
-	files, _ = filepath.Glob(filepath.Join(s.Dir, "*", ".tmp-*")) // the pattern is valid
-	for _, file := range files {
-		err = errors.Join(err, os.Remove(file))
 	}
 	return err
 }

@@ -44,8 +44,10 @@ func Interrupt(ctx context.Context, l Lease, rules screen.Rules) error {
 			return err
 		}
 	}
-	ours := strings.TrimSpace(before.Content) == "" && !j.Unread || returned(j) // a slow program may still show the prompt that it has accepted
-	if !ours || !clearsReturned(rules) || !before.Found {
+	wasEmpty := strings.TrimSpace(before.Content) == "" && !j.Unread
+	// returned is also true if a slow program still shows the prompt that it has accepted.
+	onlyOurs := wasEmpty || returned(j)
+	if !onlyOurs || !clearsReturned(rules) || !before.Found {
 		return nil
 	}
 	return removeReturned(ctx, l, w, rules, human)

@@ -221,9 +221,9 @@ func (g *startupHandler) report() Dialogs {
 	case !g.rules.AnswerDialogs:
 		d.Unanswered.Why = "gc is configured not to answer dialogs"
 	case g.now.state() == g.pressed:
-		d.Unanswered.Why = "the dialog did not react to a key"
+		d.Unanswered.Why = "gc pressed a key, but the dialog did not change"
 	default:
-		d.Unanswered.Why = "the program does not read keys"
+		d.Unanswered.Why = "gc pressed no key, because the program did not read keys in time"
 	}
 	return d
 }
