@@ -2,6 +2,7 @@ package textfmt
 
 import (
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -52,7 +53,7 @@ const (
 
 // Write implements [io.Writer].
 func (w *LineWriter) Write(p []byte) (int, error) {
-	text := append(w.parser.begun, p...)
+	text := slices.Concat(w.parser.begun, p)
 	w.parser.begun = nil
 	for len(text) > 0 {
 		if w.parser.state == inText && text[0] >= ' ' && text[0] < 0x7f {

@@ -24,7 +24,12 @@ func (e *Engine) ClaimContext(_ context.Context, id string, c worker.ContextClai
 		return answer, nil
 	}
 	e.startConversation(a, c)
-	mode, ok := e.contextMode(a)
+	epoch := a.epoch()
+	mode, ok := e.contextMode(a, epoch)
+	for !ok && a.epoch() != epoch { // a compaction was reported in between
+		epoch = a.epoch()
+		mode, ok = e.contextMode(a, epoch)
+	}
 	if !ok {
 		return answer, fmt.Errorf("%w: the session is not known", worker.ErrUnavailable)
 	}

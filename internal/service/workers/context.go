@@ -21,9 +21,13 @@ func (e *Engine) Context(ctx context.Context, c worker.Context) (worker.ContextA
 }
 
 // sendOwnSections sends context sections that the city itself provides, such as the agent's role.
-// Each type is sent once in an epoch of the conversation, even if its content changes.
-func (e *Engine) sendOwnSections(ctx context.Context, c worker.Context) error {
+// Each type is sent once in an epoch of the conversation, even if its content changes. If the epoch
+// has ended, for which c was made, nothing is sent: the sections of the next one are sent in another mode.
+func (e *Engine) sendOwnSections(ctx context.Context, c worker.Context, epoch int) error {
 	_, err := e.send(ctx, c, func(r contextLog, instance string, c worker.Context, at time.Time, alive func(string) bool) (contextLog, []contextMessage, map[string]string, error) {
+		if r.Epoch != epoch {
+			return r, nil, nil, nil
+		}
 		next, orders, err := r.AddCitySections(instance, c, at, alive)
 		return next, orders, nil, err
 	})

@@ -33,12 +33,12 @@ func (e *Engine) renew(ctx context.Context, a *liveRun) {
 	if !owed || e.isStarting(a) {
 		return
 	}
-	mode, ok := e.contextMode(a)
+	mode, ok := e.contextMode(a, epoch)
 	if !ok {
 		return
 	}
 	if sections := e.sections(a, mode); len(sections) > 0 {
-		if err := e.sendOwnSections(ctx, worker.Context{RunID: a.id, Sections: sections, Mode: mode}); err != nil {
+		if err := e.sendOwnSections(ctx, worker.Context{RunID: a.id, Sections: sections, Mode: mode}, epoch); err != nil {
 			e.opts.Logger.Warn("an agent has not received its context yet", "session", a.session, "mode", mode, "error", err)
 			return
 		}
@@ -89,11 +89,14 @@ func (e *Engine) isStarting(a *liveRun) bool {
 
 // contextMode returns the mode in which the sections of a run's epoch are sent. At the start of an
 // instance the mode depends on the conversation, and the sections in the first prompt count as
-// sent. ok is false if the session is not known now.
-func (e *Engine) contextMode(a *liveRun) (mode worker.ContextMode, ok bool) {
+// sent. ok is false if the session is not known now, or if a later epoch has begun.
+func (e *Engine) contextMode(a *liveRun, epoch int) (mode worker.ContextMode, ok bool) {
 	a.mu.Lock()
-	mode, epoch := a.contextLog.Mode, a.contextLog.Epoch
+	mode, ok = a.contextLog.Mode, a.contextLog.Epoch == epoch
 	a.mu.Unlock()
+	if !ok {
+		return "", false
+	}
 	if mode != "" || epoch > 0 {
 		return cmp.Or(mode, worker.CompactContext), true // a record of an earlier version has no mode
 	}
@@ -122,8 +125,18 @@ func (e *Engine) contextMode(a *liveRun) (mode worker.ContextMode, ok bool) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.contextLog.Epoch != epoch {
+		return "", false
+	}
 	a.contextLog = a.contextLog.Carried(argued, own)
 	return worker.FullContext, true
+}
+
+// epoch returns the present epoch of the conversation.
+func (a *liveRun) epoch() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.contextLog.Epoch
 }
 
 // typeCheckpoint is the type of the section that describes the previous conversation to a new one.

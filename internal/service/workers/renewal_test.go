@@ -36,6 +36,7 @@ func TestSectionsAreSentAgainAfterACompaction(t *testing.T) {
 	const compactions = 20
 	r := newEngineTest(t, func(o *workers.Options) { o.Sections = testSections })
 	a := r.work(r.start("a", "one"), nonces, worker.OfferContext)
+	r.eventually("sent at the start", func() bool { return a.counts()["0 full history"] > 0 })
 	at := time.Now()
 	for i := range compactions {
 		event := worker.TelemetryEvent{Type: worker.Compacted, Timestamp: at.Add(time.Duration(i-compactions) * time.Minute)}
@@ -48,7 +49,7 @@ func TestSectionsAreSentAgainAfterACompaction(t *testing.T) {
 			_, err := a.Telemetry(r.within(), event)
 			r.must(err)
 		}
-		r.eventually("sent again", func() bool { return a.counts()[fmt.Sprintf("%d compact history", i+1)] > 0 })
+		r.eventually(fmt.Sprintf("sent again after compaction %d", i+1), func() bool { return a.counts()[fmt.Sprintf("%d compact history", i+1)] > 0 })
 	}
 	counts := a.counts()
 	for epoch := range compactions + 1 {

@@ -2,6 +2,7 @@ package workers
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"time"
 
@@ -224,37 +225,59 @@ func (e *Engine) runOf(name string) *liveRun {
 
 // runByID returns the run with an ID, or an [unknownRunError].
 func (e *Engine) runByID(id string) (*liveRun, error) {
-	e.mu.Lock()
-	a := e.byID[id]
-	e.mu.Unlock()
-	if a == nil {
-		return nil, &unknownRunError{id, e.hasSynced()}
+	find := func() *liveRun {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return e.byID[id]
 	}
-	return a, nil
+	if a := find(); a != nil {
+		return a, nil
+	}
+	synced := e.hasSynced()
+	if a := find(); a != nil { // it was loaded in between
+		return a, nil
+	}
+	return nil, &unknownRunError{id, synced}
 }
 
 // Authenticate returns the caller that a token belongs to: the worker of a run, or the owner of the
 // city. It returns an error for a token that is unknown or belongs to an ended run. It implements
 // workerapi.Tokens.
 func (e *Engine) Authenticate(token string) (session.RunCaller, error) {
-	folded := session.HashToken(token)
-	if e.opts.Owner != "" && folded == e.owner {
+	hash := session.HashToken(token)
+	if e.opts.Owner != "" && hash == e.owner {
 		return session.RunCaller{Owner: true}, nil
 	}
+	r, err := e.callerOf(hash)
+	if !errors.Is(err, errNoToken) {
+		return r, err
+	}
+	if !e.hasSynced() {
+		return session.RunCaller{}, errEarly
+	}
+	if r, err = e.callerOf(hash); !errors.Is(err, errNoToken) { // its run was loaded in between
+		return r, err
+	}
+	return session.RunCaller{}, errUnknownToken
+}
+
+// errNoToken is the error of callerOf for a token of which nothing is known.
+var errNoToken = errors.New("no run has this token")
+
+// callerOf returns the run that a token identifies, by its hash.
+func (e *Engine) callerOf(hash [sha256.Size]byte) (session.RunCaller, error) {
 	e.mu.Lock()
-	of, fenced := e.tokens[folded], e.fenced[folded]
-	e.mu.Unlock()
+	defer e.mu.Unlock()
+	of := e.tokens[hash]
 	switch {
 	case of.run != nil && (of.until.IsZero() || e.opts.Now().Before(of.until)):
 		return session.RunCaller{Run: of.run.id}, nil
 	case of.run != nil:
 		return session.RunCaller{}, errUnknownToken // a newer token has replaced it
-	case fenced:
+	case e.fenced[hash]:
 		return session.RunCaller{}, errFenced
-	case !e.hasSynced():
-		return session.RunCaller{}, errEarly
 	}
-	return session.RunCaller{}, errUnknownToken
+	return session.RunCaller{}, errNoToken
 }
 
 // unknownRunError is the error for a run that the engine does not know. settled is true if the
