@@ -261,7 +261,7 @@ func (e *Engine) Authenticate(token string) (session.RunCaller, error) {
 	return session.RunCaller{}, errUnknownToken
 }
 
-// errNoToken is the error of callerOf for a token of which nothing is known.
+// errNoToken is the error of callerOf for a token that it does not know.
 var errNoToken = errors.New("no run has this token")
 
 // callerOf returns the run that a token identifies, by its hash.
