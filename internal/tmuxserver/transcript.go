@@ -219,12 +219,12 @@ type blocks struct {
 	err    *CommandError
 }
 
-// add adds the block that was printed for the next of the command's parts.
-func (b *blocks) add(command Command, one printed) {
-	if one.failed {
-		b.err = refusal(command.nameAt(b.count), string(bytes.TrimSuffix(one.body, []byte("\n"))))
+// add adds what tmux printed for the next part of the command.
+func (b *blocks) add(command Command, block printed) {
+	if block.failed {
+		b.err = refusal(command.nameAt(b.count), string(bytes.TrimSuffix(block.body, []byte("\n"))))
 	} else {
-		b.output = append(b.output, one.body...)
+		b.output = append(b.output, block.body...)
 	}
 	b.count++
 }

@@ -219,7 +219,8 @@ func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observatio
 	return p.observeIn(ctx, name, pod)
 }
 
-// observeIn observes the session through the outpost of a running pod.
+// observeIn observes the session through the outpost of a running pod. The pod keeps the session
+// alive, even if the outpost has no session: its start is in progress, or was interrupted.
 func (p *Provider) observeIn(ctx context.Context, name string, pod *corev1.Pod) (runtime.Observation, error) {
 	w := p.connTo(name, pod)
 	obs, err := w.client.Observe(ctx, name)
@@ -227,7 +228,7 @@ func (p *Provider) observeIn(ctx context.Context, name string, pod *corev1.Pod) 
 		return obs, err
 	}
 	p.recordInstance(w, obs.InstanceToken)
-	if obs.Session == runtime.Dead { // the session is starting, or its start was interrupted
+	if obs.Session == runtime.Dead {
 		obs.Session, obs.Agent = runtime.Alive, runtime.Unknown
 		if p.abandoned(name, pod) {
 			obs.Agent = runtime.Dead

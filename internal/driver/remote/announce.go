@@ -29,7 +29,7 @@ func (e *NoOutpostError) Error() string {
 	if e.Printed == "" {
 		return "no outpost answered: " + e.Err.Error()
 	}
-	return fmt.Sprintf("no outpost answered: %v; it printed: %s", e.Err, e.Printed)
+	return fmt.Sprintf("no outpost answered: %v; the remote program printed: %s", e.Err, e.Printed)
 }
 
 func (e *NoOutpostError) Unwrap() error { return e.Err }

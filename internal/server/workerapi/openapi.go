@@ -70,7 +70,7 @@ var optional = []string{"run_id", "timestamp"}
 
 // relax changes the schema of the type name to what the server accepts: unknown fields, and
 // requests without the fields that the server can fill in. It also adds the known values of fields
-// to their descriptions.
+// to their descriptions. A list that may be left out is never null.
 func relax(name string, schema *huma.Schema) {
 	schema.AdditionalProperties = nil
 	if !slices.Contains(answered, name) {
