@@ -52,7 +52,7 @@ hosts = ["`+right+`", "`+renamed+`", "`+another+`", "`+nothing+`"]
 		got[f.Check] = f.Level + ": " + f.Message
 	}
 	for check, want := range map[string]string{
-		"web": client.LevelOK + ": the web console is on", "web." + right: client.LevelOK + ": http://" + right + " reaches the web console", "web." + renamed: "with another name",
+		"web": client.LevelOK + ": the web console is on", "web." + right: client.LevelOK + ": http://" + right + " reaches the web console", "web." + renamed: "with another header Host",
 		"web." + another: "it is not the web console", "web." + nothing: "cannot be reached from this machine",
 	} {
 		if !strings.Contains(got[check], want) {

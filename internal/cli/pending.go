@@ -82,8 +82,7 @@ func unseenQuestions(ctx context.Context, c *client.Client, name string) string 
 func seemsToAsk(agent client.Agent, prompts []client.Receipt) string {
 	for _, r := range prompts {
 		if r.Agent == agent.Name && r.State == client.ReceiptQueued && r.Position == 1 {
-			asks, _ := strings.CutPrefix(r.Reason, client.RefusalDialog+": ")
-			if asks != r.Reason {
+			if asks, _ := strings.CutPrefix(r.Reason, client.RefusalDialog+": "); strings.HasPrefix(asks, "the program seems to ask: ") {
 				return textfmt.OneLine(asks)
 			}
 		}

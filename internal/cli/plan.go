@@ -42,10 +42,10 @@ exit status is 1.`,
 	})
 }
 
-// showPlan prints a plan, or a message if there is nothing to do. It names the agents whose queued prompts may become dead.
+// showPlan prints a plan, or a message if there is nothing to do. It names the agents whose queued prompts become dead.
 func (a *app) showPlan(ctx context.Context, c *client.Client, plan client.Plan) error {
 	if !a.JSON { // messages are for people
-		queue, _ := c.Queue(ctx, "", client.OnlyOpen) // the plan is complete without it
+		queue, _ := c.Queue(ctx, "", client.WithEnded) // the plan is complete without it
 		for _, line := range lostPrompts(plan, queue) {
 			a.warn(line)
 		}
@@ -56,26 +56,34 @@ func (a *app) showPlan(ctx context.Context, c *client.Client, plan client.Plan) 
 	return a.Show(plan, func(s render.Formatter) string { return s.Plan(plan) })
 }
 
-// notConfigured is the beginning of the reason of an action for such an agent.
+// notConfigured is the beginning of the reason of an action for an agent that the configuration does not have any more.
 const notConfigured = "it is not configured any more"
 
-// lostPrompts returns a message for each agent that the configuration does not have any more and for which prompts wait.
+// lostPrompts returns messages for the agents that the configuration does not have any more: which of their prompts are dead
+// because of that, and which will be when the configuration is used.
 func lostPrompts(plan client.Plan, queue []client.Receipt) []string {
 	var lines []string
 	for _, action := range plan.Actions {
 		if !strings.HasPrefix(action.Reason, notConfigured) {
 			continue
 		}
-		n := 0
+		waiting, dead := 0, 0
 		for _, r := range queue {
-			if r.Agent == action.Agent && !r.Ended() {
-				n++
+			switch {
+			case r.Agent != action.Agent:
+			case !r.Ended():
+				waiting++
+			case r.State == client.ReceiptDead && r.Reason == "the agent is not configured any more":
+				dead++
 			}
 		}
-		if n > 0 {
-			name := textfmt.OneLine(action.Agent)
-			lines = append(lines, fmt.Sprintf("%s for %s will be dead when %s stops, unless %s is renamed; gc sees a rename if one agent of a definition gets another name in a save of %s",
-				textfmt.Count(n, "prompt"), name, name, name, client.CityFile))
+		name := textfmt.OneLine(action.Agent)
+		rename := fmt.Sprintf("gc sees a rename if one agent of a definition gets another name in a save of %s", client.CityFile)
+		if waiting > 0 {
+			lines = append(lines, fmt.Sprintf("%s for %s will be dead, unless %s is renamed; %s", textfmt.Count(waiting, "prompt"), name, name, rename))
+		}
+		if dead > 0 {
+			lines = append(lines, fmt.Sprintf("%s for %s became dead, because %s; %s; to see the text: gc queue --all", textfmt.Count(dead, "prompt"), name, notConfigured, rename))
 		}
 	}
 	return lines

@@ -19,26 +19,32 @@ func (e *Engine) ClaimContext(_ context.Context, id string, c worker.ContextClai
 	if err := checkClaim(c.ID); err != nil {
 		return worker.Context{}, err
 	}
-	answer := worker.Context{RunID: a.id, Sections: []worker.Section{}}
 	if e.opts.Sections == nil {
-		return answer, nil
+		return worker.Context{RunID: a.id, Sections: []worker.Section{}}, nil
 	}
 	e.startConversation(a, c)
-	epoch := a.epoch()
-	mode, ok := e.contextMode(a, epoch)
-	for !ok && a.epoch() != epoch { // a compaction was reported in between
-		epoch = a.epoch()
-		mode, ok = e.contextMode(a, epoch)
+	for {
+		answer, changed, err := e.claimInEpoch(a, c, a.epoch())
+		if !changed {
+			return answer, err
+		}
 	}
+}
+
+// claimInEpoch answers the claim c with the sections of an epoch of the conversation. changed is true
+// if that is not the present epoch: a compaction was reported in between, and nothing was recorded.
+func (e *Engine) claimInEpoch(a *liveRun, c worker.ContextClaim, epoch int) (answer worker.Context, changed bool, err error) {
+	answer = worker.Context{RunID: a.id, Sections: []worker.Section{}}
+	mode, ok := e.contextMode(a, epoch)
 	if !ok {
-		return answer, fmt.Errorf("%w: the session is not known", worker.ErrUnavailable)
+		return answer, a.epoch() != epoch, fmt.Errorf("%w: the session is not known", worker.ErrUnavailable)
 	}
 	sections := e.sections(a, mode)
 	a.mu.Lock()
 	before := a.contextLog
-	if before.Claim != c.ID { // a later claim has replaced this one
+	if before.Epoch != epoch || before.Claim != c.ID { // another claim has replaced this one
 		a.mu.Unlock()
-		return answer, nil
+		return answer, before.Epoch != epoch, nil
 	}
 	next, given, all := before.Fetch(a.instance, c, sections)
 	next.Pending = next.Pending && !all
@@ -53,10 +59,10 @@ func (e *Engine) ClaimContext(_ context.Context, id string, c worker.ContextClai
 	}
 	a.mu.Unlock()
 	if err != nil {
-		return worker.Context{}, mailboxError(err)
+		return worker.Context{}, false, mailboxError(err)
 	}
 	e.saveMemory(a) // if this fails, a later controller may send the same sections again
-	return answer, nil
+	return answer, false, nil
 }
 
 // startConversation records a hook's claim c, its request for context, which reports that the agent

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gascity/internal/service/workers"
 	"gascity/worker"
@@ -187,5 +188,27 @@ func TestClaimsAreNamed(t *testing.T) {
 		if _, err := h.ClaimContext(r.within(), worker.ContextClaim{ID: id}); !errors.Is(err, worker.ErrInvalid) {
 			t.Errorf("a claim called %q: %v", id, err)
 		}
+	}
+}
+
+// TestCompactionDuringAClaim: a claim during which the conversation is compacted gets the sections in the mode of the new epoch.
+func TestCompactionDuringAClaim(t *testing.T) {
+	var h *hook
+	reported := false
+	r := newEngineTest(t, func(o *workers.Options) {
+		o.Sections = func(agent string, mode worker.ContextMode) []worker.Section {
+			if h != nil && !reported {
+				reported = true
+				_, err := h.Telemetry(h.test.within(), worker.TelemetryEvent{Type: worker.Compacted, Timestamp: time.Now()})
+				h.test.must(err)
+			}
+			return testSections(agent, mode)
+		}
+	})
+	h = r.hooked(r.start("a", "one"), true)
+	c, err := h.ClaimContext(r.within(), worker.ContextClaim{ID: "claim-0001", Source: worker.BeganFresh, ConversationID: "t0"})
+	r.must(err)
+	if c.Epoch != 1 || c.Mode != worker.CompactContext || len(c.Sections) != 2 {
+		t.Errorf("the claim got %+v, want both sections in mode compact", c)
 	}
 }

@@ -45,8 +45,16 @@ func TestUnfinishedLineIsFollowed(t *testing.T) {
 		{[]string{"\x1b[97;3u", "\x7f"}, true},                // Alt and a
 		{[]string{"\x1b[57441;2u", "\x1b[57441;1:3u"}, false}, // Shift alone
 		// What a terminal sends without a key.
-		{[]string{"\x1b[I", "\x1b[O", "\x1b[?62;22c", "\x1b[24;80R", "\x1b]11;rgb:0000/0000/0000\x1b\\", "\x1b[?1u", "\x1b[?2026;2$y"}, false},
+		{[]string{"\x1b[I", "\x1b[O", "\x1b[?62;22c", "\x1b]11;rgb:0000/0000/0000\x1b\\", "\x1b[?1u", "\x1b[?2026;2$y"}, false},
 		{[]string{"a", "\x1b[I"}, true},
+		{[]string{"\x1b[1;2R"}, true}, // a position of the cursor, or Shift and F3
+		// Keys that look like one of the forms above and may leave a text.
+		{[]string{"hello", "\x1b[106;5u"}, true}, // C-j
+		{[]string{"hello", "\x1b[27;5;106~"}, true},
+		{[]string{"hello", "\x1b[109;5u"}, true},       // C-m
+		{[]string{"\x1b[120;;180:120u", "\x7f"}, true}, // a dead key and x: two characters
+		{[]string{"\x1bPhello\x07"}, true},             // Alt and P, a text, C-g
+		{[]string{"\x1b]hello\x07"}, true},
 	} {
 		var j DeliveryLog
 		for _, keys := range c.keys {

@@ -7,10 +7,11 @@ import (
 )
 
 // extendedKey matches a key in the form of the kitty keyboard protocol, or of xterm's modifyOtherKeys.
-var extendedKey = regexp.MustCompile(`\x1b\[(?:(?P<code>\d+)(?::\d*)*(?:;(?P<mods>\d*)(?::(?P<event>\d+))?(?:;[\d:]*)?)?u|27;(?P<xmods>\d+);(?P<xcode>\d+)~)`)
+var extendedKey = regexp.MustCompile(`\x1b\[(?:(?P<code>\d+)(?::\d*)*(?:;(?P<mods>\d*)(?::(?P<event>\d+))?(?:;(?P<text>[\d:]*))?)?u|27;(?P<xmods>\d+);(?P<xcode>\d+)~)`)
 
-// terminalReply matches what a terminal sends without a key: reports of the focus, and answers to questions of the program.
-var terminalReply = regexp.MustCompile(`\x1b\[[IO]|\x1b\[[?>][0-9;]*(?:c|u|n|\$y)|\x1b\[[0-9;]+(?:R|t)|\x1b[\]P][^\x07\x1b]*(?:\x07|\x1b\\)`)
+// terminalReply matches what a terminal sends without a key: reports of the focus, and answers to questions of the program. The
+// position of the cursor is not among them: Shift and F3 can look like it.
+var terminalReply = regexp.MustCompile(`\x1b\[[IO]|\x1b\[[?>][0-9;]*(?:c|u|n|\$y)|\x1b\[[0-9;]+t|\x1b(?:\]\d+;|P[0-9>!$+])[^\x07\x1b]{0,1000}(?:\x07|\x1b\\)`)
 
 // Modifiers in an extended key, which has their sum plus 1. The locks change no key.
 const (
@@ -37,6 +38,9 @@ func plainKeys(input string) string {
 		if m[extendedKey.SubexpIndex("event")] == release {
 			return ""
 		}
+		if strings.Contains(m[extendedKey.SubexpIndex("text")], ":") {
+			return key // it types more than one character
+		}
 		n, err := strconv.Atoi(code)
 		if err != nil {
 			return key
@@ -55,15 +59,15 @@ func plainKeys(input string) string {
 	})
 }
 
-// plainKey returns the traditional form of an extended key. ok is false if it has none, or has another meaning with its
-// modifiers: Shift and Enter often begin a new row of the same text.
+// plainKey returns the traditional form of an extended key. ok is false if it has none, or may have another meaning than the key
+// of that form: Shift and Enter, C-j and C-m often begin a new row of the same text.
 func plainKey(code, held int) (plain string, ok bool) {
 	const escape, capsLock, numLock, leftShift, level5Shift = 27, 57358, 57360, 57441, 57454
 	letter := code >= 'a' && code <= 'z'
 	switch {
 	case code == escape && held == 0, code >= capsLock && code <= numLock, code >= leftShift && code <= level5Shift:
 		return "", true
-	case held == modifierCtrl && letter:
+	case held == modifierCtrl && letter && code != 'j' && code != 'm':
 		return string(rune(code & 0x1f)), true
 	case held == 0 && code > 0 && code < capsLock:
 		return string(rune(code)), true

@@ -35,7 +35,7 @@ func TestLineQuestion(t *testing.T) {
 		{"$ echo what?", shell, ""},
 		{"$ ", shell, ""},
 		{"[root/home] ", plain, ""},
-		{"~/work/city> ", plain, ""},
+		{"~/src/city> ", plain, ""},
 		{"press enter> ", plain, ""},
 		{"half of a line ", shell, ""},
 		{"", plain, ""},

@@ -64,6 +64,9 @@ func TestObstaclesOnScreens(t *testing.T) {
 				`ℹ This request failed. Press F12 for diagnostics, or run /settings and change "Error Verbosity" to full for full`, "  details."),
 			runtime.Obstacle{Kind: runtime.ObstacleLogin, Detail: `[API Error: {"error":{"code":403,"message":"mock forbidden","status":"PERMISSION_ERROR"},"type":"error"}]`},
 		},
+		"gemini answered about a key": {
+			"gemini", "◇  Ready (work)", gemini(" > Prompt", edge, "✕ [API Error: old]", "", "✦ Press Ctrl+Y to allow it; all is done."), runtime.Obstacle{},
+		},
 		"gemini worked since": {
 			"gemini", "◇  Ready (work)", gemini(" > Prompt", edge, "✕ [API Error: 403]", rule, " > Again", edge, "✦ Press Ctrl+Y."), runtime.Obstacle{},
 		},
