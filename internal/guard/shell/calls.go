@@ -39,10 +39,27 @@ var backticks = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("`([^`]*)`|\\bqx\\s*[({\\[<|!/]([^)}\\]>|!/]*)")
 })
 
-// perlQuotes matches a text in perl's quotes q, qq, qw or qx with a delimiter that quoted knows.
+// perlQuotes matches the beginning of a text in perl's quotes q, qq or qw, up to the delimiter.
 var perlQuotes = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^q[qwx]?\s*[({\[<|!]`)
+	return regexp.MustCompile(`^(q[qw]?)\s*[({\[<|!]`)
 })
+
+// argumentsEnd matches what may follow the last argument of a call in perl.
+var argumentsEnd = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*(?:$|[);}]|(?:or|and|xor|if|unless|while|until|for|foreach)\b)`)
+})
+
+// concatenation returns the mark that joins two texts in a language, or "" for languages in which the
+// guard does not look for one.
+func concatenation(language string) string {
+	switch language {
+	case "perl", "php":
+		return "."
+	case "lua", "luajit":
+		return ".."
+	}
+	return ""
+}
 
 // callers contains the languages, by program name without version, in which gc looks for calls of
 // commands.
@@ -55,13 +72,13 @@ func (r *reader) calls(c Command, program, text string, depth int) {
 	if !callers()[language] {
 		return
 	}
-	for _, m := range runners().FindAllStringSubmatch(text, maxLiterals) {
-		if !plainExec(language, text, m[0]) {
-			r.call(c, language, m[1], depth)
+	for _, m := range runners().FindAllStringSubmatchIndex(text, maxLiterals) {
+		if !plainExec(language, text, text[m[0]:m[1]]) {
+			r.call(c, language, argumentsOf(language, text, m), depth)
 		}
 	}
-	for _, m := range opened().FindAllStringSubmatch(text, maxLiterals) {
-		r.call(c, language, m[1], depth)
+	for _, m := range opened().FindAllStringSubmatchIndex(text, maxLiterals) {
+		r.call(c, language, argumentsOf(language, text, m), depth)
 	}
 	switch language {
 	case "perl", "ruby", "php":
@@ -84,34 +101,104 @@ func (r *reader) calls(c Command, program, text string, depth int) {
 	}
 }
 
+// argumentsOf returns the first group of a match in a program text. In perl, where an expression may
+// continue on the next line, it returns all of the text from there on.
+func argumentsOf(language, text string, match []int) string {
+	if language == "perl" {
+		return text[match[2]:]
+	}
+	return text[match[2]:match[3]]
+}
+
 // call collects the command that one call in a program text starts. arguments is the text of its
 // arguments. If the first argument is not a plain text, c is marked as hidden. A call without
-// arguments, or with a text in perl's q quotes, is ignored.
+// arguments is ignored.
 func (r *reader) call(c Command, language, arguments string, depth int) {
-	if words := literals(arguments); len(words) > 1 {
-		at := len(r.found)
-		c.Words = words
-		r.command(c, input{redirected: true}, depth+1)
-		for i := at; i < len(r.found); i++ {
-			r.found[i].Mentioned = true
-		}
+	if words := literals(language, arguments); len(words) > 1 {
+		r.list(c, words, depth)
 		return
 	}
 	literal, ok := literalOf(arguments)
-	if !ok {
-		inQuotes := language == "perl" && perlQuotes().MatchString(arguments) // mentions handles this text
-		if inQuotes || strings.HasPrefix(arguments, ")") {
-			return
+	if !ok && language == "perl" {
+		var quote string
+		if quote, literal, ok = perlLiteral(arguments); quote == "qw" && ok {
+			var words []Word
+			for one := range strings.FieldsSeq(literal) {
+				words = append(words, wordOf(strings.ReplaceAll(one, "$unknown", string(Unknown))))
+			}
+			if len(words) > 1 {
+				r.list(c, words, depth)
+				return
+			}
 		}
-		r.hide(c, "a program of "+language+" runs a command that does not stand in it as a plain text")
-		return
 	}
-	r.mentionStrictly(c, literal, depth)
+	switch {
+	case ok:
+		r.mentionStrictly(c, literal, depth)
+	case !strings.HasPrefix(arguments, ")"):
+		r.hide(c, "a program of "+language+" runs a command that does not stand in it as a plain text")
+	}
 }
 
-// literals returns the texts in quotes at the beginning of a list of arguments. If other values
-// follow, the last word is unknown.
-func literals(arguments string) []Word {
+// list collects the command that a call starts with a list of words. It is marked as mentioned.
+func (r *reader) list(c Command, words []Word, depth int) {
+	at := len(r.found)
+	c.Words = words
+	r.command(c, input{redirected: true}, depth+1)
+	for i := at; i < len(r.found); i++ {
+		r.found[i].Mentioned = true
+	}
+}
+
+// perlLiteral returns the text at the beginning of the arguments that stands in perl's quotes q, qq
+// or qw, and the name of these quotes. whole is false if the text contains a variable, or if the
+// arguments continue behind it.
+func perlLiteral(arguments string) (quote, text string, whole bool) {
+	m := perlQuotes().FindStringSubmatchIndex(arguments)
+	if m == nil {
+		return "", "", false
+	}
+	quote = arguments[:m[3]]
+	first, last := arguments[m[1]-1], arguments[m[1]-1]
+	if i := strings.IndexByte("({[<", first); i >= 0 {
+		last = ")}]>"[i]
+	}
+	var plain strings.Builder
+	inside := 1
+	for i := m[1]; i < len(arguments); i++ {
+		one := arguments[i]
+		switch {
+		case one == '\\' && i+1 < len(arguments):
+			i++
+			if next := arguments[i]; quote == "qq" || next != '\\' && next != first && next != last {
+				plain.WriteByte(one)
+			}
+			plain.WriteByte(arguments[i])
+			continue
+		case one == last:
+			inside--
+		case one == first:
+			inside++
+		case quote == "qq" && (one == '$' || one == '@'):
+			return quote, "", false
+		}
+		if inside == 0 {
+			text = plain.String()
+			if quote == "qq" {
+				text = unescaped(text)
+			}
+			return quote, text, argumentsEnd().MatchString(arguments[i+1:])
+		}
+		plain.WriteByte(one)
+	}
+	return quote, "", false
+}
+
+// literals returns the texts in quotes at the beginning of a list of arguments. If a value that is
+// not in quotes follows directly, or in perl as the next argument, the last word is unknown. If the
+// first text is only a part of an argument, which concatenates it with others, there are none.
+func literals(language, arguments string) []Word {
+	mark := concatenation(language)
 	list := strings.TrimLeft(arguments, "[( \t\n")
 	var words []Word
 	for list != "" && strings.IndexByte("\"'`", list[0]) >= 0 {
@@ -127,6 +214,13 @@ func literals(arguments string) []Word {
 		}
 		words = append(words, wordOf(strings.ReplaceAll(unescaped(list[1:end]), "$unknown", string(Unknown))))
 		list = strings.TrimLeft(list[end+1:], " \t\n")
+		if mark != "" && strings.HasPrefix(list, mark) {
+			if len(words) == 1 {
+				return nil
+			}
+			words[len(words)-1] = Word{Text: string(Unknown), Split: true}
+			return words
+		}
 		rest, ok := strings.CutPrefix(list, ",")
 		if !ok {
 			if list != "" && strings.IndexByte(")];}", list[0]) < 0 {
@@ -135,7 +229,7 @@ func literals(arguments string) []Word {
 			return words
 		}
 		list = strings.TrimLeft(rest, " \t\n[")
-		if list != "" && strings.IndexByte("\"'`)]", list[0]) < 0 && arguments[0] == '[' {
+		if list != "" && strings.IndexByte("\"'`)]", list[0]) < 0 && (arguments[0] == '[' || language == "perl") {
 			return append(words, Word{Text: string(Unknown), Split: true})
 		}
 	}
