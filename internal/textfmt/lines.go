@@ -19,7 +19,7 @@ type LineWriter struct {
 	Out io.Writer
 	// Cols is the width of the terminal, at which it wraps a line; zero: unlimited.
 	Cols int
-	// Follow writes each part of a line at once, if the program only adds to it.
+	// Follow writes each part of a line at once, if the program only adds to it and the line is not very long.
 	Follow bool
 
 	parser  Stripper // only its parser is used
@@ -28,6 +28,7 @@ type LineWriter struct {
 	at      int    // the cursor: an index of line, or behind its end
 	wrapped bool   // the cursor is in the last column of a full row, and the next character is in the next row
 	shown   string // the part of the line that is written already
+	changed bool   // line has changed since its text was last compared with shown
 	open    bool   // what is before the line is written, without a line end
 	text    []byte // complete lines that are not written yet
 }
@@ -42,6 +43,8 @@ type lineCell struct {
 const (
 	// maxLine is the number of columns after which a line without an end is written, and cannot be changed any more.
 	maxLine = 1 << 14
+	// maxShown is the number of columns above which a line is not written before its end.
+	maxShown = 1 << 12
 	// maxMove limits the columns of one control sequence.
 	maxMove = 1000
 	// maxJoined is the largest number of bytes of the characters that are drawn over another one.
@@ -76,7 +79,7 @@ func (w *LineWriter) Write(p []byte) (int, error) {
 		}
 		text = text[n:]
 	}
-	return len(p), w.flush(w.Follow)
+	return len(p), w.flush(w.Follow && len(w.line) <= maxShown)
 }
 
 // Close writes the last line.
@@ -84,7 +87,8 @@ func (w *LineWriter) Close() error { return w.flush(true) }
 
 // flush writes the complete lines and, with all, the current one if the part of it that is written already has not changed.
 func (w *LineWriter) flush(all bool) error {
-	if all {
+	if all && w.changed {
+		w.changed = false
 		now := strings.TrimRight(w.string(), " ")
 		if rest, ok := strings.CutPrefix(now, w.shown); ok {
 			w.text = append(w.text, Block(rest)...)
@@ -115,7 +119,7 @@ func (w *LineWriter) commit(trimmed string) {
 		rest = now
 	}
 	w.text = append(w.text, Block(strings.TrimRight(rest, trimmed))...)
-	w.line, w.at, w.wrapped, w.shown, w.open = w.line[:0], 0, false, "", true
+	w.line, w.at, w.wrapped, w.shown, w.changed, w.open = w.line[:0], 0, false, "", false, true
 }
 
 // leave ends the current line if it is not empty: the program continues at another place of the screen.
@@ -236,6 +240,7 @@ func (w *LineWriter) print(r rune) {
 		}
 		if len(w.line[i].joined) < maxJoined {
 			w.line[i].joined += string(r)
+			w.changed = true
 		}
 		return
 	}
@@ -248,6 +253,7 @@ func (w *LineWriter) printASCII(r rune) {
 	if w.at == len(w.line) {
 		w.line = append(w.line, lineCell{char: r})
 		w.at++
+		w.changed = true
 	} else {
 		w.put(r, 1)
 	}
@@ -274,6 +280,7 @@ func (w *LineWriter) put(r rune, size int) {
 		w.line[w.at+i] = lineCell{filler: true}
 	}
 	w.at += size
+	w.changed = true
 }
 
 // tab moves the cursor to the next tab stop. At the end of the line the text gets a tab.
@@ -283,6 +290,7 @@ func (w *LineWriter) tab() {
 		return
 	}
 	w.put('\t', tabStops-w.column()%tabStops)
+	w.advanced()
 	w.wrapped = false
 }
 
@@ -307,6 +315,7 @@ func (w *LineWriter) blank(from, to int) {
 	for i := from; i < to; i++ {
 		w.line[i] = lineCell{char: ' '}
 	}
+	w.changed = true
 }
 
 // cut removes the line's text from column n on.
@@ -314,10 +323,12 @@ func (w *LineWriter) cut(n int) {
 	if n < len(w.line) {
 		w.blank(n, len(w.line))
 		w.line = w.line[:n]
+		w.changed = true
 	}
 }
 
-// erase erases a part of the row of the cursor, by the parameter of EL.
+// erase erases a part of the row of the cursor, by the parameter of EL. Behind a full row there is nothing to erase: the character in
+// its last column stays, because programs such as grep write EL behind colored text.
 func (w *LineWriter) erase() {
 	first, end := 0, len(w.line)
 	if w.Cols > 0 {
@@ -326,9 +337,15 @@ func (w *LineWriter) erase() {
 	}
 	switch string(w.params) {
 	case "", "0":
+		if w.wrapped {
+			return
+		}
 		first = w.column() + first
 	case "1":
 		end = min(end, w.at+1)
+	case "2":
+	default:
+		return
 	}
 	if end == len(w.line) {
 		w.cut(first)
@@ -351,6 +368,7 @@ func (w *LineWriter) insertCells(n int) {
 		w.line = w.line[:w.at]
 		w.fill(w.at + n)
 		w.line = append(w.line, rest...)
+		w.changed = true
 	}
 }
 

@@ -56,6 +56,12 @@ func TestLinesAreAsATerminalShowsThem(t *testing.T) {
 		{given: "$ \x1b[7m" + long + "\x1b[27m\x1b[A\x1b[A\x1b[A\r\x1b[C\x1b[C" + long + "\r\n", want: "$ " + strings.TrimRight(long, " ") + "\n"},
 		{given: "1234567890\rx\r\n", want: "x234567890\n", cols: 10},
 		{given: "1234567890\b\bx\r\n", want: "1234567x90\n", cols: 10},
+		// EL behind a full row, and EL with other parameters
+		{given: "aaaaaaaaaaaaaaaaaaaZ\x1b[m\x1b[K and more\r\n", want: "aaaaaaaaaaaaaaaaaaaZ and more\n", cols: 20},
+		{given: "aaaaaaaaaaaaaaaaaaaZ\x1b[m\x1b[0K and more\r\n", want: "aaaaaaaaaaaaaaaaaaaZ and more\n", cols: 20},
+		{given: "12345678901234567890\b\x1b[K\r\n", want: "123456789012345678\n", cols: 20},
+		{given: "abc\x1b[?K\n", want: "abc\n"},
+		{given: "abc\x1b[3K\n", want: "abc\n"},
 		{given: strings.Repeat("y", 3*maxLine) + "\nz\n", want: strings.Repeat("y", 3*maxLine) + "\nz\n"},
 	}
 	for _, c := range tests {
@@ -84,6 +90,58 @@ func TestFollowedLines(t *testing.T) {
 		if _, err := w.Write([]byte(step.given)); err != nil || out.String() != step.want {
 			t.Errorf("%q: %q, want %q: %v", step.given, out.String(), step.want, err)
 		}
+	}
+}
+
+// TestTabsAreColumns: a line of tabs without an end is written when it has maxLine columns, as other lines are.
+func TestTabsAreColumns(t *testing.T) {
+	for _, cols := range []int{0, 20} {
+		var out bytes.Buffer
+		w := &LineWriter{Out: &out, Cols: cols}
+		given := strings.Repeat("\t", maxLine)
+		if _, err := w.Write([]byte(given)); err != nil {
+			t.Fatal(err)
+		}
+		if len(w.line) >= maxLine || out.Len() == 0 {
+			t.Errorf("%d columns of %d tabs wait with %d columns, %d bytes are written", len(w.line), maxLine, cols, out.Len())
+		}
+		if _, err := w.Write([]byte("x\n")); err != nil || out.String() != given+"x\n" {
+			t.Errorf("with %d columns %d bytes are written, want %d: %v", cols, out.Len(), len(given)+2, err)
+		}
+	}
+}
+
+// TestFollowedLongLine: a part of a line above maxShown columns is written at the end of the line, or at the end of the output.
+func TestFollowedLongLine(t *testing.T) {
+	for _, end := range []string{"\n", ""} {
+		var out bytes.Buffer
+		w := &LineWriter{Out: &out, Follow: true}
+		full := strings.Repeat("x", maxShown)
+		for _, part := range []string{full, "y", "z"} {
+			if _, err := w.Write([]byte(part)); err != nil || out.String() != full {
+				t.Fatalf("after %.3q %d bytes are written, want %d: %v", part, out.Len(), len(full), err)
+			}
+		}
+		if _, err := w.Write([]byte(end)); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil || out.String() != full+"yz"+end {
+			t.Errorf("with the end %q %d bytes are written, want %d: %v", end, out.Len(), len(full+"yz"+end), err)
+		}
+	}
+}
+
+// TestFollowedLineWithoutChangeIsNotBuilt: a write that does not change the line does not build its text again.
+func TestFollowedLineWithoutChangeIsNotBuilt(t *testing.T) {
+	allocations := func(follow bool) float64 {
+		w := &LineWriter{Out: &bytes.Buffer{}, Follow: follow}
+		if _, err := w.Write(bytes.Repeat([]byte("x"), maxShown)); err != nil {
+			t.Fatal(err)
+		}
+		return testing.AllocsPerRun(100, func() { _, _ = w.Write([]byte("\a")) }) // a bytes.Buffer accepts everything
+	}
+	if got, want := allocations(true), allocations(false); got != want {
+		t.Errorf("a write without a change allocates %v times, want %v", got, want)
 	}
 }
 

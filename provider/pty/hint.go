@@ -1,6 +1,7 @@
 package pty
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -20,6 +21,7 @@ type hint struct {
 	cols, rows int
 	model      *vt.Screen
 	drawn      bool // the model has output
+	partial    bool // the model has nothing yet, and the next output may draw only a part of the screen
 	since      time.Time
 }
 
@@ -37,13 +39,22 @@ func (h *hint) overlay() string {
 	return fmt.Sprintf("\x1b7\x1b[1;%dH\x1b[0;7m%s\x1b[0m\x1b8", h.cols-len(h.text), h.text)
 }
 
+// follow writes output of the session to the model. The model of a resized terminal begins with the first output that draws the
+// whole screen: the terminal may have got its previous size again before the session saw a change, and then only differences follow.
+func (h *hint) follow(output []byte) {
+	if h.partial && !bytes.Contains(output, []byte("\x1b[2J")) {
+		return
+	}
+	_, _ = h.model.Write(output) // a screen accepts everything
+	h.partial, h.drawn = false, h.drawn || len(output) > 0
+}
+
 // draw writes output of the session to the terminal, with the hint over it.
 func (s *attachment) draw(output []byte) error {
 	s.drawing.Lock()
 	defer s.drawing.Unlock()
 	if s.hint != nil {
-		_, _ = s.hint.model.Write(output) // a screen accepts everything
-		s.hint.drawn = s.hint.drawn || len(output) > 0
+		s.hint.follow(output)
 		output = append(output, s.hint.overlay()...)
 	}
 	_, err := os.Stdout.Write(output)
@@ -70,26 +81,28 @@ func (s *attachment) currentHint() *hint {
 	return s.hint
 }
 
-// removeHint draws the screen without the hint.
+// removeHint draws the screen without the hint, if the model has the whole screen.
 func (s *attachment) removeHint() {
 	s.drawing.Lock()
 	defer s.drawing.Unlock()
 	if s.hint == nil {
 		return
 	}
-	if s.hint.drawn { // otherwise the next output draws the whole screen
+	if s.hint.drawn {
 		var renderer vt.Renderer
 		_, _ = os.Stdout.Write(renderer.Frame(s.hint.model, s.hint.cols, s.hint.rows)) // show sees the failure of a terminal that is gone
 	}
 	s.hint = nil
 }
 
-// resizeHint replaces the hint by one for the new size of the terminal, as when a person attaches to the tmux around it. The next
-// output of the session draws the whole screen.
+// resizeHint replaces the hint by one for the new size of the terminal, as when a person attaches to the tmux around it. The session
+// draws the whole screen when it sees the new size.
 func (s *attachment) resizeHint(cols, rows int) {
 	s.drawing.Lock()
 	defer s.drawing.Unlock()
 	if s.hint != nil && (cols != s.hint.cols || rows != s.hint.rows) {
-		s.hint = newHint(s.hint.keys, cols, rows)
+		if s.hint = newHint(s.hint.keys, cols, rows); s.hint != nil {
+			s.hint.partial = true
+		}
 	}
 }
