@@ -77,11 +77,11 @@ func unseenQuestions(ctx context.Context, c *client.Client, name string) string 
 	return strings.Join(append(asking, unseenMessage(unseen)...), "\n")
 }
 
-// seemsToAsk returns the reason why the next prompt of an agent waits, if it is a question that the program seems to ask; empty
-// if it is not.
+// seemsToAsk returns the reason why a prompt of an agent waits, if it is a question that the program seems to ask; empty if it is
+// not.
 func seemsToAsk(agent client.Agent, prompts []client.Receipt) string {
 	for _, r := range prompts {
-		if r.Agent == agent.Name && r.State == client.ReceiptQueued && r.Position == 1 {
+		if r.Agent == agent.Name {
 			if asks, _ := strings.CutPrefix(r.Reason, client.RefusalDialog+": "); strings.HasPrefix(asks, "the program seems to ask: ") {
 				return textfmt.OneLine(asks)
 			}
