@@ -91,7 +91,8 @@ shutdown_timeout = "200ms"
 [[agents]]
 name = "pair"
 process_names = ["sleep"]
-start_command = "tail -f /dev/null & sleep 1000 & wait"
+start_command = "tail -f /dev/null & sleep 1000 & timeout 0.2 tail -f /dev/null; echo started; wait" # gc looks for the agent's process when it is ready
+ready_prompt_prefix = "started"
 `)
 	r := runController(t, d, root)
 	r.until("pair", "running with its own process found", func(a client.Agent) bool {
