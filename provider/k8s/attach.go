@@ -95,9 +95,9 @@ type sizes struct {
 // until ctx ends.
 func newSizes(ctx context.Context, fd int) *sizes {
 	s := &sizes{ctx: ctx, fd: fd, changes: make(chan os.Signal, 1)}
+	s.changes <- syscall.SIGWINCH // report the first size at once; before Notify, because a change could fill the channel
 	signal.Notify(s.changes, syscall.SIGWINCH)
 	context.AfterFunc(ctx, func() { signal.Stop(s.changes) })
-	s.changes <- syscall.SIGWINCH // report the first size at once
 	return s
 }
 
