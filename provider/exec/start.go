@@ -182,8 +182,9 @@ func (p *Provider) conclude(ctx context.Context, name string, cfg runtime.Config
 	return p.firstPrompt(ctx, name, cfg.Nudge)
 }
 
-// firstPrompt sends the first prompt. If its delivery is not confirmed, the start still succeeds,
-// because the agent runs. The session gets a warning in its metadata.
+// firstPrompt sends the first prompt. If it is not delivered, the session gets a warning in its
+// metadata, and the start still succeeds, because the agent runs. A prompt that was typed and not
+// confirmed counts as delivered.
 func (p *Provider) firstPrompt(ctx context.Context, name, text string) error {
 	out, err := p.Deliver(ctx, name, runtime.Delivery{Content: runtime.TextContent(text)})
 	switch {
