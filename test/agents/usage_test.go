@@ -25,7 +25,7 @@ func TestUsageIsExact(t *testing.T) {
 			}
 			c := bed.Open(t, "pty", bed.Member{Name: "a", CLI: name, Files: files})
 			a := of(t, c, "a")
-			recordOnFailure(t, a.found, "usage, read again")
+			recordOnFailure(t, a.found, "token usage after a compaction and a kill")
 			a.ready()
 			a.primed()
 			compact := "/compact"
@@ -48,7 +48,7 @@ func TestUsageIsExact(t *testing.T) {
 				unknown = a.exact(step.name)
 			}
 			got := a.counted()
-			logFigure(t, a.found, "usage, read again", "%d responses, %d tokens in and %d out: as the simulated model reported after a compaction, a kill, and reading all transcripts twice more%s", got.responses, got.input, got.output, withoutKey(unknown))
+			logFigure(t, a.found, "token usage after a compaction and a kill", "%d responses, %d tokens in and %d out: as the simulated model reported after a compaction, a kill, and reading all transcripts twice more%s", got.responses, got.input, got.output, withoutKey(unknown))
 			closed(a)
 		})
 	}

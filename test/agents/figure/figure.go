@@ -18,7 +18,7 @@ import (
 
 // Columns returns the columns of the table, in order.
 func Columns() []string {
-	return []string{"launch", "dialogs", "state", "delivery", "interrupt", "guard", "guard with faults", "questions", "usage", "usage, read again", "resume", "stop", "long job"}
+	return []string{"launch", "dialogs", "state", "delivery", "interrupt", "guard", "guard with faults", "questions", "usage", "token usage after a compaction and a kill", "resume", "stop", "long job"}
 }
 
 // Cell is one figure.
@@ -116,7 +116,7 @@ Until all tests have passed in one run, the figures are from several runs.
 - *guard with faults*: whether a tool ran although the guard's hook or the city failed while the model called it.
 - *questions*: the agent's questions before it uses a tool, and their answers.
 - *usage*: the tokens that gc counted, compared with those that the simulated model reported.
-- *usage, read again*: the same after a compaction, a kill, and two further readings of all transcripts.
+- *token usage after a compaction and a kill*: the same after a compaction, a kill, and two further readings of all transcripts.
 - *resume*: the time until the agent was back in the same conversation.
 - *stop*: the time until no process of the agent was left.
 - *long job*: many turns, with agents of other kinds in the same city, while the controller is killed with kill -9.
