@@ -22,7 +22,7 @@ import (
 	"gascity/internal/guard"
 	"gascity/internal/server/workerapi"
 	"gascity/internal/service/workers"
-	"gascity/internal/store/storetest"
+	"gascity/test/storetest"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest/fake"
 	"gascity/worker"

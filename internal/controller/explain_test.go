@@ -10,7 +10,7 @@ import (
 	"gascity/internal/controller/explain"
 	"gascity/internal/controller/ops"
 	"gascity/internal/domain/plan"
-	"gascity/internal/store/storetest"
+	"gascity/test/storetest"
 	"gascity/runtime"
 )
 

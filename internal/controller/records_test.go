@@ -16,7 +16,7 @@ import (
 	"gascity/internal/config"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
-	"gascity/internal/store/storetest"
+	"gascity/test/storetest"
 	"gascity/runtime"
 )
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"gascity/internal/store"
-	"gascity/internal/store/storetest"
+	"gascity/test/storetest"
 )
 
 func stores(db *store.DB) storetest.Stores {

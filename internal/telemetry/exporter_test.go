@@ -17,7 +17,7 @@ import (
 	"gascity/client"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/session"
-	"gascity/internal/store/storetest"
+	"gascity/test/storetest"
 	"gascity/internal/telemetry"
 	"gascity/worker"
 )

@@ -12,7 +12,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/event"
-	"gascity/internal/store/storetest"
+	"gascity/test/storetest"
 )
 
 // limited runs a limited log above inner, in a test with simulated time. stop ends it.

@@ -17,7 +17,7 @@ import (
 	"gascity/internal/hookrunner"
 	"gascity/internal/service/prompts"
 	"gascity/internal/service/workers"
-	"gascity/internal/store/storetest"
+	"gascity/test/storetest"
 	"gascity/runtime"
 )
 

@@ -12,7 +12,7 @@ import (
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/session"
 	"gascity/internal/domain/usage"
-	"gascity/internal/store/storetest"
+	"gascity/test/storetest"
 	"gascity/runtime"
 )
 

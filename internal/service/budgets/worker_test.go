@@ -18,7 +18,7 @@ import (
 	"gascity/internal/service/budgets"
 	"gascity/internal/service/prompts"
 	"gascity/internal/service/workers"
-	"gascity/internal/store/storetest"
+	"gascity/test/storetest"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest/fake"
 	"gascity/worker"

@@ -16,7 +16,7 @@ import (
 	"gascity/internal/config"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/notification"
-	"gascity/internal/store/storetest"
+	"gascity/test/storetest"
 )
 
 func TestQuestionIsSentOnceAndWithItsOptions(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"gascity/internal/domain/session"
 	"gascity/internal/redact"
 	"gascity/internal/service/notify/answers"
-	"gascity/internal/store/storetest"
+	"gascity/test/storetest"
 )
 
 // town is a city with questions, for tests of the engine.

@@ -10,7 +10,7 @@ import (
 	"gascity/client"
 	"gascity/internal/fakeagent/ledger"
 	"gascity/internal/statedir"
-	"gascity/internal/store/storetest"
+	"gascity/test/storetest"
 )
 
 // A delivery continues after its controller was killed. The next controller gets the outcome by the id of the

@@ -11,7 +11,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/prompt"
-	"gascity/internal/store/storetest"
+	"gascity/test/storetest"
 	"gascity/runtime"
 	"gascity/test/servicetest"
 )

@@ -21,7 +21,7 @@ import (
 	"gascity/client"
 	"gascity/internal/fakeagent/ledger"
 	"gascity/internal/store"
-	"gascity/internal/store/storetest"
+	"gascity/test/storetest"
 )
 
 // soak multiplies the prompts and kills of TestKilledControllersReconcile. The documented guarantee has 20:

@@ -18,7 +18,7 @@ import (
 	"gascity/internal/domain/session"
 	"gascity/internal/fakeagent/ledger"
 	"gascity/internal/service/prompts"
-	"gascity/internal/store/storetest"
+	"gascity/test/storetest"
 	"gascity/provider/pty"
 	"gascity/runtime"
 	"gascity/test/fakeagent/build"

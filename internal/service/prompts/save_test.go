@@ -14,7 +14,7 @@ import (
 	"gascity/client"
 	"gascity/internal/domain/prompt"
 	"gascity/internal/service/prompts"
-	"gascity/internal/store/storetest"
+	"gascity/test/storetest"
 	"gascity/runtime"
 	"gascity/test/servicetest"
 )

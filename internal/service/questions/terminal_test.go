@@ -16,7 +16,7 @@ import (
 	"gascity/client"
 	"gascity/internal/domain/session"
 	"gascity/internal/fakeagent/ledger"
-	"gascity/internal/store/storetest"
+	"gascity/test/storetest"
 	"gascity/provider/pty"
 	"gascity/runtime"
 	"gascity/test/fakeagent/build"

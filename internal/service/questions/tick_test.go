@@ -8,7 +8,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/session"
-	"gascity/internal/store/storetest"
+	"gascity/test/storetest"
 )
 
 // A dialog that shows a running time is one question for ten minutes: one ID, one deadline, and no more

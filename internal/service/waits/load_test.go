@@ -11,7 +11,7 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/event"
-	"gascity/internal/store/storetest"
+	"gascity/test/storetest"
 	"gascity/runtime"
 	"gascity/test/servicetest"
 )

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"gascity/internal/domain/session"
-	"gascity/internal/store/storetest"
+	"gascity/test/storetest"
 )
 
 // An observation that began before a start and completes during it does not replace the run of that start.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"gascity/internal/domain/session"
-	"gascity/internal/store/storetest"
+	"gascity/test/storetest"
 	"gascity/runtime"
 	"gascity/worker"
 )

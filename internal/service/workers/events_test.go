@@ -8,7 +8,7 @@ import (
 	"gascity/client"
 	"gascity/internal/domain/event"
 	"gascity/internal/service/workers"
-	"gascity/internal/store/storetest"
+	"gascity/test/storetest"
 	"gascity/worker"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"gascity/internal/domain/session"
 	"gascity/internal/service/workers"
-	"gascity/internal/store/storetest"
+	"gascity/test/storetest"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest"
 	"gascity/runtime/runtimetest/fake"

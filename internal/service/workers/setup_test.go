@@ -17,7 +17,7 @@ import (
 	"gascity/internal/domain/session"
 	"gascity/internal/server/workerapi"
 	"gascity/internal/service/workers"
-	"gascity/internal/store/storetest"
+	"gascity/test/storetest"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest/fake"
 	"gascity/test/servicetest"

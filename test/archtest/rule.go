@@ -30,13 +30,13 @@ func (f Finding) String() string { return f.Where + ": " + f.What }
 // docs/explanation/architecture-rules.md.
 func Rules() []Rule {
 	return []Rule{
-		{"known-package", "a new group of packages is a design decision: add a row to the table in internal/archtest/layers.go and an ADR", checkKnownPackages},
+		{"known-package", "a new group of packages is a design decision: add a row to the table in test/archtest/layers.go and an ADR", checkKnownPackages},
 		{"layer-order", "a package imports lower layers and its own group only (docs/design.md, Layout)", checkLayerOrder},
 		{"public-standard-library", "programs that import the public packages must not get more dependencies by that", checkPublicImports},
 		{"driver-isolation", "a driver knows runtime.Config, never the city's configuration, the reconciler or another driver", checkDriverImports},
 		{"edge-isolation", "only the wiring may know which drivers and which database exist", checkEdgeImports},
 		{"cli-thin", "a command parses, calls the client and prints", checkCLIImports},
-		{"known-dependency", "a dependency is a decision: add a row to internal/archtest/dependency.go and to ADR 0002", checkDependencies},
+		{"known-dependency", "a dependency is a decision: add a row to test/archtest/dependency.go and to ADR 0002", checkDependencies},
 		{"main-small", "main only passes the process's streams and environment to the wiring", checkMain},
 		{"parameter-budget", "a function with more than five parameters should accept a struct", checkParameterBudget},
 		{"bool-parameter", "in a call f(true) the meaning of true is not visible: write two functions or an enum", checkBoolParameters},

@@ -90,7 +90,6 @@ var groups = []group{
 	{dir: "internal/app", layer: layerApp},
 
 	{dir: "cmd/gc", layer: layerProgram},
-	{dir: "internal/archtest", layer: layerProgram},
 	{dir: "test", layer: layerProgram},
 	{dir: "bench", layer: layerProgram},
 	{dir: "examples", layer: layerProgram},
@@ -98,7 +97,7 @@ var groups = []group{
 }
 
 // testPrograms lists directories with programs that use the product but are not part of it.
-var testPrograms = []string{"internal/archtest", "test", "bench", "examples", "contrib"}
+var testPrograms = []string{"test", "bench", "examples", "contrib"}
 
 // productPrograms lists packages that contain the main function of a program of the product.
 var productPrograms = []string{"internal/acp/bridge", "internal/agentcli/channel", "internal/fakeagent"}
