@@ -22,9 +22,9 @@ import (
 	"gascity/internal/guard"
 	"gascity/internal/server/workerapi"
 	"gascity/internal/service/workers"
-	"gascity/test/storetest"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest/fake"
+	"gascity/test/storetest"
 	"gascity/worker"
 )
 

@@ -18,8 +18,8 @@ import (
 	"gascity/internal/config"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
-	"gascity/test/storetest"
 	"gascity/runtime"
+	"gascity/test/storetest"
 )
 
 // testCity is a city with a controller that a test can stop and start again, a configuration that a test

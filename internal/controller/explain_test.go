@@ -10,8 +10,8 @@ import (
 	"gascity/internal/controller/explain"
 	"gascity/internal/controller/ops"
 	"gascity/internal/domain/plan"
-	"gascity/test/storetest"
 	"gascity/runtime"
+	"gascity/test/storetest"
 )
 
 // TestExplainContainsTheRootCause checks that the explanation contains the text of each fault's cause.

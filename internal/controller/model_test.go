@@ -16,8 +16,8 @@ import (
 	"gascity/internal/controller/ops"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
-	"gascity/test/storetest"
 	"gascity/runtime"
+	"gascity/test/storetest"
 )
 
 // step is one random event.

@@ -16,8 +16,8 @@ import (
 	"gascity/internal/config"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
-	"gascity/test/storetest"
 	"gascity/runtime"
+	"gascity/test/storetest"
 )
 
 // useFaultyStore gives the next controller a store with faults.

@@ -17,8 +17,8 @@ import (
 	"gascity/client"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/session"
-	"gascity/test/storetest"
 	"gascity/internal/telemetry"
+	"gascity/test/storetest"
 	"gascity/worker"
 )
 

@@ -15,8 +15,8 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/session"
-	"gascity/test/storetest"
 	"gascity/runtime"
+	"gascity/test/storetest"
 )
 
 // Service is the service that is tested.

@@ -17,8 +17,8 @@ import (
 	"gascity/internal/hookrunner"
 	"gascity/internal/service/prompts"
 	"gascity/internal/service/workers"
-	"gascity/test/storetest"
 	"gascity/runtime"
+	"gascity/test/storetest"
 )
 
 // hookTestCity is a city of one agent, which takes what it is given and never calls a hook.

@@ -12,8 +12,8 @@ import (
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/session"
 	"gascity/internal/domain/usage"
-	"gascity/test/storetest"
 	"gascity/runtime"
+	"gascity/test/storetest"
 )
 
 func TestWarningHoldsNoPrompts(t *testing.T) {

@@ -18,9 +18,9 @@ import (
 	"gascity/internal/service/budgets"
 	"gascity/internal/service/prompts"
 	"gascity/internal/service/workers"
-	"gascity/test/storetest"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest/fake"
+	"gascity/test/storetest"
 	"gascity/worker"
 )
 

@@ -11,9 +11,9 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/prompt"
-	"gascity/test/storetest"
 	"gascity/runtime"
 	"gascity/test/servicetest"
+	"gascity/test/storetest"
 )
 
 // A controller that is killed during a delivery leaves an injected receipt. The next controller

@@ -18,11 +18,11 @@ import (
 	"gascity/internal/domain/session"
 	"gascity/internal/fakeagent/ledger"
 	"gascity/internal/service/prompts"
-	"gascity/test/storetest"
 	"gascity/provider/pty"
 	"gascity/runtime"
 	"gascity/test/fakeagent/build"
 	"gascity/test/shimtest"
+	"gascity/test/storetest"
 	"gascity/test/tier"
 )
 

@@ -14,8 +14,8 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/session"
-	"gascity/test/storetest"
 	"gascity/runtime"
+	"gascity/test/storetest"
 )
 
 // scriptedOutcome is one way in which a delivery proceeds. The process may be killed between any two steps.

@@ -14,9 +14,9 @@ import (
 	"gascity/client"
 	"gascity/internal/domain/prompt"
 	"gascity/internal/service/prompts"
-	"gascity/test/storetest"
 	"gascity/runtime"
 	"gascity/test/servicetest"
+	"gascity/test/storetest"
 )
 
 // slowDisk returns "no answer in time" for the next new receipt, and saves it 10 s later. Later writes wait

@@ -16,12 +16,12 @@ import (
 	"gascity/client"
 	"gascity/internal/domain/session"
 	"gascity/internal/fakeagent/ledger"
-	"gascity/test/storetest"
 	"gascity/provider/pty"
 	"gascity/runtime"
 	"gascity/test/fakeagent/build"
 	"gascity/test/fakeagent/ledgertest"
 	"gascity/test/shimtest"
+	"gascity/test/storetest"
 	"gascity/test/tier"
 )
 

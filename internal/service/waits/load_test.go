@@ -11,9 +11,9 @@ import (
 
 	"gascity/client"
 	"gascity/internal/domain/event"
-	"gascity/test/storetest"
 	"gascity/runtime"
 	"gascity/test/servicetest"
+	"gascity/test/storetest"
 )
 
 // Registered waits survive a store that fails at the start.

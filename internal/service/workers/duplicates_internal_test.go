@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"gascity/internal/domain/session"
-	"gascity/test/storetest"
 	"gascity/runtime"
+	"gascity/test/storetest"
 	"gascity/worker"
 )
 

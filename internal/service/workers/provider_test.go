@@ -8,10 +8,10 @@ import (
 
 	"gascity/internal/domain/session"
 	"gascity/internal/service/workers"
-	"gascity/test/storetest"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest"
 	"gascity/runtime/runtimetest/fake"
+	"gascity/test/storetest"
 	"gascity/worker"
 )
 

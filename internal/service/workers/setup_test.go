@@ -17,10 +17,10 @@ import (
 	"gascity/internal/domain/session"
 	"gascity/internal/server/workerapi"
 	"gascity/internal/service/workers"
-	"gascity/test/storetest"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest/fake"
 	"gascity/test/servicetest"
+	"gascity/test/storetest"
 	"gascity/worker"
 )
 
