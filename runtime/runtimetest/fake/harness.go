@@ -30,8 +30,8 @@ func Harness(wrap func(*Provider) runtime.Provider) runtimetest.Harness {
 	}
 }
 
-// worlds maps the directory of each world to its fake. It is the Place of all their agents: model
-// agents of different fakes never have the same process id.
+// worlds maps the directory of each world to its fake. It is the Place of all their agents. Each fake
+// has its own range of process ids, because the suite finds and kills an agent by its id alone.
 type worlds struct {
 	mu    sync.Mutex
 	fakes map[string]*Provider
@@ -46,6 +46,7 @@ func (w *worlds) open(dir string) *Provider {
 		return f.Reopen()
 	}
 	f := New()
+	f.world.lastPID = firstPID + len(w.fakes)<<20
 	f.Shell = RunShell
 	w.fakes[dir] = f
 	return f

@@ -17,8 +17,8 @@ import (
 	"gascity/runtime/runtimetest"
 )
 
-// firstPID is greater than any real process id. Each world counts from a random number above it, so
-// no two worlds have the same id.
+// firstPID is greater than any real process id. A world counts from a random number above it, or in a
+// range of its own if it belongs to a [Harness].
 const firstPID = 1 << 40
 
 // world is the state that several providers share.
