@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,12 +85,12 @@ func TestAPromptOnItsWayStays(t *testing.T) {
 }
 
 // changer moves and edits random prompts until done is closed. texts has, for each prompt, the texts that it may have: the last one
-// that was accepted, and those of later edits without an answer.
-func (s *stressTest) changer(done <-chan struct{}, texts map[string][]string) (moves, edits, late int) {
+// that was accepted, and those of later edits without an answer. It counts what was accepted and what was refused.
+func (s *stressTest) changer(done <-chan struct{}, texts map[string][]string, moves, edits, late *atomic.Int64) {
 	for n := 0; ; n++ {
 		select {
 		case <-done:
-			return moves, edits, late
+			return
 		case <-time.After(time.Duration(1+s.intN(4)) * time.Millisecond):
 		}
 		s.mu.Lock()
@@ -120,10 +121,10 @@ func (s *stressTest) changer(done <-chan struct{}, texts map[string][]string) (m
 			_, err := w.engine.EditPrompt(ctx, picked.ID, client.EditRequest{Text: &text, By: "ada"})
 			switch {
 			case err == nil:
-				edits++
+				edits.Add(1)
 				texts[picked.ID] = []string{text}
 			case errors.Is(err, client.ErrRefused), errors.Is(err, client.ErrNotFound):
-				late++
+				late.Add(1)
 				texts[picked.ID] = before
 			}
 		default:
@@ -133,9 +134,9 @@ func (s *stressTest) changer(done <-chan struct{}, texts map[string][]string) (m
 			}
 			switch _, err := w.engine.MovePrompt(ctx, picked.ID, req); {
 			case err == nil:
-				moves++
+				moves.Add(1)
 			case errors.Is(err, client.ErrRefused):
-				late++
+				late.Add(1)
 			}
 		}
 		cancel()
@@ -161,10 +162,15 @@ func TestMovedAndEditedPromptsReconcile(t *testing.T) {
 			sending.Go(func() { s.sender(id, prompts, names) })
 		}
 		done := make(chan struct{})
-		var moves, edits, late int
-		changing.Go(func() { moves, edits, late = s.changer(done, texts) })
+		var moves, edits, late atomic.Int64
+		changing.Go(func() { s.changer(done, texts, &moves, &edits, &late) })
 		changing.Go(func() { s.disturb(done, r.city.Store) })
 		sending.Wait()
+		sent := senders * prompts
+		for id := senders; (moves.Load() < 20 || edits.Load() < 20) && id < 10*senders; id++ {
+			s.sender(id, 10, names) // too few prompts were changed in time
+			sent += 10
+		}
 		close(done)
 		changing.Wait()
 		for range 2000 {
@@ -215,9 +221,9 @@ func TestMovedAndEditedPromptsReconcile(t *testing.T) {
 		for text, n := range taken {
 			s.Errorf("%q was taken %d times, which is not the last accepted text of any prompt", text, n)
 		}
-		s.Logf("%d prompts, %d consumed; %d moves, %d edits, %d refused", len(s.sent), consumed, moves, edits, late)
-		if len(s.sent) != senders*prompts || consumed < len(s.sent)/2 || moves < 20 || edits < 20 {
-			s.Errorf("%d prompts, %d consumed; %d moves, %d edits", len(s.sent), consumed, moves, edits)
+		s.Logf("%d prompts, %d consumed; %d moves, %d edits, %d refused", len(s.sent), consumed, moves.Load(), edits.Load(), late.Load())
+		if len(s.sent) != sent || consumed < len(s.sent)/2 || moves.Load() < 20 || edits.Load() < 20 {
+			s.Errorf("%d of %d prompts, %d consumed; %d moves, %d edits", len(s.sent), sent, consumed, moves.Load(), edits.Load())
 		}
 		if s.Failed() {
 			s.Logf("seed %d", seed)
