@@ -249,15 +249,17 @@ func (s Formatter) lastExit(e client.Explanation) string {
 		out.WriteString(f.render(s))
 	}
 	said, most, screen := printed(e.Output), 0, linesShown
-	switch {
-	case !s.Verbose:
-		most, screen = quoteBrief, quoteBrief
-	case e.Agent.State == client.StateRunning: // the output of an earlier run matters less
+	output, grid := "LAST OUTPUT", "SCREEN"
+	if e.Agent.State == client.StateRunning { // both are from the run before, and matter less
 		most = linesShown
+		output, grid = "LAST OUTPUT OF THE PREVIOUS RUN", "LAST SCREEN OF THE PREVIOUS RUN"
 	}
-	out.WriteString(s.quotation("LAST OUTPUT", said, most))
+	if !s.Verbose {
+		most, screen = quoteBrief, quoteBrief
+	}
+	out.WriteString(s.quotation(output, said, most))
 	if !strings.Contains(said, strings.TrimSpace(e.LastScreen)) {
-		out.WriteString(s.quotation("SCREEN", e.LastScreen, screen))
+		out.WriteString(s.quotation(grid, e.LastScreen, screen))
 	}
 	return out.String()
 }

@@ -166,6 +166,22 @@ ACTIVITY SIGNALS (* = used)
 	}
 }
 
+// TestOutputOfThePreviousRunIsNamed: a running agent's page does not show the end of the run before as if it were of this one.
+func TestOutputOfThePreviousRunIsNamed(t *testing.T) {
+	s := Formatter{Now: noon}
+	e := client.Explanation{Agent: client.Agent{Name: "worker", State: client.StateRunning}, Output: "$ ^C\n$", LastScreen: "a dialog"}
+	got := s.Explanation(e)
+	for _, want := range []string{"LAST OUTPUT OF THE PREVIOUS RUN\n  $ ^C\n", "LAST SCREEN OF THE PREVIOUS RUN\n  a dialog\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the page does not contain %q:\n%s", want, got)
+		}
+	}
+	e.Agent.State = client.StateStopped
+	if got := s.Explanation(e); strings.Contains(got, "PREVIOUS") || !strings.Contains(got, "LAST OUTPUT\n") {
+		t.Errorf("the page of an agent that does not run:\n%s", got)
+	}
+}
+
 // TestAnAgentThatWaitsIsExplainedInAScreen: the page of an agent that does not run as configured, or that is held, fits into 24
 // rows of 80 columns, with much output and many signals, facts and events. With Verbose it has everything.
 func TestAnAgentThatWaitsIsExplainedInAScreen(t *testing.T) {

@@ -253,13 +253,15 @@ function Explain({ agent: a }) {
 	const { value: x, problem } = useLoaded(agentPath(a.name, 'explain'), a.state, a.activity?.state, a.activity?.since, a.reason, a.instance);
 	if (problem) return html`<p class="error" role="alert">${problem.message}</p>`;
 	if (!x) return html`<p class="loading">Loading</p>`;
+	const before = a.state === 'running'; // the exit and the output are those of the run before
+	const title = before ? 'Last output of the previous run' : 'Last output';
 	return html`
 		<div class="explain">
 			<section class="card"><h2>Decision</h2>
 				<p class="decision"><strong>${x.decision === 'none' ? 'Nothing to do' : x.decision}</strong>${x.reason && html`: ${x.reason}`}</p>
 				${x.next && html`<p class="muted">Next: ${x.next_at ? x.next.replace(/^next /, '').replace(/ at \d{4}-\S+$/, '') : x.next} ${x.next_at && html`<${Until} at=${x.next_at}/>`}</p>`}
 				${x.channel && html`<p class="muted">Prompts: ${x.channel.way}${x.channel.by ? ` by ${x.channel.by}` : ''}${x.channel.reason ? ` (${x.channel.reason})` : ''}</p>`}
-				${[...(x.warnings ?? []), x.exit].filter(Boolean).map((w) => html`<p class="tone-warn"><${Icon} name="warn" size=${13}/> ${w}</p>`)}
+				${[...(x.warnings ?? []), x.exit && (before ? `The previous run ended: ${x.exit}` : x.exit)].filter(Boolean).map((w) => html`<p class="tone-warn"><${Icon} name="warn" size=${13}/> ${w}</p>`)}
 			</section>
 			<section class="card"><h2>Activity signals</h2>
 				${(x.evidence ?? []).length === 0 && html`<p class="muted">No signal. An agent that does not run gives none.</p>`}
@@ -269,7 +271,7 @@ function Explain({ agent: a }) {
 			<section class="card"><h2>Facts</h2>
 				<dl class="facts-list">${(x.facts ?? []).map((f) => html`<div><dt>${f.what}</dt><dd>${f.value}</dd><dd class="muted"><${Age} at=${f.read_at} suffix=" ago"/></dd></div>`)}</dl>
 			</section>
-			${(x.output || x.last_screen) && html`<section class="card"><h2>Last output</h2><pre class="code" tabindex="0" role="region" aria-label="Last output">${x.output || x.last_screen}</pre></section>`}
+			${(x.output || x.last_screen) && html`<section class="card"><h2>${title}</h2><pre class="code" tabindex="0" role="region" aria-label=${title}>${x.output || x.last_screen}</pre></section>`}
 		</div>`;
 }
 
