@@ -74,11 +74,8 @@ func (d *Base) AwaitAgents(parent context.Context, c *client.Client, of Judge) e
 		if w.update(status) {
 			return w.printSummary()
 		}
-		select {
-		case <-ctx.Done():
+		if !PauseFor(ctx, PollInterval, changed) {
 			return w.timeoutError(parent, ctx.Err())
-		case <-changed:
-		case <-time.After(PollInterval):
 		}
 	}
 }
@@ -204,20 +201,12 @@ func (w *Waiter) isBeyondTimeout(agent client.Agent) bool {
 
 // idle reports whether an agent is in a state in which the controller is not acting on it.
 func idle(agent client.Agent) bool {
-	switch agent.State {
-	case client.StateStopped, client.StateAsleep, client.StateSuspended, client.StateLost:
-		return true
-	}
-	return false
+	return slices.Contains([]string{client.StateStopped, client.StateAsleep, client.StateSuspended, client.StateLost}, agent.State)
 }
 
 // inTransition reports whether the controller is starting or stopping an agent.
 func inTransition(agent client.Agent) bool {
-	switch agent.State {
-	case client.StateCreating, client.StateStarting, client.StateDraining, client.StateStopping:
-		return true
-	}
-	return false
+	return slices.Contains([]string{client.StateCreating, client.StateStarting, client.StateDraining, client.StateStopping}, agent.State)
 }
 
 // noProgress reports whether for [idleAfter] the status has not changed, no agent was

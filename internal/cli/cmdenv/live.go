@@ -1,10 +1,12 @@
 package cmdenv
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -110,12 +112,8 @@ func (w *watcher[T]) connect(ctx context.Context) error {
 
 // isFinal reports whether an error of a connection cannot end by itself.
 func isFinal(err error) bool {
-	for _, final := range []error{client.ErrNotFound, client.ErrInvalid, client.ErrForbidden, client.ErrRefused, client.ErrUnsupported} {
-		if errors.Is(err, final) {
-			return true
-		}
-	}
-	return false
+	final := []error{client.ErrNotFound, client.ErrInvalid, client.ErrForbidden, client.ErrRefused, client.ErrUnsupported}
+	return slices.ContainsFunc(final, func(sentinel error) bool { return errors.Is(err, sentinel) })
 }
 
 // lostText returns why the connection to the controller was lost.
@@ -150,15 +148,11 @@ func (w *watcher[T]) drawAll(ctx context.Context, p *page, failed <-chan error) 
 	defer stop()
 	ages := time.NewTicker(ageEvery)
 	defer ages.Stop()
-	gap := w.live.Gap
-	if gap == 0 {
-		gap = pageGap
-	}
 	for {
 		if err := p.Draw(w.page()); err != nil {
 			return err
 		}
-		if !retry.Sleep(ctx, gap) {
+		if !retry.Sleep(ctx, cmp.Or(w.live.Gap, pageGap)) {
 			return nil
 		}
 		select {

@@ -2,7 +2,6 @@ package cmdenv
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -97,7 +96,7 @@ func (d *Base) ForEach(agents []client.Agent, do func(i int, agent client.Agent)
 		if err == nil {
 			continue
 		}
-		if exit, ok := errors.AsType[*exitError](err); !ok || exit.err != nil {
+		if !IsSilent(err) {
 			d.printError(fmt.Errorf("%s: %w", textfmt.OneLine(agents[i].Name), err))
 		}
 		if status == Done {
