@@ -30,23 +30,14 @@ activity of an agent, it may not see its questions; a message names such agents.
 gc respond ID OPTION`,
 		Example: "  gc pending\n  gc pending coder\n  gc pending --watch",
 		Args:    cmdenv.Between(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.OnTargetIfAny(cmd.Context(), args, func(c *client.Client) error {
-				list := cmdenv.List[client.Pending]{
-					Ask: func(ctx context.Context) ([]client.Pending, error) {
-						return c.Pending(ctx, cmdenv.First(args), flags.Which())
-					},
-					Format: func(s render.Formatter, list []client.Pending) string {
-						s.Verbose = verbose
-						return s.Pending(list)
-					},
-					Empty: "no pending questions",
-					Note:  func(ctx context.Context) string { return unseenQuestions(ctx, c, cmdenv.First(args)) },
-					Name:  "pending",
-				}
-				return list.Show(cmd.Context(), &a.Base, c, flags)
-			})
-		},
+		RunE: cmdenv.List[client.Pending]{
+			Ask: (*client.Client).Pending,
+			Format: func(s render.Formatter, list []client.Pending) string {
+				s.Verbose = verbose
+				return s.Pending(list)
+			},
+			Empty: "no pending questions", Note: unseenQuestions, Name: "pending",
+		}.Run(&a.Base, &flags),
 		ValidArgsFunction: a.CompleteAgent,
 	}))
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also show the decision of the guard on each program and file")

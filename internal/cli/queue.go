@@ -32,19 +32,9 @@ func queueListCommand(a *app, use string) *cobra.Command {
 		Use:   use,
 		Short: "Manage queued prompts: list, edit, move, cancel, retry",
 		Args:  cmdenv.Between(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.OnTargetIfAny(cmd.Context(), args, func(c *client.Client) error {
-				list := cmdenv.List[client.Receipt]{
-					Ask: func(ctx context.Context) ([]client.Receipt, error) {
-						return c.Queue(ctx, cmdenv.First(args), flags.Which())
-					},
-					Format: render.Formatter.Queue,
-					Empty:  "queue is empty",
-					Name:   "prompts",
-				}
-				return list.Show(cmd.Context(), &a.Base, c, flags)
-			})
-		},
+		RunE: cmdenv.List[client.Receipt]{
+			Ask: (*client.Client).Queue, Format: render.Formatter.Queue, Empty: "queue is empty", Name: "prompts",
+		}.Run(&a.Base, &flags),
 		ValidArgsFunction: a.CompleteAgent,
 	}))
 }

@@ -29,15 +29,13 @@ func sessionListCommand(a *app) *cobra.Command {
 instance. For what the agents do: gc status`,
 		Example: "  gc session list",
 		Args:    cmdenv.Between(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.OnCity(func(c *client.Client) error {
-				list := cmdenv.List[client.Agent]{Format: render.Formatter.Sessions, Name: "sessions", Empty: "no sessions", Ask: func(ctx context.Context) ([]client.Agent, error) {
-					status, err := c.Status(ctx)
-					return status.Agents, err
-				}}
-				return list.Show(cmd.Context(), &a.Base, c, cmdenv.Flags{})
-			})
-		},
+		RunE: cmdenv.List[client.Agent]{
+			Ask: func(c *client.Client, ctx context.Context, _ string, _ client.Which) ([]client.Agent, error) {
+				status, err := c.Status(ctx)
+				return status.Agents, err
+			},
+			Format: render.Formatter.Sessions, Empty: "no sessions", Name: "sessions",
+		}.Run(&a.Base, &cmdenv.Flags{}),
 	})
 }
 

@@ -90,15 +90,12 @@ func budgetsCommand(a *app) *cobra.Command {
 used in its time window, its limit, and what gc does when the limit is reached.`,
 		Example: "  gc usage budgets",
 		Args:    cmdenv.Between(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.OnCity(func(c *client.Client) error {
-				list := cmdenv.List[client.Budget]{
-					Ask: c.Budgets, Format: render.Formatter.Budgets, Name: "budgets",
-					Empty: "no budgets; to add one, write [[usage.budgets]] into " + client.CityFile,
-				}
-				return list.Show(cmd.Context(), &a.Base, c, cmdenv.Flags{})
-			})
-		},
+		RunE: cmdenv.List[client.Budget]{
+			Ask: func(c *client.Client, ctx context.Context, _ string, _ client.Which) ([]client.Budget, error) {
+				return c.Budgets(ctx)
+			},
+			Format: render.Formatter.Budgets, Empty: "no budgets; to add one, write [[usage.budgets]] into " + client.CityFile, Name: "budgets",
+		}.Run(&a.Base, &cmdenv.Flags{}),
 	})
 }
 

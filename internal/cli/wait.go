@@ -217,17 +217,12 @@ func waitListCommand(a *app) *cobra.Command {
 also lists recently finished ones.`,
 		Example: "  gc wait list",
 		Args:    cmdenv.Between(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.OnCity(func(c *client.Client) error {
-				list := cmdenv.List[client.Wait]{
-					Ask:    func(ctx context.Context) ([]client.Wait, error) { return c.Waits(ctx, flags.Which()) },
-					Format: render.Formatter.Waits,
-					Empty:  "no registered waits",
-					Name:   "waits",
-				}
-				return list.Show(cmd.Context(), &a.Base, c, flags)
-			})
-		},
+		RunE: cmdenv.List[client.Wait]{
+			Ask: func(c *client.Client, ctx context.Context, _ string, which client.Which) ([]client.Wait, error) {
+				return c.Waits(ctx, which)
+			},
+			Format: render.Formatter.Waits, Empty: "no registered waits", Name: "waits",
+		}.Run(&a.Base, &flags),
 	}))
 }
 

@@ -163,15 +163,12 @@ func webDeviceListCommand(a *app, use string) *cobra.Command {
 	return a.AddJSONFlag(&cobra.Command{
 		Use:   use,
 		Short: "List and revoke the devices of the web console",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.OnCity(func(c *client.Client) error {
-				list := cmdenv.List[client.WebDevice]{
-					Ask: c.WebDevices, Format: render.Formatter.WebDevices, Name: "devices",
-					Empty: "no device is signed in; to sign one in: gc web",
-				}
-				return list.Show(cmd.Context(), &a.Base, c, cmdenv.Flags{})
-			})
-		},
+		RunE: cmdenv.List[client.WebDevice]{
+			Ask: func(c *client.Client, ctx context.Context, _ string, _ client.Which) ([]client.WebDevice, error) {
+				return c.WebDevices(ctx)
+			},
+			Format: render.Formatter.WebDevices, Empty: "no device is signed in; to sign one in: gc web", Name: "devices",
+		}.Run(&a.Base, &cmdenv.Flags{}),
 	})
 }
 
