@@ -34,7 +34,7 @@ installed version) or "not installed". gc looks in PATH, then in the PATH of the
 				t.Add(textfmt.Painted(r.Name, textfmt.Bold), textfmt.Cell{Text: r.Command}, textfmt.Cell{Text: textfmt.OneLine(r.Version)},
 					textfmt.Cell{Text: r.Tested}, textfmt.Painted(r.State, cliColor(r.State)), textfmt.Cell{Text: r.Mode})
 			}
-			return a.Show(cmdenv.Rows("agent_clis", rows), func(s render.Formatter) string { return s.Table(t) })
+			return a.Show(cmdenv.Rows("agent_clis", rows), nil, func(s render.Formatter) string { return s.Table(t) })
 		},
 	})
 }

@@ -115,10 +115,7 @@ are shown as asterisks. If city.toml has a mistake, the mistake is printed and t
 				return err
 			}
 			config, err := a.daemon.ShowConfig(cmd.Context(), root)
-			if err != nil {
-				return err
-			}
-			return a.Show(config, func(s render.Formatter) string { return s.Config(config) })
+			return a.Show(config, err, func(s render.Formatter) string { return s.Config(config) })
 		},
 	})
 }

@@ -77,7 +77,7 @@ the agents too: gc stop. If no controller runs, the exit status is 6.`,
 				if err := a.awaitGone(cmd.Context(), c, before.Controller, ended); err != nil {
 					return err
 				}
-				return a.PrintResult(client.Done{Changed: true}, "the controller has stopped; agents keep running, and gc start manages them again")
+				return a.PrintResult(client.Done{Changed: true}, nil, "the controller has stopped; agents keep running, and gc start manages them again")
 			})
 		},
 	})
@@ -94,10 +94,7 @@ status is 6.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.OnCity(func(c *client.Client) error {
 				status, err := c.Status(cmd.Context())
-				if err != nil {
-					return err
-				}
-				return a.Show(status.Controller, func(s render.Formatter) string { return s.Controller(status.Controller) + "\n" })
+				return a.Show(status.Controller, err, func(s render.Formatter) string { return s.Controller(status.Controller) + "\n" })
 			})
 		},
 	})

@@ -128,7 +128,7 @@ func (a *app) onCurrentAgent(cmd *cobra.Command, req client.LifecycleRequest, ve
 	return a.OnTarget(cmd.Context(), name, func(c *client.Client) error {
 		done, err := verb(c, context.WithoutCancel(cmd.Context()), name, req)
 		if err == nil && !done.Changed { // the same request was accepted before
-			return a.PrintResult(done, cmp.Or(done.Detail, success))
+			return a.PrintResult(done, nil, cmp.Or(done.Detail, success))
 		}
 		return a.PrintDone(done, err, success)
 	})

@@ -23,10 +23,7 @@ session, process and store, and more events. If there is no such agent, the exit
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
 				e, err := c.Explain(cmd.Context(), args[0])
-				if err != nil {
-					return err
-				}
-				return a.Show(e, func(s render.Formatter) string { s.Verbose = verbose; return s.Explanation(e) })
+				return a.Show(e, err, func(s render.Formatter) string { s.Verbose = verbose; return s.Explanation(e) })
 			})
 		},
 		ValidArgsFunction: a.CompleteAgent,

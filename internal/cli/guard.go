@@ -132,7 +132,7 @@ func (a *app) toolCall(cmd *cobra.Command, tool, input string, args []string) (s
 
 // showCheck prints a decision with its parts. The error sets the exit status of the decision.
 func (a *app) showCheck(out client.GuardCheck) error {
-	err := a.Show(out, func(s render.Formatter) string {
+	err := a.Show(out, nil, func(s render.Formatter) string {
 		head := s.Paint(actionColor(guard.Action(out.Action)), out.Action) + ruleText(out.Rule, out.Reason) + "\n"
 		if len(out.Parts) == 0 {
 			return head

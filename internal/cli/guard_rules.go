@@ -50,7 +50,7 @@ listed.`,
 			}
 			list := ruleList{Guarded: g.On, Default: g.Policy.Default(), Ask: g.AskTimeout.String(), Rules: rowsOf(g.Policy.Source())}
 			if !g.On {
-				return a.PrintResult(list, "city.toml has no [guard]: everything is allowed; built-in rule sets: "+strings.Join(guard.Shipped(), ", "))
+				return a.PrintResult(list, nil, "city.toml has no [guard]: everything is allowed; built-in rule sets: "+strings.Join(guard.Shipped(), ", "))
 			}
 			t := &textfmt.Table{Heads: []string{"RULE", "ACTION", "FOR", "FROM", "REASON"}}
 			for _, r := range list.Rules {
@@ -60,7 +60,7 @@ listed.`,
 				}
 				t.Add(textfmt.Painted(r.ID, textfmt.Bold), action, textfmt.Cell{Text: r.appliesTo()}, textfmt.Painted(filepath.Base(r.Set), textfmt.Faint), textfmt.Cell{Text: textfmt.OneLine(r.Reason)})
 			}
-			err = a.Show(list, func(s render.Formatter) string { return s.Table(t) })
+			err = a.Show(list, nil, func(s render.Formatter) string { return s.Table(t) })
 			a.Messagef("calls that match no rule: %s", list.Default)
 			return err
 		},
@@ -188,7 +188,7 @@ func (a *app) showReplay(r replay) error {
 			textfmt.Painted(string(c.Was.Action), actionColor(c.Was.Action)), textfmt.Painted(string(c.Now.Action), actionColor(c.Now.Action)),
 			textfmt.Cell{Text: cmp.Or(c.Now.Rule, c.Was.Rule)}, textfmt.Cell{Text: textfmt.OneLine(cmp.Or(c.Now.Part, c.Was.Part))})
 	}
-	err := a.Show(r, func(s render.Formatter) string {
+	err := a.Show(r, nil, func(s render.Formatter) string {
 		if len(r.Changed) == 0 {
 			return ""
 		}

@@ -26,7 +26,7 @@ agent keeps running. If no turn is in progress, nothing is sent, and a message s
 				req.InTurn = true
 				done, err := c.Interrupt(cmd.Context(), args[0], req)
 				if err == nil && !done.Changed && strings.HasSuffix(done.Detail, client.NoTurn) {
-					return a.PrintResult(done, fmt.Sprintf("%s is %s; to send the key anyway: gc keys %s C-c", args[0], done.Detail, args[0]))
+					return a.PrintResult(done, nil, fmt.Sprintf("%s is %s; to send the key anyway: gc keys %s C-c", args[0], done.Detail, args[0]))
 				}
 				return a.PrintDone(done, err, "interrupted "+args[0])
 			})

@@ -204,9 +204,9 @@ func (a *app) changeLifecycle(ctx context.Context, name string, verb lifecycleVe
 		case err != nil:
 			return err
 		case !done.Changed && !flags.wait:
-			return a.PrintResult(outcome{Agent: was.Name, Detail: done.Detail}, fmt.Sprintf("%s: nothing changed; %s", was.Name, textfmt.LocalTimes(cmp.Or(done.Detail, "it is "+was.State))))
+			return a.PrintResult(outcome{Agent: was.Name, Detail: done.Detail}, nil, fmt.Sprintf("%s: nothing changed; %s", was.Name, textfmt.LocalTimes(cmp.Or(done.Detail, "it is "+was.State))))
 		case !flags.wait:
-			err := a.PrintResult(outcome{Agent: was.Name, Changed: true, Detail: done.Detail}, verb.acceptedText(was.Name, done.Detail))
+			err := a.PrintResult(outcome{Agent: was.Name, Changed: true, Detail: done.Detail}, nil, verb.acceptedText(was.Name, done.Detail))
 			if verb.ends {
 				a.warnOfDead(waiting)
 			}
@@ -219,7 +219,7 @@ func (a *app) changeLifecycle(ctx context.Context, name string, verb lifecycleVe
 		if is.Instance != was.Instance || is.State != client.StateRunning {
 			defer a.reportDead(ctx, c, waiting)
 		}
-		return a.PrintResult(outcome{Agent: is.Name, Changed: done.Changed, State: is.State}, is.Name+" "+verb.doneText)
+		return a.PrintResult(outcome{Agent: is.Name, Changed: done.Changed, State: is.State}, nil, is.Name+" "+verb.doneText)
 	})
 }
 

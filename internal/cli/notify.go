@@ -46,7 +46,7 @@ not need a person any more, or the sink was removed).`,
 				if list.Present > 0 {
 					a.Messagef("gc top has the focus: sinks without while_attached get nothing meanwhile")
 				}
-				return a.Show(list, func(s render.Formatter) string { return s.Notifications(list) })
+				return a.Show(list, nil, func(s render.Formatter) string { return s.Notifications(list) })
 			})
 		},
 	}
@@ -79,10 +79,7 @@ such sink, the exit status is 3.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.OnCity(func(c *client.Client) error {
 				results, err := c.TestNotify(cmd.Context(), client.NotifyTestRequest{Sink: cmdenv.First(args)})
-				if err != nil {
-					return err
-				}
-				if err := a.Show(cmdenv.Rows("results", results), func(s render.Formatter) string { return s.NotifyResults(results) }); err != nil {
+				if err := a.Show(cmdenv.Rows("results", results), err, func(s render.Formatter) string { return s.NotifyResults(results) }); err != nil {
 					return err
 				}
 				var failed []error
@@ -109,10 +106,7 @@ does not need a person any more, it is not sent. If there is no such notificatio
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.OnID(cmd.Context(), args[0], failedNotifications, func(c *client.Client) error {
 				n, err := c.RetryNotification(cmd.Context(), args[0])
-				if err != nil {
-					return err
-				}
-				return a.PrintResult(n, fmt.Sprintf("%s is sent to %s again", n.ID, n.Sink))
+				return a.PrintResult(n, err, fmt.Sprintf("%s is sent to %s again", n.ID, n.Sink))
 			})
 		},
 		ValidArgsFunction: a.Candidates(1, failedNotifications),

@@ -33,7 +33,7 @@ exit status is 1.`,
 				}
 				if len(args) == 0 {
 					if refused, err := a.refusedPlan(cmd.Context(), c); err != nil || refused != nil {
-						return errors.Join(a.Show(plan, func(s render.Formatter) string { return s.Plan(plan) }), err, refused)
+						return errors.Join(a.Show(plan, nil, func(s render.Formatter) string { return s.Plan(plan) }), err, refused)
 					}
 				}
 				return a.showPlan(cmd.Context(), c, plan)
@@ -51,9 +51,9 @@ func (a *app) showPlan(ctx context.Context, c *client.Client, plan client.Plan) 
 		}
 	}
 	if a.Formatter().Plan(plan) == "" {
-		return a.PrintResult(plan, "nothing to do: the city matches its configuration")
+		return a.PrintResult(plan, nil, "nothing to do: the city matches its configuration")
 	}
-	return a.Show(plan, func(s render.Formatter) string { return s.Plan(plan) })
+	return a.Show(plan, nil, func(s render.Formatter) string { return s.Plan(plan) })
 }
 
 // notConfigured is the beginning of the reason of an action for an agent that the configuration does not have any more.

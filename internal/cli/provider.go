@@ -27,10 +27,7 @@ list agent CLIs, the value of provider in [[agents]]: gc agent-cli list`,
 		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			providers, err := a.daemon.Providers(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return a.Show(cmdenv.Rows("providers", providers), func(s render.Formatter) string { return s.Providers(providers) })
+			return a.Show(cmdenv.Rows("providers", providers), err, func(s render.Formatter) string { return s.Providers(providers) })
 		},
 	})
 }

@@ -258,13 +258,10 @@ the exit status is that of gc send. Without --wait the exit status is 0 for any 
 			}
 			return a.onReceipt(cmd.Context(), args[0], func(c *client.Client) error {
 				r, err := c.Receipt(cmd.Context(), args[0], "")
-				switch {
-				case err != nil:
-					return err
-				case until.state != "":
+				if err == nil && until.state != "" {
 					return a.finishReceipt(cmd.Context(), c, r, until)
 				}
-				return a.Show(r, func(s render.Formatter) string { s.Verbose = verbose; return s.Receipt(r) })
+				return a.Show(r, err, func(s render.Formatter) string { s.Verbose = verbose; return s.Receipt(r) })
 			})
 		},
 		ValidArgsFunction: a.Candidates(1, receipts(client.WithEnded)),

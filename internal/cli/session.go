@@ -50,10 +50,7 @@ func sessionShowCommand(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
 				s, err := c.Session(cmd.Context(), args[0])
-				if err != nil {
-					return err
-				}
-				if err := a.Show(s, func(sheet render.Formatter) string { sheet.Verbose = verbose; return sheet.Session(s) }); err != nil || a.JSON || s.LastScreen == "" {
+				if err := a.Show(s, err, func(sheet render.Formatter) string { sheet.Verbose = verbose; return sheet.Session(s) }); err != nil || a.JSON || s.LastScreen == "" {
 					return err
 				}
 				fmt.Fprintln(a.Stdout, a.Paint(textfmt.Faint, "\nLAST SCREEN"))

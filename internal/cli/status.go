@@ -41,10 +41,7 @@ controller. If no controller runs, the exit status is 6.`,
 					return a.watchStatus(cmd.Context(), c)
 				}
 				status, err := c.Status(cmd.Context())
-				if err != nil {
-					return err
-				}
-				return a.Show(status, func(s render.Formatter) string { return newStatusPage(cmd.Context(), c, status).text(s) })
+				return a.Show(status, err, func(s render.Formatter) string { return newStatusPage(cmd.Context(), c, status).text(s) })
 			})
 		},
 	}

@@ -38,14 +38,11 @@ agent over time: by hour unless --by says otherwise.`,
 			}
 			return a.OnTargetIfAny(cmd.Context(), args, func(c *client.Client) error {
 				u, err := c.Usage(cmd.Context(), client.UsageRequest{By: by, Since: from, Target: cmdenv.First(args)})
-				switch {
-				case err != nil:
-					return err
-				case len(u.Groups) == 0 && !a.JSON:
+				if err == nil && len(u.Groups) == 0 && !a.JSON {
 					a.Messagef("%s", noUsage(by))
 					return nil
 				}
-				return a.Show(u, func(s render.Formatter) string { return s.Usage(u) })
+				return a.Show(u, err, func(s render.Formatter) string { return s.Usage(u) })
 			})
 		},
 		ValidArgsFunction: a.CompleteAgent,
@@ -69,7 +66,7 @@ city.toml. A running controller then applies it at once to responses without a r
 		Example: "  gc usage prices > prices.toml",
 		Args:    cmdenv.Between(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			return a.Show(map[string]string{"toml": string(usage.Table())}, func(render.Formatter) string { return string(usage.Table()) })
+			return a.Show(map[string]string{"toml": string(usage.Table())}, nil, func(render.Formatter) string { return string(usage.Table()) })
 		},
 	})
 }
@@ -112,10 +109,7 @@ usage. If there is no such budget, the exit status is 3.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.OnID(cmd.Context(), args[0], budgetNames, func(c *client.Client) error {
 				done, err := c.LiftBudget(cmd.Context(), args[0], client.LiftRequest{Who: who})
-				if err != nil {
-					return err
-				}
-				return a.PrintResult(done, done.Detail)
+				return a.PrintResult(done, err, done.Detail)
 			})
 		},
 		ValidArgsFunction: a.Candidates(1, budgetNames),

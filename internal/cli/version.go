@@ -37,7 +37,7 @@ func versionCommand(a *app) *cobra.Command {
 		Args:    cmdenv.Between(0, 0),
 		RunE: func(_ *cobra.Command, _ []string) error {
 			v := versionOf(a.Version)
-			return a.Show(v, func(render.Formatter) string { return v.line() + "\n" })
+			return a.Show(v, nil, func(render.Formatter) string { return v.line() + "\n" })
 		},
 	})
 }

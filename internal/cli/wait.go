@@ -202,10 +202,7 @@ func (a *app) printWait(w client.Wait, words string) error {
 // register stores a wait in the controller and prints it.
 func (a *app) register(ctx context.Context, c *client.Client, req client.WaitRequest) error {
 	w, err := c.AddWait(ctx, req)
-	if err != nil {
-		return err
-	}
-	return a.PrintResult(w, fmt.Sprintf("%s will be notified when %s: the wait %s", w.Owner, render.Condition(w), w.ID))
+	return a.PrintResult(w, err, fmt.Sprintf("%s will be notified when %s: the wait %s", w.Owner, render.Condition(w), w.ID))
 }
 
 func waitListCommand(a *app) *cobra.Command {
@@ -237,10 +234,7 @@ such wait, the exit status is 3.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.OnID(cmd.Context(), args[0], waits, func(c *client.Client) error {
 				w, err := c.CancelWait(cmd.Context(), args[0])
-				if err != nil {
-					return err
-				}
-				return a.PrintResult(w, "cancelled the wait: no notification when "+render.Condition(w))
+				return a.PrintResult(w, err, "cancelled the wait: no notification when "+render.Condition(w))
 			})
 		},
 		ValidArgsFunction: a.Candidates(1, waits),

@@ -118,7 +118,7 @@ func (a *app) showLink(ctx context.Context, out webStarted, open bool) error {
 			return fmt.Errorf("cannot open a browser: %w; open this link by hand within 60 seconds: %s", err, out.Link)
 		}
 	}
-	err = a.Show(out, func(render.Formatter) string { return out.Link + "\n" })
+	err = a.Show(out, nil, func(render.Formatter) string { return out.Link + "\n" })
 	if out.Dev != "" {
 		a.Messagef("The pages are those of the checkout %s, until gc web stop.", out.Dev)
 	}
@@ -137,10 +137,7 @@ next start. If city.toml enables the web console, the next controller starts it 
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.OnCity(func(c *client.Client) error {
 				out, err := c.StopWeb(cmd.Context())
-				if err != nil {
-					return err
-				}
-				return a.PrintResult(out, "the web console is off")
+				return a.PrintResult(out, err, "the web console is off")
 			})
 		},
 	})

@@ -62,31 +62,36 @@ func (d *Base) Formatter() render.Formatter {
 	return render.Formatter{Painter: d.Painter, Now: d.Now(), Columns: d.Columns()}
 }
 
-// Show prints a value: as JSON with --json, else as the text that format returns.
-func (d *Base) Show(value any, format func(render.Formatter) string) error {
-	if d.JSON {
+// Show prints a value: as JSON with --json, else as the text that format returns. If loading the value failed with err, it returns
+// err instead.
+func (d *Base) Show(value any, err error, format func(render.Formatter) string) error {
+	switch {
+	case err != nil:
+		return err
+	case d.JSON:
 		return d.PrintJSON(value)
 	}
-	_, err := fmt.Fprint(d.Stdout, format(d.Formatter()))
+	_, err = fmt.Fprint(d.Stdout, format(d.Formatter()))
 	return err
 }
 
-// PrintResult prints a value: as JSON with --json, else words as a message.
-func (d *Base) PrintResult(value any, words string) error {
+// PrintResult prints the result of a request: as JSON with --json, else words as a message. If the request failed with err, it
+// returns err instead.
+func (d *Base) PrintResult(value any, err error, words string) error {
+	if err != nil {
+		return err
+	}
 	d.Messagef("%s", words)
 	return d.PrintIfJSON(value)
 }
 
-// PrintDone prints the result of a request. If nothing was changed, the error matches
+// PrintDone prints the result of a request as [Base.PrintResult] does. If nothing was changed, the error matches
 // [client.ErrRefused] and has the reason.
 func (d *Base) PrintDone(done client.Done, err error, success string) error {
-	if err != nil {
-		return err
+	if err == nil && !done.Changed {
+		err = fmt.Errorf("%w: nothing was done: %s", client.ErrRefused, cmp.Or(done.Detail, "no reason was given"))
 	}
-	if !done.Changed {
-		return fmt.Errorf("%w: nothing was done: %s", client.ErrRefused, cmp.Or(done.Detail, "no reason was given"))
-	}
-	return d.PrintResult(done, success)
+	return d.PrintResult(done, err, success)
 }
 
 // Rows returns the JSON form of a list: an object with the list under its name. So a later version
