@@ -45,7 +45,7 @@ if there is a mistake; a warning does not count.`,
 			default:
 				a.printFaults(faults)
 			}
-			return cmdenv.FailOn(mistakes(faults))
+			return cmdenv.FailIf(mistakes(faults) > 0)
 		},
 	})
 }

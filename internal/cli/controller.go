@@ -100,18 +100,8 @@ status is 6.`,
 	})
 }
 
-// shimCommand returns the hidden command "shim": the process that owns one session.
-func shimCommand(a *app) *cobra.Command {
-	return hiddenCommand(a, "shim", Daemon.Shim)
-}
-
-// bridgeCommand returns the hidden command "acp-host", which the provider acp starts: the process
-// between a session's shim and an agent that speaks the Agent Client Protocol.
-func bridgeCommand(a *app) *cobra.Command {
-	return hiddenCommand(a, "acp-host", Daemon.HostACP)
-}
-
-// hiddenCommand returns a command that drivers start, without flags of its own: run gets all arguments.
+// hiddenCommand returns a command that drivers start, without flags of its own: run gets all arguments. "shim" is the process that owns
+// one session. "acp-host" is the process between a shim and an agent that speaks the Agent Client Protocol.
 func hiddenCommand(a *app, use string, run func(d Daemon, ctx context.Context, args []string) int) *cobra.Command {
 	return &cobra.Command{
 		Use:                use,

@@ -111,5 +111,5 @@ func (v *findingReport) finish() error {
 		return err
 	}
 	v.Messagef("%s passed%s, %s, %s", textfmt.Count(v.passed, "check"), v.passedText(), textfmt.Count(v.warnings, "warning"), textfmt.Count(v.problems, "problem"))
-	return cmdenv.FailOn(v.problems)
+	return cmdenv.FailIf(v.problems > 0)
 }

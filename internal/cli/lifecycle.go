@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -59,11 +58,7 @@ gc stop AGENT does the same and waits until the agent has stopped.`,
 			(*client.Client).Suspend,
 			"is being suspended", "is suspended", stopped, true,
 		},
-		{
-			"resume", "Resume an agent that is stopped or held back", resumeLong,
-			(*client.Client).Resume,
-			"is being resumed", "runs", runsAgain, false,
-		},
+		resume,
 		{
 			"reset", "Clear failures, quarantine and conversation", `Forgets the failures and the conversation of an agent. If the agent should run, it is started at once.
 Its next start begins a new conversation. Use it if an agent fails again and again.`,
@@ -73,13 +68,16 @@ Its next start begins a new conversation. Use it if an agent fails again and aga
 	}
 }
 
-const resumeLong = `Undoes gc stop AGENT and gc drain: the agent runs again. If prompts wait because the model provider
-refuses the login or a usage limit is reached, the next prompt is tried at once.`
+var resume = lifecycleVerb{
+	"resume", "Resume an agent that is stopped or held back", `Undoes gc stop AGENT and gc drain: the agent runs again. If prompts wait because the model provider
+refuses the login or a usage limit is reached, the next prompt is tried at once.`,
+	(*client.Client).Resume,
+	"is being resumed", "runs", runsAgain, false,
+}
 
 // resumeCommand returns "gc resume", which does the same as "gc session resume".
 func resumeCommand(a *app) *cobra.Command {
-	verbs := lifecycleVerbs()
-	cmd := lifecycleCommand(a, verbs[slices.IndexFunc(verbs, func(l lifecycleVerb) bool { return l.name == "resume" })])
+	cmd := lifecycleCommand(a, resume)
 	cmd.Example = "  gc resume coder"
 	return cmd
 }

@@ -166,11 +166,18 @@ func (a *app) confirmRule(rule client.GuardRule, yes bool) error {
 	if yes {
 		return nil
 	}
+	return a.askFor("allow this always for "+textfmt.OneLine(rule.Agent)+"?",
+		"check the rule, then run the command with --yes", "you did not confirm, so no rule was added and the question is still open")
+}
+
+// askFor asks for a confirmation on the terminal. Without a terminal the error has the remedy noTerminal, and without the confirmation
+// it says what declined says; both errors match [client.ErrRefused].
+func (a *app) askFor(question, noTerminal, declined string) error {
 	if !a.IsTerminal(a.Stdin) {
-		return fmt.Errorf("%w: standard input is not a terminal; check the rule, then run the command with --yes", client.ErrRefused)
+		return fmt.Errorf("%w: standard input is not a terminal; %s", client.ErrRefused, noTerminal)
 	}
-	if !a.confirms("allow this always for " + textfmt.OneLine(rule.Agent) + "?") {
-		return fmt.Errorf("%w: you did not confirm, so no rule was added and the question is still open", client.ErrRefused)
+	if !a.confirms(question) {
+		return fmt.Errorf("%w: %s", client.ErrRefused, declined)
 	}
 	return nil
 }

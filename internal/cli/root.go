@@ -97,7 +97,7 @@ func newRoot(a *app) *cobra.Command {
 			cmd.GroupID = groupDaily
 		}
 	}
-	root.AddCommand(shimCommand(a), bridgeCommand(a), outpostCommand(a), docsCommand(a))
+	root.AddCommand(hiddenCommand(a, "shim", Daemon.Shim), hiddenCommand(a, "acp-host", Daemon.HostACP), outpostCommand(a), docsCommand(a))
 	return root
 }
 

@@ -83,23 +83,14 @@ func (a *app) stop(ctx context.Context, c *client.Client) error {
 	if census.Clean { // else the controller keeps running and tries again
 		exitErr = a.awaitGone(ctx, c, before.Controller, ended)
 	}
-	if a.JSON {
-		if err := a.PrintJSON(census); err != nil {
-			return err
-		}
-	} else {
-		a.printCensus(census)
+	if err := a.PrintIfJSON(census); err != nil {
+		return err
 	}
+	a.printCensus(census)
 	if len(waiting) > 0 {
 		a.Messagef("%s waited in the queue and will not be delivered to a later run; to send one again after gc start: gc queue --all, then gc queue retry ID", textfmt.Count(len(waiting), "prompt"))
 	}
-	if exitErr != nil {
-		return exitErr
-	}
-	if !census.Clean {
-		return cmdenv.SilentExit(cmdenv.Failed)
-	}
-	return nil
+	return cmp.Or(exitErr, cmdenv.FailIf(!census.Clean))
 }
 
 // stopAlone stops the sessions and processes of the city in this process, without a controller. It holds the controller's
@@ -135,10 +126,7 @@ func (a *app) stopAlone(parent context.Context, timeout time.Duration) error {
 		}
 		a.Messagef("%s stopped; the city's records are kept: gc start starts its agents again", textfmt.Count(len(out.Stopped), "session"))
 	}
-	if err == nil && !out.Clean {
-		return cmdenv.SilentExit(cmdenv.Failed)
-	}
-	return err
+	return cmp.Or(err, cmdenv.FailIf(!out.Clean))
 }
 
 // listUnmanaged adds to err, which reports that no controller runs, the sessions of the
@@ -222,9 +210,12 @@ func stillRunning(status client.Status) []string {
 	return open
 }
 
-// printCensus prints the result of a stop for people.
+// printCensus prints the result of a stop for people; with --json nothing.
 func (a *app) printCensus(census client.Census) {
-	if len(census.Sessions) == 0 {
+	switch {
+	case a.JSON:
+		return
+	case len(census.Sessions) == 0:
 		a.Messagef("no session was running; the controller has stopped")
 		return
 	}

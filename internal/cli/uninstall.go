@@ -95,13 +95,7 @@ func (a *app) confirm(r client.Remains, flags uninstallFlags) error {
 	if flags.yes {
 		return nil
 	}
-	if !a.IsTerminal(a.Stdin) {
-		return fmt.Errorf("%w: standard input is not a terminal; check with gc destroy --dry-run, then run gc destroy --yes", client.ErrRefused)
-	}
-	if !a.confirms("stop and remove all this?") {
-		return fmt.Errorf("%w: nothing was stopped or removed", client.ErrRefused)
-	}
-	return nil
+	return a.askFor("stop and remove all this?", "check with gc destroy --dry-run, then run gc destroy --yes", "nothing was stopped or removed")
 }
 
 // answerLimit is how long a controller may take to answer the first request.
@@ -126,12 +120,11 @@ func (a *app) stopFirst(parent context.Context, root string, timeout time.Durati
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case !census.Clean && a.JSON:
-		return nil, errors.Join(a.PrintJSON(client.Uninstalled{Stopped: []string{}, Removed: []string{}, Left: render.Survivors(census)}), cmdenv.SilentExit(cmdenv.Failed))
 	case !census.Clean:
 		a.printCensus(census)
 		a.Messagef("gc: nothing was removed")
-		return nil, cmdenv.SilentExit(cmdenv.Failed)
+		left := client.Uninstalled{Stopped: []string{}, Removed: []string{}, Left: render.Survivors(census)}
+		return nil, errors.Join(a.PrintIfJSON(left), cmdenv.SilentExit(cmdenv.Failed))
 	}
 	for _, s := range census.Sessions {
 		sessions = append(sessions, s.Session)
@@ -147,8 +140,5 @@ func (a *app) printUninstalled(out client.Uninstalled) error {
 	if words := render.Uninstalled(out); words != "" {
 		a.Messagef("%s", words)
 	}
-	if !out.Clean {
-		return cmdenv.SilentExit(cmdenv.Failed)
-	}
-	return nil
+	return cmdenv.FailIf(!out.Clean)
 }

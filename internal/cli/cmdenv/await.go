@@ -267,7 +267,7 @@ func (w *Waiter) printSummary() error {
 		words += "; see: gc status"
 	}
 	w.Messagef("%s", words)
-	return FailOn(count[Failing])
+	return FailIf(count[Failing] > 0)
 }
 
 // runningText returns "n agents run" with the right plural.

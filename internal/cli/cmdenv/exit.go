@@ -84,9 +84,9 @@ func SilentExit(status int) error {
 	return exitError(status)
 }
 
-// FailOn returns the [SilentExit] with [Failed] if there are failures, which were printed already; nil if there are none.
-func FailOn(failures int) error {
-	if failures > 0 {
+// FailIf returns the [SilentExit] with [Failed] if something has failed, which was printed already; else nil.
+func FailIf(failed bool) error {
+	if failed {
 		return SilentExit(Failed)
 	}
 	return nil
