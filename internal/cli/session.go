@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -114,30 +112,19 @@ func (a *app) kill(ctx context.Context, c *client.Client, name string, req clien
 
 // killEach kills several agents at the same time and prints the result of each.
 func (a *app) killEach(ctx context.Context, names []string, req client.LifecycleRequest) error {
-	return a.OnCity(func(c *client.Client) error {
-		of := cmdenv.Selection{Names: names}
-		agents, err := of.Agents(ctx, c)
+	err := onEach(ctx, a, names, "sessions", func(c *client.Client, agent client.Agent) (*client.StopResult, error) {
+		waiting := waitingPrompts(ctx, c, agent.Name)
+		result, err := c.Kill(ctx, agent.Name, req)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		results := make([]client.StopResult, len(agents))
-		failed := a.ForEach(agents, func(i int, agent client.Agent) (err error) {
-			waiting := waitingPrompts(ctx, c, agent.Name)
-			if results[i], err = c.Kill(ctx, agent.Name, req); err != nil {
-				return err
-			}
-			defer a.reportDead(ctx, c, waiting)
-			return a.printKill(agent.Name, results[i])
-		})
-		if a.JSON {
-			results = slices.DeleteFunc(results, func(r client.StopResult) bool { return r.Session == "" })
-			return cmp.Or(a.PrintJSON(cmdenv.Rows("sessions", results)), failed)
-		}
-		if failed != nil || !req.Force {
-			return failed
-		}
-		return a.warnOfKill(ctx, c, textfmt.List(names))
+		defer a.reportDead(ctx, c, waiting)
+		return &result, a.printKill(agent.Name, result)
 	})
+	if err != nil || !req.Force || a.JSON {
+		return err
+	}
+	return a.OnCity(func(c *client.Client) error { return a.warnOfKill(ctx, c, textfmt.List(names)) })
 }
 
 // warnOfKill prints a warning if the controller cannot start the killed agents again for now.
