@@ -70,17 +70,15 @@ func (s Formatter) hanging(row, text string) string {
 	return strings.TrimRight(row+text, " ") + "\n"
 }
 
-// eventColor returns the color of a kind of event.
-func eventColor(kind string) textfmt.Color {
-	switch kind {
-	case "session.started", "session.adopted", "controller.recovered":
-		return textfmt.Green
-	case "session.exited", "session.lost", "session.start_failed", "session.stop_failed", "session.quarantined",
-		"controller.degraded", "controller.reload_failed":
-		return textfmt.Red
-	}
-	return textfmt.Cyan
+// eventColors maps kinds of events to colors.
+var eventColors = map[string]textfmt.Color{
+	"session.started": textfmt.Green, "session.adopted": textfmt.Green, "controller.recovered": textfmt.Green,
+	"session.exited": textfmt.Red, "session.lost": textfmt.Red, "session.start_failed": textfmt.Red, "session.stop_failed": textfmt.Red,
+	"session.quarantined": textfmt.Red, "controller.degraded": textfmt.Red, "controller.reload_failed": textfmt.Red,
 }
+
+// eventColor returns the color of a kind of event.
+func eventColor(kind string) textfmt.Color { return cmp.Or(eventColors[kind], textfmt.Cyan) }
 
 // Plan returns the table of planned actions; empty if there are none.
 func (s Formatter) Plan(plan client.Plan) string {
