@@ -64,22 +64,20 @@ restarts them or delivers prompts until a controller runs again: gc start. Use i
 the agents too: gc stop. If no controller runs, the exit status is 6.`,
 		Example: "  gc controller stop && gc start",
 		Args:    cmdenv.Between(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.OnCity(func(c *client.Client) error {
-				before, err := c.Status(cmd.Context())
-				if err != nil {
-					return err
-				}
-				ended := a.endOf(before.Controller)
-				if _, err := c.StopController(cmd.Context()); err != nil {
-					return err
-				}
-				if err := a.awaitGone(cmd.Context(), c, before.Controller, ended); err != nil {
-					return err
-				}
-				return a.PrintResult(client.Done{Changed: true}, nil, "the controller has stopped; agents keep running, and gc start manages them again")
-			})
-		},
+		RunE: a.CityAction(func(ctx context.Context, c *client.Client, _ []string) error {
+			before, err := c.Status(ctx)
+			if err != nil {
+				return err
+			}
+			ended := a.endOf(before.Controller)
+			if _, err := c.StopController(ctx); err != nil {
+				return err
+			}
+			if err := a.awaitGone(ctx, c, before.Controller, ended); err != nil {
+				return err
+			}
+			return a.PrintResult(client.Done{Changed: true}, nil, "the controller has stopped; agents keep running, and gc start manages them again")
+		}),
 	})
 }
 
@@ -91,12 +89,10 @@ func controllerStatusCommand(a *app) *cobra.Command {
 status is 6.`,
 		Example: "  gc controller status",
 		Args:    cmdenv.Between(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.OnCity(func(c *client.Client) error {
-				status, err := c.Status(cmd.Context())
-				return a.Show(status.Controller, err, func(s render.Formatter) string { return s.Controller(status.Controller) + "\n" })
-			})
-		},
+		RunE: a.CityAction(func(ctx context.Context, c *client.Client, _ []string) error {
+			status, err := c.Status(ctx)
+			return a.Show(status.Controller, err, func(s render.Formatter) string { return s.Controller(status.Controller) + "\n" })
+		}),
 	})
 }
 

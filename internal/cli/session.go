@@ -45,17 +45,15 @@ func sessionShowCommand(a *app) *cobra.Command {
 		Long:    "Shows the state of a session, its processes and its last screen. For the reasons: gc explain AGENT",
 		Example: "  gc session show coder",
 		Args:    cmdenv.Between(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
-				s, err := c.Session(cmd.Context(), args[0])
-				if err := a.Show(s, err, func(sheet render.Formatter) string { sheet.Verbose = verbose; return sheet.Session(s) }); err != nil || a.JSON || s.LastScreen == "" {
-					return err
-				}
-				fmt.Fprintln(a.Stdout, a.Paint(textfmt.Faint, "\nLAST SCREEN"))
-				a.PrintScreen(s.LastScreen, 0)
-				return nil
-			})
-		},
+		RunE: a.TargetAction(func(ctx context.Context, c *client.Client, name string) error {
+			s, err := c.Session(ctx, name)
+			if err := a.Show(s, err, func(sheet render.Formatter) string { sheet.Verbose = verbose; return sheet.Session(s) }); err != nil || a.JSON || s.LastScreen == "" {
+				return err
+			}
+			fmt.Fprintln(a.Stdout, a.Paint(textfmt.Faint, "\nLAST SCREEN"))
+			a.PrintScreen(s.LastScreen, 0)
+			return nil
+		}),
 		ValidArgsFunction: a.CompleteAgent,
 	}
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also show metadata and fingerprints")

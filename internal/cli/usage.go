@@ -106,12 +106,10 @@ continue. With --for it resets the budget for one agent or session only. gc usag
 usage. If there is no such budget, the exit status is 3.`,
 		Example: "  gc usage lift day\n  gc usage lift day --for worker",
 		Args:    cmdenv.Between(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.OnID(cmd.Context(), args[0], budgetNames, func(c *client.Client) error {
-				done, err := c.LiftBudget(cmd.Context(), args[0], client.LiftRequest{Who: who})
-				return a.PrintResult(done, err, done.Detail)
-			})
-		},
+		RunE: a.IDAction(budgetNames, func(ctx context.Context, c *client.Client, id string) error {
+			done, err := c.LiftBudget(ctx, id, client.LiftRequest{Who: who})
+			return a.PrintResult(done, err, done.Detail)
+		}),
 		ValidArgsFunction: a.Candidates(1, budgetNames),
 	}
 	cmd.Flags().StringVar(&who, "for", "", "only this `agent` or session")

@@ -231,12 +231,10 @@ func waitCancelCommand(a *app) *cobra.Command {
 such wait, the exit status is 3.`,
 		Example: "  gc wait cancel ID",
 		Args:    cmdenv.Between(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.OnID(cmd.Context(), args[0], waits, func(c *client.Client) error {
-				w, err := c.CancelWait(cmd.Context(), args[0])
-				return a.PrintResult(w, err, "cancelled the wait: no notification when "+render.Condition(w))
-			})
-		},
+		RunE: a.IDAction(waits, func(ctx context.Context, c *client.Client, id string) error {
+			w, err := c.CancelWait(ctx, id)
+			return a.PrintResult(w, err, "cancelled the wait: no notification when "+render.Condition(w))
+		}),
 		ValidArgsFunction: a.Candidates(1, waits),
 	})
 }

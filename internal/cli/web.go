@@ -134,12 +134,10 @@ func webStopCommand(a *app) *cobra.Command {
 next start. If city.toml enables the web console, the next controller starts it again.`,
 		Example: "  gc web stop",
 		Args:    cmdenv.Between(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.OnCity(func(c *client.Client) error {
-				out, err := c.StopWeb(cmd.Context())
-				return a.PrintResult(out, err, "the web console is off")
-			})
-		},
+		RunE: a.CityAction(func(ctx context.Context, c *client.Client, _ []string) error {
+			out, err := c.StopWeb(ctx)
+			return a.PrintResult(out, err, "the web console is off")
+		}),
 	})
 }
 

@@ -44,7 +44,7 @@ type List[T any] struct {
 
 // Run returns the action of a command that prints the list once, or with --watch each time it may have changed. The first argument
 // of the command, if it has one, is the target.
-func (l List[T]) Run(d *Base, flags *Flags) func(*cobra.Command, []string) error {
+func (l List[T]) Run(d *Base, flags *Flags) Action {
 	return func(cmd *cobra.Command, args []string) error {
 		return d.OnTargetIfAny(cmd.Context(), args, func(c *client.Client) error {
 			return l.show(cmd.Context(), d, c, First(args), flags)

@@ -62,6 +62,30 @@ func (d *Base) OnID(ctx context.Context, id string, list IDs, verb func(*client.
 	})
 }
 
+// Action is what a command does, see [cobra.Command.RunE].
+type Action = func(cmd *cobra.Command, args []string) error
+
+// CityAction returns the action of a command that acts on the city, see [Base.OnCity].
+func (d *Base) CityAction(verb func(ctx context.Context, c *client.Client, args []string) error) Action {
+	return func(cmd *cobra.Command, args []string) error {
+		return d.OnCity(func(c *client.Client) error { return verb(cmd.Context(), c, args) })
+	}
+}
+
+// TargetAction returns the action of a command that acts on the agent or session in its first argument, see [Base.OnTarget].
+func (d *Base) TargetAction(verb func(ctx context.Context, c *client.Client, name string) error) Action {
+	return func(cmd *cobra.Command, args []string) error {
+		return d.OnTarget(cmd.Context(), args[0], func(c *client.Client) error { return verb(cmd.Context(), c, args[0]) })
+	}
+}
+
+// IDAction returns the action of a command that acts on the object with the id in its first argument, see [Base.OnID].
+func (d *Base) IDAction(list IDs, verb func(ctx context.Context, c *client.Client, id string) error) Action {
+	return func(cmd *cobra.Command, args []string) error {
+		return d.OnID(cmd.Context(), args[0], list, func(c *client.Client) error { return verb(cmd.Context(), c, args[0]) })
+	}
+}
+
 // InstanceFlag adds the flag --instance to a command.
 func InstanceFlag(cmd *cobra.Command, instance *string) {
 	cmd.Flags().StringVar(instance, "instance", "", "only if this instance still runs: the `id` that gc session show prints")
