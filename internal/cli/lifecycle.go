@@ -243,28 +243,24 @@ func agentOf(ctx context.Context, c *client.Client, name string) (client.Agent, 
 }
 
 // awaitOutcome waits until reached returns Reached, and returns the agent as it is then. It returns an
-// error if the agent fails or parent ends; for a deadline the error matches [client.ErrTimeout].
-func (a *app) awaitOutcome(parent context.Context, c *client.Client, was client.Agent, reached func(was, is client.Agent) cmdenv.Verdict) (client.Agent, error) {
-	ctx, cancel := context.WithCancel(parent)
-	changed, stopped := cmdenv.Changes(ctx, c)
-	defer func() { cancel(); <-stopped }()
+// error if the agent fails or ctx ends; for a deadline the error matches [client.ErrTimeout].
+func (a *app) awaitOutcome(ctx context.Context, c *client.Client, was client.Agent, reached func(was, is client.Agent) cmdenv.Verdict) (client.Agent, error) {
+	changed, stop := cmdenv.Changes(ctx, c)
+	defer stop()
 	for {
 		is, err := agentOf(ctx, c, was.Name)
-		if err != nil && parent.Err() == nil {
-			return is, err
-		}
 		switch {
-		case errors.Is(parent.Err(), context.Canceled):
-			return is, parent.Err()
-		case parent.Err() != nil:
+		case err != nil && ctx.Err() == nil:
+			return is, err
+		case errors.Is(ctx.Err(), context.Canceled):
+			return is, ctx.Err()
+		case ctx.Err() != nil:
 			return is, fmt.Errorf("%w: %s is still %s; see: gc explain %s", client.ErrTimeout, was.Name, cmp.Or(is.State, was.State), was.Name)
 		case reached(was, is) == cmdenv.Reached:
 			return is, nil
 		case reached(was, is) == cmdenv.Failing:
 			return is, fmt.Errorf("%s is %s: %s; see: gc explain %s", is.Name, is.State, cmp.Or(render.Reason(is.Reason), is.Exit, "no reason known"), is.Name)
 		}
-		if !cmdenv.PauseFor(ctx, cmdenv.PollInterval, changed) {
-			continue // parent has ended: the next round returns the error
-		}
+		cmdenv.PauseFor(ctx, cmdenv.PollInterval, changed) // if ctx has ended, the next round returns the error
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -162,9 +163,8 @@ func (a *app) stopAndReport(parent context.Context, c *client.Client) (client.Ce
 		return client.Census{}, err
 	}
 	ctx, cancel := context.WithCancel(parent)
-	printed := make(chan struct{})
-	go func() {
-		defer close(printed)
+	var work sync.WaitGroup
+	work.Go(func() {
 		for e, err := range c.Events(ctx, page.Last) {
 			if err != nil {
 				continue // the stop itself reports it
@@ -176,13 +176,11 @@ func (a *app) stopAndReport(parent context.Context, c *client.Client) (client.Ce
 				a.Messagef("failed   %s  %s", name, textfmt.OneLine(e.Text))
 			}
 		}
-	}()
-	reminded := make(chan struct{})
-	go func() { defer close(reminded); a.remindOfStop(ctx, c) }()
+	})
+	work.Go(func() { a.remindOfStop(ctx, c) })
 	census, err := c.StopCity(parent)
 	cancel()
-	<-printed
-	<-reminded
+	work.Wait()
 	return census, err
 }
 

@@ -59,23 +59,22 @@ func Wanted(agent client.Agent) Verdict {
 // AwaitAgents waits until each agent has reached its wanted state or cannot
 // reach it, and prints the result of each. It reads the status after each event,
 // and every [PollInterval]. If an agent has failed, the error is [SilentExit] with
-// [Failed]; if the deadline of parent has passed, it matches [client.ErrTimeout].
-func (d *Base) AwaitAgents(parent context.Context, c *client.Client, of Judge) error {
-	ctx, cancel := context.WithCancel(parent)
-	changed, stopped := Changes(ctx, c)
-	defer func() { cancel(); <-stopped }()
+// [Failed]; if the deadline of ctx has passed, it matches [client.ErrTimeout].
+func (d *Base) AwaitAgents(ctx context.Context, c *client.Client, of Judge) error {
+	changed, stop := Changes(ctx, c)
+	defer stop()
 	w := d.newWaiter(of)
-	w.until, _ = parent.Deadline()
+	w.until, _ = ctx.Deadline()
 	for {
 		status, err := c.Status(ctx)
 		if err != nil {
-			return w.timeoutError(parent, err)
+			return w.timeoutError(ctx, err)
 		}
 		if w.update(status) {
 			return w.printSummary()
 		}
 		if !PauseFor(ctx, PollInterval, changed) {
-			return w.timeoutError(parent, ctx.Err())
+			return w.timeoutError(ctx, ctx.Err())
 		}
 	}
 }
@@ -281,10 +280,10 @@ func runningText(n int) string {
 	return fmt.Sprintf("%d agents run", n)
 }
 
-// timeoutError returns err, or, if the deadline of parent has passed, an error that names the
+// timeoutError returns err, or, if the deadline of ctx has passed, an error that names the
 // agents that were still waited for.
-func (w *Waiter) timeoutError(parent context.Context, err error) error {
-	if errors.Is(parent.Err(), context.DeadlineExceeded) {
+func (w *Waiter) timeoutError(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return fmt.Errorf("%w: still waiting for %s; the controller continues, see: gc status", client.ErrTimeout, textfmt.List(w.open))
 	}
 	return err
