@@ -83,11 +83,8 @@ func (a *app) printFaults(faults []client.ConfigFault) {
 			message = "warning: " + message
 		}
 		a.Messagef("%s: %s", a.PaintMessage(textfmt.Bold, position), message)
-		if f.Excerpt != "" {
-			a.Messagef("%s", textfmt.Indent(f.Excerpt, faultIndent))
-		}
-		if f.Hint != "" {
-			a.Messagef("%s", textfmt.Indent(f.Hint, faultIndent))
+		for _, below := range textfmt.NonEmpty(f.Excerpt, f.Hint) {
+			a.Messagef("%s", textfmt.Indent(below, faultIndent))
 		}
 	}
 	wrong := mistakes(faults)

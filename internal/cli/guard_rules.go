@@ -69,13 +69,7 @@ listed.`,
 
 // appliesTo returns the roles and agents to which a rule applies; empty for all.
 func (r ruleRow) appliesTo() string {
-	var out []string
-	for _, group := range [][]string{{r.For}, r.Roles, r.Agents} {
-		if joined := strings.Join(group, ","); joined != "" {
-			out = append(out, joined)
-		}
-	}
-	return strings.Join(out, " ")
+	return strings.Join(textfmt.NonEmpty(r.For, strings.Join(r.Roles, ","), strings.Join(r.Agents, ",")), " ")
 }
 
 // rowsOf returns a row for each rule of a guard, for the listing: first the rules for all agents, then those of single

@@ -24,12 +24,9 @@ func (d *Base) Messagef(format string, args ...any) {
 
 // wrapped returns text, with its lines wrapped to the terminal's width if stream is a terminal.
 func (d *Base) wrapped(stream any, text string) string {
-	if d.Width == nil || !d.IsTerminal(stream) {
-		return text
-	}
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
-		lines = append(lines, textfmt.Hanging(line, d.Width())...)
+		lines = append(lines, textfmt.Hanging(line, d.columnsOf(stream))...)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -120,8 +117,11 @@ func (d *Base) encode(out io.Writer, value any, indent string) error {
 
 // Columns returns the width of the terminal on standard output; zero if standard output is no
 // terminal.
-func (d *Base) Columns() int {
-	if d.Width == nil || !d.IsTerminal(d.Stdout) {
+func (d *Base) Columns() int { return d.columnsOf(d.Stdout) }
+
+// columnsOf returns the width of the terminal; zero if the stream is no terminal.
+func (d *Base) columnsOf(stream any) int {
+	if d.Width == nil || !d.IsTerminal(stream) {
 		return 0
 	}
 	return d.Width()
