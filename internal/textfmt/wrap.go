@@ -53,13 +53,10 @@ func Hanging(line string, columns int) []string {
 	if at < len("  ") || columns-indent < textColumn {
 		return Wrap(line, columns)
 	}
-	rest := Wrap(line[at:], columns-indent)
+	rest, margin := Wrap(line[at:], columns-indent), line[:at]
 	for i := range rest {
-		if i == 0 {
-			rest[i] = line[:at] + rest[i]
-		} else {
-			rest[i] = strings.Repeat(" ", indent) + rest[i]
-		}
+		rest[i] = margin + rest[i]
+		margin = strings.Repeat(" ", indent)
 	}
 	return rest
 }
