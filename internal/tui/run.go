@@ -287,7 +287,7 @@ func (r *runner) write(b []byte) {
 	}
 }
 
-// do carries out an effect. What takes time runs in a goroutine and puts its result into the inbox. Effects that need the terminal
+// do carries out an effect, a [task] in a goroutine. Effects that need the terminal
 // itself, such as an attachment, are only stored: they are carried out outside of the dashboard.
 func (r *runner) do(effect Effect) {
 	switch e := effect.(type) {
@@ -295,37 +295,15 @@ func (r *runner) do(effect Effect) {
 		r.outside = e
 	case Redraw:
 		r.output.reset()
-	case Answer:
-		r.work.Go(func() { r.answer(r.ctx, e) })
-	case Prompt:
-		r.work.Go(func() { r.prompt(r.ctx, e) })
-	case Act:
-		r.work.Go(func() { r.act(r.ctx, e) })
-	case EditPrompt:
-		r.work.Go(func() { r.editPrompt(r.ctx, e) })
-	case MovePrompt:
-		r.work.Go(func() { r.movePrompt(r.ctx, e) })
-	case CancelPrompt:
-		r.work.Go(func() { r.cancelPrompt(r.ctx, e) })
-	case LoadText:
-		r.work.Go(func() { r.loadText(r.ctx, e.ID) })
 	case LoadQueue:
 		wake(r.queued)
-	case LoadQuestions:
-		r.work.Go(func() { r.loadQuestions(r.ctx) })
-	case LoadPrompt:
-		r.work.Go(func() {
-			if receipt, err := r.opts.City.Receipt(r.ctx, e.ID, ""); err == nil { // else the next event has the state
-				r.inbox.put(PromptsMsg{[]client.Receipt{receipt}})
-			}
-		})
+	case task:
+		r.work.Go(func() { e.carryOut(r.ctx, r) })
 	case Command:
 		r.run(e)
 	case CancelCommand:
 		r.commands[e.ID]()
 		delete(r.commands, e.ID)
-	case Complete:
-		r.work.Go(func() { r.inbox.put(CompletionMsg{e.Line, r.opts.Complete(r.ctx, e.Args)}) })
 	}
 }
 
