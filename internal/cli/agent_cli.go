@@ -25,7 +25,6 @@ func agentCLIListCommand(a *app) *cobra.Command {
 permission mode in which it asks a person. STATE is "found", "untested" (gc was not tested with the
 installed version) or "not installed". gc looks in PATH, then in the PATH of the login shell.`,
 		Example: "  gc agent-cli list --json",
-		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			rows, err := a.daemon.AgentCLIs(cmd.Context())
 			if err != nil {

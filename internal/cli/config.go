@@ -25,7 +25,6 @@ func configCheckCommand(a *app) *cobra.Command {
 		Long: `Shows each mistake with its position and the fix, and warns of keys that have no effect. Exit status 1
 if there is a mistake; a warning does not count.`,
 		Example: "  gc config check\n  gc config check --json",
-		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			root, err := a.Root()
 			if err != nil {
@@ -105,7 +104,6 @@ func configShowCommand(a *app) *cobra.Command {
 		Long: `Shows every key with its value and the file, or the default, from which the value comes. Credentials
 are shown as asterisks. If city.toml has a mistake, the mistake is printed and the exit status is 1.`,
 		Example: "  gc config show",
-		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			root, err := a.Root()
 			if err != nil {
@@ -123,7 +121,6 @@ func configSchemaCommand(a *app) *cobra.Command {
 		Short:   "Print the JSON Schema of city.toml",
 		Long:    `Prints the JSON Schema of city.toml. Editors use it to complete and check keys.`,
 		Example: "  gc config schema > city.schema.json",
-		Args:    cmdenv.Between(0, 0),
 		RunE: func(_ *cobra.Command, _ []string) error {
 			schema, err := a.daemon.ConfigSchema()
 			if err != nil {

@@ -32,7 +32,6 @@ city has a controller already, the exit status is 4.
 With --lease several controllers may run: one is active, the others wait. A controller that loses the
 lease exits with status 1.`,
 		Example: "  gc controller run --city ~/city",
-		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			root, err := a.Root()
 			if err != nil {
@@ -63,7 +62,6 @@ func controllerStopCommand(a *app) *cobra.Command {
 restarts them or delivers prompts until a controller runs again: gc start. Use it to update gc. To stop
 the agents too: gc stop. If no controller runs, the exit status is 6.`,
 		Example: "  gc controller stop && gc start",
-		Args:    cmdenv.Between(0, 0),
 		RunE: a.CityAction(func(ctx context.Context, c *client.Client, _ []string) error {
 			before, err := c.Status(ctx)
 			if err != nil {
@@ -88,7 +86,6 @@ func controllerStatusCommand(a *app) *cobra.Command {
 		Long: `Prints the controller's version, its process and when it was started. If no controller runs, the exit
 status is 6.`,
 		Example: "  gc controller status",
-		Args:    cmdenv.Between(0, 0),
 		RunE: a.CityAction(func(ctx context.Context, c *client.Client, _ []string) error {
 			status, err := c.Status(ctx)
 			return a.Show(status.Controller, err, func(s render.Formatter) string { return s.Controller(status.Controller) + "\n" })

@@ -22,7 +22,6 @@ The last check sends a prompt to a test agent on each runtime provider of the ci
 agent CLI that the city uses (outside a city: each installed one) must answer a prompt too. gc starts it
 in an empty directory as this user. This can take some minutes and uses some tokens.`,
 		Example: "  gc doctor\n  gc doctor --ask",
-		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			root, err := a.Root()
 			if err != nil {

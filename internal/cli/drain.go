@@ -46,7 +46,6 @@ func drainCheckCommand(a *app) *cobra.Command {
 0: yes, finish your work and then run gc drain ack. Exit status 1: no. Exit status 6: no controller
 answers; continue to work.`,
 		Example: "  if gc drain check; then save-my-work && gc drain ack; fi",
-		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			name, instance, err := a.currentAgent(cmd)
 			if err != nil {
@@ -107,7 +106,6 @@ restart an agent from outside: gc restart AGENT`,
 // --reason, whose help is reason.
 func selfCommand(a *app, cmd *cobra.Command, verb lifecycleCall, success, reason string) *cobra.Command {
 	var req client.LifecycleRequest
-	cmd.Args = cmdenv.Between(0, 0)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return a.onCurrentAgent(cmd, req, verb, success) }
 	cmd.Flags().StringVar(&req.Reason, "reason", "", reason)
 	return a.AddJSONFlag(cmd)

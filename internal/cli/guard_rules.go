@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gascity/internal/cli/cmdenv"
 	"gascity/internal/cli/render"
 	"gascity/internal/guard"
 	"gascity/internal/textfmt"
@@ -42,7 +41,6 @@ roles to which it applies, and the rule set or file that has it. The last line i
 that match no rule. Without a [guard] in city.toml everything is allowed, and the built-in rule sets are
 listed.`,
 		Example: "  gc guard list",
-		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			g, err := a.guarding(cmd, nil)
 			if err != nil {
@@ -117,7 +115,6 @@ rule sets and files of --with, and prints the calls whose decision would change.
 change rules. The controller records calls in .gc/log/guard.jsonl, readable by its user only, up to 32
 MiB, without the values of credentials.`,
 		Example: "  gc guard replay --since 7d\n  gc guard replay --since 24h --with protected-branch --with rules/new.toml",
-		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			from, err := a.ParseTime("--since", since)
 			if err != nil {

@@ -29,7 +29,6 @@ notifications of the last 7 days, newest first. The states are sending (it is tr
 failure), sent (the sink has confirmed it), failed (it is not tried again) and dropped (the agent did
 not need a person any more, or the sink was removed).`,
 		Example: "  gc notify list\n  gc notify list --failed --json",
-		Args:    cmdenv.Between(0, 0),
 		RunE: a.CityAction(func(ctx context.Context, c *client.Client, _ []string) error {
 			list, err := c.Notifications(ctx)
 			if err != nil {

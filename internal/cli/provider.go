@@ -24,7 +24,6 @@ func providerListCommand(a *app) *cobra.Command {
 		Long: `Shows the runtime providers, the backends in which agents run: the value of provider in [session]. To
 list agent CLIs, the value of provider in [[agents]]: gc agent-cli list`,
 		Example: "  gc provider list",
-		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			providers, err := a.daemon.Providers(cmd.Context())
 			return a.Show(cmdenv.Rows("providers", providers), err, func(s render.Formatter) string { return s.Providers(providers) })

@@ -97,8 +97,19 @@ func newRoot(a *app) *cobra.Command {
 			cmd.GroupID = groupDaily
 		}
 	}
+	takeNoArgs(root)
 	root.AddCommand(hiddenCommand(a, "shim", Daemon.Shim), hiddenCommand(a, "acp-host", Daemon.HostACP), outpostCommand(a), docsCommand(a))
 	return root
+}
+
+// takeNoArgs makes the commands below cmd that do not say which arguments they take accept none.
+func takeNoArgs(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		if sub.Args == nil {
+			sub.Args = cmdenv.Between(0, 0)
+		}
+		takeNoArgs(sub)
+	}
 }
 
 // daily lists the commands for every day, in the order of the help.

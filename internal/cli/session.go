@@ -26,7 +26,6 @@ func sessionListCommand(a *app) *cobra.Command {
 		Long: `Lists each session with its agent, its runtime provider, its state, its process and the id of its
 instance. For what the agents do: gc status`,
 		Example: "  gc session list",
-		Args:    cmdenv.Between(0, 0),
 		RunE: cmdenv.List[client.Agent]{
 			Ask: func(c *client.Client, ctx context.Context, _ string, _ client.Which) ([]client.Agent, error) {
 				status, err := c.Status(ctx)

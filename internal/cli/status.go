@@ -34,7 +34,6 @@ come first, then agents with a problem. Empty columns are left out:
 With --watch the list is updated when it changes, until you press Ctrl-C, also after a restart of the
 controller. If no controller runs, the exit status is 6.`,
 		Example: "  gc status\n  gc status -w\n  gc status --json",
-		Args:    cmdenv.Between(0, 0),
 		RunE: a.CityAction(func(ctx context.Context, c *client.Client, _ []string) error {
 			if watch {
 				return a.watchStatus(ctx, c)

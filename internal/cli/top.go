@@ -34,7 +34,6 @@ in its section [top], or GC_TOP=off is set.
 With --plain it prints a line for each change, for screen readers. Without a terminal and without
 --plain the exit status is 4.`,
 		Example: "  gc top\n  gc top --plain",
-		Args:    cmdenv.Between(0, 0),
 		RunE: a.CityAction(func(ctx context.Context, c *client.Client, _ []string) error {
 			c.OnSkew = nil // a message would be drawn over the dashboard
 			if lines {

@@ -32,7 +32,7 @@ delivery statuses, events and usage are in .gc and are removed too. city.toml, w
 conversations of agent CLIs and all other files stay. At the end it checks again: exit status 0 means
 that nothing is left. If a process cannot be stopped, it is named and nothing is removed. No controller
 is needed.`,
-		Example: "  gc destroy --dry-run\n  gc destroy --yes", Args: cmdenv.Between(0, 0),
+		Example: "  gc destroy --dry-run\n  gc destroy --yes",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			root, err := a.Root()
 			if err != nil {

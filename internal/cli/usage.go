@@ -64,7 +64,6 @@ func pricesCommand(a *app) *cobra.Command {
 		Long: `Prints the price table as a TOML file that you can edit. Comments in the file explain how to use it in
 city.toml. A running controller then applies it at once to responses without a reported cost.`,
 		Example: "  gc usage prices > prices.toml",
-		Args:    cmdenv.Between(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			return a.Show(map[string]string{"toml": string(usage.Table())}, nil, func(render.Formatter) string { return string(usage.Table()) })
 		},
@@ -86,7 +85,6 @@ func budgetsCommand(a *app) *cobra.Command {
 		Long: `Lists each budget of city.toml, once for each agent, session or city to which it applies: the amount
 used in its time window, its limit, and what gc does when the limit is reached.`,
 		Example: "  gc usage budgets",
-		Args:    cmdenv.Between(0, 0),
 		RunE: cmdenv.List[client.Budget]{
 			Ask: func(c *client.Client, ctx context.Context, _ string, _ client.Which) ([]client.Budget, error) {
 				return c.Budgets(ctx)

@@ -213,7 +213,6 @@ func waitListCommand(a *app) *cobra.Command {
 		Long: `Lists the waits of gc wait --register that are open, with the owner and the condition. With --all it
 also lists recently finished ones.`,
 		Example: "  gc wait list",
-		Args:    cmdenv.Between(0, 0),
 		RunE: cmdenv.List[client.Wait]{
 			Ask: func(c *client.Client, ctx context.Context, _ string, which client.Which) ([]client.Wait, error) {
 				return c.Waits(ctx, which)

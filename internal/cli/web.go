@@ -133,7 +133,6 @@ func webStopCommand(a *app) *cobra.Command {
 		Long: `Stops the web console and ends its open pages, streams and terminals. Devices stay signed in for the
 next start. If city.toml enables the web console, the next controller starts it again.`,
 		Example: "  gc web stop",
-		Args:    cmdenv.Between(0, 0),
 		RunE: a.CityAction(func(ctx context.Context, c *client.Client, _ []string) error {
 			out, err := c.StopWeb(ctx)
 			return a.PrintResult(out, err, "the web console is off")
@@ -149,7 +148,6 @@ of open requests. A device that is not used for 30 days is signed out.`
 	cmd.Args = noArgs
 	list := webDeviceListCommand(a, "list")
 	list.Short, list.Long, list.Example = "List the devices", "The same as gc web devices without a subcommand.", "  gc web devices list"
-	list.Args = cmdenv.Between(0, 0)
 	cmd.AddCommand(list, webRevokeCommand(a))
 	return cmd
 }
