@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -25,12 +26,8 @@ func configCheckCommand(a *app) *cobra.Command {
 		Long: `Shows each mistake with its position and the fix, and warns of keys that have no effect. Exit status 1
 if there is a mistake; a warning does not count.`,
 		Example: "  gc config check\n  gc config check --json",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			root, err := a.Root()
-			if err != nil {
-				return err
-			}
-			faults, err := a.daemon.CheckConfig(cmd.Context(), root)
+		RunE: a.RootAction(func(ctx context.Context, root string, _ []string) error {
+			faults, err := a.daemon.CheckConfig(ctx, root)
 			if err != nil {
 				return err
 			}
@@ -45,7 +42,7 @@ if there is a mistake; a warning does not count.`,
 				a.printFaults(faults)
 			}
 			return cmdenv.FailIf(mistakes(faults) > 0)
-		},
+		}),
 	})
 }
 
@@ -104,14 +101,10 @@ func configShowCommand(a *app) *cobra.Command {
 		Long: `Shows every key with its value and the file, or the default, from which the value comes. Credentials
 are shown as asterisks. If city.toml has a mistake, the mistake is printed and the exit status is 1.`,
 		Example: "  gc config show",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			root, err := a.Root()
-			if err != nil {
-				return err
-			}
-			config, err := a.daemon.ShowConfig(cmd.Context(), root)
+		RunE: a.RootAction(func(ctx context.Context, root string, _ []string) error {
+			config, err := a.daemon.ShowConfig(ctx, root)
 			return a.Show(config, err, func(s render.Formatter) string { return s.Config(config) })
-		},
+		}),
 	})
 }
 

@@ -32,13 +32,9 @@ city has a controller already, the exit status is 4.
 With --lease several controllers may run: one is active, the others wait. A controller that loses the
 lease exits with status 1.`,
 		Example: "  gc controller run --city ~/city",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			root, err := a.Root()
-			if err != nil {
-				return err
-			}
-			return a.runController(cmd.Context(), root, lease, retry)
-		},
+		RunE: a.RootAction(func(ctx context.Context, root string, _ []string) error {
+			return a.runController(ctx, root, lease, retry)
+		}),
 	}
 	cmd.Flags().StringVar(&lease, "lease", "", "be active only while holding the Kubernetes Lease with this `name`, in the cluster of [session.k8s]")
 	cmd.Flags().BoolVar(&retry, "retry", false, "start failed and quarantined agents at once, as gc start does")

@@ -33,16 +33,12 @@ conversations of agent CLIs and all other files stay. At the end it checks again
 that nothing is left. If a process cannot be stopped, it is named and nothing is removed. No controller
 is needed.`,
 		Example: "  gc destroy --dry-run\n  gc destroy --yes",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			root, err := a.Root()
-			if err != nil {
-				return err
-			}
+		RunE: a.RootAction(func(ctx context.Context, root string, _ []string) error {
 			if a.Getenv("GC_CITY_PATH") == root {
 				return fmt.Errorf("%w: this command runs inside an agent of the city: it would stop the agent, and itself, before the city is removed; run it in a terminal of your own", client.ErrRefused)
 			}
-			return a.uninstall(cmd.Context(), root, flags)
-		},
+			return a.uninstall(ctx, root, flags)
+		}),
 	}
 	cmd.Flags().BoolVarP(&flags.yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVarP(&flags.dryRun, "dry-run", "n", false, "only list what would be removed")

@@ -65,6 +65,17 @@ func (d *Base) OnID(ctx context.Context, id string, list IDs, verb func(*client.
 // Action is what a command does, see [cobra.Command.RunE].
 type Action = func(cmd *cobra.Command, args []string) error
 
+// RootAction returns the action of a command that acts on the city directory and needs no controller, see [Base.Root].
+func (d *Base) RootAction(verb func(ctx context.Context, root string, args []string) error) Action {
+	return func(cmd *cobra.Command, args []string) error {
+		root, err := d.Root()
+		if err != nil {
+			return err
+		}
+		return verb(cmd.Context(), root, args)
+	}
+}
+
 // CityAction returns the action of a command that acts on the city, see [Base.OnCity].
 func (d *Base) CityAction(verb func(ctx context.Context, c *client.Client, args []string) error) Action {
 	return func(cmd *cobra.Command, args []string) error {
