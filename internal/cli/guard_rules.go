@@ -42,7 +42,7 @@ that match no rule. Without a [guard] in city.toml everything is allowed, and th
 listed.`,
 		Example: "  gc guard list",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			g, err := a.guarding(cmd, nil)
+			g, err := a.guarding(cmd)
 			if err != nil {
 				return err
 			}

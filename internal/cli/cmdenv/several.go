@@ -62,7 +62,7 @@ func (s *Selection) Of(ctx context.Context, c *client.Client, status client.Stat
 	}
 	for _, name := range s.Names {
 		if name == "" {
-			return nil, fmt.Errorf("%w: an agent's name is empty; gc status lists them", client.ErrInvalid)
+			return nil, errNoName
 		}
 		found := false
 		for _, agent := range status.Agents {

@@ -27,12 +27,20 @@ func (d *Base) OnCity(verb func(*client.Client) error) error {
 // which verb acts. A "not found" error of verb gets suggestions for similar names.
 func (d *Base) OnTarget(ctx context.Context, name string, verb func(*client.Client) error) error {
 	if name == "" {
-		return fmt.Errorf("%w: an agent's name is empty; gc status lists them", client.ErrInvalid)
+		return errNoName
 	}
+	return d.withSuggestions(verb, func(c *client.Client, err error) error { return SuggestAgent(ctx, c, name, err) })
+}
+
+// errNoName reports that an agent's name is empty.
+var errNoName = fmt.Errorf("%w: an agent's name is empty; gc status lists them", client.ErrInvalid)
+
+// withSuggestions calls verb with a client of the city's controller. A "not found" error of verb gets suggestions.
+func (d *Base) withSuggestions(verb func(*client.Client) error, suggest func(*client.Client, error) error) error {
 	return d.OnCity(func(c *client.Client) error {
 		err := verb(c)
 		if errors.Is(err, client.ErrNotFound) {
-			return SuggestAgent(ctx, c, name, err)
+			return suggest(c, err)
 		}
 		return err
 	})
@@ -53,13 +61,7 @@ func (d *Base) OnID(ctx context.Context, id string, list IDs, verb func(*client.
 	if id == "" {
 		return fmt.Errorf("%w: the id is empty", client.ErrInvalid)
 	}
-	return d.OnCity(func(c *client.Client) error {
-		err := verb(c)
-		if errors.Is(err, client.ErrNotFound) {
-			return SuggestOf(ctx, c, id, list, err)
-		}
-		return err
-	})
+	return d.withSuggestions(verb, func(c *client.Client, err error) error { return SuggestOf(ctx, c, id, list, err) })
 }
 
 // Action is what a command does, see [cobra.Command.RunE].
