@@ -92,7 +92,8 @@ type Waiter struct {
 	degraded     string              // the last printed reason why the controller is degraded
 	until        time.Time           // when the wait ends; zero: never
 	stopped      map[string][]string // agents that should not run, by the reason
-	lastChange   statusChange
+	summary      string              // the compared parts of the last status
+	progressAt   time.Time           // when the summary last changed, or an agent last made progress
 	results      []Awaited // of the last status
 }
 
@@ -105,12 +106,6 @@ type Awaited struct {
 	Result string `json:"result"` // running, failed, stopped (not to run) or waiting (for something that takes long)
 	State  string `json:"state"`
 	Reason string `json:"reason,omitempty"`
-}
-
-// statusChange records the last change of a status.
-type statusChange struct {
-	summary string    // the compared parts of the status
-	since   time.Time // when it last changed, or an agent last made progress
 }
 
 // idleAfter is the time without any progress after which the waiting agents are reported
@@ -219,11 +214,11 @@ func (w *Waiter) noProgress(status client.Status) bool {
 		waits := w.judge(agent) == Waiting
 		progress = progress || inTransition(agent) || waits && !idle(agent) || waits && agent.NextAt.After(w.Now()) && !w.isBeyondTimeout(agent)
 	}
-	if progress || summary.String() != w.lastChange.summary {
-		w.lastChange = statusChange{summary.String(), w.Now()}
+	if progress || summary.String() != w.summary {
+		w.summary, w.progressAt = summary.String(), w.Now()
 		return false
 	}
-	return w.Now().Sub(w.lastChange.since) >= idleAfter
+	return w.Now().Sub(w.progressAt) >= idleAfter
 }
 
 // Remind prints which agents are still waited for: first after [RemindAfter], then when the
