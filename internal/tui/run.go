@@ -138,7 +138,7 @@ func (r *runner) show(parent context.Context) error {
 	r.handle(append([]Msg{Resize{cols, rows}}, r.inbox.take()...)...) // the program before may have lost the word that there are messages
 	r.seen()
 	ctx, cancel := context.WithCancel(parent)
-	program := tea.NewProgram(adapter{r}, tea.WithContext(ctx), tea.WithInput(r.input), tea.WithOutput(io.Discard), tea.WithoutRenderer(),
+	program := tea.NewProgram(r, tea.WithContext(ctx), tea.WithInput(r.input), tea.WithOutput(io.Discard), tea.WithoutRenderer(),
 		tea.WithoutSignalHandler(), tea.WithFPS(1), tea.WithEnvironment([]string{"TERM=xterm-256color"})) // without TMUX: it would start tmux
 	var feeders sync.WaitGroup
 	feeders.Go(func() { r.feed(ctx, program) })
@@ -194,20 +194,16 @@ func (r *runner) watchSize(ctx context.Context, program *tea.Program) {
 	}
 }
 
-// adapter is the runner as a program of bubbletea, which reads the keys and calls it for each message. It draws by itself.
-type adapter struct{ runner *runner }
-
-// Init implements tea.Model.
-func (adapter) Init() tea.Cmd { return nil }
+// Init implements tea.Model: bubbletea reads the keys and calls Update for each message. The runner draws by itself.
+func (*runner) Init() tea.Cmd { return nil }
 
 // View implements tea.Model. The program has no renderer.
-func (adapter) View() tea.View { return tea.View{} }
+func (*runner) View() tea.View { return tea.View{} }
 
 // Update implements tea.Model. It handles nothing after an effect that needs the terminal: what comes then is not for the dashboard.
-func (a adapter) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	r := a.runner
+func (r *runner) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if r.leaving {
-		return a, nil
+		return r, nil
 	}
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
@@ -235,14 +231,14 @@ func (a adapter) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case received:
 		r.handle(r.inbox.take()...)
 	default:
-		return a, nil
+		return r, nil
 	}
 	if r.outside != nil || r.failed != nil {
 		r.leaving = true
 		r.input.end()
-		return a, tea.Quit
+		return r, tea.Quit
 	}
-	return a, nil
+	return r, nil
 }
 
 // press handles what the person does.
