@@ -18,7 +18,7 @@ import (
 	"gascity/internal/retry"
 )
 
-// Options are the options of [Run]. All are required but Colors, First and Suspend.
+// Options are the options of [Run]. All are required but Colors and First.
 type Options struct {
 	City City
 	// First is the state of the city that the first frame shows.
@@ -39,7 +39,7 @@ type Options struct {
 	Start func(ctx context.Context, a client.Agent) (client.Done, error)
 	// Attach connects the terminal to an agent until the person detaches.
 	Attach func(ctx context.Context, agent string) error
-	// Suspend stops this process until it is continued; nil: it continues at once.
+	// Suspend stops this process until it is continued.
 	Suspend func() error
 	// Edit opens the person's editor on a text and returns the new text.
 	Edit func(ctx context.Context, text string) (string, error)
@@ -108,9 +108,6 @@ func Run(parent context.Context, opts Options) error {
 		case Attach:
 			r.report("back from "+e.Agent, opts.Attach(ctx, e.Agent))
 		case Suspend:
-			if opts.Suspend == nil {
-				continue
-			}
 			if err := opts.Suspend(); err != nil {
 				r.report("", fmt.Errorf("cannot return to the shell: %w", err))
 			}

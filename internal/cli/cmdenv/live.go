@@ -144,7 +144,7 @@ func (w *watcher[T]) get() (value T, known bool, lostAt time.Time, lostText stri
 
 // drawAll draws the page after each change, each resize, and when its ages change.
 func (w *watcher[T]) drawAll(ctx context.Context, p *page, failed <-chan error) error {
-	signals, stop := w.d.terminalSignals()
+	signals, stop := w.d.Signals()
 	defer stop()
 	ages := time.NewTicker(ageEvery)
 	defer ages.Stop()
