@@ -94,7 +94,7 @@ type Waiter struct {
 	stopped      map[string][]string // agents that should not run, by the reason
 	summary      string              // the compared parts of the last status
 	progressAt   time.Time           // when the summary last changed, or an agent last made progress
-	results      []Awaited // of the last status
+	results      []Awaited           // of the last status
 }
 
 // results maps the verdicts that end a wait to their names in JSON.
