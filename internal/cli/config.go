@@ -41,7 +41,7 @@ if there is a mistake; a warning does not count.`,
 			default:
 				a.printFaults(faults)
 			}
-			return cmdenv.FailIf(mistakes(faults) > 0)
+			return failIf(mistakes(faults) > 0)
 		}),
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
-	"gascity/internal/cli/cmdenv"
 	"gascity/internal/textfmt"
 )
 
@@ -110,5 +109,5 @@ func (v *findingReport) finish() error {
 		return err
 	}
 	v.Messagef("%s passed%s, %s, %s", textfmt.Count(v.passed, "check"), v.passedText(), textfmt.Count(v.warnings, "warning"), textfmt.Count(v.problems, "problem"))
-	return cmdenv.FailIf(v.problems > 0)
+	return failIf(v.problems > 0)
 }

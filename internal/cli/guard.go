@@ -275,5 +275,5 @@ func (a *app) showResults(results []guard.Result, all bool) error {
 		return err
 	}
 	a.Messagef("%s, %d failed", textfmt.Count(len(results), "case"), failed)
-	return cmdenv.FailIf(failed > 0)
+	return failIf(failed > 0)
 }

@@ -117,7 +117,7 @@ func (c *check) finish() error {
 		c.skipped()
 	}
 	c.Messagef("%s passed, %d failed, %d skipped", textfmt.Count(c.counts.pass, "case"), c.counts.fail, c.counts.skip)
-	return cmdenv.FailIf(c.counts.fail > 0)
+	return failIf(c.counts.fail > 0)
 }
 
 // skipped prints the cases that were skipped, grouped by the reason: each reason once, with its cases.

@@ -91,7 +91,7 @@ func (a *app) stop(ctx context.Context, c *client.Client) error {
 	if len(waiting) > 0 {
 		a.Messagef("%s waited in the queue and will not be delivered to a later run; to send one again after gc start: gc queue --all, then gc queue retry ID", textfmt.Count(len(waiting), "prompt"))
 	}
-	return cmp.Or(exitErr, cmdenv.FailIf(!census.Clean))
+	return cmp.Or(exitErr, failIf(!census.Clean))
 }
 
 // stopAlone stops the sessions and processes of the city in this process, without a controller. It holds the controller's
@@ -127,7 +127,7 @@ func (a *app) stopAlone(parent context.Context, timeout time.Duration) error {
 		}
 		a.Messagef("%s stopped; the city's records are kept: gc start starts its agents again", textfmt.Count(len(out.Stopped), "session"))
 	}
-	return cmp.Or(err, cmdenv.FailIf(!out.Clean))
+	return cmp.Or(err, failIf(!out.Clean))
 }
 
 // listUnmanaged adds to err, which reports that no controller runs, the sessions of the

@@ -136,5 +136,5 @@ func (a *app) printUninstalled(out client.Uninstalled) error {
 	if words := render.Uninstalled(out); words != "" {
 		a.Messagef("%s", words)
 	}
-	return cmdenv.FailIf(!out.Clean)
+	return failIf(!out.Clean)
 }

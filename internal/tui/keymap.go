@@ -111,7 +111,7 @@ func (m *Model) detachKeys() string {
 }
 
 // optionKeys are the keys of the first nine options.
-var optionKeys = strings.Split("123456789", "")
+var optionKeys = []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}
 
 // findKey returns the row of a key in a mode; nil if the key has no meaning there.
 func (m *Model) findKey(in mode, key string) *binding {

@@ -261,7 +261,10 @@ func (w *Waiter) printSummary() error {
 		words += "; see: gc status"
 	}
 	w.Messagef("%s", words)
-	return FailIf(count[Failing] > 0)
+	if count[Failing] > 0 {
+		return SilentExit(Failed)
+	}
+	return nil
 }
 
 // runningText returns "n agents run" with the right plural.

@@ -84,14 +84,6 @@ func SilentExit(status int) error {
 	return exitError(status)
 }
 
-// FailIf returns the [SilentExit] with [Failed] if something has failed, which was printed already; else nil.
-func FailIf(failed bool) error {
-	if failed {
-		return SilentExit(Failed)
-	}
-	return nil
-}
-
 // IsSilent reports whether an error is one of [SilentExit]: what happened was printed already.
 func IsSilent(err error) bool {
 	_, ok := errors.AsType[exitError](err)
