@@ -102,8 +102,7 @@ func (v *findingReport) passedText() string {
 	return " (" + strings.Join(names, ", ") + ")"
 }
 
-// finish prints the summary, or all findings with --json. The exit status is [cmdenv.Failed] if there
-// was a problem.
+// finish prints the summary, or all findings with --json. The exit status is 1 if there was a problem.
 func (v *findingReport) finish() error {
 	if err := v.PrintIfJSON(client.Findings{Findings: append([]client.Finding{}, v.findings...)}); err != nil {
 		return err
