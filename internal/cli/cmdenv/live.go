@@ -242,26 +242,23 @@ func FollowEvents[T any](c *client.Client, load func(context.Context) (T, error)
 	return func(parent context.Context, update func(T)) error {
 		ctx, cancel := context.WithCancel(parent)
 		changed := make(chan struct{}, 1)
-		ended := make(chan error, 1)
+		ended := make(chan struct{})
+		var lost error // why the stream has ended; read only after ended is closed
 		since := time.Now()
 		go func() { // ends with ctx; FollowEvents waits for it
-			var lost error
+			defer close(ended)
 			for _, err := range c.FollowEvents(ctx, client.EventQuery{Since: since}) {
 				if _, gap := errors.AsType[*client.GapError](err); err != nil && !gap {
 					lost = err
-					break
+					return
 				}
 				select {
 				case changed <- struct{}{}:
 				default:
 				}
 			}
-			ended <- lost
 		}()
-		defer func() {
-			cancel()
-			<-ended //nolint:errcheck // load reports it
-		}()
+		defer func() { cancel(); <-ended }()
 		for {
 			value, err := load(ctx)
 			if err != nil {
@@ -271,9 +268,8 @@ func FollowEvents[T any](c *client.Client, load func(context.Context) (T, error)
 			select {
 			case <-ctx.Done():
 				return nil
-			case err := <-ended:
-				ended <- err
-				return err
+			case <-ended:
+				return lost
 			case <-changed:
 			}
 			if !retry.Sleep(ctx, pageGap) {
