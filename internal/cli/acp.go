@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 
 	"github.com/spf13/cobra"
 
@@ -20,14 +21,12 @@ the agent appear in the editor, and cancel there interrupts the turn. The sessio
 it keeps running when the editor is closed, and others can send prompts to it too.`,
 		Example: "  gc acp worker --city ~/city",
 		Args:    cmdenv.Between(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
-				return server.Serve(cmd.Context(), server.Options{
-					City: c, Agent: args[0], Version: a.Version, In: a.Stdin, Out: cmdenv.Raw(a.Stdout),
-					By: cmp.Or(a.Getenv("USER"), a.Getenv("LOGNAME"), "editor"),
-				})
+		RunE: a.TargetAction(func(ctx context.Context, c *client.Client, name string) error {
+			return server.Serve(ctx, server.Options{
+				City: c, Agent: name, Version: a.Version, In: a.Stdin, Out: cmdenv.Raw(a.Stdout),
+				By: cmp.Or(a.Getenv("USER"), a.Getenv("LOGNAME"), "editor"),
 			})
-		},
+		}),
 		ValidArgsFunction: a.CompleteAgent,
 	}
 }

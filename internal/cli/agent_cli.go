@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+
 	"github.com/spf13/cobra"
 
 	"gascity/internal/agentcli"
@@ -23,7 +25,6 @@ func agentCLIListCommand(a *app) *cobra.Command {
 permission mode in which it asks a person. STATE is "found", "untested" (gc was not tested with the
 installed version) or "not installed". gc looks in PATH, then in the PATH of the login shell.`,
 		Example: "  gc agent-cli list --json",
-		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			rows, err := a.daemon.AgentCLIs(cmd.Context())
 			if err != nil {
@@ -32,20 +33,12 @@ installed version) or "not installed". gc looks in PATH, then in the PATH of the
 			t := &textfmt.Table{Heads: []string{"NAME", "COMMAND", "VERSION", "TESTED", "STATE", "ASKING MODE"}}
 			for _, r := range rows {
 				t.Add(textfmt.Painted(r.Name, textfmt.Bold), textfmt.Cell{Text: r.Command}, textfmt.Cell{Text: textfmt.OneLine(r.Version)},
-					textfmt.Cell{Text: r.Tested}, textfmt.Painted(r.State, cliColor(r.State)), textfmt.Cell{Text: r.Mode})
+					textfmt.Cell{Text: r.Tested}, textfmt.Painted(r.State, cmp.Or(cliColors[r.State], textfmt.Faint)), textfmt.Cell{Text: r.Mode})
 			}
-			return a.Show(cmdenv.Rows("agent_clis", rows), func(s render.Formatter) string { return s.Table(t) })
+			return a.Show(cmdenv.Rows("agent_clis", rows), nil, func(s render.Formatter) string { return s.Table(t) })
 		},
 	})
 }
 
-// cliColor returns the color of a state of an [agentcli.InstalledCLI].
-func cliColor(state string) textfmt.Color {
-	switch state {
-	case agentcli.CLIFound:
-		return textfmt.Green
-	case agentcli.CLIUntested:
-		return textfmt.Yellow
-	}
-	return textfmt.Faint
-}
+// cliColors maps states of an [agentcli.InstalledCLI] to colors. The others are faint.
+var cliColors = map[string]textfmt.Color{agentcli.CLIFound: textfmt.Green, agentcli.CLIUntested: textfmt.Yellow}

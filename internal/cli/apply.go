@@ -50,10 +50,7 @@ func (a *app) apply(ctx context.Context, c *client.Client, now bool, targets []s
 	}
 	if now {
 		done, err := c.Apply(ctx, targets...)
-		if err != nil {
-			return err
-		}
-		return a.PrintResult(done, done.Detail)
+		return a.PrintResult(done, err, done.Detail)
 	}
 	plan, err := c.Plan(ctx)
 	if err != nil {

@@ -29,9 +29,9 @@ Several terminals may be attached at once; the agent's screen has the size of th
 If the agent is stopped or has failed, or this is not a terminal, the exit status is 4.`,
 		Example: "  gc attach worker\n  GC_DETACH_KEYS='C-q' gc attach worker",
 		Args:    cmdenv.Between(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error { return a.attach(cmd.Context(), c, args[0], opts, a.connect) })
-		},
+		RunE: a.TargetAction(func(ctx context.Context, c *client.Client, name string) error {
+			return a.attach(ctx, c, name, opts, a.connect)
+		}),
 		ValidArgsFunction: a.CompleteAgent,
 	}
 	cmd.Flags().BoolVarP(&opts.ReadOnly, "read-only", "r", false, "only watch: send no keys and do not resize")

@@ -36,20 +36,16 @@ it before you share it. FILE defaults to gc-CITY-TIME.tar.gz in this directory; 
 An existing file is never replaced: the exit status is 4.`,
 		Example: "  gc bundle\n  gc bundle - | tar tz",
 		Args:    cmdenv.Between(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			root, err := a.Root()
-			if err != nil {
-				return err
-			}
-			write := func(to io.Writer) (Bundled, error) { return a.daemon.Bundle(cmd.Context(), root, to) }
+		RunE: a.RootAction(func(ctx context.Context, root string, args []string) error {
+			write := func(to io.Writer) (Bundled, error) { return a.daemon.Bundle(ctx, root, to) }
 			if cmdenv.First(args) == "-" {
 				_, err := write(cmdenv.Raw(a.Stdout))
 				return err
 			}
 			file := cmp.Or(cmdenv.First(args), fmt.Sprintf("gc-%s-%s.tar.gz", filepath.Base(root), a.Now().Format("20060102-150405")))
 			a.Messagef("collecting diagnostics of %s; this may take some seconds", root)
-			return a.bundle(cmd.Context(), file, write)
-		},
+			return a.bundle(ctx, file, write)
+		}),
 	})
 }
 

@@ -52,10 +52,7 @@ func (a *app) diff(ctx context.Context, c *client.Client, name string, q client.
 	ctx, cancel := context.WithTimeoutCause(ctx, diffPatience, fmt.Errorf("%w: the controller has not answered for %s; check it with: gc doctor", client.ErrTimeout, textfmt.Duration(diffPatience)))
 	defer cancel()
 	changes, err := c.Changes(ctx, name, q)
-	if err != nil {
-		return err
-	}
-	err = a.Show(changes, func(s render.Formatter) string {
+	err = a.Show(changes, err, func(s render.Formatter) string {
 		switch {
 		case len(changes.Files) == 0:
 			return ""

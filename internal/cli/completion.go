@@ -23,10 +23,7 @@ func completionCommand(a *app) *cobra.Command {
 		Args:      cmdenv.Between(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			script, err := completionScript(cmd, args[0])
-			if err != nil {
-				return err
-			}
-			return a.Show(map[string]string{"shell": args[0], "script": script}, func(render.Formatter) string { return script })
+			return a.Show(map[string]string{"shell": args[0], "script": script}, err, func(render.Formatter) string { return script })
 		},
 	})
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -25,13 +26,8 @@ func configCheckCommand(a *app) *cobra.Command {
 		Long: `Shows each mistake with its position and the fix, and warns of keys that have no effect. Exit status 1
 if there is a mistake; a warning does not count.`,
 		Example: "  gc config check\n  gc config check --json",
-		Args:    cmdenv.Between(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			root, err := a.Root()
-			if err != nil {
-				return err
-			}
-			faults, err := a.daemon.CheckConfig(cmd.Context(), root)
+		RunE: a.RootAction(func(ctx context.Context, root string, _ []string) error {
+			faults, err := a.daemon.CheckConfig(ctx, root)
 			if err != nil {
 				return err
 			}
@@ -45,8 +41,8 @@ if there is a mistake; a warning does not count.`,
 			default:
 				a.printFaults(faults)
 			}
-			return cmdenv.FailOn(mistakes(faults))
-		},
+			return failIf(mistakes(faults) > 0)
+		}),
 	})
 }
 
@@ -83,11 +79,8 @@ func (a *app) printFaults(faults []client.ConfigFault) {
 			message = "warning: " + message
 		}
 		a.Messagef("%s: %s", a.PaintMessage(textfmt.Bold, position), message)
-		if f.Excerpt != "" {
-			a.Messagef("%s", textfmt.Indent(f.Excerpt, faultIndent))
-		}
-		if f.Hint != "" {
-			a.Messagef("%s", textfmt.Indent(f.Hint, faultIndent))
+		for _, below := range textfmt.NonEmpty(f.Excerpt, f.Hint) {
+			a.Messagef("%s", textfmt.Indent(below, faultIndent))
 		}
 	}
 	wrong := mistakes(faults)
@@ -108,18 +101,10 @@ func configShowCommand(a *app) *cobra.Command {
 		Long: `Shows every key with its value and the file, or the default, from which the value comes. Credentials
 are shown as asterisks. If city.toml has a mistake, the mistake is printed and the exit status is 1.`,
 		Example: "  gc config show",
-		Args:    cmdenv.Between(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			root, err := a.Root()
-			if err != nil {
-				return err
-			}
-			config, err := a.daemon.ShowConfig(cmd.Context(), root)
-			if err != nil {
-				return err
-			}
-			return a.Show(config, func(s render.Formatter) string { return s.Config(config) })
-		},
+		RunE: a.RootAction(func(ctx context.Context, root string, _ []string) error {
+			config, err := a.daemon.ShowConfig(ctx, root)
+			return a.Show(config, err, func(s render.Formatter) string { return s.Config(config) })
+		}),
 	})
 }
 
@@ -129,7 +114,6 @@ func configSchemaCommand(a *app) *cobra.Command {
 		Short:   "Print the JSON Schema of city.toml",
 		Long:    `Prints the JSON Schema of city.toml. Editors use it to complete and check keys.`,
 		Example: "  gc config schema > city.schema.json",
-		Args:    cmdenv.Between(0, 0),
 		RunE: func(_ *cobra.Command, _ []string) error {
 			schema, err := a.daemon.ConfigSchema()
 			if err != nil {

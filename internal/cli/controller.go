@@ -32,14 +32,9 @@ city has a controller already, the exit status is 4.
 With --lease several controllers may run: one is active, the others wait. A controller that loses the
 lease exits with status 1.`,
 		Example: "  gc controller run --city ~/city",
-		Args:    cmdenv.Between(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			root, err := a.Root()
-			if err != nil {
-				return err
-			}
-			return a.runController(cmd.Context(), root, lease, retry)
-		},
+		RunE: a.RootAction(func(ctx context.Context, root string, _ []string) error {
+			return a.runController(ctx, root, lease, retry)
+		}),
 	}
 	cmd.Flags().StringVar(&lease, "lease", "", "be active only while holding the Kubernetes Lease with this `name`, in the cluster of [session.k8s]")
 	cmd.Flags().BoolVar(&retry, "retry", false, "start failed and quarantined agents at once, as gc start does")
@@ -63,23 +58,20 @@ func controllerStopCommand(a *app) *cobra.Command {
 restarts them or delivers prompts until a controller runs again: gc start. Use it to update gc. To stop
 the agents too: gc stop. If no controller runs, the exit status is 6.`,
 		Example: "  gc controller stop && gc start",
-		Args:    cmdenv.Between(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.OnCity(func(c *client.Client) error {
-				before, err := c.Status(cmd.Context())
-				if err != nil {
-					return err
-				}
-				ended := a.endOf(before.Controller)
-				if _, err := c.StopController(cmd.Context()); err != nil {
-					return err
-				}
-				if err := a.awaitGone(cmd.Context(), c, before.Controller, ended); err != nil {
-					return err
-				}
-				return a.PrintResult(client.Done{Changed: true}, "the controller has stopped; agents keep running, and gc start manages them again")
-			})
-		},
+		RunE: a.CityAction(func(ctx context.Context, c *client.Client, _ []string) error {
+			before, err := c.Status(ctx)
+			if err != nil {
+				return err
+			}
+			ended := a.endOf(before.Controller)
+			if _, err := c.StopController(ctx); err != nil {
+				return err
+			}
+			if err := a.awaitGone(ctx, c, before.Controller, ended); err != nil {
+				return err
+			}
+			return a.PrintResult(client.Done{Changed: true}, nil, "the controller has stopped; agents keep running, and gc start manages them again")
+		}),
 	})
 }
 
@@ -90,31 +82,15 @@ func controllerStatusCommand(a *app) *cobra.Command {
 		Long: `Prints the controller's version, its process and when it was started. If no controller runs, the exit
 status is 6.`,
 		Example: "  gc controller status",
-		Args:    cmdenv.Between(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.OnCity(func(c *client.Client) error {
-				status, err := c.Status(cmd.Context())
-				if err != nil {
-					return err
-				}
-				return a.Show(status.Controller, func(s render.Formatter) string { return s.Controller(status.Controller) + "\n" })
-			})
-		},
+		RunE: a.CityAction(func(ctx context.Context, c *client.Client, _ []string) error {
+			status, err := c.Status(ctx)
+			return a.Show(status.Controller, err, func(s render.Formatter) string { return s.Controller(status.Controller) + "\n" })
+		}),
 	})
 }
 
-// shimCommand returns the hidden command "shim": the process that owns one session.
-func shimCommand(a *app) *cobra.Command {
-	return hiddenCommand(a, "shim", Daemon.Shim)
-}
-
-// bridgeCommand returns the hidden command "acp-host", which the provider acp starts: the process
-// between a session's shim and an agent that speaks the Agent Client Protocol.
-func bridgeCommand(a *app) *cobra.Command {
-	return hiddenCommand(a, "acp-host", Daemon.HostACP)
-}
-
-// hiddenCommand returns a command that drivers start, without flags of its own: run gets all arguments.
+// hiddenCommand returns a command that drivers start, without flags of its own: run gets all arguments. "shim" is the process that owns
+// one session. "acp-host" is the process between a shim and an agent that speaks the Agent Client Protocol.
 func hiddenCommand(a *app, use string, run func(d Daemon, ctx context.Context, args []string) int) *cobra.Command {
 	return &cobra.Command{
 		Use:                use,

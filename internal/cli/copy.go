@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -122,27 +123,21 @@ func (a *app) copyOut(ctx context.Context, c *client.Client, what copyOut, desti
 // number of received bytes every second.
 func (a *app) receive(name, destination string, send func(io.Writer) error) (fsutil.UnpackReport, error) {
 	out, in := io.Pipe()
-	sent := make(chan struct{})
-	var failed error // the error of send; read only after sent is closed
-	go func() {
-		defer close(sent)
+	var work sync.WaitGroup
+	var failed error // the error of send; read only after the work is done
+	work.Go(func() {
 		failed = send(in)
 		in.CloseWithError(failed)
-	}()
+	})
 	counted := &counter{from: out}
 	ended := make(chan struct{})
-	printed := make(chan struct{})
-	go func() {
-		defer close(printed)
-		if a.IsTerminal(a.Stderr) {
-			a.printProgress(name, counted, ended)
-		}
-	}()
+	if a.IsTerminal(a.Stderr) {
+		work.Go(func() { a.printProgress(name, counted, ended) })
+	}
 	report, err := fsutil.UnpackArchive(counted, destination)
 	out.CloseWithError(errors.Join(err, os.ErrClosed)) // makes send return if it has not yet
-	<-sent
 	close(ended)
-	<-printed
+	work.Wait()
 	if failed != nil && errors.Is(err, failed) {
 		err = failed // the reading side only reports the same error again
 	}

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"gascity/client"
-	"gascity/internal/cli/cmdenv"
 	"gascity/internal/textfmt"
 )
 
@@ -22,7 +21,6 @@ The last check sends a prompt to a test agent on each runtime provider of the ci
 agent CLI that the city uses (outside a city: each installed one) must answer a prompt too. gc starts it
 in an empty directory as this user. This can take some minutes and uses some tokens.`,
 		Example: "  gc doctor\n  gc doctor --ask",
-		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			root, err := a.Root()
 			if err != nil {
@@ -104,12 +102,11 @@ func (v *findingReport) passedText() string {
 	return " (" + strings.Join(names, ", ") + ")"
 }
 
-// finish prints the summary, or all findings with --json. The exit status is [cmdenv.Failed] if there
-// was a problem.
+// finish prints the summary, or all findings with --json. The exit status is 1 if there was a problem.
 func (v *findingReport) finish() error {
 	if err := v.PrintIfJSON(client.Findings{Findings: append([]client.Finding{}, v.findings...)}); err != nil {
 		return err
 	}
 	v.Messagef("%s passed%s, %s, %s", textfmt.Count(v.passed, "check"), v.passedText(), textfmt.Count(v.warnings, "warning"), textfmt.Count(v.problems, "problem"))
-	return cmdenv.FailOn(v.problems)
+	return failIf(v.problems > 0)
 }

@@ -46,7 +46,6 @@ func drainCheckCommand(a *app) *cobra.Command {
 0: yes, finish your work and then run gc drain ack. Exit status 1: no. Exit status 6: no controller
 answers; continue to work.`,
 		Example: "  if gc drain check; then save-my-work && gc drain ack; fi",
-		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			name, instance, err := a.currentAgent(cmd)
 			if err != nil {
@@ -84,36 +83,31 @@ func (a *app) printDrain(drain client.Drain) error {
 }
 
 func drainAckCommand(a *app) *cobra.Command {
-	var req client.LifecycleRequest
-	cmd := &cobra.Command{
+	return selfCommand(a, &cobra.Command{
 		Use:   "ack",
 		Short: "Report that this agent has finished; gc stops it",
 		Long: `For agents, inside their own sessions: reports that the agent has finished its work after gc drain. The
 controller then stops the session at once. If the agent was not asked to stop, the exit status is 4.`,
 		Example: "  gc drain ack --reason 'all work is committed'",
-		Args:    cmdenv.Between(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.onCurrentAgent(cmd, req, (*client.Client).DrainAck, "acknowledged; gc stops this session now")
-		},
-	}
-	cmd.Flags().StringVar(&req.Reason, "reason", "", "what was done, for people: `text`")
-	return a.AddJSONFlag(cmd)
+	}, (*client.Client).DrainAck, "acknowledged; gc stops this session now", "what was done, for people: `text`")
 }
 
 func requestRestartCommand(a *app) *cobra.Command {
-	var req client.LifecycleRequest
-	cmd := &cobra.Command{
+	return selfCommand(a, &cobra.Command{
 		Use:   "request-restart",
 		Short: "For agents: request a restart after this turn",
 		Long: `For agents, inside their own sessions: the controller restarts the agent when its turn has ended. To
 restart an agent from outside: gc restart AGENT`,
 		Example: "  gc session request-restart --reason 'new settings'",
-		Args:    cmdenv.Between(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.onCurrentAgent(cmd, req, (*client.Client).RequestRestart, "gc restarts this agent at the end of this turn")
-		},
-	}
-	cmd.Flags().StringVar(&req.Reason, "reason", "", "why, for people: `text`")
+	}, (*client.Client).RequestRestart, "gc restarts this agent at the end of this turn", "why, for people: `text`")
+}
+
+// selfCommand completes a command that sends a request for the agent in whose session it runs. It has no arguments and the flag
+// --reason, whose help is reason.
+func selfCommand(a *app, cmd *cobra.Command, verb lifecycleCall, success, reason string) *cobra.Command {
+	var req client.LifecycleRequest
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return a.onCurrentAgent(cmd, req, verb, success) }
+	cmd.Flags().StringVar(&req.Reason, "reason", "", reason)
 	return a.AddJSONFlag(cmd)
 }
 
@@ -128,7 +122,7 @@ func (a *app) onCurrentAgent(cmd *cobra.Command, req client.LifecycleRequest, ve
 	return a.OnTarget(cmd.Context(), name, func(c *client.Client) error {
 		done, err := verb(c, context.WithoutCancel(cmd.Context()), name, req)
 		if err == nil && !done.Changed { // the same request was accepted before
-			return a.PrintResult(done, cmp.Or(done.Detail, success))
+			return a.PrintResult(done, nil, cmp.Or(done.Detail, success))
 		}
 		return a.PrintDone(done, err, success)
 	})

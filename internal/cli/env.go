@@ -37,6 +37,14 @@ func Run(ctx context.Context, env Env) int {
 	return a.Fail(ctx, err)
 }
 
+// failIf returns the [cmdenv.SilentExit] with [cmdenv.Failed] if something has failed, which was printed already; else nil.
+func failIf(failed bool) error {
+	if failed {
+		return cmdenv.SilentExit(cmdenv.Failed)
+	}
+	return nil
+}
+
 // wantsJSON reports whether --json is in the arguments. It also works for a command line that could
 // not be parsed.
 func wantsJSON(args []string) bool {

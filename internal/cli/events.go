@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,10 +50,7 @@ recorded, a message says so. An ID that no event has had yet is an error with ex
 // pastEvents prints the recorded events.
 func (a *app) pastEvents(ctx context.Context, c *client.Client, query client.EventQuery) error {
 	page, err := c.FindEvents(ctx, query)
-	if err == nil {
-		err = checkCursor(page, query.After)
-	}
-	if err != nil {
+	if err := cmp.Or(err, checkCursor(page, query.After)); err != nil {
 		return err
 	}
 	if len(page.Events) == 0 && query.Target != "" {
@@ -87,10 +85,7 @@ func checkCursor(page client.EventPage, after uint64) error {
 func (a *app) followEvents(ctx context.Context, c *client.Client, query client.EventQuery) error {
 	if query.After > 0 {
 		page, err := c.PastEvents(ctx, query.After)
-		if err == nil {
-			err = checkCursor(page, query.After)
-		}
-		if err != nil {
+		if err := cmp.Or(err, checkCursor(page, query.After)); err != nil {
 			return err
 		}
 	}

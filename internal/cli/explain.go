@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"gascity/client"
@@ -20,15 +22,10 @@ With -v it shows everything: all signals, queued prompts, how the last run ended
 session, process and store, and more events. If there is no such agent, the exit status is 3.`,
 		Example: "  gc explain coder",
 		Args:    cmdenv.Between(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
-				e, err := c.Explain(cmd.Context(), args[0])
-				if err != nil {
-					return err
-				}
-				return a.Show(e, func(s render.Formatter) string { s.Verbose = verbose; return s.Explanation(e) })
-			})
-		},
+		RunE: a.TargetAction(func(ctx context.Context, c *client.Client, name string) error {
+			e, err := c.Explain(ctx, name)
+			return a.Show(e, err, func(s render.Formatter) string { s.Verbose = verbose; return s.Explanation(e) })
+		}),
 		ValidArgsFunction: a.CompleteAgent,
 	}
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show all signals, facts and events")

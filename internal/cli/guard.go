@@ -24,13 +24,13 @@ func guardCommand(a *app) *cobra.Command {
 		guardCheckCommand(a), guardTestCommand(a), guardListCommand(a), guardReplayCommand(a))
 }
 
-// guarding returns the guard of the city, together with the rule sets in more.
-func (a *app) guarding(cmd *cobra.Command, more []string) (Guarding, error) {
+// guarding returns the guard of the city.
+func (a *app) guarding(cmd *cobra.Command) (Guarding, error) {
 	root, err := a.Root()
 	if err != nil {
 		return Guarding{}, err
 	}
-	return a.daemon.Guard(cmd.Context(), root, more)
+	return a.daemon.Guard(cmd.Context(), root, nil)
 }
 
 // subject holds the flags that describe the agent that makes a tool call.
@@ -78,7 +78,7 @@ Exit status: 0 allow, 4 deny, 7 ask (a person would decide).`,
 			if (len(args) == 0) == (tool == "") && input == "" {
 				return cmdenv.Usage(cmd, "give either a script or --tool")
 			}
-			g, err := a.guarding(cmd, nil)
+			g, err := a.guarding(cmd)
 			if err != nil {
 				return err
 			}
@@ -132,7 +132,7 @@ func (a *app) toolCall(cmd *cobra.Command, tool, input string, args []string) (s
 
 // showCheck prints a decision with its parts. The error sets the exit status of the decision.
 func (a *app) showCheck(out client.GuardCheck) error {
-	err := a.Show(out, func(s render.Formatter) string {
+	err := a.Show(out, nil, func(s render.Formatter) string {
 		head := s.Paint(actionColor(guard.Action(out.Action)), out.Action) + ruleText(out.Rule, out.Reason) + "\n"
 		if len(out.Parts) == 0 {
 			return head
@@ -214,7 +214,7 @@ expected decision: allow, ask or deny, and optionally the rule. Exit status 1 if
 			if err != nil {
 				return fmt.Errorf("%w: %w", client.ErrInvalid, err)
 			}
-			g, err := a.guarding(cmd, nil)
+			g, err := a.guarding(cmd)
 			if err != nil {
 				return err
 			}
@@ -275,5 +275,5 @@ func (a *app) showResults(results []guard.Result, all bool) error {
 		return err
 	}
 	a.Messagef("%s, %d failed", textfmt.Count(len(results), "case"), failed)
-	return cmdenv.FailOn(failed)
+	return failIf(failed > 0)
 }

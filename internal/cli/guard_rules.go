@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gascity/internal/cli/cmdenv"
 	"gascity/internal/cli/render"
 	"gascity/internal/guard"
 	"gascity/internal/textfmt"
@@ -42,15 +41,14 @@ roles to which it applies, and the rule set or file that has it. The last line i
 that match no rule. Without a [guard] in city.toml everything is allowed, and the built-in rule sets are
 listed.`,
 		Example: "  gc guard list",
-		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			g, err := a.guarding(cmd, nil)
+			g, err := a.guarding(cmd)
 			if err != nil {
 				return err
 			}
 			list := ruleList{Guarded: g.On, Default: g.Policy.Default(), Ask: g.AskTimeout.String(), Rules: rowsOf(g.Policy.Source())}
 			if !g.On {
-				return a.PrintResult(list, "city.toml has no [guard]: everything is allowed; built-in rule sets: "+strings.Join(guard.Shipped(), ", "))
+				return a.PrintResult(list, nil, "city.toml has no [guard]: everything is allowed; built-in rule sets: "+strings.Join(guard.Shipped(), ", "))
 			}
 			t := &textfmt.Table{Heads: []string{"RULE", "ACTION", "FOR", "FROM", "REASON"}}
 			for _, r := range list.Rules {
@@ -60,7 +58,7 @@ listed.`,
 				}
 				t.Add(textfmt.Painted(r.ID, textfmt.Bold), action, textfmt.Cell{Text: r.appliesTo()}, textfmt.Painted(filepath.Base(r.Set), textfmt.Faint), textfmt.Cell{Text: textfmt.OneLine(r.Reason)})
 			}
-			err = a.Show(list, func(s render.Formatter) string { return s.Table(t) })
+			err = a.Show(list, nil, func(s render.Formatter) string { return s.Table(t) })
 			a.Messagef("calls that match no rule: %s", list.Default)
 			return err
 		},
@@ -69,13 +67,7 @@ listed.`,
 
 // appliesTo returns the roles and agents to which a rule applies; empty for all.
 func (r ruleRow) appliesTo() string {
-	var out []string
-	for _, group := range [][]string{{r.For}, r.Roles, r.Agents} {
-		if joined := strings.Join(group, ","); joined != "" {
-			out = append(out, joined)
-		}
-	}
-	return strings.Join(out, " ")
+	return strings.Join(textfmt.NonEmpty(r.For, strings.Join(r.Roles, ","), strings.Join(r.Agents, ",")), " ")
 }
 
 // rowsOf returns a row for each rule of a guard, for the listing: first the rules for all agents, then those of single
@@ -123,7 +115,6 @@ rule sets and files of --with, and prints the calls whose decision would change.
 change rules. The controller records calls in .gc/log/guard.jsonl, readable by its user only, up to 32
 MiB, without the values of credentials.`,
 		Example: "  gc guard replay --since 7d\n  gc guard replay --since 24h --with protected-branch --with rules/new.toml",
-		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			from, err := a.ParseTime("--since", since)
 			if err != nil {
@@ -188,7 +179,7 @@ func (a *app) showReplay(r replay) error {
 			textfmt.Painted(string(c.Was.Action), actionColor(c.Was.Action)), textfmt.Painted(string(c.Now.Action), actionColor(c.Now.Action)),
 			textfmt.Cell{Text: cmp.Or(c.Now.Rule, c.Was.Rule)}, textfmt.Cell{Text: textfmt.OneLine(cmp.Or(c.Now.Part, c.Was.Part))})
 	}
-	err := a.Show(r, func(s render.Formatter) string {
+	err := a.Show(r, nil, func(s render.Formatter) string {
 		if len(r.Changed) == 0 {
 			return ""
 		}

@@ -49,7 +49,7 @@ With a name it lists the hooks of that agent CLI only.`,
 			for _, r := range rows {
 				t.Add(textfmt.Cell{Text: r.AgentCLI}, textfmt.Cell{Text: r.Hook}, textfmt.Cell{Text: cmp.Or(r.Event, "all (a plugin of the agent CLI)")}, textfmt.Cell{Text: r.Timeout})
 			}
-			return a.Show(cmdenv.Rows("hooks", rows), func(s render.Formatter) string { return s.Table(t) })
+			return a.Show(cmdenv.Rows("hooks", rows), nil, func(s render.Formatter) string { return s.Table(t) })
 		},
 		ValidArgs: agentcli.HookNames(),
 	})
@@ -143,11 +143,8 @@ exit status is 3.`,
 				return err
 			}
 			launch, err := a.daemon.InstallHooks(target.name, a.Path(target.dir))
-			if err != nil {
-				return err
-			}
 			made := map[string]string{"agent_cli": target.name, "directory": a.Path(target.dir), "command": launch}
-			return a.Show(made, func(render.Formatter) string { return launch + "\n" })
+			return a.Show(made, err, func(render.Formatter) string { return launch + "\n" })
 		},
 	}
 	target.on(cmd)

@@ -53,7 +53,7 @@ func (a *app) init(cmd *cobra.Command, dir string, providers []string) error {
 	if dir != a.Dir {
 		start += " --city " + dir
 	}
-	return a.PrintResult(map[string]string{"city": dir, "file": filepath.Join(dir, client.CityFile)}, "next: review city.toml, then start the city with: "+start)
+	return a.PrintResult(map[string]string{"city": dir, "file": filepath.Join(dir, client.CityFile)}, nil, "next: review city.toml, then start the city with: "+start)
 }
 
 // writeCity writes city.toml into dir, and makes git ignore the city's state.

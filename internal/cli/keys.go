@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -21,16 +22,14 @@ func interruptCommand(a *app) *cobra.Command {
 agent keeps running. If no turn is in progress, nothing is sent, and a message says so.`,
 		Example: "  gc interrupt coder",
 		Args:    cmdenv.Between(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
-				req.InTurn = true
-				done, err := c.Interrupt(cmd.Context(), args[0], req)
-				if err == nil && !done.Changed && strings.HasSuffix(done.Detail, client.NoTurn) {
-					return a.PrintResult(done, fmt.Sprintf("%s is %s; to send the key anyway: gc keys %s C-c", args[0], done.Detail, args[0]))
-				}
-				return a.PrintDone(done, err, "interrupted "+args[0])
-			})
-		},
+		RunE: a.TargetAction(func(ctx context.Context, c *client.Client, name string) error {
+			req.InTurn = true
+			done, err := c.Interrupt(ctx, name, req)
+			if err == nil && !done.Changed && strings.HasSuffix(done.Detail, client.NoTurn) {
+				return a.PrintResult(done, nil, fmt.Sprintf("%s is %s; to send the key anyway: gc keys %s C-c", name, done.Detail, name))
+			}
+			return a.PrintDone(done, err, "interrupted "+name)
+		}),
 		ValidArgsFunction: a.CompleteAgent,
 	}
 	cmdenv.InstanceFlag(cmd, &req.Instance)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -59,11 +58,7 @@ gc stop AGENT does the same and waits until the agent has stopped.`,
 			(*client.Client).Suspend,
 			"is being suspended", "is suspended", stopped, true,
 		},
-		{
-			"resume", "Resume an agent that is stopped or held back", resumeLong,
-			(*client.Client).Resume,
-			"is being resumed", "runs", runsAgain, false,
-		},
+		resume,
 		{
 			"reset", "Clear failures, quarantine and conversation", `Forgets the failures and the conversation of an agent. If the agent should run, it is started at once.
 Its next start begins a new conversation. Use it if an agent fails again and again.`,
@@ -73,13 +68,16 @@ Its next start begins a new conversation. Use it if an agent fails again and aga
 	}
 }
 
-const resumeLong = `Undoes gc stop AGENT and gc drain: the agent runs again. If prompts wait because the model provider
-refuses the login or a usage limit is reached, the next prompt is tried at once.`
+var resume = lifecycleVerb{
+	"resume", "Resume an agent that is stopped or held back", `Undoes gc stop AGENT and gc drain: the agent runs again. If prompts wait because the model provider
+refuses the login or a usage limit is reached, the next prompt is tried at once.`,
+	(*client.Client).Resume,
+	"is being resumed", "runs", runsAgain, false,
+}
 
 // resumeCommand returns "gc resume", which does the same as "gc session resume".
 func resumeCommand(a *app) *cobra.Command {
-	verbs := lifecycleVerbs()
-	cmd := lifecycleCommand(a, verbs[slices.IndexFunc(verbs, func(l lifecycleVerb) bool { return l.name == "resume" })])
+	cmd := lifecycleCommand(a, resume)
 	cmd.Example = "  gc resume coder"
 	return cmd
 }
@@ -204,9 +202,9 @@ func (a *app) changeLifecycle(ctx context.Context, name string, verb lifecycleVe
 		case err != nil:
 			return err
 		case !done.Changed && !flags.wait:
-			return a.PrintResult(outcome{Agent: was.Name, Detail: done.Detail}, fmt.Sprintf("%s: nothing changed; %s", was.Name, textfmt.LocalTimes(cmp.Or(done.Detail, "it is "+was.State))))
+			return a.PrintResult(outcome{Agent: was.Name, Detail: done.Detail}, nil, fmt.Sprintf("%s: nothing changed; %s", was.Name, textfmt.LocalTimes(cmp.Or(done.Detail, "it is "+was.State))))
 		case !flags.wait:
-			err := a.PrintResult(outcome{Agent: was.Name, Changed: true, Detail: done.Detail}, verb.acceptedText(was.Name, done.Detail))
+			err := a.PrintResult(outcome{Agent: was.Name, Changed: true, Detail: done.Detail}, nil, verb.acceptedText(was.Name, done.Detail))
 			if verb.ends {
 				a.warnOfDead(waiting)
 			}
@@ -219,7 +217,7 @@ func (a *app) changeLifecycle(ctx context.Context, name string, verb lifecycleVe
 		if is.Instance != was.Instance || is.State != client.StateRunning {
 			defer a.reportDead(ctx, c, waiting)
 		}
-		return a.PrintResult(outcome{Agent: is.Name, Changed: done.Changed, State: is.State}, is.Name+" "+verb.doneText)
+		return a.PrintResult(outcome{Agent: is.Name, Changed: done.Changed, State: is.State}, nil, is.Name+" "+verb.doneText)
 	})
 }
 
@@ -245,28 +243,24 @@ func agentOf(ctx context.Context, c *client.Client, name string) (client.Agent, 
 }
 
 // awaitOutcome waits until reached returns Reached, and returns the agent as it is then. It returns an
-// error if the agent fails or parent ends; for a deadline the error matches [client.ErrTimeout].
-func (a *app) awaitOutcome(parent context.Context, c *client.Client, was client.Agent, reached func(was, is client.Agent) cmdenv.Verdict) (client.Agent, error) {
-	ctx, cancel := context.WithCancel(parent)
-	changed, stopped := cmdenv.Changes(ctx, c)
-	defer func() { cancel(); <-stopped }()
+// error if the agent fails or ctx ends; for a deadline the error matches [client.ErrTimeout].
+func (a *app) awaitOutcome(ctx context.Context, c *client.Client, was client.Agent, reached func(was, is client.Agent) cmdenv.Verdict) (client.Agent, error) {
+	changed, stop := cmdenv.Changes(ctx, c)
+	defer stop()
 	for {
 		is, err := agentOf(ctx, c, was.Name)
-		if err != nil && parent.Err() == nil {
-			return is, err
-		}
 		switch {
-		case errors.Is(parent.Err(), context.Canceled):
-			return is, parent.Err()
-		case parent.Err() != nil:
+		case err != nil && ctx.Err() == nil:
+			return is, err
+		case errors.Is(ctx.Err(), context.Canceled):
+			return is, ctx.Err()
+		case ctx.Err() != nil:
 			return is, fmt.Errorf("%w: %s is still %s; see: gc explain %s", client.ErrTimeout, was.Name, cmp.Or(is.State, was.State), was.Name)
 		case reached(was, is) == cmdenv.Reached:
 			return is, nil
 		case reached(was, is) == cmdenv.Failing:
 			return is, fmt.Errorf("%s is %s: %s; see: gc explain %s", is.Name, is.State, cmp.Or(render.Reason(is.Reason), is.Exit, "no reason known"), is.Name)
 		}
-		if !cmdenv.PauseFor(ctx, cmdenv.PollInterval, changed) {
-			continue // parent has ended: the next round returns the error
-		}
+		cmdenv.PauseFor(ctx, cmdenv.PollInterval, changed) // if ctx has ended, the next round returns the error
 	}
 }

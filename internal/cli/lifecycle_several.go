@@ -11,28 +11,22 @@ import (
 	"gascity/internal/cli/cmdenv"
 )
 
-// onEach calls verb concurrently for the agents that the names select, and prints the outcome and the
-// message that verb returns.
-func (a *app) onEach(ctx context.Context, names []string, verb func(c *client.Client, agent client.Agent) (outcome, string, error)) error {
+// onEach calls verb concurrently for the agents that the names select. With --json it prints the results, except nil, as the rows of
+// the given name.
+func onEach[T any](ctx context.Context, a *app, names []string, rows string, verb func(c *client.Client, agent client.Agent) (*T, error)) error {
 	return a.OnCity(func(c *client.Client) error {
 		of := cmdenv.Selection{Names: names}
 		agents, err := of.Agents(ctx, c)
 		if err != nil {
 			return err
 		}
-		outcomes := make([]outcome, len(agents))
-		failed := a.ForEach(agents, func(i int, agent client.Agent) error {
-			out, words, err := verb(c, agent)
-			if err != nil {
-				return err
-			}
-			out.Agent = agent.Name
-			outcomes[i] = out
-			a.Messagef("%s", words)
-			return nil
+		results := make([]*T, len(agents))
+		failed := a.ForEach(agents, func(i int, agent client.Agent) (err error) {
+			results[i], err = verb(c, agent)
+			return err
 		})
-		done := slices.DeleteFunc(outcomes, func(out outcome) bool { return out.Agent == "" })
-		return cmp.Or(a.PrintIfJSON(cmdenv.Rows("agents", done)), failed)
+		results = slices.DeleteFunc(results, func(r *T) bool { return r == nil })
+		return cmp.Or(a.PrintIfJSON(cmdenv.Rows(rows, results)), failed)
 	})
 }
 
@@ -41,20 +35,23 @@ func (a *app) onEach(ctx context.Context, names []string, verb func(c *client.Cl
 func stopAgents(parent context.Context, a *app, names []string, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(parent, timeout)
 	defer cancel()
-	return a.onEach(ctx, names, func(c *client.Client, agent client.Agent) (out outcome, words string, err error) {
+	return onEach(ctx, a, names, "agents", func(c *client.Client, agent client.Agent) (*outcome, error) {
 		waiting := waitingPrompts(ctx, c, agent.Name)
 		done, err := c.Suspend(ctx, agent.Name, client.LifecycleRequest{})
 		switch {
 		case err != nil:
-			return out, "", err
+			return nil, err
 		case !done.Changed:
-			return outcome{State: agent.State, Detail: done.Detail}, agent.Name + ": " + done.Detail, nil
+			a.Messagef("%s: %s", agent.Name, done.Detail)
+			return &outcome{Agent: agent.Name, State: agent.State, Detail: done.Detail}, nil
 		}
 		is, err := a.awaitOutcome(ctx, c, agent, stopped)
-		if err == nil {
-			a.reportDead(ctx, c, waiting)
+		if err != nil {
+			return nil, err
 		}
-		return outcome{Changed: true, State: is.State}, agent.Name + " is stopped; to start it again: gc start " + agent.Name, err
+		a.reportDead(ctx, c, waiting)
+		a.Messagef("%s is stopped; to start it again: gc start %s", agent.Name, agent.Name)
+		return &outcome{Agent: agent.Name, Changed: true, State: is.State}, nil
 	})
 }
 
@@ -68,23 +65,28 @@ func startAgents(ctx context.Context, a *app, names []string, timeout time.Durat
 		defer cancel()
 		ctx = limited
 	}
-	return a.onEach(ctx, names, func(c *client.Client, agent client.Agent) (out outcome, words string, err error) {
+	return onEach(ctx, a, names, "agents", func(c *client.Client, agent client.Agent) (*outcome, error) {
 		done, err := startAgent(ctx, c, agent)
-		out = outcome{Changed: done.Changed, Detail: done.Detail}
+		out := outcome{Agent: agent.Name, Changed: done.Changed, Detail: done.Detail}
 		switch {
 		case err != nil:
-			return out, "", err
+			return nil, err
 		case done.Changed && noWait:
-			return out, agent.Name + " is being started", nil
+			a.Messagef("%s is being started", agent.Name)
 		case !done.Changed && agent.State == client.StateRunning:
 			out.State = agent.State
-			return out, agent.Name + " is already running", nil
+			a.Messagef("%s is already running", agent.Name)
 		case noWait:
-			return out, agent.Name + ": " + cmp.Or(done.Detail, "nothing to do"), nil
+			a.Messagef("%s: %s", agent.Name, cmp.Or(done.Detail, "nothing to do"))
+		default:
+			is, err := a.awaitOutcome(ctx, c, agent, runsAgain)
+			if err != nil {
+				return nil, err
+			}
+			out.State = is.State
+			a.Messagef("%s runs", agent.Name)
 		}
-		is, err := a.awaitOutcome(ctx, c, agent, runsAgain)
-		out.State = is.State
-		return out, agent.Name + " runs", err
+		return &out, nil
 	})
 }
 

@@ -29,26 +29,23 @@ notifications of the last 7 days, newest first. The states are sending (it is tr
 failure), sent (the sink has confirmed it), failed (it is not tried again) and dropped (the agent did
 not need a person any more, or the sink was removed).`,
 		Example: "  gc notify list\n  gc notify list --failed --json",
-		Args:    cmdenv.Between(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.OnCity(func(c *client.Client) error {
-				list, err := c.Notifications(cmd.Context())
-				if err != nil {
-					return err
-				}
-				if failed {
-					list.Notifications = withError(list.Notifications)
-				}
-				if len(list.Sinks) == 0 && len(list.Notifications) == 0 && !a.JSON {
-					a.Messagef("no sinks; to add one, write [[notify]] into %s", client.CityFile)
-					return nil
-				}
-				if list.Present > 0 {
-					a.Messagef("gc top has the focus: sinks without while_attached get nothing meanwhile")
-				}
-				return a.Show(list, func(s render.Formatter) string { return s.Notifications(list) })
-			})
-		},
+		RunE: a.CityAction(func(ctx context.Context, c *client.Client, _ []string) error {
+			list, err := c.Notifications(ctx)
+			if err != nil {
+				return err
+			}
+			if failed {
+				list.Notifications = withError(list.Notifications)
+			}
+			if len(list.Sinks) == 0 && len(list.Notifications) == 0 && !a.JSON {
+				a.Messagef("no sinks; to add one, write [[notify]] into %s", client.CityFile)
+				return nil
+			}
+			if list.Present > 0 {
+				a.Messagef("gc top has the focus: sinks without while_attached get nothing meanwhile")
+			}
+			return a.Show(list, nil, func(s render.Formatter) string { return s.Notifications(list) })
+		}),
 	}
 	cmd.Flags().BoolVar(&failed, "failed", false, "only those that failed, and those that are tried again")
 	return a.AddJSONFlag(cmd)
@@ -76,24 +73,19 @@ and gc does not try again. If a sink does not confirm the message, the exit stat
 such sink, the exit status is 3.`,
 		Example: "  gc notify test\n  gc notify test phone",
 		Args:    cmdenv.Between(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.OnCity(func(c *client.Client) error {
-				results, err := c.TestNotify(cmd.Context(), client.NotifyTestRequest{Sink: cmdenv.First(args)})
-				if err != nil {
-					return err
+		RunE: a.CityAction(func(ctx context.Context, c *client.Client, args []string) error {
+			results, err := c.TestNotify(ctx, client.NotifyTestRequest{Sink: cmdenv.First(args)})
+			if err := a.Show(cmdenv.Rows("results", results), err, func(s render.Formatter) string { return s.NotifyResults(results) }); err != nil {
+				return err
+			}
+			var failed []error
+			for _, r := range results {
+				if r.Error != "" {
+					failed = append(failed, fmt.Errorf("the sink %q did not confirm the message: %s", r.Sink, r.Error))
 				}
-				if err := a.Show(cmdenv.Rows("results", results), func(s render.Formatter) string { return s.NotifyResults(results) }); err != nil {
-					return err
-				}
-				var failed []error
-				for _, r := range results {
-					if r.Error != "" {
-						failed = append(failed, fmt.Errorf("the sink %q did not confirm the message: %s", r.Sink, r.Error))
-					}
-				}
-				return errors.Join(failed...)
-			})
-		},
+			}
+			return errors.Join(failed...)
+		}),
 		ValidArgsFunction: a.Candidates(1, notifySinks),
 	})
 }
@@ -106,15 +98,10 @@ func notifyRetryCommand(a *app) *cobra.Command {
 does not need a person any more, it is not sent. If there is no such notification, the exit status is 3.`,
 		Example: "  gc notify retry n-2b7xk5q3v4nlu6ae",
 		Args:    cmdenv.Between(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.OnID(cmd.Context(), args[0], failedNotifications, func(c *client.Client) error {
-				n, err := c.RetryNotification(cmd.Context(), args[0])
-				if err != nil {
-					return err
-				}
-				return a.PrintResult(n, fmt.Sprintf("%s is sent to %s again", n.ID, n.Sink))
-			})
-		},
+		RunE: a.IDAction(failedNotifications, func(ctx context.Context, c *client.Client, id string) error {
+			n, err := c.RetryNotification(ctx, id)
+			return a.PrintResult(n, err, fmt.Sprintf("%s is sent to %s again", n.ID, n.Sink))
+		}),
 		ValidArgsFunction: a.Candidates(1, failedNotifications),
 	})
 }

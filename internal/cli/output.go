@@ -83,13 +83,12 @@ agents do not reach this terminal.`,
 // peek prints the screens of agents, or with lines that many of their last lines.
 func (a *app) peek(ctx context.Context, of cmdenv.Selection, lines int) error {
 	read := func(c *client.Client, name string) (client.Output, error) { return c.Peek(ctx, name, lines) }
-	if !of.One() {
-		return peekAtEach(ctx, a, of, read, func(name string, out client.Output) {
+	return showScreens(ctx, a, of, read, func(name string, out client.Output) {
+		if !of.One() {
 			a.printHead(name, out.EndedAt)
 			a.PrintScreen(strings.TrimRight(out.Text, "\n"), peekIndent)
-		})
-	}
-	return peekAtOne(ctx, a, of.Names[0], read, func(name string, out client.Output) {
+			return
+		}
 		a.PrintScreen(out.Text, 0)
 		if !out.EndedAt.IsZero() {
 			a.Messagef("gc: %s stopped %s; this is its last screen", name, textfmt.Ago(a.Now(), out.EndedAt))
@@ -100,14 +99,14 @@ func (a *app) peek(ctx context.Context, of cmdenv.Selection, lines int) error {
 // peekStyled prints the screens of agents with their colors.
 func (a *app) peekStyled(ctx context.Context, of cmdenv.Selection) error {
 	read := func(c *client.Client, name string) (client.Screen, error) { return c.ScreenLines(ctx, name) }
-	out := cmdenv.Raw(a.Stdout)
-	if !of.One() {
-		return peekAtEach(ctx, a, of, read, func(name string, s client.Screen) {
+	return showScreens(ctx, a, of, read, func(name string, s client.Screen) {
+		indent := 0
+		if !of.One() {
 			a.printHead(name, time.Time{})
-			fmt.Fprint(out, render.StyledScreen(s, peekIndent))
-		})
-	}
-	return peekAtOne(ctx, a, of.Names[0], read, func(_ string, s client.Screen) { fmt.Fprint(out, render.StyledScreen(s, 0)) })
+			indent = peekIndent
+		}
+		fmt.Fprint(cmdenv.Raw(a.Stdout), render.StyledScreen(s, indent))
+	})
 }
 
 // printHead prints the line above the screen of one of several agents. A zero time means that the agent runs.
@@ -119,24 +118,21 @@ func (a *app) printHead(name string, ended time.Time) {
 	fmt.Fprintln(a.Stdout, head)
 }
 
-// peekAtOne prints the screen of one agent.
-func peekAtOne[T any](ctx context.Context, a *app, name string, read func(*client.Client, string) (T, error), show func(string, T)) error {
-	return a.OnTarget(ctx, name, func(c *client.Client) error {
-		s, err := read(c, name)
-		if err != nil {
-			return err
-		}
-		if a.JSON {
-			return a.PrintJSON(s)
-		}
-		show(name, s)
-		return nil
-	})
-}
-
-// peekAtEach prints the screens of several agents, each below its agent's name. It prints the error of
-// an agent whose screen cannot be read.
-func peekAtEach[T any](ctx context.Context, a *app, of cmdenv.Selection, read func(*client.Client, string) (T, error), show func(string, T)) error {
+// showScreens prints the screen of one agent, or those of several. Of several it prints the error of an agent whose screen cannot be read.
+func showScreens[T any](ctx context.Context, a *app, of cmdenv.Selection, read func(*client.Client, string) (T, error), show func(string, T)) error {
+	if of.One() {
+		name := of.Names[0]
+		return a.OnTarget(ctx, name, func(c *client.Client) error {
+			s, err := read(c, name)
+			if err != nil {
+				return err
+			}
+			if !a.JSON {
+				show(name, s)
+			}
+			return a.PrintIfJSON(s)
+		})
+	}
 	return a.OnCity(func(c *client.Client) error {
 		agents, err := of.Agents(ctx, c)
 		if err != nil {

@@ -134,11 +134,7 @@ func sourceOf(agent client.Agent) string {
 
 // hasScreen reports whether an agent's session may have a terminal now.
 func hasScreen(agent client.Agent) bool {
-	switch agent.State {
-	case client.StateRunning, client.StateStarting, client.StateDraining, client.StateStopping, client.StateUnknown:
-		return true
-	}
-	return false
+	return slices.Contains([]string{client.StateRunning, client.StateStarting, client.StateDraining, client.StateStopping, client.StateUnknown}, agent.State)
 }
 
 // readLive reads the screen of a terminal until the agent has exited or ctx ends.

@@ -30,23 +30,14 @@ activity of an agent, it may not see its questions; a message names such agents.
 gc respond ID OPTION`,
 		Example: "  gc pending\n  gc pending coder\n  gc pending --watch",
 		Args:    cmdenv.Between(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.OnTargetIfAny(cmd.Context(), args, func(c *client.Client) error {
-				list := cmdenv.List[client.Pending]{
-					Ask: func(ctx context.Context) ([]client.Pending, error) {
-						return c.Pending(ctx, cmdenv.First(args), flags.Which())
-					},
-					Format: func(s render.Formatter, list []client.Pending) string {
-						s.Verbose = verbose
-						return s.Pending(list)
-					},
-					Empty: "no pending questions",
-					Note:  func(ctx context.Context) string { return unseenQuestions(ctx, c, cmdenv.First(args)) },
-					Name:  "pending",
-				}
-				return list.Show(cmd.Context(), &a.Base, c, flags)
-			})
-		},
+		RunE: cmdenv.List[client.Pending]{
+			Ask: (*client.Client).Pending,
+			Format: func(s render.Formatter, list []client.Pending) string {
+				s.Verbose = verbose
+				return s.Pending(list)
+			},
+			Empty: "no pending questions", Note: unseenQuestions, Name: "pending",
+		}.Run(&a.Base, &flags),
 		ValidArgsFunction: a.CompleteAgent,
 	}))
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also show the decision of the guard on each program and file")
@@ -175,11 +166,18 @@ func (a *app) confirmRule(rule client.GuardRule, yes bool) error {
 	if yes {
 		return nil
 	}
+	return a.askFor("allow this always for "+textfmt.OneLine(rule.Agent)+"?",
+		"check the rule, then run the command with --yes", "you did not confirm, so no rule was added and the question is still open")
+}
+
+// askFor asks for a confirmation on the terminal. Without a terminal the error has the remedy noTerminal, and without the confirmation
+// it says what declined says; both errors match [client.ErrRefused].
+func (a *app) askFor(question, noTerminal, declined string) error {
 	if !a.IsTerminal(a.Stdin) {
-		return fmt.Errorf("%w: standard input is not a terminal; check the rule, then run the command with --yes", client.ErrRefused)
+		return fmt.Errorf("%w: standard input is not a terminal; %s", client.ErrRefused, noTerminal)
 	}
-	if !a.confirms("allow this always for " + textfmt.OneLine(rule.Agent) + "?") {
-		return fmt.Errorf("%w: you did not confirm, so no rule was added and the question is still open", client.ErrRefused)
+	if !a.confirms(question) {
+		return fmt.Errorf("%w: %s", client.ErrRefused, declined)
 	}
 	return nil
 }

@@ -25,20 +25,18 @@ changed. If the controller refused city.toml, the plan is that of the previous c
 exit status is 1.`,
 		Example: "  gc plan\n  gc plan city.new.toml",
 		Args:    cmdenv.Between(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.OnCity(func(c *client.Client) error {
-				plan, err := a.plan(cmd.Context(), c, args)
-				if err != nil {
-					return err
+		RunE: a.CityAction(func(ctx context.Context, c *client.Client, args []string) error {
+			plan, err := a.plan(ctx, c, args)
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				if refused, err := a.refusedPlan(ctx, c); err != nil || refused != nil {
+					return errors.Join(a.Show(plan, nil, func(s render.Formatter) string { return s.Plan(plan) }), err, refused)
 				}
-				if len(args) == 0 {
-					if refused, err := a.refusedPlan(cmd.Context(), c); err != nil || refused != nil {
-						return errors.Join(a.Show(plan, func(s render.Formatter) string { return s.Plan(plan) }), err, refused)
-					}
-				}
-				return a.showPlan(cmd.Context(), c, plan)
-			})
-		},
+			}
+			return a.showPlan(ctx, c, plan)
+		}),
 	})
 }
 
@@ -51,9 +49,9 @@ func (a *app) showPlan(ctx context.Context, c *client.Client, plan client.Plan) 
 		}
 	}
 	if a.Formatter().Plan(plan) == "" {
-		return a.PrintResult(plan, "nothing to do: the city matches its configuration")
+		return a.PrintResult(plan, nil, "nothing to do: the city matches its configuration")
 	}
-	return a.Show(plan, func(s render.Formatter) string { return s.Plan(plan) })
+	return a.Show(plan, nil, func(s render.Formatter) string { return s.Plan(plan) })
 }
 
 // notConfigured is the beginning of the reason of an action for an agent that the configuration does not have any more.

@@ -44,11 +44,8 @@ controller is needed. If there is no such agent, the exit status is 3.`,
 				return err
 			}
 			sections, err := a.daemon.Prime(cmd.Context(), root, name, mode)
-			if err != nil {
-				return err
-			}
 			out := primed{name, mode, append([]worker.Section{}, sections...)}
-			return a.Show(out, func(render.Formatter) string { return plan.ContextText(sections) + "\n" })
+			return a.Show(out, err, func(render.Formatter) string { return plan.ContextText(sections) + "\n" })
 		},
 		ValidArgsFunction: a.CompleteAgent,
 	}

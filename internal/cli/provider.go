@@ -24,13 +24,9 @@ func providerListCommand(a *app) *cobra.Command {
 		Long: `Shows the runtime providers, the backends in which agents run: the value of provider in [session]. To
 list agent CLIs, the value of provider in [[agents]]: gc agent-cli list`,
 		Example: "  gc provider list",
-		Args:    cmdenv.Between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			providers, err := a.daemon.Providers(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return a.Show(cmdenv.Rows("providers", providers), func(s render.Formatter) string { return s.Providers(providers) })
+			return a.Show(cmdenv.Rows("providers", providers), err, func(s render.Formatter) string { return s.Providers(providers) })
 		},
 	})
 }
@@ -121,7 +117,7 @@ func (c *check) finish() error {
 		c.skipped()
 	}
 	c.Messagef("%s passed, %d failed, %d skipped", textfmt.Count(c.counts.pass, "case"), c.counts.fail, c.counts.skip)
-	return cmdenv.FailOn(c.counts.fail)
+	return failIf(c.counts.fail > 0)
 }
 
 // skipped prints the cases that were skipped, grouped by the reason: each reason once, with its cases.

@@ -32,19 +32,9 @@ func queueListCommand(a *app, use string) *cobra.Command {
 		Use:   use,
 		Short: "Manage queued prompts: list, edit, move, cancel, retry",
 		Args:  cmdenv.Between(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.OnTargetIfAny(cmd.Context(), args, func(c *client.Client) error {
-				list := cmdenv.List[client.Receipt]{
-					Ask: func(ctx context.Context) ([]client.Receipt, error) {
-						return c.Queue(ctx, cmdenv.First(args), flags.Which())
-					},
-					Format: render.Formatter.Queue,
-					Empty:  "queue is empty",
-					Name:   "prompts",
-				}
-				return list.Show(cmd.Context(), &a.Base, c, flags)
-			})
-		},
+		RunE: cmdenv.List[client.Receipt]{
+			Ask: (*client.Client).Queue, Format: render.Formatter.Queue, Empty: "queue is empty", Name: "prompts",
+		}.Run(&a.Base, &flags),
 		ValidArgsFunction: a.CompleteAgent,
 	}))
 }
@@ -268,13 +258,10 @@ the exit status is that of gc send. Without --wait the exit status is 0 for any 
 			}
 			return a.onReceipt(cmd.Context(), args[0], func(c *client.Client) error {
 				r, err := c.Receipt(cmd.Context(), args[0], "")
-				switch {
-				case err != nil:
-					return err
-				case until.state != "":
+				if err == nil && until.state != "" {
 					return a.finishReceipt(cmd.Context(), c, r, until)
 				}
-				return a.Show(r, func(s render.Formatter) string { s.Verbose = verbose; return s.Receipt(r) })
+				return a.Show(r, err, func(s render.Formatter) string { s.Verbose = verbose; return s.Receipt(r) })
 			})
 		},
 		ValidArgsFunction: a.Candidates(1, receipts(client.WithEnded)),

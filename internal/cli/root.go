@@ -23,12 +23,12 @@ type app struct {
 
 // The groups of commands, in the order of the help.
 const (
-	groupDaily   = "daily"
-	groupAgents  = "agents"
-	groupCity    = "city"
-	groupMachine = "machine"
-	groupInside  = "inside"
-	groupAuthors = "authors"
+	groupDaily   = "Every day:"
+	groupAgents  = "Agents and prompts:"
+	groupCity    = "The city and its configuration:"
+	groupMachine = "This machine and gc itself:"
+	groupInside  = "For agents, inside their sessions:"
+	groupAuthors = "For authors of workers and runtime providers:"
 )
 
 const rootLong = `gc runs and supervises AI coding agents. It starts the agents of city.toml, restarts
@@ -75,14 +75,9 @@ func newRoot(a *app) *cobra.Command {
 	wrapHelp(root)
 	root.SetHelpCommand(helpCommand())
 	root.SetHelpCommandGroupID(groupMachine)
-	root.AddGroup(
-		&cobra.Group{ID: groupDaily, Title: "Every day:"},
-		&cobra.Group{ID: groupAgents, Title: "Agents and prompts:"},
-		&cobra.Group{ID: groupCity, Title: "The city and its configuration:"},
-		&cobra.Group{ID: groupMachine, Title: "This machine and gc itself:"},
-		&cobra.Group{ID: groupInside, Title: "For agents, inside their sessions:"},
-		&cobra.Group{ID: groupAuthors, Title: "For authors of workers and runtime providers:"},
-	)
+	for _, group := range []string{groupDaily, groupAgents, groupCity, groupMachine, groupInside, groupAuthors} {
+		root.AddGroup(&cobra.Group{ID: group, Title: group})
+	}
 	root.AddCommand(
 		pendingCommand(a), respondCommand(a), sendCommand(a), queueCommand(a), receiptCommand(a), waitCommand(a),
 		explainCommand(a), peekCommand(a), logsCommand(a), diffCommand(a), interruptCommand(a), keysCommand(a), resumeCommand(a), killCommand(a), drainCommand(a), sessionCommand(a),
@@ -97,8 +92,19 @@ func newRoot(a *app) *cobra.Command {
 			cmd.GroupID = groupDaily
 		}
 	}
-	root.AddCommand(shimCommand(a), bridgeCommand(a), outpostCommand(a), docsCommand(a))
+	takeNoArgs(root)
+	root.AddCommand(hiddenCommand(a, "shim", Daemon.Shim), hiddenCommand(a, "acp-host", Daemon.HostACP), outpostCommand(a), docsCommand(a))
 	return root
+}
+
+// takeNoArgs makes the commands below cmd that do not say which arguments they take accept none.
+func takeNoArgs(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		if sub.Args == nil {
+			sub.Args = cmdenv.Between(0, 0)
+		}
+		takeNoArgs(sub)
+	}
 }
 
 // daily lists the commands for every day, in the order of the help.

@@ -73,6 +73,7 @@ func sendCommand(a *app) *cobra.Command {
 	var req client.NudgeRequest
 	var until waitLimit
 	var to cmdenv.Selection
+	var content string
 	cmd := &cobra.Command{
 		Use:     "send AGENT TEXT|-",
 		Aliases: []string{"nudge"},
@@ -95,15 +96,11 @@ queue is a success too. Exit status: 0 accepted or queued; 1 it will never be de
 agent; 4 refused; 5 nothing shows that it was accepted, or the timeout has passed. After 5 check with
 gc peek before you send it again.`,
 		Example: "  gc send coder 'fix the failing test'\n  gc send coder - < task.md\n  gc send coder 'stop that' --priority urgent --wait consumed --timeout 10m\n  gc send coder 'compare these' --file old.png --file new.png\n  gc send coder reviewer -- 'commit your work'\n  gc send --all 'commit your work'",
-		Args: func(cmd *cobra.Command, args []string) error {
-			_, err := addressed(cmd, args, &to)
+		Args: func(cmd *cobra.Command, args []string) (err error) {
+			content, err = addressed(cmd, args, &to)
 			return err
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			content, err := addressed(cmd, args, &to)
-			if err != nil {
-				return err
-			}
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := a.completeRequest(cmd, content, &req); err != nil {
 				return err
 			}

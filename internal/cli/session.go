@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -28,16 +26,13 @@ func sessionListCommand(a *app) *cobra.Command {
 		Long: `Lists each session with its agent, its runtime provider, its state, its process and the id of its
 instance. For what the agents do: gc status`,
 		Example: "  gc session list",
-		Args:    cmdenv.Between(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.OnCity(func(c *client.Client) error {
-				list := cmdenv.List[client.Agent]{Format: render.Formatter.Sessions, Name: "sessions", Empty: "no sessions", Ask: func(ctx context.Context) ([]client.Agent, error) {
-					status, err := c.Status(ctx)
-					return status.Agents, err
-				}}
-				return list.Show(cmd.Context(), &a.Base, c, cmdenv.Flags{})
-			})
-		},
+		RunE: cmdenv.List[client.Agent]{
+			Ask: func(c *client.Client, ctx context.Context, _ string, _ client.Which) ([]client.Agent, error) {
+				status, err := c.Status(ctx)
+				return status.Agents, err
+			},
+			Format: render.Formatter.Sessions, Empty: "no sessions", Name: "sessions",
+		}.Run(&a.Base, &cmdenv.Flags{}),
 	})
 }
 
@@ -49,20 +44,15 @@ func sessionShowCommand(a *app) *cobra.Command {
 		Long:    "Shows the state of a session, its processes and its last screen. For the reasons: gc explain AGENT",
 		Example: "  gc session show coder",
 		Args:    cmdenv.Between(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.OnTarget(cmd.Context(), args[0], func(c *client.Client) error {
-				s, err := c.Session(cmd.Context(), args[0])
-				if err != nil {
-					return err
-				}
-				if err := a.Show(s, func(sheet render.Formatter) string { sheet.Verbose = verbose; return sheet.Session(s) }); err != nil || a.JSON || s.LastScreen == "" {
-					return err
-				}
-				fmt.Fprintln(a.Stdout, a.Paint(textfmt.Faint, "\nLAST SCREEN"))
-				a.PrintScreen(s.LastScreen, 0)
-				return nil
-			})
-		},
+		RunE: a.TargetAction(func(ctx context.Context, c *client.Client, name string) error {
+			s, err := c.Session(ctx, name)
+			if err := a.Show(s, err, func(sheet render.Formatter) string { sheet.Verbose = verbose; return sheet.Session(s) }); err != nil || a.JSON || s.LastScreen == "" {
+				return err
+			}
+			fmt.Fprintln(a.Stdout, a.Paint(textfmt.Faint, "\nLAST SCREEN"))
+			a.PrintScreen(s.LastScreen, 0)
+			return nil
+		}),
 		ValidArgsFunction: a.CompleteAgent,
 	}
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also show metadata and fingerprints")
@@ -119,30 +109,19 @@ func (a *app) kill(ctx context.Context, c *client.Client, name string, req clien
 
 // killEach kills several agents at the same time and prints the result of each.
 func (a *app) killEach(ctx context.Context, names []string, req client.LifecycleRequest) error {
-	return a.OnCity(func(c *client.Client) error {
-		of := cmdenv.Selection{Names: names}
-		agents, err := of.Agents(ctx, c)
+	err := onEach(ctx, a, names, "sessions", func(c *client.Client, agent client.Agent) (*client.StopResult, error) {
+		waiting := waitingPrompts(ctx, c, agent.Name)
+		result, err := c.Kill(ctx, agent.Name, req)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		results := make([]client.StopResult, len(agents))
-		failed := a.ForEach(agents, func(i int, agent client.Agent) (err error) {
-			waiting := waitingPrompts(ctx, c, agent.Name)
-			if results[i], err = c.Kill(ctx, agent.Name, req); err != nil {
-				return err
-			}
-			defer a.reportDead(ctx, c, waiting)
-			return a.printKill(agent.Name, results[i])
-		})
-		if a.JSON {
-			results = slices.DeleteFunc(results, func(r client.StopResult) bool { return r.Session == "" })
-			return cmp.Or(a.PrintJSON(cmdenv.Rows("sessions", results)), failed)
-		}
-		if failed != nil || !req.Force {
-			return failed
-		}
-		return a.warnOfKill(ctx, c, textfmt.List(names))
+		defer a.reportDead(ctx, c, waiting)
+		return &result, a.printKill(agent.Name, result)
 	})
+	if err != nil || !req.Force || a.JSON {
+		return err
+	}
+	return a.OnCity(func(c *client.Client) error { return a.warnOfKill(ctx, c, textfmt.List(names)) })
 }
 
 // warnOfKill prints a warning if the controller cannot start the killed agents again for now.

@@ -355,9 +355,9 @@ func (a *app) launch(ctx context.Context, root string, c *client.Client) (client
 }
 
 // detach starts this program again as the controller, in a process session of its own, so
-// that it keeps running when this terminal is closed. The channel receives the result of
+// that it keeps running when this terminal is closed. The channel receives the exit status of
 // its process when it exits.
-func (a *app) detach(root string, log *os.File) (<-chan error, error) {
+func (a *app) detach(root string, log *os.File) (<-chan string, error) {
 	cmd := exec.Command(a.executable, "controller", "run", "--retry", "--city", root) //nolint:noctx // it keeps running after this process
 	cmd.Dir = root
 	cmd.Stdout, cmd.Stderr = log, log
@@ -365,14 +365,17 @@ func (a *app) detach(root string, log *os.File) (<-chan error, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("cannot start the controller: %w", err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }() // ends with the controller, or with this process
+	ended := make(chan string, 1)
+	go func() { // ends with the controller, or with this process
+		_ = cmd.Wait() // the state says the same
+		ended <- cmd.ProcessState.String()
+	}()
 	return ended, nil
 }
 
 // awaitSocket waits until the controller answers. It is an error if the controller exits first or ctx
 // ends. said returns the controller's log for that error.
-func (a *app) awaitSocket(ctx context.Context, c *client.Client, ended <-chan error, said func() string) (client.Status, error) {
+func (a *app) awaitSocket(ctx context.Context, c *client.Client, ended <-chan string, said func() string) (client.Status, error) {
 	for delay := retry.New(probePause, probePauseMax); ; {
 		status, err := c.Status(ctx)
 		if err == nil || !errors.Is(err, client.ErrNoController) {
@@ -381,19 +384,11 @@ func (a *app) awaitSocket(ctx context.Context, c *client.Client, ended <-chan er
 		select {
 		case <-ctx.Done():
 			return status, fmt.Errorf("%w: the controller does not answer; its log:\n%s", client.ErrTimeout, said())
-		case err := <-ended:
-			return status, fmt.Errorf("the controller exited at once (%v); its log:\n%s", exitText(err), said())
+		case exit := <-ended:
+			return status, fmt.Errorf("the controller exited at once (%s); its log:\n%s", exit, said())
 		case <-time.After(delay.Next()):
 		}
 	}
-}
-
-// exitText describes the exit of a process; err is the result of Wait.
-func exitText(err error) string {
-	if err == nil {
-		return "exit status 0"
-	}
-	return err.Error()
 }
 
 // tail returns the text that was written to a file after an offset: at most its last [logTail] bytes.

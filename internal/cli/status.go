@@ -34,19 +34,13 @@ come first, then agents with a problem. Empty columns are left out:
 With --watch the list is updated when it changes, until you press Ctrl-C, also after a restart of the
 controller. If no controller runs, the exit status is 6.`,
 		Example: "  gc status\n  gc status -w\n  gc status --json",
-		Args:    cmdenv.Between(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.OnCity(func(c *client.Client) error {
-				if watch {
-					return a.watchStatus(cmd.Context(), c)
-				}
-				status, err := c.Status(cmd.Context())
-				if err != nil {
-					return err
-				}
-				return a.Show(status, func(s render.Formatter) string { return newStatusPage(cmd.Context(), c, status).text(s) })
-			})
-		},
+		RunE: a.CityAction(func(ctx context.Context, c *client.Client, _ []string) error {
+			if watch {
+				return a.watchStatus(ctx, c)
+			}
+			status, err := c.Status(ctx)
+			return a.Show(status, err, func(s render.Formatter) string { return newStatusPage(ctx, c, status).text(s) })
+		}),
 	}
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "watch for changes (with --json: one JSON document per line)")
 	return a.AddJSONFlag(cmd)

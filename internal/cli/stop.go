@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -83,23 +84,14 @@ func (a *app) stop(ctx context.Context, c *client.Client) error {
 	if census.Clean { // else the controller keeps running and tries again
 		exitErr = a.awaitGone(ctx, c, before.Controller, ended)
 	}
-	if a.JSON {
-		if err := a.PrintJSON(census); err != nil {
-			return err
-		}
-	} else {
-		a.printCensus(census)
+	if err := a.PrintIfJSON(census); err != nil {
+		return err
 	}
+	a.printCensus(census)
 	if len(waiting) > 0 {
 		a.Messagef("%s waited in the queue and will not be delivered to a later run; to send one again after gc start: gc queue --all, then gc queue retry ID", textfmt.Count(len(waiting), "prompt"))
 	}
-	if exitErr != nil {
-		return exitErr
-	}
-	if !census.Clean {
-		return cmdenv.SilentExit(cmdenv.Failed)
-	}
-	return nil
+	return cmp.Or(exitErr, failIf(!census.Clean))
 }
 
 // stopAlone stops the sessions and processes of the city in this process, without a controller. It holds the controller's
@@ -135,10 +127,7 @@ func (a *app) stopAlone(parent context.Context, timeout time.Duration) error {
 		}
 		a.Messagef("%s stopped; the city's records are kept: gc start starts its agents again", textfmt.Count(len(out.Stopped), "session"))
 	}
-	if err == nil && !out.Clean {
-		return cmdenv.SilentExit(cmdenv.Failed)
-	}
-	return err
+	return cmp.Or(err, failIf(!out.Clean))
 }
 
 // listUnmanaged adds to err, which reports that no controller runs, the sessions of the
@@ -174,9 +163,8 @@ func (a *app) stopAndReport(parent context.Context, c *client.Client) (client.Ce
 		return client.Census{}, err
 	}
 	ctx, cancel := context.WithCancel(parent)
-	printed := make(chan struct{})
-	go func() {
-		defer close(printed)
+	var work sync.WaitGroup
+	work.Go(func() {
 		for e, err := range c.Events(ctx, page.Last) {
 			if err != nil {
 				continue // the stop itself reports it
@@ -188,13 +176,11 @@ func (a *app) stopAndReport(parent context.Context, c *client.Client) (client.Ce
 				a.Messagef("failed   %s  %s", name, textfmt.OneLine(e.Text))
 			}
 		}
-	}()
-	reminded := make(chan struct{})
-	go func() { defer close(reminded); a.remindOfStop(ctx, c) }()
+	})
+	work.Go(func() { a.remindOfStop(ctx, c) })
 	census, err := c.StopCity(parent)
 	cancel()
-	<-printed
-	<-reminded
+	work.Wait()
 	return census, err
 }
 
@@ -222,9 +208,12 @@ func stillRunning(status client.Status) []string {
 	return open
 }
 
-// printCensus prints the result of a stop for people.
+// printCensus prints the result of a stop for people; with --json nothing.
 func (a *app) printCensus(census client.Census) {
-	if len(census.Sessions) == 0 {
+	switch {
+	case a.JSON:
+		return
+	case len(census.Sessions) == 0:
 		a.Messagef("no session was running; the controller has stopped")
 		return
 	}

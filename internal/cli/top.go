@@ -34,19 +34,16 @@ in its section [top], or GC_TOP=off is set.
 With --plain it prints a line for each change, for screen readers. Without a terminal and without
 --plain the exit status is 4.`,
 		Example: "  gc top\n  gc top --plain",
-		Args:    cmdenv.Between(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.OnCity(func(c *client.Client) error {
-				c.OnSkew = nil // a message would be drawn over the dashboard
-				if lines {
-					if _, err := c.Status(cmd.Context()); err != nil {
-						return err
-					}
-					return tui.Lines(cmd.Context(), c, a.Now, a.Stdout)
+		RunE: a.CityAction(func(ctx context.Context, c *client.Client, _ []string) error {
+			c.OnSkew = nil // a message would be drawn over the dashboard
+			if lines {
+				if _, err := c.Status(ctx); err != nil {
+					return err
 				}
-				return a.top(cmd.Context(), c)
-			})
-		},
+				return tui.Lines(ctx, c, a.Now, a.Stdout)
+			}
+			return a.top(ctx, c)
+		}),
 	}
 	cmd.Flags().BoolVar(&lines, "plain", false, "print a line for each change instead of drawing the screen")
 	return cmd

@@ -32,17 +32,13 @@ delivery statuses, events and usage are in .gc and are removed too. city.toml, w
 conversations of agent CLIs and all other files stay. At the end it checks again: exit status 0 means
 that nothing is left. If a process cannot be stopped, it is named and nothing is removed. No controller
 is needed.`,
-		Example: "  gc destroy --dry-run\n  gc destroy --yes", Args: cmdenv.Between(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			root, err := a.Root()
-			if err != nil {
-				return err
-			}
+		Example: "  gc destroy --dry-run\n  gc destroy --yes",
+		RunE: a.RootAction(func(ctx context.Context, root string, _ []string) error {
 			if a.Getenv("GC_CITY_PATH") == root {
 				return fmt.Errorf("%w: this command runs inside an agent of the city: it would stop the agent, and itself, before the city is removed; run it in a terminal of your own", client.ErrRefused)
 			}
-			return a.uninstall(cmd.Context(), root, flags)
-		},
+			return a.uninstall(ctx, root, flags)
+		}),
 	}
 	cmd.Flags().BoolVarP(&flags.yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVarP(&flags.dryRun, "dry-run", "n", false, "only list what would be removed")
@@ -95,13 +91,7 @@ func (a *app) confirm(r client.Remains, flags uninstallFlags) error {
 	if flags.yes {
 		return nil
 	}
-	if !a.IsTerminal(a.Stdin) {
-		return fmt.Errorf("%w: standard input is not a terminal; check with gc destroy --dry-run, then run gc destroy --yes", client.ErrRefused)
-	}
-	if !a.confirms("stop and remove all this?") {
-		return fmt.Errorf("%w: nothing was stopped or removed", client.ErrRefused)
-	}
-	return nil
+	return a.askFor("stop and remove all this?", "check with gc destroy --dry-run, then run gc destroy --yes", "nothing was stopped or removed")
 }
 
 // answerLimit is how long a controller may take to answer the first request.
@@ -126,12 +116,11 @@ func (a *app) stopFirst(parent context.Context, root string, timeout time.Durati
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case !census.Clean && a.JSON:
-		return nil, errors.Join(a.PrintJSON(client.Uninstalled{Stopped: []string{}, Removed: []string{}, Left: render.Survivors(census)}), cmdenv.SilentExit(cmdenv.Failed))
 	case !census.Clean:
 		a.printCensus(census)
 		a.Messagef("gc: nothing was removed")
-		return nil, cmdenv.SilentExit(cmdenv.Failed)
+		left := client.Uninstalled{Stopped: []string{}, Removed: []string{}, Left: render.Survivors(census)}
+		return nil, errors.Join(a.PrintIfJSON(left), cmdenv.SilentExit(cmdenv.Failed))
 	}
 	for _, s := range census.Sessions {
 		sessions = append(sessions, s.Session)
@@ -147,8 +136,5 @@ func (a *app) printUninstalled(out client.Uninstalled) error {
 	if words := render.Uninstalled(out); words != "" {
 		a.Messagef("%s", words)
 	}
-	if !out.Clean {
-		return cmdenv.SilentExit(cmdenv.Failed)
-	}
-	return nil
+	return failIf(!out.Clean)
 }

@@ -38,14 +38,11 @@ agent over time: by hour unless --by says otherwise.`,
 			}
 			return a.OnTargetIfAny(cmd.Context(), args, func(c *client.Client) error {
 				u, err := c.Usage(cmd.Context(), client.UsageRequest{By: by, Since: from, Target: cmdenv.First(args)})
-				switch {
-				case err != nil:
-					return err
-				case len(u.Groups) == 0 && !a.JSON:
+				if err == nil && len(u.Groups) == 0 && !a.JSON {
 					a.Messagef("%s", noUsage(by))
 					return nil
 				}
-				return a.Show(u, func(s render.Formatter) string { return s.Usage(u) })
+				return a.Show(u, err, func(s render.Formatter) string { return s.Usage(u) })
 			})
 		},
 		ValidArgsFunction: a.CompleteAgent,
@@ -67,9 +64,8 @@ func pricesCommand(a *app) *cobra.Command {
 		Long: `Prints the price table as a TOML file that you can edit. Comments in the file explain how to use it in
 city.toml. A running controller then applies it at once to responses without a reported cost.`,
 		Example: "  gc usage prices > prices.toml",
-		Args:    cmdenv.Between(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			return a.Show(map[string]string{"toml": string(usage.Table())}, func(render.Formatter) string { return string(usage.Table()) })
+			return a.Show(map[string]string{"toml": string(usage.Table())}, nil, func(render.Formatter) string { return string(usage.Table()) })
 		},
 	})
 }
@@ -89,16 +85,12 @@ func budgetsCommand(a *app) *cobra.Command {
 		Long: `Lists each budget of city.toml, once for each agent, session or city to which it applies: the amount
 used in its time window, its limit, and what gc does when the limit is reached.`,
 		Example: "  gc usage budgets",
-		Args:    cmdenv.Between(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.OnCity(func(c *client.Client) error {
-				list := cmdenv.List[client.Budget]{
-					Ask: c.Budgets, Format: render.Formatter.Budgets, Name: "budgets",
-					Empty: "no budgets; to add one, write [[usage.budgets]] into " + client.CityFile,
-				}
-				return list.Show(cmd.Context(), &a.Base, c, cmdenv.Flags{})
-			})
-		},
+		RunE: cmdenv.List[client.Budget]{
+			Ask: func(c *client.Client, ctx context.Context, _ string, _ client.Which) ([]client.Budget, error) {
+				return c.Budgets(ctx)
+			},
+			Format: render.Formatter.Budgets, Empty: "no budgets; to add one, write [[usage.budgets]] into " + client.CityFile, Name: "budgets",
+		}.Run(&a.Base, &cmdenv.Flags{}),
 	})
 }
 
@@ -112,15 +104,10 @@ continue. With --for it resets the budget for one agent or session only. gc usag
 usage. If there is no such budget, the exit status is 3.`,
 		Example: "  gc usage lift day\n  gc usage lift day --for worker",
 		Args:    cmdenv.Between(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.OnID(cmd.Context(), args[0], budgetNames, func(c *client.Client) error {
-				done, err := c.LiftBudget(cmd.Context(), args[0], client.LiftRequest{Who: who})
-				if err != nil {
-					return err
-				}
-				return a.PrintResult(done, done.Detail)
-			})
-		},
+		RunE: a.IDAction(budgetNames, func(ctx context.Context, c *client.Client, id string) error {
+			done, err := c.LiftBudget(ctx, id, client.LiftRequest{Who: who})
+			return a.PrintResult(done, err, done.Detail)
+		}),
 		ValidArgsFunction: a.Candidates(1, budgetNames),
 	}
 	cmd.Flags().StringVar(&who, "for", "", "only this `agent` or session")

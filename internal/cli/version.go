@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gascity/internal/cli/cmdenv"
 	"gascity/internal/cli/render"
 )
 
@@ -34,10 +33,9 @@ func versionCommand(a *app) *cobra.Command {
 		Short:   "Print the version",
 		Long:    `Prints the version of gc, of Go, and the operating system and architecture. It needs no city.`,
 		Example: "  gc version --json",
-		Args:    cmdenv.Between(0, 0),
 		RunE: func(_ *cobra.Command, _ []string) error {
 			v := versionOf(a.Version)
-			return a.Show(v, func(render.Formatter) string { return v.line() + "\n" })
+			return a.Show(v, nil, func(render.Formatter) string { return v.line() + "\n" })
 		},
 	})
 }

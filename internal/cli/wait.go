@@ -202,10 +202,7 @@ func (a *app) printWait(w client.Wait, words string) error {
 // register stores a wait in the controller and prints it.
 func (a *app) register(ctx context.Context, c *client.Client, req client.WaitRequest) error {
 	w, err := c.AddWait(ctx, req)
-	if err != nil {
-		return err
-	}
-	return a.PrintResult(w, fmt.Sprintf("%s will be notified when %s: the wait %s", w.Owner, render.Condition(w), w.ID))
+	return a.PrintResult(w, err, fmt.Sprintf("%s will be notified when %s: the wait %s", w.Owner, render.Condition(w), w.ID))
 }
 
 func waitListCommand(a *app) *cobra.Command {
@@ -216,18 +213,12 @@ func waitListCommand(a *app) *cobra.Command {
 		Long: `Lists the waits of gc wait --register that are open, with the owner and the condition. With --all it
 also lists recently finished ones.`,
 		Example: "  gc wait list",
-		Args:    cmdenv.Between(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.OnCity(func(c *client.Client) error {
-				list := cmdenv.List[client.Wait]{
-					Ask:    func(ctx context.Context) ([]client.Wait, error) { return c.Waits(ctx, flags.Which()) },
-					Format: render.Formatter.Waits,
-					Empty:  "no registered waits",
-					Name:   "waits",
-				}
-				return list.Show(cmd.Context(), &a.Base, c, flags)
-			})
-		},
+		RunE: cmdenv.List[client.Wait]{
+			Ask: func(c *client.Client, ctx context.Context, _ string, which client.Which) ([]client.Wait, error) {
+				return c.Waits(ctx, which)
+			},
+			Format: render.Formatter.Waits, Empty: "no registered waits", Name: "waits",
+		}.Run(&a.Base, &flags),
 	}))
 }
 
@@ -239,15 +230,10 @@ func waitCancelCommand(a *app) *cobra.Command {
 such wait, the exit status is 3.`,
 		Example: "  gc wait cancel ID",
 		Args:    cmdenv.Between(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.OnID(cmd.Context(), args[0], waits, func(c *client.Client) error {
-				w, err := c.CancelWait(cmd.Context(), args[0])
-				if err != nil {
-					return err
-				}
-				return a.PrintResult(w, "cancelled the wait: no notification when "+render.Condition(w))
-			})
-		},
+		RunE: a.IDAction(waits, func(ctx context.Context, c *client.Client, id string) error {
+			w, err := c.CancelWait(ctx, id)
+			return a.PrintResult(w, err, "cancelled the wait: no notification when "+render.Condition(w))
+		}),
 		ValidArgsFunction: a.Candidates(1, waits),
 	})
 }

@@ -118,7 +118,7 @@ func (a *app) showLink(ctx context.Context, out webStarted, open bool) error {
 			return fmt.Errorf("cannot open a browser: %w; open this link by hand within 60 seconds: %s", err, out.Link)
 		}
 	}
-	err = a.Show(out, func(render.Formatter) string { return out.Link + "\n" })
+	err = a.Show(out, nil, func(render.Formatter) string { return out.Link + "\n" })
 	if out.Dev != "" {
 		a.Messagef("The pages are those of the checkout %s, until gc web stop.", out.Dev)
 	}
@@ -133,16 +133,10 @@ func webStopCommand(a *app) *cobra.Command {
 		Long: `Stops the web console and ends its open pages, streams and terminals. Devices stay signed in for the
 next start. If city.toml enables the web console, the next controller starts it again.`,
 		Example: "  gc web stop",
-		Args:    cmdenv.Between(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.OnCity(func(c *client.Client) error {
-				out, err := c.StopWeb(cmd.Context())
-				if err != nil {
-					return err
-				}
-				return a.PrintResult(out, "the web console is off")
-			})
-		},
+		RunE: a.CityAction(func(ctx context.Context, c *client.Client, _ []string) error {
+			out, err := c.StopWeb(ctx)
+			return a.PrintResult(out, err, "the web console is off")
+		}),
 	})
 }
 
@@ -154,7 +148,6 @@ of open requests. A device that is not used for 30 days is signed out.`
 	cmd.Args = noArgs
 	list := webDeviceListCommand(a, "list")
 	list.Short, list.Long, list.Example = "List the devices", "The same as gc web devices without a subcommand.", "  gc web devices list"
-	list.Args = cmdenv.Between(0, 0)
 	cmd.AddCommand(list, webRevokeCommand(a))
 	return cmd
 }
@@ -163,15 +156,12 @@ func webDeviceListCommand(a *app, use string) *cobra.Command {
 	return a.AddJSONFlag(&cobra.Command{
 		Use:   use,
 		Short: "List and revoke the devices of the web console",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.OnCity(func(c *client.Client) error {
-				list := cmdenv.List[client.WebDevice]{
-					Ask: c.WebDevices, Format: render.Formatter.WebDevices, Name: "devices",
-					Empty: "no device is signed in; to sign one in: gc web",
-				}
-				return list.Show(cmd.Context(), &a.Base, c, cmdenv.Flags{})
-			})
-		},
+		RunE: cmdenv.List[client.WebDevice]{
+			Ask: func(c *client.Client, ctx context.Context, _ string, _ client.Which) ([]client.WebDevice, error) {
+				return c.WebDevices(ctx)
+			},
+			Format: render.Formatter.WebDevices, Empty: "no device is signed in; to sign one in: gc web", Name: "devices",
+		}.Run(&a.Base, &cmdenv.Flags{}),
 	})
 }
 

@@ -44,7 +44,7 @@ func (a *app) webStart(cmd *cobra.Command, start client.WebRequest, open bool) e
 					return fmt.Errorf("cannot open a browser: %w; run gc web --start without --open, and open the link by hand", err)
 				}
 			}
-			err := a.Show(webStartPage{link, file}, func(render.Formatter) string { return link + "\n" })
+			err := a.Show(webStartPage{link, file}, nil, func(render.Formatter) string { return link + "\n" })
 			a.Messagef("Open the link within 60 seconds, and make a city there. To open it with a file instead: %s. This command ends when the city runs; Ctrl-C ends it now.", file)
 			return err
 		},

@@ -42,7 +42,6 @@ func workerOpenAPICommand(a *app) *cobra.Command {
 		Long: `Prints the OpenAPI 3.1 document of the worker API. A controller serves the same one at GET /openapi.json
 of the worker socket.`,
 		Example: "  gc worker openapi > worker-openapi.json",
-		Args:    cmdenv.Between(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			text, err := a.workers.WorkerAPI()
 			if err == nil {

@@ -139,11 +139,7 @@ func readPrinted(file string) ([]byte, error) {
 		}
 		raw = append(previous, raw...)
 	}
-	var out bytes.Buffer
-	if _, stripErr := (&textfmt.Stripper{Out: &out}).Write(raw); stripErr != nil {
-		err = errors.Join(err, stripErr)
-	}
-	return out.Bytes(), err
+	return []byte(textfmt.Strip(raw)), err
 }
 
 // readTail returns at most the last n bytes of a file, in whole lines, because half a credential is

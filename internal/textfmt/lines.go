@@ -1,6 +1,7 @@
 package textfmt
 
 import (
+	"bytes"
 	"io"
 	"slices"
 	"strconv"
@@ -13,7 +14,7 @@ import (
 
 // LineWriter writes the output of a program that prints line by line as the text that a terminal shows: a program may overwrite and
 // erase parts of its current line, as readline does when it draws a line again. It removes control sequences and control
-// characters as [Stripper] does. What moves to another place of the screen ends the line, so a screen that is
+// characters as [Strip] does. What moves to another place of the screen ends the line, so a screen that is
 // erased stays in the text. A sequence or a character may be split between several writes. The caller calls Close at the end.
 type LineWriter struct {
 	Out io.Writer
@@ -22,8 +23,9 @@ type LineWriter struct {
 	// Follow writes each part of a line at once, if the program only adds to it and the line is not very long.
 	Follow bool
 
-	parser  Stripper // only its parser is used
-	params  []byte   // of the control sequence that is being read
+	state   parserState
+	begun   []byte // the first bytes of an incomplete character
+	params  []byte // of the control sequence that is being read
 	line    []lineCell
 	at      int    // the cursor: an index of line, or behind its end
 	wrapped bool   // the cursor is in the last column of a full row, and the next character is in the next row
@@ -56,23 +58,23 @@ const (
 
 // Write implements [io.Writer].
 func (w *LineWriter) Write(p []byte) (int, error) {
-	text := slices.Concat(w.parser.begun, p)
-	w.parser.begun = nil
+	text := slices.Concat(w.begun, p)
+	w.begun = nil
 	for len(text) > 0 {
-		if w.parser.state == inText && text[0] >= ' ' && text[0] < 0x7f {
+		if w.state == inText && text[0] >= ' ' && text[0] < 0x7f {
 			w.printASCII(rune(text[0]))
 			text = text[1:]
 			continue
 		}
 		if !utf8.FullRune(text) {
-			w.parser.begun = append([]byte(nil), text...)
+			w.begun = bytes.Clone(text)
 			break
 		}
 		r, n := utf8.DecodeRune(text)
-		switch before := w.parser.state; {
-		case r == utf8.RuneError && n == 1 && (text[0] >= firstC1 && text[0] <= lastC1 || before != inText):
+		switch {
+		case r == utf8.RuneError && n == 1 && (isC1(rune(text[0])) || w.state != inText):
 			w.step(rune(text[0]))
-		case before == inText && !unicode.IsControl(r):
+		case w.state == inText && !unicode.IsControl(r):
 			w.print(r)
 		default:
 			w.step(r)
@@ -144,19 +146,19 @@ func (w *LineWriter) string() string {
 
 // step handles a control character, or a character of a control sequence.
 func (w *LineWriter) step(r rune) {
-	before := w.parser.state
-	w.parser.state = w.parser.next(r)
+	before := w.state
+	w.state = before.next(r)
 	switch {
 	case before == inText:
 		w.control(r)
-	case before == inControl && w.parser.state == inControl:
+	case before == inControl && w.state == inControl:
 		if len(w.params) < maxParams {
 			w.params = utf8.AppendRune(w.params, r)
 		}
-	case before == inControl && w.parser.state == inText:
+	case before == inControl && w.state == inText:
 		w.sequence(r)
 	}
-	if w.parser.state != inControl || before != inControl {
+	if w.state != inControl || before != inControl {
 		w.params = w.params[:0]
 	}
 }
@@ -270,11 +272,8 @@ func (w *LineWriter) advanced() {
 
 // put writes a character of some columns at the cursor, and moves the cursor.
 func (w *LineWriter) put(r rune, size int) {
-	w.fill(w.at)
-	w.blank(w.at, min(w.at+size, len(w.line)))
-	for len(w.line) < w.at+size {
-		w.line = append(w.line, lineCell{})
-	}
+	w.fill(w.at + size)
+	w.blank(w.at, w.at+size)
 	w.line[w.at] = lineCell{char: r}
 	for i := 1; i < size; i++ {
 		w.line[w.at+i] = lineCell{filler: true}
@@ -364,7 +363,7 @@ func (w *LineWriter) deleteCells(n int) {
 
 func (w *LineWriter) insertCells(n int) {
 	if w.at < len(w.line) && len(w.line) < maxMove {
-		rest := append([]lineCell(nil), w.line[w.at:]...)
+		rest := slices.Clone(w.line[w.at:])
 		w.line = w.line[:w.at]
 		w.fill(w.at + n)
 		w.line = append(w.line, rest...)

@@ -145,7 +145,7 @@ func TestFollowedLineWithoutChangeIsNotBuilt(t *testing.T) {
 	}
 }
 
-// TestLinesWithoutMovementsStay: what only prints is as [Stripper] leaves it, without blanks at the ends of lines.
+// TestLinesWithoutMovementsStay: what only prints is as [Strip] leaves it, without blanks at the ends of lines.
 func TestLinesWithoutMovementsStay(t *testing.T) {
 	parts := []string{"a", " b", "漢", "é", "\t", "\r\n", "\n", "\x1b[1m", "\x1b[0m", "\x1b]0;t\x07", "\u202e", "😀"}
 	for seed := range uint64(200) {
@@ -154,12 +154,9 @@ func TestLinesWithoutMovementsStay(t *testing.T) {
 		for range 60 {
 			text.WriteString(parts[random.IntN(len(parts))])
 		}
-		var want bytes.Buffer
-		if _, err := (&Stripper{Out: &want}).Write([]byte(text.String())); err != nil {
-			t.Fatal(err)
-		}
-		if got := written(t, text.String(), 0, 7, seed%2 == 0); got != want.String() {
-			t.Fatalf("%q: %q, want %q", text.String(), got, want.String())
+		want := Strip([]byte(text.String()))
+		if got := written(t, text.String(), 0, 7, seed%2 == 0); got != want {
+			t.Fatalf("%q: %q, want %q", text.String(), got, want)
 		}
 	}
 }
@@ -188,12 +185,10 @@ func BenchmarkLineWriter(b *testing.B) {
 	}
 }
 
-func BenchmarkStripper(b *testing.B) {
+func BenchmarkStrip(b *testing.B) {
 	text := []byte(strings.Repeat("\x1b[32mok\x1b[0m  gascity/internal/terminal/inject  46.985s\r\n", 20000))
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		if _, err := (&Stripper{Out: &bytes.Buffer{}}).Write(text); err != nil {
-			b.Fatal(err)
-		}
+		Strip(text)
 	}
 }

@@ -1,10 +1,7 @@
 package textfmt
 
 import (
-	"bytes"
 	"fmt"
-	"io"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -91,84 +88,58 @@ func Indent(text string, columns int) string {
 	return margin + strings.ReplaceAll(strings.Trim(Block(text), "\n"), "\n", "\n"+margin)
 }
 
-// Stripper removes control sequences from a stream: ECMA-48 escape, control and string sequences, in their 7-bit and 8-bit
-// forms. It also removes control characters except line ends and tabs. Invisible characters are escaped as [Block] does. A
-// sequence or a character may be split between several writes.
-type Stripper struct {
-	Out   io.Writer
-	state stripState
-	begun []byte // the first bytes of an incomplete character
+// Strip returns a text without control sequences: ECMA-48 escape, control and string sequences, in their 7-bit and 8-bit
+// forms. It also removes control characters except line ends and tabs, and an incomplete character at the end. Invisible
+// characters are escaped as [Block] does.
+func Strip(text []byte) string {
+	state := inText
+	kept := make([]byte, 0, len(text))
+	for utf8.FullRune(text) {
+		r, n := utf8.DecodeRune(text)
+		if r == utf8.RuneError && n == 1 && (isC1(rune(text[0])) || state != inText) {
+			r = rune(text[0])
+		}
+		if state == inText && (r == '\n' || r == '\t' || !unicode.IsControl(r)) {
+			kept = utf8.AppendRune(kept, r)
+		}
+		state = state.next(r)
+		text = text[n:]
+	}
+	return Block(string(kept))
 }
 
-type stripState int
+// parserState is where a parser of control sequences is: in text, or inside a sequence that must not be printed.
+type parserState int
 
 const (
-	inText      stripState = iota
-	afterEscape            // ESC was read
-	inEscape               // intermediate bytes of an escape sequence
-	inControl              // CSI: until a byte of 0x40 to 0x7e
-	inString               // OSC, DCS, APC, PM, SOS: until BEL or ST
-	inStringEnd            // ESC inside a string: ST if a backslash follows
+	inText      parserState = iota
+	afterEscape             // ESC was read
+	inEscape                // intermediate bytes of an escape sequence
+	inControl               // CSI: until a byte of 0x40 to 0x7e
+	inString                // OSC, DCS, APC, PM, SOS: until BEL or ST
+	inStringEnd             // ESC inside a string: ST if a backslash follows
 )
 
 const (
 	escape = 0x1b
 	bell   = 0x07
+	st     = 0x9c
 )
 
-// Write writes the text p to the output without control sequences and control characters. A sequence may be split
-// between two calls.
-func (s *Stripper) Write(p []byte) (int, error) {
-	text := slices.Concat(s.begun, p)
-	s.begun = nil
-	kept := make([]byte, 0, len(text))
-	for len(text) > 0 {
-		if !utf8.FullRune(text) {
-			s.begun = bytes.Clone(text)
-			break
-		}
-		r, n := utf8.DecodeRune(text)
-		if r == utf8.RuneError && n == 1 {
-			r = rune(text[0]) // a single byte: 0x80 to 0x9f are control characters for some terminals
-			if r >= firstC1 && r <= lastC1 || s.state != inText {
-				s.state = s.next(r)
-			} else {
-				kept = utf8.AppendRune(kept, utf8.RuneError)
-			}
-		} else {
-			if s.state == inText && (r == '\n' || r == '\t' || !unicode.IsControl(r)) {
-				kept = utf8.AppendRune(kept, r)
-			}
-			s.state = s.next(r)
-		}
-		text = text[n:]
-	}
-	if _, err := io.WriteString(s.Out, Block(string(kept))); err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
+// isC1 reports whether a character is a C1 control character. Each means the same as ESC and a character from 0x40 to 0x5f. A single
+// byte of that range is one for some terminals.
+func isC1(r rune) bool { return r >= 0x80 && r <= 0x9f }
 
-// The range of C1 control characters. Each means the same as ESC and a character from 0x40 to 0x5f.
-const (
-	firstC1 = 0x80
-	lastC1  = 0x9f
-	st      = 0x9c
-)
-
-// next returns the state of the parser after the character b: in text, or inside a control sequence that must not be
-// printed.
-func (s *Stripper) next(b rune) stripState {
-	if b >= firstC1 && b <= lastC1 && s.state != inString && s.state != inStringEnd {
-		s.state = afterEscape
-		return s.inEscape(b - 0x40)
+// next returns the state after the character b.
+func (s parserState) next(b rune) parserState {
+	if isC1(b) && s != inString && s != inStringEnd {
+		return afterEscape.inEscape(b - 0x40)
 	}
-	switch s.state {
+	switch s {
 	case inText:
 		if b == escape {
 			return afterEscape
 		}
-		return inText
 	case afterEscape, inEscape:
 		return s.inEscape(b)
 	case inControl:
@@ -188,17 +159,17 @@ func (s *Stripper) next(b rune) stripState {
 		}
 		return inString
 	}
-	return s.state
+	return s
 }
 
 // inEscape returns the state after the character b of an escape sequence.
-func (s *Stripper) inEscape(b rune) stripState {
+func (s parserState) inEscape(b rune) parserState {
 	switch {
 	case b == escape:
 		return afterEscape
 	case b >= 0x20 && b <= 0x2f:
 		return inEscape
-	case s.state == inEscape:
+	case s == inEscape:
 		return inText
 	case b == '[':
 		return inControl

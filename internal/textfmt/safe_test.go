@@ -54,15 +54,18 @@ func TestControlSequencesOfEightBitsAreLeftOut(t *testing.T) {
 		"a\x1b]52;c;QQ==\x1b\\b":      "ab",
 		"\xc3\xa9\xe2\x80\xae\xff!\n": "\u00e9\\u202e\ufffd!\n",
 	} {
+		if got := textfmt.Strip([]byte(given)); got != want {
+			t.Errorf("%q reads %q, want %q", given, got, want)
+		}
 		for size := 1; size <= len(given); size++ {
 			var out bytes.Buffer
-			s := &textfmt.Stripper{Out: &out}
+			s := &textfmt.LineWriter{Out: &out}
 			for rest := []byte(given); len(rest) > 0; rest = rest[min(size, len(rest)):] {
 				if _, err := s.Write(rest[:min(size, len(rest))]); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if out.String() != want {
+			if err := s.Close(); err != nil || out.String() != want {
 				t.Errorf("%q in pieces of %d reads %q, want %q", given, size, out.String(), want)
 			}
 		}
@@ -73,11 +76,7 @@ func TestControlSequencesOfEightBitsAreLeftOut(t *testing.T) {
 func FuzzNothingControlsATerminal(f *testing.F) {
 	f.Add([]byte("\x1b]52;c;QQ==\x07\x9b31m\xc2\x9dx\u202e"))
 	f.Fuzz(func(t *testing.T, given []byte) {
-		var out bytes.Buffer
-		if _, err := (&textfmt.Stripper{Out: &out}).Write(given); err != nil {
-			t.Fatal(err)
-		}
-		checkHarmless(t, "the log", string(given), out.String())
+		checkHarmless(t, "the log", string(given), textfmt.Strip(given))
 		checkHarmless(t, "the block", string(given), textfmt.Block(string(given)))
 		checkHarmless(t, "the line", string(given), textfmt.OneLine(string(given)))
 	})

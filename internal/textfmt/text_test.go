@@ -1,7 +1,6 @@
 package textfmt
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 	"time"
@@ -60,12 +59,7 @@ func TestColourChangesNothingElse(t *testing.T) {
 			table.Add(cell("a"), cell("b"), cell("c"))
 		}
 		columns := rapid.IntRange(0, 40).Draw(t, "columns")
-		var stripped bytes.Buffer
-		strip := &Stripper{Out: &stripped}
-		if _, err := strip.Write([]byte(table.Render(Painter{On: true}, columns))); err != nil {
-			t.Fatal(err)
-		}
-		if got, want := stripped.String(), table.Render(Painter{}, columns); got != want {
+		if got, want := Strip([]byte(table.Render(Painter{On: true}, columns))), table.Render(Painter{}, columns); got != want {
 			t.Errorf("with colour %q, without %q", got, want)
 		}
 	})
@@ -153,7 +147,7 @@ func TestMomentsAreUnderstood(t *testing.T) {
 	}
 }
 
-func TestStripperLeavesText(t *testing.T) {
+func TestStripLeavesText(t *testing.T) {
 	tests := map[string]string{
 		"plain\ttext\n":                 "plain\ttext\n",
 		"\x1b[1;31mred\x1b[0m\r\n":      "red\n",
@@ -166,18 +160,12 @@ func TestStripperLeavesText(t *testing.T) {
 	}
 	for given, want := range tests {
 		for size := 1; size <= len(given); size++ { // in pieces of each size
-			var got bytes.Buffer
-			strip := &Stripper{Out: &got}
-			for rest := []byte(given); len(rest) > 0; {
-				n := min(size, len(rest))
-				if _, err := strip.Write(rest[:n]); err != nil {
-					t.Fatal(err)
-				}
-				rest = rest[n:]
+			if got := written(t, given, 0, size, false); got != want {
+				t.Errorf("%q in pieces of %d is %q, want %q", given, size, got, want)
 			}
-			if got.String() != want {
-				t.Errorf("%q in pieces of %d is %q, want %q", given, size, got.String(), want)
-			}
+		}
+		if got := Strip([]byte(given)); got != want {
+			t.Errorf("%q is %q, want %q", given, got, want)
 		}
 	}
 }
@@ -194,13 +182,8 @@ func FuzzNothingReachesTheTerminal(f *testing.F) {
 				}
 			}
 		}
-		var out bytes.Buffer
-		strip := &Stripper{Out: &out}
-		if _, err := strip.Write([]byte(given)); err != nil {
-			t.Fatal(err)
-		}
-		if bytes.ContainsAny(out.Bytes(), "\x1b\x07\x00\r") {
-			t.Errorf("%q becomes %q", given, out.String())
+		if out := Strip([]byte(given)); strings.ContainsAny(out, "\x1b\x07\x00\r") {
+			t.Errorf("%q becomes %q", given, out)
 		}
 	})
 }

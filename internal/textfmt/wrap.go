@@ -2,14 +2,6 @@ package textfmt
 
 import "strings"
 
-// Visible returns the width of a text without its color sequences.
-func Visible(text string) int {
-	if strings.Contains(text, colorStart) {
-		text = stripped(text)
-	}
-	return Width(text)
-}
-
 // Wrap breaks a text at blanks into lines of at most columns columns. Wide characters count as two. Existing line ends and the
 // indentation of lines are kept. A word that is wider than a line is on a line of its own. A short command such as "gc restart
 // coder" counts as one word. Zero columns means unlimited.
@@ -61,13 +53,10 @@ func Hanging(line string, columns int) []string {
 	if at < len("  ") || columns-indent < textColumn {
 		return Wrap(line, columns)
 	}
-	rest := Wrap(line[at:], columns-indent)
+	rest, margin := Wrap(line[at:], columns-indent), line[:at]
 	for i := range rest {
-		if i == 0 {
-			rest[i] = line[:at] + rest[i]
-		} else {
-			rest[i] = strings.Repeat(" ", indent) + rest[i]
-		}
+		rest[i] = margin + rest[i]
+		margin = strings.Repeat(" ", indent)
 	}
 	return rest
 }

@@ -13,8 +13,13 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// answer answers equal questions, and reports the results in one line.
-func (r *runner) answer(ctx context.Context, e Answer) {
+// task is an effect that takes time. It runs in a goroutine and puts its result into the inbox.
+type task interface {
+	carryOut(ctx context.Context, r *runner)
+}
+
+// carryOut answers equal questions, and reports the results in one line.
+func (e Answer) carryOut(ctx context.Context, r *runner) {
 	var failed []error
 	for i, id := range e.IDs {
 		_, err := r.opts.City.Respond(ctx, id, client.RespondRequest{Option: e.Option, Text: e.Text, By: r.opts.By})
@@ -47,9 +52,9 @@ func problemOf(failed []error) string {
 	return text
 }
 
-// prompt sends a prompt to agents. Each has a key, so that no prompt is sent twice. If that fails, the editor opens again, so that the text is
+// carryOut sends a prompt to agents. Each has a key, so that no prompt is sent twice. If that fails, the editor opens again, so that the text is
 // not lost. The same text is then sent with the same keys, because the city may have stored it all the same.
-func (r *runner) prompt(ctx context.Context, e Prompt) {
+func (e Prompt) carryOut(ctx context.Context, r *runner) {
 	var failed []error
 	unsent := UnsentMsg{Text: e.Text, Keys: map[string]string{}}
 	var receipt client.Receipt
@@ -76,18 +81,18 @@ func (r *runner) prompt(ctx context.Context, e Prompt) {
 	r.report(done)
 }
 
-// loadText reads the text of a waiting prompt.
-func (r *runner) loadText(ctx context.Context, id string) {
-	prompt, err := r.opts.City.PromptText(ctx, id)
+// carryOut reads the text of a waiting prompt.
+func (e LoadText) carryOut(ctx context.Context, r *runner) {
+	prompt, err := r.opts.City.PromptText(ctx, e.ID)
 	if err != nil {
 		r.report("", err)
 		return
 	}
-	r.inbox.put(TextMsg{ID: id, Text: prompt.Text, Before: prompt.Text})
+	r.inbox.put(TextMsg{ID: e.ID, Text: prompt.Text, Before: prompt.Text})
 }
 
-// editPrompt changes the text of a waiting prompt. If that fails, the editor opens again, so that the text is not lost.
-func (r *runner) editPrompt(ctx context.Context, e EditPrompt) {
+// carryOut changes the text of a waiting prompt. If that fails, the editor opens again, so that the text is not lost.
+func (e EditPrompt) carryOut(ctx context.Context, r *runner) {
 	_, err := r.opts.City.EditPrompt(ctx, e.ID, client.EditRequest{Text: &e.Text, By: r.opts.By})
 	if err != nil {
 		r.inbox.put(TextMsg{ID: e.ID, Text: e.Text})
@@ -96,8 +101,8 @@ func (r *runner) editPrompt(ctx context.Context, e EditPrompt) {
 	r.loadQueue(ctx)
 }
 
-// movePrompt moves a waiting prompt.
-func (r *runner) movePrompt(ctx context.Context, e MovePrompt) {
+// carryOut moves a waiting prompt.
+func (e MovePrompt) carryOut(ctx context.Context, r *runner) {
 	e.Request.By = r.opts.By
 	if _, err := r.opts.City.MovePrompt(ctx, e.ID, e.Request); err != nil {
 		r.report("", err)
@@ -105,8 +110,8 @@ func (r *runner) movePrompt(ctx context.Context, e MovePrompt) {
 	r.loadQueue(ctx)
 }
 
-// cancelPrompt cancels a prompt that is not delivered yet.
-func (r *runner) cancelPrompt(ctx context.Context, e CancelPrompt) {
+// carryOut cancels a prompt that is not delivered yet.
+func (e CancelPrompt) carryOut(ctx context.Context, r *runner) {
 	receipt, err := r.opts.City.CancelPrompt(ctx, e.ID)
 	if err == nil && receipt.State != client.ReceiptCancelled {
 		word, _ := deliveryOf(receipt.State)
@@ -116,8 +121,8 @@ func (r *runner) cancelPrompt(ctx context.Context, e CancelPrompt) {
 	r.loadQueue(ctx)
 }
 
-// act changes agents. It acts on the instance that the person saw.
-func (r *runner) act(ctx context.Context, e Act) {
+// carryOut changes agents. It acts on the instance that the person saw.
+func (e Act) carryOut(ctx context.Context, r *runner) {
 	var failed []error
 	var results []string
 	for _, a := range e.Agents {

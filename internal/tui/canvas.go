@@ -15,12 +15,6 @@ type style struct {
 	underline bool
 }
 
-// with returns the style with more attributes.
-func (s style) with(attr vt.Attr) style {
-	s.attr |= attr
-	return s
-}
-
 // cell is one column of a canvas. The text of a blank is "", and so is that of the right half of a wide character.
 type cell struct {
 	text  string
@@ -129,11 +123,30 @@ func (a area) rightText(end, y int, text string, s style) int {
 	return x
 }
 
-// fill sets the style of a row of blanks.
-func (a area) fill(y int, s style) {
-	for x := range a.w {
-		a.set(x, y, "", 1, s)
+// lines draws lines of text from row y on, and returns the row behind them.
+func (a area) lines(x, y int, lines []string, s style) int {
+	for _, text := range lines {
+		a.text(x, y, text, s)
+		y++
 	}
+	return y
+}
+
+// fill fills a row with a character of one column; empty: with blanks.
+func (a area) fill(y int, text string, s style) {
+	for x := range a.w {
+		a.set(x, y, text, 1, s)
+	}
+}
+
+// highlight marks the first row as the selected one.
+func (a area) highlight() {
+	a.restyle(0, func(s style) style { return style{attr: s.attr&vt.Bold | vt.Reverse} })
+}
+
+// window returns the items from top on that fit into height rows.
+func window[T any](items []T, top, height int) []T {
+	return items[min(top, len(items)):min(top+height, len(items))]
 }
 
 // restyle changes the style of the cells of a row by a function.

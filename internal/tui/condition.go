@@ -31,7 +31,6 @@ var (
 	plain = style{}
 	faint = style{attr: vt.Dim}
 	bold  = style{attr: vt.Bold}
-	rule  = style{attr: vt.Dim}
 )
 
 // shapes maps each tone to its shape, its style and its meaning for the help. No two tones have the same shape.
@@ -100,7 +99,7 @@ func troubleOf(a *client.Agent) (condition, bool) {
 	case a.Pending > 0 || a.Activity.State == client.WaitWaiting:
 		since := a.Activity.Since
 		if a.Activity.State != client.WaitWaiting { // gc asks, not the agent
-			since = later(a.InputBlockedSince, since)
+			since = cmp.Or(a.InputBlockedSince, since)
 		}
 		return condition{word: "needs you", tone: toneNeed, detail: strings.ReplaceAll(a.Activity.Kind, "_", " "), since: since, asks: true}, true
 	case a.InputBlocked != "":
@@ -118,7 +117,7 @@ func troubleOf(a *client.Agent) (condition, bool) {
 // activityOf returns the condition of a running agent without trouble.
 func activityOf(a *client.Agent) condition {
 	act := a.Activity
-	c := condition{since: later(act.Since, a.StartedAt)}
+	c := condition{since: cmp.Or(act.Since, a.StartedAt)}
 	switch act.State {
 	case "limited":
 		c.word, c.tone, c.until = "usage limit", toneLimit, act.Until
@@ -132,16 +131,6 @@ func activityOf(a *client.Agent) condition {
 		c.word, c.tone, c.detail = "unknown", toneUnknown, reason(a)
 	}
 	return c
-}
-
-// later returns the first time that is not zero.
-func later(times ...time.Time) time.Time {
-	for _, t := range times {
-		if !t.IsZero() {
-			return t
-		}
-	}
-	return time.Time{}
 }
 
 // reason returns the reason of an agent's state, for people.

@@ -79,63 +79,33 @@ func (f *field) remove(from, to int) {
 }
 
 // left and right return the position before and behind the character at a position, with its combining characters.
-func (f *field) left(at int) int {
-	for at > 0 {
-		at--
-		if runeWidth(f.text[at]) > 0 || f.text[at] == '\n' || f.text[at] == '\t' {
-			break
-		}
-	}
-	return at
-}
+func (f *field) left(at int) int  { return max(0, f.back(at, combines)-1) }
+func (f *field) right(at int) int { return f.ahead(min(at+1, len(f.text)), combines) }
 
-func (f *field) right(at int) int {
-	if at < len(f.text) {
-		at++
-	}
-	for at < len(f.text) && f.text[at] != '\n' && f.text[at] != '\t' && runeWidth(f.text[at]) == 0 {
-		at++
-	}
-	return at
-}
+func (f *field) wordLeft() int  { return f.back(f.back(f.at, unicode.IsSpace), isInWord) }
+func (f *field) wordRight() int { return f.ahead(f.ahead(f.at, unicode.IsSpace), isInWord) }
+func (f *field) lineStart() int { return f.back(f.at, isInLine) }
+func (f *field) lineEnd() int   { return f.ahead(f.at, isInLine) }
 
-func (f *field) wordLeft() int {
-	at := f.at
-	for at > 0 && unicode.IsSpace(f.text[at-1]) {
-		at--
-	}
-	for at > 0 && !unicode.IsSpace(f.text[at-1]) {
+// back returns the position before at, up to which ok holds for all characters.
+func (f *field) back(at int, ok func(rune) bool) int {
+	for at > 0 && ok(f.text[at-1]) {
 		at--
 	}
 	return at
 }
 
-func (f *field) wordRight() int {
-	at := f.at
-	for at < len(f.text) && unicode.IsSpace(f.text[at]) {
-		at++
-	}
-	for at < len(f.text) && !unicode.IsSpace(f.text[at]) {
+// ahead returns the position behind at, up to which ok holds for all characters.
+func (f *field) ahead(at int, ok func(rune) bool) int {
+	for at < len(f.text) && ok(f.text[at]) {
 		at++
 	}
 	return at
 }
 
-func (f *field) lineStart() int {
-	at := f.at
-	for at > 0 && f.text[at-1] != '\n' {
-		at--
-	}
-	return at
-}
-
-func (f *field) lineEnd() int {
-	at := f.at
-	for at < len(f.text) && f.text[at] != '\n' {
-		at++
-	}
-	return at
-}
+func isInWord(r rune) bool { return !unicode.IsSpace(r) }
+func isInLine(r rune) bool { return r != '\n' }
+func combines(r rune) bool { return r != '\n' && columnsOf(r) == 0 }
 
 // span is a visual row of a field: the characters from begin to end.
 type span struct{ begin, end int }
@@ -221,11 +191,7 @@ func (f *field) draw(a area, s style) (x, y int) {
 	rows := f.wrap(a.w)
 	row, column := f.find(rows)
 	f.top = max(min(f.top, row, len(rows)-a.h), row-a.h+1, 0)
-	for y := range a.h {
-		if f.top+y >= len(rows) {
-			break
-		}
-		r := rows[f.top+y]
+	for y, r := range window(rows, f.top, a.h) {
 		a.text(0, y, strings.ReplaceAll(string(f.text[r.begin:r.end]), "\t", " "), s)
 	}
 	return min(column, a.w-1), row - f.top

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -37,14 +38,11 @@ func (m *Model) fold(msg Msg) []Effect {
 }
 
 func (m *Model) foldLink(msg LinkMsg) {
-	switch {
-	case msg.Err == nil:
+	if msg.Err == nil {
 		m.link = link{}
-	case m.link.away.IsZero():
-		m.link = link{away: m.now, cause: msg.Err.Error()}
-	default:
-		m.link.cause = msg.Err.Error()
+		return
 	}
+	m.link = link{away: cmp.Or(m.link.away, m.now), cause: msg.Err.Error()}
 }
 
 func (m *Model) foldScreen(msg ScreenMsg) {

@@ -96,17 +96,30 @@ func (r *runner) followStatus(ctx context.Context) {
 
 // load reads what the status does not contain.
 func (r *runner) load(ctx context.Context) {
-	r.loadQuestions(ctx)
+	LoadQuestions{}.carryOut(ctx, r)
 	if prompts, err := r.opts.City.Queue(ctx, "", client.WithEnded); err == nil {
 		r.inbox.put(PromptsMsg{prompts})
 	}
 	r.askCosts()
 }
 
-func (r *runner) loadQuestions(ctx context.Context) {
+// carryOut reads the open questions.
+func (LoadQuestions) carryOut(ctx context.Context, r *runner) {
 	if questions, err := r.opts.City.Pending(ctx, "", client.OnlyOpen); err == nil { // without a controller all is loaded later
 		r.inbox.put(QuestionsMsg{questions})
 	}
+}
+
+// carryOut reads a receipt. If that fails, the next event has its state.
+func (e LoadPrompt) carryOut(ctx context.Context, r *runner) {
+	if receipt, err := r.opts.City.Receipt(ctx, e.ID, ""); err == nil {
+		r.inbox.put(PromptsMsg{[]client.Receipt{receipt}})
+	}
+}
+
+// carryOut finds the words that can complete a command line.
+func (e Complete) carryOut(ctx context.Context, r *runner) {
+	r.inbox.put(CompletionMsg{e.Line, r.opts.Complete(ctx, e.Args)})
 }
 
 // followEvents reads the events of the city until ctx ends.

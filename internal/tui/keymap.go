@@ -2,7 +2,6 @@ package tui
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"gascity/client"
@@ -66,7 +65,7 @@ func keymap() []binding {
 		{[]string{"ctrl+c"}, dialogs, "cancel: close the dialog", "", nil, func(m *Model, _ string) []Effect { return m.back() }},
 
 		{[]string{"enter"}, dialogs, "send, or confirm", "OK", nil, (*Model).submit},
-		{optionKeys(), inAnswer, "answer with this option", "choose", hasOptions, (*Model).choose},
+		{optionKeys, inAnswer, "answer with this option", "choose", hasOptions, (*Model).choose},
 		{[]string{"up"}, dialogs, "previous option, line or command", "", nil, steps(-1)},
 		{[]string{"down"}, dialogs, "next option, line or command", "", nil, steps(1)},
 		{[]string{"alt+enter", "ctrl+j", "shift+enter"}, inPrompt | inEdit | inAnswer, "new line", "new line", (*Model).typable, (*Model).newLine},
@@ -111,28 +110,17 @@ func (m *Model) detachKeys() string {
 	return ""
 }
 
-// optionKeys returns the keys of the first nine options.
-func optionKeys() []string {
-	var keys []string
-	for i := range 9 {
-		keys = append(keys, strconv.Itoa(i+1))
-	}
-	return keys
-}
+// optionKeys are the keys of the first nine options.
+var optionKeys = []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}
 
 // findKey returns the row of a key in a mode; nil if the key has no meaning there.
 func (m *Model) findKey(in mode, key string) *binding {
-	for i := range m.keys {
-		if m.keys[i].modes&in != 0 && slices.Contains(m.keys[i].keys, key) {
-			return &m.keys[i]
-		}
-	}
-	return nil
+	return find(m.keys, func(b *binding) bool { return b.modes&in != 0 && slices.Contains(b.keys, key) })
 }
 
 // label returns the keys of a row for people.
 func (b *binding) label() string {
-	if len(b.keys) == len(optionKeys()) {
+	if len(b.keys) == len(optionKeys) {
 		return "1 … 9"
 	}
 	names := make([]string, len(b.keys))

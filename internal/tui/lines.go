@@ -52,10 +52,12 @@ type changes struct {
 func (c *changes) write() error {
 	m := c.model
 	lines := map[string]string{}
-	order := []string{}
+	var failed error
 	add := func(subject, text string) {
 		lines[subject] = text
-		order = append(order, subject)
+		if c.shown[subject] != text && failed == nil {
+			_, failed = fmt.Fprintf(c.out, "%s %s\n", m.now.Format("15:04:05"), textfmt.OneLine(text))
+		}
 	}
 	if !m.link.away.IsZero() {
 		add("controller", "controller away since "+m.link.away.Format("15:04:05"))
@@ -78,16 +80,8 @@ func (c *changes) write() error {
 		word, _ := deliveryOf(m.prompts[name].State)
 		add("prompt "+name, "prompt for "+name+": "+word)
 	}
-	for _, subject := range order {
-		if c.shown[subject] == lines[subject] {
-			continue
-		}
-		if _, err := fmt.Fprintf(c.out, "%s %s\n", m.now.Format("15:04:05"), textfmt.OneLine(lines[subject])); err != nil {
-			return err
-		}
-	}
 	c.shown = lines
-	return nil
+	return failed
 }
 
 // askedLine returns a question with its options as one line, and how to answer it.

@@ -28,11 +28,8 @@ func (m *Model) drawList(all area) {
 		drawCell(head, c, c.head, faint)
 	}
 	a := l.list.of(all)
-	for y := range a.h {
-		if m.top+y >= len(m.lines) {
-			break
-		}
-		m.drawLine(a.part(0, y, a.w, 1), m.lines[m.top+y], nameWidth, columns)
+	for y, row := range window(m.lines, m.top, a.h) {
+		m.drawLine(a.part(0, y, a.w, 1), row, nameWidth, columns)
 	}
 	if len(m.lines) == 0 && m.loaded {
 		text := "no agents; add one to " + client.CityFile
@@ -43,7 +40,7 @@ func (m *Model) drawList(all area) {
 	}
 	if l.pane.w > 0 {
 		for y := 1; y < all.h-m.rowsBelow(); y++ {
-			all.text(l.list.w, y, "│", rule)
+			all.text(l.list.w, y, "│", faint)
 		}
 	}
 }
@@ -92,7 +89,7 @@ func (m *Model) drawLine(a area, l line, nameWidth int, columns []column) {
 		drawCell(a, column, text, s)
 	}
 	if agent.Name == m.selected {
-		a.restyle(0, func(s style) style { return style{attr: reversed(s)} })
+		a.highlight()
 	}
 	m.zone(a, zone{agent: agent.Name, again: agent.Name == m.selected})
 }
@@ -128,6 +125,3 @@ func percent(part float64) (string, style) {
 	}
 	return fmt.Sprintf("%.0f%%", part*100), plain
 }
-
-// reversed returns the attributes of a style on the line of the selected agent.
-func reversed(s style) vt.Attr { return s.attr&vt.Bold | vt.Reverse }

@@ -136,14 +136,19 @@ func (m *Model) open(to mode) {
 	}
 }
 
-// agent returns an agent by its name, or nil.
-func (m *Model) agent(name string) *client.Agent {
-	for i := range m.city.Agents {
-		if m.city.Agents[i].Name == name {
-			return &m.city.Agents[i]
+// find returns the first item for which match is true, or nil.
+func find[T any](items []T, match func(*T) bool) *T {
+	for i := range items {
+		if match(&items[i]) {
+			return &items[i]
 		}
 	}
 	return nil
+}
+
+// agent returns an agent by its name, or nil.
+func (m *Model) agent(name string) *client.Agent {
+	return find(m.city.Agents, func(a *client.Agent) bool { return a.Name == name })
 }
 
 // targets returns the agents that an action applies to: the marked ones in the order of the list, or the selected one.
@@ -171,12 +176,7 @@ func namesOf(agents []client.Agent) []string {
 
 // question returns the oldest open question of an agent, or nil.
 func (m *Model) question(agent string) *client.Pending {
-	for i := range m.questions {
-		if m.questions[i].Agent == agent {
-			return &m.questions[i]
-		}
-	}
-	return nil
+	return find(m.questions, func(q *client.Pending) bool { return q.Agent == agent })
 }
 
 // equal returns the open questions of the marked agents that are equal to q, or q alone.
@@ -231,7 +231,7 @@ func (m *Model) dated(name string, c condition, before map[string]condition) con
 	if old, ok := before[name]; ok && old.tone != toneFail {
 		m.failures[name] = m.now
 	}
-	c.since = later(m.failures[name], c.since)
+	c.since = cmp.Or(m.failures[name], c.since)
 	return c
 }
 

@@ -90,10 +90,7 @@ func questionText(q *client.Pending) string {
 func (m *Model) drawScreen(a area, agent *client.Agent, left int) {
 	s := m.screens[agent.Name]
 	if s == nil {
-		lines := textfmt.Wrap(textfmt.Block(m.blankText(agent)), max(10, a.w-2))
-		for y, text := range lines {
-			a.text(1, y+1, text, faint)
-		}
+		a.lines(1, 1, textfmt.Wrap(textfmt.Block(m.blankText(agent)), max(10, a.w-2)), faint)
 		return
 	}
 	top := s.firstRow(a.h)
@@ -121,7 +118,7 @@ func (m *Model) drawScreen(a area, agent *client.Agent, left int) {
 	}
 	if !m.link.away.IsZero() {
 		for y := range a.h {
-			a.restyle(y, func(s style) style { return s.with(vt.Dim) })
+			a.restyle(y, func(s style) style { s.attr |= vt.Dim; return s })
 		}
 	}
 }

@@ -54,12 +54,7 @@ func (q *queue) position() int {
 
 // find returns the selected prompt, or nil.
 func (q *queue) find() *client.Receipt {
-	for i := range q.prompts {
-		if q.prompts[i].ID == q.selected {
-			return &q.prompts[i]
-		}
-	}
-	return nil
+	return find(q.prompts, func(r *client.Receipt) bool { return r.ID == q.selected })
 }
 
 // selectAt selects the prompt in a row, or the nearest one.
@@ -174,10 +169,8 @@ func (m *Model) drawQueue(all area) {
 	for i := range q.prompts {
 		name = max(name, min(textWidth(q.prompts[i].Agent), a.w/4))
 	}
-	for y := range a.h {
-		if q.top+y < len(q.prompts) {
-			m.drawPrompt(a.part(0, y, a.w, 1), &q.prompts[q.top+y], name)
-		}
+	for y, r := range window(q.prompts, q.top, a.h) {
+		m.drawPrompt(a.part(0, y, a.w, 1), &r, name)
 	}
 }
 
@@ -196,7 +189,7 @@ func (m *Model) drawPrompt(a area, r *client.Receipt, name int) {
 	a.rightText(x+24, 0, age(m.now, r.CreatedAt), faint)
 	a.fit(x+26, 0, a.w-x-27, strings.Join(strings.Fields(r.Text), " "), plain)
 	if r.ID == m.queue.selected {
-		a.restyle(0, func(s style) style { return style{attr: reversed(s)} })
+		a.highlight()
 	}
 	m.zone(a, zone{prompt: r.ID})
 }

@@ -18,7 +18,7 @@ import (
 	"gascity/internal/retry"
 )
 
-// Options are the options of [Run]. All are required but Colors, First and Suspend.
+// Options are the options of [Run]. All are required but Colors and First.
 type Options struct {
 	City City
 	// First is the state of the city that the first frame shows.
@@ -39,7 +39,7 @@ type Options struct {
 	Start func(ctx context.Context, a client.Agent) (client.Done, error)
 	// Attach connects the terminal to an agent until the person detaches.
 	Attach func(ctx context.Context, agent string) error
-	// Suspend stops this process until it is continued; nil: it continues at once.
+	// Suspend stops this process until it is continued.
 	Suspend func() error
 	// Edit opens the person's editor on a text and returns the new text.
 	Edit func(ctx context.Context, text string) (string, error)
@@ -108,9 +108,6 @@ func Run(parent context.Context, opts Options) error {
 		case Attach:
 			r.report("back from "+e.Agent, opts.Attach(ctx, e.Agent))
 		case Suspend:
-			if opts.Suspend == nil {
-				continue
-			}
 			if err := opts.Suspend(); err != nil {
 				r.report("", fmt.Errorf("cannot return to the shell: %w", err))
 			}
@@ -138,7 +135,7 @@ func (r *runner) show(parent context.Context) error {
 	r.handle(append([]Msg{Resize{cols, rows}}, r.inbox.take()...)...) // the program before may have lost the word that there are messages
 	r.seen()
 	ctx, cancel := context.WithCancel(parent)
-	program := tea.NewProgram(adapter{r}, tea.WithContext(ctx), tea.WithInput(r.input), tea.WithOutput(io.Discard), tea.WithoutRenderer(),
+	program := tea.NewProgram(r, tea.WithContext(ctx), tea.WithInput(r.input), tea.WithOutput(io.Discard), tea.WithoutRenderer(),
 		tea.WithoutSignalHandler(), tea.WithFPS(1), tea.WithEnvironment([]string{"TERM=xterm-256color"})) // without TMUX: it would start tmux
 	var feeders sync.WaitGroup
 	feeders.Go(func() { r.feed(ctx, program) })
@@ -194,20 +191,16 @@ func (r *runner) watchSize(ctx context.Context, program *tea.Program) {
 	}
 }
 
-// adapter is the runner as a program of bubbletea, which reads the keys and calls it for each message. It draws by itself.
-type adapter struct{ runner *runner }
-
-// Init implements tea.Model.
-func (adapter) Init() tea.Cmd { return nil }
+// Init implements tea.Model: bubbletea reads the keys and calls Update for each message. The runner draws by itself.
+func (*runner) Init() tea.Cmd { return nil }
 
 // View implements tea.Model. The program has no renderer.
-func (adapter) View() tea.View { return tea.View{} }
+func (*runner) View() tea.View { return tea.View{} }
 
 // Update implements tea.Model. It handles nothing after an effect that needs the terminal: what comes then is not for the dashboard.
-func (a adapter) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	r := a.runner
+func (r *runner) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if r.leaving {
-		return a, nil
+		return r, nil
 	}
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
@@ -235,14 +228,14 @@ func (a adapter) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case received:
 		r.handle(r.inbox.take()...)
 	default:
-		return a, nil
+		return r, nil
 	}
 	if r.outside != nil || r.failed != nil {
 		r.leaving = true
 		r.input.end()
-		return a, tea.Quit
+		return r, tea.Quit
 	}
-	return a, nil
+	return r, nil
 }
 
 // press handles what the person does.
@@ -287,7 +280,7 @@ func (r *runner) write(b []byte) {
 	}
 }
 
-// do carries out an effect. What takes time runs in a goroutine and puts its result into the inbox. Effects that need the terminal
+// do carries out an effect, a [task] in a goroutine. Effects that need the terminal
 // itself, such as an attachment, are only stored: they are carried out outside of the dashboard.
 func (r *runner) do(effect Effect) {
 	switch e := effect.(type) {
@@ -295,37 +288,15 @@ func (r *runner) do(effect Effect) {
 		r.outside = e
 	case Redraw:
 		r.output.reset()
-	case Answer:
-		r.work.Go(func() { r.answer(r.ctx, e) })
-	case Prompt:
-		r.work.Go(func() { r.prompt(r.ctx, e) })
-	case Act:
-		r.work.Go(func() { r.act(r.ctx, e) })
-	case EditPrompt:
-		r.work.Go(func() { r.editPrompt(r.ctx, e) })
-	case MovePrompt:
-		r.work.Go(func() { r.movePrompt(r.ctx, e) })
-	case CancelPrompt:
-		r.work.Go(func() { r.cancelPrompt(r.ctx, e) })
-	case LoadText:
-		r.work.Go(func() { r.loadText(r.ctx, e.ID) })
 	case LoadQueue:
 		wake(r.queued)
-	case LoadQuestions:
-		r.work.Go(func() { r.loadQuestions(r.ctx) })
-	case LoadPrompt:
-		r.work.Go(func() {
-			if receipt, err := r.opts.City.Receipt(r.ctx, e.ID, ""); err == nil { // else the next event has the state
-				r.inbox.put(PromptsMsg{[]client.Receipt{receipt}})
-			}
-		})
+	case task:
+		r.work.Go(func() { e.carryOut(r.ctx, r) })
 	case Command:
 		r.run(e)
 	case CancelCommand:
 		r.commands[e.ID]()
 		delete(r.commands, e.ID)
-	case Complete:
-		r.work.Go(func() { r.inbox.put(CompletionMsg{e.Line, r.opts.Complete(r.ctx, e.Args)}) })
 	}
 }
 

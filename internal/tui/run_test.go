@@ -1013,7 +1013,7 @@ func TestPromptThatFailedIsNotSentTwice(t *testing.T) {
 		if len(effects) != 1 {
 			t.Fatalf("the keys %q have the effects %v, want one prompt", keys, effects)
 		}
-		r.prompt(t.Context(), effects[0].(Prompt))
+		effects[0].(Prompt).carryOut(t.Context(), r)
 		for _, msg := range r.inbox.take() {
 			r.model.Update(start, msg)
 		}

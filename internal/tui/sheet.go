@@ -32,7 +32,7 @@ func (m *Model) drawField(a area, s style) cursor {
 
 // drawPrompted draws the field of one line behind a label.
 func (m *Model) drawPrompted(a area, label string) cursor {
-	a.fill(0, plain)
+	a.fill(0, "", plain)
 	x := a.text(1, 0, label, bold)
 	return m.drawField(a.part(x, 0, a.w-x-1, 1), plain)
 }
@@ -46,7 +46,7 @@ func (m *Model) drawWords(all area) {
 	lines = lines[:min(len(lines), 6)]
 	a := all.part(0, m.rows-2-len(lines), m.cols, len(lines))
 	for y, text := range lines {
-		a.fill(y, plain)
+		a.fill(y, "", plain)
 		a.text(2, y, text, style{fg: vt.Cyan})
 	}
 }
@@ -57,12 +57,10 @@ func (m *Model) sheet(all area, height int) area {
 	height = max(3, min(height, body.h))
 	a := all.part(0, body.y+body.h-height, m.cols, height)
 	for y := range a.h {
-		a.fill(y, plain)
+		a.fill(y, "", plain)
 	}
 	s := style{fg: vt.Magenta, attr: vt.Bold}
-	for x := range a.w {
-		a.set(x, 0, "─", 1, s)
-	}
+	a.fill(0, "─", s)
 	a.text(2, 0, " "+shorten(m.title(), a.w-6)+" ", s)
 	m.zone(a, zone{})
 	return a.part(2, 1, a.w-4, a.h-1)
@@ -94,15 +92,7 @@ func (m *Model) drawConfirm(all area) cursor {
 		height++
 	}
 	a := m.sheet(all, height)
-	y := 0
-	for _, text := range consequence {
-		a.text(0, y, text, plain)
-		y++
-	}
-	for _, text := range names {
-		a.text(0, y, text, faint)
-		y++
-	}
+	y := a.lines(0, a.lines(0, 0, consequence, plain), names, faint)
 	if d.typed == "" {
 		return cursor{}
 	}
@@ -133,11 +123,7 @@ func (m *Model) drawAnswer(all area) cursor {
 		lines = append(lines[:max(0, room-1)], "…")
 	}
 	a := m.sheet(all, len(lines)+len(q.Options)+text+2)
-	y := 0
-	for _, line := range lines {
-		a.text(0, y, line, plain)
-		y++
-	}
+	y := a.lines(0, 0, lines, plain)
 	for i, option := range q.Options {
 		row := a.part(0, y, a.w, 1)
 		if i < 9 {
@@ -146,7 +132,7 @@ func (m *Model) drawAnswer(all area) cursor {
 		}
 		row.fit(2, 0, a.w-2, option, plain)
 		if i == d.option {
-			row.restyle(0, func(s style) style { return style{attr: reversed(s)} })
+			row.highlight()
 		}
 		y++
 	}

@@ -84,7 +84,8 @@ func (m *Model) press(k Key) []Effect {
 	if !m.input.edit(k.Name) {
 		m.insert(k.Text)
 	}
-	return m.typed()
+	m.typed()
+	return nil
 }
 
 // insert adds typed or pasted text to the active dialog.
@@ -120,7 +121,7 @@ func (m *Model) notTypable() notice {
 }
 
 // typed reacts to a changed text.
-func (m *Model) typed() []Effect {
+func (m *Model) typed() {
 	switch m.mode() {
 	case inFilter:
 		m.filter = m.input.String()
@@ -129,7 +130,6 @@ func (m *Model) typed() []Effect {
 		m.words = nil
 	default:
 	}
-	return nil
 }
 
 // moves returns the action that moves the selection or the page by a number of lines.

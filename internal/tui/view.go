@@ -266,7 +266,7 @@ func (m *Model) drawFooter(a area) {
 	}
 	draw := func(b *binding) {
 		label := keyLabel(b.keys[0])
-		if len(b.keys) == len(optionKeys()) {
+		if len(b.keys) == len(optionKeys) {
 			label = b.label()
 		}
 		begin := x
@@ -362,11 +362,7 @@ func (m *Model) drawHelp(all area) {
 	a := layoutOf(m).body.of(all)
 	lines := m.helpLines()
 	all.heading("Help", m.help, a.h, len(lines))
-	for y := range a.h {
-		if m.help+y >= len(lines) {
-			break
-		}
-		l := lines[m.help+y]
+	for y, l := range window(lines, m.help, a.h) {
 		if l[0] == "" {
 			a.text(1, y, l[1], style{attr: vt.Bold, underline: true})
 			continue
@@ -384,10 +380,7 @@ func (m *Model) drawPage(all area) {
 	}
 	all.heading(heading, m.page.top, a.h, len(m.page.lines))
 	a = a.part(1, 0, a.w-2, a.h)
-	top := max(0, min(m.page.top, len(m.page.lines)-a.h))
-	for y := range a.h {
-		if top+y < len(m.page.lines) {
-			a.coloredText(y, m.page.lines[top+y])
-		}
+	for y, text := range window(m.page.lines, m.page.top, a.h) {
+		a.coloredText(y, text)
 	}
 }

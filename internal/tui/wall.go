@@ -24,7 +24,7 @@ func (m *Model) wallNames() []string {
 	names := m.listed()
 	across, down := m.wallGrid()
 	first := max(0, slices.Index(names, m.selected)) / (across * down) * across * down
-	return names[min(first, len(names)):min(first+across*down, len(names))]
+	return window(names, first, across*down)
 }
 
 func (m *Model) drawWall(all area) {
@@ -42,18 +42,16 @@ func (m *Model) drawWall(all area) {
 		if i%across == across-1 {
 			tile = a.part(x, y, a.w-x, h)
 		}
-		for column := range tile.w {
-			tile.set(column, 0, "─", 1, rule)
-		}
+		tile.fill(0, "─", faint)
 		m.drawHead(tile.part(1, 0, tile.w-1, 1), agent)
 		if name == m.selected {
-			tile.restyle(0, func(s style) style { return style{attr: reversed(s)} })
+			tile.highlight()
 		}
 		shown := tile.part(0, 1, tile.w, tile.h-1)
 		m.drawScreen(shown, agent, 0)
-		for line := range tile.h {
-			if x > 0 {
-				a.set(x-1, y+line, "│", 1, rule)
+		if x > 0 {
+			for line := range tile.h {
+				a.set(x-1, y+line, "│", 1, faint)
 			}
 		}
 		m.zone(tile, zone{agent: name, again: name == m.selected})

@@ -59,26 +59,22 @@ func Wanted(agent client.Agent) Verdict {
 // AwaitAgents waits until each agent has reached its wanted state or cannot
 // reach it, and prints the result of each. It reads the status after each event,
 // and every [PollInterval]. If an agent has failed, the error is [SilentExit] with
-// [Failed]; if the deadline of parent has passed, it matches [client.ErrTimeout].
-func (d *Base) AwaitAgents(parent context.Context, c *client.Client, of Judge) error {
-	ctx, cancel := context.WithCancel(parent)
-	changed, stopped := Changes(ctx, c)
-	defer func() { cancel(); <-stopped }()
+// [Failed]; if the deadline of ctx has passed, it matches [client.ErrTimeout].
+func (d *Base) AwaitAgents(ctx context.Context, c *client.Client, of Judge) error {
+	changed, stop := Changes(ctx, c)
+	defer stop()
 	w := d.newWaiter(of)
-	w.until, _ = parent.Deadline()
+	w.until, _ = ctx.Deadline()
 	for {
 		status, err := c.Status(ctx)
 		if err != nil {
-			return w.timeoutError(parent, err)
+			return w.timeoutError(ctx, err)
 		}
 		if w.update(status) {
 			return w.printSummary()
 		}
-		select {
-		case <-ctx.Done():
-			return w.timeoutError(parent, ctx.Err())
-		case <-changed:
-		case <-time.After(PollInterval):
+		if !PauseFor(ctx, PollInterval, changed) {
+			return w.timeoutError(ctx, ctx.Err())
 		}
 	}
 }
@@ -96,8 +92,9 @@ type Waiter struct {
 	degraded     string              // the last printed reason why the controller is degraded
 	until        time.Time           // when the wait ends; zero: never
 	stopped      map[string][]string // agents that should not run, by the reason
-	lastChange   statusChange
-	results      []Awaited // of the last status
+	summary      string              // the compared parts of the last status
+	progressAt   time.Time           // when the summary last changed, or an agent last made progress
+	results      []Awaited           // of the last status
 }
 
 // results maps the verdicts that end a wait to their names in JSON.
@@ -109,12 +106,6 @@ type Awaited struct {
 	Result string `json:"result"` // running, failed, stopped (not to run) or waiting (for something that takes long)
 	State  string `json:"state"`
 	Reason string `json:"reason,omitempty"`
-}
-
-// statusChange records the last change of a status.
-type statusChange struct {
-	summary string    // the compared parts of the status
-	since   time.Time // when it last changed, or an agent last made progress
 }
 
 // idleAfter is the time without any progress after which the waiting agents are reported
@@ -204,20 +195,12 @@ func (w *Waiter) isBeyondTimeout(agent client.Agent) bool {
 
 // idle reports whether an agent is in a state in which the controller is not acting on it.
 func idle(agent client.Agent) bool {
-	switch agent.State {
-	case client.StateStopped, client.StateAsleep, client.StateSuspended, client.StateLost:
-		return true
-	}
-	return false
+	return slices.Contains([]string{client.StateStopped, client.StateAsleep, client.StateSuspended, client.StateLost}, agent.State)
 }
 
 // inTransition reports whether the controller is starting or stopping an agent.
 func inTransition(agent client.Agent) bool {
-	switch agent.State {
-	case client.StateCreating, client.StateStarting, client.StateDraining, client.StateStopping:
-		return true
-	}
-	return false
+	return slices.Contains([]string{client.StateCreating, client.StateStarting, client.StateDraining, client.StateStopping}, agent.State)
 }
 
 // noProgress reports whether for [idleAfter] the status has not changed, no agent was
@@ -231,11 +214,11 @@ func (w *Waiter) noProgress(status client.Status) bool {
 		waits := w.judge(agent) == Waiting
 		progress = progress || inTransition(agent) || waits && !idle(agent) || waits && agent.NextAt.After(w.Now()) && !w.isBeyondTimeout(agent)
 	}
-	if progress || summary.String() != w.lastChange.summary {
-		w.lastChange = statusChange{summary.String(), w.Now()}
+	if progress || summary.String() != w.summary {
+		w.summary, w.progressAt = summary.String(), w.Now()
 		return false
 	}
-	return w.Now().Sub(w.lastChange.since) >= idleAfter
+	return w.Now().Sub(w.progressAt) >= idleAfter
 }
 
 // Remind prints which agents are still waited for: first after [RemindAfter], then when the
@@ -278,7 +261,10 @@ func (w *Waiter) printSummary() error {
 		words += "; see: gc status"
 	}
 	w.Messagef("%s", words)
-	return FailOn(count[Failing])
+	if count[Failing] > 0 {
+		return SilentExit(Failed)
+	}
+	return nil
 }
 
 // runningText returns "n agents run" with the right plural.
@@ -292,10 +278,10 @@ func runningText(n int) string {
 	return fmt.Sprintf("%d agents run", n)
 }
 
-// timeoutError returns err, or, if the deadline of parent has passed, an error that names the
+// timeoutError returns err, or, if the deadline of ctx has passed, an error that names the
 // agents that were still waited for.
-func (w *Waiter) timeoutError(parent context.Context, err error) error {
-	if errors.Is(parent.Err(), context.DeadlineExceeded) {
+func (w *Waiter) timeoutError(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return fmt.Errorf("%w: still waiting for %s; the controller continues, see: gc status", client.ErrTimeout, textfmt.List(w.open))
 	}
 	return err

@@ -21,8 +21,8 @@ import (
 	"gascity/internal/textfmt"
 )
 
-// Env is what a command gets from the process it runs in. All fields but Width, Height,
-// Signals and Suspend are required.
+// Env is what a command gets from the process it runs in. All fields but Width and Height are required; Signals and Suspend
+// are used only if there is a Height.
 type Env struct {
 	// Stdin, Stdout and Stderr are the process's streams.
 	Stdin          io.Reader
@@ -37,9 +37,9 @@ type Env struct {
 	Width func() int
 	// Height returns the current number of rows of the terminal. Nil or zero is unlimited.
 	Height func() int
-	// Signals returns a channel of the signals SIGWINCH and SIGTSTP, and the function that ends it. Nil: there are none.
+	// Signals returns a channel of the signals SIGWINCH and SIGTSTP, and the function that ends it.
 	Signals func() (signals <-chan os.Signal, stop func())
-	// Suspend stops this process until it is continued. Nil: it continues at once.
+	// Suspend stops this process until it is continued.
 	Suspend func() error
 	// Dir is the current directory.
 	Dir string
@@ -71,14 +71,6 @@ func New(env Env) Base {
 		return env.IsTerminal(stream)
 	}
 	return d
-}
-
-// terminalSignals returns the channel of [Env.Signals].
-func (d *Base) terminalSignals() (signals <-chan os.Signal, stop func()) {
-	if d.Signals == nil {
-		return nil, func() {}
-	}
-	return d.Signals()
 }
 
 // Raw returns the process's own stream for an output stream of a [Base]: without the removal

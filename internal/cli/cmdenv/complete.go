@@ -20,23 +20,21 @@ type Completion = func(cmd *cobra.Command, args []string, word string) ([]string
 // function list returns the candidates. The completion prints no errors: on a failure it has no candidates.
 func (d *Base) Candidates(maxArgs int, list IDs) Completion {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		const nothingElse = cobra.ShellCompDirectiveNoFileComp
 		if maxArgs >= 0 && len(args) >= maxArgs {
-			return nil, nothingElse
-		}
-		root, err := d.Root()
-		if err != nil {
-			return nil, nothingElse
+			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), completeWithin)
 		defer cancel()
-		c := &client.Client{Root: root}
-		defer c.Close()
-		names, err := list(ctx, c)
+		var names []string
+		err := d.OnCity(func(c *client.Client) (err error) {
+			c.OnSkew = nil // a completion prints nothing
+			names, err = list(ctx, c)
+			return err
+		})
 		if err != nil {
-			return nil, nothingElse
+			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return names, nothingElse
+		return names, cobra.ShellCompDirectiveNoFileComp
 	}
 }
 

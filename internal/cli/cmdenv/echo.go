@@ -25,13 +25,10 @@ func DisableLineMode(stream any) (restore func()) {
 func changeInput(stream any, change func(*unix.Termios)) (restore func()) {
 	unchanged := func() {}
 	file, ok := stream.(*os.File)
-	if !ok || !IsTerminal(file) {
+	if !ok || !IsTerminal(file) || inBackground(file) { // in the background, the change would stop the process
 		return unchanged
 	}
 	fd := int(file.Fd())
-	if inBackground(file) {
-		return unchanged // the change would stop the process
-	}
 	before, err := unix.IoctlGetTermios(fd, getSettings)
 	if err != nil {
 		return unchanged

@@ -70,51 +70,30 @@ func Usage(cmd *cobra.Command, format string, args ...any) error {
 	return &usageError{text: fmt.Sprintf(format, args...), command: cmd.CommandPath()}
 }
 
-// exitError ends a command with a given exit status.
-type exitError struct {
-	status int
-	err    error // printed before the exit; nil: everything has been printed
-}
+// exitError ends a command with this exit status. Everything has been printed.
+type exitError int
 
-// Error implements error: the text of the wrapped error, or the exit status if there is none.
-func (e *exitError) Error() string {
-	if e.err == nil {
-		return fmt.Sprintf("exit status %d", e.status)
-	}
-	return e.err.Error()
-}
-
-func (e *exitError) Unwrap() error { return e.err }
+// Error implements error.
+func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
 // SilentExit returns an error that ends the command with an exit status and prints nothing; nil for [Done].
 func SilentExit(status int) error {
 	if status == Done {
 		return nil
 	}
-	return &exitError{status: status}
-}
-
-// FailOn returns the [SilentExit] with [Failed] if there are failures, which were printed already; nil if there are none.
-func FailOn(failures int) error {
-	if failures > 0 {
-		return SilentExit(Failed)
-	}
-	return nil
+	return exitError(status)
 }
 
 // IsSilent reports whether an error is one of [SilentExit]: what happened was printed already.
 func IsSilent(err error) bool {
-	exit, ok := errors.AsType[*exitError](err)
-	return ok && exit.err == nil
+	_, ok := errors.AsType[exitError](err)
+	return ok
 }
 
 // Fail prints an error of a command to standard error and returns the exit status of the program for it.
 func (d *Base) Fail(ctx context.Context, err error) int {
-	if exit, ok := errors.AsType[*exitError](err); ok {
-		if exit.err != nil {
-			d.printError(exit.err)
-		}
-		return exit.status
+	if IsSilent(err) {
+		return StatusOf(err)
 	}
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		d.printError(errors.New("interrupted"))
@@ -129,8 +108,8 @@ func StatusOf(err error) int {
 	if err == nil {
 		return Done
 	}
-	if exit, ok := errors.AsType[*exitError](err); ok {
-		return exit.status
+	if exit, ok := errors.AsType[exitError](err); ok {
+		return int(exit)
 	}
 	if _, ok := errors.AsType[*usageError](err); ok {
 		return BadUsage

@@ -20,8 +20,8 @@ func (f *Flags) On(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// Which returns the entries to list: all of them with --all, else the open ones.
-func (f *Flags) Which() client.Which {
+// which returns the entries to list: all of them with --all, else the open ones.
+func (f *Flags) which() client.Which {
 	if f.all {
 		return client.WithEnded
 	}
@@ -30,22 +30,33 @@ func (f *Flags) Which() client.Which {
 
 // List prints a list of entries.
 type List[T any] struct {
-	// Ask returns the entries.
-	Ask func(context.Context) ([]T, error)
+	// Ask returns the entries of an agent or session, or of the whole city if the target is empty.
+	Ask func(c *client.Client, ctx context.Context, target string, which client.Which) ([]T, error)
 	// Format returns the entries as text.
 	Format func(render.Formatter, []T) string
 	// Empty is the message for people if there are no entries.
 	Empty string
 	// Note returns a message for people that follows the list; empty: none. Nil: none.
-	Note func(context.Context) string
+	Note func(ctx context.Context, c *client.Client, target string) string
 	// Name is the key of the list in JSON.
 	Name string
 }
 
-// Show prints the list once, or with --watch each time it may have changed.
-func (l List[T]) Show(ctx context.Context, d *Base, c *client.Client, flags Flags) error {
+// Run returns the action of a command that prints the list once, or with --watch each time it may have changed. The first argument
+// of the command, if it has one, is the target.
+func (l List[T]) Run(d *Base, flags *Flags) Action {
+	return func(cmd *cobra.Command, args []string) error {
+		return d.OnTargetIfAny(cmd.Context(), args, func(c *client.Client) error {
+			return l.show(cmd.Context(), d, c, First(args), flags)
+		})
+	}
+}
+
+// show prints the list with a client of the city's controller.
+func (l List[T]) show(ctx context.Context, d *Base, c *client.Client, target string, flags *Flags) error {
+	ask := func(ctx context.Context) ([]T, error) { return l.Ask(c, ctx, target, flags.which()) }
 	if flags.watch {
-		live := Live[[]T]{Follow: FollowEvents(c, l.Ask), Page: func(f render.Formatter, list []T) string {
+		live := Live[[]T]{Follow: FollowEvents(c, ask), Page: func(f render.Formatter, list []T) string {
 			if len(list) == 0 {
 				return l.Empty + "\n"
 			}
@@ -56,7 +67,7 @@ func (l List[T]) Show(ctx context.Context, d *Base, c *client.Client, flags Flag
 		}
 		return live.Run(ctx, d)
 	}
-	list, err := l.Ask(ctx)
+	list, err := ask(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -70,7 +81,7 @@ func (l List[T]) Show(ctx context.Context, d *Base, c *client.Client, flags Flag
 		}
 	}
 	if l.Note != nil {
-		if words := l.Note(ctx); words != "" {
+		if words := l.Note(ctx, c, target); words != "" {
 			d.Messagef("%s", words)
 		}
 	}

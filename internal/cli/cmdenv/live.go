@@ -1,10 +1,12 @@
 package cmdenv
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -110,12 +112,8 @@ func (w *watcher[T]) connect(ctx context.Context) error {
 
 // isFinal reports whether an error of a connection cannot end by itself.
 func isFinal(err error) bool {
-	for _, final := range []error{client.ErrNotFound, client.ErrInvalid, client.ErrForbidden, client.ErrRefused, client.ErrUnsupported} {
-		if errors.Is(err, final) {
-			return true
-		}
-	}
-	return false
+	final := []error{client.ErrNotFound, client.ErrInvalid, client.ErrForbidden, client.ErrRefused, client.ErrUnsupported}
+	return slices.ContainsFunc(final, func(sentinel error) bool { return errors.Is(err, sentinel) })
 }
 
 // lostText returns why the connection to the controller was lost.
@@ -146,19 +144,15 @@ func (w *watcher[T]) get() (value T, known bool, lostAt time.Time, lostText stri
 
 // drawAll draws the page after each change, each resize, and when its ages change.
 func (w *watcher[T]) drawAll(ctx context.Context, p *page, failed <-chan error) error {
-	signals, stop := w.d.terminalSignals()
+	signals, stop := w.d.Signals()
 	defer stop()
 	ages := time.NewTicker(ageEvery)
 	defer ages.Stop()
-	gap := w.live.Gap
-	if gap == 0 {
-		gap = pageGap
-	}
 	for {
 		if err := p.Draw(w.page()); err != nil {
 			return err
 		}
-		if !retry.Sleep(ctx, gap) {
+		if !retry.Sleep(ctx, cmp.Or(w.live.Gap, pageGap)) {
 			return nil
 		}
 		select {
@@ -248,26 +242,23 @@ func FollowEvents[T any](c *client.Client, load func(context.Context) (T, error)
 	return func(parent context.Context, update func(T)) error {
 		ctx, cancel := context.WithCancel(parent)
 		changed := make(chan struct{}, 1)
-		ended := make(chan error, 1)
+		ended := make(chan struct{})
+		var lost error // why the stream has ended; read only after ended is closed
 		since := time.Now()
 		go func() { // ends with ctx; FollowEvents waits for it
-			var lost error
+			defer close(ended)
 			for _, err := range c.FollowEvents(ctx, client.EventQuery{Since: since}) {
 				if _, gap := errors.AsType[*client.GapError](err); err != nil && !gap {
 					lost = err
-					break
+					return
 				}
 				select {
 				case changed <- struct{}{}:
 				default:
 				}
 			}
-			ended <- lost
 		}()
-		defer func() {
-			cancel()
-			<-ended //nolint:errcheck // load reports it
-		}()
+		defer func() { cancel(); <-ended }()
 		for {
 			value, err := load(ctx)
 			if err != nil {
@@ -277,9 +268,8 @@ func FollowEvents[T any](c *client.Client, load func(context.Context) (T, error)
 			select {
 			case <-ctx.Done():
 				return nil
-			case err := <-ended:
-				ended <- err
-				return err
+			case <-ended:
+				return lost
 			case <-changed:
 			}
 			if !retry.Sleep(ctx, pageGap) {

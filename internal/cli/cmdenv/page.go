@@ -82,9 +82,6 @@ func (p *page) Close() {
 func (p *page) Suspend() error {
 	p.end()
 	defer p.begin()
-	if p.d.Suspend == nil {
-		return nil
-	}
 	for {
 		if err := p.d.Suspend(); err != nil || !inBackground(p.d.Stdin) {
 			return err

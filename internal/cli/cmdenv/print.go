@@ -24,12 +24,9 @@ func (d *Base) Messagef(format string, args ...any) {
 
 // wrapped returns text, with its lines wrapped to the terminal's width if stream is a terminal.
 func (d *Base) wrapped(stream any, text string) string {
-	if d.Width == nil || !d.IsTerminal(stream) {
-		return text
-	}
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
-		lines = append(lines, textfmt.Hanging(line, d.Width())...)
+		lines = append(lines, textfmt.Hanging(line, d.columnsOf(stream))...)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -62,31 +59,36 @@ func (d *Base) Formatter() render.Formatter {
 	return render.Formatter{Painter: d.Painter, Now: d.Now(), Columns: d.Columns()}
 }
 
-// Show prints a value: as JSON with --json, else as the text that format returns.
-func (d *Base) Show(value any, format func(render.Formatter) string) error {
-	if d.JSON {
+// Show prints a value: as JSON with --json, else as the text that format returns. If loading the value failed with err, it returns
+// err instead.
+func (d *Base) Show(value any, err error, format func(render.Formatter) string) error {
+	switch {
+	case err != nil:
+		return err
+	case d.JSON:
 		return d.PrintJSON(value)
 	}
-	_, err := fmt.Fprint(d.Stdout, format(d.Formatter()))
+	_, err = fmt.Fprint(d.Stdout, format(d.Formatter()))
 	return err
 }
 
-// PrintResult prints a value: as JSON with --json, else words as a message.
-func (d *Base) PrintResult(value any, words string) error {
+// PrintResult prints the result of a request: as JSON with --json, else words as a message. If the request failed with err, it
+// returns err instead.
+func (d *Base) PrintResult(value any, err error, words string) error {
+	if err != nil {
+		return err
+	}
 	d.Messagef("%s", words)
 	return d.PrintIfJSON(value)
 }
 
-// PrintDone prints the result of a request. If nothing was changed, the error matches
+// PrintDone prints the result of a request as [Base.PrintResult] does. If nothing was changed, the error matches
 // [client.ErrRefused] and has the reason.
 func (d *Base) PrintDone(done client.Done, err error, success string) error {
-	if err != nil {
-		return err
+	if err == nil && !done.Changed {
+		err = fmt.Errorf("%w: nothing was done: %s", client.ErrRefused, cmp.Or(done.Detail, "no reason was given"))
 	}
-	if !done.Changed {
-		return fmt.Errorf("%w: nothing was done: %s", client.ErrRefused, cmp.Or(done.Detail, "no reason was given"))
-	}
-	return d.PrintResult(done, success)
+	return d.PrintResult(done, err, success)
 }
 
 // Rows returns the JSON form of a list: an object with the list under its name. So a later version
@@ -115,8 +117,11 @@ func (d *Base) encode(out io.Writer, value any, indent string) error {
 
 // Columns returns the width of the terminal on standard output; zero if standard output is no
 // terminal.
-func (d *Base) Columns() int {
-	if d.Width == nil || !d.IsTerminal(d.Stdout) {
+func (d *Base) Columns() int { return d.columnsOf(d.Stdout) }
+
+// columnsOf returns the width of the terminal; zero if the stream is no terminal.
+func (d *Base) columnsOf(stream any) int {
+	if d.Width == nil || !d.IsTerminal(stream) {
 		return 0
 	}
 	return d.Width()

@@ -2,7 +2,6 @@ package cmdenv
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -63,7 +62,7 @@ func (s *Selection) Of(ctx context.Context, c *client.Client, status client.Stat
 	}
 	for _, name := range s.Names {
 		if name == "" {
-			return nil, fmt.Errorf("%w: an agent's name is empty; gc status lists them", client.ErrInvalid)
+			return nil, errNoName
 		}
 		found := false
 		for _, agent := range status.Agents {
@@ -97,7 +96,7 @@ func (d *Base) ForEach(agents []client.Agent, do func(i int, agent client.Agent)
 		if err == nil {
 			continue
 		}
-		if exit, ok := errors.AsType[*exitError](err); !ok || exit.err != nil {
+		if !IsSilent(err) {
 			d.printError(fmt.Errorf("%s: %w", textfmt.OneLine(agents[i].Name), err))
 		}
 		if status == Done {

@@ -27,12 +27,20 @@ func (d *Base) OnCity(verb func(*client.Client) error) error {
 // which verb acts. A "not found" error of verb gets suggestions for similar names.
 func (d *Base) OnTarget(ctx context.Context, name string, verb func(*client.Client) error) error {
 	if name == "" {
-		return fmt.Errorf("%w: an agent's name is empty; gc status lists them", client.ErrInvalid)
+		return errNoName
 	}
+	return d.withSuggestions(verb, func(c *client.Client, err error) error { return SuggestAgent(ctx, c, name, err) })
+}
+
+// errNoName reports that an agent's name is empty.
+var errNoName = fmt.Errorf("%w: an agent's name is empty; gc status lists them", client.ErrInvalid)
+
+// withSuggestions calls verb with a client of the city's controller. A "not found" error of verb gets suggestions.
+func (d *Base) withSuggestions(verb func(*client.Client) error, suggest func(*client.Client, error) error) error {
 	return d.OnCity(func(c *client.Client) error {
 		err := verb(c)
 		if errors.Is(err, client.ErrNotFound) {
-			return SuggestAgent(ctx, c, name, err)
+			return suggest(c, err)
 		}
 		return err
 	})
@@ -53,13 +61,42 @@ func (d *Base) OnID(ctx context.Context, id string, list IDs, verb func(*client.
 	if id == "" {
 		return fmt.Errorf("%w: the id is empty", client.ErrInvalid)
 	}
-	return d.OnCity(func(c *client.Client) error {
-		err := verb(c)
-		if errors.Is(err, client.ErrNotFound) {
-			return SuggestOf(ctx, c, id, list, err)
+	return d.withSuggestions(verb, func(c *client.Client, err error) error { return SuggestOf(ctx, c, id, list, err) })
+}
+
+// Action is what a command does, see [cobra.Command.RunE].
+type Action = func(cmd *cobra.Command, args []string) error
+
+// RootAction returns the action of a command that acts on the city directory and needs no controller, see [Base.Root].
+func (d *Base) RootAction(verb func(ctx context.Context, root string, args []string) error) Action {
+	return func(cmd *cobra.Command, args []string) error {
+		root, err := d.Root()
+		if err != nil {
+			return err
 		}
-		return err
-	})
+		return verb(cmd.Context(), root, args)
+	}
+}
+
+// CityAction returns the action of a command that acts on the city, see [Base.OnCity].
+func (d *Base) CityAction(verb func(ctx context.Context, c *client.Client, args []string) error) Action {
+	return func(cmd *cobra.Command, args []string) error {
+		return d.OnCity(func(c *client.Client) error { return verb(cmd.Context(), c, args) })
+	}
+}
+
+// TargetAction returns the action of a command that acts on the agent or session in its first argument, see [Base.OnTarget].
+func (d *Base) TargetAction(verb func(ctx context.Context, c *client.Client, name string) error) Action {
+	return func(cmd *cobra.Command, args []string) error {
+		return d.OnTarget(cmd.Context(), args[0], func(c *client.Client) error { return verb(cmd.Context(), c, args[0]) })
+	}
+}
+
+// IDAction returns the action of a command that acts on the object with the id in its first argument, see [Base.OnID].
+func (d *Base) IDAction(list IDs, verb func(ctx context.Context, c *client.Client, id string) error) Action {
+	return func(cmd *cobra.Command, args []string) error {
+		return d.OnID(cmd.Context(), args[0], list, func(c *client.Client) error { return verb(cmd.Context(), c, args[0]) })
+	}
 }
 
 // InstanceFlag adds the flag --instance to a command.

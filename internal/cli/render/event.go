@@ -48,7 +48,7 @@ func (s Formatter) narrowEvent(e client.Event, who, kind string) string {
 	if y, m, d := s.Now.Local().Date(); at.Year() != y || at.Month() != m || at.Day() != d {
 		row = at.Format("01-02   ")
 	}
-	row = s.Paint(textfmt.Faint, row) + "  " + s.Paint(eventColor(e.Kind), kind) + strings.Repeat(" ", max(0, kinds-textfmt.Width(kind))) + "  " + s.Paint(textfmt.Bold, who)
+	row = s.Paint(textfmt.Faint, row) + "  " + s.Pad(eventColor(e.Kind), kind, kinds) + "  " + s.Paint(textfmt.Bold, who)
 	text := Reason(e.Text)
 	used := eventIndent + max(kinds, textfmt.Width(kind)) + 2 + max(names, textfmt.Width(who)) + 2
 	switch {
@@ -62,25 +62,19 @@ func (s Formatter) narrowEvent(e client.Event, who, kind string) string {
 
 // hanging returns a row with a text at its end. The text is wrapped inside its column.
 func (s Formatter) hanging(row, text string) string {
-	text = Reason(text)
-	if s.Columns > 0 {
-		text = strings.Join(textfmt.Hanging(row+text, s.Columns), "\n")
-		return strings.TrimRight(text, " ") + "\n"
-	}
-	return strings.TrimRight(row+text, " ") + "\n"
+	lines := textfmt.Hanging(row+Reason(text), s.Columns)
+	return strings.TrimRight(strings.Join(lines, "\n"), " ") + "\n"
+}
+
+// eventColors maps kinds of events to colors.
+var eventColors = map[string]textfmt.Color{
+	"session.started": textfmt.Green, "session.adopted": textfmt.Green, "controller.recovered": textfmt.Green,
+	"session.exited": textfmt.Red, "session.lost": textfmt.Red, "session.start_failed": textfmt.Red, "session.stop_failed": textfmt.Red,
+	"session.quarantined": textfmt.Red, "controller.degraded": textfmt.Red, "controller.reload_failed": textfmt.Red,
 }
 
 // eventColor returns the color of a kind of event.
-func eventColor(kind string) textfmt.Color {
-	switch kind {
-	case "session.started", "session.adopted", "controller.recovered":
-		return textfmt.Green
-	case "session.exited", "session.lost", "session.start_failed", "session.stop_failed", "session.quarantined",
-		"controller.degraded", "controller.reload_failed":
-		return textfmt.Red
-	}
-	return textfmt.Cyan
-}
+func eventColor(kind string) textfmt.Color { return cmp.Or(eventColors[kind], textfmt.Cyan) }
 
 // Plan returns the table of planned actions; empty if there are none.
 func (s Formatter) Plan(plan client.Plan) string {

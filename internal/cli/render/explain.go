@@ -97,16 +97,8 @@ func (s Formatter) headline(a client.Agent) string {
 	return line
 }
 
-// guardColor returns the color of the state of an agent's guard.
-func guardColor(state string) textfmt.Color {
-	switch state {
-	case "guarded":
-		return textfmt.Faint
-	case "bypassed":
-		return textfmt.Red
-	}
-	return textfmt.Yellow
-}
+// guardColors maps states of an agent's guard to colors. The others are yellow.
+var guardColors = map[string]textfmt.Color{guarded: textfmt.Faint, "bypassed": textfmt.Red}
 
 // summary returns the facts at the top of the page: problems, the state, and what the controller does.
 func (s Formatter) summary(e client.Explanation) *facts {
@@ -135,7 +127,7 @@ func (s Formatter) summary(e client.Explanation) *facts {
 		f.plain("prompts", channel(*e.Channel))
 	}
 	if held := a.Held != "" && a.GuardDetail != "" && strings.Contains(a.Held, a.GuardDetail); a.Guard != "" && (s.Verbose || !held) {
-		f.add("guard", textfmt.ReplaceInternalTerms(cmp.Or(a.GuardDetail, a.Guard)), guardColor(a.Guard))
+		f.add("guard", textfmt.ReplaceInternalTerms(cmp.Or(a.GuardDetail, a.Guard)), cmp.Or(guardColors[a.Guard], textfmt.Yellow))
 	}
 	for _, warning := range e.Warnings {
 		f.add("warning", noteText(warning), textfmt.Yellow)
@@ -290,21 +282,20 @@ func (s Formatter) quotation(title, words string, most int) string {
 
 // signals returns the table of activity signals. The signal that gc uses has a star.
 func (s Formatter) signals(e client.Explanation) string {
-	var out strings.Builder
-	if len(e.Evidence) > 0 {
-		t := &textfmt.Table{Heads: []string{"", "SOURCE", "ACTIVITY", "SINCE", "READ", "CONFIDENCE", "DETAIL"}}
-		for _, v := range e.Evidence {
-			star := ""
-			if v.Used {
-				star = "*"
-			}
-			activity := s.doing(client.Activity{State: v.Activity, Kind: v.Kind, Until: v.Until})
-			t.Add(textfmt.Painted(star, textfmt.Green), textfmt.Cell{Text: v.Source}, textfmt.Cell{Text: activity}, textfmt.Cell{Text: textfmt.Ago(s.Now, v.Since)},
-				textfmt.Cell{Text: textfmt.Ago(s.Now, v.ReadAt)}, textfmt.Cell{Text: v.Confidence}, textfmt.Cell{Text: Reason(v.Detail)})
-		}
-		out.WriteString(s.head("ACTIVITY SIGNALS (* = used)") + s.Table(t))
+	if len(e.Evidence) == 0 {
+		return ""
 	}
-	return out.String()
+	t := &textfmt.Table{Heads: []string{"", "SOURCE", "ACTIVITY", "SINCE", "READ", "CONFIDENCE", "DETAIL"}}
+	for _, v := range e.Evidence {
+		star := ""
+		if v.Used {
+			star = "*"
+		}
+		activity := s.doing(client.Activity{State: v.Activity, Kind: v.Kind, Until: v.Until})
+		t.Add(textfmt.Painted(star, textfmt.Green), textfmt.Cell{Text: v.Source}, textfmt.Cell{Text: activity}, textfmt.Cell{Text: textfmt.Ago(s.Now, v.Since)},
+			textfmt.Cell{Text: textfmt.Ago(s.Now, v.ReadAt)}, textfmt.Cell{Text: v.Confidence}, textfmt.Cell{Text: Reason(v.Detail)})
+	}
+	return s.head("ACTIVITY SIGNALS (* = used)") + s.Table(t)
 }
 
 // facts returns the table of facts about the session, the agent's process, the store and the provider.

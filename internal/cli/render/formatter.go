@@ -6,6 +6,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -78,18 +79,15 @@ func number(n int) textfmt.Cell {
 	return textfmt.Cell{Text: fmt.Sprint(n)}
 }
 
-// StateColor returns the color of a lifecycle state.
-func StateColor(state string) textfmt.Color {
-	switch state {
-	case client.StateRunning:
-		return textfmt.Green
-	case client.StateFailed, client.StateQuarantined, client.StateLost:
-		return textfmt.Red
-	case client.StateStarting, client.StateDraining, client.StateStopping, client.StateUnknown:
-		return textfmt.Yellow
-	}
-	return textfmt.Faint
+// stateColors maps lifecycle states to colors.
+var stateColors = map[string]textfmt.Color{
+	client.StateRunning: textfmt.Green,
+	client.StateFailed:  textfmt.Red, client.StateQuarantined: textfmt.Red, client.StateLost: textfmt.Red,
+	client.StateStarting: textfmt.Yellow, client.StateDraining: textfmt.Yellow, client.StateStopping: textfmt.Yellow, client.StateUnknown: textfmt.Yellow,
 }
+
+// StateColor returns the color of a lifecycle state.
+func StateColor(state string) textfmt.Color { return cmp.Or(stateColors[state], textfmt.Faint) }
 
 // formatTime returns a local date and time; empty for the zero time.
 func formatTime(t time.Time) string {

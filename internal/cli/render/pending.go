@@ -156,24 +156,15 @@ func (s Formatter) policy(p client.Pending) string {
 func (s Formatter) Waits(list []client.Wait) string {
 	t := &textfmt.Table{Heads: []string{"ID", "OWNER", "CONDITION", "STATE", "AGE", "EXPIRES IN", "NOTE"}}
 	for _, w := range list {
-		t.Add(textfmt.Painted(w.ID, textfmt.Bold), textfmt.Cell{Text: w.Owner}, textfmt.Cell{Text: Condition(w)}, textfmt.Painted(w.State, waitColor(w.State)),
+		t.Add(textfmt.Painted(w.ID, textfmt.Bold), textfmt.Cell{Text: w.Owner}, textfmt.Cell{Text: Condition(w)}, textfmt.Painted(w.State, cmp.Or(waitColors[w.State], textfmt.Faint)),
 			textfmt.Cell{Text: textfmt.Span(s.Now.Sub(w.CreatedAt))}, textfmt.Cell{Text: textfmt.In(s.Now, w.Deadline)}, textfmt.Cell{Text: textfmt.Join(Reason(w.Reason), w.Receipt)})
 	}
 	return s.Table(t)
 }
 
-// waitColor returns the color of the state of a registered wait: green if its condition was met, red if it failed or
-// expired, yellow while it is open, faint otherwise.
-func waitColor(state string) textfmt.Color {
-	switch state {
-	case client.WaitFulfilled:
-		return textfmt.Green
-	case client.WaitFailed, client.WaitExpired:
-		return textfmt.Red
-	case client.WaitOpen:
-		return textfmt.Yellow
-	}
-	return textfmt.Faint
+// waitColors maps the states of registered waits to colors. The others are faint.
+var waitColors = map[string]textfmt.Color{
+	client.WaitFulfilled: textfmt.Green, client.WaitFailed: textfmt.Red, client.WaitExpired: textfmt.Red, client.WaitOpen: textfmt.Yellow,
 }
 
 // Condition describes the condition of a wait as a clause that can follow "when".

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -36,18 +37,14 @@ func (s Formatter) queueReason(r client.Receipt) string {
 	return words
 }
 
-// receiptColor returns the color of a receipt's state.
-func receiptColor(state string) textfmt.Color {
-	switch state {
-	case client.ReceiptSubmitted, client.ReceiptConsumed:
-		return textfmt.Green
-	case client.ReceiptDead, client.ReceiptUnconfirmed, client.ReceiptExpired:
-		return textfmt.Red
-	case client.ReceiptCancelled:
-		return textfmt.Faint
-	}
-	return textfmt.Yellow
+// receiptColors maps the final states of receipts to colors.
+var receiptColors = map[string]textfmt.Color{
+	client.ReceiptSubmitted: textfmt.Green, client.ReceiptConsumed: textfmt.Green, client.ReceiptCancelled: textfmt.Faint,
+	client.ReceiptDead: textfmt.Red, client.ReceiptUnconfirmed: textfmt.Red, client.ReceiptExpired: textfmt.Red,
 }
+
+// receiptColor returns the color of a receipt's state.
+func receiptColor(state string) textfmt.Color { return cmp.Or(receiptColors[state], textfmt.Yellow) }
 
 // Receipt returns the page of one receipt with its steps.
 func (s Formatter) Receipt(r client.Receipt) string {

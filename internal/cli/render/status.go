@@ -368,11 +368,8 @@ const (
 
 // atRest reports whether an agent is not running and should not run.
 func atRest(agent client.Agent) bool {
-	switch agent.State {
-	case client.StateAsleep, client.StateSuspended, client.StateStopped:
-		return agent.Desired == client.StateStopped || agent.Desired == client.StateSuspended
-	}
-	return false
+	return slices.Contains([]string{client.StateAsleep, client.StateSuspended, client.StateStopped}, agent.State) &&
+		(agent.Desired == client.StateStopped || agent.Desired == client.StateSuspended)
 }
 
 // reasonBeyondState returns the reason of an agent's state, without words that repeat the state.

@@ -108,13 +108,10 @@ func count(n int) string {
 // tokenCell returns the cell of a number of tokens; nil is shown as unknown. With partial, some responses did not
 // report the number, so the cell shows it as a minimum.
 func tokenCell(n *int64, partial bool) textfmt.Cell {
-	switch {
-	case n == nil:
+	if n == nil {
 		return textfmt.Painted(notKnown, textfmt.Yellow)
-	case partial:
-		return textfmt.Cell{Text: atLeast + tokens(*n)}
 	}
-	return textfmt.Cell{Text: tokens(*n)}
+	return textfmt.Cell{Text: moreThan(partial) + tokens(*n)}
 }
 
 // tokens returns a number of tokens with three digits and a unit, such as 1.23k.
