@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -32,7 +31,7 @@ type child struct {
 // startChild starts the agent: command, with sh.
 func startChild(command string, env []string, p *transcript) (*child, error) {
 	c := &child{cmd: exec.Command("/bin/sh", "-c", command), transcript: p, ended: make(chan struct{})} //nolint:noctx // it lives as long as this program
-	c.cmd.Env = slices.DeleteFunc(slices.Clone(env), func(e string) bool { return strings.HasPrefix(e, SpecVariable+"=") })
+	c.cmd.Env = env
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var err error
 	if c.Pipes, err = proc.StartWithPipes(c.cmd); err != nil {

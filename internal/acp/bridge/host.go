@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -26,7 +27,7 @@ type host struct {
 	// Constant after construction.
 	spec       Spec
 	dir        string // the working directory
-	env        []string
+	env        []string // for the agent and its commands: without SpecVariable
 	token      string
 	nonce      string // part of the IDs of questions
 	transcript *transcript
@@ -98,8 +99,9 @@ func Run(ctx context.Context, opts Options) int {
 		return 1
 	}
 	h := &host{
-		spec: spec, token: token, dir: dir, env: opts.Environ, nonce: strings.ToLower(rand.Text()[:10]), transcript: p, record: newRecorder(spec.Record),
+		spec: spec, token: token, dir: dir, nonce: strings.ToLower(rand.Text()[:10]), transcript: p, record: newRecorder(spec.Record),
 		changed: make(chan struct{}), since: time.Now(), deliveries: map[string]*entry{}, uses: map[string]*use{},
+		env:    slices.DeleteFunc(slices.Clone(opts.Environ), func(e string) bool { return strings.HasPrefix(e, SpecVariable+"=") }),
 		report: newReporter(func(name string) string { return proc.Getenv(opts.Environ, name) }),
 	}
 	h.city = h.report.client
