@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"cmp"
 	"errors"
+	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"sync"
 	"syscall"
@@ -121,7 +123,10 @@ func (c *child) exitLikeAgent() int {
 	}
 	switch sig := status.Signal(); sig {
 	case syscall.SIGKILL, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGPIPE:
-		exitBySignal(sig)
+		signal.Reset(sig)
+		if syscall.Kill(os.Getpid(), sig) == nil {
+			<-time.After(time.Second) // wait for the signal to be delivered
+		}
 		fallthrough
 	default: // for other signals the Go runtime would print a stack trace
 		return 128 + int(sig)
