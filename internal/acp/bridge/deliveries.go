@@ -110,28 +110,16 @@ func (h *host) push(ctx context.Context, e *entry, t text) runtime.Outcome {
 // awaitTurn waits until the prompt of an entry was sent to the agent. done is true if it will not be sent; out is then its
 // outcome.
 func (h *host) awaitTurn(ctx context.Context, e *entry, busy time.Duration) (out runtime.Outcome, done bool) {
-	limit := time.NewTimer(busy)
-	defer limit.Stop()
-	late := false
-	for {
-		h.mu.Lock()
+	ctx, cancel := context.WithTimeout(ctx, busy)
+	defer cancel()
+	h.waitUntil(ctx, func() bool {
 		if e.stage == sent {
-			h.mu.Unlock()
-			return out, false
+			return true
 		}
-		out, done = h.queuedOutcome(e, late || ctx.Err() != nil)
-		changed := h.changed
-		h.mu.Unlock()
-		if done {
-			return out, true
-		}
-		select {
-		case <-changed:
-		case <-limit.C:
-			late = true
-		case <-ctx.Done():
-		}
-	}
+		out, done = h.queuedOutcome(e, ctx.Err() != nil)
+		return done
+	})
+	return out, done
 }
 
 // queuedOutcome returns the outcome of a prompt in the queue that cannot be sent any more. done is false if it can still be sent.

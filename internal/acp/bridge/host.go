@@ -26,7 +26,7 @@ import (
 type host struct {
 	// Constant after construction.
 	spec       Spec
-	dir        string // the working directory
+	dir        string   // the working directory
 	env        []string // for the agent and its commands: without SpecVariable
 	token      string
 	nonce      string // part of the IDs of questions
@@ -143,14 +143,14 @@ func (h *host) run(ctx context.Context, version string) int {
 	defer signal.Stop(signals)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	server, err := listen(ctx, h)
+	listener, err := listen(ctx, h.spec.Socket)
 	if err != nil {
 		h.transcript.line("acp: " + err.Error())
 		return 1
 	}
 	if h.child, err = startChild(h.spec.Command, h.env, h.transcript); err != nil {
 		h.transcript.line("acp: the agent cannot be started: " + err.Error())
-		_ = server.close() // this process exits
+		_ = listener.Close() // this process exits
 		return 1
 	}
 	h.tools = newClientTools(h.dir, h.env)
@@ -164,7 +164,7 @@ func (h *host) run(ctx context.Context, version string) int {
 		}
 	})
 	answered := make(chan struct{})
-	work.Go(func() { defer close(answered); server.serve(ctx) })
+	work.Go(func() { defer close(answered); h.serve(ctx, listener) })
 	work.Go(func() { h.report.serve(ctx) })
 	work.Go(func() { h.sendCanary(ctx) })
 	failed := make(chan error, 1)
@@ -174,7 +174,7 @@ func (h *host) run(ctx context.Context, version string) int {
 	h.markEnded()
 	h.tools.close()
 	defer h.record.close()
-	_ = server.close() // this process exits
+	_ = listener.Close() // this process exits
 	// All waiting callers get their answer before cancel stops them.
 	select {
 	case <-answered:
@@ -237,6 +237,24 @@ func (h *host) broadcastLocked() {
 	h.seq++
 	close(h.changed)
 	h.changed = make(chan struct{})
+}
+
+// waitUntil waits until holds returns true or ctx has ended, and returns the last result of holds. It calls holds with h.mu held:
+// at once, after each change, and after ctx has ended.
+func (h *host) waitUntil(ctx context.Context, holds func() bool) bool {
+	for {
+		ended := ctx.Err() != nil
+		h.mu.Lock()
+		ok, changed := holds(), h.changed
+		h.mu.Unlock()
+		if ok || ended {
+			return ok
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+	}
 }
 
 // markEnded records that the agent has exited and wakes all callers that wait for a change.
