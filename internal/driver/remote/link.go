@@ -2,11 +2,11 @@ package remote
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"sync"
 	"time"
 
@@ -25,17 +25,13 @@ type Options struct {
 	Dial func(ctx context.Context) (io.ReadWriteCloser, error)
 	// Connect bounds the time of Dial and the hello request together. Zero means 2 minutes.
 	Connect time.Duration
-	// Socket is the path of the socket of the city's worker API on this machine. Worker connects to it; nil means by Socket.
-	// Without both, remote agents have no worker API.
-	Worker func(ctx context.Context) (net.Conn, error)
+	// Socket is the path of the socket of the city's worker API on this machine. Empty means that remote agents have no worker
+	// API.
 	Socket string
 	// Attach connects the caller's terminal to a session. Nil means that attaching is not supported.
 	Attach func(ctx context.Context, name string, opts runtime.AttachOptions) error
 	// Capabilities are those of the remote driver.
 	Capabilities runtime.ProviderCapabilities
-	// Ask bounds queries of the contract that have no context; zero means 15 seconds. Act bounds actions that have no context;
-	// zero means 2 minutes.
-	Ask, Act time.Duration
 }
 
 // link is the local end of the connection. It connects when a call needs it, and again after the connection was lost.
@@ -72,14 +68,7 @@ const (
 // newLink returns a link that is not connected yet; the first call connects it. Options that are not set get their
 // defaults.
 func newLink(opts Options) *link {
-	if opts.Connect <= 0 {
-		opts.Connect = defaultConnect
-	}
-	if opts.Worker == nil && opts.Socket != "" {
-		opts.Worker = func(ctx context.Context) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "unix", opts.Socket)
-		}
-	}
+	opts.Connect = cmp.Or(opts.Connect, defaultConnect)
 	life, end := context.WithCancel(context.Background()) //nolint:forbidigo // ends with close
 	return &link{opts: opts, ctx: life, cancel: end, uploadSlots: make(chan struct{}, maxUploads)}
 }
@@ -148,7 +137,7 @@ func (l *link) dial() (*yamux.Session, helloReply, error) {
 	if err != nil {
 		return nil, helloReply{}, errors.Join(err, conn.Close())
 	}
-	far, err := sendHello(ctx, session, l.opts.Worker != nil)
+	far, err := sendHello(ctx, session, l.opts.Socket != "")
 	if err != nil {
 		session.Close() //nolint:errcheck // err has the reason
 		return nil, helloReply{}, err
@@ -292,15 +281,6 @@ func withCause(ctx context.Context, err error) error {
 		return errors.Join(cause, err)
 	}
 	return err
-}
-
-// callContext returns a context for calls of the contract that have none. limit is the configured timeout; usual is the default
-// if limit is zero.
-func (l *link) callContext(limit, usual time.Duration) (context.Context, context.CancelFunc) {
-	if limit <= 0 {
-		limit = usual
-	}
-	return context.WithTimeout(l.ctx, limit)
 }
 
 // close closes the connection and waits for its goroutines. The sessions continue.

@@ -183,7 +183,7 @@ func (b *uploads) discard() {
 	if len(b.paths) == 0 {
 		return
 	}
-	ctx, cancel := b.link.callContext(b.link.opts.Ask, defaultAsk)
+	ctx, cancel := context.WithTimeout(b.link.ctx, queryLimit)
 	defer cancel()
 	_, _ = ask[empty](ctx, b.link, "discard", "", names{b.paths}) // see the comment above
 }
