@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"gascity/internal/agentcli"
 	"gascity/internal/driver/script"
 	"gascity/internal/proc"
@@ -62,11 +64,11 @@ type Provider struct {
 	path         string
 	caps         script.Handshake
 	facts        runtime.ProviderCapabilities
-	quick        slots // for short operations
-	long         slots // for operations that may take as long as the agent does
-	starts       locks // allows one start or stop at a time for each session
-	inputs       locks // allows one prompt at a time for each session
-	screenLocks  locks // allows one reading of a screen at a time for each session
+	quick        *semaphore.Weighted // for short operations
+	long         *semaphore.Weighted // for operations that may take as long as the agent does
+	starts       locks               // allows one start or stop at a time for each session
+	inputs       locks               // allows one prompt at a time for each session
+	screenLocks  locks               // allows one reading of a screen at a time for each session
 	listings     *listingCache
 	tokens       bySession[string] // instance tokens of existing sessions
 	notes        *metaFiles
@@ -126,7 +128,7 @@ func Open(cfg Config) (*Provider, error) {
 		return nil, fmt.Errorf("cannot create the state directory of the session script: %w", err)
 	}
 	p := &Provider{
-		cfg: cfg, path: path, quick: make(slots, quickAtOnce), long: make(slots, longAtOnce),
+		cfg: cfg, path: path, quick: semaphore.NewWeighted(quickAtOnce), long: semaphore.NewWeighted(longAtOnce),
 		notes: &metaFiles{Dir: cfg.NotesDir},
 	}
 	p.life, p.end = context.WithCancel(context.Background()) //nolint:forbidigo // Close cancels it
