@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -23,9 +21,8 @@ type listingCache struct {
 	mu         sync.Mutex // guards the fields below
 	last       *listing
 	pending    *listingCall
-	epoch      int                 // incremented by each operation that may change the sessions
-	seen       map[string]struct{} // names of sessions that are known to exist
-	cannotList bool                // the script does not have the operation
+	epoch      int  // incremented by each operation that may change the sessions
+	cannotList bool // the script does not have the operation
 }
 
 // listing is the result of one run.
@@ -154,28 +151,4 @@ func (l *listingCache) invalidate() {
 	defer l.mu.Unlock()
 	l.epoch++
 	l.last = nil
-}
-
-// record adds the name of a session that exists.
-func (l *listingCache) record(name string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.seen == nil {
-		l.seen = map[string]struct{}{}
-	}
-	l.seen[name] = struct{}{}
-}
-
-// forget removes the name of a session that does not exist.
-func (l *listingCache) forget(name string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.seen, name)
-}
-
-// names returns the names of the recorded sessions, sorted.
-func (l *listingCache) names() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Sorted(maps.Keys(l.seen))
 }

@@ -96,10 +96,10 @@ func (p *Provider) complete(ctx context.Context, name string, obs runtime.Observ
 	switch obs.Session {
 	case runtime.Dead:
 		p.tokens.remove(name)
-		p.listings.forget(name)
+		p.known.remove(name)
 		return obs
 	case runtime.Alive:
-		p.listings.record(name)
+		p.known.set(name, struct{}{})
 	case runtime.Unknown:
 	}
 	if !p.caps.Has(script.CapObserve) && obs.InstanceToken == "" {
@@ -247,7 +247,7 @@ func parseNames(out []byte, prefix string) (names []string, invalid string) {
 func (p *Provider) queryRemembered(ctx context.Context, prefix string) ([]string, error) {
 	var names []string
 	var errs []error
-	for _, name := range p.listings.names() {
+	for _, name := range p.known.names() {
 		if !strings.HasPrefix(name, prefix) {
 			continue
 		}

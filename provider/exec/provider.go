@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -70,11 +71,13 @@ type Provider struct {
 	inputs       locks               // allows one prompt at a time for each session
 	screenLocks  locks               // allows one reading of a screen at a time for each session
 	listings     *listingCache
-	tokens       bySession[string] // instance tokens of existing sessions
+	known        bySession[struct{}] // the sessions that are known to exist
+	tokens       bySession[string]   // instance tokens of existing sessions
 	notes        *metaFiles
 	tmuxSessions bySession[tmuxCheck] // whether gc controls the session with tmux
 	clock        clock
-	screens      screenHistory
+	screens      bySession[screenSum] // the last screen of each session
+	screenSeed   maphash.Seed
 	answers      bySession[screen.Life] // answered questions of the sessions' instances
 	memory       screen.Memory
 	programs     bySession[runtime.Config] // which agent CLI each session runs
@@ -129,7 +132,7 @@ func Open(cfg Config) (*Provider, error) {
 	}
 	p := &Provider{
 		cfg: cfg, path: path, quick: semaphore.NewWeighted(quickAtOnce), long: semaphore.NewWeighted(longAtOnce),
-		notes: &metaFiles{Dir: cfg.NotesDir},
+		notes: &metaFiles{Dir: cfg.NotesDir}, screenSeed: maphash.MakeSeed(),
 	}
 	p.life, p.end = context.WithCancel(context.Background()) //nolint:forbidigo // Close cancels it
 	p.listings = &listingCache{p: p}

@@ -60,7 +60,7 @@ func (p *Provider) startWhole(ctx context.Context, name string, cfg runtime.Conf
 	if _, err := p.begin(ctx, name, script.NewStart(cfg).WithSequence(cfg)); err != nil {
 		return err
 	}
-	p.listings.record(name)
+	p.known.set(name, struct{}{})
 	if p.caps.Has(script.CapObserve) {
 		return nil
 	}
@@ -163,7 +163,7 @@ func (p *Provider) mark(ctx context.Context, name string, cfg runtime.Config) er
 // conclude does the steps after the script's start: it saves the token, waits until the agent is
 // ready and sends the first prompt.
 func (p *Provider) conclude(ctx context.Context, name string, cfg runtime.Config, typePrompt bool) error {
-	p.listings.record(name)
+	p.known.set(name, struct{}{})
 	if err := p.mark(ctx, name, cfg); err != nil {
 		return &runtime.Error{Op: "start", Session: name, Err: err}
 	}
@@ -248,7 +248,7 @@ func (p *Provider) stop(ctx context.Context, name string) error {
 // forgetSession deletes all records of a session that was stopped.
 func (p *Provider) forgetSession(name string) error {
 	p.listings.invalidate()
-	p.listings.forget(name)
+	p.known.remove(name)
 	p.tokens.remove(name)
 	p.tmuxSessions.remove(name)
 	p.programs.remove(name)
