@@ -270,10 +270,16 @@ func (p *Provider) Interrupt(name string) error {
 // interrupt interrupts the agent of a session, by a key in the sandbox's tmux if there is one, else by the script. A
 // session that does not exist is no error.
 func (p *Provider) interrupt(ctx context.Context, name string) error {
-	if _, done, err := p.runTmux(ctx, name, "interrupt", tmuxInterrupt); done {
+	return p.control(ctx, request{op: script.OpInterrupt, name: name, verb: "interrupt"}, tmuxInterrupt)
+}
+
+// control runs a tmux command in the sandbox, or the operation of the script if gc does not control the session with tmux.
+// A session that does not exist is no error.
+func (p *Provider) control(ctx context.Context, q request, command string) error {
+	if _, done, err := p.runTmux(ctx, q.name, q.verb, command); done {
 		return err
 	}
-	_, err := p.call(ctx, request{op: script.OpInterrupt, name: name})
+	_, err := p.call(ctx, q)
 	if runtime.IsSessionGone(err) {
 		return nil
 	}
