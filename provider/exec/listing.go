@@ -43,7 +43,7 @@ type listingCall struct {
 // a running one if necessary. ok is false if the listing does not prove that the session runs.
 func (l *listingCache) find(ctx context.Context, name string) (obs runtime.Observation, ok bool) {
 	l.mu.Lock()
-	if l.cannotList || l.p.cfg.Fresh < 0 {
+	if l.cannotList || l.p.cfg.Fresh < 0 || runtime.ValidateName(name) != nil {
 		l.mu.Unlock()
 		return obs, false
 	}

@@ -78,44 +78,37 @@ func unknown(err error) error {
 // the script is called. Without the capability observe, the agent has the state of the session, and
 // the instance token is the one of the start.
 func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observation, error) {
-	if runtime.ValidateName(name) == nil {
-		if obs, ok := p.listings.find(ctx, name); ok {
-			return p.complete(ctx, name, obs), nil
-		}
+	obs, err := p.find(ctx, name)
+	if err == nil && obs.Session != runtime.Dead && !p.caps.Has(script.CapObserve) {
+		obs.InstanceToken, _ = p.token(ctx, name, false) // it stays empty if it cannot be read
 	}
-	obs, err := p.query(ctx, name)
-	if err != nil {
-		return obs, err
-	}
-	return p.complete(ctx, name, obs), nil
+	return obs, err
 }
 
-// complete records or forgets the session. To a session that is not dead it adds the instance token, if the script's
-// observations have none.
-func (p *Provider) complete(ctx context.Context, name string, obs runtime.Observation) runtime.Observation {
+// find is Observe without the instance token of the start. It records or forgets the session.
+func (p *Provider) find(ctx context.Context, name string) (runtime.Observation, error) {
+	obs, ok := p.listings.find(ctx, name)
+	if !ok {
+		var err error
+		if obs, err = p.query(ctx, name); err != nil {
+			return obs, err
+		}
+	}
 	switch obs.Session {
 	case runtime.Dead:
 		p.tokens.remove(name)
 		p.known.remove(name)
-		return obs
 	case runtime.Alive:
 		p.known.set(name, struct{}{})
 	case runtime.Unknown:
 	}
-	if !p.caps.Has(script.CapObserve) && obs.InstanceToken == "" {
-		obs.InstanceToken, _ = p.token(ctx, name, false) // it stays empty if it cannot be read
-	}
-	return obs
+	return obs, nil
 }
 
-// alive returns whether the session runs. It uses a fresh listing, as Observe does, and does not
-// read the instance token.
-func (p *Provider) alive(ctx context.Context, name string) (runtime.Liveness, error) {
-	if obs, ok := p.listings.find(ctx, name); ok {
-		return running(obs), nil
-	}
-	obs, err := p.query(ctx, name)
-	return running(obs), err
+// isAlive reports whether the session runs. It returns false if the state is unknown.
+func (p *Provider) isAlive(ctx context.Context, name string) bool {
+	obs, err := p.find(ctx, name)
+	return err == nil && running(obs) == runtime.Alive
 }
 
 // running returns whether the agent of an observation runs.
@@ -133,8 +126,7 @@ func running(obs runtime.Observation) runtime.Liveness {
 func (p *Provider) IsRunning(name string) bool {
 	ctx, cancel := p.bounded()
 	defer cancel()
-	live, err := p.alive(ctx, name)
-	return err == nil && live == runtime.Alive
+	return p.isAlive(ctx, name)
 }
 
 // IsAttached implements runtime.Inspector.
@@ -162,8 +154,7 @@ func (p *Provider) ProcessAlive(name string, processNames []string) bool {
 	defer cancel()
 	r, err := p.call(ctx, request{op: script.OpProcessAlive, name: name, stdin: []byte(strings.Join(names, "\n") + "\n")})
 	if isMissing(err) || err == nil && trimmed(r.out) == "" {
-		live, err := p.alive(ctx, name)
-		return err == nil && live == runtime.Alive
+		return p.isAlive(ctx, name)
 	}
 	return err == nil && trimmed(r.out) == "true"
 }

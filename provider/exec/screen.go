@@ -32,7 +32,11 @@ func (p *Provider) checkInput(ctx context.Context, name string) *runtime.Outcome
 		return nil
 	}
 	if d := seen.dialog(rules); d != nil {
-		out := refused(runtime.RefusedDialog, fmt.Sprintf("%s%s", d.Kind, reasonSuffix(d.Why)))
+		detail := string(d.Kind)
+		if d.Why != "" {
+			detail += ": " + d.Why
+		}
+		out := refused(runtime.RefusedDialog, detail)
 		return &out
 	}
 	refusal := seen.draft(rules)
@@ -81,13 +85,6 @@ func (s screenState) draft(rules screenreader.Rules) *runtime.Outcome {
 		return &out
 	}
 	return nil
-}
-
-func reasonSuffix(why string) string {
-	if why == "" {
-		return ""
-	}
-	return ": " + why
 }
 
 // frameOf returns a script's screen as a frame. Rows are not wrapped. If the script reports no

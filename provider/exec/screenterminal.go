@@ -120,10 +120,7 @@ func (p *Provider) captureScreen(ctx context.Context, name string) (screenState,
 		if err != nil {
 			return screenState{}, err
 		}
-		rows := screenOf(text)
-		out := screenState{Frame: screen.Frame{Seq: 1, Rows: rows}, sum: maphash.String(p.screenSeed, text)}
-		out.Cursor.Y = len(rows) - 1
-		return out, nil
+		return screenState{Frame: frameOfText(text), sum: maphash.String(p.screenSeed, text)}, nil
 	}
 	r, err := p.call(ctx, request{op: script.OpScreen, name: name, verb: "read the screen of"})
 	if err != nil {
