@@ -88,7 +88,7 @@ func (p *Provider) startSteps(ctx context.Context, name string, cfg runtime.Conf
 	typePrompt := p.typesPrompts(ctx, cfg)
 	doc := script.NewStart(cfg)
 	if !typePrompt {
-		doc = doc.WithNudge(cfg)
+		doc.Nudge = cfg.Nudge
 	}
 	p.tmuxSessions.remove(name)
 	switch made, err := p.begin(ctx, name, doc); {
