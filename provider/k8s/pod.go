@@ -236,7 +236,7 @@ func covered(mounts []corev1.VolumeMount, at string) bool {
 }
 
 // workDir returns the agent's working directory, which has the same path in the pod as in the
-// configuration.
+// configuration, or the default if the session configures none.
 func workDir(cfg runtime.Config) string {
 	if cfg.WorkDir == "" {
 		return defaultWorkDir

@@ -44,10 +44,6 @@ func start(cmd *exec.Cmd) (*connection, error) {
 	return c, cmd.Start()
 }
 
-func (c *connection) Read(p []byte) (int, error) { return c.ReadCloser.Read(p) }
-
-func (c *connection) Write(p []byte) (int, error) { return c.WriteCloser.Write(p) }
-
 // Close closes the connection and kills the process.
 func (c *connection) Close() error {
 	c.stop() //nolint:errcheck // it was killed
