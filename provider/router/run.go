@@ -3,7 +3,9 @@ package router
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"gascity/runtime"
 )
@@ -150,9 +152,28 @@ func (p *Provider) everywhere(ctx context.Context, name string, do func(*backend
 	return errs
 }
 
-// StopInstance implements runtime.Fencer. It stops the instance at every backend that has it.
+// StopInstance implements runtime.Fencer. It stops the instance at every backend that may have it. If
+// one backend stopped the instance, it ignores ErrStaleInstance errors of the others.
 func (p *Provider) StopInstance(ctx context.Context, name, token string) error {
-	return p.fenced(ctx, "stop", name, func(b *backend) error { return runtime.StopInstance(ctx, b.Provider, name, token) })
+	var stopped atomic.Bool
+	errs := p.everywhere(ctx, name, func(b *backend) error {
+		if b.Provider == nil {
+			return b.unavailable(b.Err)
+		}
+		before := p.observe(ctx, b, name)
+		err := runtime.StopInstance(ctx, b.Provider, name, token)
+		if err == nil && before.state >= exited {
+			stopped.Store(true)
+		}
+		return b.wrap(err)
+	})
+	if stopped.Load() {
+		errs = slices.DeleteFunc(errs, func(err error) bool { return errors.Is(err, runtime.ErrStaleInstance) })
+	}
+	if err := errors.Join(errs...); err != nil {
+		return &runtime.Error{Op: "stop", Session: name, Err: err}
+	}
+	return nil
 }
 
 // InterruptInstance implements runtime.Fencer.
@@ -165,35 +186,4 @@ func (p *Provider) InterruptInstance(ctx context.Context, name, token string) er
 		return nil
 	}
 	return s.backend.wrap(runtime.InterruptInstance(ctx, s.backend.Provider, name, token))
-}
-
-// fenced calls do at each backend that may have the instance. If one backend stopped the instance,
-// it ignores ErrStaleInstance errors of the others.
-func (p *Provider) fenced(ctx context.Context, op, name string, do func(*backend) error) error {
-	stopped := make(map[*backend]bool, len(p.backends))
-	var mu sync.Mutex
-	errs := p.everywhere(ctx, name, func(b *backend) error {
-		if b.Provider == nil {
-			return b.unavailable(b.Err)
-		}
-		before := p.observe(ctx, b, name)
-		err := do(b)
-		mu.Lock()
-		defer mu.Unlock()
-		stopped[b] = err == nil && before.state >= exited
-		return b.wrap(err)
-	})
-	found := false
-	for _, yes := range stopped {
-		found = found || yes
-	}
-	for i, err := range errs {
-		if found && errors.Is(err, runtime.ErrStaleInstance) {
-			errs[i] = nil
-		}
-	}
-	if err := errors.Join(errs...); err != nil {
-		return &runtime.Error{Op: op, Session: name, Err: err}
-	}
-	return nil
 }
