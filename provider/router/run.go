@@ -40,7 +40,7 @@ func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) e
 // begin records a running start of the session and returns the function that ends the record.
 // Concurrent starts at one backend are allowed; that backend decides. If a start runs at another
 // backend, begin returns an error that matches runtime.ErrSessionExists.
-func (p *Provider) begin(name string, at *backend) (end func(), err error) {
+func (p *Provider) begin(name string, at *Backend) (end func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f, ok := p.starts[name]
@@ -62,7 +62,7 @@ func (p *Provider) begin(name string, at *backend) (end func(), err error) {
 }
 
 // starting returns the backend where a start of the session runs, or nil.
-func (p *Provider) starting(name string) *backend {
+func (p *Provider) starting(name string) *Backend {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if f, ok := p.starts[name]; ok {
@@ -73,7 +73,7 @@ func (p *Provider) starting(name string) *backend {
 
 // clear ensures that no backend other than home has the session. It removes nothing before all
 // backends have answered.
-func (p *Provider) clear(ctx context.Context, name string, home *backend) error {
+func (p *Provider) clear(ctx context.Context, name string, home *Backend) error {
 	observations := p.observeAll(ctx, p.others(home), name)
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -98,7 +98,7 @@ func (p *Provider) clear(ctx context.Context, name string, home *backend) error 
 }
 
 // stopAt stops the session at one backend and checks that it is gone.
-func (p *Provider) stopAt(ctx context.Context, b *backend, name string) error {
+func (p *Provider) stopAt(ctx context.Context, b *Backend, name string) error {
 	if b.Provider == nil {
 		return b.unavailable(b.Err)
 	}
@@ -121,7 +121,7 @@ func (p *Provider) stopAt(ctx context.Context, b *backend, name string) error {
 func (p *Provider) Stop(name string) error {
 	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // the contract's method has no ctx
 	defer cancel()
-	errs := p.everywhere(ctx, name, func(b *backend) error { return p.stopAt(ctx, b, name) })
+	errs := p.everywhere(ctx, name, func(b *Backend) error { return p.stopAt(ctx, b, name) })
 	if err := errors.Join(errs...); err != nil {
 		return &runtime.Error{Op: "stop", Session: name, Err: err}
 	}
@@ -131,7 +131,7 @@ func (p *Provider) Stop(name string) error {
 // everywhere calls do for each backend that may have the session: the backend of the policy, the
 // backend where a start runs, and all others except those that report its absence. The errors are
 // in the order of the backends.
-func (p *Provider) everywhere(ctx context.Context, name string, do func(*backend) error) []error {
+func (p *Provider) everywhere(ctx context.Context, name string, do func(*Backend) error) []error {
 	home, err := p.policyBackend(name)
 	if err != nil {
 		home = nil // the policy names no backend: all backends are observed
@@ -156,7 +156,7 @@ func (p *Provider) everywhere(ctx context.Context, name string, do func(*backend
 // one backend stopped the instance, it ignores ErrStaleInstance errors of the others.
 func (p *Provider) StopInstance(ctx context.Context, name, token string) error {
 	var stopped atomic.Bool
-	errs := p.everywhere(ctx, name, func(b *backend) error {
+	errs := p.everywhere(ctx, name, func(b *Backend) error {
 		if b.Provider == nil {
 			return b.unavailable(b.Err)
 		}

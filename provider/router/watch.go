@@ -53,7 +53,7 @@ func (p *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 }
 
 // watch returns the events of one backend. If the backend could not be opened, the error says why.
-func (p *Provider) watch(ctx context.Context, b *backend) (<-chan runtime.Event, error) {
+func (p *Provider) watch(ctx context.Context, b *Backend) (<-chan runtime.Event, error) {
 	if b.Provider == nil {
 		return nil, b.unavailable(b.Err)
 	}
@@ -63,7 +63,7 @@ func (p *Provider) watch(ctx context.Context, b *backend) (<-chan runtime.Event,
 
 // follow forwards the events of one backend until ctx ends. feed is nil if the backend could not be
 // watched.
-func (p *Provider) follow(ctx context.Context, b *backend, feed <-chan runtime.Event, to chan<- runtime.Event) {
+func (p *Provider) follow(ctx context.Context, b *Backend, feed <-chan runtime.Event, to chan<- runtime.Event) {
 	delay := retry.New(firstPause, p.cfg.Pause)
 	for pause := delay.Next(); ; {
 		if feed != nil {
