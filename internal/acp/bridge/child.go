@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -61,9 +60,6 @@ func (c *child) readErrors() {
 		}
 	}
 }
-
-// lastErrors returns the end of the agent's standard error, for a message.
-func (c *child) lastErrors() string { return strings.ToValidUTF8(c.tail.String(), "?") }
 
 // drain waits until all output of the agent was read, at most drainTime. served is closed when its standard output was read.
 func (c *child) drain(served <-chan struct{}) {

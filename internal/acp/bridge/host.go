@@ -219,7 +219,7 @@ func (h *host) waitForExit(signals <-chan os.Signal, failed <-chan error) (code 
 // explain returns the message that the handshake has failed, with the end of the agent's standard error.
 func (h *host) explain(err error) string {
 	text := "acp: the handshake with the agent failed: " + err.Error()
-	if last := h.child.lastErrors(); last != "" {
+	if last := strings.ToValidUTF8(h.child.tail.String(), "?"); last != "" {
 		text += "\nacp: the agent's standard error ended with:\n" + last
 	}
 	return text

@@ -27,7 +27,7 @@ const (
 type recorder struct {
 	mu    sync.Mutex
 	file  *fsutil.LogFile // nil if nothing is written
-	kind  string // of the collected text
+	kind  string          // of the collected text
 	text  strings.Builder
 	more  bool // a part of the text was written
 	calls map[string]*recordedCall
