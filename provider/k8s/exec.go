@@ -116,15 +116,12 @@ func (c *cluster) connect(ctx context.Context, pod, container string, argv []str
 		return nil, err
 	}
 	ctx, conn.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { reader.CloseWithError(io.ErrClosedPipe) })
 	go func() {
 		defer close(conn.ended)
 		conn.err = executor.StreamWithContext(ctx, streams)
 		output.CloseWithError(io.EOF)
 		input.CloseWithError(io.ErrClosedPipe)
-	}()
-	stop := context.AfterFunc(ctx, func() { reader.CloseWithError(io.ErrClosedPipe) })
-	go func() {
-		<-conn.ended
 		stop()
 	}()
 	return conn, nil

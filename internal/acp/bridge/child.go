@@ -63,19 +63,15 @@ func (c *child) readErrors() {
 
 // drain waits until all output of the agent was read, at most drainTime. served is closed when its standard output was read.
 func (c *child) drain(served <-chan struct{}) {
-	all := make(chan struct{})
-	go func() {
-		<-served
-		c.reading.Wait()
-		close(all)
-	}()
-	select {
-	case <-all:
-	case <-time.After(drainTime):
+	closeOutput := func() { // other processes may hold the other ends; their output is not needed
+		_ = c.Stdout.Close()
+		_ = c.Stderr.Close()
 	}
-	_ = c.Stdout.Close() // other processes hold the other ends; their output is not needed
-	_ = c.Stderr.Close()
-	<-all
+	late := time.AfterFunc(drainTime, closeOutput)
+	<-served
+	c.reading.Wait()
+	late.Stop()
+	closeOutput()
 }
 
 // closeStdin closes the standard input of the agent, which ends the connection.
