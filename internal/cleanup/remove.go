@@ -17,6 +17,7 @@ import (
 	"gascity/client"
 	"gascity/internal/citydir"
 	"gascity/internal/proc"
+	"gascity/internal/retry"
 	"gascity/runtime"
 )
 
@@ -85,7 +86,9 @@ func (s Site) Uninstall(ctx context.Context, opts Options) (client.Uninstalled, 
 		w.result.Clean = len(w.result.Left) == 0
 		return w.result, nil
 	}
-	w.remove()
+	removed, left := s.RemoveFiles()
+	w.result.Removed = append(w.result.Removed, removed...)
+	w.result.Left = append(w.result.Left, left...)
 	return w.result, w.verify(ctx)
 }
 
@@ -273,13 +276,6 @@ func (w *uninstallation) removeSharedResources(ctx context.Context) {
 	}
 }
 
-// remove removes the city's files on this machine and records what was removed and what is left.
-func (w *uninstallation) remove() {
-	removed, left := w.site.RemoveFiles()
-	w.result.Removed = append(w.result.Removed, removed...)
-	w.result.Left = append(w.result.Left, left...)
-}
-
 // RemoveFiles removes files and directories, the lock last, so that no controller starts before.
 // The caller has stopped everything that runs for the city.
 func (s Site) RemoveFiles() (removed []string, left []client.Obstacle) {
@@ -319,8 +315,8 @@ const exitWait = 5 * time.Second
 
 // verify checks that nothing is left, and records what is.
 func (w *uninstallation) verify(ctx context.Context) error {
-	deadline := time.NewTimer(exitWait)
-	defer deadline.Stop()
+	ctx, cancel := context.WithTimeout(ctx, exitWait)
+	defer cancel()
 	for {
 		now, err := w.site.Survey()
 		if err != nil {
@@ -330,11 +326,8 @@ func (w *uninstallation) verify(ctx context.Context) error {
 			w.result.Clean = len(w.result.Left) == 0
 			return nil
 		}
-		select {
-		case <-time.After(pollInterval):
+		if retry.Sleep(ctx, pollInterval) {
 			continue
-		case <-ctx.Done():
-		case <-deadline.C:
 		}
 		for _, f := range now.Folders {
 			w.recordLeft(f.Path, errors.New("it could not be removed"))
