@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/yamux"
+	"golang.org/x/sync/semaphore"
 
 	"gascity/runtime"
 )
@@ -41,7 +42,7 @@ type link struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup // goroutines of connections
 
-	uploadSlots chan struct{} // holds a token for each upload in progress
+	uploads *semaphore.Weighted // at most maxUploads run
 
 	mu      sync.Mutex
 	session *yamux.Session // nil before the first dial
@@ -70,7 +71,7 @@ const (
 func newLink(opts Options) *link {
 	opts.Connect = cmp.Or(opts.Connect, defaultConnect)
 	life, end := context.WithCancel(context.Background()) //nolint:forbidigo // ends with close
-	return &link{opts: opts, ctx: life, cancel: end, uploadSlots: make(chan struct{}, maxUploads)}
+	return &link{opts: opts, ctx: life, cancel: end, uploads: semaphore.NewWeighted(maxUploads)}
 }
 
 // errClosed is the error of calls after [Provider.Close].
