@@ -14,55 +14,43 @@ import (
 	"gascity/runtime"
 )
 
-// query calls the script to observe one session. A session with an invalid name does not exist. If
-// the error is not nil, the state is unknown.
+// query calls the script to observe one session, with the operation observe if the script declares
+// it. A session with an invalid name does not exist. If the error is not nil, the state is unknown.
 func (p *Provider) query(ctx context.Context, name string) (runtime.Observation, error) {
-	now := time.Now()
-	obs := runtime.Observation{Attached: -1, At: now}
+	began := time.Now()
+	obs := runtime.Observation{Attached: -1, At: began}
+	dead := obs
+	dead.Session, dead.Agent = runtime.Dead, runtime.Dead
 	if runtime.ValidateName(name) != nil {
-		obs.Session, obs.Agent = runtime.Dead, runtime.Dead
-		return obs, nil //nolint:nilerr // a session with an invalid name does not exist
+		return dead, nil //nolint:nilerr // a session with an invalid name does not exist
 	}
+	op := script.OpIsRunning
 	if p.caps.Has(script.CapObserve) {
-		return p.queryInFull(ctx, name)
+		op = script.OpObserve
 	}
-	r, err := p.call(ctx, request{op: script.OpIsRunning, name: name, verb: "observe"})
+	r, err := p.call(ctx, request{op: op, name: name, verb: "observe"})
 	switch {
 	case runtime.IsSessionGone(err):
-		obs.Session, obs.Agent = runtime.Dead, runtime.Dead
-		return obs, nil
+		return dead, nil
 	case err != nil:
 		return obs, unknown(err)
+	}
+	if op == script.OpObserve {
+		doc := script.Observation{Observation: runtime.Observation{Attached: -1}}
+		if err := json.Unmarshal(r.out, &doc); err != nil {
+			return obs, &runtime.Error{Op: "observe", Session: name, Err: fmt.Errorf("%w: script %s observe: it does not print an observation: %w", runtime.ErrRuntimeUnavailable, p.cfg.Script, err)}
+		}
+		return p.clock.adjust(doc.Seen(), began, time.Now()), nil
 	}
 	switch word := trimmed(r.out); word {
 	case "true":
 		obs.Session, obs.Agent = runtime.Alive, runtime.Alive
+		return obs, nil
 	case "false":
-		obs.Session, obs.Agent = runtime.Dead, runtime.Dead
+		return dead, nil
 	default:
 		return obs, &runtime.Error{Op: "observe", Session: name, Err: fmt.Errorf("%w: script %s is-running: it prints %.40q, want true or false", runtime.ErrRuntimeUnavailable, p.cfg.Script, word)}
 	}
-	return obs, nil
-}
-
-// queryInFull observes a session with the operation observe.
-func (p *Provider) queryInFull(ctx context.Context, name string) (runtime.Observation, error) {
-	began := time.Now()
-	empty := runtime.Observation{Attached: -1, At: began}
-	r, err := p.call(ctx, request{op: script.OpObserve, name: name})
-	if runtime.IsSessionGone(err) {
-		empty.Session, empty.Agent = runtime.Dead, runtime.Dead
-		return empty, nil
-	}
-	if err != nil {
-		return empty, unknown(err)
-	}
-	var doc script.Observation
-	doc.Attached = -1
-	if err := json.Unmarshal(r.out, &doc); err != nil {
-		return empty, &runtime.Error{Op: "observe", Session: name, Err: fmt.Errorf("%w: script %s observe: it does not print an observation: %w", runtime.ErrRuntimeUnavailable, p.cfg.Script, err)}
-	}
-	return p.clock.adjust(doc.Seen(), began, time.Now()), nil
 }
 
 // unknown returns err as an error that matches runtime.ErrRuntimeUnavailable, so that a failed

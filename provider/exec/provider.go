@@ -172,7 +172,6 @@ func (p *Provider) handshake() error {
 	}
 	if p.caps, err = script.ParseHandshake(r.out); err != nil {
 		p.cfg.Logger.Warn("the operation protocol of the session script printed no valid handshake, so gc assumes that the script has no capabilities", "script", p.cfg.Script, "error", err)
-		p.caps = script.Handshake{}
 	}
 	p.facts = runtime.ProviderCapabilities{
 		CanReportAttachment: p.caps.Has(script.CapAttachment),
