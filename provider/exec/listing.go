@@ -117,8 +117,7 @@ func (l *listingCache) list(ctx context.Context, now time.Time) (map[string]runt
 		return l.observeAll(ctx, now)
 	}
 	names, err := l.p.list(ctx, "")
-	var partial *runtime.PartialListError
-	if err != nil && !errors.As(err, &partial) {
+	if _, partial := errors.AsType[*runtime.PartialListError](err); err != nil && !partial {
 		return nil, err
 	}
 	found := make(map[string]runtime.Observation, len(names))

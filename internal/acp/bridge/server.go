@@ -100,8 +100,7 @@ func (h *host) answer(ctx context.Context, c net.Conn) {
 		cancel()
 	}()
 	if e != nil {
-		out := h.push(ctx, e, t)
-		send(reply{Outcome: &out})
+		send(reply{Outcome: new(h.push(ctx, e, t))})
 	} else {
 		send(h.do(ctx, r))
 	}
@@ -113,8 +112,7 @@ func (h *host) answer(ctx context.Context, c net.Conn) {
 func (h *host) do(ctx context.Context, r request) reply {
 	switch r.Op {
 	case opSettle:
-		out := h.resolveDelivery(r.ID)
-		return reply{Outcome: &out}
+		return reply{Outcome: new(h.resolveDelivery(r.ID))}
 	case opCancel:
 		switch err := h.cancel(ctx); {
 		case errors.Is(err, errUnsettled):
@@ -126,8 +124,7 @@ func (h *host) do(ctx context.Context, r request) reply {
 	case opRespond:
 		return h.responded(r)
 	case opState:
-		state := h.await(ctx, r.After)
-		return reply{State: &state}
+		return reply{State: new(h.await(ctx, r.After))}
 	}
 	return reply{Failure: failUnknown}
 }
