@@ -2,7 +2,6 @@ package bridge
 
 import (
 	"bufio"
-	"cmp"
 	"errors"
 	"os"
 	"os/exec"
@@ -22,11 +21,10 @@ const drainTime = 500 * time.Millisecond
 type child struct {
 	cmd *exec.Cmd
 	proc.Pipes
-	transcript     *transcript
-	reading        sync.WaitGroup // reads standard error
-	ended          chan struct{}  // closed when the process has exited
-	tail           proc.Tail      // the end of standard error, for messages
-	closeStdinOnce sync.Once
+	transcript *transcript
+	reading    sync.WaitGroup // reads standard error
+	ended      chan struct{}  // closed when the process has exited
+	tail       proc.Tail      // the end of standard error, for messages
 }
 
 // startChild starts the agent: command, with sh.
@@ -74,11 +72,6 @@ func (c *child) drain(served <-chan struct{}) {
 	closeOutput()
 }
 
-// closeStdin closes the standard input of the agent, which ends the connection.
-func (c *child) closeStdin() {
-	c.closeStdinOnce.Do(func() { _ = c.Stdin.Close() }) // an error does not matter
-}
-
 // signal sends a signal to all processes of the agent's process group.
 func (c *child) signal(sig syscall.Signal) { _ = syscall.Kill(-c.cmd.Process.Pid, sig) } // an error means that the processes have exited
 
@@ -92,15 +85,14 @@ func (c *child) exitsWithin(d time.Duration) bool {
 	}
 }
 
-// end stops the agent: it closes its standard input, sends SIGTERM, and then SIGKILL. It waits for grace between these steps;
-// zero means 1 s.
-func (c *child) end(grace time.Duration) {
-	c.closeStdin()
+// end stops the agent: it closes its standard input, sends SIGTERM, and then SIGKILL. It waits 1 s after each step.
+func (c *child) end() {
+	_ = c.Stdin.Close() // it may be closed already
 	for _, sig := range []syscall.Signal{0, syscall.SIGTERM, syscall.SIGKILL} {
 		if sig != 0 {
 			c.signal(sig)
 		}
-		if c.exitsWithin(cmp.Or(grace, time.Second)) {
+		if c.exitsWithin(time.Second) {
 			return
 		}
 	}

@@ -203,15 +203,14 @@ func (h *host) waitForExit(signals <-chan os.Signal, failed <-chan error) (code 
 				continue
 			}
 			h.transcript.line(h.explain(err))
-			h.child.end(0)
+			h.child.end()
 			return 1
 		case sig := <-signals:
 			if sig == syscall.SIGINT {
 				_ = h.conn.Notify(acp.MethodCancel, acp.CancelParams{SessionID: h.conversationID()}) // an agent that cannot be notified exits by itself
 				continue
 			}
-			h.child.closeStdin()
-			go h.child.end(time.Second) // the goroutine ends at the latest when this process exits
+			go h.child.end() // the goroutine ends at the latest when this process exits
 		}
 	}
 }

@@ -18,12 +18,20 @@ type turn struct {
 	written   chan struct{} // closed when the prompt was written or could not be
 	ended     chan struct{}
 	cancelled bool
-	work      *work // only for the draft
+
+	// How far the agent is, in the draft of version 2 of the protocol. There, the answer to a prompt only means that the agent
+	// has accepted it; later updates say that the session works or is idle.
+	inserted bool // the prompt is in the conversation
+	began    bool
+	idle     bool
+	over     chan struct{} // closed when the agent is idle again
+	result   acp.PromptResult
+	failure  *acp.Error
 }
 
 // begin sends the prompt of an entry to the agent, which begins a turn. h.mu must be held.
 func (h *host) begin(e *entry) {
-	t := &turn{entry: e, written: make(chan struct{}), ended: make(chan struct{}), work: &work{over: make(chan struct{})}}
+	t := &turn{entry: e, written: make(chan struct{}), ended: make(chan struct{}), over: make(chan struct{})}
 	text := e.text
 	e.text = ""
 	h.turn, h.since, h.last = t, time.Now(), ""
