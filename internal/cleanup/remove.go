@@ -78,7 +78,9 @@ func (s Site) Uninstall(ctx context.Context, opts Options) (client.Uninstalled, 
 	if len(w.result.Left) == w.unreachable && !opts.KeepFiles {
 		w.removeSharedResources(ctx)
 	}
-	w.closeAll()
+	for _, p := range w.backends {
+		_ = p.close() // its resources are released when this process exits
+	}
 	if len(w.result.Left) == w.unreachable {
 		w.end(ctx, s.findProcesses) // includes servers and connections of providers
 	}
@@ -139,13 +141,6 @@ func (w *uninstallation) openAll() {
 		}
 	}
 	w.backends = slices.DeleteFunc(w.backends, func(p *backend) bool { return p.provider == nil })
-}
-
-// closeAll closes the runtime providers that were opened.
-func (w *uninstallation) closeAll() {
-	for _, p := range w.backends {
-		_ = p.close() // its resources are released when this process exits
-	}
 }
 
 // stopAll stops all sessions. It closes a provider that fails, and does not use it again.

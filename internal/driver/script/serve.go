@@ -51,7 +51,7 @@ func Serve(ctx context.Context, p runtime.Provider, c Call) (exitCode int) {
 		return ExitOK
 	case errors.As(err, &code):
 		return int(code)
-	case unsupported(err):
+	case errors.Is(err, errors.ErrUnsupported), errors.Is(err, runtime.ErrExecUnsupported):
 		fmt.Fprintln(c.Stderr, err)
 		return ExitMissing
 	default:
@@ -64,10 +64,6 @@ func Serve(ctx context.Context, p runtime.Provider, c Call) (exitCode int) {
 type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
-
-func unsupported(err error) bool {
-	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, runtime.ErrExecUnsupported)
-}
 
 // server runs one call.
 type server struct {
