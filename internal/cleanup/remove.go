@@ -17,6 +17,7 @@ import (
 	"gascity/client"
 	"gascity/internal/citydir"
 	"gascity/internal/proc"
+	"gascity/internal/retry"
 	"gascity/runtime"
 )
 
@@ -77,7 +78,9 @@ func (s Site) Uninstall(ctx context.Context, opts Options) (client.Uninstalled, 
 	if len(w.result.Left) == w.unreachable && !opts.KeepFiles {
 		w.removeSharedResources(ctx)
 	}
-	w.closeAll()
+	for _, p := range w.backends {
+		_ = p.close() // its resources are released when this process exits
+	}
 	if len(w.result.Left) == w.unreachable {
 		w.end(ctx, s.findProcesses) // includes servers and connections of providers
 	}
@@ -85,7 +88,9 @@ func (s Site) Uninstall(ctx context.Context, opts Options) (client.Uninstalled, 
 		w.result.Clean = len(w.result.Left) == 0
 		return w.result, nil
 	}
-	w.remove()
+	removed, left := s.RemoveFiles()
+	w.result.Removed = append(w.result.Removed, removed...)
+	w.result.Left = append(w.result.Left, left...)
 	return w.result, w.verify(ctx)
 }
 
@@ -136,13 +141,6 @@ func (w *uninstallation) openAll() {
 		}
 	}
 	w.backends = slices.DeleteFunc(w.backends, func(p *backend) bool { return p.provider == nil })
-}
-
-// closeAll closes the runtime providers that were opened.
-func (w *uninstallation) closeAll() {
-	for _, p := range w.backends {
-		_ = p.close() // its resources are released when this process exits
-	}
 }
 
 // stopAll stops all sessions. It closes a provider that fails, and does not use it again.
@@ -273,13 +271,6 @@ func (w *uninstallation) removeSharedResources(ctx context.Context) {
 	}
 }
 
-// remove removes the city's files on this machine and records what was removed and what is left.
-func (w *uninstallation) remove() {
-	removed, left := w.site.RemoveFiles()
-	w.result.Removed = append(w.result.Removed, removed...)
-	w.result.Left = append(w.result.Left, left...)
-}
-
 // RemoveFiles removes files and directories, the lock last, so that no controller starts before.
 // The caller has stopped everything that runs for the city.
 func (s Site) RemoveFiles() (removed []string, left []client.Obstacle) {
@@ -319,8 +310,8 @@ const exitWait = 5 * time.Second
 
 // verify checks that nothing is left, and records what is.
 func (w *uninstallation) verify(ctx context.Context) error {
-	deadline := time.NewTimer(exitWait)
-	defer deadline.Stop()
+	ctx, cancel := context.WithTimeout(ctx, exitWait)
+	defer cancel()
 	for {
 		now, err := w.site.Survey()
 		if err != nil {
@@ -330,11 +321,8 @@ func (w *uninstallation) verify(ctx context.Context) error {
 			w.result.Clean = len(w.result.Left) == 0
 			return nil
 		}
-		select {
-		case <-time.After(pollInterval):
+		if retry.Sleep(ctx, pollInterval) {
 			continue
-		case <-ctx.Done():
-		case <-deadline.C:
 		}
 		for _, f := range now.Folders {
 			w.recordLeft(f.Path, errors.New("it could not be removed"))

@@ -123,18 +123,25 @@ func (s *stager) settings(name string, layers []item) error {
 // addSettings adds the settings in wanted to the existing file. If another process changes or creates the file meanwhile, it
 // returns errChanged or fs.ErrExist and changes nothing.
 func (s *stager) addSettings(name string, wanted []byte, mode fs.FileMode) error {
-	text, mode, known := s.presentSettings(name, mode)
-	if text == nil {
-		return nil
+	text, policy, known := []byte("{}\n"), keepAny, settings{}
+	info, err := s.root.Lstat(name)
+	if !errors.Is(err, fs.ErrNotExist) {
+		if err == nil && !info.Mode().IsRegular() {
+			err = errors.New("it is not a regular file")
+		}
+		if err == nil {
+			text, err = s.root.ReadFile(name)
+		}
+		if err != nil {
+			s.recordKept(name, err.Error())
+			return nil
+		}
+		policy, mode, known = replaceSame, info.Mode(), s.ledger.Settings[name]
 	}
 	result, known, err := update(text, wanted, known)
 	if err != nil {
 		s.recordKept(name, err.Error())
 		return nil
-	}
-	policy := replaceSame
-	if s.isNew(name) {
-		policy = keepAny
 	}
 	if policy == keepAny || !bytes.Equal(result.text, text) {
 		if err := writeFile(s.root, name, file{bytes.NewReader(result.text), mode, hash(text)}, policy); err != nil {
@@ -149,17 +156,11 @@ func (s *stager) addSettings(name string, wanted []byte, mode fs.FileMode) error
 	return nil
 }
 
-// isNew reports whether no file with the name exists in the working directory.
-func (s *stager) isNew(name string) bool {
-	_, err := s.root.Lstat(name)
-	return errors.Is(err, fs.ErrNotExist)
-}
-
 // combined merges the settings of all layers; later layers override earlier ones. A layer that is not valid JSON is an error.
 func combined(layers []item) ([]byte, error) {
 	wanted := []byte("{}\n")
 	for _, layer := range slices.Backward(layers) {
-		data, err := layer.read()
+		data, err := layer.root.ReadFile(layer.name)
 		if err != nil {
 			return nil, fmt.Errorf("cannot read %s: %w", layer.from, err)
 		}
@@ -170,28 +171,6 @@ func combined(layers []item) ([]byte, error) {
 		wanted = m.text
 	}
 	return wanted, nil
-}
-
-// presentSettings returns the content and mode of the existing settings file, and the record of what was added to it. If there
-// is no file, the content is an empty object. For a file that must not be changed, the content is nil.
-func (s *stager) presentSettings(name string, mode fs.FileMode) ([]byte, fs.FileMode, settings) {
-	known := s.ledger.Settings[name]
-	info, err := s.root.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return []byte("{}\n"), mode, settings{}
-	}
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is not a regular file")
-	}
-	var text []byte
-	if err == nil {
-		text, err = s.root.ReadFile(name)
-	}
-	if err != nil {
-		s.recordKept(name, err.Error())
-		return nil, 0, known
-	}
-	return text, info.Mode(), known
 }
 
 // update merges the settings in wanted into text, the content of a settings file. If gc has added different settings at an

@@ -28,100 +28,58 @@ type member struct {
 	value *value
 }
 
-var errNoJSON = errors.New("it is not valid JSON")
-
-// parseJSON parses a text. The positions of the values are valid until the text is changed.
-func parseJSON(text []byte) (*value, error) {
-	if !json.Valid(text) {
-		return nil, errNoJSON
-	}
-	p := &jsonParser{text: text}
-	return p.value(), nil
-}
-
-// parseObject is parseJSON for a text that must be a JSON object.
+// parseObject parses a text that must be a JSON object. The positions of the values are valid until the text is changed.
 func parseObject(text []byte) (*value, error) {
-	v, err := parseJSON(text)
-	if err == nil && v.kind != object {
-		err = errors.New("it is not a JSON object")
+	if !json.Valid(text) {
+		return nil, errors.New("it is not valid JSON")
 	}
-	return v, err
+	p := &jsonParser{text, json.NewDecoder(bytes.NewReader(text))}
+	p.tokens.UseNumber()
+	v := p.value()
+	if v.kind != object {
+		return v, errors.New("it is not a JSON object")
+	}
+	return v, nil
 }
 
 // jsonParser parses a text that is valid JSON.
 type jsonParser struct {
-	text []byte
-	at   int
+	text   []byte
+	tokens *json.Decoder
 }
 
-func (p *jsonParser) space() {
-	for p.at < len(p.text) && bytes.IndexByte([]byte(" \t\r\n"), p.text[p.at]) >= 0 {
-		p.at++
+// next returns the next token and its position.
+func (p *jsonParser) next() (token json.Token, start int) {
+	start = int(p.tokens.InputOffset())
+	for start < len(p.text) && bytes.IndexByte([]byte(" \t\r\n,:"), p.text[start]) >= 0 {
+		start++
 	}
+	token, _ = p.tokens.Token() // the text is valid
+	return token, start
 }
 
-// next skips white space and, if present, the given separator.
-func (p *jsonParser) next(separator byte) {
-	p.space()
-	if p.at < len(p.text) && p.text[p.at] == separator {
-		p.at++
-		p.space()
-	}
-}
-
-// value parses the value at the current position.
+// value parses the next value.
 func (p *jsonParser) value() *value {
-	p.space()
-	v := &value{start: p.at}
-	switch p.text[p.at] {
-	case object:
+	token, start := p.next()
+	v := &value{start: start}
+	switch token {
+	case json.Delim(object):
 		v.kind = object
-		p.at++
-		for p.next(','); p.text[p.at] != '}'; p.next(',') {
-			m := member{start: p.at}
-			m.key = p.key()
-			p.next(':')
-			m.value = p.value()
-			v.members = append(v.members, m)
+		for p.tokens.More() {
+			key, start := p.next()
+			name, _ := key.(string) // always a string
+			v.members = append(v.members, member{name, start, p.value()})
 		}
-		p.at++
-	case array:
+		p.next()
+	case json.Delim(array):
 		v.kind = array
-		p.at++
-		for p.next(','); p.text[p.at] != ']'; p.next(',') {
+		for p.tokens.More() {
 			v.items = append(v.items, p.value())
 		}
-		p.at++
-	case '"':
-		p.skipString()
-	default:
-		for p.at < len(p.text) && bytes.IndexByte([]byte(",]} \t\r\n"), p.text[p.at]) < 0 {
-			p.at++
-		}
+		p.next()
 	}
-	v.end = p.at
+	v.end = int(p.tokens.InputOffset())
 	return v
-}
-
-// skipString moves the position after the string that begins there.
-func (p *jsonParser) skipString() {
-	for p.at++; p.text[p.at] != '"'; p.at++ {
-		if p.text[p.at] == '\\' {
-			p.at++
-		}
-	}
-	p.at++
-}
-
-// key parses the string at the current position.
-func (p *jsonParser) key() string {
-	start := p.at
-	p.skipString()
-	var key string
-	if err := json.Unmarshal(p.text[start:p.at], &key); err != nil {
-		return string(p.text[start:p.at]) // cannot happen in valid JSON
-	}
-	return key
 }
 
 // lookup returns the index and value of a key. If a key is repeated, the last one is used, as JSON readers do. Without such a

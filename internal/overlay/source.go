@@ -21,16 +21,6 @@ type item struct {
 	name string
 }
 
-// read returns the content of a small item. It never reads outside the source folder.
-func (i item) read() ([]byte, error) {
-	f, err := i.root.Open(i.name)
-	if err != nil {
-		return nil, err
-	}
-	data, err := io.ReadAll(f)
-	return data, errors.Join(err, f.Close())
-}
-
 // stream calls use with a reader of the item's content.
 func (i item) stream(use func(content io.Reader) error) error {
 	f, err := i.root.Open(i.name)

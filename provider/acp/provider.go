@@ -143,9 +143,8 @@ func (w *acpHost) Prepare(name, folder string, cfg runtime.Config) (runtime.Conf
 	}
 	cfg.Command, cfg.PromptFlag, cfg.Env = "exec "+strings.Join(words, " "), "", env
 	cfg.ReadyPromptPrefix = ""
-	off := false
 	if managed {
-		cfg.ReadyPromptPrefix, cfg.AcceptStartupDialogs = bridge.ReadyPrefix, &off
+		cfg.ReadyPromptPrefix, cfg.AcceptStartupDialogs = bridge.ReadyPrefix, new(false)
 		cfg.ReadyDelayMs = max(cfg.ReadyDelayMs, int((w.cfg.HandshakeTimeout + startMargin).Milliseconds()))
 	}
 	return cfg, nil

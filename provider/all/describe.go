@@ -2,7 +2,6 @@ package all
 
 import (
 	"context"
-	"slices"
 
 	"gascity/client"
 	"gascity/runtime"
@@ -28,52 +27,54 @@ func Describe(ctx context.Context, driver Driver, cfg Config) (client.Provider, 
 		row.Problem = err.Error()
 		return row, nil //nolint:nilerr // the row contains the error
 	}
-	row.Capabilities, row.Extensions = capabilities(p), extensions(p)
+	row.Capabilities, row.Extensions = namesOf(capabilities(p)), namesOf(extensions(p))
 	return row, Close(p)
 }
 
-// capabilities returns the names of the capabilities that the provider reports.
-func capabilities(p runtime.Provider) []string {
-	c := p.Capabilities()
+// ability is a capability or an extension that a provider may have.
+type ability struct {
+	name string
+	has  bool
+}
+
+// namesOf returns the names of the abilities that the provider has.
+func namesOf(abilities []ability) []string {
 	out := []string{}
-	for _, row := range []struct {
-		name string
-		has  bool
-	}{
+	for _, a := range abilities {
+		if a.has {
+			out = append(out, a.name)
+		}
+	}
+	return out
+}
+
+// capabilities returns the capabilities that the provider reports, sorted by name.
+func capabilities(p runtime.Provider) []ability {
+	c := p.Capabilities()
+	return []ability{
 		{"activity", c.CanReportActivity},
 		{"attach", c.CanAttachTTY},
 		{"attachment", c.CanReportAttachment},
 		{"stream", c.CanStream},
-	} {
-		if row.has {
-			out = append(out, row.name)
-		}
 	}
-	return out
 }
 
-// extensions returns the names of the extensions that the provider implements, sorted.
-func extensions(p runtime.Provider) []string {
-	out := []string{}
-	add := func(name string, has bool) {
-		if has {
-			out = append(out, name)
-		}
+// extensions returns the extensions that the provider implements, sorted by name.
+func extensions(p runtime.Provider) []ability {
+	return []ability{
+		{"deliver", has[runtime.Deliverer](p)},
+		{"dialogs", has[runtime.DialogProvider](p)},
+		{"exec", has[runtime.ExecProvider](p)},
+		{"fence", has[runtime.Fencer](p)},
+		{"idle", has[runtime.IdleWaitProvider](p)},
+		{"interaction", has[runtime.InteractionProvider](p)},
+		{"observe", has[runtime.Observer](p)},
+		{"recover", has[runtime.Recoverer](p)},
+		{"relaunch", has[runtime.RelaunchProvider](p)},
+		{"scan", has[runtime.ProcessTableScanner](p)},
+		{"server", has[runtime.ServerLifecycleProvider](p)},
+		{"watch", has[runtime.Watcher](p)},
 	}
-	add("deliver", has[runtime.Deliverer](p))
-	add("dialogs", has[runtime.DialogProvider](p))
-	add("exec", has[runtime.ExecProvider](p))
-	add("fence", has[runtime.Fencer](p))
-	add("idle", has[runtime.IdleWaitProvider](p))
-	add("interaction", has[runtime.InteractionProvider](p))
-	add("observe", has[runtime.Observer](p))
-	add("recover", has[runtime.Recoverer](p))
-	add("relaunch", has[runtime.RelaunchProvider](p))
-	add("scan", has[runtime.ProcessTableScanner](p))
-	add("server", has[runtime.ServerLifecycleProvider](p))
-	add("watch", has[runtime.Watcher](p))
-	slices.Sort(out)
-	return out
 }
 
 // has reports whether the provider implements the extension interface T.

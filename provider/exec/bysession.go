@@ -1,6 +1,10 @@
 package exec
 
-import "sync"
+import (
+	"maps"
+	"slices"
+	"sync"
+)
 
 // bySession stores one value for each session. The zero value is ready to use. It is safe for
 // concurrent use.
@@ -19,12 +23,25 @@ func (b *bySession[T]) get(name string) (value T, ok bool) {
 
 // set stores the value of a session.
 func (b *bySession[T]) set(name string, value T) {
+	b.update(name, func(T, bool) T { return value })
+}
+
+// update stores the result of change, which gets the stored value; ok is false if there is none.
+func (b *bySession[T]) update(name string, change func(value T, ok bool) T) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.values == nil {
 		b.values = map[string]T{}
 	}
-	b.values[name] = value
+	value, ok := b.values[name]
+	b.values[name] = change(value, ok)
+}
+
+// names returns the names of the sessions that have a value, sorted.
+func (b *bySession[T]) names() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Sorted(maps.Keys(b.values))
 }
 
 // remove deletes the value of a session.

@@ -79,10 +79,10 @@ func (p *Provider) call(ctx context.Context, q request) (reply, error) {
 	if isLong(q.op) {
 		slots = p.long
 	}
-	if err := slots.acquire(ctx); err != nil {
-		return reply{}, p.failure(q, fmt.Errorf("%w: %w", errNotRun, err))
+	if slots.Acquire(ctx, 1) != nil {
+		return reply{}, p.failure(q, fmt.Errorf("%w: %w", errNotRun, context.Cause(ctx)))
 	}
-	defer slots.release()
+	defer slots.Release(1)
 	e, err := p.run(ctx, p.processSpec(q, row))
 	switch {
 	case err != nil:
@@ -170,27 +170,6 @@ func isMissing(err error) bool {
 	se, ok := errors.AsType[*ScriptError](err)
 	return ok && se.Code == script.ExitMissing && errors.Is(se, errors.ErrUnsupported)
 }
-
-// slots limits the number of scripts that run at the same time.
-type slots chan struct{}
-
-// acquire reserves one of the slots that limit how many calls run at the same time. It waits for a free slot until ctx
-// ends; a free slot is taken even if ctx has ended.
-func (s slots) acquire(ctx context.Context) error {
-	select {
-	case s <- struct{}{}:
-		return nil
-	default:
-	}
-	select {
-	case s <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (s slots) release() { <-s }
 
 // locks is a mutex for each session. The zero value is ready to use.
 type locks struct {

@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -23,9 +21,8 @@ type listingCache struct {
 	mu         sync.Mutex // guards the fields below
 	last       *listing
 	pending    *listingCall
-	epoch      int                 // incremented by each operation that may change the sessions
-	seen       map[string]struct{} // names of sessions that are known to exist
-	cannotList bool                // the script does not have the operation
+	epoch      int  // incremented by each operation that may change the sessions
+	cannotList bool // the script does not have the operation
 }
 
 // listing is the result of one run.
@@ -46,7 +43,7 @@ type listingCall struct {
 // a running one if necessary. ok is false if the listing does not prove that the session runs.
 func (l *listingCache) find(ctx context.Context, name string) (obs runtime.Observation, ok bool) {
 	l.mu.Lock()
-	if l.cannotList || l.p.cfg.Fresh < 0 {
+	if l.cannotList || l.p.cfg.Fresh < 0 || runtime.ValidateName(name) != nil {
 		l.mu.Unlock()
 		return obs, false
 	}
@@ -120,8 +117,7 @@ func (l *listingCache) list(ctx context.Context, now time.Time) (map[string]runt
 		return l.observeAll(ctx, now)
 	}
 	names, err := l.p.list(ctx, "")
-	var partial *runtime.PartialListError
-	if err != nil && !errors.As(err, &partial) {
+	if _, partial := errors.AsType[*runtime.PartialListError](err); err != nil && !partial {
 		return nil, err
 	}
 	found := make(map[string]runtime.Observation, len(names))
@@ -154,28 +150,4 @@ func (l *listingCache) invalidate() {
 	defer l.mu.Unlock()
 	l.epoch++
 	l.last = nil
-}
-
-// record adds the name of a session that exists.
-func (l *listingCache) record(name string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.seen == nil {
-		l.seen = map[string]struct{}{}
-	}
-	l.seen[name] = struct{}{}
-}
-
-// forget removes the name of a session that does not exist.
-func (l *listingCache) forget(name string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.seen, name)
-}
-
-// names returns the names of the recorded sessions, sorted.
-func (l *listingCache) names() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Sorted(maps.Keys(l.seen))
 }

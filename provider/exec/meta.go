@@ -33,12 +33,12 @@ func (p *Provider) SetMeta(name, key, value string) error {
 
 // setMeta stores a value without checking that the session exists.
 func (p *Provider) setMeta(ctx context.Context, name, key, value string) error {
-	if p.notes.IsEnabled() {
+	if p.notes.enabled.Load() {
 		return p.notes.Set(name, key, value)
 	}
 	_, err := p.call(ctx, request{op: script.OpSetMeta, name: name, args: []string{key}, stdin: []byte(value), verb: "set metadata of"})
 	if isMissing(err) {
-		p.notes.Enable()
+		p.notes.enabled.Store(true)
 		return p.notes.Set(name, key, value)
 	}
 	return err
@@ -64,7 +64,7 @@ func (p *Provider) GetMeta(name, key string) (string, error) {
 // getMeta returns a metadata value of a session, from the script, or from gc's own files if the script cannot store
 // metadata. It is empty if the key is not set.
 func (p *Provider) getMeta(ctx context.Context, name, key string) (string, error) {
-	if p.notes.IsEnabled() {
+	if p.notes.enabled.Load() {
 		return p.notes.Get(name, key)
 	}
 	r, err := p.call(ctx, request{op: script.OpGetMeta, name: name, args: []string{key}, verb: "read metadata of"})
@@ -87,7 +87,7 @@ func (p *Provider) RemoveMeta(name, key string) error {
 	if err := p.checkExists(ctx, "remove metadata of", name); err != nil {
 		return err
 	}
-	if p.notes.IsEnabled() {
+	if p.notes.enabled.Load() {
 		return p.notes.Remove(name, key)
 	}
 	r, err := p.call(ctx, request{op: script.OpRemoveMeta, name: name, args: []string{key}, verb: "remove metadata of"})
@@ -104,12 +104,7 @@ func (p *Provider) checkExists(ctx context.Context, verb, name string) error {
 		if p.listings.recent(name) {
 			return nil
 		}
-		if p.caps.Has(script.CapObserve) {
-			obs, err := p.Observe(ctx, name)
-			if err != nil || obs.Session != runtime.Dead {
-				return nil //nolint:nilerr // the following operation reports the error
-			}
-		} else if live, err := p.alive(ctx, name); err != nil || live != runtime.Dead {
+		if obs, err := p.find(ctx, name); err != nil || obs.Session != runtime.Dead {
 			return nil //nolint:nilerr // the following operation reports the error
 		}
 	}

@@ -5,12 +5,17 @@ import (
 	"encoding/hex"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"gascity/internal/fsutil"
 )
+
+// metaID identifies a value: by the name of the session and the key.
+type metaID struct{ name, key string }
 
 // metaFiles stores the metadata of sessions for a session script that does not store it: one
 // private file for each value. The zero value stores it in memory. It is safe for concurrent use.
@@ -18,23 +23,11 @@ type metaFiles struct {
 	// Dir is a private directory, created when needed. If it is empty, values are stored in memory.
 	Dir string
 
-	mu      sync.Mutex // guards the fields below
-	enabled bool
-	memory  map[string]map[string]string // used if Dir is empty
-}
+	// enabled reports that the script stores no metadata.
+	enabled atomic.Bool
 
-// IsEnabled reports whether [metaFiles.Enable] was called.
-func (n *metaFiles) IsEnabled() bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.enabled
-}
-
-// Enable records that the script stores no metadata.
-func (n *metaFiles) Enable() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.enabled = true
+	mu     sync.Mutex
+	memory map[metaID]string // used if Dir is empty
 }
 
 // file returns the path of the file with the value of a key. Its name is a hash of the key, because a key may contain
@@ -50,12 +43,9 @@ func (n *metaFiles) Set(name, key, value string) error {
 	defer n.mu.Unlock()
 	if n.Dir == "" {
 		if n.memory == nil {
-			n.memory = map[string]map[string]string{}
+			n.memory = map[metaID]string{}
 		}
-		if n.memory[name] == nil {
-			n.memory[name] = map[string]string{}
-		}
-		n.memory[name][key] = value
+		n.memory[metaID{name, key}] = value
 		return nil
 	}
 	path := n.file(name, key)
@@ -70,7 +60,7 @@ func (n *metaFiles) Get(name, key string) (string, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.Dir == "" {
-		return n.memory[name][key], nil
+		return n.memory[metaID{name, key}], nil
 	}
 	value, err := os.ReadFile(n.file(name, key))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -83,8 +73,8 @@ func (n *metaFiles) Get(name, key string) (string, error) {
 func (n *metaFiles) Remove(name, key string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	delete(n.memory[name], key)
 	if n.Dir == "" {
+		delete(n.memory, metaID{name, key})
 		return nil
 	}
 	err := os.Remove(n.file(name, key))
@@ -98,8 +88,8 @@ func (n *metaFiles) Remove(name, key string) error {
 func (n *metaFiles) Clear(name string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	delete(n.memory, name)
 	if n.Dir == "" {
+		maps.DeleteFunc(n.memory, func(id metaID, _ string) bool { return id.name == name })
 		return nil
 	}
 	return os.RemoveAll(filepath.Join(n.Dir, name))

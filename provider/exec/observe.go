@@ -14,55 +14,43 @@ import (
 	"gascity/runtime"
 )
 
-// query calls the script to observe one session. A session with an invalid name does not exist. If
-// the error is not nil, the state is unknown.
+// query calls the script to observe one session, with the operation observe if the script declares
+// it. A session with an invalid name does not exist. If the error is not nil, the state is unknown.
 func (p *Provider) query(ctx context.Context, name string) (runtime.Observation, error) {
-	now := time.Now()
-	obs := runtime.Observation{Attached: -1, At: now}
+	began := time.Now()
+	obs := runtime.Observation{Attached: -1, At: began}
+	dead := obs
+	dead.Session, dead.Agent = runtime.Dead, runtime.Dead
 	if runtime.ValidateName(name) != nil {
-		obs.Session, obs.Agent = runtime.Dead, runtime.Dead
-		return obs, nil //nolint:nilerr // a session with an invalid name does not exist
+		return dead, nil //nolint:nilerr // a session with an invalid name does not exist
 	}
+	op := script.OpIsRunning
 	if p.caps.Has(script.CapObserve) {
-		return p.queryInFull(ctx, name)
+		op = script.OpObserve
 	}
-	r, err := p.call(ctx, request{op: script.OpIsRunning, name: name, verb: "observe"})
+	r, err := p.call(ctx, request{op: op, name: name, verb: "observe"})
 	switch {
 	case runtime.IsSessionGone(err):
-		obs.Session, obs.Agent = runtime.Dead, runtime.Dead
-		return obs, nil
+		return dead, nil
 	case err != nil:
 		return obs, unknown(err)
+	}
+	if op == script.OpObserve {
+		doc := script.Observation{Observation: runtime.Observation{Attached: -1}}
+		if err := json.Unmarshal(r.out, &doc); err != nil {
+			return obs, &runtime.Error{Op: "observe", Session: name, Err: fmt.Errorf("%w: script %s observe: it does not print an observation: %w", runtime.ErrRuntimeUnavailable, p.cfg.Script, err)}
+		}
+		return p.clock.adjust(doc.Seen(), began, time.Now()), nil
 	}
 	switch word := trimmed(r.out); word {
 	case "true":
 		obs.Session, obs.Agent = runtime.Alive, runtime.Alive
+		return obs, nil
 	case "false":
-		obs.Session, obs.Agent = runtime.Dead, runtime.Dead
+		return dead, nil
 	default:
 		return obs, &runtime.Error{Op: "observe", Session: name, Err: fmt.Errorf("%w: script %s is-running: it prints %.40q, want true or false", runtime.ErrRuntimeUnavailable, p.cfg.Script, word)}
 	}
-	return obs, nil
-}
-
-// queryInFull observes a session with the operation observe.
-func (p *Provider) queryInFull(ctx context.Context, name string) (runtime.Observation, error) {
-	began := time.Now()
-	empty := runtime.Observation{Attached: -1, At: began}
-	r, err := p.call(ctx, request{op: script.OpObserve, name: name})
-	if runtime.IsSessionGone(err) {
-		empty.Session, empty.Agent = runtime.Dead, runtime.Dead
-		return empty, nil
-	}
-	if err != nil {
-		return empty, unknown(err)
-	}
-	var doc script.Observation
-	doc.Attached = -1
-	if err := json.Unmarshal(r.out, &doc); err != nil {
-		return empty, &runtime.Error{Op: "observe", Session: name, Err: fmt.Errorf("%w: script %s observe: it does not print an observation: %w", runtime.ErrRuntimeUnavailable, p.cfg.Script, err)}
-	}
-	return p.clock.adjust(doc.Seen(), began, time.Now()), nil
 }
 
 // unknown returns err as an error that matches runtime.ErrRuntimeUnavailable, so that a failed
@@ -78,44 +66,37 @@ func unknown(err error) error {
 // the script is called. Without the capability observe, the agent has the state of the session, and
 // the instance token is the one of the start.
 func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observation, error) {
-	if runtime.ValidateName(name) == nil {
-		if obs, ok := p.listings.find(ctx, name); ok {
-			return p.complete(ctx, name, obs), nil
-		}
+	obs, err := p.find(ctx, name)
+	if err == nil && obs.Session != runtime.Dead && !p.caps.Has(script.CapObserve) {
+		obs.InstanceToken, _ = p.token(ctx, name, false) // it stays empty if it cannot be read
 	}
-	obs, err := p.query(ctx, name)
-	if err != nil {
-		return obs, err
-	}
-	return p.complete(ctx, name, obs), nil
+	return obs, err
 }
 
-// complete records or forgets the session. To a session that is not dead it adds the instance token, if the script's
-// observations have none.
-func (p *Provider) complete(ctx context.Context, name string, obs runtime.Observation) runtime.Observation {
+// find is Observe without the instance token of the start. It records or forgets the session.
+func (p *Provider) find(ctx context.Context, name string) (runtime.Observation, error) {
+	obs, ok := p.listings.find(ctx, name)
+	if !ok {
+		var err error
+		if obs, err = p.query(ctx, name); err != nil {
+			return obs, err
+		}
+	}
 	switch obs.Session {
 	case runtime.Dead:
 		p.tokens.remove(name)
-		p.listings.forget(name)
-		return obs
+		p.known.remove(name)
 	case runtime.Alive:
-		p.listings.record(name)
+		p.known.set(name, struct{}{})
 	case runtime.Unknown:
 	}
-	if !p.caps.Has(script.CapObserve) && obs.InstanceToken == "" {
-		obs.InstanceToken, _ = p.token(ctx, name, false) // it stays empty if it cannot be read
-	}
-	return obs
+	return obs, nil
 }
 
-// alive returns whether the session runs. It uses a fresh listing, as Observe does, and does not
-// read the instance token.
-func (p *Provider) alive(ctx context.Context, name string) (runtime.Liveness, error) {
-	if obs, ok := p.listings.find(ctx, name); ok {
-		return running(obs), nil
-	}
-	obs, err := p.query(ctx, name)
-	return running(obs), err
+// isAlive reports whether the session runs. It returns false if the state is unknown.
+func (p *Provider) isAlive(ctx context.Context, name string) bool {
+	obs, err := p.find(ctx, name)
+	return err == nil && running(obs) == runtime.Alive
 }
 
 // running returns whether the agent of an observation runs.
@@ -133,8 +114,7 @@ func running(obs runtime.Observation) runtime.Liveness {
 func (p *Provider) IsRunning(name string) bool {
 	ctx, cancel := p.bounded()
 	defer cancel()
-	live, err := p.alive(ctx, name)
-	return err == nil && live == runtime.Alive
+	return p.isAlive(ctx, name)
 }
 
 // IsAttached implements runtime.Inspector.
@@ -162,8 +142,7 @@ func (p *Provider) ProcessAlive(name string, processNames []string) bool {
 	defer cancel()
 	r, err := p.call(ctx, request{op: script.OpProcessAlive, name: name, stdin: []byte(strings.Join(names, "\n") + "\n")})
 	if isMissing(err) || err == nil && trimmed(r.out) == "" {
-		live, err := p.alive(ctx, name)
-		return err == nil && live == runtime.Alive
+		return p.isAlive(ctx, name)
 	}
 	return err == nil && trimmed(r.out) == "true"
 }
@@ -247,7 +226,7 @@ func parseNames(out []byte, prefix string) (names []string, invalid string) {
 func (p *Provider) queryRemembered(ctx context.Context, prefix string) ([]string, error) {
 	var names []string
 	var errs []error
-	for _, name := range p.listings.names() {
+	for _, name := range p.known.names() {
 		if !strings.HasPrefix(name, prefix) {
 			continue
 		}

@@ -153,22 +153,14 @@ func (c *child) signal(sig syscall.Signal) {
 
 // closePipes waits until the pipes are read, at most pipeGrace, and closes gc's ends.
 func (c *child) closePipes(pipes *sync.WaitGroup) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		pipes.Wait()
-	}()
 	c.Stdin.SetWriteDeadline(time.Now()) //nolint:errcheck,gosec // the script has exited and reads no input
-	timer := time.NewTimer(pipeGrace)
-	defer timer.Stop()
-	select {
-	case <-done:
-	case <-timer.C:
-	}
-	for _, f := range []*os.File{c.Stdout, c.Stderr} {
-		f.SetReadDeadline(time.Now()) //nolint:errcheck,gosec // closing follows
-	}
-	<-done
+	late := time.AfterFunc(pipeGrace, func() {
+		for _, f := range []*os.File{c.Stdout, c.Stderr} {
+			f.SetReadDeadline(time.Now()) //nolint:errcheck,gosec // closing follows
+		}
+	})
+	pipes.Wait()
+	late.Stop()
 	c.Close()
 }
 

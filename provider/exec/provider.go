@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"gascity/internal/agentcli"
 	"gascity/internal/driver/script"
@@ -62,17 +65,19 @@ type Provider struct {
 	path         string
 	caps         script.Handshake
 	facts        runtime.ProviderCapabilities
-	quick        slots // for short operations
-	long         slots // for operations that may take as long as the agent does
-	starts       locks // allows one start or stop at a time for each session
-	inputs       locks // allows one prompt at a time for each session
-	screenLocks  locks // allows one reading of a screen at a time for each session
+	quick        *semaphore.Weighted // for short operations
+	long         *semaphore.Weighted // for operations that may take as long as the agent does
+	starts       locks               // allows one start or stop at a time for each session
+	inputs       locks               // allows one prompt at a time for each session
+	screenLocks  locks               // allows one reading of a screen at a time for each session
 	listings     *listingCache
-	tokens       bySession[string] // instance tokens of existing sessions
+	known        bySession[struct{}] // the sessions that are known to exist
+	tokens       bySession[string]   // instance tokens of existing sessions
 	notes        *metaFiles
 	tmuxSessions bySession[tmuxCheck] // whether gc controls the session with tmux
 	clock        clock
-	screens      screenHistory
+	screens      bySession[screenSum] // the last screen of each session
+	screenSeed   maphash.Seed
 	answers      bySession[screen.Life] // answered questions of the sessions' instances
 	memory       screen.Memory
 	programs     bySession[runtime.Config] // which agent CLI each session runs
@@ -126,8 +131,8 @@ func Open(cfg Config) (*Provider, error) {
 		return nil, fmt.Errorf("cannot create the state directory of the session script: %w", err)
 	}
 	p := &Provider{
-		cfg: cfg, path: path, quick: make(slots, quickAtOnce), long: make(slots, longAtOnce),
-		notes: &metaFiles{Dir: cfg.NotesDir},
+		cfg: cfg, path: path, quick: semaphore.NewWeighted(quickAtOnce), long: semaphore.NewWeighted(longAtOnce),
+		notes: &metaFiles{Dir: cfg.NotesDir}, screenSeed: maphash.MakeSeed(),
 	}
 	p.life, p.end = context.WithCancel(context.Background()) //nolint:forbidigo // Close cancels it
 	p.listings = &listingCache{p: p}
@@ -167,7 +172,6 @@ func (p *Provider) handshake() error {
 	}
 	if p.caps, err = script.ParseHandshake(r.out); err != nil {
 		p.cfg.Logger.Warn("the operation protocol of the session script printed no valid handshake, so gc assumes that the script has no capabilities", "script", p.cfg.Script, "error", err)
-		p.caps = script.Handshake{}
 	}
 	p.facts = runtime.ProviderCapabilities{
 		CanReportAttachment: p.caps.Has(script.CapAttachment),

@@ -177,14 +177,7 @@ func (p *Provider) ClearScrollback(name string) error {
 	}
 	ctx, cancel := p.bounded()
 	defer cancel()
-	if _, done, err := p.runTmux(ctx, name, "clear", tmuxClear); done {
-		return err
-	}
-	_, err := p.call(ctx, request{op: script.OpClearScrollback, name: name, verb: "clear"})
-	if runtime.IsSessionGone(err) {
-		return nil
-	}
-	return err
+	return p.control(ctx, request{op: script.OpClearScrollback, name: name, verb: "clear"}, tmuxClear)
 }
 
 // SendKeys implements runtime.Input. The script decides which names of keys exist.
@@ -194,11 +187,8 @@ func (p *Provider) SendKeys(name string, keys ...string) error {
 	}
 	ctx, cancel := p.bounded()
 	defer cancel()
-	if _, done, err := p.runTmux(ctx, name, "send keys to", tmuxKeys(keys)); done {
-		return err
-	}
-	_, err := p.call(ctx, request{op: script.OpSendKeys, name: name, args: keys, verb: "send keys to"})
-	if runtime.IsSessionGone(err) || isMissing(err) && errors.Is(p.checkExists(ctx, "send keys to", name), runtime.ErrSessionNotFound) {
+	err := p.control(ctx, request{op: script.OpSendKeys, name: name, args: keys, verb: "send keys to"}, tmuxKeys(keys))
+	if isMissing(err) && errors.Is(p.checkExists(ctx, "send keys to", name), runtime.ErrSessionNotFound) {
 		return nil
 	}
 	return err

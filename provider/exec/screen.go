@@ -26,14 +26,16 @@ func (p *Provider) checkInput(ctx context.Context, name string) *runtime.Outcome
 	seen, err := p.captureScreen(ctx, name)
 	switch {
 	case err != nil && p.caps.Has(script.CapScreen):
-		out := refused(runtime.RefusedUnready, "cannot read the screen: "+err.Error())
-		return &out
+		return new(refused(runtime.RefusedUnready, "cannot read the screen: "+err.Error()))
 	case err != nil:
 		return nil
 	}
 	if d := seen.dialog(rules); d != nil {
-		out := refused(runtime.RefusedDialog, fmt.Sprintf("%s%s", d.Kind, reasonSuffix(d.Why)))
-		return &out
+		detail := string(d.Kind)
+		if d.Why != "" {
+			detail += ": " + d.Why
+		}
+		return new(refused(runtime.RefusedDialog, detail))
 	}
 	refusal := seen.draft(rules)
 	if refusal == nil || !retry.Sleep(ctx, draftConfirmDelay) {
@@ -71,23 +73,13 @@ func (s screenState) draft(rules screenreader.Rules) *runtime.Outcome {
 	asks := seen.LineQuestion(rules)
 	switch {
 	case asks != "" && len(rules.Screen.InputBox.Marks) > 0:
-		out := refused(runtime.RefusedDialog, screenreader.SeemsToAsk+asks)
-		return &out
+		return new(refused(runtime.RefusedDialog, screenreader.SeemsToAsk+asks))
 	case c.Above && len(rules.Screen.InputBox.Marks) > 0:
-		out := refused(runtime.RefusedDraft, "the cursor is below the row of the prompt sign: the text between them may be a draft")
-		return &out
+		return new(refused(runtime.RefusedDraft, "the cursor is below the row of the prompt sign: the text between them may be a draft"))
 	case c.Found && !c.Above && n > 0:
-		out := refused(runtime.RefusedDraft, fmt.Sprintf("the input box contains %d characters", n))
-		return &out
+		return new(refused(runtime.RefusedDraft, fmt.Sprintf("the input box contains %d characters", n)))
 	}
 	return nil
-}
-
-func reasonSuffix(why string) string {
-	if why == "" {
-		return ""
-	}
-	return ": " + why
 }
 
 // frameOf returns a script's screen as a frame. Rows are not wrapped. If the script reports no

@@ -120,10 +120,7 @@ func (p *Provider) captureScreen(ctx context.Context, name string) (screenState,
 		if err != nil {
 			return screenState{}, err
 		}
-		rows := screenOf(text)
-		out := screenState{Frame: screen.Frame{Seq: 1, Rows: rows}, sum: p.screens.sum([]byte(text))}
-		out.Cursor.Y = len(rows) - 1
-		return out, nil
+		return screenState{Frame: frameOfText(text), sum: maphash.String(p.screenSeed, text)}, nil
 	}
 	r, err := p.call(ctx, request{op: script.OpScreen, name: name, verb: "read the screen of"})
 	if err != nil {
@@ -133,7 +130,7 @@ func (p *Provider) captureScreen(ctx context.Context, name string) (screenState,
 	if err != nil {
 		return screenState{}, fmt.Errorf("script %s screen: %w", p.cfg.Script, err)
 	}
-	return screenState{Frame: frameOf(s), sum: p.screens.sum(r.out), drawn: true, instance: s.Instance, agent: s.Agent}, nil
+	return screenState{Frame: frameOf(s), sum: maphash.Bytes(p.screenSeed, r.out), drawn: true, instance: s.Instance, agent: s.Agent}, nil
 }
 
 // withPromptCursor returns the frame. If the cursor is unknown, it is set to the end of the lowest row that
@@ -152,61 +149,37 @@ func (s screenState) withPromptCursor(prefix string) screen.Frame {
 	return f
 }
 
-// screenHistory stores a hash of the last screen of each session and when it appeared. The zero
-// value is ready to use.
-type screenHistory struct {
-	once sync.Once
-	seed maphash.Seed
-
-	mu   sync.Mutex
-	last map[string]screenSum
-}
-
+// screenSum is a hash of the last screen of a session.
 type screenSum struct {
 	sum   uint64
 	at    time.Time // when the screen changed to this state; zero if no change was observed
 	noted time.Time // when this state was first read
 }
 
-// sum returns a hash of a screen's text, to notice whether the screen has changed.
-func (m *screenHistory) sum(text []byte) uint64 {
-	m.once.Do(func() { m.seed = maphash.MakeSeed() })
-	return maphash.Bytes(m.seed, text)
-}
-
-// since records the screen of a session. It returns when the screen changed to this state, zero if
+// recordScreen records the screen of a session. It returns when the screen changed to this state, zero if
 // unknown, and when to read it again if no event reports changes: soon after a change, then at
 // growing intervals, and zero if it has not changed for stillFor.
-func (m *screenHistory) since(name string, sum uint64, now time.Time) (since, again time.Time) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	previous, ok := m.last[name]
-	if !ok || previous.sum != sum {
-		if m.last == nil {
-			m.last = map[string]screenSum{}
+func (p *Provider) recordScreen(name string, sum uint64, now time.Time) (since, again time.Time) {
+	p.screens.update(name, func(last screenSum, ok bool) screenSum {
+		switch {
+		case !ok:
+			last = screenSum{sum: sum, noted: now}
+		case last.sum != sum:
+			last = screenSum{sum, now, now}
 		}
-		current := screenSum{sum: sum, noted: now}
-		if ok {
-			current.at = now
+		since = last.at
+		if still := now.Sub(last.noted); still < stillFor {
+			again = now.Add(max(minInterval, still/2))
 		}
-		m.last[name], previous = current, current
-	}
-	if still := now.Sub(previous.noted); still < stillFor {
-		again = now.Add(max(minInterval, still/2))
-	}
-	return previous.at, again
+		return last
+	})
+	return since, again
 }
 
 const (
 	minInterval = time.Second // shortest time between two readings of a screen
 	stillFor    = time.Minute // a screen without changes for this time is not read again without an event
 )
-
-func (m *screenHistory) remove(name string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.last, name)
-}
 
 // errScreensUnread reports that the driver does not interpret the screens of this script. The script
 // declares start.sequence or deliver, so it knows more about its sessions than their screens show.

@@ -52,7 +52,7 @@ func (p *Provider) Sense(ctx context.Context, name string) (runtime.Reading, err
 		return fail(err)
 	}
 	var again time.Time
-	seen.LastOutput, again = p.screens.since(name, seen.sum, now)
+	seen.LastOutput, again = p.recordScreen(name, seen.sum, now)
 	frame := seen.withPromptCursor(rules.ReadyPrefix)
 	reading := screen.Sense(frame, rules, now)
 	reading.Instance = token

@@ -60,7 +60,7 @@ func (p *Provider) startWhole(ctx context.Context, name string, cfg runtime.Conf
 	if _, err := p.begin(ctx, name, script.NewStart(cfg).WithSequence(cfg)); err != nil {
 		return err
 	}
-	p.listings.record(name)
+	p.known.set(name, struct{}{})
 	if p.caps.Has(script.CapObserve) {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (p *Provider) startSteps(ctx context.Context, name string, cfg runtime.Conf
 	typePrompt := p.typesPrompts(ctx, cfg)
 	doc := script.NewStart(cfg)
 	if !typePrompt {
-		doc = doc.WithNudge(cfg)
+		doc.Nudge = cfg.Nudge
 	}
 	p.tmuxSessions.remove(name)
 	switch made, err := p.begin(ctx, name, doc); {
@@ -163,7 +163,7 @@ func (p *Provider) mark(ctx context.Context, name string, cfg runtime.Config) er
 // conclude does the steps after the script's start: it saves the token, waits until the agent is
 // ready and sends the first prompt.
 func (p *Provider) conclude(ctx context.Context, name string, cfg runtime.Config, typePrompt bool) error {
-	p.listings.record(name)
+	p.known.set(name, struct{}{})
 	if err := p.mark(ctx, name, cfg); err != nil {
 		return &runtime.Error{Op: "start", Session: name, Err: err}
 	}
@@ -248,7 +248,7 @@ func (p *Provider) stop(ctx context.Context, name string) error {
 // forgetSession deletes all records of a session that was stopped.
 func (p *Provider) forgetSession(name string) error {
 	p.listings.invalidate()
-	p.listings.forget(name)
+	p.known.remove(name)
 	p.tokens.remove(name)
 	p.tmuxSessions.remove(name)
 	p.programs.remove(name)
@@ -270,10 +270,16 @@ func (p *Provider) Interrupt(name string) error {
 // interrupt interrupts the agent of a session, by a key in the sandbox's tmux if there is one, else by the script. A
 // session that does not exist is no error.
 func (p *Provider) interrupt(ctx context.Context, name string) error {
-	if _, done, err := p.runTmux(ctx, name, "interrupt", tmuxInterrupt); done {
+	return p.control(ctx, request{op: script.OpInterrupt, name: name, verb: "interrupt"}, tmuxInterrupt)
+}
+
+// control runs a tmux command in the sandbox, or the operation of the script if gc does not control the session with tmux.
+// A session that does not exist is no error.
+func (p *Provider) control(ctx context.Context, q request, command string) error {
+	if _, done, err := p.runTmux(ctx, q.name, q.verb, command); done {
 		return err
 	}
-	_, err := p.call(ctx, request{op: script.OpInterrupt, name: name})
+	_, err := p.call(ctx, q)
 	if runtime.IsSessionGone(err) {
 		return nil
 	}

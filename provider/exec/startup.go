@@ -8,6 +8,7 @@ import (
 
 	"gascity/internal/retry"
 	"gascity/internal/terminal/screen"
+	"gascity/internal/terminal/vt"
 	"gascity/runtime"
 )
 
@@ -76,16 +77,14 @@ func dialogIn(text string, rules screen.Rules) *screen.Dialog {
 	if text == "" {
 		return nil
 	}
-	rows := screenOf(text)
-	f := screen.Frame{Seq: 1, Rows: rows}
-	f.Cursor.Y = len(rows) - 1
-	return screen.NewSnapshot(f).Dialog(rules)
+	return screen.NewSnapshot(frameOfText(text)).Dialog(rules)
 }
 
-// screenOf returns the rows of a screen whose last lines are text.
-func screenOf(text string) []string {
+// frameOfText returns a screen whose last lines are text. Its cursor is in the last line.
+func frameOfText(text string) screen.Frame {
 	rows := strings.Split(text, "\n")
-	return rows[max(0, len(rows)-screenRows):]
+	rows = rows[max(0, len(rows)-screenRows):]
+	return screen.Frame{Seq: 1, Rows: rows, Cursor: vt.Cursor{Y: len(rows) - 1}}
 }
 
 // The metadata keys from which the rules for a session's agent CLI are found.

@@ -31,12 +31,12 @@ func (p *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 	if !p.caps.Has(script.CapWatch) {
 		return nil, fmt.Errorf("cannot watch sessions: the script does not declare %q: %w", script.CapWatch, errors.ErrUnsupported)
 	}
-	f := &eventFeed{Feed: driver.NewFeed(), first: make(chan struct{})}
+	f := &eventFeed{Feed: driver.NewFeed(), watching: make(chan struct{})}
 	ctx, stop := context.WithCancel(ctx)
 	begun := p.beginWatch(func() {
 		defer stop()
 		defer context.AfterFunc(p.life, stop)()
-		defer f.close()
+		defer f.Close()
 		var repair sync.WaitGroup
 		defer repair.Wait()
 		repair.Go(func() { f.Repair(ctx) })
@@ -47,7 +47,7 @@ func (p *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 		return nil, fmt.Errorf("cannot watch sessions: %w", errClosed)
 	}
 	select {
-	case <-f.first: // no event is lost after this
+	case <-f.watching: // no event is lost after this
 	case <-ctx.Done():
 	}
 	return f.Events(), nil
@@ -76,10 +76,19 @@ func (p *Provider) watchOnce(ctx context.Context, f *eventFeed) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	o := processSpec{args: []string{script.OpWatch}, grace: killGrace, alone: true}
+	var begun sync.Once
+	// begin records that this run watches, and sends a resync event. first is true for the first call.
+	begin := func() (first bool) {
+		begun.Do(func() {
+			first = true
+			f.once.Do(func() { close(f.watching) })
+			f.SendResync()
+		})
+		return first
+	}
 	c, err := p.launch(o)
 	if err != nil {
-		f.begin()
-		f.broken()
+		begin()
 		return err
 	}
 	// The standard input stays open while this process runs. So the script reads the end of its
@@ -88,24 +97,27 @@ func (p *Provider) watchOnce(ctx context.Context, f *eventFeed) error {
 	var pipes sync.WaitGroup
 	pipes.Go(func() { drain(stderr, c.Stderr) })
 	pipes.Go(func() {
-		if err := p.readEvents(c, f); err != nil {
+		if err := p.readEvents(c, f, begin); err != nil {
 			stop(err)
 		}
 	})
-	late := time.AfterFunc(firstLineLimit, func() { f.begin() })
-	defer late.Stop()
+	pipes.Go(func() {
+		if retry.Sleep(ctx, firstLineLimit) {
+			begin()
+		}
+	})
 	err = c.waitOrKill(ctx, o)
+	stop(nil)
 	c.closePipes(&pipes)
-	f.broken()
 	if err == nil {
 		err = p.exitError(script.OpWatch, processResult{code: c.cmd.ProcessState.ExitCode(), stderr: string(stderr.Bytes())})
 	}
 	return err
 }
 
-// readEvents forwards the events that the script prints. It ignores invalid lines, and returns an
-// error after maxInvalid of them.
-func (p *Provider) readEvents(c *child, f *eventFeed) error {
+// readEvents forwards the events that the script prints. Before the first one it calls begin. It
+// ignores invalid lines, and returns an error after maxInvalid of them.
+func (p *Provider) readEvents(c *child, f *eventFeed, begin func() (first bool)) error {
 	lines := bufio.NewScanner(c.Stdout)
 	lines.Buffer(nil, longestLine)
 	invalid := 0
@@ -126,7 +138,7 @@ func (p *Provider) readEvents(c *child, f *eventFeed) error {
 		if e.Kind != runtime.EventOutput {
 			p.listings.invalidate()
 		}
-		if first := f.begin(); first && e.Kind == runtime.EventResync {
+		if first := begin(); first && e.Kind == runtime.EventResync {
 			continue
 		}
 		f.Send(e)
@@ -165,42 +177,6 @@ func (p *Provider) Close() error {
 // eventFeed is the feed of one watch.
 type eventFeed struct {
 	*driver.Feed
-	first chan struct{} // closed when the first run watches
-
-	mu       sync.Mutex // guards the fields below
-	watching bool       // first is closed
-	begun    bool       // the current run watches
-	closed   bool       // the channel is closed
-}
-
-// begin records that the current run watches, and sends a resync event. first is true for the first
-// call in a run.
-func (f *eventFeed) begin() (first bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.begun || f.closed {
-		return false
-	}
-	f.begun = true
-	if !f.watching {
-		f.watching = true
-		close(f.first)
-	}
-	f.SendResync()
-	return true
-}
-
-// broken records that the run has ended. The next run begins with a resync event.
-func (f *eventFeed) broken() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.begun = false
-}
-
-// close closes the channel. A call of begin that comes later, from the timer of a run, has no effect.
-func (f *eventFeed) close() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.closed = true
-	f.Close()
+	watching chan struct{} // closed when the first run watches
+	once     sync.Once     // closes watching
 }

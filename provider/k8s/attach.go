@@ -16,7 +16,6 @@ import (
 	"golang.org/x/term"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/remotecommand"
-	utilexec "k8s.io/client-go/util/exec"
 
 	"gascity/runtime"
 )
@@ -45,23 +44,19 @@ func (p *Provider) attach(ctx context.Context, pod *corev1.Pod, name string, opt
 	}
 	defer watcher.dismiss()
 	streams := remotecommand.StreamOptions{Stdin: os.Stdin, Stdout: os.Stdout, Tty: true, TerminalSizeQueue: newSizes(ctx, in)}
-	executor, err := p.cluster.executor(pod.Name, containerAgent, streams, argv)
-	if err != nil {
-		return fail(err)
-	}
 	state, err := term.MakeRaw(in)
 	if err != nil {
 		return fail(err)
 	}
-	err = executor.StreamWithContext(ctx, streams)
+	code, err := p.cluster.stream(ctx, pod.Name, containerAgent, streams, argv)
 	if err := term.Restore(in, state); err != nil {
 		return fail(err)
 	}
-	if exit, ok := errors.AsType[utilexec.CodeExitError](err); ok {
-		return fail(fmt.Errorf("attach in the pod exited with code %d", exit.Code))
-	}
 	if err != nil {
 		return fail(fmt.Errorf("%w: %w", runtime.ErrRuntimeUnavailable, err))
+	}
+	if code != 0 {
+		return fail(fmt.Errorf("attach in the pod exited with code %d", code))
 	}
 	return nil
 }

@@ -45,6 +45,19 @@ var (
 	ErrInvalidPod    = errors.New("the cluster rejects the pod as invalid")
 )
 
+// remedies has advice for a person, by the reason.
+var remedies = map[error]string{
+	ErrUnschedulable: "lower the agent's requests, free resources, or correct node selector and tolerations; kubectl describe nodes shows free resources",
+	ErrImagePull:     "check the image's name, the access of the nodes to its registry, and imagePullSecrets in the template",
+	ErrImageNever:    "load the image onto the nodes, or change GC_K8S_PULL_POLICY",
+	ErrBadImage:      "correct image in [session.k8s]",
+	ErrCannotRun:     "check the volumes, secrets and config maps of the pod and its security context; the image must have a shell",
+	ErrCrashLoop:     "the image needs a shell; with prebaked it needs gc in its PATH",
+	ErrOutOfMemory:   "raise mem_limit in [session.k8s]",
+	ErrEvicted:       "if its node was short of a resource, raise the request for it; kubectl describe node shows the reason",
+	ErrNodeLost:      "kubectl get nodes shows its state",
+}
+
 // ReasonError is one of the reasons above with the message of the cluster.
 type ReasonError struct {
 	Kind error  // one of the reasons
@@ -56,35 +69,10 @@ func (e *ReasonError) Error() string {
 	if e.Text != "" {
 		text += ": " + e.Text
 	}
-	if remedy := e.remedy(); remedy != "" {
+	if remedy := remedies[e.Kind]; remedy != "" {
 		text += " (" + remedy + ")"
 	}
 	return text
-}
-
-// remedy returns advice for a person, or "" if there is none for this reason.
-func (e *ReasonError) remedy() string {
-	switch {
-	case errors.Is(e.Kind, ErrUnschedulable):
-		return "lower the agent's requests, free resources, or correct node selector and tolerations; kubectl describe nodes shows free resources"
-	case errors.Is(e.Kind, ErrImagePull):
-		return "check the image's name, the access of the nodes to its registry, and imagePullSecrets in the template"
-	case errors.Is(e.Kind, ErrImageNever):
-		return "load the image onto the nodes, or change GC_K8S_PULL_POLICY"
-	case errors.Is(e.Kind, ErrBadImage):
-		return "correct image in [session.k8s]"
-	case errors.Is(e.Kind, ErrCannotRun):
-		return "check the volumes, secrets and config maps of the pod and its security context; the image must have a shell"
-	case errors.Is(e.Kind, ErrCrashLoop):
-		return "the image needs a shell; with prebaked it needs gc in its PATH"
-	case errors.Is(e.Kind, ErrOutOfMemory):
-		return "raise mem_limit in [session.k8s]"
-	case errors.Is(e.Kind, ErrEvicted):
-		return "if its node was short of a resource, raise the request for it; kubectl describe node shows the reason"
-	case errors.Is(e.Kind, ErrNodeLost):
-		return "kubectl get nodes shows its state"
-	}
-	return ""
 }
 
 // Unwrap returns the reason.

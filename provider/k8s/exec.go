@@ -2,6 +2,7 @@ package k8s
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,23 +48,29 @@ func (c *cluster) executor(pod, container string, streams remotecommand.StreamOp
 	})
 }
 
-// run runs a command in a container and waits for its exit. A nonzero exit code is not an error.
-func (c *cluster) run(ctx context.Context, pod, container string, in io.Reader, argv ...string) (output string, code int, err error) {
-	var out, bad proc.Tail
-	streams := remotecommand.StreamOptions{Stdin: in, Stdout: &out, Stderr: &bad}
+// stream runs a command in a container with the given streams and waits for its exit. A nonzero exit code is not an error.
+func (c *cluster) stream(ctx context.Context, pod, container string, streams remotecommand.StreamOptions, argv []string) (code int, err error) {
 	executor, err := c.executor(pod, container, streams, argv)
 	if err != nil {
-		return "", 0, err
+		return 0, err
 	}
 	err = executor.StreamWithContext(ctx, streams)
 	if exit, ok := errors.AsType[utilexec.CodeExitError](err); ok {
-		return out.String() + "\n" + bad.String(), exit.Code, nil
+		return exit.Code, nil
 	}
-	if err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			err = cause
-		}
-		return out.String(), 0, fmt.Errorf("cannot run %s in the pod: %w", argv[0], err)
+	return 0, err
+}
+
+// run runs a command in a container, and returns the end of its output and its exit code. For a nonzero code the output
+// includes the standard error.
+func (c *cluster) run(ctx context.Context, pod, container string, in io.Reader, argv ...string) (output string, code int, err error) {
+	var out, bad proc.Tail
+	code, err = c.stream(ctx, pod, container, remotecommand.StreamOptions{Stdin: in, Stdout: &out, Stderr: &bad}, argv)
+	switch {
+	case err != nil:
+		return out.String(), 0, fmt.Errorf("cannot run %s in the pod: %w", argv[0], cmp.Or(context.Cause(ctx), err))
+	case code != 0:
+		return out.String() + "\n" + bad.String(), code, nil
 	}
 	return out.String(), 0, nil
 }
@@ -71,27 +78,18 @@ func (c *cluster) run(ctx context.Context, pod, container string, in io.Reader, 
 // Exec implements runtime.ExecProvider.
 func (p *Provider) Exec(ctx context.Context, name string, argv []string) (output []byte, code int, err error) {
 	const op = "exec in"
-	fail := func(err error) ([]byte, int, error) { return nil, 0, &runtime.Error{Op: op, Session: name, Err: err} }
 	if len(argv) == 0 {
-		return fail(errors.New("the command is empty"))
+		return nil, 0, &runtime.Error{Op: op, Session: name, Err: errors.New("the command is empty")}
 	}
 	if _, err := p.atContext(ctx, op, name); err != nil {
 		return nil, 0, err
 	}
 	var out bytes.Buffer
-	streams := remotecommand.StreamOptions{Stdout: &out, Stderr: io.Discard}
-	executor, err := p.cluster.executor(podName(p.cfg.ID, name), containerAgent, streams, argv)
+	code, err = p.cluster.stream(ctx, podName(p.cfg.ID, name), containerAgent, remotecommand.StreamOptions{Stdout: &out, Stderr: io.Discard}, argv)
 	if err != nil {
-		return fail(err)
+		return nil, 0, &runtime.Error{Op: op, Session: name, Err: errors.Join(context.Cause(ctx), err)}
 	}
-	err = executor.StreamWithContext(ctx, streams)
-	if exit, ok := errors.AsType[utilexec.CodeExitError](err); ok {
-		return out.Bytes(), exit.Code, nil
-	}
-	if err != nil {
-		return fail(errors.Join(context.Cause(ctx), err))
-	}
-	return out.Bytes(), 0, nil
+	return out.Bytes(), code, nil
 }
 
 // connection is an exec in a container. Its standard input and output are connected to the remote
@@ -118,15 +116,12 @@ func (c *cluster) connect(ctx context.Context, pod, container string, argv []str
 		return nil, err
 	}
 	ctx, conn.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { reader.CloseWithError(io.ErrClosedPipe) })
 	go func() {
 		defer close(conn.ended)
 		conn.err = executor.StreamWithContext(ctx, streams)
 		output.CloseWithError(io.EOF)
 		input.CloseWithError(io.ErrClosedPipe)
-	}()
-	stop := context.AfterFunc(ctx, func() { reader.CloseWithError(io.ErrClosedPipe) })
-	go func() {
-		<-conn.ended
 		stop()
 	}()
 	return conn, nil
@@ -143,10 +138,6 @@ func (e endless) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
-
-func (c *connection) Read(p []byte) (int, error) { return c.PipeReader.Read(p) }
-
-func (c *connection) Write(p []byte) (int, error) { return c.PipeWriter.Write(p) }
 
 // Close closes the connection. The remote process reads the end of its input.
 func (c *connection) Close() error {

@@ -91,8 +91,7 @@ func microTime(t time.Time) *metav1.MicroTime {
 	if t.IsZero() {
 		return nil
 	}
-	m := metav1.NewMicroTime(t)
-	return &m
+	return new(metav1.NewMicroTime(t))
 }
 
 func plainTime(m *metav1.MicroTime) time.Time {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"gascity/runtime"
 )
@@ -236,7 +235,7 @@ func covered(mounts []corev1.VolumeMount, at string) bool {
 }
 
 // workDir returns the agent's working directory, which has the same path in the pod as in the
-// configuration.
+// configuration, or the default if the session configures none.
 func workDir(cfg runtime.Config) string {
 	if cfg.WorkDir == "" {
 		return defaultWorkDir
@@ -260,6 +259,3 @@ func selector(city string) string { return labelCity + "=" + city + "," + labelA
 
 // rawName returns the session's name of a pod.
 func rawName(pod *corev1.Pod) string { return pod.Annotations[annotationRaw] }
-
-// age returns the creation time of a pod.
-func age(pod *corev1.Pod) metav1.Time { return pod.CreationTimestamp }

@@ -201,7 +201,7 @@ func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observatio
 		p.mu.Unlock()
 		return dead()
 	}
-	obs.StartedAt = age(pod).Time
+	obs.StartedAt = pod.CreationTimestamp.Time
 	switch c := Judge(pod, nil); c.Phase {
 	case Running:
 	case Ended:
@@ -256,7 +256,7 @@ const orphanedAfter = 30 * time.Second
 // orphanedAfter, or the pod is older than the longest start.
 func (p *Provider) abandoned(name string, pod *corev1.Pod) bool {
 	l := p.cfg.Limits
-	if time.Since(age(pod).Time) > l.Schedule+l.Pull+2*l.Prepare {
+	if time.Since(pod.CreationTimestamp.Time) > l.Schedule+l.Pull+2*l.Prepare {
 		return true
 	}
 	p.mu.Lock()

@@ -40,7 +40,8 @@ func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) e
 	if err := p.clear(ctx, name); err != nil {
 		return fail(err)
 	}
-	cfg = withWorkDir(cfg)
+	cfg.WorkDir = workDir(cfg)
+	cfg = runtime.SyncWorkDirEnv(cfg)
 	pod, err := manifest(podSpec{city: p.cfg.ID, session: name, place: p.cfg.Place, try: rand.Text(), settings: p.cfg.Settings.With(cfg.Env), cfg: cfg})
 	if err != nil {
 		return fail(err)
@@ -55,12 +56,6 @@ func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) e
 		s.deletePod(ctx, pod)
 	}
 	return fail(err)
-}
-
-// withWorkDir returns cfg with the pod's default working directory if the session configures none.
-func withWorkDir(cfg runtime.Config) runtime.Config {
-	cfg.WorkDir = workDir(cfg)
-	return runtime.SyncWorkDirEnv(cfg)
 }
 
 // claim records a running start of the session in this process. It returns false if one runs
@@ -231,7 +226,7 @@ func (s *starting) startAgent(ctx context.Context, cfg runtime.Config) error {
 	}
 	runtime.TellProgress(ctx, "")
 	w := s.connTo(s.name, pod)
-	if err := s.connect(ctx, w); err != nil {
+	if err := s.retryTransient(ctx, w.client.Connect); err != nil {
 		return err
 	}
 	return w.client.Start(ctx, s.name, cfg)
@@ -296,11 +291,6 @@ func (s *starting) uploadOnce(ctx context.Context, pod *corev1.Pod) error {
 		return s.retryTransient(ctx, func(ctx context.Context) error { return s.uploadProgram(ctx, pod) })
 	}
 	return nil
-}
-
-// connect connects to the pod's outpost.
-func (s *starting) connect(ctx context.Context, w *podConn) error {
-	return s.retryTransient(ctx, w.client.Connect)
 }
 
 // retryTransient calls try until it succeeds, the pod fails or the limit ends. A container that has

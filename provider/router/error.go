@@ -38,7 +38,7 @@ func (e *Error) Error() string { return e.Backend + ": " + e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
 // wrap returns err with the backend's name, or nil if err is nil.
-func (b *backend) wrap(err error) error {
+func (b *Backend) wrap(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -47,7 +47,7 @@ func (b *backend) wrap(err error) error {
 
 // unavailable returns err with the backend's name, as an error that matches
 // [runtime.ErrRuntimeUnavailable].
-func (b *backend) unavailable(err error) error {
+func (b *Backend) unavailable(err error) error {
 	if errors.Is(err, runtime.ErrRuntimeUnavailable) {
 		return b.wrap(err)
 	}

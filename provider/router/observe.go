@@ -21,7 +21,7 @@ const (
 
 // observation is the result of observing a session at one backend.
 type observation struct {
-	backend *backend
+	backend *Backend
 	state   state
 	obs     runtime.Observation
 	err     error // the reason for the state unknown
@@ -35,7 +35,7 @@ type answer[V any] struct {
 
 // query calls question, which calls backend b, and returns its result. It returns an error when ctx
 // ends, also if the backend never answers.
-func query[V any](ctx context.Context, p *Provider, b *backend, question func() (V, error)) (V, error) {
+func query[V any](ctx context.Context, p *Provider, b *Backend, question func() (V, error)) (V, error) {
 	var none V
 	if b.Provider == nil {
 		return none, b.unavailable(b.Err)
@@ -54,7 +54,7 @@ func query[V any](ctx context.Context, p *Provider, b *backend, question func() 
 }
 
 // observe observes the session at one backend.
-func (p *Provider) observe(ctx context.Context, b *backend, name string) observation {
+func (p *Provider) observe(ctx context.Context, b *Backend, name string) observation {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
 	defer cancel()
 	obs, err := query(ctx, p, b, func() (runtime.Observation, error) { return runtime.Observe(ctx, b.Provider, name) })
@@ -76,7 +76,7 @@ func (p *Provider) observe(ctx context.Context, b *backend, name string) observa
 
 // listed returns the state of a session at a backend that cannot observe. The session is absent if
 // a complete list of running sessions does not have its name.
-func (p *Provider) listed(ctx context.Context, b *backend, name string) (state, error) {
+func (p *Provider) listed(ctx context.Context, b *Backend, name string) (state, error) {
 	if _, ok := runtime.As[runtime.Observer](b.Provider, name); ok {
 		return unknown, b.unavailable(errors.New("it cannot report whether the session exists"))
 	}
@@ -92,7 +92,7 @@ func (p *Provider) listed(ctx context.Context, b *backend, name string) (state, 
 
 // observeAll observes the session at several backends concurrently. The results are in the order of
 // backends.
-func (p *Provider) observeAll(ctx context.Context, backends []*backend, name string) []observation {
+func (p *Provider) observeAll(ctx context.Context, backends []*Backend, name string) []observation {
 	observations := make([]observation, len(backends))
 	var pending sync.WaitGroup
 	for i, b := range backends {
@@ -103,8 +103,8 @@ func (p *Provider) observeAll(ctx context.Context, backends []*backend, name str
 }
 
 // others returns all backends except the given one; all backends if it is nil.
-func (p *Provider) others(except *backend) []*backend {
-	return slices.DeleteFunc(slices.Clone(p.backends), func(b *backend) bool { return b == except })
+func (p *Provider) others(except *Backend) []*Backend {
+	return slices.DeleteFunc(slices.Clone(p.backends), func(b *Backend) bool { return b == except })
 }
 
 // find searches for the session, first at the backend that the policy names. It queries the other
@@ -132,7 +132,7 @@ func (p *Provider) find(ctx context.Context, name string) observation {
 }
 
 // at returns the backend that has the session, for the operation op.
-func (p *Provider) at(op, name string) (*backend, error) {
+func (p *Provider) at(op, name string) (*Backend, error) {
 	ctx, cancel := p.context()
 	defer cancel()
 	s := p.find(ctx, name)

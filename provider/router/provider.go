@@ -52,7 +52,7 @@ type Provider struct {
 	driver.Forwarder
 
 	cfg      Config
-	backends []*backend
+	backends []*Backend
 
 	mu     sync.Mutex
 	starts map[string]*runningStarts
@@ -60,11 +60,9 @@ type Provider struct {
 	queries sync.WaitGroup // running calls of backends
 }
 
-type backend struct{ Backend }
-
 // runningStarts counts the running starts of one session. All are at one backend.
 type runningStarts struct {
-	backend *backend
+	backend *Backend
 	count   int
 }
 
@@ -92,7 +90,7 @@ func Open(cfg Config) (*Provider, error) {
 		if b.Provider == nil && b.Err == nil {
 			return nil, fmt.Errorf("the backend %s of a router has no provider, and no error that says why", b.Name)
 		}
-		p.backends = append(p.backends, &backend{b})
+		p.backends = append(p.backends, &b)
 	}
 	if cfg.Policy == nil || len(p.backends) == 0 {
 		return nil, errors.New("a router needs a policy and at least one backend")
@@ -101,8 +99,8 @@ func Open(cfg Config) (*Provider, error) {
 }
 
 // named returns the backend with a name; nil if the router has none.
-func (p *Provider) named(name string) *backend {
-	i := slices.IndexFunc(p.backends, func(b *backend) bool { return b.Name == name })
+func (p *Provider) named(name string) *Backend {
+	i := slices.IndexFunc(p.backends, func(b *Backend) bool { return b.Name == name })
 	if i < 0 {
 		return nil
 	}
@@ -110,7 +108,7 @@ func (p *Provider) named(name string) *backend {
 }
 
 // policyBackend returns the backend that the policy names for the session.
-func (p *Provider) policyBackend(session string) (*backend, error) {
+func (p *Provider) policyBackend(session string) (*Backend, error) {
 	transport := ""
 	if p.cfg.Transport != nil {
 		transport = p.cfg.Transport(session)

@@ -3,7 +3,9 @@ package router
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"gascity/runtime"
 )
@@ -38,7 +40,7 @@ func (p *Provider) Start(ctx context.Context, name string, cfg runtime.Config) e
 // begin records a running start of the session and returns the function that ends the record.
 // Concurrent starts at one backend are allowed; that backend decides. If a start runs at another
 // backend, begin returns an error that matches runtime.ErrSessionExists.
-func (p *Provider) begin(name string, at *backend) (end func(), err error) {
+func (p *Provider) begin(name string, at *Backend) (end func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f, ok := p.starts[name]
@@ -60,7 +62,7 @@ func (p *Provider) begin(name string, at *backend) (end func(), err error) {
 }
 
 // starting returns the backend where a start of the session runs, or nil.
-func (p *Provider) starting(name string) *backend {
+func (p *Provider) starting(name string) *Backend {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if f, ok := p.starts[name]; ok {
@@ -71,7 +73,7 @@ func (p *Provider) starting(name string) *backend {
 
 // clear ensures that no backend other than home has the session. It removes nothing before all
 // backends have answered.
-func (p *Provider) clear(ctx context.Context, name string, home *backend) error {
+func (p *Provider) clear(ctx context.Context, name string, home *Backend) error {
 	observations := p.observeAll(ctx, p.others(home), name)
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -96,7 +98,7 @@ func (p *Provider) clear(ctx context.Context, name string, home *backend) error 
 }
 
 // stopAt stops the session at one backend and checks that it is gone.
-func (p *Provider) stopAt(ctx context.Context, b *backend, name string) error {
+func (p *Provider) stopAt(ctx context.Context, b *Backend, name string) error {
 	if b.Provider == nil {
 		return b.unavailable(b.Err)
 	}
@@ -119,7 +121,7 @@ func (p *Provider) stopAt(ctx context.Context, b *backend, name string) error {
 func (p *Provider) Stop(name string) error {
 	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // the contract's method has no ctx
 	defer cancel()
-	errs := p.everywhere(ctx, name, func(b *backend) error { return p.stopAt(ctx, b, name) })
+	errs := p.everywhere(ctx, name, func(b *Backend) error { return p.stopAt(ctx, b, name) })
 	if err := errors.Join(errs...); err != nil {
 		return &runtime.Error{Op: "stop", Session: name, Err: err}
 	}
@@ -129,7 +131,7 @@ func (p *Provider) Stop(name string) error {
 // everywhere calls do for each backend that may have the session: the backend of the policy, the
 // backend where a start runs, and all others except those that report its absence. The errors are
 // in the order of the backends.
-func (p *Provider) everywhere(ctx context.Context, name string, do func(*backend) error) []error {
+func (p *Provider) everywhere(ctx context.Context, name string, do func(*Backend) error) []error {
 	home, err := p.policyBackend(name)
 	if err != nil {
 		home = nil // the policy names no backend: all backends are observed
@@ -150,9 +152,28 @@ func (p *Provider) everywhere(ctx context.Context, name string, do func(*backend
 	return errs
 }
 
-// StopInstance implements runtime.Fencer. It stops the instance at every backend that has it.
+// StopInstance implements runtime.Fencer. It stops the instance at every backend that may have it. If
+// one backend stopped the instance, it ignores ErrStaleInstance errors of the others.
 func (p *Provider) StopInstance(ctx context.Context, name, token string) error {
-	return p.fenced(ctx, "stop", name, func(b *backend) error { return runtime.StopInstance(ctx, b.Provider, name, token) })
+	var stopped atomic.Bool
+	errs := p.everywhere(ctx, name, func(b *Backend) error {
+		if b.Provider == nil {
+			return b.unavailable(b.Err)
+		}
+		before := p.observe(ctx, b, name)
+		err := runtime.StopInstance(ctx, b.Provider, name, token)
+		if err == nil && before.state >= exited {
+			stopped.Store(true)
+		}
+		return b.wrap(err)
+	})
+	if stopped.Load() {
+		errs = slices.DeleteFunc(errs, func(err error) bool { return errors.Is(err, runtime.ErrStaleInstance) })
+	}
+	if err := errors.Join(errs...); err != nil {
+		return &runtime.Error{Op: "stop", Session: name, Err: err}
+	}
+	return nil
 }
 
 // InterruptInstance implements runtime.Fencer.
@@ -165,35 +186,4 @@ func (p *Provider) InterruptInstance(ctx context.Context, name, token string) er
 		return nil
 	}
 	return s.backend.wrap(runtime.InterruptInstance(ctx, s.backend.Provider, name, token))
-}
-
-// fenced calls do at each backend that may have the instance. If one backend stopped the instance,
-// it ignores ErrStaleInstance errors of the others.
-func (p *Provider) fenced(ctx context.Context, op, name string, do func(*backend) error) error {
-	stopped := make(map[*backend]bool, len(p.backends))
-	var mu sync.Mutex
-	errs := p.everywhere(ctx, name, func(b *backend) error {
-		if b.Provider == nil {
-			return b.unavailable(b.Err)
-		}
-		before := p.observe(ctx, b, name)
-		err := do(b)
-		mu.Lock()
-		defer mu.Unlock()
-		stopped[b] = err == nil && before.state >= exited
-		return b.wrap(err)
-	})
-	found := false
-	for _, yes := range stopped {
-		found = found || yes
-	}
-	for i, err := range errs {
-		if found && errors.Is(err, runtime.ErrStaleInstance) {
-			errs[i] = nil
-		}
-	}
-	if err := errors.Join(errs...); err != nil {
-		return &runtime.Error{Op: op, Session: name, Err: err}
-	}
-	return nil
 }

@@ -55,7 +55,7 @@ func addRuntime(found []runtime.LiveRuntime, r runtime.LiveRuntime) []runtime.Li
 // process, preferably one that has a record of it.
 func (p *Provider) TerminateRuntime(r runtime.LiveRuntime) error {
 	var errs []error
-	var at *backend
+	var at *Backend
 	for _, b := range p.backends {
 		if b.Provider == nil {
 			errs = append(errs, b.unavailable(b.Err))

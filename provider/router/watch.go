@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,7 +35,8 @@ func (p *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 	}
 	if watched == 0 {
 		if eventless < len(p.backends) {
-			errs = withoutUnsupported(errs)
+			// The remaining backends may have events later.
+			errs = slices.DeleteFunc(errs, func(err error) bool { return errors.Is(err, errors.ErrUnsupported) })
 		}
 		return nil, &runtime.Error{Op: "watch", Err: errors.Join(errs...)}
 	}
@@ -50,20 +52,8 @@ func (p *Provider) Watch(ctx context.Context) (<-chan runtime.Event, error) {
 	return events, nil
 }
 
-// withoutUnsupported returns errs without the errors of backends that have no events. The remaining
-// backends may have events later.
-func withoutUnsupported(errs []error) []error {
-	var out []error
-	for _, err := range errs {
-		if !errors.Is(err, errors.ErrUnsupported) {
-			out = append(out, err)
-		}
-	}
-	return out
-}
-
 // watch returns the events of one backend. If the backend could not be opened, the error says why.
-func (p *Provider) watch(ctx context.Context, b *backend) (<-chan runtime.Event, error) {
+func (p *Provider) watch(ctx context.Context, b *Backend) (<-chan runtime.Event, error) {
 	if b.Provider == nil {
 		return nil, b.unavailable(b.Err)
 	}
@@ -73,7 +63,7 @@ func (p *Provider) watch(ctx context.Context, b *backend) (<-chan runtime.Event,
 
 // follow forwards the events of one backend until ctx ends. feed is nil if the backend could not be
 // watched.
-func (p *Provider) follow(ctx context.Context, b *backend, feed <-chan runtime.Event, to chan<- runtime.Event) {
+func (p *Provider) follow(ctx context.Context, b *Backend, feed <-chan runtime.Event, to chan<- runtime.Event) {
 	delay := retry.New(firstPause, p.cfg.Pause)
 	for pause := delay.Next(); ; {
 		if feed != nil {

@@ -27,7 +27,6 @@ type connection struct {
 	cmd      *exec.Cmd
 	stderr   proc.Tail
 	stopOnce sync.Once
-	waitErr  error
 }
 
 // start starts cmd and returns its connection.
@@ -44,24 +43,14 @@ func start(cmd *exec.Cmd) (*connection, error) {
 	return c, cmd.Start()
 }
 
-func (c *connection) Read(p []byte) (int, error) { return c.ReadCloser.Read(p) }
-
-func (c *connection) Write(p []byte) (int, error) { return c.WriteCloser.Write(p) }
-
-// Close closes the connection and kills the process.
+// Close closes the connection, kills the process and waits for it.
 func (c *connection) Close() error {
-	c.stop() //nolint:errcheck // it was killed
-	return nil
-}
-
-// stop closes the input of the process, kills it, waits for it and returns the result of Wait.
-func (c *connection) stop() error {
 	c.stopOnce.Do(func() {
 		c.WriteCloser.Close()    //nolint:errcheck // the process is killed next
 		_ = c.cmd.Process.Kill() // it may have exited already; the remote process reads the end of its input
-		c.waitErr = c.cmd.Wait()
+		_ = c.cmd.Wait()         // it was killed
 	})
-	return c.waitErr
+	return nil
 }
 
 // missingError reports that gc's program is not installed on the host.
@@ -88,7 +77,7 @@ func (c *connection) failed(cause error) error {
 		_ = c.cmd.Process.Kill() // it would run without end
 	}
 	err := c.cmd.Wait()
-	c.stopOnce.Do(func() {}) // stop must not wait for it again
+	c.stopOnce.Do(func() {}) // Close must not wait for it again
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	printed, hasOutput := errors.AsType[*remote.NoOutpostError](cause)
 	switch message := c.stderr.String(); {

@@ -3,6 +3,8 @@ package ssh
 import (
 	"os/exec"
 	"testing"
+
+	"gascity/internal/textfmt"
 )
 
 // The shell on the host gets every word unchanged.
@@ -16,9 +18,9 @@ func FuzzQuote(f *testing.F) {
 				t.Skip("no argument holds it")
 			}
 		}
-		out, err := exec.CommandContext(t.Context(), "sh", "-c", "printf %s "+quote(word)).Output()
+		out, err := exec.CommandContext(t.Context(), "sh", "-c", "printf %s "+textfmt.ShellWord(word)).Output()
 		if err != nil || string(out) != word {
-			t.Errorf("quote(%q) = %s, which sh reads as %q, %v", word, quote(word), out, err)
+			t.Errorf("ShellWord(%q) = %s, which sh reads as %q, %v", word, textfmt.ShellWord(word), out, err)
 		}
 	})
 }

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"gascity/internal/driver/remote"
+	"gascity/internal/textfmt"
 )
 
 // The directories of gc's program and of its outposts on the remote host.
@@ -23,7 +23,7 @@ const (
 // host. args must be quoted. If the program is not installed, the command prints the platform of
 // the host and exits with exitMissing. The user's login shell only has to be able to run sh.
 func (h *host) run(program string, args ...string) string {
-	return "exec sh -c " + quote("program="+programFolder+"/gc-"+program+"; folder="+outpostFolder+"/"+h.cfg.ID+`"; `+
+	return "exec sh -c " + textfmt.ShellWord("program="+programFolder+"/gc-"+program+"; folder="+outpostFolder+"/"+h.cfg.ID+`"; `+
 		`[ -x "$program" ] || { echo; uname -sm; exit `+fmt.Sprint(exitMissing)+`; }; `+
 		`exec "$program" outpost `+strings.Join(args, " "))
 }
@@ -51,7 +51,7 @@ func (h *host) uploadProgram(ctx context.Context, system string) (program string
 	line := fmt.Sprintf(`set -e; umask 077; dir=%s; mkdir -p "$dir"; part=$dir/part-$$; trap 'rm -f "$part"' EXIT; cat >"$part"; `+
 		`[ "$(wc -c <"$part")" -eq %d ] || { echo "the copy of the program is incomplete" >&2; exit 1; }; `+
 		`chmod 700 "$part"; mv "$part" "$dir/gc-%s"; cd "$dir"; `+removeOldPrograms, programFolder, info.Size(), program)
-	cmd := h.command(ctx, "exec sh -c "+quote(line))
+	cmd := h.command(ctx, "exec sh -c "+textfmt.ShellWord(line))
 	cmd.Stdin = file
 	output, err := cmd.CombinedOutput()
 	switch {
@@ -96,15 +96,4 @@ func fingerprint(path string) (string, error) {
 		return "", fmt.Errorf("cannot read gc's program: %w", err)
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:8]), nil
-}
-
-// quote returns text as one word of a shell command.
-func quote(text string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || slices.Contains([]rune("-_./"), r)
-	}
-	if text != "" && strings.TrimLeftFunc(text, plain) == "" {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"gascity/internal/driver/remote"
+	"gascity/internal/textfmt"
 	"gascity/runtime"
 )
 
@@ -166,12 +167,12 @@ func (h *host) attach(ctx context.Context, name string, opts runtime.AttachOptio
 	if err != nil {
 		return &runtime.Error{Op: "attach to", Session: name, Err: err}
 	}
-	args := []string{"attach", `"$folder"`, h.cfg.Place, quote(name)}
+	args := []string{"attach", `"$folder"`, h.cfg.Place, textfmt.ShellWord(name)}
 	if opts.ReadOnly {
 		args = append(args, "--read-only")
 	}
 	for _, keys := range opts.DetachKeys {
-		args = append(args, "--detach-keys", quote(keys))
+		args = append(args, "--detach-keys", textfmt.ShellWord(keys))
 	}
 	cmd := h.command(ctx, h.run(program, args...), "-t")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr

@@ -57,19 +57,10 @@ func (h *host) cancelOwn(ctx context.Context, id string) error {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, cancelTime, errUnsettled)
 	defer cancel()
-	for {
-		h.mu.Lock()
-		working, changed := h.working && h.turn == nil && !h.ended, h.changed
-		h.mu.Unlock()
-		if !working {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+	if !h.waitUntil(ctx, func() bool { return !h.working || h.turn != nil || h.ended }) {
+		return context.Cause(ctx)
 	}
+	return nil
 }
 
 // within waits until done is closed. It returns false if limit is over or ctx ends first.

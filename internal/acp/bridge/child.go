@@ -2,11 +2,10 @@ package bridge
 
 import (
 	"bufio"
-	"cmp"
 	"errors"
+	"os"
 	"os/exec"
-	"slices"
-	"strings"
+	"os/signal"
 	"sync"
 	"syscall"
 	"time"
@@ -22,17 +21,16 @@ const drainTime = 500 * time.Millisecond
 type child struct {
 	cmd *exec.Cmd
 	proc.Pipes
-	transcript     *transcript
-	reading        sync.WaitGroup // reads standard error
-	ended          chan struct{}  // closed when the process has exited
-	tail           proc.Tail      // the end of standard error, for messages
-	closeStdinOnce sync.Once
+	transcript *transcript
+	reading    sync.WaitGroup // reads standard error
+	ended      chan struct{}  // closed when the process has exited
+	tail       proc.Tail      // the end of standard error, for messages
 }
 
 // startChild starts the agent: command, with sh.
 func startChild(command string, env []string, p *transcript) (*child, error) {
 	c := &child{cmd: exec.Command("/bin/sh", "-c", command), transcript: p, ended: make(chan struct{})} //nolint:noctx // it lives as long as this program
-	c.cmd.Env = slices.DeleteFunc(slices.Clone(env), func(e string) bool { return strings.HasPrefix(e, SpecVariable+"=") })
+	c.cmd.Env = env
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var err error
 	if c.Pipes, err = proc.StartWithPipes(c.cmd); err != nil {
@@ -61,29 +59,17 @@ func (c *child) readErrors() {
 	}
 }
 
-// lastErrors returns the end of the agent's standard error, for a message.
-func (c *child) lastErrors() string { return strings.ToValidUTF8(c.tail.String(), "?") }
-
 // drain waits until all output of the agent was read, at most drainTime. served is closed when its standard output was read.
 func (c *child) drain(served <-chan struct{}) {
-	all := make(chan struct{})
-	go func() {
-		<-served
-		c.reading.Wait()
-		close(all)
-	}()
-	select {
-	case <-all:
-	case <-time.After(drainTime):
+	closeOutput := func() { // other processes may hold the other ends; their output is not needed
+		_ = c.Stdout.Close()
+		_ = c.Stderr.Close()
 	}
-	_ = c.Stdout.Close() // other processes hold the other ends; their output is not needed
-	_ = c.Stderr.Close()
-	<-all
-}
-
-// closeStdin closes the standard input of the agent, which ends the connection.
-func (c *child) closeStdin() {
-	c.closeStdinOnce.Do(func() { _ = c.Stdin.Close() }) // an error does not matter
+	late := time.AfterFunc(drainTime, closeOutput)
+	<-served
+	c.reading.Wait()
+	late.Stop()
+	closeOutput()
 }
 
 // signal sends a signal to all processes of the agent's process group.
@@ -99,15 +85,14 @@ func (c *child) exitsWithin(d time.Duration) bool {
 	}
 }
 
-// end stops the agent: it closes its standard input, sends SIGTERM, and then SIGKILL. It waits for grace between these steps;
-// zero means 1 s.
-func (c *child) end(grace time.Duration) {
-	c.closeStdin()
+// end stops the agent: it closes its standard input, sends SIGTERM, and then SIGKILL. It waits 1 s after each step.
+func (c *child) end() {
+	_ = c.Stdin.Close() // it may be closed already
 	for _, sig := range []syscall.Signal{0, syscall.SIGTERM, syscall.SIGKILL} {
 		if sig != 0 {
 			c.signal(sig)
 		}
-		if c.exitsWithin(cmp.Or(grace, time.Second)) {
+		if c.exitsWithin(time.Second) {
 			return
 		}
 	}
@@ -122,7 +107,10 @@ func (c *child) exitLikeAgent() int {
 	}
 	switch sig := status.Signal(); sig {
 	case syscall.SIGKILL, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGPIPE:
-		exitBySignal(sig)
+		signal.Reset(sig)
+		if syscall.Kill(os.Getpid(), sig) == nil {
+			<-time.After(time.Second) // wait for the signal to be delivered
+		}
 		fallthrough
 	default: // for other signals the Go runtime would print a stack trace
 		return 128 + int(sig)

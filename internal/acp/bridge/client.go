@@ -45,21 +45,17 @@ func (c Client) Deliver(ctx context.Context, d Delivery) (runtime.Outcome, error
 		return runtime.Outcome{State: runtime.OutcomeAbsent}, err
 	}
 	defer conn.end()
-	announced, err := conn.exchange(request{Op: opDeliver, Instance: c.Instance, ID: d.ID, Once: d.Once})
-	if err == nil {
-		err = announced.err()
-	}
-	if err != nil { // the text was not sent to the host
+	if _, err := conn.exchange(request{Op: opDeliver, Instance: c.Instance, ID: d.ID, Once: d.Once}); err != nil { // the text was not sent to the host
 		return runtime.Outcome{State: runtime.OutcomeAbsent}, err
 	}
 	r, err := conn.exchange(text{Text: d.Text, Busy: d.Busy, Confirm: d.Confirm})
-	if err == nil && r.Outcome == nil {
+	if r.Outcome != nil {
+		return *r.Outcome, err
+	}
+	if err == nil {
 		err = errors.New("the session's host gave no answer")
 	}
-	if err != nil {
-		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: err.Error()}, err
-	}
-	return *r.Outcome, r.err()
+	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: err.Error()}, err
 }
 
 // Settle returns the outcome of the delivery with the given ID. If the prompt was not sent to the agent yet, it is removed from
@@ -106,11 +102,7 @@ func (c Client) ask(ctx context.Context, r request) (reply, error) {
 	}
 	defer conn.end()
 	r.Instance = c.Instance
-	answer, err := conn.exchange(r)
-	if err != nil {
-		return reply{}, err
-	}
-	return answer, answer.err()
+	return conn.exchange(r)
 }
 
 // err returns the error that a reply contains; nil if there is none.
@@ -158,7 +150,7 @@ func (c *call) end() {
 	_ = c.Close() // all data was exchanged
 }
 
-// exchange sends one line of JSON and reads the line with the reply.
+// exchange sends one line of JSON and reads the line with the reply. It returns the error that the reply contains, if any.
 func (c *call) exchange(line any) (reply, error) {
 	raw, err := json.Marshal(line)
 	if err != nil {
@@ -172,8 +164,11 @@ func (c *call) exchange(line any) (reply, error) {
 	if err == nil {
 		err = json.Unmarshal(answer, &r)
 	}
-	if err != nil && c.ctx.Err() != nil {
+	switch {
+	case err == nil:
+		return r, r.err()
+	case c.ctx.Err() != nil:
 		err = context.Cause(c.ctx)
 	}
-	return r, err
+	return reply{}, err
 }

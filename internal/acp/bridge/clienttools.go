@@ -25,19 +25,12 @@ type clientTools struct {
 	closed    bool
 }
 
-// newClientTools returns the tools for an agent with the working directory dir. env is the environment of the commands, from
-// which the variable SpecVariable is removed.
+// newClientTools returns the tools for an agent with the working directory dir. env is the environment of the commands.
 func newClientTools(dir string, env []string) *clientTools {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	w := &clientTools{dir: dir, terminals: map[string]*terminal{}}
-	for _, e := range env {
-		if !strings.HasPrefix(e, SpecVariable+"=") {
-			w.env = append(w.env, e)
-		}
-	}
-	return w
+	return &clientTools{dir: dir, env: env, terminals: map[string]*terminal{}}
 }
 
 // maxFile is the size in bytes of the largest file that an agent can read this way, because the file must fit into one message.

@@ -25,11 +25,8 @@ const (
 type entry struct {
 	text    string // empty after it was sent
 	stage   stage
-	sign    string // what proved that the agent has accepted the prompt
-	detail  string
-	refused runtime.RefusalReason // reason of the agent's refusal; empty if there is none
-	settled chan struct{}         // closed when sign, refused or failed is set
-	failed  bool                  // the agent ended before it accepted the prompt
+	result  runtime.Outcome // without a state until it is known
+	settled chan struct{}   // closed when result is known
 }
 
 // announce returns a new entry for the delivery with the given ID. If once is true and a prompt with that ID was already sent, it
@@ -38,7 +35,7 @@ func (h *host) announce(id string, once bool) *entry {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if old := h.deliveries[id]; old != nil {
-		if once && old.stage == sent && old.refused == "" {
+		if once && old.stage == sent && old.result.State != runtime.OutcomeRefused {
 			return old
 		}
 		h.withdraw(old)
@@ -110,28 +107,16 @@ func (h *host) push(ctx context.Context, e *entry, t text) runtime.Outcome {
 // awaitTurn waits until the prompt of an entry was sent to the agent. done is true if it will not be sent; out is then its
 // outcome.
 func (h *host) awaitTurn(ctx context.Context, e *entry, busy time.Duration) (out runtime.Outcome, done bool) {
-	limit := time.NewTimer(busy)
-	defer limit.Stop()
-	late := false
-	for {
-		h.mu.Lock()
+	ctx, cancel := context.WithTimeout(ctx, busy)
+	defer cancel()
+	h.waitUntil(ctx, func() bool {
 		if e.stage == sent {
-			h.mu.Unlock()
-			return out, false
+			return true
 		}
-		out, done = h.queuedOutcome(e, late || ctx.Err() != nil)
-		changed := h.changed
-		h.mu.Unlock()
-		if done {
-			return out, true
-		}
-		select {
-		case <-changed:
-		case <-limit.C:
-			late = true
-		case <-ctx.Done():
-		}
-	}
+		out, done = h.queuedOutcome(e, ctx.Err() != nil)
+		return done
+	})
+	return out, done
 }
 
 // queuedOutcome returns the outcome of a prompt in the queue that cannot be sent any more. done is false if it can still be sent.
@@ -159,13 +144,8 @@ func (h *host) queuedOutcome(e *entry, late bool) (out runtime.Outcome, done boo
 
 // outcome returns what is known about a prompt that was sent. host.mu must be held.
 func (e *entry) outcome() runtime.Outcome {
-	switch {
-	case e.refused != "":
-		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: e.refused, Detail: e.detail}
-	case e.sign != "":
-		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: e.sign, Detail: e.detail}
-	case e.detail != "":
-		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: e.detail}
+	if e.result.State != "" {
+		return e.result
 	}
 	return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "sent to the agent, without a response yet"}
 }

@@ -131,9 +131,8 @@ func (h *host) selectMode(ctx context.Context, opened acp.SessionResult) error {
 	if h.spec.Mode == "" || opened.Modes != nil && opened.Modes.Current == h.spec.Mode || h.isDraft() && option.Value == h.spec.Mode {
 		return nil
 	}
-	_, offered := modesOf(opened)
-	if err := checkMode(h.spec.Mode, offered); err != nil {
-		return err
+	if _, offered := modesOf(opened); len(offered) > 0 && !slices.Contains(offered, h.spec.Mode) {
+		return fmt.Errorf("the agent has no mode %q; it has: %s", h.spec.Mode, strings.Join(offered, ", "))
 	}
 	if err := h.askMode(ctx, opened.SessionID, h.spec.Mode); err != nil {
 		return fmt.Errorf("cannot set the mode %q: %w", h.spec.Mode, err)
@@ -151,15 +150,6 @@ func modesOf(opened acp.SessionResult) (current string, offered []string) {
 		offered = append(offered, m.ID)
 	}
 	return opened.Modes.Current, offered
-}
-
-// checkMode returns an error that lists the modes that the agent offers, if mode is not one of them. If the agent offers no list,
-// it returns nil.
-func checkMode(mode string, offered []string) error {
-	if len(offered) == 0 || slices.Contains(offered, mode) {
-		return nil
-	}
-	return fmt.Errorf("the agent has no mode %q; it has: %s", mode, strings.Join(offered, ", "))
 }
 
 // askMode asks the agent to change its mode. In the draft of version 2 the mode is one of the options of the session.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -25,8 +26,8 @@ import (
 type host struct {
 	// Constant after construction.
 	spec       Spec
-	dir        string // the working directory
-	env        []string
+	dir        string   // the working directory
+	env        []string // for the agent and its commands: without SpecVariable
 	token      string
 	nonce      string // part of the IDs of questions
 	transcript *transcript
@@ -98,8 +99,9 @@ func Run(ctx context.Context, opts Options) int {
 		return 1
 	}
 	h := &host{
-		spec: spec, token: token, dir: dir, env: opts.Environ, nonce: strings.ToLower(rand.Text()[:10]), transcript: p, record: newRecorder(spec.Record),
+		spec: spec, token: token, dir: dir, nonce: strings.ToLower(rand.Text()[:10]), transcript: p, record: newRecorder(spec.Record),
 		changed: make(chan struct{}), since: time.Now(), deliveries: map[string]*entry{}, uses: map[string]*use{},
+		env:    slices.DeleteFunc(slices.Clone(opts.Environ), func(e string) bool { return strings.HasPrefix(e, SpecVariable+"=") }),
 		report: newReporter(func(name string) string { return proc.Getenv(opts.Environ, name) }),
 	}
 	h.city = h.report.client
@@ -141,14 +143,14 @@ func (h *host) run(ctx context.Context, version string) int {
 	defer signal.Stop(signals)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	server, err := listen(ctx, h)
+	listener, err := listen(ctx, h.spec.Socket)
 	if err != nil {
 		h.transcript.line("acp: " + err.Error())
 		return 1
 	}
 	if h.child, err = startChild(h.spec.Command, h.env, h.transcript); err != nil {
 		h.transcript.line("acp: the agent cannot be started: " + err.Error())
-		_ = server.close() // this process exits
+		_ = listener.Close() // this process exits
 		return 1
 	}
 	h.tools = newClientTools(h.dir, h.env)
@@ -162,7 +164,7 @@ func (h *host) run(ctx context.Context, version string) int {
 		}
 	})
 	answered := make(chan struct{})
-	work.Go(func() { defer close(answered); server.serve(ctx) })
+	work.Go(func() { defer close(answered); h.serve(ctx, listener) })
 	work.Go(func() { h.report.serve(ctx) })
 	work.Go(func() { h.sendCanary(ctx) })
 	failed := make(chan error, 1)
@@ -172,7 +174,7 @@ func (h *host) run(ctx context.Context, version string) int {
 	h.markEnded()
 	h.tools.close()
 	defer h.record.close()
-	_ = server.close() // this process exits
+	_ = listener.Close() // this process exits
 	// All waiting callers get their answer before cancel stops them.
 	select {
 	case <-answered:
@@ -201,15 +203,14 @@ func (h *host) waitForExit(signals <-chan os.Signal, failed <-chan error) (code 
 				continue
 			}
 			h.transcript.line(h.explain(err))
-			h.child.end(0)
+			h.child.end()
 			return 1
 		case sig := <-signals:
 			if sig == syscall.SIGINT {
 				_ = h.conn.Notify(acp.MethodCancel, acp.CancelParams{SessionID: h.conversationID()}) // an agent that cannot be notified exits by itself
 				continue
 			}
-			h.child.closeStdin()
-			go h.child.end(time.Second) // the goroutine ends at the latest when this process exits
+			go h.child.end() // the goroutine ends at the latest when this process exits
 		}
 	}
 }
@@ -217,7 +218,7 @@ func (h *host) waitForExit(signals <-chan os.Signal, failed <-chan error) (code 
 // explain returns the message that the handshake has failed, with the end of the agent's standard error.
 func (h *host) explain(err error) string {
 	text := "acp: the handshake with the agent failed: " + err.Error()
-	if last := h.child.lastErrors(); last != "" {
+	if last := strings.ToValidUTF8(h.child.tail.String(), "?"); last != "" {
 		text += "\nacp: the agent's standard error ended with:\n" + last
 	}
 	return text
@@ -235,6 +236,24 @@ func (h *host) broadcastLocked() {
 	h.seq++
 	close(h.changed)
 	h.changed = make(chan struct{})
+}
+
+// waitUntil waits until holds returns true or ctx has ended, and returns the last result of holds. It calls holds with h.mu held:
+// at once, after each change, and after ctx has ended.
+func (h *host) waitUntil(ctx context.Context, holds func() bool) bool {
+	for {
+		ended := ctx.Err() != nil
+		h.mu.Lock()
+		ok, changed := holds(), h.changed
+		h.mu.Unlock()
+		if ok || ended {
+			return ok
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+	}
 }
 
 // markEnded records that the agent has exited and wakes all callers that wait for a change.

@@ -22,12 +22,12 @@ const (
 	recordText = 256 << 10
 )
 
-// recorder writes the conversation into a file, the record, from which gc shows it to people. It is safe for concurrent use. A
-// nil recorder writes nothing. It ignores errors, because the agent can work without a record.
+// recorder writes the conversation into a file, the record, from which gc shows it to people. It is safe for concurrent use. It
+// ignores errors, because the agent can work without a record.
 type recorder struct {
 	mu    sync.Mutex
-	file  *fsutil.LogFile
-	kind  string // of the collected text
+	file  *fsutil.LogFile // nil if nothing is written
+	kind  string          // of the collected text
 	text  strings.Builder
 	more  bool // a part of the text was written
 	calls map[string]*recordedCall
@@ -41,20 +41,24 @@ type recordedCall struct {
 	over   bool
 }
 
-// newRecorder returns a recorder that appends to the file at path. It returns nil if path is empty or the file cannot be opened.
+// newRecorder returns a recorder that appends to the file at path. The recorder writes nothing if path is empty or the file
+// cannot be opened.
 func newRecorder(path string) *recorder {
+	r := &recorder{calls: map[string]*recordedCall{}}
 	if path == "" {
-		return nil
+		return r
 	}
-	file, err := fsutil.OpenLog(path, recordSize)
-	if err != nil {
-		return nil
+	if file, err := fsutil.OpenLog(path, recordSize); err == nil {
+		r.file = file
 	}
-	return &recorder{file: file, calls: map[string]*recordedCall{}}
+	return r
 }
 
 // write appends a line to the file. r.mu must be held.
 func (r *recorder) write(line agenttranscript.Line) {
+	if r.file == nil {
+		return
+	}
 	line.Time = time.Now().UTC()
 	line.Text, line.Result = atMost(line.Text), atMost(line.Result)
 	text, err := json.Marshal(line)
@@ -87,9 +91,6 @@ func (r *recorder) end() {
 
 // entry writes an entry of the given kind with a text.
 func (r *recorder) entry(kind, text string) {
-	if r == nil {
-		return
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.end()
@@ -98,7 +99,7 @@ func (r *recorder) entry(kind, text string) {
 
 // chunk adds a piece to an answer of the agent or to its thoughts, depending on kind. Pieces are collected into longer lines.
 func (r *recorder) chunk(kind, text string) {
-	if r == nil || text == "" {
+	if text == "" {
 		return
 	}
 	r.mu.Lock()
@@ -116,7 +117,7 @@ func (r *recorder) chunk(kind, text string) {
 // tool records an update of a tool call. Only a new call ends the text before it: an answer continues after the result of a call
 // that began earlier.
 func (r *recorder) tool(t acp.ToolCall) {
-	if r == nil || t.ID == "" {
+	if t.ID == "" {
 		return
 	}
 	r.mu.Lock()
@@ -172,9 +173,6 @@ func inputOf(t *acp.ToolCall) string {
 
 // turnEnded writes how a turn has ended. failed means an error of the model provider or of the agent.
 func (r *recorder) turnEnded(failed bool, text string) {
-	if r == nil {
-		return
-	}
 	kind := client.EntryNotice
 	if failed {
 		kind = client.EntryError
@@ -190,11 +188,10 @@ func (r *recorder) turnEnded(failed bool, text string) {
 
 // close writes the text that was collected and closes the file.
 func (r *recorder) close() {
-	if r == nil {
-		return
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.end()
-	_ = r.file.Close() // nothing more is written
+	if r.file != nil {
+		_ = r.file.Close() // nothing more is written
+	}
 }

@@ -15,48 +15,39 @@ import (
 	"gascity/runtime"
 )
 
-// server handles the requests that arrive on the socket of a host.
-type server struct {
-	h        *host
-	listener net.Listener
-}
-
 // requestTime is how long a caller may take to send its request.
 const requestTime = 30 * time.Second
 
-// listen creates the socket, to which only this user can connect. It replaces the socket of an earlier host; the shim runs only
+// listen creates the socket at path, to which only this user can connect. It replaces the socket of an earlier host; the shim runs only
 // one at a time.
-func listen(ctx context.Context, h *host) (*server, error) {
-	if err := os.MkdirAll(filepath.Dir(h.spec.Socket), 0o700); err != nil {
+func listen(ctx context.Context, path string) (net.Listener, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
-	if err := os.Remove(h.spec.Socket); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	l, err := new(net.ListenConfig).Listen(ctx, "unix", h.spec.Socket)
+	l, err := new(net.ListenConfig).Listen(ctx, "unix", path)
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Chmod(h.spec.Socket, 0o600); err != nil {
+	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	return &server{h, l}, nil
+	return l, nil
 }
 
-// close closes the listener and removes the socket. It may be called twice.
-func (s *server) close() error { return s.listener.Close() }
-
 // serve accepts connections until the socket is closed or ctx ends. It returns when every request is answered.
-func (s *server) serve(ctx context.Context) {
+func (h *host) serve(ctx context.Context, listener net.Listener) {
 	var all sync.WaitGroup
 	defer all.Wait()
-	stop := context.AfterFunc(ctx, func() { _ = s.close() })
+	stop := context.AfterFunc(ctx, func() { _ = listener.Close() })
 	defer stop()
 	for {
-		c, err := s.listener.Accept()
+		c, err := listener.Accept()
 		switch {
 		case err == nil:
-			all.Go(func() { s.answer(ctx, c) })
+			all.Go(func() { h.answer(ctx, c) })
 		case ctx.Err() != nil, errors.Is(err, net.ErrClosed):
 			return
 		default: // no free file descriptors; retry
@@ -66,7 +57,7 @@ func (s *server) serve(ctx context.Context) {
 }
 
 // answer handles the request of one connection. If the caller disconnects, the request is cancelled.
-func (s *server) answer(ctx context.Context, c net.Conn) {
+func (h *host) answer(ctx context.Context, c net.Conn) {
 	defer c.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -84,18 +75,20 @@ func (s *server) answer(ctx context.Context, c net.Conn) {
 			_, _ = c.Write(append(line, '\n')) // the caller has disconnected
 		}
 	}
-	if r.Instance != s.h.token {
+	if r.Instance != h.token {
 		send(reply{Failure: failStale})
 		return
 	}
 	var t text
 	var e *entry
 	if r.Op == opDeliver {
-		e = s.h.announce(r.ID, r.Once)
+		e = h.announce(r.ID, r.Once)
 		send(reply{})
 		line, err := in.ReadBytes('\n')
 		if err != nil || json.Unmarshal(line, &t) != nil {
-			s.h.withdrawAnnounced(e)
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.withdraw(e) // its text has not arrived
 			return
 		}
 	}
@@ -107,28 +100,19 @@ func (s *server) answer(ctx context.Context, c net.Conn) {
 		cancel()
 	}()
 	if e != nil {
-		out := s.h.push(ctx, e, t)
-		send(reply{Outcome: &out})
+		send(reply{Outcome: new(h.push(ctx, e, t))})
 	} else {
-		send(s.h.do(ctx, r))
+		send(h.do(ctx, r))
 	}
 	_ = c.Close()
 	<-gone
-}
-
-// withdrawAnnounced removes a delivery whose text has not arrived.
-func (h *host) withdrawAnnounced(e *entry) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.withdraw(e)
 }
 
 // do handles a request of one line and returns the reply.
 func (h *host) do(ctx context.Context, r request) reply {
 	switch r.Op {
 	case opSettle:
-		out := h.resolveDelivery(r.ID)
-		return reply{Outcome: &out}
+		return reply{Outcome: new(h.resolveDelivery(r.ID))}
 	case opCancel:
 		switch err := h.cancel(ctx); {
 		case errors.Is(err, errUnsettled):
@@ -140,8 +124,7 @@ func (h *host) do(ctx context.Context, r request) reply {
 	case opRespond:
 		return h.responded(r)
 	case opState:
-		state := h.await(ctx, r.After)
-		return reply{State: &state}
+		return reply{State: new(h.await(ctx, r.After))}
 	}
 	return reply{Failure: failUnknown}
 }
@@ -167,16 +150,10 @@ func (h *host) responded(r request) reply {
 // await waits until the state has a Seq greater than after, the agent has exited or ctx has ended, and returns the state. If
 // after is zero, it does not wait.
 func (h *host) await(ctx context.Context, after uint64) State {
-	for {
-		h.mu.Lock()
-		state, changed, over := h.state(), h.changed, h.ended
-		h.mu.Unlock()
-		if after == 0 || state.Seq > after || over || ctx.Err() != nil {
-			return state
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-		}
-	}
+	var state State
+	h.waitUntil(ctx, func() bool {
+		state = h.state()
+		return after == 0 || state.Seq > after || h.ended
+	})
+	return state
 }

@@ -105,11 +105,9 @@ func (t *terminal) await() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if status, ok := t.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		name := status.Signal().String()
-		t.status.Signal = &name
+		t.status.Signal = new(status.Signal().String())
 	} else {
-		code := t.cmd.ProcessState.ExitCode()
-		t.status.Code = &code
+		t.status.Code = new(t.cmd.ProcessState.ExitCode())
 	}
 	close(t.done)
 }
@@ -146,8 +144,7 @@ func (w *clientTools) output(p acp.TerminalRef) (acp.TerminalOutput, error) {
 	defer t.mu.Unlock()
 	out := acp.TerminalOutput{Output: string(t.output), Truncated: t.cut}
 	if t.status != (acp.ExitStatus{}) {
-		status := t.status
-		out.Exit = &status
+		out.Exit = new(t.status)
 	}
 	return out, nil
 }

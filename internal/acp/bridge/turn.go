@@ -18,12 +18,20 @@ type turn struct {
 	written   chan struct{} // closed when the prompt was written or could not be
 	ended     chan struct{}
 	cancelled bool
-	work      *work // only for the draft
+
+	// How far the agent is, in the draft of version 2 of the protocol. There, the answer to a prompt only means that the agent
+	// has accepted it; later updates say that the session works or is idle.
+	inserted bool // the prompt is in the conversation
+	began    bool
+	idle     bool
+	over     chan struct{} // closed when the agent is idle again
+	result   acp.PromptResult
+	failure  *acp.Error
 }
 
 // begin sends the prompt of an entry to the agent, which begins a turn. h.mu must be held.
 func (h *host) begin(e *entry) {
-	t := &turn{entry: e, written: make(chan struct{}), ended: make(chan struct{}), work: &work{over: make(chan struct{})}}
+	t := &turn{entry: e, written: make(chan struct{}), ended: make(chan struct{}), over: make(chan struct{})}
 	text := e.text
 	e.text = ""
 	h.turn, h.since, h.last = t, time.Now(), ""
@@ -65,14 +73,14 @@ func (h *host) markAccepted(sign string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.turn != nil {
-		h.turn.entry.confirm(sign)
+		h.turn.entry.settle(runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: sign})
 	}
 }
 
-// confirm records that the agent has accepted the prompt, unless its outcome is already known. sign is the evidence.
-func (e *entry) confirm(sign string) {
-	if e.sign == "" && e.refused == "" && !e.failed {
-		e.sign = sign
+// settle sets the outcome of the prompt, unless it is already known.
+func (e *entry) settle(result runtime.Outcome) {
+	if e.result.State == "" {
+		e.result = result
 		close(e.settled)
 	}
 }
@@ -125,32 +133,28 @@ func (h *host) account(result acp.PromptResult) {
 	h.window.Used, h.previousUses, h.uses = 0, h.uses, map[string]*use{}
 }
 
-// recordAnswer sets the outcome of a prompt after the agent has answered it. err is the error in the answer or nil. h.mu must be
-// held.
+// recordAnswer sets the outcome of a prompt after the agent has answered it, unless the agent had already accepted it. err is the
+// error in the answer or nil. h.mu must be held.
 func (h *host) recordAnswer(e *entry, err error) {
+	result := runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "the turn's answer"}
+	refuse := func(reason runtime.RefusalReason, detail string) {
+		result = runtime.Outcome{State: runtime.OutcomeRefused, Reason: reason, Detail: detail}
+	}
 	var answer *acp.Error
 	switch {
 	case err == nil:
-		e.confirm("the turn's answer")
 	case !errors.As(err, &answer):
-		if e.sign == "" && e.refused == "" && !e.failed {
-			e.failed, e.detail = true, "the connection ended before the agent confirmed the prompt: "+err.Error()
-			close(e.settled)
-		}
-	case e.sign != "": // the agent had already accepted it
+		result = runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "the connection ended before the agent confirmed the prompt: " + err.Error()}
 	case answer.Code == acp.CodeInvalidParams, answer.Code == acp.CodeInvalidRequest, answer.Code == acp.CodeParse, answer.Code == acp.CodeMethodNotFound:
-		e.refused, e.detail = runtime.RefusedContent, "the agent refused it: "+answer.Error()
-		close(e.settled)
+		refuse(runtime.RefusedContent, "the agent refused it: "+answer.Error())
 	case h.draft && answer.Code == acp.CodeCancelled:
-		e.refused, e.detail = runtime.RefusedWithdrawn, "the agent dropped the prompt unread: it was cancelled before its turn began"
-		close(e.settled)
+		refuse(runtime.RefusedWithdrawn, "the agent dropped the prompt unread: it was cancelled before its turn began")
 	case answer.Code == acp.CodeAuthRequired:
-		e.refused, e.detail = runtime.RefusedUnready, "the agent requires a sign-in: "+answer.Error()
-		close(e.settled)
+		refuse(runtime.RefusedUnready, "the agent requires a sign-in: "+answer.Error())
 	default:
-		e.detail = "the turn failed: " + answer.Error()
-		e.confirm("the agent's error")
+		result.Evidence, result.Detail = "the agent's error", "the turn failed: "+answer.Error()
 	}
+	e.settle(result)
 }
 
 // Time limits of an interrupt.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"gascity/runtime"
@@ -86,10 +87,8 @@ func (f *failure) unpack() error {
 	}
 	e := &remoteError{text: f.Text}
 	for _, s := range sentinels() {
-		for _, word := range f.Is {
-			if s.word == word {
-				e.causes = append(e.causes, s.err)
-			}
+		if slices.Contains(f.Is, s.word) {
+			e.causes = append(e.causes, s.err)
 		}
 	}
 	if f.Death != nil {

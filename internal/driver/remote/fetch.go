@@ -7,8 +7,6 @@ import (
 	"errors"
 	"io"
 	"net/http/httputil"
-	"sync"
-	"time"
 
 	"github.com/hashicorp/yamux"
 
@@ -17,14 +15,7 @@ import (
 
 // fetch answers a call whose result is an archive. It writes one line that the call has begun, the archive in HTTP chunks, and
 // one line with the final error.
-func (s *server) fetch(ctx context.Context, stream *yamux.Stream, in *bufio.Reader, r request) {
-	ctx, cancel := context.WithCancel(ctx)
-	var reader sync.WaitGroup
-	reader.Go(func() {
-		_, _ = in.ReadByte()                         // returns when the caller closes the stream
-		_ = stream.SetWriteDeadline(time.Unix(1, 0)) // never fails; makes further writes fail
-		cancel()
-	})
+func (s *server) fetch(ctx context.Context, stream *yamux.Stream, r request) {
 	reply(stream, empty{}, nil)
 	out := bufio.NewWriterSize(stream, chunkSize)
 	chunks := httputil.NewChunkedWriter(out)
@@ -37,9 +28,6 @@ func (s *server) fetch(ctx context.Context, stream *yamux.Stream, in *bufio.Read
 	err = errors.Join(err, archive.Flush(), chunks.Close())
 	reply(out, nil, err)
 	_ = out.Flush() // an error means that the caller has disconnected
-	abort(stream)   // unblocks the goroutine above
-	cancel()
-	reader.Wait()
 }
 
 // CopyFrom implements runtime.CopyFromProvider.

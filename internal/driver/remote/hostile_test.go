@@ -296,7 +296,6 @@ func TestAQuietWorkerEndsWithTheLink(t *testing.T) {
 	}()
 	r := newTestLink(t, func(o *remote.Options) {
 		o.Socket = socket
-		o.Worker = func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "unix", socket) }
 	})
 	if err := r.Connect(t.Context()); err != nil {
 		t.Fatal(err)
@@ -329,20 +328,26 @@ func TestAQuietWorkerEndsWithTheLink(t *testing.T) {
 // Two outposts over one folder: the later has the worker API's socket, and the end of the
 // previous does not take it away.
 func TestASocketThatIsTakenOver(t *testing.T) {
-	socket := filepath.Join(t.TempDir(), "city.sock")
+	dir := t.TempDir()
 	opts := func(name string) func(*remote.Options) {
-		return func(o *remote.Options) {
-			o.Socket = socket
-			o.Worker = func(context.Context) (net.Conn, error) {
-				here, there := net.Pipe()
-				go func() {
-					there.Read(make([]byte, 64))               //nolint:errcheck // a line
-					there.Write([]byte("I am " + name + "\n")) //nolint:errcheck // the reader sees it
-					there.Close()
-				}()
-				return here, nil
-			}
+		socket := filepath.Join(dir, name)
+		listener, err := new(net.ListenConfig).Listen(t.Context(), "unix", socket)
+		if err != nil {
+			t.Fatal(err)
 		}
+		t.Cleanup(func() { listener.Close() })
+		go func() {
+			for {
+				conn, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				conn.Read(make([]byte, 64))               //nolint:errcheck // a line
+				conn.Write([]byte("I am " + name + "\n")) //nolint:errcheck // the reader sees it
+				conn.Close()
+			}
+		}()
+		return func(o *remote.Options) { o.Socket = socket }
 	}
 	first := newTestLink(t, opts("the first"))
 	second := remote.Open(func() remote.Options {

@@ -88,7 +88,7 @@ func (p *Provider) TerminateRuntime(r runtime.LiveRuntime) error {
 // SupportsTransport implements runtime.TransportCapabilityProvider. Its time limit is that of an action, because the first call
 // over a slow connection also sets up the remote end. It returns false if the remote end cannot be asked.
 func (p *Provider) SupportsTransport(transport string) bool {
-	ctx, cancel := p.link.callContext(p.link.opts.Act, defaultAct)
+	ctx, cancel := context.WithTimeout(p.link.ctx, actionLimit)
 	defer cancel()
 	yes, err := askFor[bool](ctx, p.link, call{"supports-transport", "", transport, queryGrace})
 	return yes && err == nil

@@ -2,15 +2,16 @@ package remote
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"sync"
 	"time"
 
 	"github.com/hashicorp/yamux"
+	"golang.org/x/sync/semaphore"
 
 	"gascity/runtime"
 )
@@ -25,17 +26,13 @@ type Options struct {
 	Dial func(ctx context.Context) (io.ReadWriteCloser, error)
 	// Connect bounds the time of Dial and the hello request together. Zero means 2 minutes.
 	Connect time.Duration
-	// Socket is the path of the socket of the city's worker API on this machine. Worker connects to it; nil means by Socket.
-	// Without both, remote agents have no worker API.
-	Worker func(ctx context.Context) (net.Conn, error)
+	// Socket is the path of the socket of the city's worker API on this machine. Empty means that remote agents have no worker
+	// API.
 	Socket string
 	// Attach connects the caller's terminal to a session. Nil means that attaching is not supported.
 	Attach func(ctx context.Context, name string, opts runtime.AttachOptions) error
 	// Capabilities are those of the remote driver.
 	Capabilities runtime.ProviderCapabilities
-	// Ask bounds queries of the contract that have no context; zero means 15 seconds. Act bounds actions that have no context;
-	// zero means 2 minutes.
-	Ask, Act time.Duration
 }
 
 // link is the local end of the connection. It connects when a call needs it, and again after the connection was lost.
@@ -45,7 +42,7 @@ type link struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup // goroutines of connections
 
-	uploadSlots chan struct{} // holds a token for each upload in progress
+	uploads *semaphore.Weighted // at most maxUploads run
 
 	mu      sync.Mutex
 	session *yamux.Session // nil before the first dial
@@ -72,16 +69,9 @@ const (
 // newLink returns a link that is not connected yet; the first call connects it. Options that are not set get their
 // defaults.
 func newLink(opts Options) *link {
-	if opts.Connect <= 0 {
-		opts.Connect = defaultConnect
-	}
-	if opts.Worker == nil && opts.Socket != "" {
-		opts.Worker = func(ctx context.Context) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "unix", opts.Socket)
-		}
-	}
+	opts.Connect = cmp.Or(opts.Connect, defaultConnect)
 	life, end := context.WithCancel(context.Background()) //nolint:forbidigo // ends with close
-	return &link{opts: opts, ctx: life, cancel: end, uploadSlots: make(chan struct{}, maxUploads)}
+	return &link{opts: opts, ctx: life, cancel: end, uploads: semaphore.NewWeighted(maxUploads)}
 }
 
 // errClosed is the error of calls after [Provider.Close].
@@ -148,7 +138,7 @@ func (l *link) dial() (*yamux.Session, helloReply, error) {
 	if err != nil {
 		return nil, helloReply{}, errors.Join(err, conn.Close())
 	}
-	far, err := sendHello(ctx, session, l.opts.Worker != nil)
+	far, err := sendHello(ctx, session, l.opts.Socket != "")
 	if err != nil {
 		session.Close() //nolint:errcheck // err has the reason
 		return nil, helloReply{}, err
@@ -292,15 +282,6 @@ func withCause(ctx context.Context, err error) error {
 		return errors.Join(cause, err)
 	}
 	return err
-}
-
-// callContext returns a context for calls of the contract that have none. limit is the configured timeout; usual is the default
-// if limit is zero.
-func (l *link) callContext(limit, usual time.Duration) (context.Context, context.CancelFunc) {
-	if limit <= 0 {
-		limit = usual
-	}
-	return context.WithTimeout(l.ctx, limit)
 }
 
 // close closes the connection and waits for its goroutines. The sessions continue.

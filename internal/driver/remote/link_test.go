@@ -180,13 +180,7 @@ func TestTheWorkerAPIIsReached(t *testing.T) {
 			conn.Close()
 		}
 	}()
-	r := newTestLink(t, func(o *remote.Options) {
-		o.Socket = socket
-		o.Worker = func(ctx context.Context) (net.Conn, error) {
-			var d net.Dialer
-			return d.DialContext(ctx, "unix", socket)
-		}
-	})
+	r := newTestLink(t, func(o *remote.Options) { o.Socket = socket })
 	far := filepath.Join(r.far.dir, "worker.sock")
 	r.start("a", runtime.Config{Command: "agent", Env: map[string]string{"GC_WORKER_SOCKET": socket, "OTHER": "x"}})
 	for _, when := range []string{"at first", "after a loss"} {

@@ -35,80 +35,65 @@ type Outpost struct {
 }
 
 // Serve serves the provider on standard input and output until the local end closes the connection.
-func (o Outpost) Serve(ctx context.Context, stdin io.Reader, stdout io.WriteCloser) (err error) {
-	p, leave, err := o.open()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, leave()) }()
-	sockets, err := outpostSockets(o.Folder)
-	if err != nil {
-		return errors.Join(err, o.Close(p))
-	}
-	if err := Announce(stdout); err != nil {
-		return errors.Join(err, o.Close(p))
-	}
-	err = Serve(ctx, o.Wrap(p), stdio{stdin, stdout}, ServeOptions{
-		Dir: filepath.Join(o.Folder, citydir.StateFolder, uploadFolder), Socket: filepath.Join(sockets, outpostSocket), Version: o.Version, Program: o.Program,
-		Remove: func() error { return cleanup.ClearOutpost(o.Folder) },
+func (o Outpost) Serve(ctx context.Context, stdin io.Reader, stdout io.WriteCloser) error {
+	return o.withProvider(func(p runtime.Provider, sockets string) error {
+		if err := Announce(stdout); err != nil {
+			return err
+		}
+		return Serve(ctx, o.Wrap(p), stdio{stdin, stdout}, ServeOptions{
+			Dir: filepath.Join(o.Folder, citydir.StateFolder, uploadFolder), Socket: filepath.Join(sockets, outpostSocket), Version: o.Version, Program: o.Program,
+			Remove: func() error { return cleanup.ClearOutpost(o.Folder) },
+		})
 	})
-	return errors.Join(err, o.Close(p))
 }
 
 // RunInit runs the first process of a pod. It reaps processes whose parents have exited. When ctx ends, it stops the sessions
 // of the folder within grace and returns; then the pod stops.
-func (o Outpost) RunInit(ctx context.Context, grace time.Duration) (err error) {
-	p, leave, err := o.open()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, leave()) }()
-	ended := make(chan os.Signal, 1)
-	signal.Notify(ended, syscall.SIGCHLD)
-	defer signal.Stop(ended)
-	for ctx.Err() == nil {
-		for pid, err := 1, error(nil); pid > 0 && err == nil; {
-			pid, err = syscall.Wait4(-1, nil, syscall.WNOHANG, nil) // this process starts no processes of its own, so it may reap all
+func (o Outpost) RunInit(ctx context.Context, grace time.Duration) error {
+	return o.withProvider(func(p runtime.Provider, _ string) error {
+		ended := make(chan os.Signal, 1)
+		signal.Notify(ended, syscall.SIGCHLD)
+		defer signal.Stop(ended)
+		for ctx.Err() == nil {
+			for pid, err := 1, error(nil); pid > 0 && err == nil; {
+				pid, err = syscall.Wait4(-1, nil, syscall.WNOHANG, nil) // this process starts no processes of its own, so it may reap all
+			}
+			select {
+			case <-ended:
+			case <-ctx.Done():
+			}
 		}
-		select {
-		case <-ended:
-		case <-ctx.Done():
-		}
-	}
-	return errors.Join(StopAll(context.WithoutCancel(ctx), p, grace), o.Close(p))
+		return StopAll(context.WithoutCancel(ctx), p, grace)
+	})
 }
 
 // Attach connects the terminal of this process to a session of the outpost.
-func (o Outpost) Attach(ctx context.Context, name string, opts runtime.AttachOptions) (err error) {
-	p, leave, err := o.open()
+func (o Outpost) Attach(ctx context.Context, name string, opts runtime.AttachOptions) error {
+	return o.withProvider(func(p runtime.Provider, _ string) error { return runtime.AttachTerminal(ctx, p, name, opts) })
+}
+
+// withProvider locks the folder, opens the provider, calls do and closes the provider. sockets is the folder for the outpost's
+// sockets, which the provider uses too. It is not the login session's runtime folder: many hosts remove that at the last logout,
+// and agent sessions run longer.
+func (o Outpost) withProvider(do func(p runtime.Provider, sockets string) error) (err error) {
+	if !filepath.IsAbs(o.Folder) {
+		return fmt.Errorf("the outpost's folder %q is not absolute", o.Folder)
+	}
+	leave, err := citydir.LockShared(o.Folder)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, leave()) }()
-	return errors.Join(runtime.AttachTerminal(ctx, p, name, opts), o.Close(p))
-}
-
-// open opens the provider. The caller calls leave after it has closed the provider.
-func (o Outpost) open() (p runtime.Provider, leave func() error, err error) {
-	if !filepath.IsAbs(o.Folder) {
-		return nil, nil, fmt.Errorf("the outpost's folder %q is not absolute", o.Folder)
-	}
-	if leave, err = citydir.LockShared(o.Folder); err != nil {
-		return nil, nil, err
-	}
-	_, err = outpostSockets(o.Folder) // the provider uses the folder that is chosen here
-	if err == nil {
-		p, err = o.Open()
-	}
+	sockets, err := citydir.RuntimeDir(o.Folder, "")
 	if err != nil {
-		return nil, nil, errors.Join(err, leave())
+		return err
 	}
-	return p, leave, nil
+	p, err := o.Open()
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(p, sockets), o.Close(p))
 }
-
-// outpostSockets returns the folder for an outpost's sockets. It is not the login session's runtime folder: many hosts remove
-// that at the last logout, and agent sessions run longer.
-func outpostSockets(folder string) (string, error) { return citydir.RuntimeDir(folder, "") }
 
 // stdio combines a process's standard input and output into one connection.
 type stdio struct {

@@ -36,21 +36,22 @@ func (p *Provider) Remove(ctx context.Context) error {
 	return act(ctx, p.link, "remove", "", empty{})
 }
 
+// The limits of calls of the contract that have no context.
 const (
-	defaultAsk = 15 * time.Second
-	defaultAct = 2 * time.Minute
+	queryLimit  = 15 * time.Second
+	actionLimit = 2 * time.Minute
 )
 
-// askBriefly makes a query with the default context, see [Options.Ask].
+// askBriefly makes a query that ends after queryLimit.
 func askBriefly[Out any](p *Provider, op, name string, body any) (Out, error) {
-	ctx, cancel := p.link.callContext(p.link.opts.Ask, defaultAsk)
+	ctx, cancel := context.WithTimeout(p.link.ctx, queryLimit)
 	defer cancel()
 	return askFor[Out](ctx, p.link, call{op, name, body, queryGrace})
 }
 
-// askAction makes an action with the default context, see [Options.Act].
+// askAction makes an action that ends after actionLimit.
 func askAction(p *Provider, op, name string, body any) error {
-	ctx, cancel := p.link.callContext(p.link.opts.Act, defaultAct)
+	ctx, cancel := context.WithTimeout(p.link.ctx, actionLimit)
 	defer cancel()
 	return act(ctx, p.link, op, name, body)
 }
@@ -140,7 +141,7 @@ func (p *Provider) RunLive(name string, cfg runtime.Config) error {
 
 // CopyTo implements runtime.Stager. src is a path on this machine.
 func (p *Provider) CopyTo(name, src, relDst string) error {
-	ctx, cancel := p.link.callContext(p.link.opts.Act, defaultAct)
+	ctx, cancel := context.WithTimeout(p.link.ctx, actionLimit)
 	defer cancel()
 	bag := &uploads{link: p.link}
 	defer bag.discard()
@@ -208,7 +209,7 @@ func (p *Provider) NudgeNow(name string, content []runtime.ContentBlock) error {
 
 // nudge uploads the files of content and sends the nudge to the remote end.
 func (p *Provider) nudge(op, name string, content []runtime.ContentBlock) error {
-	ctx, cancel := p.link.callContext(p.link.opts.Act, defaultAct)
+	ctx, cancel := context.WithTimeout(p.link.ctx, actionLimit)
 	defer cancel()
 	bag := &uploads{link: p.link}
 	defer bag.discard()

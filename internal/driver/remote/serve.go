@@ -100,40 +100,49 @@ func (s *server) answer(ctx context.Context, stream *yamux.Stream) {
 		return
 	}
 	switch r.Op {
-	case opWatch:
-		s.watch(ctx, stream)
-		return
 	case opUpload:
 		body, err := s.upload(in)
 		reply(stream, body, err)
 		return
-	case opFetch:
-		s.fetch(ctx, stream, in, r)
-		return
 	case opTerminal:
 		s.terminal(ctx, stream, in, r)
-		return
-	}
-	op, ok := operations()[r.Op]
-	if !ok {
-		reply(stream, nil, fmt.Errorf("unknown operation %q: %w", r.Op, errors.ErrUnsupported))
 		return
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var reader sync.WaitGroup
 	reader.Go(func() {
 		_, _ = in.ReadByte() // returns when the caller closes its side
-		limitWrites(stream)
+		if r.Op == opFetch {
+			_ = stream.SetWriteDeadline(time.Unix(1, 0)) // never fails; makes further writes fail
+		} else {
+			limitWrites(stream)
+		}
 		cancel()
 	})
-	if op.uninterruptible {
-		ctx = context.WithoutCancel(ctx)
+	switch r.Op {
+	case opWatch:
+		s.watch(ctx, stream)
+	case opFetch:
+		s.fetch(ctx, stream, r)
+	default:
+		body, err := s.call(ctx, r)
+		reply(stream, body, err)
 	}
-	body, err := op.run(ctx, s, r)
-	reply(stream, body, err)
 	abort(stream) // unblocks the goroutine above
 	cancel()
 	reader.Wait()
+}
+
+// call runs an operation of the table on the local provider.
+func (s *server) call(ctx context.Context, r request) (body any, err error) {
+	op, ok := operations()[r.Op]
+	if !ok {
+		return nil, fmt.Errorf("unknown operation %q: %w", r.Op, errors.ErrUnsupported)
+	}
+	if op.uninterruptible {
+		ctx = context.WithoutCancel(ctx)
+	}
+	return op.run(ctx, s, r)
 }
 
 // limitWrites sets a deadline for writes to a caller that has closed its side: it may have stopped reading, and then a write
@@ -157,33 +166,16 @@ func reply(stream io.Writer, body any, err error) {
 	}
 }
 
-// watch writes the provider's events until one end closes the stream.
+// watch writes the provider's events until ctx ends.
 func (s *server) watch(ctx context.Context, stream *yamux.Stream) {
-	ctx, cancel := context.WithCancel(ctx)
 	events, err := runtime.Watch(ctx, s.provider)
 	if err != nil {
-		cancel()
 		reply(stream, nil, err)
 		return
 	}
-	var reader sync.WaitGroup
-	reader.Go(func() {
-		_, _ = stream.Read(make([]byte, 1))
-		limitWrites(stream)
-		cancel()
-	})
 	for e := range events {
-		raw, err := encodeBody(e)
-		if err == nil {
-			err = writeLine(stream, answer{Body: raw})
-		}
-		if err != nil {
-			cancel() // then the provider closes events
-		}
+		reply(stream, e, nil)
 	}
-	cancel()
-	abort(stream) // unblocks the goroutine above
-	reader.Wait()
 }
 
 // handleHello checks the protocol version of the local end and creates the socket of the worker API if the local end offers

@@ -106,12 +106,10 @@ func (l *link) upload(ctx context.Context, path string) (far string, carried boo
 	} else if err != nil {
 		return "", false, err
 	}
-	select {
-	case l.uploadSlots <- struct{}{}:
-		defer func() { <-l.uploadSlots }()
-	case <-ctx.Done():
+	if l.uploads.Acquire(ctx, 1) != nil {
 		return "", false, context.Cause(ctx)
 	}
+	defer l.uploads.Release(1)
 	stream, err := l.open(ctx)
 	if err != nil {
 		return "", false, err
@@ -183,7 +181,7 @@ func (b *uploads) discard() {
 	if len(b.paths) == 0 {
 		return
 	}
-	ctx, cancel := b.link.callContext(b.link.opts.Ask, defaultAsk)
+	ctx, cancel := context.WithTimeout(b.link.ctx, queryLimit)
 	defer cancel()
 	_, _ = ask[empty](ctx, b.link, "discard", "", names{b.paths}) // see the comment above
 }

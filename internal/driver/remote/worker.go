@@ -78,12 +78,12 @@ func (l *link) forward(session *yamux.Session) {
 			defer abort(stream)
 			in := bufio.NewReader(stream)
 			var r request
-			if readLine(in, &r) != nil || r.Op != opWorker || l.opts.Worker == nil {
+			if readLine(in, &r) != nil || r.Op != opWorker || l.opts.Socket == "" {
 				return
 			}
 			ctx, cancel := context.WithCancel(l.ctx)
 			defer cancel()
-			conn, err := l.opts.Worker(ctx)
+			conn, err := new(net.Dialer).DialContext(ctx, "unix", l.opts.Socket)
 			if err != nil {
 				return // the worker's connection closes, and it tries again
 			}

@@ -1,7 +1,6 @@
 package script
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -44,22 +43,12 @@ func (h Handshake) Has(c Capability) bool { return slices.Contains(h.Capabilitie
 // ParseHandshake parses a handshake. It ignores unknown fields. Text that is not an object, and a version below zero or above
 // [Version], are errors.
 func ParseHandshake(data []byte) (Handshake, error) {
-	var raw struct {
-		Version      *int     `json:"version"`
-		Capabilities []string `json:"capabilities"`
-	}
-	if err := json.Unmarshal(bytes.TrimSpace(data), &raw); err != nil {
+	var h Handshake
+	if err := json.Unmarshal(data, &h); err != nil {
 		return Handshake{}, fmt.Errorf("the handshake is not {\"version\": 0, \"capabilities\": [...]}: %w", err)
-	}
-	h := Handshake{}
-	if raw.Version != nil {
-		h.Version = *raw.Version
 	}
 	if h.Version < 0 || h.Version > Version {
 		return Handshake{}, fmt.Errorf("the handshake has version %d, known is %d", h.Version, Version)
-	}
-	for _, word := range raw.Capabilities {
-		h.Capabilities = append(h.Capabilities, Capability(word))
 	}
 	return h, nil
 }

@@ -51,7 +51,7 @@ func Serve(ctx context.Context, p runtime.Provider, c Call) (exitCode int) {
 		return ExitOK
 	case errors.As(err, &code):
 		return int(code)
-	case unsupported(err):
+	case errors.Is(err, errors.ErrUnsupported), errors.Is(err, runtime.ErrExecUnsupported):
 		fmt.Fprintln(c.Stderr, err)
 		return ExitMissing
 	default:
@@ -65,10 +65,6 @@ type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-func unsupported(err error) bool {
-	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, runtime.ErrExecUnsupported)
-}
-
 // server runs one call.
 type server struct {
 	p    runtime.Provider
@@ -80,35 +76,74 @@ type server struct {
 // handlers returns the functions of the supported operations.
 func handlers() map[string]func(*server, context.Context) error {
 	return map[string]func(*server, context.Context) error{
-		OpProtocol:          (*server).protocol,
-		OpStart:             (*server).start,
-		OpRunLive:           (*server).runLive,
-		OpStop:              (*server).stop,
-		OpInterrupt:         func(s *server, _ context.Context) error { return s.p.Interrupt(s.name) },
-		OpStopInstance:      (*server).stopInstance,
-		OpInterruptInstance: (*server).interruptInstance,
-		OpIsRunning:         (*server).isRunning,
-		OpIsAttached:        func(s *server, _ context.Context) error { return s.print(s.p.IsAttached(s.name)) },
-		OpProcessAlive:      (*server).processAlive,
-		OpListRunning:       (*server).listRunning,
-		OpGetLastActivity:   (*server).lastActivity,
-		OpObserve:           (*server).observe,
-		OpObserveAll:        (*server).observeAll,
+		OpProtocol: (*server).protocol,
+		OpStart: withDocument(func(s *server, ctx context.Context, doc Start) error {
+			return s.p.Start(ctx, s.name, doc.Config())
+		}),
+		OpRunLive:      withDocument(func(s *server, _ context.Context, doc Start) error { return s.p.RunLive(s.name, doc.Config()) }),
+		OpStop:         (*server).stop,
+		OpInterrupt:    func(s *server, _ context.Context) error { return s.p.Interrupt(s.name) },
+		OpStopInstance: withToken((*server).stopInstance),
+		OpInterruptInstance: withToken(func(s *server, ctx context.Context, token string) error {
+			return runtime.InterruptInstance(ctx, s.p, s.name, token)
+		}),
+		OpIsRunning:       (*server).isRunning,
+		OpIsAttached:      func(s *server, _ context.Context) error { return s.print(s.p.IsAttached(s.name)) },
+		OpProcessAlive:    (*server).processAlive,
+		OpListRunning:     (*server).listRunning,
+		OpGetLastActivity: (*server).lastActivity,
+		OpObserve:         (*server).observe,
+		OpObserveAll:      (*server).observeAll,
 		OpAttach: func(s *server, ctx context.Context) error {
 			return runtime.AttachTerminal(ctx, s.p, s.name, runtime.AttachOptions{})
 		},
-		OpNudge:           (*server).nudge,
-		OpDeliver:         (*server).deliver,
-		OpSettle:          (*server).resolveDelivery,
+		OpNudge:   (*server).nudge,
+		OpDeliver: (*server).deliver,
+		OpSettle: withDocument(func(s *server, ctx context.Context, doc Delivery) error {
+			return s.printOutcome(runtime.Settle(ctx, s.p, s.name, doc.Delivery()))
+		}),
 		OpSendKeys:        func(s *server, _ context.Context) error { return s.p.SendKeys(s.name, s.args...) },
 		OpPeek:            (*server).peek,
 		OpClearScrollback: func(s *server, _ context.Context) error { return s.p.ClearScrollback(s.name) },
-		OpSetMeta:         (*server).setMeta,
-		OpGetMeta:         (*server).getMeta,
-		OpRemoveMeta:      (*server).removeMeta,
+		OpSetMeta:         withKey((*server).setMeta),
+		OpGetMeta:         withKey((*server).getMeta),
+		OpRemoveMeta:      withKey(func(s *server, key string) error { return s.p.RemoveMeta(s.name, key) }),
 		OpCopyTo:          (*server).copyTo,
 		OpExec:            (*server).exec,
 		OpWatch:           (*server).watch,
+	}
+}
+
+// withDocument returns the function of an operation that reads a document from standard input.
+func withDocument[T any](do func(s *server, ctx context.Context, doc T) error) func(*server, context.Context) error {
+	return func(s *server, ctx context.Context) error {
+		var doc T
+		if err := s.read(&doc); err != nil {
+			return err
+		}
+		return do(s, ctx, doc)
+	}
+}
+
+// withToken returns the function of an operation that reads the token of an instance from standard input.
+func withToken(do func(s *server, ctx context.Context, token string) error) func(*server, context.Context) error {
+	return func(s *server, ctx context.Context) error {
+		data, err := s.input()
+		if err != nil {
+			return err
+		}
+		return do(s, ctx, strings.TrimSuffix(string(data), "\n"))
+	}
+}
+
+// withKey returns the function of an operation whose first argument is a key of the metadata.
+func withKey(do func(s *server, key string) error) func(*server, context.Context) error {
+	return func(s *server, _ context.Context) error {
+		key, err := s.argument("key")
+		if err != nil {
+			return err
+		}
+		return do(s, key)
 	}
 }
 
@@ -168,46 +203,13 @@ func (s *server) stopUnusedServer() {
 	}
 }
 
-// start serves the operation start: it reads the start document from standard input and starts the session.
-func (s *server) start(ctx context.Context) error {
-	var doc Start
-	if err := s.read(&doc); err != nil {
-		return err
-	}
-	return s.p.Start(ctx, s.name, doc.Config())
-}
-
-// runLive serves the operation run-live: it reads the start document from standard input and runs its session_live
-// commands.
-func (s *server) runLive(context.Context) error {
-	var doc Start
-	if err := s.read(&doc); err != nil {
-		return err
-	}
-	return s.p.RunLive(s.name, doc.Config())
-}
-
-// stopInstance stops the instance whose token is on standard input.
-func (s *server) stopInstance(ctx context.Context) error {
-	token, err := s.line()
-	if err != nil {
-		return err
-	}
+// stopInstance stops the instance with the token.
+func (s *server) stopInstance(ctx context.Context, token string) error {
 	if err := runtime.StopInstance(ctx, s.p, s.name, token); err != nil {
 		return err
 	}
 	s.stopUnusedServer()
 	return nil
-}
-
-// interruptInstance serves the operation interrupt-instance: it reads the instance token from standard input and
-// interrupts this instance only.
-func (s *server) interruptInstance(ctx context.Context) error {
-	token, err := s.line()
-	if err != nil {
-		return err
-	}
-	return runtime.InterruptInstance(ctx, s.p, s.name, token)
 }
 
 // nudge serves the operation nudge: it reads a text from standard input, delivers it as a prompt and prints the
@@ -228,15 +230,6 @@ func (s *server) deliver(ctx context.Context) error {
 		return refuseIncomplete(err)
 	}
 	return s.printOutcome(runtime.Deliver(ctx, s.p, s.name, doc.Delivery()))
-}
-
-// resolveDelivery serves the operation settle: it reads a delivery as JSON and prints what happened to its text.
-func (s *server) resolveDelivery(ctx context.Context) error {
-	var doc Delivery
-	if err := s.read(&doc); err != nil {
-		return err
-	}
-	return s.printOutcome(runtime.Settle(ctx, s.p, s.name, doc.Delivery()))
 }
 
 // printOutcome prints an outcome, also if there is an error.
@@ -314,12 +307,6 @@ func (s *server) read(doc any) error {
 		return fmt.Errorf("cannot read standard input: %w", err)
 	}
 	return nil
-}
-
-// line reads standard input and removes the newline at its end.
-func (s *server) line() (string, error) {
-	data, err := s.input()
-	return strings.TrimSuffix(string(data), "\n"), err
 }
 
 // printJSON prints a value as one line of JSON.

@@ -107,12 +107,8 @@ func (s *server) peek(context.Context) error {
 	return s.print(text)
 }
 
-// setMeta stores standard input under the key in the arguments.
-func (s *server) setMeta(context.Context) error {
-	key, err := s.argument("key")
-	if err != nil {
-		return err
-	}
+// setMeta stores standard input under the key.
+func (s *server) setMeta(key string) error {
 	value, err := s.input()
 	if err != nil {
 		return err
@@ -121,25 +117,12 @@ func (s *server) setMeta(context.Context) error {
 }
 
 // getMeta prints the value and a newline, which is not part of the value.
-func (s *server) getMeta(context.Context) error {
-	key, err := s.argument("key")
-	if err != nil {
-		return err
-	}
+func (s *server) getMeta(key string) error {
 	value, err := s.p.GetMeta(s.name, key)
 	if err != nil || value == "" {
 		return err
 	}
 	return s.print(value)
-}
-
-// removeMeta serves the operation remove-meta: it removes the metadata of the key in the arguments.
-func (s *server) removeMeta(context.Context) error {
-	key, err := s.argument("key")
-	if err != nil {
-		return err
-	}
-	return s.p.RemoveMeta(s.name, key)
 }
 
 // copyTo copies a file of this machine into the session's working directory.

@@ -47,10 +47,10 @@ type CopyFile struct {
 
 // NewStart returns the document for a configuration. A first prompt on the command line is appended to the command. A variable
 // that must be removed from the environment has an empty value in Env and is also in UnsetEnv: a script that does not know
-// UnsetEnv sets it to an empty value. Nudge and the fields about dialogs are set by [Start.WithSequence].
+// UnsetEnv sets it to an empty value. Nudge is not set; [Start.WithSequence] sets it and the fields about dialogs.
 func NewStart(cfg runtime.Config) Start {
 	s := Start{
-		WorkDir: cfg.WorkDir, Command: cfg.LaunchCommand(), Lifecycle: string(cfg.Lifecycle),
+		WorkDir: cfg.WorkDir, Command: cfg.LaunchCommand(), Lifecycle: string(cfg.Lifecycle), Env: cfg.Env,
 		ProcessNames: cfg.ProcessNames, ReadyPromptPrefix: cfg.ReadyPromptPrefix, ReadyDelayMs: cfg.ReadyDelayMs,
 		PreStart: cfg.PreStart, SessionSetup: cfg.SessionSetup, SessionSetupScript: cfg.SessionSetupScript, SessionLive: cfg.SessionLive,
 		PackOverlayDirs: cfg.PackOverlayDirs, OverlayDir: cfg.OverlayDir,
@@ -61,10 +61,6 @@ func NewStart(cfg runtime.Config) Start {
 		if cfg.Env[key] == "" {
 			s.UnsetEnv = append(s.UnsetEnv, key)
 		}
-		if s.Env == nil {
-			s.Env = map[string]string{}
-		}
-		s.Env[key] = cfg.Env[key]
 	}
 	for _, f := range cfg.CopyFiles {
 		s.CopyFiles = append(s.CopyFiles, CopyFile{Src: f.Src, RelDst: f.RelDst})
@@ -72,15 +68,9 @@ func NewStart(cfg runtime.Config) Start {
 	return s
 }
 
-// WithNudge returns the document with the first prompt, for a script that types the prompt.
-func (s Start) WithNudge(cfg runtime.Config) Start {
-	s.Nudge = cfg.Nudge
-	return s
-}
-
 // WithSequence returns the document with all fields that a script needs to run the whole start sequence.
 func (s Start) WithSequence(cfg runtime.Config) Start {
-	s = s.WithNudge(cfg)
+	s.Nudge = cfg.Nudge
 	s.AcceptStartupDialogs, s.EmitsPermissionWarning, s.MouseOn = cfg.AcceptStartupDialogs, cfg.EmitsPermissionWarning, cfg.MouseOn
 	return s
 }
