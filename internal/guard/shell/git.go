@@ -72,14 +72,18 @@ var (
 	indirectSettings = []string{"push.default", "remote.*.push", "remote.*.mirror", "include.path", "includeif.*", "core.hookspath", "url.*", "init.templatedir", "protocol.ext.allow", "core.worktree"}
 )
 
+// isSetting reports whether one of the patterns matches the name of a setting, in lower case.
+func isSetting(key string, patterns []string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		ok, err := path.Match(pattern, strings.ReplaceAll(key, "/", "|"))
+		return ok && err == nil
+	})
+}
+
 // setting collects the command that a setting of git makes it run, such as core.pager. why says what the guard cannot see because
 // of the setting; empty if it sees everything.
 func (r *reader) setting(c Command, key string, value Word, depth int) (why string) {
 	key = strings.ToLower(key)
-	fits := func(pattern string) bool {
-		ok, err := path.Match(pattern, strings.ReplaceAll(key, "/", "|"))
-		return ok && err == nil
-	}
 	c = behind(c, key)
 	switch {
 	case strings.ContainsRune(key, Unknown):
@@ -94,7 +98,7 @@ func (r *reader) setting(c Command, key string, value Word, depth int) (why stri
 			r.nested(c, "git "+value.Text+` "$@"`, input{}, depth)
 		}
 		return "it defines an alias"
-	case slices.ContainsFunc(scriptSettings, fits):
+	case isSetting(key, scriptSettings):
 		if !value.Known {
 			return "it makes a command of " + describe(value)
 		}
@@ -102,7 +106,7 @@ func (r *reader) setting(c Command, key string, value Word, depth int) (why stri
 		if program := strings.TrimPrefix(value.Text, "!"); strings.ContainsAny(program, ";&|$`(<>") {
 			return "it makes a script one of git's commands"
 		}
-	case slices.ContainsFunc(indirectSettings, fits):
+	case isSetting(key, indirectSettings):
 		return "it changes what other git commands do"
 	}
 	return ""
@@ -274,10 +278,7 @@ func (r *reader) configure(c Command, words []Word, depth int) (why string) {
 // do not count.
 func lasting(key string, value Word) bool {
 	key = strings.ToLower(key)
-	if !slices.ContainsFunc(scriptSettings, func(pattern string) bool {
-		ok, err := path.Match(pattern, strings.ReplaceAll(key, "/", "|"))
-		return ok && err == nil
-	}) {
+	if !isSetting(key, scriptSettings) {
 		return false
 	}
 	switch value.Text {
