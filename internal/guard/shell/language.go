@@ -153,17 +153,22 @@ func (r *reader) tails(c Command, program string, words []Word, depth int) {
 	if textPrograms()[program] {
 		return
 	}
-	c = behind(c, program)
-	c.Words, c.Reads, c.Writes, c.More = nil, nil, nil, false
-	for i := range words[:min(len(words), maxTails)] {
-		if i+1 < len(words) && words[i].Known && !strings.HasPrefix(words[i].Text, ".") && !strings.HasPrefix(words[i].Text, "-") && (isShell(lastPart(words[i].Text)) || commands[lastPart(words[i].Text)]) {
-			if isShell(lastPart(words[i].Text)) && strings.HasPrefix(words[i+1].Text, "-") { // it is certainly a shell: what it hides counts
-				c.Words = words[i:]
-				r.command(c, input{redirected: true}, depth+1)
-				continue
-			}
-			r.doubted(c, words[i:], input{redirected: true}, depth)
+	for i := range max(0, min(len(words)-1, maxTails)) {
+		text := words[i].Text
+		if !words[i].Known || strings.HasPrefix(text, ".") || strings.HasPrefix(text, "-") {
+			continue
 		}
+		shell := isShell(lastPart(text))
+		if !shell && !commands[lastPart(text)] {
+			continue
+		}
+		inner := behind(c, program)
+		inner.Words, inner.Reads, inner.Writes, inner.More = words[i:], nil, nil, false
+		if shell && strings.HasPrefix(words[i+1].Text, "-") { // it is certainly a shell: what it hides counts
+			r.command(inner, input{redirected: true}, depth+1)
+			continue
+		}
+		r.doubted(inner, words[i:], input{redirected: true}, depth)
 	}
 }
 
