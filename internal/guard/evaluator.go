@@ -39,6 +39,9 @@ func NewEvaluator(opts EvaluatorOptions) *Evaluator {
 	if opts.Record != nil {
 		j.record = newAuditLog(opts)
 	}
+	if opts.Fault == nil {
+		j.opts.Fault = func() error { return nil }
+	}
 	return j
 }
 
@@ -82,15 +85,6 @@ func (j *Evaluator) Readers(v session.Snapshot) (tools, except []string) {
 	return r.readers(v.Agent)
 }
 
-// fault returns why decisions cannot be recorded now; nil if they can. Meanwhile only calls that
-// read are allowed.
-func (j *Evaluator) fault() error {
-	if j.opts.Fault == nil {
-		return nil
-	}
-	return j.opts.Fault()
-}
-
 // Evaluate decides about a call of a session. If the guard itself fails, the call is denied.
 func (j *Evaluator) Evaluate(v session.Snapshot, c worker.Call) (verdict Verdict) {
 	defer func() {
@@ -107,7 +101,7 @@ func (j *Evaluator) Evaluate(v session.Snapshot, c worker.Call) (verdict Verdict
 		return Verdict{Action: Allow}
 	}
 	req, verdict := r.decide(v.Agent, c)
-	if fault := j.fault(); fault != nil && verdict.Action != Deny && !r.isReadOnly(v.Agent, c) {
+	if fault := j.opts.Fault(); fault != nil && verdict.Action != Deny && !r.isReadOnly(v.Agent, c) {
 		return Verdict{Action: Deny, Rule: RuleUnrecorded, Reason: "calls cannot be recorded, so only tools that only read are allowed: " + fault.Error()}
 	}
 	if j.record != nil { // a failure to record does not change the decision
