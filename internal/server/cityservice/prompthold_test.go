@@ -19,6 +19,7 @@ import (
 	"gascity/internal/service/workers"
 	"gascity/internal/store/storetest"
 	"gascity/runtime"
+	"gascity/test/servicetest"
 )
 
 // hookTestCity is a city of one agent, which takes what it is given and never calls a hook.
@@ -98,7 +99,9 @@ func (h *hookTestCity) life(t *testing.T, store prompt.Store, desired plan.Sessi
 	t.Helper()
 	events := storetest.NewEvents(1000, 0, time.Now)
 	e := &Engines{Desired: func(string) plan.Session { return desired }}
-	e.Workers = workers.New(workers.Options{City: h, Events: events, Regime: func() guard.Regime { return guard.Regime{On: true} }})
+	opts := servicetest.WorkerOptions(h, events)
+	opts.Regime = func() guard.Regime { return guard.Regime{On: true} }
+	e.Workers = workers.New(opts)
 	e.Prompts = prompts.New(prompts.Options{Store: store, City: h, Events: events, PromptHold: e.guardHold})
 	ctx, stop := context.WithCancel(t.Context())
 	over := make(chan error, 1)

@@ -19,18 +19,10 @@ const (
 	Bypassed  = "bypassed"  // a tool ran although it was not allowed
 )
 
-// regime returns the guard settings of the city; the zero value, which is off, if there are none.
-func (e *Engine) regime() guard.Regime {
-	if e.opts.Regime == nil {
-		return guard.Regime{}
-	}
-	return e.opts.Regime()
-}
-
 // GuardOf returns the guard state of a session and a detail for people. Both are empty if the guard
 // is off or the session does not run.
 func (e *Engine) GuardOf(name string) (word, detail string) {
-	if !e.regime().On {
+	if !e.opts.Regime().On {
 		return "", ""
 	}
 	a := e.runOf(name)
@@ -53,7 +45,7 @@ func (e *Engine) GuardOf(name string) (word, detail string) {
 
 // unguardedReason returns why the session of an agent counts as unguarded while its worker has not asked the guard, for people.
 func (e *Engine) unguardedReason(agent string) string {
-	if e.opts.Hookless != nil && e.opts.Hookless(agent) {
+	if e.opts.Hookless(agent) {
 		return guard.DetailHookless
 	}
 	return detailUnguarded
@@ -69,7 +61,7 @@ const (
 // does not. It holds them until the running instance has proved that the guard is asked about its
 // tool calls; some hooks prove that only partly. PromptHold does not block.
 func (e *Engine) PromptHold(v session.Snapshot) string {
-	if r := e.regime(); !r.On || r.Lenient || !v.Running || v.Token == "" {
+	if r := e.opts.Regime(); !r.On || r.Lenient || !v.Running || v.Token == "" {
 		return ""
 	}
 	reason := e.unguardedReason(v.Agent)
@@ -89,9 +81,6 @@ func (e *Engine) PromptHold(v session.Snapshot) string {
 // allowance returns a signed list of the tools that the worker may use without asking while the
 // city does not answer; nil if there are none. It is signed with the worker's token.
 func (e *Engine) allowance(a *liveRun) *worker.Allowance {
-	if e.opts.Readers == nil {
-		return nil
-	}
 	v, err := e.opts.City.Snapshot(a.session)
 	if err != nil {
 		return nil
@@ -117,7 +106,7 @@ func (e *Engine) recordGuardUse(a *liveRun, c worker.Call) {
 	a.mu.Unlock()
 	if first {
 		e.opts.City.Sense(a.session)
-		if proved && e.opts.Ready != nil {
+		if proved {
 			e.opts.Ready(a.session)
 		}
 		e.saveMemory(a)
@@ -152,8 +141,8 @@ func (e *Engine) handleBypass(a *liveRun, call worker.ToolCall) {
 	a.mu.Lock()
 	a.bypass = reason
 	a.mu.Unlock()
-	act := cmp.Or(e.regime().OnBypass, guard.BypassStop)
-	if act == guard.BypassReport || e.opts.Enforce == nil {
+	act := cmp.Or(e.opts.Regime().OnBypass, guard.BypassStop)
+	if act == guard.BypassReport {
 		return
 	}
 	select {

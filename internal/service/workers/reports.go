@@ -107,7 +107,7 @@ func (e *Engine) Lifecycle(ctx context.Context, id string, r worker.Lifecycle) (
 		}
 	}
 	if r.Event == worker.Started {
-		e.notifyJoined(a)
+		e.opts.Joined(a.session)
 	}
 	return worker.LifecycleAnswer{Accepted: true, Late: late}, nil
 }
@@ -178,7 +178,7 @@ func (e *Engine) Telemetry(ctx context.Context, id string, t worker.Telemetry) (
 	compactions := listReportedCompactions(t.Events, now) // before their times are corrected
 	entries := entriesOf(a, t.Events, e.earliest(a), now)
 	recorded := len(entries)
-	if e.opts.Spend != nil && len(entries) > 0 {
+	if len(entries) > 0 {
 		if recorded, err = e.opts.Spend(ctx, entries); err != nil {
 			return worker.TelemetryAnswer{}, fmt.Errorf("%w: cannot store the usage: %w", worker.ErrUnavailable, err)
 		}

@@ -20,9 +20,6 @@ func (e *Engine) Prompt(ctx context.Context, p worker.Prompt, wait worker.Progre
 	if err != nil {
 		return worker.PromptAnswer{}, err
 	}
-	if e.opts.Prompts == nil {
-		return worker.PromptAnswer{}, errNoPrompts
-	}
 	switch wait {
 	case "", worker.Submitted, worker.Consumed:
 	default:

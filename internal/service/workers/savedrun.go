@@ -81,7 +81,7 @@ func (a *liveRun) loadMemory(p runtime.Provider) error {
 		a.command = typedCommand{began: m.Command, ended: a.engine.opts.Now()}
 	}
 	if m.Run == "" { // no memory: the worker has not reported yet
-		m.ContextLog.Pending = a.engine.opts.Sections != nil
+		m.ContextLog.Pending = true
 	}
 	a.contextLog = m.ContextLog.With(a.contextLog)
 	a.proved, a.bypass = a.proved || m.Proved, cmp.Or(a.bypass, m.Bypass)
