@@ -4,11 +4,12 @@ import (
 	"iter"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // runners matches the code in a program of another language that starts a command. The group is
 // what follows, the command.
-var runners = pattern(`\b(?:system|popen[234]?|Popen|exec[lv]p?e?|execute|passthru|shell_exec|proc_open|pcntl_exec|getoutput|getstatusoutput|check_output|check_call|subprocess\.(?:run|call)|posix_spawnp?|os\.spawn\w+|execSync|execFile(?:Sync)?|spawn(?:Sync)?|Deno\.Command|Bun\.spawn(?:Sync)?|exec)\s*[( ]\s*(.*)`)
+var runners = sync.OnceValue(pattern(`\b(?:system|popen[234]?|Popen|exec[lv]p?e?|execute|passthru|shell_exec|proc_open|pcntl_exec|getoutput|getstatusoutput|check_output|check_call|subprocess\.(?:run|call)|posix_spawnp?|os\.spawn\w+|execSync|execFile(?:Sync)?|spawn(?:Sync)?|Deno\.Command|Bun\.spawn(?:Sync)?|exec)\s*[( ]\s*(.*)`))
 
 // plainExec reports whether a call in the text of a program only looks like one that runs a
 // command. In JavaScript, exec may be a method of a regular expression.
@@ -21,19 +22,19 @@ func plainExec(language, text, call string) bool {
 }
 
 // opened matches a call of open in perl that runs a command, given as a list.
-var opened = pattern(`\bopen\s*\(?[^,;]*,\s*["'](?:-\||\|-)["']\s*,\s*(.*)`)
+var opened = sync.OnceValue(pattern(`\bopen\s*\(?[^,;]*,\s*["'](?:-\||\|-)["']\s*,\s*(.*)`))
 
 // pipes matches a pipe to or from a command in awk.
-var pipes = pattern(`\|&?\s*"((?:[^"\\]|\\.)*)"|("(?:[^"\\]|\\.)*"|[\w$)\]]+)\s*\|&?\s*getline`)
+var pipes = sync.OnceValue(pattern(`\|&?\s*"((?:[^"\\]|\\.)*)"|("(?:[^"\\]|\\.)*"|[\w$)\]]+)\s*\|&?\s*getline`))
 
 // backticks matches a command between backticks or after qx in perl, ruby and php.
-var backticks = pattern("`([^`]*)`|\\bqx\\s*[({\\[<|!/]([^)}\\]>|!/]*)")
+var backticks = sync.OnceValue(pattern("`([^`]*)`|\\bqx\\s*[({\\[<|!/]([^)}\\]>|!/]*)"))
 
 // perlQuotes matches the beginning of a text in perl's quotes q, qq or qw, up to the delimiter.
-var perlQuotes = pattern(`^(q[qw]?)\s*[({\[<|!]`)
+var perlQuotes = sync.OnceValue(pattern(`^(q[qw]?)\s*[({\[<|!]`))
 
 // argumentsEnd matches what may follow the last argument of a call in perl.
-var argumentsEnd = pattern(`^\s*(?:$|[);}]|(?:or|and|xor|if|unless|while|until|for|foreach)\b)`)
+var argumentsEnd = sync.OnceValue(pattern(`^\s*(?:$|[);}]|(?:or|and|xor|if|unless|while|until|for|foreach)\b)`))
 
 // concatenation returns the mark that joins two texts in a language, or "" for languages in which the
 // guard does not look for one.
@@ -49,7 +50,7 @@ func concatenation(language string) string {
 
 // callers contains the languages, by program name without version, in which gc looks for calls of
 // commands.
-var callers = set("awk gawk mawk nawk perl python pypy ruby node nodejs deno bun php lua luajit tclsh rscript osascript")
+var callers = sync.OnceValue(set("awk gawk mawk nawk perl python pypy ruby node nodejs deno bun php lua luajit tclsh rscript osascript"))
 
 // calls collects the commands that a program text in another language, such as python, starts. If a
 // command is not a plain text in the program, the guard cannot see it, and c is marked as hidden.

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -15,10 +16,10 @@ var scriptVariables = map[string]bool{
 }
 
 // toolVariables contains the variables that name programs which only some tools run.
-var toolVariables = set("CC CXX LD AR RUSTC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER MAKE CMAKE_C_COMPILER_LAUNCHER npm_config_script_shell")
+var toolVariables = sync.OnceValue(set("CC CXX LD AR RUSTC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER MAKE CMAKE_C_COMPILER_LAUNCHER npm_config_script_shell"))
 
 // loaders contains the variables that make other programs run the contents of a file.
-var loaders = set("BASH_ENV ZDOTDIR LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES GIT_EXEC_PATH GIT_TEMPLATE_DIR GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM PYTHONSTARTUP PERL5OPT RUBYOPT")
+var loaders = sync.OnceValue(set("BASH_ENV ZDOTDIR LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES GIT_EXEC_PATH GIT_TEMPLATE_DIR GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM PYTHONSTARTUP PERL5OPT RUBYOPT"))
 
 // requires reports whether options of node, from NODE_OPTIONS, make it load a module, which is
 // code.

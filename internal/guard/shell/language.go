@@ -9,25 +9,25 @@ import (
 
 // languages contains the programs whose words or input may be a program of another language that
 // runs commands. Texts in such a program count as mentioned.
-var languages = set("node nodejs deno bun luajit tclsh wish expect osascript Rscript julia awk gawk mawk nawk busybox-awk dc gnuplot ftp vi vim nvim vimdiff view ex ed emacs gdb lldb psql mysql sqlite3 ftp tar gtar bsdtar make gmake zip rsync scala groovy elixir erl tmux screen at batch crontab npm pnpm yarn docker podman nerdctl split sort rg less man socat nc ncat scp sftp nix go cargo")
+var languages = sync.OnceValue(set("node nodejs deno bun luajit tclsh wish expect osascript Rscript julia awk gawk mawk nawk busybox-awk dc gnuplot ftp vi vim nvim vimdiff view ex ed emacs gdb lldb psql mysql sqlite3 ftp tar gtar bsdtar make gmake zip rsync scala groovy elixir erl tmux screen at batch crontab npm pnpm yarn docker podman nerdctl split sort rg less man socat nc ncat scp sftp nix go cargo"))
 
 // versioned contains those of them whose names may end with a version.
-var versioned = set("python pypy perl ruby php lua")
+var versioned = sync.OnceValue(set("python pypy perl ruby php lua"))
 
-// set returns a function that returns the given names as a set. The set is made at the first call.
+// set returns a function that returns the given names as a set.
 func set(names string) func() map[string]bool {
-	return sync.OnceValue(func() map[string]bool {
+	return func() map[string]bool {
 		all := map[string]bool{}
 		for name := range strings.FieldsSeq(names) {
 			all[name] = true
 		}
 		return all
-	})
+	}
 }
 
-// pattern returns a function that returns a regular expression, which is compiled at the first call.
+// pattern returns a function that compiles a regular expression.
 func pattern(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+	return func() *regexp.Regexp { return regexp.MustCompile(expression) }
 }
 
 // language reports whether a program's arguments or input may be a program in another language,
@@ -37,7 +37,7 @@ func language(program string) bool {
 }
 
 // quoted matches the texts in a program.
-var quoted = pattern("\"((?:[^\"\\\\]|\\\\.)*)\"|'((?:[^'\\\\]|\\\\.)*)'|`([^`]*)`|/([^/\n]{4,})/e|\\bq[qwx]?\\s*[({\\[<|!]([^)}\\]>|!]*)|%[wWxqQ]?[({\\[]([^)}\\]]*)")
+var quoted = sync.OnceValue(pattern("\"((?:[^\"\\\\]|\\\\.)*)\"|'((?:[^'\\\\]|\\\\.)*)'|`([^`]*)`|/([^/\n]{4,})/e|\\bq[qwx]?\\s*[({\\[<|!]([^)}\\]>|!]*)|%[wWxqQ]?[({\\[]([^)}\\]]*)"))
 
 // maxLiterals is the maximum number of texts of a program that are checked.
 const maxLiterals = 200
@@ -67,7 +67,7 @@ func (r *reader) interpreted(c Command, program string, in input, depth int) {
 }
 
 // interpreters contains the programs that run the file in their first word, or their input.
-var interpreters = set("node nodejs deno bun luajit tclsh julia osascript expect")
+var interpreters = sync.OnceValue(set("node nodejs deno bun luajit tclsh julia osascript expect"))
 
 // runsUnseenProgram reports whether an interpreter runs a program that the guard cannot see,
 // because another program writes it.
@@ -145,7 +145,7 @@ const (
 
 // textPrograms contains the programs that only print or search for their words and run none of
 // them.
-var textPrograms = set("echo printf grep egrep fgrep rg ag ack which type whereis man info help apropos compgen complete say logger wall figlet : true false test [ read set shift return exit export unset alias hash apt apt-get apk dnf yum brew pip pip3 pipx gc touch mkdir ls")
+var textPrograms = sync.OnceValue(set("echo printf grep egrep fgrep rg ag ack which type whereis man info help apropos compgen complete say logger wall figlet : true false test [ read set shift return exit export unset alias hash apt apt-get apk dnf yum brew pip pip3 pipx gc touch mkdir ls"))
 
 // tails collects the commands that may begin at any of these words, because the options of the
 // program are unknown. They are marked as mentioned, which means that it is uncertain.

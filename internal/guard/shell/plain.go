@@ -2,6 +2,7 @@ package shell
 
 import (
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -10,7 +11,7 @@ const maxPlain = 2048
 
 // reserved contains the first words that make a command something other than a program with its
 // words.
-var reserved = set("if then else elif fi do done case esac while until for in function time select coproc declare local export readonly typeset nameref let repeat foreach end always")
+var reserved = sync.OnceValue(set("if then else elif fi do done case esac while until for in function time select coproc declare local export readonly typeset nameref let repeat foreach end always"))
 
 // plainWords returns the words of a script that consists of one program and its arguments, without
 // anything that the shell replaces. ok is false for any other script. It is faster than the parser,

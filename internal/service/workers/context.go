@@ -28,8 +28,7 @@ func (e *Engine) sendOwnSections(ctx context.Context, c worker.Context, epoch in
 		if r.Epoch != epoch {
 			return r, nil, nil, nil
 		}
-		next, orders, err := r.AddCitySections(instance, c, at, alive)
-		return next, orders, nil, err
+		return r.AddCitySections(instance, c, at, alive)
 	})
 	return err
 }

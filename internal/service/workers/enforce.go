@@ -29,23 +29,25 @@ func (e *Engine) GuardOf(name string) (word, detail string) {
 	if a == nil {
 		return "", ""
 	}
-	reason := e.unguardedReason(a.agent)
 	a.mu.Lock()
-	defer a.mu.Unlock()
+	bypass, proved, partly := a.bypass, a.proved, a.partly
+	a.mu.Unlock()
 	switch {
-	case a.bypass != "":
-		return Bypassed, a.bypass
-	case a.proved:
+	case bypass != "":
+		return Bypassed, bypass
+	case proved:
 		return Guarded, ""
-	case a.partly:
-		return Unguarded, detailPartly
 	}
-	return Unguarded, reason
+	return Unguarded, e.unguardedReason(a.agent, partly)
 }
 
-// unguardedReason returns why the session of an agent counts as unguarded while its worker has not asked the guard, for people.
-func (e *Engine) unguardedReason(agent string) string {
-	if e.opts.Hookless(agent) {
+// unguardedReason returns why the session of an agent counts as unguarded, for people. partly is true if its worker has asked the
+// guard, but only about some tools.
+func (e *Engine) unguardedReason(agent string, partly bool) string {
+	switch {
+	case partly:
+		return detailPartly
+	case e.opts.Hookless(agent):
 		return guard.DetailHookless
 	}
 	return detailUnguarded
@@ -64,18 +66,17 @@ func (e *Engine) PromptHold(v session.Snapshot) string {
 	if r := e.opts.Regime(); !r.On || r.Lenient || !v.Running || v.Token == "" {
 		return ""
 	}
-	reason := e.unguardedReason(v.Agent)
+	partly := false
 	if a := e.runOf(v.Session); a != nil && a.instance == v.Token {
 		a.mu.Lock()
-		defer a.mu.Unlock()
-		switch {
-		case a.proved:
+		proved := a.proved
+		partly = a.partly
+		a.mu.Unlock()
+		if proved {
 			return ""
-		case a.partly:
-			reason = detailPartly
 		}
 	}
-	return reason + remedyUnguarded
+	return e.unguardedReason(v.Agent, partly) + remedyUnguarded
 }
 
 // allowance returns a signed list of the tools that the worker may use without asking while the

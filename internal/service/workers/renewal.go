@@ -45,7 +45,7 @@ func (e *Engine) renew(ctx context.Context, a *liveRun) {
 	}
 	a.mu.Lock()
 	if a.contextLog.Epoch == epoch && !a.mayResendLocked() {
-		a.contextLog = a.contextLog.ClearPending()
+		a.contextLog.Pending = false
 	}
 	a.mu.Unlock()
 	e.saveMemory(a)
