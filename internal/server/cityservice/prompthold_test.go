@@ -102,7 +102,9 @@ func (h *hookTestCity) life(t *testing.T, store prompt.Store, desired plan.Sessi
 	opts := servicetest.WorkerOptions(h, events)
 	opts.Regime = func() guard.Regime { return guard.Regime{On: true} }
 	e.Workers = workers.New(opts)
-	e.Prompts = prompts.New(prompts.Options{Store: store, City: h, Events: events, PromptHold: e.guardHold})
+	forPrompts := servicetest.PromptOptions(store, h, events)
+	forPrompts.PromptHold = e.guardHold
+	e.Prompts = prompts.New(forPrompts)
 	ctx, stop := context.WithCancel(t.Context())
 	over := make(chan error, 1)
 	go func() { over <- e.Prompts.Run(ctx) }()

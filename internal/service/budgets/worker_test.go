@@ -118,7 +118,9 @@ func open(t *testing.T, rules budgets.Rules) (*wiredCity, *worker.Client) {
 	h.spending = budgets.New(budgets.Options{
 		City: h, Store: kept.Usage, Events: kept.Events, Rules: func() budgets.Rules { return rules }, Changed: func(name string) { h.prompts.SessionChanged(name) },
 	})
-	h.prompts = prompts.New(prompts.Options{Store: kept.Receipts, City: h, Events: kept.Events, PromptHold: h.spending.PromptHold})
+	forPrompts := servicetest.PromptOptions(kept.Receipts, h, kept.Events)
+	forPrompts.PromptHold = h.spending.PromptHold
+	h.prompts = prompts.New(forPrompts)
 	opts := servicetest.WorkerOptions(unread{h}, kept.Events)
 	opts.Socket, opts.Spend, opts.Owner = path, h.spending.Spend, "owner"
 	h.workers = workers.New(opts)

@@ -223,7 +223,7 @@ func (e *Engine) change(ctx context.Context, b *sessionQueue, id string, edit fu
 	e.mu.Unlock()
 	if after.State != before.State {
 		e.emitState(ctx, after)
-		if e.opts.Probed != nil && (after.State == prompt.Submitted || after.State == prompt.Unconfirmed) {
+		if after.State == prompt.Submitted || after.State == prompt.Unconfirmed {
 			e.opts.Probed(after.Session)
 		}
 	}
