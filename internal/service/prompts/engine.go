@@ -99,12 +99,11 @@ type Engine struct {
 	owners *engine.Workers // by session name, see own
 	began  time.Time       // when the engine was created: this controller did not start instances that ran before
 
-	bySession      sync.Map      // queues by session name, for callers that must not wait for mu
+	bySession      sync.Map      // queues by session name; callers that must not wait for mu read it too
 	calls          atomic.Int64  // number of calls that wait for a receipt
 	uncertainAdded engine.Signal // uncertain has entries
 
-	mu            sync.Mutex // guards the fields below, and the fields of queues
-	queues        map[string]*sessionQueue
+	mu            sync.Mutex               // guards the fields below, and the fields of queues
 	index         map[string]*sessionQueue // queues by the ID of an open receipt
 	uncertain     []uncertainReceipt
 	hookReporters map[string]hookReporter // by session name
@@ -116,7 +115,7 @@ type Engine struct {
 // New returns an engine that does nothing until [Engine.Run].
 func New(opts Options) *Engine {
 	e := &Engine{
-		opts: opts, life: engine.NewLifecycle(), uncertainAdded: engine.NewSignal(), queues: map[string]*sessionQueue{}, index: map[string]*sessionQueue{},
+		opts: opts, life: engine.NewLifecycle(), uncertainAdded: engine.NewSignal(), index: map[string]*sessionQueue{},
 		hookReporters: map[string]hookReporter{}, prompted: map[string]string{}, began: opts.Now(),
 	}
 	e.owners = engine.NewWorkers(0, e.own)

@@ -27,8 +27,8 @@ func (e *Engine) RecordHookReport(ctx context.Context, w prompt.HookReport) erro
 	} else if e.hookReporters[w.Session].instance == w.Instance {
 		e.hookReporters[w.Session] = hookReporter{instance: w.Instance}
 	}
-	b := e.queues[w.Session]
 	e.mu.Unlock()
+	b := e.queueOf(w.Session)
 	if b == nil {
 		return nil
 	}

@@ -51,11 +51,12 @@ func (e *Engine) openReceipts(name string) (queue []client.Receipt, taken []prom
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var queues []*sessionQueue
-	for _, b := range e.queues {
-		if name == "" || b.session == name {
-			queues = append(queues, b)
+	e.bySession.Range(func(_, b any) bool {
+		if queue := b.(*sessionQueue); name == "" || queue.session == name {
+			queues = append(queues, queue)
 		}
-	}
+		return true
+	})
 	slices.SortFunc(queues, func(a, b *sessionQueue) int { return strings.Compare(a.session, b.session) })
 	queue = []client.Receipt{}
 	for _, b := range queues {

@@ -63,9 +63,7 @@ const (
 // own runs the owner of a session: the loop that delivers the session's prompts. It returns when no
 // receipt is open, or when ctx ends.
 func (e *Engine) own(ctx context.Context, session string) {
-	e.mu.Lock()
-	b := e.queues[session]
-	e.mu.Unlock()
+	b := e.queueOf(session)
 	o := &owner{
 		Engine: e, queue: b, results: make(chan opResult, 1),
 		retry: retry.New(engine.RetryFirst, engine.RetryLongest), wakeDelay: retry.New(wakeFirst, wakeMax),
