@@ -34,6 +34,13 @@ type busyPeriod struct {
 	savedAt    time.Time
 }
 
+// entry returns the entry with the working time of a session from w.from until now.
+func (w *busyPeriod) entry(name string, now time.Time) usage.Entry {
+	return usage.Entry{
+		Run: w.run, Message: fmt.Sprintf("busy %d", w.from.UnixNano()), Session: name, Agent: w.agent, At: now, Source: ownSource, Busy: now.Sub(w.from),
+	}
+}
+
 const (
 	// burning is the period over which the burn rate is measured.
 	burning = 10 * time.Minute
@@ -206,10 +213,8 @@ func (b *entryCache) hasWorkSince(name string, from time.Time) bool {
 // saved later. If the entry has reached its maximum length, the next one begins.
 func (b *entryCache) extendBusy(name string, w *busyPeriod, now time.Time, timed bool) {
 	w.savedAt = now
-	if long := now.Sub(w.from); timed && long > 0 {
-		b.addUnsaved(usage.Entry{
-			Run: w.run, Message: fmt.Sprintf("busy %d", w.from.UnixNano()), Session: name, Agent: w.agent, At: now, Source: ownSource, Busy: long,
-		})
+	if timed && now.Sub(w.from) > 0 {
+		b.addUnsaved(w.entry(name, now))
 	}
 	if now.Sub(w.from) >= longest {
 		w.from = now
@@ -220,8 +225,7 @@ func (b *entryCache) extendBusy(name string, w *busyPeriod, now time.Time, timed
 // this time counts now. It does not store the time; later entries contain it.
 func (b *entryCache) addGrowing(now time.Time) {
 	for name, w := range b.working {
-		e := usage.Entry{Run: w.run, Message: fmt.Sprintf("busy %d", w.from.UnixNano()), Session: name, Agent: w.agent, At: now, Busy: now.Sub(w.from)}
-		if e.Busy > 0 {
+		if e := w.entry(name, now); e.Busy > 0 {
 			b.put(e, usage.Prices{})
 		}
 	}

@@ -3,6 +3,7 @@ package budgets_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -117,6 +118,7 @@ func open(t *testing.T, rules budgets.Rules) (*wiredCity, *worker.Client) {
 	kept := storetest.Memory(time.Now)
 	h.spending = budgets.New(budgets.Options{
 		City: h, Store: kept.Usage, Events: kept.Events, Rules: func() budgets.Rules { return rules }, Changed: func(name string) { h.prompts.SessionChanged(name) },
+		Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 	})
 	forPrompts := servicetest.PromptOptions(kept.Receipts, h, kept.Events)
 	forPrompts.PromptHold = h.spending.PromptHold

@@ -113,7 +113,7 @@ func (d *Service) foldLocked(ctx context.Context, name string) (v session.Snapsh
 		return v, known
 	}
 	if err != nil {
-		d.absentLocked(ctx, e, err)
+		d.absentLocked(ctx, name, err)
 		return v, known
 	}
 	e.absentSince = time.Time{}
@@ -162,11 +162,11 @@ func (d *Service) endLocked(ctx context.Context, e *entry, p session.Pending) {
 	}
 }
 
-// absentLocked handles err, the error from reading the snapshot of a session. If the city does not know the session for
-// [absentGrace], its question ends. It does not end at once, because a new controller does not know all sessions yet. The caller
-// holds mu.
-func (d *Service) absentLocked(ctx context.Context, e *entry, err error) {
-	now := d.opts.Now()
+// absentLocked handles err, the error from reading the snapshot of a session with an entry. If the city does not know the session
+// for [absentGrace], its question ends. It does not end at once, because a new controller does not know all sessions yet. The
+// caller holds mu.
+func (d *Service) absentLocked(ctx context.Context, name string, err error) {
+	now, e := d.opts.Now(), d.entries[name]
 	switch {
 	case !errors.Is(err, client.ErrNotFound):
 		e.absentSince = time.Time{}
@@ -179,16 +179,7 @@ func (d *Service) absentLocked(ctx context.Context, e *entry, err error) {
 		d.endLocked(ctx, e, p)
 		fallthrough
 	default:
-		d.dropLocked(e)
-	}
-}
-
-// dropLocked removes the entry of a session, which has no open question any more. The caller holds mu.
-func (d *Service) dropLocked(gone *entry) {
-	for name, e := range d.entries {
-		if e == gone {
-			delete(d.entries, name)
-		}
+		delete(d.entries, name)
 	}
 }
 
