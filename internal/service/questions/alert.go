@@ -19,12 +19,11 @@ const (
 
 // alert notifies people of a question in a goroutine. At most [notifiers] calls run at once.
 func (r *loop) alert(ctx context.Context, p session.Pending) {
-	d := r.service
 	r.jobs.Go(func() {
 		select {
-		case d.notifying <- struct{}{}:
-			d.notify(ctx, toClient(p))
-			<-d.notifying
+		case r.notifying <- struct{}{}:
+			r.notify(ctx, toClient(p))
+			<-r.notifying
 		case <-ctx.Done():
 		}
 	})

@@ -24,7 +24,7 @@ func (d *Service) Run(ctx context.Context) error {
 	d.life.SetLoaded()
 	var jobs sync.WaitGroup
 	defer jobs.Wait()
-	r := &loop{service: d, jobs: &jobs}
+	r := &loop{d, &jobs}
 	for _, v := range d.opts.City.Snapshots() {
 		r.evaluate(ctx, v.Session)
 	}
@@ -42,8 +42,8 @@ func (d *Service) Run(ctx context.Context) error {
 
 // loop has the methods that only the goroutine of Run uses, for deadlines and alerts.
 type loop struct {
-	service *Service
-	jobs    *sync.WaitGroup
+	*Service
+	jobs *sync.WaitGroup
 }
 
 // load reads the stored questions. It returns false if ctx ends first. Of two open questions of one session, the older one is
@@ -88,11 +88,10 @@ func (d *Service) recheckAll() {
 
 // evaluate reads the snapshot of a session, updates its questions, and does what is due for them.
 func (r *loop) evaluate(ctx context.Context, name string) {
-	d := r.service
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	v, known := d.foldLocked(ctx, name)
-	if e := d.entries[name]; e != nil && e.Open != nil && !e.answering {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v, known := r.foldLocked(ctx, name)
+	if e := r.entries[name]; e != nil && e.Open != nil && !e.answering {
 		r.runDueLocked(ctx, e, v, known)
 	}
 }

@@ -95,17 +95,16 @@ func (r contextLog) With(later contextLog) contextLog {
 		return later
 	}
 	r.Types = slices.Concat(r.Types, later.Types)
-	r.Open = maps.Clone(r.Open)
-	if r.Open == nil {
-		r.Open = map[string][]string{}
-	}
-	maps.Copy(r.Open, later.Open)
-	r.Versions = maps.Clone(r.Versions)
-	if r.Versions == nil {
-		r.Versions = map[string]sectionVersion{}
-	}
-	maps.Copy(r.Versions, later.Versions)
+	r.Open, r.Versions = merged(r.Open, later.Open), merged(r.Versions, later.Versions)
 	return r
+}
+
+// merged returns a new map with the entries of both maps; those of later take precedence.
+func merged[V any](m, later map[string]V) map[string]V {
+	out := make(map[string]V, len(m)+len(later))
+	maps.Copy(out, m)
+	maps.Copy(out, later)
+	return out
 }
 
 // Nonce returns a marker that is sent with a section, so that gc can find the section in the
