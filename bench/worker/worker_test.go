@@ -172,7 +172,10 @@ func newGuardedServer(b *testing.B, judge func(session.Snapshot, worker.Call) gu
 	}
 	below := fake.New()
 	opts := servicetest.WorkerOptions(city{below}, storetest.NewEvents(1000, 0, time.Now))
-	opts.Socket, opts.Judge = "x", judge
+	opts.Socket = "x"
+	if judge != nil {
+		opts.Judge = judge
+	}
 	e := workers.New(opts)
 	cfg := runtime.Config{Command: "x", Env: map[string]string{"GC_INSTANCE_TOKEN": instance}}
 	if err := e.WrapProvider(below).Start(b.Context(), "polecat", cfg); err != nil {
