@@ -239,7 +239,7 @@ func patched(text string) []string {
 }
 
 // text returns a JSON string; empty for any other value. raw must be valid JSON.
-func text(raw json.RawMessage) (one string) {
+func text(raw json.RawMessage) string {
 	if len(raw) == 0 || raw[0] != '"' {
 		return ""
 	}
@@ -248,6 +248,7 @@ func text(raw json.RawMessage) (one string) {
 			return one
 		}
 	}
+	var one string // declared here, because its address makes it escape
 	if json.Unmarshal(raw, &one) != nil {
 		return ""
 	}

@@ -137,6 +137,7 @@ func (r *reader) subcommand(c Command, sub string, words []Word, depth int) (why
 		r.command(Command{Words: slices.Concat([]Word{{Text: "git", Known: true}}, operands(words)), Via: append(slices.Clip(c.Via), sub), Folders: c.Folders, Text: c.Text}, input{}, depth+1)
 		return ""
 	}
+	options := slices.Concat(gitScripts[sub], gitScripts[""])
 	for i, w := range words {
 		if script, ok := strings.CutPrefix(w.Text, "ext::"); ok {
 			script = strings.ReplaceAll(strings.ReplaceAll(script, "% ", " "), "%%", "%")
@@ -149,7 +150,7 @@ func (r *reader) subcommand(c Command, sub string, words []Word, depth int) (why
 		if (sub == "clone" || sub == "init") && strings.HasPrefix(w.Text, "--template") && w.Text != "--template=" {
 			why = cmp.Or(why, "it takes the hooks of the repository from elsewhere")
 		}
-		if script, ok := gitScript(sub, words[i:]); ok {
+		if script, ok := gitScript(sub, options, words[i:]); ok {
 			r.text(behind(c, sub), script, input{}, depth)
 		}
 	}
@@ -177,11 +178,14 @@ func (r *reader) afterVerb(c Command, sub string, words []Word, depth int) {
 	}
 }
 
-// gitScript returns the script that git runs if the first word is an option with a script as its value, such as
+// gitScript returns the script that git runs if the first word is one of these options with a script as its value, such as
 // --exec. The value is a part of that word, or the next word. The result is false if there is no such option.
-func gitScript(sub string, words []Word) (Word, bool) {
-	for _, o := range slices.Concat(gitScripts[sub], gitScripts[""]) {
-		w := words[0]
+func gitScript(sub string, options []string, words []Word) (Word, bool) {
+	w := words[0]
+	if !strings.HasPrefix(w.Text, "-") {
+		return Word{}, false
+	}
+	for _, o := range options {
 		if script, ok := clustered(sub, o, words); ok {
 			return script, true
 		}

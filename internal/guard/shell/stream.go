@@ -19,8 +19,8 @@ func (s *scope) captured(p *syntax.CmdSubst) input {
 
 // output returns the output of a command, as far as it is known without running it.
 func (s *scope) output(st *syntax.Stmt) input {
-	in := input{redirected: true, listed: s.lists(st)}
 	program, words := s.plainCall(st)
+	in := input{redirected: true, listed: s.lists(st, program, words)}
 	args := make([]string, len(words))
 	for i, w := range words {
 		if !w.Known || w.Glob {
@@ -115,13 +115,13 @@ var (
 )
 
 // lists reports whether a command prints only names of files that it finds below the working
-// directory of the script.
-func (s *scope) lists(st *syntax.Stmt) bool {
+// directory of the script. program and words are what plainCall returns for it.
+func (s *scope) lists(st *syntax.Stmt, program string, words []Word) bool {
 	if pipe, ok := st.Cmd.(*syntax.BinaryCmd); ok && pipe.Op == syntax.Pipe {
-		program, _ := s.plainCall(pipe.Y)
-		return slices.Contains(sieves, program) && s.lists(pipe.X)
+		last, _ := s.plainCall(pipe.Y)
+		program, words = s.plainCall(pipe.X)
+		return slices.Contains(sieves, last) && s.lists(pipe.X, program, words)
 	}
-	program, words := s.plainCall(st)
 	needs, ok := listers[program]
 	if !ok {
 		return false
