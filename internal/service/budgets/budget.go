@@ -89,6 +89,7 @@ func New(opts Options) *Engine {
 	return &Engine{
 		opts: opts, wake: engine.NewSignal(), rules: opts.Rules(), missing: "it has not been read yet", held: map[string]string{}, waiting: map[string]bool{},
 		counted: map[spender]total{}, tripped: map[string]int{},
+		cache: entryCache{entries: map[usage.Key]usage.Entry{}, unsaved: map[usage.Key]usage.Entry{}, working: map[string]*busyPeriod{}},
 	}
 }
 
@@ -255,10 +256,14 @@ func (e *Engine) refresh(ctx context.Context) error {
 	e.rules = rules
 	fresh := e.loaded && !e.cache.stale
 	e.cache.stale = false // a later failure sets it again
-	from := earliestCounted(rules.Budgets, e.opts.Now())
 	e.mu.Unlock()
 	if fresh {
 		return nil
+	}
+	span := spanOf(rules.Budgets)
+	var from time.Time
+	if span > 0 {
+		from = e.opts.Now().Add(-span)
 	}
 	entries, err := e.opts.Store.Usage(ctx, from)
 	e.mu.Lock()
@@ -270,7 +275,7 @@ func (e *Engine) refresh(ctx context.Context) error {
 	if err != nil {
 		e.opts.Logger.Error("cannot read some usage entries; they do not count", "error", err)
 	}
-	e.cache.span = spanOf(rules.Budgets)
+	e.cache.span = span
 	e.cache.replace(entries, rules.Prices)
 	e.loaded, e.missing = true, ""
 	return nil

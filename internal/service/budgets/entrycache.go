@@ -51,16 +51,6 @@ const (
 	saveEvery = time.Minute
 )
 
-// earliestCounted returns the time from which entries count for the budgets. Zero means that all
-// count.
-func earliestCounted(budgets []usage.Budget, now time.Time) time.Time {
-	span := spanOf(budgets)
-	if span == 0 {
-		return time.Time{}
-	}
-	return now.Add(-span)
-}
-
 // spanOf returns how long an entry can count: the longest window of the budgets, and at least
 // [burning], the time from which the burn rate is computed. Zero means for ever.
 func spanOf(budgets []usage.Budget) time.Duration {
@@ -80,9 +70,6 @@ func unreadable(err error) bool { return errors.Is(err, client.ErrUnavailable) }
 
 // put adds or replaces an entry.
 func (b *entryCache) put(e usage.Entry, prices usage.Prices) {
-	if b.entries == nil {
-		b.entries = map[usage.Key]usage.Entry{}
-	}
 	b.entries[e.Key()] = light(e, prices)
 }
 
@@ -108,9 +95,6 @@ func (b *entryCache) replace(entries []usage.Entry, prices usage.Prices) {
 // addUnsaved adds an entry of the city's own, which is to be stored.
 func (b *entryCache) addUnsaved(e usage.Entry) {
 	b.put(e, usage.Prices{})
-	if b.unsaved == nil {
-		b.unsaved = map[usage.Key]usage.Entry{}
-	}
 	b.unsaved[e.Key()] = e
 }
 
@@ -153,9 +137,6 @@ func (b *entryCache) busy(views []session.Snapshot) []usage.Busy {
 // updateBusy records which sessions are busy now, from their snapshots. If timed is true, a budget
 // limits working time, and the working time is recorded in entries of at most [longest] each.
 func (b *entryCache) updateBusy(views []session.Snapshot, now time.Time, timed bool) {
-	if b.working == nil {
-		b.working = map[string]*busyPeriod{}
-	}
 	busyNow := map[string]bool{}
 	for i := range views {
 		v := &views[i]

@@ -185,9 +185,12 @@ func (e *Engine) changeOf(b *sessionQueue, r prompt.Receipt) (changed <-chan str
 	return now.changed, true
 }
 
-// read returns a receipt and the queue that contains it; the queue is nil if the receipt is final.
-// An open receipt that is only in the store is added to its queue.
+// read waits until the engine has read the receipts, and returns a receipt and the queue that contains it; the queue is nil if the
+// receipt is final. An open receipt that is only in the store is added to its queue.
 func (e *Engine) read(ctx context.Context, id string) (prompt.Receipt, *sessionQueue, error) {
+	if err := e.ready(ctx); err != nil {
+		return prompt.Receipt{}, nil, err
+	}
 	for {
 		e.mu.Lock()
 		if b := e.index[id]; b != nil {

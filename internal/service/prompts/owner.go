@@ -138,9 +138,7 @@ func (o *owner) work(ctx context.Context) (next time.Time, idle bool) {
 			s.FirstPromptUntil = o.firstTurnDeadline(v)
 		}
 		o.addWatchTimes(ctx, &s, v, now)
-		s.AcceptedAt = o.lastAccepted(o.queue, s.Instance)
-		s.ReportsTurns, s.TurnAt = o.hasReports(o.queue.session, s.Instance), o.turnStart(o.queue.session, s.Instance)
-		if o.mustRecheckInput() || !o.triedAt.IsZero() && retryTriggerOf(v) != o.tried {
+		if recheck := o.addReports(&s); recheck || !o.triedAt.IsZero() && retryTriggerOf(v) != o.tried {
 			s.ChangedAt = o.triedAt.Add(minGap)
 		}
 		reading := o.requestReading(s, now)
@@ -168,6 +166,21 @@ func (o *owner) observe(v session.Snapshot, err error, now time.Time) (s prompt.
 		return prompt.Observation{ClosedReason: err.Error()}, sure
 	}
 	return observationOf(v, err), time.Time{}
+}
+
+// addReports adds to the observation s what is known about its instance: the last prompt that it accepted, and what its hooks have
+// reported. recheck is true if [Engine.RecheckInput] was called since the last attempt: the content of the input box may have
+// changed.
+func (o *owner) addReports(s *prompt.Observation) (recheck bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if a := o.queue.accepted; s.Instance != "" && a.instance == s.Instance {
+		s.AcceptedAt = a.at
+	}
+	if t := o.hookReporters[o.queue.session]; s.Instance != "" && t.instance == s.Instance {
+		s.ReportsTurns, s.TurnAt = true, t.began
+	}
+	return o.queue.recheck
 }
 
 // requestReading requests a new reading of an agent that has accepted a prompt, if none has arrived

@@ -56,16 +56,6 @@ type acceptance struct {
 	at       time.Time
 }
 
-// lastAccepted returns when the instance last accepted a prompt, or zero if that is not known.
-func (e *Engine) lastAccepted(b *sessionQueue, instance string) time.Time {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if instance == "" || b.accepted.instance != instance {
-		return time.Time{}
-	}
-	return b.accepted.at
-}
-
 // errEnded means that a receipt is not open any more, or that a change does not apply.
 var errEnded = errors.New("the receipt has ended")
 
