@@ -58,10 +58,7 @@ func (e *Engine) saveMemory(a *liveRun) {
 // loadMemory reads the memory that an earlier controller has written and merges it into the run,
 // once. Reports that arrived before the call stay.
 func (a *liveRun) loadMemory(p runtime.Provider) error {
-	a.mu.Lock()
-	known := a.memoryLoaded
-	a.mu.Unlock()
-	if known {
+	if a.hasLoadedMemory() {
 		return nil
 	}
 	m, err := readRunMemory(p, a.session, a.id)
