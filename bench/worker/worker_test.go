@@ -24,6 +24,7 @@ import (
 	"gascity/internal/service/workers"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest/fake"
+	"gascity/test/servicetest"
 	"gascity/test/storetest"
 	"gascity/worker"
 )
@@ -170,7 +171,12 @@ func newGuardedServer(b *testing.B, judge func(session.Snapshot, worker.Call) gu
 		b.Fatal(err)
 	}
 	below := fake.New()
-	e := workers.New(workers.Options{City: city{below}, Events: storetest.NewEvents(1000, 0, time.Now), Socket: "x", Judge: judge})
+	opts := servicetest.WorkerOptions(city{below}, storetest.NewEvents(1000, 0, time.Now))
+	opts.Socket = "x"
+	if judge != nil {
+		opts.Judge = judge
+	}
+	e := workers.New(opts)
 	cfg := runtime.Config{Command: "x", Env: map[string]string{"GC_INSTANCE_TOKEN": instance}}
 	if err := e.WrapProvider(below).Start(b.Context(), "polecat", cfg); err != nil {
 		b.Fatal(err)

@@ -105,7 +105,8 @@ func TestRemovedAgentOfUnknownActivityIsStoppedOnlyByAnAnswer(t *testing.T) {
 		w.start()
 		desk := questions.New(questions.Options{
 			City: w.c, Store: w.records, Events: w.log, Logger: w.options().Logger, Now: time.Now,
-			Random: rand.Text,
+			Random: rand.Text, Policy: func(string) questions.Policy { return questions.Policy{} }, Sense: func(string) {},
+			Notify: func(context.Context, client.Pending) error { return nil },
 		})
 		done := make(chan error, 1)
 		ctx, cancel := context.WithCancel(t.Context())

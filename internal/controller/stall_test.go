@@ -213,7 +213,7 @@ func TestStalledAgentRaisesAQuestion(t *testing.T) {
 	inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
 		w.useStalls("report")
 		w.start()
-		desk := questions.New(questions.Options{City: w.c, Store: w.records, Events: w.log, Logger: w.options().Logger, Now: time.Now, Random: rand.Text})
+		desk := questions.New(questions.Options{City: w.c, Store: w.records, Events: w.log, Logger: w.options().Logger, Now: time.Now, Random: rand.Text, Policy: func(string) questions.Policy { return questions.Policy{} }, Sense: func(string) {}, Notify: func(context.Context, client.Pending) error { return nil }})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- desk.Run(ctx) }()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,7 +42,7 @@ func ReadDecisions(name string, q client.GuardQuery) (client.GuardDecisions, err
 		if err != nil {
 			return p.out, fmt.Errorf("cannot read the recorded calls: %w", err)
 		}
-		if isAmong(info, read) { // the files were rotated meanwhile
+		if slices.ContainsFunc(read, func(known fs.FileInfo) bool { return os.SameFile(info, known) }) { // the files were rotated meanwhile
 			continue
 		}
 		read = append(read, info)
@@ -67,16 +68,6 @@ func readWhole(name string) ([]byte, fs.FileInfo, error) {
 		err = nil
 	}
 	return text[:n], info, err
-}
-
-// isAmong reports whether info is about one of the files in read.
-func isAmong(info fs.FileInfo, read []fs.FileInfo) bool {
-	for _, known := range read {
-		if os.SameFile(info, known) {
-			return true
-		}
-	}
-	return false
 }
 
 // page collects decisions, newest first.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -42,9 +43,13 @@ func compile(t *testing.T, toml string, files map[string]string) (*guard.CityRul
 	return guard.CompileCity(guard.CitySource{City: city, Agents: agents, Home: "/home/z", Read: os.ReadFile})
 }
 
+// noFault reports that decisions can be recorded.
+func noFault() error { return nil }
+
 func judge(t *testing.T, rules *guard.CityRules, record *bytes.Buffer) *guard.Evaluator {
 	t.Helper()
 	opts := guard.EvaluatorOptions{
+		Record: io.Discard, Fault: noFault,
 		Conceal: func(s string) string { return strings.ReplaceAll(s, "hunter2", "********") }, Logger: slog.New(slog.DiscardHandler),
 		Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
 	}
@@ -145,8 +150,9 @@ func TestNothingButReadingIsAllowedUnrecorded(t *testing.T) {
 	}
 	var fault error
 	j := guard.NewEvaluator(guard.EvaluatorOptions{
-		Conceal: strings.Clone, Logger: slog.New(slog.DiscardHandler), Now: time.Now, Fault: func() error { return fault },
+		Record: io.Discard, Conceal: strings.Clone, Logger: slog.New(slog.DiscardHandler), Now: time.Now, Fault: func() error { return fault },
 	})
+	defer j.Close()
 	j.SetRules(rules)
 	file := func(tool, path string) worker.Call {
 		return worker.Call{Tool: tool, Input: fmt.Appendf(nil, `{"file_path":%q}`, path)}
@@ -265,7 +271,7 @@ func TestAFullDiskChangesNoDecision(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	j := guard.NewEvaluator(guard.EvaluatorOptions{Record: failing{}, Conceal: func(s string) string { return s }, Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: time.Now})
+	j := guard.NewEvaluator(guard.EvaluatorOptions{Record: failing{}, Fault: noFault, Conceal: func(s string) string { return s }, Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: time.Now})
 	j.SetRules(rules)
 	for range 3 {
 		if v := j.Evaluate(session.Snapshot{}, bash("git push -f")); v.Action != guard.Deny {
@@ -284,7 +290,7 @@ func TestPanicInTheGuardDeniesTheCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts := guard.EvaluatorOptions{Record: &bytes.Buffer{}, Conceal: strings.Clone, Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { panic("x") }}
+	opts := guard.EvaluatorOptions{Record: &bytes.Buffer{}, Fault: noFault, Conceal: strings.Clone, Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { panic("x") }}
 	j := guard.NewEvaluator(opts)
 	defer j.Close()
 	j.SetRules(rules)
@@ -307,7 +313,7 @@ func TestCallThatCannotBeRedactedIsNotRecorded(t *testing.T) {
 		}
 		return s
 	}
-	j := guard.NewEvaluator(guard.EvaluatorOptions{Record: &record, Conceal: conceal, Logger: slog.New(slog.DiscardHandler), Now: time.Now})
+	j := guard.NewEvaluator(guard.EvaluatorOptions{Record: &record, Fault: noFault, Conceal: conceal, Logger: slog.New(slog.DiscardHandler), Now: time.Now})
 	j.SetRules(rules)
 	for _, script := range []string{"echo one", "echo two"} {
 		if v := j.Evaluate(session.Snapshot{}, bash(script)); v.Action != guard.Allow {
@@ -341,7 +347,7 @@ func TestHangingDiskDelaysNoDecision(t *testing.T) {
 	}
 	var log bytes.Buffer
 	disk := &hung{free: make(chan struct{})}
-	j := guard.NewEvaluator(guard.EvaluatorOptions{Record: disk, Conceal: strings.Clone, Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: time.Now})
+	j := guard.NewEvaluator(guard.EvaluatorOptions{Record: disk, Fault: noFault, Conceal: strings.Clone, Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: time.Now})
 	j.SetRules(rules)
 	const calls = 5000
 	for range calls {

@@ -13,9 +13,9 @@ import (
 // RuleUnrecorded is the rule of a call that is denied because it cannot be recorded.
 const RuleUnrecorded = "unrecorded"
 
-// EvaluatorOptions configures an [Evaluator]. All fields except Record and Fault are required.
+// EvaluatorOptions configures an [Evaluator]. All fields are required.
 type EvaluatorOptions struct {
-	Record  io.Writer           // receives calls as lines of JSON, with complete lines in each write; nil: calls are not stored
+	Record  io.Writer           // receives calls as lines of JSON, with complete lines in each write
 	Conceal func(string) string // removes the values of credentials from a text
 	Logger  *slog.Logger
 	Now     func() time.Time
@@ -29,25 +29,17 @@ type EvaluatorOptions struct {
 type Evaluator struct {
 	opts   EvaluatorOptions
 	rules  atomic.Pointer[CityRules]
-	record *auditLog // nil: calls are not stored
+	record *auditLog
 }
 
 // NewEvaluator returns an evaluator without rules, which denies every call. Close it with
 // [Evaluator.Close].
 func NewEvaluator(opts EvaluatorOptions) *Evaluator {
-	j := &Evaluator{opts: opts}
-	if opts.Record != nil {
-		j.record = newAuditLog(opts)
-	}
-	return j
+	return &Evaluator{opts: opts, record: newAuditLog(opts)}
 }
 
 // Close waits until all decisions are written. Call it once, after the last request.
-func (j *Evaluator) Close() {
-	if j.record != nil {
-		j.record.close()
-	}
-}
+func (j *Evaluator) Close() { j.record.close() }
 
 // SetRules replaces the current rules.
 func (j *Evaluator) SetRules(r *CityRules) { j.rules.Store(r) }
@@ -82,15 +74,6 @@ func (j *Evaluator) Readers(v session.Snapshot) (tools, except []string) {
 	return r.readers(v.Agent)
 }
 
-// fault returns why decisions cannot be recorded now; nil if they can. Meanwhile only calls that
-// read are allowed.
-func (j *Evaluator) fault() error {
-	if j.opts.Fault == nil {
-		return nil
-	}
-	return j.opts.Fault()
-}
-
 // Evaluate decides about a call of a session. If the guard itself fails, the call is denied.
 func (j *Evaluator) Evaluate(v session.Snapshot, c worker.Call) (verdict Verdict) {
 	defer func() {
@@ -107,11 +90,9 @@ func (j *Evaluator) Evaluate(v session.Snapshot, c worker.Call) (verdict Verdict
 		return Verdict{Action: Allow}
 	}
 	req, verdict := r.decide(v.Agent, c)
-	if fault := j.fault(); fault != nil && verdict.Action != Deny && !r.isReadOnly(v.Agent, c) {
+	if fault := j.opts.Fault(); fault != nil && verdict.Action != Deny && !r.isReadOnly(v.Agent, c) {
 		return Verdict{Action: Deny, Rule: RuleUnrecorded, Reason: "calls cannot be recorded, so only tools that only read are allowed: " + fault.Error()}
 	}
-	if j.record != nil { // a failure to record does not change the decision
-		j.record.enqueue(Call{At: j.opts.Now().UTC(), Session: v.Session, Request: req, Verdict: verdict})
-	}
+	j.record.enqueue(Call{At: j.opts.Now().UTC(), Session: v.Session, Request: req, Verdict: verdict}) // a failure to record does not change the decision
 	return verdict
 }

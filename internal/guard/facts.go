@@ -327,23 +327,12 @@ type pathPatterns []pathPattern
 // used reports whether the part uses a file that matches one of the patterns, in the way of access. Of a copying command, such as
 // cp, the last word counts only as written and the others only as read. counts decides whether an uncertain match counts.
 func (ps pathPatterns) used(f *facts, access Access, counts func(m match, kind fileKind) bool) truth {
-	if access == "" || access == Write && f.program == "mv" || !slices.ContainsFunc(f.files, func(f file) bool { return f.made }) {
-		return ps.truth(f, counts)
-	}
+	all := access == "" || access == Write && f.program == "mv" || !slices.ContainsFunc(f.files, func(f file) bool { return f.made })
 	t := no
 	for i := range f.files {
-		if f.files[i].made == (access == Write) {
+		if all || f.files[i].made == (access == Write) {
 			t = max(t, ps.of(&f.files[i], f.home, counts))
 		}
-	}
-	return t
-}
-
-// truth reports whether a file of the part matches one of the patterns. counts decides whether an uncertain match counts.
-func (ps pathPatterns) truth(f *facts, counts func(m match, kind fileKind) bool) truth {
-	t := no
-	for i := range f.files {
-		t = max(t, ps.of(&f.files[i], f.home, counts))
 	}
 	return t
 }
@@ -351,15 +340,7 @@ func (ps pathPatterns) truth(f *facts, counts func(m match, kind fileKind) bool)
 // of reports whether one file matches one of the patterns. home is the home directory, as parts.
 func (ps pathPatterns) of(f *file, home []string, counts func(m match, kind fileKind) bool) truth {
 	if f.any != nil {
-		most, least := no, yes
-		for i := range f.any {
-			t := ps.of(&f.any[i], home, counts)
-			most, least = max(most, t), min(least, t)
-		}
-		if most == yes && least < yes {
-			return some
-		}
-		return most
+		return each(f.any, func(one *file) truth { return ps.of(one, home, counts) })
 	}
 	t, byName := no, !counts(uncertain, f.kind)
 	for i := range ps {

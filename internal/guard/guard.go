@@ -119,9 +119,6 @@ func (t truth) not() truth {
 	return t
 }
 
-// at returns the less certain one of two truths: of the receiver and limit.
-func (t truth) at(limit truth) truth { return min(t, limit) }
-
 // Decide returns the verdict on a call. It is safe for concurrent use.
 func (p *Policy) Decide(req Request) Verdict {
 	if known, ok := p.memo.find(&req); ok {

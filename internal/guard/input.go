@@ -101,12 +101,7 @@ func (g *gatherer) object(raw json.RawMessage, depth int) error {
 			program = text(fields[name])
 		}
 	}
-	commands, err := shell.Argv(append([]string{program}, words...), g.opts)
-	if err != nil {
-		return err
-	}
-	g.add(commands)
-	return nil
+	return g.add(shell.Argv(append([]string{program}, words...), g.opts))
 }
 
 // plainName returns a field's name in lower case and without underscores and hyphens.
@@ -174,18 +169,13 @@ func (g *gatherer) script(kind fieldKind, raw json.RawMessage) error {
 		return fmt.Errorf("the command is neither a text nor a list of words: %.80s", raw)
 	case raw[0] == '"' || kind == scriptsField:
 		for _, script := range many {
-			commands, err := shell.Parse(script, g.opts)
-			if err != nil {
+			if err := g.add(shell.Parse(script, g.opts)); err != nil {
 				return err
 			}
-			g.add(commands)
 		}
 		return nil
 	}
-	commands, err := shell.Argv(many, g.opts)
-	if err == nil {
-		g.add(commands)
-	}
+	err := g.add(shell.Argv(many, g.opts))
 	for _, word := range many {
 		for _, path := range patched(word) {
 			g.parts = append(g.parts, part{file: &shell.Word{Text: path, Known: true}, access: Write})
@@ -194,11 +184,21 @@ func (g *gatherer) script(kind fieldKind, raw json.RawMessage) error {
 	return err
 }
 
-// add adds each of the commands to the parts of the call that are checked.
-func (g *gatherer) add(commands []shell.Command) {
+// add adds each of the commands to the parts of the call that are checked, and each file that its redirections read or write. A
+// file keeps the possible working directories of the command, and the programs (such as sudo) that run the command. add returns
+// err; if that is not nil, there are no commands.
+func (g *gatherer) add(commands []shell.Command, err error) error {
 	for i := range commands {
-		g.parts = appendCommand(g.parts, &commands[i])
+		c := &commands[i]
+		g.parts = append(g.parts, part{command: c})
+		for j := range c.Reads {
+			g.parts = append(g.parts, part{file: &c.Reads[j], access: Read, folders: c.Folders, behind: c.Via})
+		}
+		for j := range c.Writes {
+			g.parts = append(g.parts, part{file: &c.Writes[j], access: Write, folders: c.Folders, behind: c.Via})
+		}
 	}
+	return err
 }
 
 // files collects the files or directories in a member of the input.
@@ -239,7 +239,7 @@ func patched(text string) []string {
 }
 
 // text returns a JSON string; empty for any other value. raw must be valid JSON.
-func text(raw json.RawMessage) (one string) {
+func text(raw json.RawMessage) string {
 	if len(raw) == 0 || raw[0] != '"' {
 		return ""
 	}
@@ -248,6 +248,7 @@ func text(raw json.RawMessage) (one string) {
 			return one
 		}
 	}
+	var one string // declared here, because its address makes it escape
 	if json.Unmarshal(raw, &one) != nil {
 		return ""
 	}

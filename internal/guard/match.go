@@ -95,7 +95,7 @@ func fits(pattern string, w *shell.Word) truth {
 	case w.Known && glob(pattern, w.Text):
 		return yes
 	case w.Glob && w.Known:
-		return truthOf(globbed(pattern, w.Text)).at(maybe)
+		return min(truthOf(globbed(pattern, w.Text)), maybe)
 	case w.Split, !w.Known && (len(w.Text) > maxMeet || canBothMatch(pattern, wild(w.Text))):
 		return maybe
 	}
@@ -103,11 +103,11 @@ func fits(pattern string, w *shell.Word) truth {
 }
 
 // each returns whether of is true for the values that a word has one after the other, such as a
-// loop variable.
-func each(words []shell.Word, of func(*shell.Word) truth) truth {
+// loop variable, or for the files that these values name.
+func each[T any](values []T, of func(*T) truth) truth {
 	most, least := no, yes
-	for i := range words {
-		t := of(&words[i])
+	for i := range values {
+		t := of(&values[i])
 		most, least = max(most, t), min(least, t)
 	}
 	if most == yes && least < yes {
@@ -145,7 +145,7 @@ const minAbbreviation = len("--m")
 // among reports whether one of the term's options or patterns is among the words of a command. more
 // is true if further, unknown words are added when the command runs.
 func (t term) among(words []shell.Word, more bool) truth {
-	found := truthOf(false)
+	found := no
 	if more {
 		found = maybe
 	}
@@ -188,7 +188,7 @@ func option(name string, w *shell.Word) truth {
 	}
 	if w.Glob && w.Known && strings.ContainsRune("*?[-", rune(w.Text[0])) { // the pattern may match a file whose name looks like an option
 		cluster := len(name) == 2 && !strings.ContainsAny(w.Text, "./") && !strings.HasPrefix(w.Text, "--")
-		return truthOf(cluster || globbed(name, w.Text)).at(maybe)
+		return min(truthOf(cluster || globbed(name, w.Text)), maybe)
 	}
 	if !w.Known {
 		head := w.Text[:strings.IndexByte(w.Text, shell.Unknown)]
@@ -282,7 +282,7 @@ func (h head) begins(c *shell.Command, program string, takes []string, exact boo
 		}
 	}
 	if c.More {
-		return s.t.at(maybe), s.left
+		return min(s.t, maybe), s.left
 	}
 	return s.otherwise, s.rest
 }

@@ -69,19 +69,6 @@ func harmless(w shell.Word) bool {
 	return w.Known && slices.Contains([]string{"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"}, w.Text)
 }
 
-// appendCommand appends a command, and each file that its redirections read or write. A file keeps the possible working
-// directories of the command, and the programs (such as sudo) that run the command.
-func appendCommand(parts []part, c *shell.Command) []part {
-	parts = append(parts, part{command: c})
-	for i := range c.Reads {
-		parts = append(parts, part{file: &c.Reads[i], access: Read, folders: c.Folders, behind: c.Via})
-	}
-	for i := range c.Writes {
-		parts = append(parts, part{file: &c.Writes[i], access: Write, folders: c.Folders, behind: c.Via})
-	}
-	return parts
-}
-
 // fileUse states how a program uses the files that its words name.
 type fileUse int8
 

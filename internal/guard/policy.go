@@ -57,8 +57,7 @@ func (p *program) add(c *compiled, h head) {
 // compiled is a rule with its texts parsed.
 type compiled struct {
 	Rule
-	heads          []head
-	head           int // index in program.heads
+	head           int // of a rule about a command: index in program.heads
 	any, all, none []term
 	pathPatterns   pathPatterns
 }
@@ -183,9 +182,6 @@ func (b *builder) fault(set Set, r Rule) string {
 // compile returns a rule in the form in which it is compared with calls.
 func compile(r Rule) *compiled {
 	c := &compiled{Rule: r}
-	for _, text := range r.Commands {
-		c.heads = append(c.heads, headOf(text))
-	}
 	for _, group := range []struct {
 		texts []string
 		terms *[]term
@@ -206,10 +202,9 @@ func (x *index) add(c *compiled) {
 	switch {
 	case len(c.Exact) > 0:
 		x.exact = append(x.exact, c)
-	case len(c.heads) > 0:
-		for i, h := range c.heads {
-			one := *c
-			one.heads = c.heads[i : i+1]
+	case len(c.Commands) > 0:
+		for _, text := range c.Commands {
+			one, h := *c, headOf(text)
 			if strings.ContainsAny(h[0], "*?\\") {
 				x.others.add(&one, h)
 				continue

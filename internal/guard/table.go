@@ -63,11 +63,7 @@ func DecodeTable(name string, data []byte) (Table, error) {
 
 // TableWords returns the keys of a table of cases and the values of want.
 func TableWords() []string {
-	words := []string{"case", string(Allow), string(Ask), string(Deny)}
-	for field := range reflect.TypeFor[Case]().Fields() {
-		words = append(words, field.Tag.Get("toml"))
-	}
-	return words
+	return append(keysOf(reflect.TypeFor[Case]()), "case", string(Allow), string(Ask), string(Deny))
 }
 
 // ShellTool is the tool of a case that has only a command.
@@ -116,9 +112,12 @@ type Call struct {
 }
 
 // Keys returns the keys that a file of rules may contain.
-func Keys() []string {
+func Keys() []string { return keysOf(reflect.TypeFor[Set](), reflect.TypeFor[Rule]()) }
+
+// keysOf returns the TOML keys of the types.
+func keysOf(types ...reflect.Type) []string {
 	var keys []string
-	for _, t := range []reflect.Type{reflect.TypeFor[Set](), reflect.TypeFor[Rule]()} {
+	for _, t := range types {
 		for field := range t.Fields() {
 			if key := field.Tag.Get("toml"); key != "" && key != "-" {
 				keys = append(keys, key)

@@ -34,7 +34,7 @@ func (h *hook) injectContext(ctx context.Context, source string) error {
 		return err
 	}
 	if h.cli.WithPrompt {
-		return h.savePendingSections(sections)
+		return h.saveFile(pendingFile, sections) // it replaces those that still wait from an earlier start
 	}
 	return h.writeContext(sections)
 }
@@ -43,7 +43,7 @@ func (h *hook) injectContext(ctx context.Context, source string) error {
 // city gives this agent its context in another way. It waits for at most half of the time that the hook has, so that the agent
 // does not wait for a city that does not answer; the city then sends the context as a prompt.
 func (h *hook) claim(ctx context.Context, source string) ([]worker.Section, error) {
-	if !h.cli.InjectsContext(source) || h.Getenv(VariableFolder) == "" {
+	if !h.cli.InjectsContext(source) || h.dir == "" {
 		return nil, nil // the city sends the context in another way
 	}
 	within := time.Second
@@ -102,7 +102,7 @@ func (h *hook) ackContext(ctx context.Context) error {
 			return err
 		}
 		claims = claims[1:]
-		if err := h.saveClaims(slices.Concat(claims, later)); err != nil {
+		if err := h.saveFile(claimsFile, slices.Concat(claims, later)); err != nil {
 			return err
 		}
 	}
@@ -164,11 +164,10 @@ type claimed struct {
 // claims returns the saved claims (requests of this hook for the context of its agent) that are not acknowledged yet, the oldest
 // first. It returns none if the hooks have no directory, or the file cannot be parsed.
 func (h *hook) claims() ([]claimed, error) {
-	dir := h.Getenv(VariableFolder)
-	if dir == "" {
+	if h.dir == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(filepath.Join(dir, claimsFile))
+	text, err := os.ReadFile(filepath.Join(h.dir, claimsFile))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
@@ -189,7 +188,7 @@ func (h *hook) saveClaim(c worker.ContextClaim) error {
 		return err
 	}
 	claims = append(claims, claimed{ContextClaim: c})
-	return h.saveClaims(claims[max(0, len(claims)-maxClaims):])
+	return h.saveFile(claimsFile, claims[max(0, len(claims)-maxClaims):])
 }
 
 // answered marks the newest claim as answered: the city has confirmed that it knows about the start of the conversation.
@@ -199,11 +198,8 @@ func (h *hook) answered() error {
 		return err
 	}
 	claims[len(claims)-1].Answered = true
-	return h.saveClaims(claims)
+	return h.saveFile(claimsFile, claims)
 }
-
-// saveClaims replaces the saved claims.
-func (h *hook) saveClaims(claims []claimed) error { return h.saveFile(claimsFile, claims) }
 
 // saveFile writes v as JSON into a file in the directory of the session's hooks.
 func (h *hook) saveFile(name string, v any) error {
@@ -211,5 +207,5 @@ func (h *hook) saveFile(name string, v any) error {
 	if err != nil {
 		return err
 	}
-	return replace(filepath.Join(h.Getenv(VariableFolder), name), text)
+	return replace(filepath.Join(h.dir, name), text)
 }

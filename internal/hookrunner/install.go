@@ -17,7 +17,6 @@ const (
 	// VariableChannel is the agent CLI whose native channel the agent uses. [agentcli.ChannelTyped]
 	// means that its prompts are typed.
 	VariableChannel = "GC_CHANNEL"
-	variableServed  = "GC_CHANNEL_SERVED" // set for hooks of an agent with such a channel
 )
 
 // Installed describes the installed hooks of one session.

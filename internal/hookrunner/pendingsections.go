@@ -30,29 +30,22 @@ type compactions struct {
 
 // hasPendingSections reports whether sections of context wait for the next prompt.
 func (h *hook) hasPendingSections() bool {
-	_, err := os.Stat(filepath.Join(h.Getenv(VariableFolder), pendingFile))
+	_, err := os.Stat(filepath.Join(h.dir, pendingFile))
 	return err == nil && h.cli.WithPrompt
-}
-
-// savePendingSections saves sections of context for the next prompt. It replaces those that still
-// wait from an earlier start.
-func (h *hook) savePendingSections(sections []worker.Section) error {
-	return h.saveFile(pendingFile, sections)
 }
 
 // injectPending sends the agent the sections of context that wait for a prompt, together with the
 // prompt of this event. If the transcript shows a compaction, it first fetches the context again:
 // this agent CLI calls no hook for a compaction.
 func (h *hook) injectPending(ctx context.Context) error {
-	dir := h.Getenv(VariableFolder)
-	if !h.cli.WithPrompt || dir == "" {
+	if !h.cli.WithPrompt || h.dir == "" {
 		return nil
 	}
 	compacted, err := h.recordCompactions()
 	if compacted {
 		err = errors.Join(err, h.injectContext(ctx, agentcli.HookSourceCompact), h.compacted(ctx))
 	}
-	path := filepath.Join(dir, pendingFile)
+	path := filepath.Join(h.dir, pendingFile)
 	text, readErr := os.ReadFile(path)
 	if readErr != nil {
 		if !errors.Is(readErr, os.ErrNotExist) {
@@ -74,7 +67,7 @@ func (h *hook) injectPending(ctx context.Context) error {
 // conversation, so that [hook.injectPending] does not act on them: the start itself gives the agent
 // its context.
 func (h *hook) skipCompactions() error {
-	if !h.cli.WithPrompt || h.Getenv(VariableFolder) == "" {
+	if !h.cli.WithPrompt || h.dir == "" {
 		return nil
 	}
 	_, err := h.recordCompactions()
@@ -89,7 +82,7 @@ func (h *hook) recordCompactions() (found bool, err error) {
 		return false, nil
 	}
 	var seen compactions
-	if text, err := os.ReadFile(filepath.Join(h.Getenv(VariableFolder), compactedFile)); err != nil || json.Unmarshal(text, &seen) != nil || seen.Path != h.in.TranscriptPath {
+	if text, err := os.ReadFile(filepath.Join(h.dir, compactedFile)); err != nil || json.Unmarshal(text, &seen) != nil || seen.Path != h.in.TranscriptPath {
 		seen = compactions{Path: h.in.TranscriptPath, Last: seen.Last}
 	}
 	last, to, err := h.compactionIn(seen.Path, seen.Read)

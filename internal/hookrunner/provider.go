@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"gascity/internal/agentcli"
+	"gascity/internal/agentcli/channel"
 	"gascity/internal/service/prompts"
 	"gascity/internal/textfmt"
 	"gascity/runtime"
@@ -110,9 +111,6 @@ func (o *hookProvider) withHooks(name string, cfg runtime.Config) (runtime.Confi
 	return cfg, nil
 }
 
-// channelCommand is the gc command that runs an agent CLI with its native channel.
-const channelCommand = "agent-channel"
-
 // channelCommandLine returns the command line that starts an agent. If the agent CLI has a native
 // channel that needs gc between the agent CLI and its terminal, the command line starts gc, which
 // starts the agent CLI. If gc is not at its path at that time, for example in a container, the
@@ -122,7 +120,7 @@ func (o *hookProvider) channelCommandLine(cfg runtime.Config) string {
 	if _, relayed := agentcli.ChannelOf(family); !relayed {
 		return cfg.Command
 	}
-	script := `if [ -x "$0" ]; then exec "$0" ` + channelCommand + ` "$@"; fi; shift; exec "$@"`
+	script := `if [ -x "$0" ]; then exec "$0" ` + channel.Command + ` "$@"; fi; shift; exec "$@"`
 	return "exec /bin/sh -c " + textfmt.ShellWord(script) + " " + textfmt.ShellWord(o.opts.Program) + " " + textfmt.ShellWord(family) + " " + cfg.Command
 }
 

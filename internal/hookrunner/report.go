@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"gascity/internal/agentcli"
+	"gascity/internal/agentcli/channel"
 	"gascity/worker"
 )
 
@@ -88,7 +89,7 @@ func (h *hook) opened(ctx context.Context) error {
 	var proved error // without this proof, a city with a guard sends no prompts
 	if h.in.Source != agentcli.HookSourceClear {
 		begun := h.saveStartOffsets()
-		if h.Getenv(variableServed) == "" { // otherwise the channel program has reported the start
+		if h.Getenv(channel.VariableServed) == "" { // otherwise the channel program has reported the start
 			if err := h.report(ctx, worker.Started, detail); err != nil {
 				return err
 			}

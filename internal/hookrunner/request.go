@@ -27,8 +27,7 @@ type sentRequest struct {
 // again, and in between has neither called another hook nor written to its transcript. The request alone does not show that: the
 // hook gets it without tool calls and their results, so all requests of a turn may look the same.
 func (h *hook) reportRequest(ctx context.Context) error {
-	dir := h.Getenv(VariableFolder)
-	if dir == "" || len(h.in.Request) == 0 {
+	if h.dir == "" || len(h.in.Request) == 0 {
 		return nil
 	}
 	hash := sha256.Sum256(h.in.Request)
@@ -37,7 +36,7 @@ func (h *hook) reportRequest(ctx context.Context) error {
 		sent.Transcript = info.Size()
 	}
 	var last sentRequest
-	if text, err := os.ReadFile(filepath.Join(dir, requestFile)); err == nil && json.Unmarshal(text, &last) == nil &&
+	if text, err := os.ReadFile(filepath.Join(h.dir, requestFile)); err == nil && json.Unmarshal(text, &last) == nil &&
 		last.Hash == sent.Hash && last.Transcript == sent.Transcript {
 		sent.Attempt = last.Attempt + 1
 	}
@@ -53,7 +52,7 @@ func (h *hook) reportRequest(ctx context.Context) error {
 
 // forgetRequest removes the last request when another hook is called: the next request is a new one.
 func (h *hook) forgetRequest() {
-	if dir := h.Getenv(VariableFolder); dir != "" && h.event.Means != agentcli.HookRequest && !h.reported {
-		_ = os.Remove(filepath.Join(dir, requestFile)) // most often it does not exist
+	if h.dir != "" && h.event.Means != agentcli.HookRequest && !h.reported {
+		_ = os.Remove(filepath.Join(h.dir, requestFile)) // most often it does not exist
 	}
 }

@@ -52,6 +52,7 @@ type hook struct {
 	event    agentcli.HookEvent
 	in       agentcli.HookInput
 	raw      []byte // the unparsed input from the agent CLI
+	dir      string // the directory of the hooks' own files; empty: none
 	reported bool   // the event was already reported to the city
 	client   *worker.Client
 	began    time.Time
@@ -62,7 +63,7 @@ type hook struct {
 // failed, or if the event is unknown. Otherwise it is 0. Run returns when ctx ends or the hook's
 // own time is over, even if the agent CLI or the city does not answer.
 func Run(ctx context.Context, c Call) (status int) {
-	h := &hook{Call: c, began: time.Now()}
+	h := &hook{Call: c, dir: c.Getenv(VariableFolder), began: time.Now()}
 	known := false
 	defer func() {
 		if p := recover(); p != nil {

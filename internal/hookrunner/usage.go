@@ -36,7 +36,7 @@ func (h *hook) reportUsage(ctx context.Context) error {
 	if h.cli.Usage == "" || h.in.TranscriptPath == "" {
 		return nil
 	}
-	read := loadReadOffsets(h.Getenv(VariableFolder))
+	read := h.loadReadOffsets()
 	h.await(ctx, h.in.TranscriptPath, read[h.in.TranscriptPath])
 	var failed []error
 	for _, path := range transcripts(h.in.TranscriptPath) {
@@ -167,7 +167,7 @@ func parse(path string, from int64, do func(text []byte) (used int, err error)) 
 // skipPast marks the usage in the transcripts of a resumed conversation as reported: earlier runs
 // have reported it. A transcript whose offset is known keeps that offset.
 func (h *hook) skipPast() error {
-	read := loadReadOffsets(h.Getenv(VariableFolder))
+	read := h.loadReadOffsets()
 	for _, path := range transcripts(h.in.TranscriptPath) {
 		if _, known := read[path]; known {
 			continue
@@ -181,11 +181,11 @@ func (h *hook) skipPast() error {
 
 // loadReadOffsets returns, for each path of a transcript, the offset up to which its usage was
 // reported. Without a saved file the result is empty, and everything is reported again.
-func loadReadOffsets(dir string) map[string]int64 {
+func (h *hook) loadReadOffsets() map[string]int64 {
 	for _, name := range []string{readFile, begunFile} {
 		var read map[string]int64
-		text, err := os.ReadFile(filepath.Join(dir, name))
-		if dir != "" && err == nil && json.Unmarshal(text, &read) == nil && read != nil {
+		text, err := os.ReadFile(filepath.Join(h.dir, name))
+		if h.dir != "" && err == nil && json.Unmarshal(text, &read) == nil && read != nil {
 			return read
 		}
 	}
@@ -195,16 +195,15 @@ func loadReadOffsets(dir string) map[string]int64 {
 // saveStartOffsets saves the offsets that are valid at the start of a run, as a copy for the case
 // that the file with the newest offsets is lost.
 func (h *hook) saveStartOffsets() error {
-	dir := h.Getenv(VariableFolder)
-	if dir == "" || h.cli.Usage == "" {
+	if h.dir == "" || h.cli.Usage == "" {
 		return nil
 	}
-	return h.saveFile(begunFile, loadReadOffsets(dir))
+	return h.saveFile(begunFile, h.loadReadOffsets())
 }
 
 // saveReadOffsets saves the offsets of the transcripts that still exist.
 func (h *hook) saveReadOffsets(read map[string]int64) error {
-	if h.Getenv(VariableFolder) == "" {
+	if h.dir == "" {
 		return nil
 	}
 	maps.DeleteFunc(read, func(path string, _ int64) bool {

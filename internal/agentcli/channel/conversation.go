@@ -24,7 +24,6 @@ type conversation struct {
 // change says what one message has changed in a conversation.
 type change struct {
 	shown   bool       // another thread is on the screen
-	began   bool       // a turn began
 	message string     // the sender's ID of a user message that is now in the conversation
 	turn    string     // the turn of that message
 	ended   *turn      // a turn ended
@@ -97,7 +96,7 @@ func (c *conversation) applyAnswer(m message) change {
 		c.asking = slices.Delete(c.asking, at, at+1)
 		var r struct{ Turn turn }
 		if m.Error == nil && json.Unmarshal(m.Result, &r) == nil {
-			return change{began: c.recordTurn(r.Turn)}
+			c.recordTurn(r.Turn)
 		}
 		return change{}
 	}
@@ -119,18 +118,12 @@ func (c *conversation) applyAnswer(m message) change {
 	return change{shown: shown}
 }
 
-// recordTurn records that a turn is running, and reports whether that was not known.
-func (c *conversation) recordTurn(t turn) bool {
-	if _, ended := c.ends[t.ID]; ended || t.ID == "" || t.ID == c.turn || hasEnded(t.Status) {
-		return false
+// recordTurn records that a turn is running, unless it is known that it has ended.
+func (c *conversation) recordTurn(t turn) {
+	ended := t.Status == turnCompleted || t.Status == turnInterrupted || t.Status == turnFailed
+	if _, known := c.ends[t.ID]; !known && !ended && t.ID != "" {
+		c.turn = t.ID
 	}
-	c.turn = t.ID
-	return true
-}
-
-// hasEnded reports whether a turn with this status has ended.
-func hasEnded(status string) bool {
-	return status == turnCompleted || status == turnInterrupted || status == turnFailed
 }
 
 // applyNotice updates the conversation for a notification of the server about the thread on the
@@ -138,7 +131,7 @@ func hasEnded(status string) bool {
 func (c *conversation) applyNotice(method string, n notice) change {
 	switch method {
 	case noticeTurnStarted:
-		return change{began: c.recordTurn(n.Turn)}
+		c.recordTurn(n.Turn)
 	case noticeItemStarted, noticeItemCompleted:
 		if n.Item.Type == itemUserMessage && n.Item.ClientID != "" {
 			_, known := c.messages[n.Item.ClientID]

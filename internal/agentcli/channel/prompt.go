@@ -19,7 +19,7 @@ const (
 )
 
 // begin waits until the thread on the screen is free for a prompt of gc, and returns its ID. From
-// then on, prompts that the user types in the client wait until [server.release].
+// then on, prompts that the user types in the client wait until startPending is cleared.
 func (s *server) begin(ctx context.Context) (thread string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, idleWithin)
 	defer cancel()
@@ -46,15 +46,6 @@ func (s *server) exited() bool {
 	return s.gone
 }
 
-// release ends what [server.begin] began: prompts that the user types in the client are passed to
-// the server again.
-func (s *server) release() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.startPending = false
-	s.changeLocked()
-}
-
 // prompt sends one prompt to the server, at most once. It returns an empty state if the prompt is
 // in the conversation; otherwise the state to report to the city, with the reason.
 func (s *server) prompt(ctx context.Context, id, text string) (state worker.Progress, detail string) {
@@ -71,8 +62,9 @@ func (s *server) prompt(ctx context.Context, id, text string) (state worker.Prog
 	if err == nil && s.conversation.thread == thread {
 		s.conversation.recordTurn(started.Turn)
 	}
+	s.startPending = false // prompts that the user types in the client are passed to the server again
+	s.changeLocked()
 	s.mu.Unlock()
-	s.release()
 	if refusal, ok := errors.AsType[*rpcError](err); ok {
 		return worker.Refused, "the agent does not accept the prompt: " + refusal.Message
 	}

@@ -25,8 +25,6 @@ const Command = "agent-channel"
 
 // The environment variables of an agent with a channel.
 const (
-	// Variable is set to the family of the agent's channel.
-	Variable = "GC_CHANNEL"
 	// VariableServed is set for the server. This program reports the agent's start, so its hooks do
 	// not.
 	VariableServed = "GC_CHANNEL_SERVED"

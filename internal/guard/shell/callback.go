@@ -2,23 +2,21 @@ package shell
 
 import "strings"
 
-// callbackOptions returns the options of a shell builtin whose value is a script that the shell
-// evaluates, such as -C of mapfile. It returns false if the builtin has none.
-func callbackOptions(program string) (textOptions, bool) {
-	switch program {
-	case "mapfile", "readarray":
-		return textOptions{short: "C", values: "cdnOsu"}, true
-	case "complete", "compgen":
-		return textOptions{short: "C", values: "oAGFPSWX"}, true
-	case "fc":
-		return textOptions{short: "e"}, true
-	}
-	return textOptions{}, false
+// callbackOptions contains the options of shell builtins whose value is a script that the shell
+// evaluates, such as -C of mapfile.
+var callbackOptions = map[string]textOptions{
+	"mapfile": {short: "C", values: "cdnOsu"}, "readarray": {short: "C", values: "cdnOsu"},
+	"complete": {short: "C", values: "oAGFPSWX"}, "compgen": {short: "C", values: "oAGFPSWX"},
+	"fc": {short: "e"},
 }
 
 // callbacks collects the commands in scripts that a builtin evaluates later, such as those bound to
 // keys by bind. The caller adds the builtin itself.
 func (r *reader) callbacks(c *Command, program string, depth int) {
+	options, ok := callbackOptions[program]
+	if !ok && program != "bind" && program != "jobs" {
+		return
+	}
 	inner := behind(*c, program)
 	inner.Words, inner.Reads, inner.Writes, inner.More = nil, nil, nil, false
 	words := c.Words[1:]
@@ -37,10 +35,6 @@ func (r *reader) callbacks(c *Command, program string, depth int) {
 			inner.Words = words[1:]
 			r.command(inner, input{}, depth+1)
 		}
-		return
-	}
-	options, ok := callbackOptions(program)
-	if !ok {
 		return
 	}
 	options.each(words, func(_ byte, _ int, w Word) {

@@ -2,7 +2,6 @@ package shell
 
 import (
 	"iter"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -10,9 +9,7 @@ import (
 
 // runners matches the code in a program of another language that starts a command. The group is
 // what follows, the command.
-var runners = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\b(?:system|popen[234]?|Popen|exec[lv]p?e?|execute|passthru|shell_exec|proc_open|pcntl_exec|getoutput|getstatusoutput|check_output|check_call|subprocess\.(?:run|call)|posix_spawnp?|os\.spawn\w+|execSync|execFile(?:Sync)?|spawn(?:Sync)?|Deno\.Command|Bun\.spawn(?:Sync)?|exec)\s*[( ]\s*(.*)`)
-})
+var runners = sync.OnceValue(pattern(`\b(?:system|popen[234]?|Popen|exec[lv]p?e?|execute|passthru|shell_exec|proc_open|pcntl_exec|getoutput|getstatusoutput|check_output|check_call|subprocess\.(?:run|call)|posix_spawnp?|os\.spawn\w+|execSync|execFile(?:Sync)?|spawn(?:Sync)?|Deno\.Command|Bun\.spawn(?:Sync)?|exec)\s*[( ]\s*(.*)`))
 
 // plainExec reports whether a call in the text of a program only looks like one that runs a
 // command. In JavaScript, exec may be a method of a regular expression.
@@ -25,29 +22,19 @@ func plainExec(language, text, call string) bool {
 }
 
 // opened matches a call of open in perl that runs a command, given as a list.
-var opened = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\bopen\s*\(?[^,;]*,\s*["'](?:-\||\|-)["']\s*,\s*(.*)`)
-})
+var opened = sync.OnceValue(pattern(`\bopen\s*\(?[^,;]*,\s*["'](?:-\||\|-)["']\s*,\s*(.*)`))
 
 // pipes matches a pipe to or from a command in awk.
-var pipes = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\|&?\s*"((?:[^"\\]|\\.)*)"|("(?:[^"\\]|\\.)*"|[\w$)\]]+)\s*\|&?\s*getline`)
-})
+var pipes = sync.OnceValue(pattern(`\|&?\s*"((?:[^"\\]|\\.)*)"|("(?:[^"\\]|\\.)*"|[\w$)\]]+)\s*\|&?\s*getline`))
 
 // backticks matches a command between backticks or after qx in perl, ruby and php.
-var backticks = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("`([^`]*)`|\\bqx\\s*[({\\[<|!/]([^)}\\]>|!/]*)")
-})
+var backticks = sync.OnceValue(pattern("`([^`]*)`|\\bqx\\s*[({\\[<|!/]([^)}\\]>|!/]*)"))
 
 // perlQuotes matches the beginning of a text in perl's quotes q, qq or qw, up to the delimiter.
-var perlQuotes = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(q[qw]?)\s*[({\[<|!]`)
-})
+var perlQuotes = sync.OnceValue(pattern(`^(q[qw]?)\s*[({\[<|!]`))
 
 // argumentsEnd matches what may follow the last argument of a call in perl.
-var argumentsEnd = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\s*(?:$|[);}]|(?:or|and|xor|if|unless|while|until|for|foreach)\b)`)
-})
+var argumentsEnd = sync.OnceValue(pattern(`^\s*(?:$|[);}]|(?:or|and|xor|if|unless|while|until|for|foreach)\b)`))
 
 // concatenation returns the mark that joins two texts in a language, or "" for languages in which the
 // guard does not look for one.
@@ -145,9 +132,7 @@ func (r *reader) list(c Command, words []Word, depth int) {
 	at := len(r.found)
 	c.Words = words
 	r.command(c, input{redirected: true}, depth+1)
-	for i := at; i < len(r.found); i++ {
-		r.found[i].Mentioned = true
-	}
+	r.markMentioned(at)
 }
 
 // perlLiteral returns the text at the beginning of the arguments that stands in perl's quotes q, qq

@@ -69,9 +69,7 @@ func (r *reader) variable(c Command, name string, value Word, depth int) {
 		if strings.TrimSpace(value.Text) != "" && value.Text != "-" {
 			at := len(r.found)
 			r.nested(c, strings.TrimPrefix(value.Text, "|"), input{}, depth)
-			for i := at; i < len(r.found); i++ {
-				r.found[i].Mentioned = true
-			}
+			r.markMentioned(at)
 		}
 	case scriptVariables[name]:
 		r.hide(c, "it sets "+name+", whose value is run as a command, to "+describe(value))

@@ -72,14 +72,18 @@ var (
 	indirectSettings = []string{"push.default", "remote.*.push", "remote.*.mirror", "include.path", "includeif.*", "core.hookspath", "url.*", "init.templatedir", "protocol.ext.allow", "core.worktree"}
 )
 
+// isSetting reports whether one of the patterns matches the name of a setting, in lower case.
+func isSetting(key string, patterns []string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		ok, err := path.Match(pattern, strings.ReplaceAll(key, "/", "|"))
+		return ok && err == nil
+	})
+}
+
 // setting collects the command that a setting of git makes it run, such as core.pager. why says what the guard cannot see because
 // of the setting; empty if it sees everything.
 func (r *reader) setting(c Command, key string, value Word, depth int) (why string) {
 	key = strings.ToLower(key)
-	fits := func(pattern string) bool {
-		ok, err := path.Match(pattern, strings.ReplaceAll(key, "/", "|"))
-		return ok && err == nil
-	}
 	c = behind(c, key)
 	switch {
 	case strings.ContainsRune(key, Unknown):
@@ -94,7 +98,7 @@ func (r *reader) setting(c Command, key string, value Word, depth int) (why stri
 			r.nested(c, "git "+value.Text+` "$@"`, input{}, depth)
 		}
 		return "it defines an alias"
-	case slices.ContainsFunc(scriptSettings, fits):
+	case isSetting(key, scriptSettings):
 		if !value.Known {
 			return "it makes a command of " + describe(value)
 		}
@@ -102,7 +106,7 @@ func (r *reader) setting(c Command, key string, value Word, depth int) (why stri
 		if program := strings.TrimPrefix(value.Text, "!"); strings.ContainsAny(program, ";&|$`(<>") {
 			return "it makes a script one of git's commands"
 		}
-	case slices.ContainsFunc(indirectSettings, fits):
+	case isSetting(key, indirectSettings):
 		return "it changes what other git commands do"
 	}
 	return ""
@@ -133,6 +137,7 @@ func (r *reader) subcommand(c Command, sub string, words []Word, depth int) (why
 		r.command(Command{Words: slices.Concat([]Word{{Text: "git", Known: true}}, operands(words)), Via: append(slices.Clip(c.Via), sub), Folders: c.Folders, Text: c.Text}, input{}, depth+1)
 		return ""
 	}
+	options := slices.Concat(gitScripts[sub], gitScripts[""])
 	for i, w := range words {
 		if script, ok := strings.CutPrefix(w.Text, "ext::"); ok {
 			script = strings.ReplaceAll(strings.ReplaceAll(script, "% ", " "), "%%", "%")
@@ -145,7 +150,7 @@ func (r *reader) subcommand(c Command, sub string, words []Word, depth int) (why
 		if (sub == "clone" || sub == "init") && strings.HasPrefix(w.Text, "--template") && w.Text != "--template=" {
 			why = cmp.Or(why, "it takes the hooks of the repository from elsewhere")
 		}
-		if script, ok := gitScript(sub, words[i:]); ok {
+		if script, ok := gitScript(sub, options, words[i:]); ok {
 			r.text(behind(c, sub), script, input{}, depth)
 		}
 	}
@@ -173,11 +178,14 @@ func (r *reader) afterVerb(c Command, sub string, words []Word, depth int) {
 	}
 }
 
-// gitScript returns the script that git runs if the first word is an option with a script as its value, such as
+// gitScript returns the script that git runs if the first word is one of these options with a script as its value, such as
 // --exec. The value is a part of that word, or the next word. The result is false if there is no such option.
-func gitScript(sub string, words []Word) (Word, bool) {
-	for _, o := range slices.Concat(gitScripts[sub], gitScripts[""]) {
-		w := words[0]
+func gitScript(sub string, options []string, words []Word) (Word, bool) {
+	w := words[0]
+	if !strings.HasPrefix(w.Text, "-") {
+		return Word{}, false
+	}
+	for _, o := range options {
 		if script, ok := clustered(sub, o, words); ok {
 			return script, true
 		}
@@ -274,10 +282,7 @@ func (r *reader) configure(c Command, words []Word, depth int) (why string) {
 // do not count.
 func lasting(key string, value Word) bool {
 	key = strings.ToLower(key)
-	if !slices.ContainsFunc(scriptSettings, func(pattern string) bool {
-		ok, err := path.Match(pattern, strings.ReplaceAll(key, "/", "|"))
-		return ok && err == nil
-	}) {
+	if !isSetting(key, scriptSettings) {
 		return false
 	}
 	switch value.Text {

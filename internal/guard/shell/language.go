@@ -14,7 +14,7 @@ var languages = sync.OnceValue(set("node nodejs deno bun luajit tclsh wish expec
 // versioned contains those of them whose names may end with a version.
 var versioned = sync.OnceValue(set("python pypy perl ruby php lua"))
 
-// set returns a function that returns the given names as a set. The set is made at the first call.
+// set returns a function that returns the given names as a set.
 func set(names string) func() map[string]bool {
 	return func() map[string]bool {
 		all := map[string]bool{}
@@ -25,6 +25,11 @@ func set(names string) func() map[string]bool {
 	}
 }
 
+// pattern returns a function that compiles a regular expression.
+func pattern(expression string) func() *regexp.Regexp {
+	return func() *regexp.Regexp { return regexp.MustCompile(expression) }
+}
+
 // language reports whether a program's arguments or input may be a program in another language,
 // which may run commands.
 func language(program string) bool {
@@ -32,9 +37,7 @@ func language(program string) bool {
 }
 
 // quoted matches the texts in a program.
-var quoted = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("\"((?:[^\"\\\\]|\\\\.)*)\"|'((?:[^'\\\\]|\\\\.)*)'|`([^`]*)`|/([^/\n]{4,})/e|\\bq[qwx]?\\s*[({\\[<|!]([^)}\\]>|!]*)|%[wWxqQ]?[({\\[]([^)}\\]]*)")
-})
+var quoted = sync.OnceValue(pattern("\"((?:[^\"\\\\]|\\\\.)*)\"|'((?:[^'\\\\]|\\\\.)*)'|`([^`]*)`|/([^/\n]{4,})/e|\\bq[qwx]?\\s*[({\\[<|!]([^)}\\]>|!]*)|%[wWxqQ]?[({\\[]([^)}\\]]*)"))
 
 // maxLiterals is the maximum number of texts of a program that are checked.
 const maxLiterals = 200
@@ -150,17 +153,22 @@ func (r *reader) tails(c Command, program string, words []Word, depth int) {
 	if textPrograms()[program] {
 		return
 	}
-	c = behind(c, program)
-	c.Words, c.Reads, c.Writes, c.More = nil, nil, nil, false
-	for i := range words[:min(len(words), maxTails)] {
-		if i+1 < len(words) && words[i].Known && !strings.HasPrefix(words[i].Text, ".") && !strings.HasPrefix(words[i].Text, "-") && (isShell(lastPart(words[i].Text)) || commands[lastPart(words[i].Text)]) {
-			if isShell(lastPart(words[i].Text)) && strings.HasPrefix(words[i+1].Text, "-") { // it is certainly a shell: what it hides counts
-				c.Words = words[i:]
-				r.command(c, input{redirected: true}, depth+1)
-				continue
-			}
-			r.doubted(c, words[i:], input{redirected: true}, depth)
+	for i := range max(0, min(len(words)-1, maxTails)) {
+		text := words[i].Text
+		if !words[i].Known || strings.HasPrefix(text, ".") || strings.HasPrefix(text, "-") {
+			continue
 		}
+		shell := isShell(lastPart(text))
+		if !shell && !commands[lastPart(text)] {
+			continue
+		}
+		inner := behind(c, program)
+		inner.Words, inner.Reads, inner.Writes, inner.More = words[i:], nil, nil, false
+		if shell && strings.HasPrefix(words[i+1].Text, "-") { // it is certainly a shell: what it hides counts
+			r.command(inner, input{redirected: true}, depth+1)
+			continue
+		}
+		r.doubted(inner, words[i:], input{redirected: true}, depth)
 	}
 }
 

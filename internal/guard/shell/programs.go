@@ -3,6 +3,7 @@ package shell
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // readsCommands reports whether a program, called with these words, reads commands from its input
@@ -19,27 +20,19 @@ func readsCommands(program string, words []Word) bool {
 	return false
 }
 
-// programFiles returns the options of a program whose value is a script that the program runs, or
-// the path of one, such as -f of awk. It returns false for programs whose options it does not know.
-func programFiles(program string) (textOptions, bool) {
-	switch program {
-	case "awk", "gawk", "mawk", "nawk":
-		return textOptions{short: "fiEl", values: "vFe", long: map[string]byte{"--file": 'f', "--include": 'i', "--exec": 'E', "--load": 'l'}}, true
-	case "vim", "vi", "nvim", "view", "ex":
-		return textOptions{short: "Ssuc", values: "tTwWU"}, true
-	case "gdb", "lldb":
-		return textOptions{short: "xsX", long: map[string]byte{"--command": 'x', "--init-command": 'x', "--source": 's'}}, true
-	case "psql", "tclsh", "expect", "php", "dc":
-		return textOptions{short: "f", values: "cdhUpv", long: map[string]byte{"--file": 'f'}}, true
-	case "ruby", "perl", "node", "lua", "deno", "bun":
-		return textOptions{short: "rlI", long: map[string]byte{"--require": 'r', "--import": 'r'}}, true
-	case "emacs":
-		return textOptions{short: "l", long: map[string]byte{"--load": 'l', "--script": 'l'}}, true
-	case "at", "tmux":
-		return textOptions{short: "f", values: "qtLS"}, true
-	}
-	return textOptions{}, false
-}
+// programFiles contains, by program, the options whose value is a script that the program runs, or
+// the path of one, such as -f of awk.
+var programFiles = sync.OnceValue(func() map[string]textOptions {
+	return byName(map[string]textOptions{
+		"awk gawk mawk nawk":          {short: "fiEl", values: "vFe", long: map[string]byte{"--file": 'f', "--include": 'i', "--exec": 'E', "--load": 'l'}},
+		"vim vi nvim view ex":         {short: "Ssuc", values: "tTwWU"},
+		"gdb lldb":                    {short: "xsX", long: map[string]byte{"--command": 'x', "--init-command": 'x', "--source": 's'}},
+		"psql tclsh expect php dc":    {short: "f", values: "cdhUpv", long: map[string]byte{"--file": 'f'}},
+		"ruby perl node lua deno bun": {short: "rlI", long: map[string]byte{"--require": 'r', "--import": 'r'}},
+		"emacs":                       {short: "l", long: map[string]byte{"--load": 'l', "--script": 'l'}},
+		"at tmux":                     {short: "f", values: "qtLS"},
+	})
+})
 
 // streamed reports whether a program runs a program text that another program writes or that comes
 // from its input, so that the guard cannot see it.
@@ -58,7 +51,7 @@ func streamed(c Command, program string, in input) bool {
 			found = true
 		}
 	}
-	if options, ok := programFiles(program); ok {
+	if options, ok := programFiles()[program]; ok {
 		options.each(words, func(_ byte, _ int, w Word) { note(w) })
 	}
 	switch program {

@@ -137,12 +137,8 @@ func (s *scope) redirect(redirs []*syntax.Redirect, c *Command, in input) input 
 				c.Writes = append(c.Writes, s.word(r.Word))
 			}
 			in = input{redirected: true, piped: stream(s.word(r.Word))}
-		case syntax.Hdoc, syntax.DashHdoc:
-			w := s.document(r)
-			in = input{redirected: true, known: w.Known, text: w.Text}
-		case syntax.WordHdoc:
-			w := s.word(r.Word)
-			in = input{redirected: true, known: w.Known, text: w.Text}
+		case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+			in = s.redirectText(r, in)
 		case syntax.DplIn:
 			in = input{redirected: true}
 		case syntax.DplOut:

@@ -264,7 +264,12 @@ func (r *reader) mentionStrictly(c Command, text string, depth int) {
 			}
 		}
 	}
-	for i := at; i < len(r.found); i++ {
+	r.markMentioned(at)
+}
+
+// markMentioned marks the commands with an index of at least from as mentioned.
+func (r *reader) markMentioned(from int) {
+	for i := from; i < len(r.found); i++ {
 		r.found[i].Mentioned = true
 	}
 }

@@ -97,6 +97,8 @@ func TestParse(t *testing.T) {
 		"sudo $X":                              {"sudo [?]* HIDDEN"},
 		"sh -c 'if'":                           {"sh -c if", "sh: sh -c if HIDDEN"},
 		"while read l; do rm $l; done < list":  {"read l", "rm [?]*", "<list"},
+		"{,} | cat":                            {"cat"}, // no program and no words
+		"echo $({,})":                          {"echo [?]*"},
 		"":                                     nil,
 	} {
 		commands, err := shell.Parse(script, shell.Options{Home: "/home/u"})

@@ -19,38 +19,34 @@ func (s *scope) captured(p *syntax.CmdSubst) input {
 
 // output returns the output of a command, as far as it is known without running it.
 func (s *scope) output(st *syntax.Stmt) input {
-	in := input{redirected: true, listed: s.lists(st)}
-	call, ok := st.Cmd.(*syntax.CallExpr)
-	if !ok || len(call.Args) == 0 || len(call.Assigns) > 0 {
-		return in
-	}
-	words := s.words(call.Args)
-	parts := make([]string, len(words))
+	program, words := s.plainCall(st)
+	in := input{redirected: true, listed: s.lists(st, program, words)}
+	args := make([]string, len(words))
 	for i, w := range words {
 		if !w.Known || w.Glob {
 			return in
 		}
-		parts[i] = w.Text
+		args[i] = w.Text
 	}
-	if len(parts) == 1 && parts[0] == "cat" && len(st.Redirs) == 1 {
+	if program == "cat" && len(args) == 0 && len(st.Redirs) == 1 {
 		return s.redirectText(st.Redirs[0], in)
 	}
 	if len(st.Redirs) > 0 {
 		return in
 	}
 	switch {
-	case parts[0] == "echo" && len(parts) > 1 && (parts[1] == "-n" || parts[1] == "-e" || parts[1] == "-ne" || parts[1] == "-en"):
-		text := strings.Join(parts[2:], " ")
-		if strings.Contains(parts[1], "e") {
+	case program == "echo" && len(args) > 0 && (args[0] == "-n" || args[0] == "-e" || args[0] == "-ne" || args[0] == "-en"):
+		text := strings.Join(args[1:], " ")
+		if strings.Contains(args[0], "e") {
 			return formatted(strings.ReplaceAll(text, "%", "%%"), nil, in)
 		} else if strings.Contains(text, `\`) {
 			return in
 		}
 		return input{redirected: true, known: true, text: text}
-	case parts[0] == "echo" && (len(parts) == 1 || !strings.HasPrefix(parts[1], "-") && !strings.Contains(strings.Join(parts, ""), `\`)):
-		return input{redirected: true, known: true, text: strings.Join(parts[1:], " ")}
-	case parts[0] == "printf" && len(parts) > 1 && !strings.HasPrefix(parts[1], "-"):
-		return formatted(parts[1], parts[2:], in)
+	case program == "echo" && (len(args) == 0 || !strings.HasPrefix(args[0], "-") && !strings.Contains(strings.Join(args, ""), `\`)):
+		return input{redirected: true, known: true, text: strings.Join(args, " ")}
+	case program == "printf" && len(args) > 0 && !strings.HasPrefix(args[0], "-"):
+		return formatted(args[0], args[1:], in)
 	}
 	return in
 }
@@ -119,13 +115,13 @@ var (
 )
 
 // lists reports whether a command prints only names of files that it finds below the working
-// directory of the script.
-func (s *scope) lists(st *syntax.Stmt) bool {
+// directory of the script. program and words are what plainCall returns for it.
+func (s *scope) lists(st *syntax.Stmt, program string, words []Word) bool {
 	if pipe, ok := st.Cmd.(*syntax.BinaryCmd); ok && pipe.Op == syntax.Pipe {
-		program, _ := s.plainCall(pipe.Y)
-		return slices.Contains(sieves, program) && s.lists(pipe.X)
+		last, _ := s.plainCall(pipe.Y)
+		program, words = s.plainCall(pipe.X)
+		return slices.Contains(sieves, last) && s.lists(pipe.X, program, words)
 	}
-	program, words := s.plainCall(st)
 	needs, ok := listers[program]
 	if !ok {
 		return false

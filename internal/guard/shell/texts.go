@@ -3,6 +3,7 @@ package shell
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // textOptions describes the options of a program whose values are programs of a language, or names
@@ -96,30 +97,17 @@ func (c *Command) program(i int) {
 	}
 }
 
-// patternFirst returns the options of a command, such as grep or awk, whose first argument is a
+// patternFirst contains the options of the commands, such as grep or awk, whose first argument is a
 // pattern or a script and no file. If one of the options gives the pattern, the first argument is a
-// file. ok is false for any other command.
-func patternFirst(name string) (textOptions, bool) {
-	switch name {
-	case "grep", "egrep", "fgrep", "ggrep":
-		return grepTexts, true
-	case "rg":
-		return rgTexts, true
-	case "awk", "gawk", "mawk", "nawk":
-		return awkTexts, true
-	case "jq":
-		return jqTexts, true
-	}
-	return textOptions{}, false
-}
-
-// The options of [patternFirst].
-var (
-	grepTexts = textOptions{short: "ef", values: "ABCdDm", long: map[string]byte{"--regexp": 'e', "--file": 'f', "--after-context": 'A', "--before-context": 'A', "--context": 'A', "--max-count": 'A', "--directories": 'A'}}
-	rgTexts   = textOptions{short: "ef", values: "ABCdgjmMrtTE", long: map[string]byte{"--regexp": 'e', "--file": 'f', "--glob": 'A', "--type": 'A', "--max-count": 'A', "--after-context": 'A', "--before-context": 'A'}}
-	awkTexts  = textOptions{short: "vefiEl", values: "F", long: map[string]byte{"--source": 'e', "--file": 'f', "--include": 'i', "--exec": 'E', "--load": 'l', "--assign": 'v', "--field-separator": 'F'}}
-	jqTexts   = textOptions{short: "f", values: "L", long: map[string]byte{"--from-file": 'f'}}
-)
+// file.
+var patternFirst = sync.OnceValue(func() map[string]textOptions {
+	return byName(map[string]textOptions{
+		"grep egrep fgrep ggrep": {short: "ef", values: "ABCdDm", long: map[string]byte{"--regexp": 'e', "--file": 'f', "--after-context": 'A', "--before-context": 'A', "--context": 'A', "--max-count": 'A', "--directories": 'A'}},
+		"rg":                     {short: "ef", values: "ABCdgjmMrtTE", long: map[string]byte{"--regexp": 'e', "--file": 'f', "--glob": 'A', "--type": 'A', "--max-count": 'A', "--after-context": 'A', "--before-context": 'A'}},
+		"awk gawk mawk nawk":     {short: "vefiEl", values: "F", long: map[string]byte{"--source": 'e', "--file": 'f', "--include": 'i', "--exec": 'E', "--load": 'l', "--assign": 'v', "--field-separator": 'F'}},
+		"jq":                     {short: "f", values: "L", long: map[string]byte{"--from-file": 'f'}},
+	})
+})
 
 // curlTexts describes the options of curl whose value is a text of the request, not a file.
 var curlTexts = textOptions{
@@ -144,7 +132,7 @@ func (r *reader) patterns(c *Command, program string) {
 			}
 		}
 	}
-	options, ok := patternFirst(program)
+	options, ok := patternFirst()[program]
 	if !ok {
 		return
 	}

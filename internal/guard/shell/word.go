@@ -42,6 +42,10 @@ func (s *scope) words(list []*syntax.Word) []Word {
 			out = append(out, values...)
 			continue
 		}
+		if !slices.ContainsFunc(w.Parts, hasBrace) {
+			out = append(out, s.word(w))
+			continue
+		}
 		split := &syntax.Word{Parts: slices.Clone(w.Parts)} // do not change the tree, which is walked again
 		if !syntax.SplitBraces(split) {
 			out = append(out, s.word(w))
@@ -58,6 +62,12 @@ func (s *scope) words(list []*syntax.Word) []Word {
 		}
 	}
 	return out
+}
+
+// hasBrace reports whether a part of a word is a text with a brace, without which there is no brace expansion.
+func hasBrace(p syntax.WordPart) bool {
+	lit, ok := p.(*syntax.Lit)
+	return ok && strings.Contains(lit.Value, "{")
 }
 
 // bare reports whether no part of a word is in quotes.
@@ -278,6 +288,7 @@ func (f *flattener) literal(value string, first bool) {
 		}
 		value = value[1+len(user):]
 	}
+	f.text.Grow(len(value))
 	for i := 0; i < len(value); i++ {
 		switch c := value[i]; c {
 		case '\\':

@@ -18,6 +18,7 @@ import (
 	"gascity/internal/service/prompts"
 	"gascity/internal/service/workers"
 	"gascity/runtime"
+	"gascity/test/servicetest"
 	"gascity/test/storetest"
 )
 
@@ -98,8 +99,12 @@ func (h *hookTestCity) life(t *testing.T, store prompt.Store, desired plan.Sessi
 	t.Helper()
 	events := storetest.NewEvents(1000, 0, time.Now)
 	e := &Engines{Desired: func(string) plan.Session { return desired }}
-	e.Workers = workers.New(workers.Options{City: h, Events: events, Regime: func() guard.Regime { return guard.Regime{On: true} }})
-	e.Prompts = prompts.New(prompts.Options{Store: store, City: h, Events: events, PromptHold: e.guardHold})
+	opts := servicetest.WorkerOptions(h, events)
+	opts.Regime = func() guard.Regime { return guard.Regime{On: true} }
+	e.Workers = workers.New(opts)
+	forPrompts := servicetest.PromptOptions(store, h, events)
+	forPrompts.PromptHold = e.guardHold
+	e.Prompts = prompts.New(forPrompts)
 	ctx, stop := context.WithCancel(t.Context())
 	over := make(chan error, 1)
 	go func() { over <- e.Prompts.Run(ctx) }()

@@ -100,10 +100,7 @@ func query[O any](do func(ctx context.Context, c City, id string, q url.Values) 
 		serve: func(s *Server, row route, who session.RunCaller, w http.ResponseWriter, r *http.Request) error {
 			q := r.URL.Query()
 			id := q.Get("run_id")
-			if id == "" && !row.all {
-				id = who.Run
-			}
-			if id == "" && row.all && !who.Owner {
+			if id == "" && (!row.all || !who.Owner) {
 				id = who.Run
 			}
 			if err := row.may(who, id); err != nil {

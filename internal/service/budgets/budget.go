@@ -10,7 +10,6 @@
 package budgets
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -48,7 +47,7 @@ type Rules struct {
 	Prices  usage.Prices
 }
 
-// Options are the dependencies of an engine. The last three fields are optional.
+// Options are the dependencies of an engine. All fields are required.
 type Options struct {
 	City   City
 	Store  usage.Store
@@ -58,10 +57,10 @@ type Options struct {
 	Rules func() Rules
 
 	// Changed is called with each session for which the result of [Engine.PromptHold] has changed.
-	// It must not block. Nil: no call.
+	// It must not block.
 	Changed func(session string)
-	Logger  *slog.Logger     // nil: nothing is logged
-	Now     func() time.Time // nil: time.Now
+	Logger  *slog.Logger
+	Now     func() time.Time
 }
 
 // Engine records usage and evaluates the budgets of one city. Its methods are safe for concurrent
@@ -87,13 +86,10 @@ type Engine struct {
 
 // New returns an engine that does nothing until [Engine.Run] is called.
 func New(opts Options) *Engine {
-	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
-	if opts.Now == nil {
-		opts.Now = time.Now
-	}
 	return &Engine{
 		opts: opts, wake: engine.NewSignal(), rules: opts.Rules(), missing: "it has not been read yet", held: map[string]string{}, waiting: map[string]bool{},
 		counted: map[spender]total{}, tripped: map[string]int{},
+		cache: entryCache{entries: map[usage.Key]usage.Entry{}, unsaved: map[usage.Key]usage.Entry{}, working: map[string]*busyPeriod{}},
 	}
 }
 
@@ -168,9 +164,6 @@ func (e *Engine) evaluate(views []session.Snapshot) {
 
 // notifyChanged calls Options.Changed for each session.
 func (e *Engine) notifyChanged(sessions []string) {
-	if e.opts.Changed == nil {
-		return
-	}
 	for _, name := range sessions {
 		e.opts.Changed(name)
 	}
@@ -182,17 +175,17 @@ func (e *Engine) PromptHold(v session.Snapshot) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	why := e.promptHoldLocked(v)
-	if why == "" && e.unevaluated && e.canHoldLocked(v) {
+	if why == "" && e.unevaluated && e.holdingBudgetLocked(v) >= 0 {
 		e.waiting[v.Session] = true
 		return "the latest usage is being counted"
 	}
 	return why
 }
 
-// canHoldLocked reports whether any budget could hold the prompts of this session if it were used
-// up. The caller holds mu.
-func (e *Engine) canHoldLocked(v session.Snapshot) bool {
-	return slices.ContainsFunc(e.rules.Budgets, func(b usage.Budget) bool {
+// holdingBudgetLocked returns the index of the first budget that holds the prompts of this session if it is used up; -1 if there
+// is none. The caller holds mu.
+func (e *Engine) holdingBudgetLocked(v session.Snapshot) int {
+	return slices.IndexFunc(e.rules.Budgets, func(b usage.Budget) bool {
 		return b.Act.Severity() >= usage.ActHold.Severity() && b.AppliesTo(v.Session, v.Agent)
 	})
 }
@@ -208,10 +201,8 @@ func (e *Engine) IsHeld(name string) bool {
 // empty if it may get them. The caller holds mu.
 func (e *Engine) promptHoldLocked(v session.Snapshot) string {
 	if !e.loaded {
-		for _, b := range e.rules.Budgets {
-			if b.Act.Severity() >= usage.ActHold.Severity() && b.AppliesTo(v.Session, v.Agent) {
-				return fmt.Sprintf("budget %s: the usage is not known: %s", b.Name, e.missing)
-			}
+		if at := e.holdingBudgetLocked(v); at >= 0 {
+			return fmt.Sprintf("budget %s: the usage is not known: %s", e.rules.Budgets[at].Name, e.missing)
 		}
 		return ""
 	}
@@ -224,17 +215,17 @@ func (e *Engine) promptHoldLocked(v session.Snapshot) string {
 
 // holdReason describes for people which budget is used up, and what ends that.
 func (e *Engine) holdReason(u usage.Use) string {
-	switch {
+	end := "the limit is raised in city.toml"
+	switch until, now := u.Until.Local(), e.opts.Now().Local(); {
 	case u.Until.IsZero() && u.Used < u.Budget.Limit:
-		return fmt.Sprintf("%s; held until city.toml allows a longer silence; to end it now: gc usage lift %s", u.Text(), u.Budget.Name)
+		end = "city.toml allows a longer silence"
 	case u.Until.IsZero():
-		return fmt.Sprintf("%s; held until the limit is raised in city.toml; to end it now: gc usage lift %s", u.Text(), u.Budget.Name)
+	case until.YearDay() == now.YearDay() && until.Year() == now.Year():
+		end = until.Format("15:04:05")
+	default:
+		end = until.Format("2006-01-02 15:04")
 	}
-	form := "15:04:05"
-	if until, now := u.Until.Local(), e.opts.Now().Local(); until.YearDay() != now.YearDay() || until.Year() != now.Year() {
-		form = "2006-01-02 15:04"
-	}
-	return fmt.Sprintf("%s; held until %s; to end it now: gc usage lift %s", u.Text(), u.Until.Local().Format(form), u.Budget.Name)
+	return fmt.Sprintf("%s; held until %s; to end it now: gc usage lift %s", u.Text(), end, u.Budget.Name)
 }
 
 // updateHeldLocked records which sessions get no new prompts, and returns those for which that has
@@ -265,10 +256,14 @@ func (e *Engine) refresh(ctx context.Context) error {
 	e.rules = rules
 	fresh := e.loaded && !e.cache.stale
 	e.cache.stale = false // a later failure sets it again
-	from := earliestCounted(rules.Budgets, e.opts.Now())
 	e.mu.Unlock()
 	if fresh {
 		return nil
+	}
+	span := spanOf(rules.Budgets)
+	var from time.Time
+	if span > 0 {
+		from = e.opts.Now().Add(-span)
 	}
 	entries, err := e.opts.Store.Usage(ctx, from)
 	e.mu.Lock()
@@ -280,7 +275,7 @@ func (e *Engine) refresh(ctx context.Context) error {
 	if err != nil {
 		e.opts.Logger.Error("cannot read some usage entries; they do not count", "error", err)
 	}
-	e.cache.span = spanOf(rules.Budgets)
+	e.cache.span = span
 	e.cache.replace(entries, rules.Prices)
 	e.loaded, e.missing = true, ""
 	return nil

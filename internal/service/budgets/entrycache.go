@@ -34,6 +34,13 @@ type busyPeriod struct {
 	savedAt    time.Time
 }
 
+// entry returns the entry with the working time of a session from w.from until now.
+func (w *busyPeriod) entry(name string, now time.Time) usage.Entry {
+	return usage.Entry{
+		Run: w.run, Message: fmt.Sprintf("busy %d", w.from.UnixNano()), Session: name, Agent: w.agent, At: now, Source: ownSource, Busy: now.Sub(w.from),
+	}
+}
+
 const (
 	// burning is the period over which the burn rate is measured.
 	burning = 10 * time.Minute
@@ -43,16 +50,6 @@ const (
 	// saveEvery is how often a growing entry is saved.
 	saveEvery = time.Minute
 )
-
-// earliestCounted returns the time from which entries count for the budgets. Zero means that all
-// count.
-func earliestCounted(budgets []usage.Budget, now time.Time) time.Time {
-	span := spanOf(budgets)
-	if span == 0 {
-		return time.Time{}
-	}
-	return now.Add(-span)
-}
 
 // spanOf returns how long an entry can count: the longest window of the budgets, and at least
 // [burning], the time from which the burn rate is computed. Zero means for ever.
@@ -73,9 +70,6 @@ func unreadable(err error) bool { return errors.Is(err, client.ErrUnavailable) }
 
 // put adds or replaces an entry.
 func (b *entryCache) put(e usage.Entry, prices usage.Prices) {
-	if b.entries == nil {
-		b.entries = map[usage.Key]usage.Entry{}
-	}
 	b.entries[e.Key()] = light(e, prices)
 }
 
@@ -101,9 +95,6 @@ func (b *entryCache) replace(entries []usage.Entry, prices usage.Prices) {
 // addUnsaved adds an entry of the city's own, which is to be stored.
 func (b *entryCache) addUnsaved(e usage.Entry) {
 	b.put(e, usage.Prices{})
-	if b.unsaved == nil {
-		b.unsaved = map[usage.Key]usage.Entry{}
-	}
 	b.unsaved[e.Key()] = e
 }
 
@@ -146,9 +137,6 @@ func (b *entryCache) busy(views []session.Snapshot) []usage.Busy {
 // updateBusy records which sessions are busy now, from their snapshots. If timed is true, a budget
 // limits working time, and the working time is recorded in entries of at most [longest] each.
 func (b *entryCache) updateBusy(views []session.Snapshot, now time.Time, timed bool) {
-	if b.working == nil {
-		b.working = map[string]*busyPeriod{}
-	}
 	busyNow := map[string]bool{}
 	for i := range views {
 		v := &views[i]
@@ -206,10 +194,8 @@ func (b *entryCache) hasWorkSince(name string, from time.Time) bool {
 // saved later. If the entry has reached its maximum length, the next one begins.
 func (b *entryCache) extendBusy(name string, w *busyPeriod, now time.Time, timed bool) {
 	w.savedAt = now
-	if long := now.Sub(w.from); timed && long > 0 {
-		b.addUnsaved(usage.Entry{
-			Run: w.run, Message: fmt.Sprintf("busy %d", w.from.UnixNano()), Session: name, Agent: w.agent, At: now, Source: ownSource, Busy: long,
-		})
+	if timed && now.Sub(w.from) > 0 {
+		b.addUnsaved(w.entry(name, now))
 	}
 	if now.Sub(w.from) >= longest {
 		w.from = now
@@ -220,8 +206,7 @@ func (b *entryCache) extendBusy(name string, w *busyPeriod, now time.Time, timed
 // this time counts now. It does not store the time; later entries contain it.
 func (b *entryCache) addGrowing(now time.Time) {
 	for name, w := range b.working {
-		e := usage.Entry{Run: w.run, Message: fmt.Sprintf("busy %d", w.from.UnixNano()), Session: name, Agent: w.agent, At: now, Busy: now.Sub(w.from)}
-		if e.Busy > 0 {
+		if e := w.entry(name, now); e.Busy > 0 {
 			b.put(e, usage.Prices{})
 		}
 	}

@@ -153,7 +153,7 @@ func (e *Engine) Status(s *client.Status) {
 	burns := map[string]*burn{}
 	var city burn
 	for _, entry := range e.cache.entries {
-		if e.cache.recent(entry, now) {
+		if isRecent(entry, now) {
 			city.add(entry, e.rules.Prices)
 			burnOf(burns, entry.Session).add(entry, e.rules.Prices)
 		}
@@ -190,9 +190,9 @@ func (e *Engine) Explain(x *client.Explanation) {
 	x.Budgets = shown(bind)
 }
 
-// recent reports whether a usage entry is new enough to count for the burn rate (usage per minute), and is about responses of a
+// isRecent reports whether a usage entry is new enough to count for the burn rate (usage per minute), and is about responses of a
 // model.
-func (b *entryCache) recent(e usage.Entry, now time.Time) bool {
+func isRecent(e usage.Entry, now time.Time) bool {
 	return e.Busy == 0 && e.Silent == 0 && e.Lift == "" && now.Sub(e.At) < burning
 }
 

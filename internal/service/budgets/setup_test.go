@@ -1,6 +1,7 @@
 package budgets_test
 
 import (
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -46,7 +47,7 @@ func start(t *testing.T, city *servicetest.City, budgets ...usage.Budget) *engin
 // startEngine starts an engine with the stored entries.
 func (r *engineTest) startEngine() {
 	r.Engine = budgetservice.New(budgetservice.Options{
-		City: r.city, Store: r.city.Store, Events: r.city.Log,
+		City: r.city, Store: r.city.Store, Events: r.city.Log, Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 		Rules: func() budgetservice.Rules {
 			r.city.Mu.Lock()
 			defer r.city.Mu.Unlock()

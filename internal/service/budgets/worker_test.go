@@ -3,6 +3,7 @@ package budgets_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"gascity/internal/service/workers"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest/fake"
+	"gascity/test/servicetest"
 	"gascity/test/storetest"
 	"gascity/worker"
 )
@@ -40,17 +42,23 @@ type wiredCity struct {
 	last  runtime.Activity
 }
 
+// unread is the city as its workers see it: without a reading of the activity, which asks the workers.
+type unread struct{ *wiredCity }
+
+func (u unread) Snapshot(name string) (session.Snapshot, error) {
+	seen, err := runtime.Observe(context.Background(), u.agents, name) //nolint:forbidigo // the method has no ctx
+	return session.Snapshot{
+		Session: name, Agent: name, Provider: u.provider, Desired: "running", State: session.StateRunning, Running: true, Ready: true,
+		Token: seen.InstanceToken, Instance: session.PublicInstance(seen.InstanceToken), ReadAt: time.Now(),
+	}, err
+}
+
 func (h *wiredCity) Snapshot(name string) (session.Snapshot, error) {
-	ctx := context.Background() //nolint:forbidigo // the method has no ctx
-	seen, err := runtime.Observe(ctx, h.agents, name)
+	v, err := unread{h}.Snapshot(name)
 	if err != nil {
 		return session.Snapshot{}, err
 	}
-	v := session.Snapshot{
-		Session: name, Agent: name, Provider: h.provider, Desired: "running", State: session.StateRunning, Running: true, Ready: true,
-		Token: seen.InstanceToken, Instance: session.PublicInstance(seen.InstanceToken), ReadAt: time.Now(),
-	}
-	reading, err := runtime.Sense(ctx, h.provider, name)
+	reading, err := runtime.Sense(context.Background(), h.provider, name) //nolint:forbidigo // the method has no ctx
 	if err != nil {
 		return v, nil // its activity is unknown
 	}
@@ -110,9 +118,14 @@ func open(t *testing.T, rules budgets.Rules) (*wiredCity, *worker.Client) {
 	kept := storetest.Memory(time.Now)
 	h.spending = budgets.New(budgets.Options{
 		City: h, Store: kept.Usage, Events: kept.Events, Rules: func() budgets.Rules { return rules }, Changed: func(name string) { h.prompts.SessionChanged(name) },
+		Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 	})
-	h.prompts = prompts.New(prompts.Options{Store: kept.Receipts, City: h, Events: kept.Events, PromptHold: h.spending.PromptHold})
-	h.workers = workers.New(workers.Options{City: h, Events: kept.Events, Socket: path, Spend: h.spending.Spend, Owner: "owner"})
+	forPrompts := servicetest.PromptOptions(kept.Receipts, h, kept.Events)
+	forPrompts.PromptHold = h.spending.PromptHold
+	h.prompts = prompts.New(forPrompts)
+	opts := servicetest.WorkerOptions(unread{h}, kept.Events)
+	opts.Socket, opts.Spend, opts.Owner = path, h.spending.Spend, "owner"
+	h.workers = workers.New(opts)
 	h.provider = h.workers.WrapProvider(h.agents)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var ended sync.WaitGroup

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"gascity/client"
@@ -92,12 +90,11 @@ func (s *Service) newGitDir(ctx context.Context, program string, repo citydir.Re
 		return own, fmt.Errorf("%w: the git repository at %s is bare: it has no working tree", client.ErrRefused, repo.Root)
 	}
 	if head, err := os.ReadFile(own.file("HEAD")); err == nil {
-		r.out.Branch, _ = strings.CutPrefix(strings.TrimSpace(string(head)), "ref: refs/heads/")
-		if !strings.HasPrefix(string(head), "ref: refs/heads/") {
-			r.out.Branch = ""
+		if branch, ok := strings.CutPrefix(string(head), "ref: "+heads); ok {
+			r.out.Branch = strings.TrimSpace(branch)
 		}
 	}
-	return own, writeAll(map[string]string{own.file("config"): s.config(config), own.file("info", "attributes"): fixedAttributes})
+	return own, errors.Join(writeFile(own.file("config"), s.config(config)), writeFile(own.file("info", "attributes"), fixedAttributes))
 }
 
 // file returns the path of a file in the directory.
@@ -130,7 +127,7 @@ func (d gitDir) fill(repo citydir.Repository) error {
 	if err := os.Mkdir(d.file("info"), 0o700); err != nil {
 		return err
 	}
-	if err := writeAll(map[string]string{d.file("HEAD"): string(head), d.file("info", "exclude"): string(exclude)}); err != nil {
+	if err := errors.Join(writeFile(d.file("HEAD"), string(head)), writeFile(d.file("info", "exclude"), string(exclude))); err != nil {
 		return err
 	}
 	if err := copyIndex(filepath.Join(repo.Dir, "index"), d.file("index")); err != nil {
@@ -238,12 +235,5 @@ func (s *Service) config(repository map[string]string) string {
 // plainPath matches a path that needs no quotes in a configuration.
 var plainPath = regexp.MustCompile(`^/[A-Za-z0-9/._-]+$`)
 
-// writeAll writes files, in the order of their names.
-func writeAll(files map[string]string) error {
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := os.WriteFile(name, []byte(files[name]), 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// writeFile writes a file that only this user can read.
+func writeFile(name, text string) error { return os.WriteFile(name, []byte(text), 0o600) }

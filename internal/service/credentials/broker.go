@@ -1,7 +1,6 @@
 package credentials
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,22 +23,15 @@ type Account struct {
 	Before time.Duration // how long before it expires the credential is renewed
 }
 
-// Lease names the credentials that a session gets.
-type Lease struct {
-	Session  string
-	Accounts []string // names of accounts
-}
-
-// Options are the dependencies of a broker. Environment and Push are required.
+// Options are the dependencies of a broker. All fields are required.
 type Options struct {
 	Environment Environment
 	// Push sends a credential to the worker of a session. It returns an error if the session has no
 	// worker that accepts credentials; the broker tries again after [Broker.SessionChanged].
 	Push func(session string, c worker.Credentials) error
-	// Hide is called with each value before the value is used. It may be nil.
+	// Hide is called with each value before the value is used.
 	Hide func(value string)
-	// OnState is called when the phase of an account has changed. Calls do not overlap. It may be
-	// nil.
+	// OnState is called when the phase of an account has changed. Calls do not overlap.
 	OnState func(context.Context, State)
 	Logger  *slog.Logger
 }
@@ -80,19 +72,15 @@ type renewal struct {
 
 // New returns a broker without accounts.
 func New(opts Options) *Broker {
-	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
-	if opts.Hide == nil {
-		opts.Hide = func(string) {}
-	}
 	return &Broker{
 		opts: opts, wakeups: engine.NewSignal(), accounts: map[string]*account{}, leases: map[string][]string{},
 		pending: map[string]bool{}, delivered: map[string]map[string]int{},
 	}
 }
 
-// Use applies a configuration. The value of an account stays if its source is unchanged. A value
-// from a file is read again, because the file may have changed.
-func (b *Broker) Use(accounts []Account, leases []Lease) {
+// Use applies a configuration. leases has the names of the accounts that each session gets. The value of an account stays if its
+// source is unchanged. A value from a file is read again, because the file may have changed.
+func (b *Broker) Use(accounts []Account, leases map[string][]string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := map[string]*account{}
@@ -110,17 +98,11 @@ func (b *Broker) Use(accounts []Account, leases []Lease) {
 		}
 		now[a.Name] = was
 	}
-	b.accounts = now
-	b.leases = map[string][]string{}
-	for _, l := range leases {
-		b.leases[l.Session] = l.Accounts
-		b.pending[l.Session] = true
+	b.accounts, b.leases = now, leases
+	for session := range leases {
+		b.pending[session] = true
 	}
-	for session := range b.delivered {
-		if b.leases[session] == nil {
-			delete(b.delivered, session)
-		}
-	}
+	maps.DeleteFunc(b.delivered, func(session string, _ map[string]int) bool { return leases[session] == nil })
 	b.wakeups.Wake()
 }
 
@@ -330,9 +312,7 @@ func (b *Broker) step(ctx context.Context) time.Time {
 	pushes := b.duePushesLocked(ctx, now)
 	b.mu.Unlock()
 	for _, s := range changed {
-		if b.opts.OnState != nil {
-			b.opts.OnState(ctx, s)
-		}
+		b.opts.OnState(ctx, s)
 	}
 	for _, g := range pushes {
 		b.push(g)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -138,6 +139,14 @@ func shared(t *testing.T, c *clock) (*vendor, credentials.Source, credentials.En
 	return v, credentials.Source{Command: "'" + self + "' '" + path + "'"}, credentials.Environment{Environ: environ, Dir: t.TempDir(), Now: c.Now}
 }
 
+// newBroker returns a broker that passes its states to onState; nil: to nothing.
+func newBroker(world credentials.Environment, push func(string, worker.Credentials) error, onState func(context.Context, credentials.State)) *credentials.Broker {
+	if onState == nil {
+		onState = func(context.Context, credentials.State) {}
+	}
+	return credentials.New(credentials.Options{Environment: world, Push: push, OnState: onState, Hide: func(string) {}, Logger: slog.New(slog.DiscardHandler)})
+}
+
 // TestAgentsShareOneLogin: 24 agents in two cities use one login during 50 expiries, while the controllers are
 // replaced. Each renewal happens once for all agents of a city, and no agent is logged out.
 func TestAgentsShareOneLogin(t *testing.T) {
@@ -145,7 +154,7 @@ func TestAgentsShareOneLogin(t *testing.T) {
 	v, source, world := shared(t, c)
 	world.Locks = credentials.Locks{Dir: filepath.Join(t.TempDir(), "locks")}
 	begin := func() *credentials.Broker {
-		b := credentials.New(credentials.Options{Environment: world})
+		b := newBroker(world, nil, nil)
 		b.Use([]credentials.Account{{Name: "shared", Source: source}}, nil)
 		return b
 	}
@@ -269,10 +278,10 @@ func TestRenewalsReachEveryHolderBeforeTheEnd(t *testing.T) {
 	v, source, world := shared(t, c)
 	workers := newPushRecorder()
 	workers.absent["late"] = true
-	b := credentials.New(credentials.Options{Environment: world, Push: workers.push, OnState: workers.recordState})
-	leases := []credentials.Lease{{Session: "late", Accounts: []string{"shared"}}}
+	b := newBroker(world, workers.push, workers.recordState)
+	leases := map[string][]string{"late": {"shared"}}
 	for i := range 24 {
-		leases = append(leases, credentials.Lease{Session: fmt.Sprint("s", i), Accounts: []string{"shared"}})
+		leases[fmt.Sprint("s", i)] = []string{"shared"}
 	}
 	b.Use([]credentials.Account{{Name: "shared", Type: "oauth", Source: source, Before: 10 * time.Minute}}, leases)
 	run(t, b)
@@ -338,8 +347,8 @@ func TestExpiryReportedByAWorkerCounts(t *testing.T) {
 	v, source, world := shared(t, c)
 	v.life = 1000 * time.Hour
 	workers := newPushRecorder()
-	b := credentials.New(credentials.Options{Environment: world, Push: workers.push})
-	b.Use([]credentials.Account{{Name: "shared", Source: source, Before: 5 * time.Minute}}, []credentials.Lease{{Session: "a", Accounts: []string{"shared"}}})
+	b := newBroker(world, workers.push, nil)
+	b.Use([]credentials.Account{{Name: "shared", Source: source, Before: 5 * time.Minute}}, map[string][]string{"a": {"shared"}})
 	run(t, b)
 	workers.await(t, "the first is there", func() bool { return len(workers.had["a"]) == 1 })
 	b.SessionChanged("a")
@@ -407,10 +416,10 @@ func TestHelperCommands(t *testing.T) {
 func TestHangingHelperDelaysNoOtherAccount(t *testing.T) {
 	workers := newPushRecorder()
 	world := credentials.Environment{Environ: []string{"PATH=" + os.Getenv("PATH")}, Dir: t.TempDir(), Now: time.Now}
-	b := credentials.New(credentials.Options{Environment: world, Push: workers.push})
+	b := newBroker(world, workers.push, nil)
 	b.Use([]credentials.Account{
 		{Name: "hangs", Source: credentials.Source{Command: "sleep 1000", Timeout: time.Second}}, {Name: "works", Source: credentials.Source{Command: "echo fine"}},
-	}, []credentials.Lease{{Session: "a", Accounts: []string{"hangs", "works"}}})
+	}, map[string][]string{"a": {"hangs", "works"}})
 	run(t, b)
 	workers.await(t, "the other one is there", func() bool { return len(workers.had["a"]) == 1 && workers.had["a"][0] == "fine" })
 }
@@ -425,9 +434,9 @@ func TestChangedFileIsReadAgain(t *testing.T) {
 		}
 	}
 	write("one")
-	b := credentials.New(credentials.Options{Environment: credentials.Environment{Now: time.Now}, Push: workers.push})
+	b := newBroker(credentials.Environment{Now: time.Now}, workers.push, nil)
 	use := func() {
-		b.Use([]credentials.Account{{Name: "x", Source: credentials.Source{File: file}}}, []credentials.Lease{{Session: "a", Accounts: []string{"x"}}})
+		b.Use([]credentials.Account{{Name: "x", Source: credentials.Source{File: file}}}, map[string][]string{"a": {"x"}})
 	}
 	use()
 	run(t, b)

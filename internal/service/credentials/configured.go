@@ -23,7 +23,7 @@ func (b *Broker) Configure(city *config.City, desired *plan.Desired) {
 			Source: Source{Env: c.Env, File: city.Abs(c.File), Command: c.Command, Life: c.Lifetime, Timeout: c.Timeout},
 		})
 	}
-	var leases []Lease
+	leases := map[string][]string{}
 	for i := range desired.Sessions {
 		s := &desired.Sessions[i]
 		names := slices.Clone(s.Credentials)
@@ -33,7 +33,7 @@ func (b *Broker) Configure(city *config.City, desired *plan.Desired) {
 			}
 		}
 		if slices.Sort(names); len(names) > 0 {
-			leases = append(leases, Lease{Session: s.Name, Accounts: slices.Compact(names)})
+			leases[s.Name] = slices.Compact(names)
 		}
 	}
 	b.Use(accounts, leases)

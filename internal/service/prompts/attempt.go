@@ -415,8 +415,6 @@ func (o *owner) saveInterrupt(ctx context.Context, l opResult) {
 		return
 	case l.note == interruptConfirmed:
 		o.idleBy = time.Time{}
-	}
-	if l.note == interruptConfirmed {
 		o.TurnAborted(ctx, o.queue.session, l.went)
 	}
 	o.saveUntilDone(ctx, l.id, func(r prompt.Receipt) (prompt.Receipt, error) { return r.AddStep(o.opts.Now(), l.note), nil })

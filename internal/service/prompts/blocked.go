@@ -107,21 +107,6 @@ func (o *owner) updateInputState(ctx context.Context, instance string, a prompt.
 	}
 }
 
-// blockedInstance returns the instance whose input box is blocked, or an empty string.
-func (o *owner) blockedInstance() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.queue.input.instance
-}
-
-// mustRecheckInput reports whether [Engine.RecheckInput] was called since the last attempt: the
-// content of the input box may have changed.
-func (o *owner) mustRecheckInput() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.queue.recheck
-}
-
 // restoreBlockedLocked marks the input boxes as blocked that an earlier controller found blocked:
 // those of sessions whose newest receipt has that reason. The caller holds e.mu.
 func (e *Engine) restoreBlockedLocked(receipts []prompt.Receipt) {

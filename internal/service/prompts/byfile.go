@@ -28,20 +28,6 @@ type TextFiles interface {
 	RemoveExcept(ids map[string]bool) error
 }
 
-// noFiles is a TextFiles that gives no agent a file.
-type noFiles struct{}
-
-var errNoFiles = errors.New("gc does not know that the agent CLI reads files without asking a person")
-
-// Write returns an error, because no agent gets a file.
-func (noFiles) Write(session.Snapshot, string, string) (string, error) { return "", errNoFiles }
-
-// Remove does nothing, because there is no file.
-func (noFiles) Remove(string, string) error { return nil }
-
-// RemoveExcept does nothing, because there is no file.
-func (noFiles) RemoveExcept(map[string]bool) error { return nil }
-
 // deliverByFile writes the text of a prompt to a file and delivers a line that asks the agent to
 // read that file. It is for a text that the agent's input box would change. refused is the outcome
 // of the attempt to type the text itself; deliverByFile returns it, with the reason added, if the

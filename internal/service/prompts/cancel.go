@@ -15,9 +15,6 @@ import (
 // unconfirmed otherwise. CancelPrompt returns client.ErrRefused if the agent has accepted the
 // prompt or the receipt has ended.
 func (e *Engine) CancelPrompt(ctx context.Context, id string) (client.Receipt, error) {
-	if err := e.ready(ctx); err != nil {
-		return client.Receipt{}, err
-	}
 	for asked := false; ; {
 		r, b, err := e.read(ctx, id)
 		switch {

@@ -26,9 +26,7 @@
 package prompts
 
 import (
-	"cmp"
 	"context"
-	"crypto/rand"
 	"log/slog"
 	"slices"
 	"sync"
@@ -56,41 +54,41 @@ type City interface {
 	Sense(name string)
 }
 
-// Options are the dependencies and settings of an engine.
+// Options are the dependencies and settings of an engine. All fields are required.
 type Options struct {
-	Store  prompt.Store // required
-	City   City         // required
-	Events event.Log    // required
+	Store  prompt.Store
+	City   City
+	Events event.Log
 
 	// PromptHold returns why a session gets no new prompts now, or an empty string if it may get
 	// them. Such a session is not woken for its prompts either. It must not block. Call
-	// [Engine.SessionChanged] when its result changes. Nil: no session is held.
+	// [Engine.SessionChanged] when its result changes.
 	PromptHold func(v session.Snapshot) string
 
 	// Opens reports whether the instance of a session was started with a prompt in its command line
-	// whose turn a hook reports. It must not block. Nil: none was.
+	// whose turn a hook reports. It must not block.
 	Opens func(v session.Snapshot) bool
 
 	// Typed returns why the prompts of a session are typed into its terminal now, or an empty
 	// string if they are not typed. forGood means that the configuration requires it. It must not
-	// block. Nil: no prompts are typed.
+	// block.
 	Typed func(v session.Snapshot) (why string, forGood bool)
 
 	// Progress returns how long a delivery may go without progress before it fails. It must not
-	// block. Nil, or zero: prompt.DefaultProgress.
+	// block. Zero: prompt.DefaultProgress.
 	Progress func() time.Duration
-	// Texts stores the texts of prompts in files that agents read. Nil: no agent is given a file.
+	// Texts stores the texts of prompts in files that agents read.
 	Texts TextFiles
 	// Probed is called when a session accepted a prompt or may have. If an obstacle held back its
-	// prompts, this prompt was the probe. Nil: no call.
+	// prompts, this prompt was the probe.
 	Probed func(session string)
 	// Changed is called when the input box of a session becomes blocked or free, see
-	// [Engine.InputBlocked]. It must not block. Nil: no call.
+	// [Engine.InputBlocked]. It must not block.
 	Changed func(session string)
 
-	Logger *slog.Logger     // nil: nothing is logged
-	Now    func() time.Time // nil: time.Now
-	NewID  func() string    // returns unique IDs; nil: random IDs
+	Logger *slog.Logger
+	Now    func() time.Time
+	NewID  func() string // returns unique IDs
 }
 
 // Engine delivers prompts. Its methods are safe for concurrent use. Methods that need the receipts
@@ -101,12 +99,11 @@ type Engine struct {
 	owners *engine.Workers // by session name, see own
 	began  time.Time       // when the engine was created: this controller did not start instances that ran before
 
-	bySession      sync.Map      // queues by session name, for callers that must not wait for mu
+	bySession      sync.Map      // queues by session name; callers that must not wait for mu read it too
 	calls          atomic.Int64  // number of calls that wait for a receipt
 	uncertainAdded engine.Signal // uncertain has entries
 
-	mu            sync.Mutex // guards the fields below, and the fields of queues
-	queues        map[string]*sessionQueue
+	mu            sync.Mutex               // guards the fields below, and the fields of queues
 	index         map[string]*sessionQueue // queues by the ID of an open receipt
 	uncertain     []uncertainReceipt
 	hookReporters map[string]hookReporter // by session name
@@ -117,33 +114,8 @@ type Engine struct {
 
 // New returns an engine that does nothing until [Engine.Run].
 func New(opts Options) *Engine {
-	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
-	if opts.Now == nil {
-		opts.Now = time.Now
-	}
-	if opts.PromptHold == nil {
-		opts.PromptHold = func(session.Snapshot) string { return "" }
-	}
-	if opts.Opens == nil {
-		opts.Opens = func(session.Snapshot) bool { return false }
-	}
-	if opts.Typed == nil {
-		opts.Typed = func(session.Snapshot) (string, bool) { return "", false }
-	}
-	if opts.Progress == nil {
-		opts.Progress = func() time.Duration { return prompt.DefaultProgress }
-	}
-	if opts.Texts == nil {
-		opts.Texts = noFiles{}
-	}
-	if opts.Changed == nil {
-		opts.Changed = func(string) {}
-	}
-	if opts.NewID == nil {
-		opts.NewID = rand.Text
-	}
 	e := &Engine{
-		opts: opts, life: engine.NewLifecycle(), uncertainAdded: engine.NewSignal(), queues: map[string]*sessionQueue{}, index: map[string]*sessionQueue{},
+		opts: opts, life: engine.NewLifecycle(), uncertainAdded: engine.NewSignal(), index: map[string]*sessionQueue{},
 		hookReporters: map[string]hookReporter{}, prompted: map[string]string{}, began: opts.Now(),
 	}
 	e.owners = engine.NewWorkers(0, e.own)

@@ -27,8 +27,8 @@ func (e *Engine) RecordHookReport(ctx context.Context, w prompt.HookReport) erro
 	} else if e.hookReporters[w.Session].instance == w.Instance {
 		e.hookReporters[w.Session] = hookReporter{instance: w.Instance}
 	}
-	b := e.queues[w.Session]
 	e.mu.Unlock()
+	b := e.queueOf(w.Session)
 	if b == nil {
 		return nil
 	}
@@ -169,17 +169,6 @@ func (e *Engine) hasReports(session, instance string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return instance != "" && e.hookReporters[session].instance == instance
-}
-
-// turnStart returns the time at which the hooks of an instance reported the start of the present
-// turn. It returns zero if they reported none.
-func (e *Engine) turnStart(session, instance string) time.Time {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if t := e.hookReporters[session]; instance != "" && t.instance == instance {
-		return t.began
-	}
-	return time.Time{}
 }
 
 // firstTurnLimit is the longest time that an agent may need to start its first turn, on a busy machine.

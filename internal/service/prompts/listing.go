@@ -51,11 +51,12 @@ func (e *Engine) openReceipts(name string) (queue []client.Receipt, taken []prom
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var queues []*sessionQueue
-	for _, b := range e.queues {
-		if name == "" || b.session == name {
-			queues = append(queues, b)
+	e.bySession.Range(func(_, b any) bool {
+		if queue := b.(*sessionQueue); name == "" || queue.session == name {
+			queues = append(queues, queue)
 		}
-	}
+		return true
+	})
 	slices.SortFunc(queues, func(a, b *sessionQueue) int { return strings.Compare(a.session, b.session) })
 	queue = []client.Receipt{}
 	for _, b := range queues {
@@ -184,9 +185,12 @@ func (e *Engine) changeOf(b *sessionQueue, r prompt.Receipt) (changed <-chan str
 	return now.changed, true
 }
 
-// read returns a receipt and the queue that contains it; the queue is nil if the receipt is final.
-// An open receipt that is only in the store is added to its queue.
+// read waits until the engine has read the receipts, and returns a receipt and the queue that contains it; the queue is nil if the
+// receipt is final. An open receipt that is only in the store is added to its queue.
 func (e *Engine) read(ctx context.Context, id string) (prompt.Receipt, *sessionQueue, error) {
+	if err := e.ready(ctx); err != nil {
+		return prompt.Receipt{}, nil, err
+	}
 	for {
 		e.mu.Lock()
 		if b := e.index[id]; b != nil {

@@ -39,7 +39,7 @@ func (o *owner) moveWaiting(ctx context.Context, session, agent string) error {
 		moved.Steps = append(slices.Clone(moved.Steps), prompt.Step{State: moved.State, At: now, Detail: moved.Reason})
 		saved := moved
 		saved.Content = nil // the store has it
-		err := o.saveMoved(ctx, saved)
+		err := o.save(ctx, saved, o.opts.Store.MoveReceipt)
 		if err != nil && !errors.Is(err, prompt.ErrEnded) && !errors.Is(err, prompt.ErrUnknown) {
 			return err
 		}
@@ -52,11 +52,4 @@ func (o *owner) moveWaiting(ctx context.Context, session, agent string) error {
 		o.mu.Unlock()
 	}
 	return nil
-}
-
-// saveMoved writes a receipt with its new session to the store.
-func (e *Engine) saveMoved(ctx context.Context, r prompt.Receipt) error {
-	ctx, cancel := context.WithTimeout(ctx, saveTime)
-	defer cancel()
-	return e.trackSave(r.ID, e.opts.Store.MoveReceipt(ctx, r))
 }

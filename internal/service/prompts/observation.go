@@ -101,7 +101,7 @@ type retryTrigger struct {
 // retryTriggerOf returns the part of a snapshot whose change makes another delivery attempt
 // worthwhile.
 func retryTriggerOf(v session.Snapshot) retryTrigger {
-	s := retryTrigger{v.Instance, "", v.Activity.State, v.Attached}
+	s := retryTrigger{instance: v.Instance, activity: v.Activity.State, attached: v.Attached}
 	if v.Pending != nil {
 		s.pending = v.Pending.RequestID
 	}

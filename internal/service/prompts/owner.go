@@ -63,9 +63,7 @@ const (
 // own runs the owner of a session: the loop that delivers the session's prompts. It returns when no
 // receipt is open, or when ctx ends.
 func (e *Engine) own(ctx context.Context, session string) {
-	e.mu.Lock()
-	b := e.queues[session]
-	e.mu.Unlock()
+	b := e.queueOf(session)
 	o := &owner{
 		Engine: e, queue: b, results: make(chan opResult, 1),
 		retry: retry.New(engine.RetryFirst, engine.RetryLongest), wakeDelay: retry.New(wakeFirst, wakeMax),
@@ -140,9 +138,7 @@ func (o *owner) work(ctx context.Context) (next time.Time, idle bool) {
 			s.FirstPromptUntil = o.firstTurnDeadline(v)
 		}
 		o.addWatchTimes(ctx, &s, v, now)
-		s.AcceptedAt = o.lastAccepted(o.queue, s.Instance)
-		s.ReportsTurns, s.TurnAt = o.hasReports(o.queue.session, s.Instance), o.turnStart(o.queue.session, s.Instance)
-		if o.mustRecheckInput() || !o.triedAt.IsZero() && retryTriggerOf(v) != o.tried {
+		if recheck := o.addReports(&s); recheck || !o.triedAt.IsZero() && retryTriggerOf(v) != o.tried {
 			s.ChangedAt = o.triedAt.Add(minGap)
 		}
 		reading := o.requestReading(s, now)
@@ -170,6 +166,21 @@ func (o *owner) observe(v session.Snapshot, err error, now time.Time) (s prompt.
 		return prompt.Observation{ClosedReason: err.Error()}, sure
 	}
 	return observationOf(v, err), time.Time{}
+}
+
+// addReports adds to the observation s what is known about its instance: the last prompt that it accepted, and what its hooks have
+// reported. recheck is true if [Engine.RecheckInput] was called since the last attempt: the content of the input box may have
+// changed.
+func (o *owner) addReports(s *prompt.Observation) (recheck bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if a := o.queue.accepted; s.Instance != "" && a.instance == s.Instance {
+		s.AcceptedAt = a.at
+	}
+	if t := o.hookReporters[o.queue.session]; s.Instance != "" && t.instance == s.Instance {
+		s.ReportsTurns, s.TurnAt = true, t.began
+	}
+	return o.queue.recheck
 }
 
 // requestReading requests a new reading of an agent that has accepted a prompt, if none has arrived

@@ -178,9 +178,6 @@ func (e *Engine) MovePrompt(ctx context.Context, id string, req client.MoveReque
 		return client.Receipt{}, err
 	}
 	if req.Before != "" {
-		if err := e.ready(ctx); err != nil {
-			return client.Receipt{}, err
-		}
 		before, _, err := e.read(ctx, req.Before)
 		if err != nil {
 			return client.Receipt{}, err
@@ -246,9 +243,6 @@ func (e *Engine) reportChange(ctx context.Context, r client.Receipt, kind event.
 
 // PromptText returns the whole text of a queued prompt. It returns client.ErrRefused if the prompt is being delivered or has ended.
 func (e *Engine) PromptText(ctx context.Context, id string) (client.PromptText, error) {
-	if err := e.ready(ctx); err != nil {
-		return client.PromptText{}, err
-	}
 	r, _, err := e.read(ctx, id)
 	if err != nil {
 		return client.PromptText{}, err
@@ -262,23 +256,14 @@ func (e *Engine) PromptText(ctx context.Context, id string) (client.PromptText, 
 // amend applies edit to a queued prompt, saves it and returns it. It returns client.ErrRefused if the prompt is not queued any
 // more.
 func (e *Engine) amend(ctx context.Context, id string, edit func(*sessionQueue, prompt.Receipt) (prompt.Receipt, error)) (client.Receipt, error) {
-	if err := e.ready(ctx); err != nil {
+	r, b, err := e.read(ctx, id)
+	if err != nil {
 		return client.Receipt{}, err
 	}
-	e.mu.Lock()
-	b := e.index[id]
-	e.mu.Unlock()
 	if b == nil {
-		r, found, err := e.read(ctx, id)
-		if err != nil {
-			return client.Receipt{}, err
-		}
-		if found == nil {
-			return client.Receipt{}, tooLate(id, string(r.State))
-		}
-		b = found
+		return client.Receipt{}, tooLate(id, string(r.State))
 	}
-	r, err := e.change(ctx, b, id, func(r prompt.Receipt) (prompt.Receipt, error) {
+	r, err = e.change(ctx, b, id, func(r prompt.Receipt) (prompt.Receipt, error) {
 		if !r.IsQueued() {
 			return r, tooLate(id, string(r.State))
 		}

@@ -21,6 +21,7 @@ import (
 	"gascity/provider/pty"
 	"gascity/runtime"
 	"gascity/test/fakeagent/build"
+	"gascity/test/servicetest"
 	"gascity/test/shimtest"
 	"gascity/test/storetest"
 	"gascity/test/tier"
@@ -62,7 +63,7 @@ func newPTYCity(dir string, store prompt.Store) (*ptyCity, error) {
 		return nil, err
 	}
 	h := &ptyCity{Provider: p, dir: dir, views: map[string]session.Snapshot{}, senses: map[string]*session.EvidenceSet{}}
-	h.engine = prompts.New(prompts.Options{Store: store, City: h, Events: storetest.NewEvents(10_000, 0, time.Now)})
+	h.engine = prompts.New(servicetest.PromptOptions(store, h, storetest.NewEvents(10_000, 0, time.Now)))
 	return h, nil
 }
 

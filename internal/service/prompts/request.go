@@ -24,11 +24,6 @@ const (
 	headBytes = 200
 )
 
-// invalid returns a client.ErrInvalid with a message.
-func invalid(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", client.ErrInvalid, fmt.Sprintf(format, args...))
-}
-
 // content returns the content blocks of a prompt, or client.ErrInvalid if a file cannot be read.
 func content(text string, files []string) ([]runtime.ContentBlock, error) {
 	var blocks []runtime.ContentBlock
@@ -37,7 +32,7 @@ func content(text string, files []string) ([]runtime.ContentBlock, error) {
 	}
 	for _, file := range files {
 		if _, err := os.Stat(file); err != nil {
-			return nil, invalid("cannot read a file of the prompt: %v", err)
+			return nil, fmt.Errorf("%w: cannot read a file of the prompt: %w", client.ErrInvalid, err)
 		}
 		blocks = append(blocks, runtime.ContentBlock{Type: runtime.ContentFilePath, Path: file})
 	}

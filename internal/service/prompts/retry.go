@@ -14,9 +14,6 @@ import (
 // client.ErrRefused if the receipt has not ended, if a turn worked on the prompt, or if the agent
 // may have got it and req.Force is not set.
 func (e *Engine) RetryPrompt(ctx context.Context, id string, req client.RetryRequest) (client.Receipt, error) {
-	if err := e.ready(ctx); err != nil {
-		return client.Receipt{}, err
-	}
 	old, _, err := e.read(ctx, id)
 	if err != nil {
 		return client.Receipt{}, err

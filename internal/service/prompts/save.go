@@ -112,7 +112,7 @@ func (e *Engine) resolveUncertainOne(ctx context.Context, g uncertainReceipt) bo
 	if r.Key == "" {
 		r, _ = r.Move(prompt.Cancelled, e.opts.Now(), reasonNotSaved) // a new receipt can be withdrawn
 	}
-	switch err := e.save(ctx, r); {
+	switch err := e.save(ctx, r, e.opts.Store.SaveReceipt); {
 	case errors.Is(err, prompt.ErrUnknown), errors.Is(err, prompt.ErrEnded):
 		e.setStoreError("", nil)
 		return true
@@ -197,13 +197,10 @@ func (e *Engine) findByKey(ctx context.Context, b *sessionQueue, key string) (pr
 			return *r, true
 		}
 	}
-	var receipts []prompt.Receipt
-	if ended, err := e.opts.Store.EndedReceipts(ctx, b.session, recent); err == nil {
-		receipts = ended
-	}
-	i := slices.IndexFunc(receipts, func(r prompt.Receipt) bool { return r.Key == key })
-	if i < 0 {
+	ended, err := e.opts.Store.EndedReceipts(ctx, b.session, recent)
+	i := slices.IndexFunc(ended, func(r prompt.Receipt) bool { return r.Key == key })
+	if err != nil || i < 0 {
 		return prompt.Receipt{}, false
 	}
-	return receipts[i], true
+	return ended[i], true
 }

@@ -212,7 +212,7 @@ func fill(t *testing.T, n int, calls bool) (e *prompts.Engine, ids []string, sto
 	a := newAgent("a")
 	a.view.Ready = false
 	w := &process{agents: map[string]*agent{"a": a}}
-	e = prompts.New(prompts.Options{Store: &storetest.Receipts{}, City: w, Events: storetest.NewEvents(1, 0, time.Now)})
+	e = prompts.New(servicetest.PromptOptions(&storetest.Receipts{}, w, storetest.NewEvents(1, 0, time.Now)))
 	w.engine = e
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup

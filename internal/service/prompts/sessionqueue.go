@@ -56,28 +56,17 @@ type acceptance struct {
 	at       time.Time
 }
 
-// lastAccepted returns when the instance last accepted a prompt, or zero if that is not known.
-func (e *Engine) lastAccepted(b *sessionQueue, instance string) time.Time {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if instance == "" || b.accepted.instance != instance {
-		return time.Time{}
-	}
-	return b.accepted.at
-}
-
 // errEnded means that a receipt is not open any more, or that a change does not apply.
 var errEnded = errors.New("the receipt has ended")
 
 // queueLocked returns the queue of a session, and creates it if there is none. The caller holds e.mu.
 func (e *Engine) queueLocked(session, agent string) *sessionQueue {
-	b := e.queues[session]
+	b := e.queueOf(session)
 	if b == nil {
 		b = &sessionQueue{
 			session: session, turn: make(chan struct{}, 1), wakeup: engine.NewSignal(),
 			receipts: map[string]*openReceipt{}, files: map[string]textFile{},
 		}
-		e.queues[session] = b
 		e.bySession.Store(session, b)
 	}
 	b.agent = agent
@@ -208,7 +197,7 @@ func (e *Engine) change(ctx context.Context, b *sessionQueue, id string, edit fu
 	if slices.Equal(before.Content, after.Content) {
 		saved.Content = nil // unchanged: the store has it
 	}
-	if err := e.save(ctx, saved); err != nil {
+	if err := e.save(ctx, saved, e.opts.Store.SaveReceipt); err != nil {
 		if errors.Is(err, prompt.ErrEnded) || errors.Is(err, prompt.ErrUnknown) {
 			e.mu.Lock()
 			e.dropLocked(b, id)
@@ -223,27 +212,23 @@ func (e *Engine) change(ctx context.Context, b *sessionQueue, id string, edit fu
 	e.mu.Unlock()
 	if after.State != before.State {
 		e.emitState(ctx, after)
-		if e.opts.Probed != nil && (after.State == prompt.Submitted || after.State == prompt.Unconfirmed) {
+		if after.State == prompt.Submitted || after.State == prompt.Unconfirmed {
 			e.opts.Probed(after.Session)
 		}
 	}
 	return after, nil
 }
 
-// save writes a receipt to the store and records whether the store works.
-func (e *Engine) save(ctx context.Context, r prompt.Receipt) error {
+// save writes a receipt to the store by a method of it, and records whether the store works.
+func (e *Engine) save(ctx context.Context, r prompt.Receipt, write func(context.Context, prompt.Receipt) error) error {
 	ctx, cancel := context.WithTimeout(ctx, saveTime)
 	defer cancel()
-	return e.trackSave(r.ID, e.opts.Store.SaveReceipt(ctx, r))
-}
-
-// trackSave records from the result of a write whether the store works. It returns err.
-func (e *Engine) trackSave(id string, err error) error {
+	err := write(ctx, r)
 	switch {
 	case err == nil:
 		e.setStoreError("", nil)
 	case errors.Is(err, prompt.ErrEnded), errors.Is(err, prompt.ErrUnknown):
-		e.opts.Logger.Error("a receipt is missing or final in the store", "receipt", id, "error", err)
+		e.opts.Logger.Error("a receipt is missing or final in the store", "receipt", r.ID, "error", err)
 	default:
 		e.setStoreError("save the receipt of a prompt", err)
 	}

@@ -303,7 +303,12 @@ func inVirtualTime(t *testing.T, do func(r *engineTest), agents ...*agent) {
 // newProcess returns a process with an engine that does not run.
 func (r *engineTest) newProcess() *process {
 	w := &process{agents: r.agents}
-	w.engine = prompts.New(prompts.Options{Store: killableStore{r.store, w}, City: w, Events: r.city.Log, PromptHold: w.promptHold, Opens: w.opens, Typed: w.typed, Texts: r.texts})
+	opts := servicetest.PromptOptions(killableStore{r.store, w}, w, r.city.Log)
+	opts.PromptHold, opts.Opens, opts.Typed = w.promptHold, w.opens, w.typed
+	if r.texts != nil {
+		opts.Texts = r.texts
+	}
+	w.engine = prompts.New(opts)
 	return w
 }
 

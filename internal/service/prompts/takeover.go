@@ -20,17 +20,12 @@ func (o *owner) addWatchTimes(ctx context.Context, s *prompt.Observation, v sess
 	}
 	o.mu.Lock()
 	o.queue.watchedFrom = s.WatchedFrom
+	blocked, seenIdle := o.queue.input.instance, o.queue.seenIdle
 	o.mu.Unlock()
-	if blocked := o.blockedInstance(); s.Instance != "" && blocked != "" && blocked != s.Instance {
+	if s.Instance != "" && blocked != "" && blocked != s.Instance {
 		o.setInputFree(ctx, o.queue)
 	}
-	if s.Instance == "" || !v.StartedAt.Before(o.began) || v.StartedAt.IsZero() {
-		return
-	}
-	o.mu.Lock()
-	known := o.queue.seenIdle == s.Instance
-	o.mu.Unlock()
-	if known {
+	if s.Instance == "" || s.Instance == seenIdle || !v.StartedAt.Before(o.began) || v.StartedAt.IsZero() {
 		return
 	}
 	s.AdoptedAt = o.began

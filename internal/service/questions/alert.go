@@ -17,17 +17,13 @@ const (
 	notifyLimit = 30 * time.Second
 )
 
-// alert notifies people of a question in a goroutine, if notifications are configured. At most [notifiers] calls run at once.
+// alert notifies people of a question in a goroutine. At most [notifiers] calls run at once.
 func (r *loop) alert(ctx context.Context, p session.Pending) {
-	d := r.service
-	if d.opts.Notify == nil {
-		return
-	}
 	r.jobs.Go(func() {
 		select {
-		case d.notifying <- struct{}{}:
-			d.notify(ctx, toClient(p))
-			<-d.notifying
+		case r.notifying <- struct{}{}:
+			r.notify(ctx, toClient(p))
+			<-r.notifying
 		case <-ctx.Done():
 		}
 	})

@@ -1,6 +1,7 @@
 package questions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,7 +118,7 @@ func (d *Service) begin(ctx context.Context, id string, make func(session.Pendin
 	case e.answering || e.isAnswerPending():
 		return attempt{}, fmt.Errorf("%w: %s is being answered by %s", client.ErrRefused, id, e.Open.AnsweredBy)
 	case !known || v.Provider == nil:
-		return attempt{}, fmt.Errorf("%w: %s cannot be reached now: %s", client.ErrUnavailable, e.Open.Agent, orElse(v.Unknown, "nothing is known of its session"))
+		return attempt{}, fmt.Errorf("%w: %s cannot be reached now: %s", client.ErrUnavailable, e.Open.Agent, cmp.Or(v.Unknown, "nothing is known of its session"))
 	case v.Instance != e.Open.Instance:
 		return attempt{}, fmt.Errorf("%w: %s was asked by an instance of %s that does not run now", client.ErrRefused, id, e.Open.Agent)
 	}
@@ -177,9 +178,7 @@ func (d *Service) recordAnswer(ctx context.Context, a attempt, failed error) err
 	})
 	d.mu.Unlock()
 	d.SessionChanged(a.view.Session)
-	if d.opts.Sense != nil {
-		d.opts.Sense(a.view.Session)
-	}
+	d.opts.Sense(a.view.Session)
 	return refused
 }
 
@@ -248,12 +247,4 @@ func (d *Service) readAgain(ctx context.Context, a attempt, asked *runtime.Pendi
 	v.Pending, v.ReadAt = asked, d.opts.Now()
 	d.applyLocked(ctx, e, v)
 	d.SessionChanged(a.view.Session)
-}
-
-// orElse returns s, or other if s is empty.
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

@@ -13,9 +13,9 @@ import (
 // runDueLocked does what is due now for the open question of a session: it notifies people for the first time, or applies the
 // policy after the deadline. known is false if the state of the session is unknown. The caller holds mu.
 func (r *loop) runDueLocked(ctx context.Context, e *entry, v session.Snapshot, known bool) {
-	d, now := r.service, r.service.opts.Now()
+	now := r.opts.Now()
 	if e.Open.Notified.IsZero() && known && v.Attached < 1 {
-		d.changeLocked(ctx, e, func(p *session.Pending) { p.Notified = now })
+		r.changeLocked(ctx, e, func(p *session.Pending) { p.Notified = now })
 		r.alert(ctx, *e.Open)
 	}
 	p := e.Open
@@ -46,9 +46,8 @@ func (r *loop) escalateLocked(ctx context.Context, e *entry, reason string) {
 	if !e.Open.Escalated.IsZero() {
 		return
 	}
-	d := r.service
-	now := d.opts.Now()
-	d.changeLocked(ctx, e, func(p *session.Pending) {
+	now := r.opts.Now()
+	r.changeLocked(ctx, e, func(p *session.Pending) {
 		p.Escalated = now
 		if p.Notified.IsZero() {
 			p.Notified = now
@@ -58,27 +57,26 @@ func (r *loop) escalateLocked(ctx context.Context, e *entry, reason string) {
 	if reason != "" {
 		data["reason"] = reason
 	}
-	d.emit(ctx, event.PendingEscalated, *e.Open, fmt.Sprintf("%s still waits for an answer: %s", e.Open.Agent, headline(*e.Open)), data)
+	r.emit(ctx, event.PendingEscalated, *e.Open, fmt.Sprintf("%s still waits for an answer: %s", e.Open.Agent, headline(*e.Open)), data)
 	r.alert(ctx, *e.Open)
 }
 
 // applyPolicy answers a question after its deadline with the answer of the configured policy. If that fails, people are notified
 // again, and the answer is tried again later, at most [maxPolicyTries] times in all.
 func (r *loop) applyPolicy(ctx context.Context, name, id string) {
-	d := r.service
-	_, err := d.answer(ctx, id, policyAnswer, byPolicy)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	e := d.entries[name]
+	_, err := r.answer(ctx, id, policyAnswer, byPolicy)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.entries[name]
 	if e == nil || e.Open == nil || e.Open.ID != id {
 		return
 	}
 	e.policyRunning = false
 	if err != nil && ctx.Err() == nil {
-		d.opts.Logger.Warn("cannot apply the policy for a question", "pending", id, "agent", e.Open.Agent, "error", err)
+		r.opts.Logger.Warn("cannot apply the policy for a question", "pending", id, "agent", e.Open.Agent, "error", err)
 		r.escalateLocked(ctx, e, err.Error())
 	}
-	d.due.Wake()
+	r.due.Wake()
 }
 
 // changeLocked applies change to a copy of the open question, makes the copy the open question, and saves it. It uses a copy
@@ -94,12 +92,11 @@ func (d *Service) changeLocked(ctx context.Context, e *entry, change func(*sessi
 // saveUnsaved tries again to save the questions that could not be saved. It returns the time at which the service has something to
 // do next; zero if it has nothing to do until something changes.
 func (r *loop) saveUnsaved(ctx context.Context) time.Time {
-	d := r.service
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.saver.Retry(ctx)
-	next := d.saver.Due()
-	for _, e := range d.entries {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.saver.Retry(ctx)
+	next := r.saver.Due()
+	for _, e := range r.entries {
 		next = engine.Earlier(next, e.nextCheck())
 	}
 	return next

@@ -1,6 +1,7 @@
 package questions
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -23,7 +24,7 @@ func headline(p session.Pending) string {
 		return textfmt.Truncate(strings.TrimSpace(p.Tool+" "+strings.Join(strings.Fields(p.Input), " ")), 200)
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(p.Prompt), "\n")
-	return textfmt.Truncate(orElse(line, "a "+p.Kind), 200)
+	return textfmt.Truncate(cmp.Or(line, "a "+p.Kind), 200)
 }
 
 // raised returns the data of the event that an agent asks a question (pending.raised).

@@ -1,6 +1,7 @@
 package questions
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -126,15 +127,12 @@ func raise(v session.Snapshot, p Policy) *session.Pending {
 	}
 	open := &session.Pending{
 		Request: asked.RequestID, Session: v.Session, Agent: v.Agent, Instance: v.Instance,
-		Kind: textfmt.Truncate(asked.Kind, maxWord), Prompt: textfmt.Truncate(asked.Prompt, maxPrompt), Options: labels(asked.Options),
+		Kind: cmp.Or(textfmt.Truncate(asked.Kind, maxWord), runtime.WaitQuestion), Prompt: textfmt.Truncate(asked.Prompt, maxPrompt), Options: labels(asked.Options),
 		Tool: textfmt.Truncate(asked.Metadata[runtime.MetaTool], maxLabel), Input: textfmt.Truncate(asked.Metadata[runtime.MetaInput], maxPrompt),
 		Source: textfmt.Truncate(asked.Metadata[runtime.MetaSource], maxWord), Why: textfmt.Truncate(asked.Metadata[runtime.MetaWhy], maxLabel),
 		NoText: asked.Metadata[runtime.MetaText] == "no", Suggest: textfmt.Truncate(asked.Metadata[runtime.MetaSuggest], maxLabel),
 		Guard: asked.Metadata[session.MetaGuard] == "yes", Dir: textfmt.Truncate(asked.Metadata[session.MetaDir], maxLabel),
 		Since: v.ReadAt, State: client.PendingOpen,
-	}
-	if open.Kind == "" {
-		open.Kind = runtime.WaitQuestion
 	}
 	if until, err := time.Parse(time.RFC3339, asked.Metadata[runtime.MetaUntil]); err == nil { // on an error the time is unknown
 		open.Until = until

@@ -24,7 +24,7 @@ func (d *Service) Run(ctx context.Context) error {
 	d.life.SetLoaded()
 	var jobs sync.WaitGroup
 	defer jobs.Wait()
-	r := &loop{service: d, jobs: &jobs}
+	r := &loop{d, &jobs}
 	for _, v := range d.opts.City.Snapshots() {
 		r.evaluate(ctx, v.Session)
 	}
@@ -42,8 +42,8 @@ func (d *Service) Run(ctx context.Context) error {
 
 // loop has the methods that only the goroutine of Run uses, for deadlines and alerts.
 type loop struct {
-	service *Service
-	jobs    *sync.WaitGroup
+	*Service
+	jobs *sync.WaitGroup
 }
 
 // load reads the stored questions. It returns false if ctx ends first. Of two open questions of one session, the older one is
@@ -88,11 +88,10 @@ func (d *Service) recheckAll() {
 
 // evaluate reads the snapshot of a session, updates its questions, and does what is due for them.
 func (r *loop) evaluate(ctx context.Context, name string) {
-	d := r.service
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	v, known := d.foldLocked(ctx, name)
-	if e := d.entries[name]; e != nil && e.Open != nil && !e.answering {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v, known := r.foldLocked(ctx, name)
+	if e := r.entries[name]; e != nil && e.Open != nil && !e.answering {
 		r.runDueLocked(ctx, e, v, known)
 	}
 }
@@ -113,7 +112,7 @@ func (d *Service) foldLocked(ctx context.Context, name string) (v session.Snapsh
 		return v, known
 	}
 	if err != nil {
-		d.absentLocked(ctx, e, err)
+		d.absentLocked(ctx, name, err)
 		return v, known
 	}
 	e.absentSince = time.Time{}
@@ -162,11 +161,11 @@ func (d *Service) endLocked(ctx context.Context, e *entry, p session.Pending) {
 	}
 }
 
-// absentLocked handles err, the error from reading the snapshot of a session. If the city does not know the session for
-// [absentGrace], its question ends. It does not end at once, because a new controller does not know all sessions yet. The caller
-// holds mu.
-func (d *Service) absentLocked(ctx context.Context, e *entry, err error) {
-	now := d.opts.Now()
+// absentLocked handles err, the error from reading the snapshot of a session with an entry. If the city does not know the session
+// for [absentGrace], its question ends. It does not end at once, because a new controller does not know all sessions yet. The
+// caller holds mu.
+func (d *Service) absentLocked(ctx context.Context, name string, err error) {
+	now, e := d.opts.Now(), d.entries[name]
 	switch {
 	case !errors.Is(err, client.ErrNotFound):
 		e.absentSince = time.Time{}
@@ -179,16 +178,7 @@ func (d *Service) absentLocked(ctx context.Context, e *entry, err error) {
 		d.endLocked(ctx, e, p)
 		fallthrough
 	default:
-		d.dropLocked(e)
-	}
-}
-
-// dropLocked removes the entry of a session, which has no open question any more. The caller holds mu.
-func (d *Service) dropLocked(gone *entry) {
-	for name, e := range d.entries {
-		if e == gone {
-			delete(d.entries, name)
-		}
+		delete(d.entries, name)
 	}
 }
 

@@ -27,7 +27,7 @@ type City interface {
 	Snapshots() []session.Snapshot
 }
 
-// Options are the dependencies of a service. A field is required unless its comment says otherwise.
+// Options are the dependencies of a service. All fields are required.
 type Options struct {
 	City   City
 	Store  session.PendingStore
@@ -36,13 +36,12 @@ type Options struct {
 	Now    func() time.Time
 	Random func() string // at least 8 unguessable letters and digits, as of crypto/rand.Text
 
-	// Policy returns an agent's policy. It must not block. Nil: the zero Policy for all agents.
+	// Policy returns an agent's policy. It must not block.
 	Policy func(agent string) Policy
 	// Sense requests a new reading of a session after an answer. It must not wait for the reading.
-	// Nil: no request.
 	Sense func(session string)
 	// Notify notifies people of a question, see [Command]. At most 4 calls run at once. It must
-	// return when ctx ends, at most 30 s after the call. Nil: no notifications.
+	// return when ctx ends, at most 30 s after the call.
 	Notify func(ctx context.Context, p client.Pending) error
 }
 
@@ -85,9 +84,6 @@ type entry struct {
 
 // New returns a service. It does nothing until Run is called.
 func New(opts Options) *Service {
-	if opts.Policy == nil {
-		opts.Policy = func(string) Policy { return Policy{} }
-	}
 	d := &Service{
 		opts: opts, notifying: make(chan struct{}, notifiers), life: engine.NewLifecycle(), due: engine.NewQueue(), entries: map[string]*entry{},
 		toDelete: map[string]struct{}{},

@@ -79,6 +79,7 @@ func newServiceTest(t *testing.T) *serviceTest {
 	w := &serviceTest{City: servicetest.New(t)}
 	w.opts = Options{
 		City: w, Store: w.Store, Events: w.Log, Logger: slog.New(slog.DiscardHandler), Now: time.Now, Random: rand.Text,
+		Policy: func(string) Policy { return Policy{} }, Sense: func(string) {},
 		Notify: func(_ context.Context, p client.Pending) error {
 			w.Mu.Lock()
 			defer w.Mu.Unlock()

@@ -78,7 +78,7 @@ func newTerminal(t *testing.T, policy Policy) *terminal {
 	}
 	w.questions = New(Options{
 		City: w, Store: &storetest.Sessions{}, Events: storetest.NewEvents(100, 0, time.Now), Logger: slog.New(slog.DiscardHandler), Now: time.Now, Random: rand.Text,
-		Policy: func(string) Policy { return policy },
+		Policy: func(string) Policy { return policy }, Sense: func(string) {},
 		Notify: func(_ context.Context, p client.Pending) error { w.notified <- p; return nil },
 	})
 	w.read(ctx)

@@ -148,13 +148,14 @@ func text(k session.Wait) string {
 	if k.State == client.WaitFulfilled && k.Text != "" {
 		return k.Text
 	}
-	b := fmt.Sprintf("Your wait %s until %s was %s", k.ID, sentence(k), k.State)
-	if k.State == client.WaitExpired {
-		b = fmt.Sprintf("Your wait %s until %s has expired: the condition was not met by %s", k.ID, sentence(k), k.Deadline.Format(time.RFC3339))
+	end := "was " + k.State
+	switch k.State {
+	case client.WaitExpired:
+		end = "has expired: the condition was not met by " + k.Deadline.Format(time.RFC3339)
+	case client.WaitFailed:
+		end = "has failed: the condition can no longer be met"
 	}
-	if k.State == client.WaitFailed {
-		b = fmt.Sprintf("Your wait %s until %s has failed: the condition can no longer be met", k.ID, sentence(k))
-	}
+	b := fmt.Sprintf("Your wait %s until %s %s", k.ID, sentence(k), end)
 	if k.Reason != "" {
 		b += " (" + k.Reason + ")"
 	}

@@ -188,8 +188,7 @@ func (e *entry) due() time.Time {
 	if !e.absentSince.IsZero() {
 		at = engine.Earlier(at, e.absentSince.Add(absentGrace))
 	}
-	at = engine.Earlier(at, e.recheckAt)
-	return at
+	return engine.Earlier(at, e.recheckAt)
 }
 
 // setDueLocked makes checkTimers run at the given time at the latest. Zero means never.

@@ -12,7 +12,7 @@ import (
 // Otherwise reports of the starting agent would be lost, for example that it asks the guard.
 func TestLateObservationDoesNotReplaceTheRunOfAStart(t *testing.T) {
 	const name, token = "s", "token"
-	e := New(Options{Events: storetest.NewEvents(10, 0, time.Now)})
+	e := New(Options{Events: storetest.NewEvents(10, 0, time.Now), Hide: func(string) {}, Now: time.Now})
 	late := newLiveRun(e, name, "agent", token) // as loadRun makes it
 	started := e.registerStart(name, "agent", token)
 	e.adopt(late)

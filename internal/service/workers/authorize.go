@@ -35,10 +35,14 @@ func (e *Engine) Authorize(ctx context.Context, id string, c worker.Call) (worke
 		verdict.Action, verdict.Reason = guard.Ask, "The agent's own rules want a person to be asked"
 	}
 	took := time.Since(began)
-	d := worker.Decision{Allowed: verdict.Action == guard.Allow, Effect: effectOf(verdict.Action), Rule: verdict.Rule, Reason: verdict.Reason}
+	d := worker.Decision{Effect: worker.Deny, Rule: verdict.Rule, Reason: verdict.Reason}
 	answered := true
-	if verdict.Action == guard.Ask {
+	switch verdict.Action {
+	case guard.Allow:
+		d.Allowed, d.Effect = true, worker.Allow
+	case guard.Ask:
 		d, answered = e.ask(ctx, a, c, verdict)
+	case guard.Deny:
 	}
 	if answered || !c.Ask { // a person may have allowed the call in the agent CLI's own dialog
 		a.applyDecision(c, d)
@@ -61,22 +65,11 @@ func (e *Engine) recordDecision(ctx context.Context, a *liveRun, c worker.Call, 
 	})
 }
 
-// effectOf returns worker.Allow for guard.Allow and worker.Deny for every other action.
-func effectOf(action guard.Action) worker.Effect {
-	if action == guard.Allow {
-		return worker.Allow
-	}
-	return worker.Deny
-}
-
 // judge returns the verdict of the city's rules about a tool call. What the rules need to know
 // about the session comes from the city and not from the caller, which could send false data.
 func (e *Engine) judge(a *liveRun, c worker.Call) guard.Verdict {
 	if c.Tool == worker.Canary {
 		return guard.Verdict{Action: guard.Deny, Rule: worker.Canary, Reason: "the guard is live"}
-	}
-	if e.opts.Judge == nil {
-		return guard.Verdict{Action: guard.Allow}
 	}
 	v, err := e.opts.City.Snapshot(a.session)
 	if err != nil {

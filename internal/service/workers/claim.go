@@ -19,9 +19,6 @@ func (e *Engine) ClaimContext(_ context.Context, id string, c worker.ContextClai
 	if err := checkClaim(c.ID); err != nil {
 		return worker.Context{}, err
 	}
-	if e.opts.Sections == nil {
-		return worker.Context{RunID: a.id, Sections: []worker.Section{}}, nil
-	}
 	e.startConversation(a, c)
 	for {
 		answer, changed, err := e.claimInEpoch(a, c, a.epoch())

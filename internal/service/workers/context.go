@@ -28,8 +28,7 @@ func (e *Engine) sendOwnSections(ctx context.Context, c worker.Context, epoch in
 		if r.Epoch != epoch {
 			return r, nil, nil, nil
 		}
-		next, orders, err := r.AddCitySections(instance, c, at, alive)
-		return next, orders, nil, err
+		return r.AddCitySections(instance, c, at, alive)
 	})
 	return err
 }
@@ -126,7 +125,7 @@ func (a *liveRun) retract(orders []contextMessage) {
 // known it does nothing and returns false.
 func (a *liveRun) compactedLocked(c compactionReport, now time.Time) bool {
 	next, dropped, ok := a.contextLog.Compact(c, now)
-	next.Pending = next.Pending || ok && a.engine.opts.Sections != nil
+	next.Pending = next.Pending || ok
 	a.replaceContextLogLocked(next, dropped)
 	return ok
 }
@@ -143,9 +142,6 @@ func (a *liveRun) replaceContextLogLocked(next contextLog, dropped []string) {
 // sendContextAsPrompt sends context sections as one prompt and returns the ID of its receipt. A
 // second call with the same sections returns the same receipt.
 func (e *Engine) sendContextAsPrompt(ctx context.Context, a *liveRun, c worker.Context) (string, error) {
-	if e.opts.Prompts == nil {
-		return "", errNoPrompts
-	}
 	parts := make([]string, len(c.Sections))
 	for i, s := range c.Sections {
 		parts[i] = s.Content

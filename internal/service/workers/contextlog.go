@@ -95,17 +95,16 @@ func (r contextLog) With(later contextLog) contextLog {
 		return later
 	}
 	r.Types = slices.Concat(r.Types, later.Types)
-	r.Open = maps.Clone(r.Open)
-	if r.Open == nil {
-		r.Open = map[string][]string{}
-	}
-	maps.Copy(r.Open, later.Open)
-	r.Versions = maps.Clone(r.Versions)
-	if r.Versions == nil {
-		r.Versions = map[string]sectionVersion{}
-	}
-	maps.Copy(r.Versions, later.Versions)
+	r.Open, r.Versions = merged(r.Open, later.Open), merged(r.Versions, later.Versions)
 	return r
+}
+
+// merged returns a new map with the entries of both maps; those of later take precedence.
+func merged[V any](m, later map[string]V) map[string]V {
+	out := make(map[string]V, len(m)+len(later))
+	maps.Copy(out, m)
+	maps.Copy(out, later)
+	return out
 }
 
 // Nonce returns a marker that is sent with a section, so that gc can find the section in the
@@ -130,15 +129,14 @@ const repeatedWithin = time.Minute
 // (orders) that contain them, each section with a nonce. It leaves out types that were sent in this
 // epoch, in any version. The function alive reports whether a message is still in the mailbox. If a
 // message of an earlier controller is not in the mailbox, its sections are sent again under the ID
-// of that message.
-func (r contextLog) AddCitySections(instance string, c worker.Context, at time.Time, alive func(id string) bool) (next contextLog, orders []contextMessage, err error) {
-	next, orders, _, err = r.addSections(instance, c, at, alive, func(s worker.Section) string {
+// of that message. The map skipped has the reason for each section type that is not sent.
+func (r contextLog) AddCitySections(instance string, c worker.Context, at time.Time, alive func(id string) bool) (next contextLog, orders []contextMessage, skipped map[string]string, err error) { //nolint:revive // the callers need all four results
+	return r.addSections(instance, c, at, alive, func(s worker.Section) string {
 		if r.hasType(s.Type) {
 			return skippedSame
 		}
 		return ""
 	})
-	return next, orders, err
 }
 
 // Send records sections that a caller of the API asks the city to send, and returns the messages
@@ -298,13 +296,6 @@ func (r contextLog) Carried(types []string, sections []worker.Section) contextLo
 func (r contextLog) Closed(id string) contextLog {
 	next := r.With(contextLog{})
 	delete(next.Open, id)
-	return next
-}
-
-// ClearPending returns the log in which none of the city's own sections are still to be sent.
-func (r contextLog) ClearPending() contextLog {
-	next := r.With(contextLog{})
-	next.Pending = false
 	return next
 }
 

@@ -34,7 +34,7 @@ func TestEachSectionIsSentOncePerEpoch(t *testing.T) {
 			switch rapid.IntRange(0, 4).Draw(t, "step") {
 			case 0:
 				some := sections[:rapid.IntRange(1, 3).Draw(t, "n")]
-				next, orders, err := record.AddCitySections("one", worker.Context{Sections: some}, at, func(id string) bool { return alive[id] })
+				next, orders, _, err := record.AddCitySections("one", worker.Context{Sections: some}, at, func(id string) bool { return alive[id] })
 				if err != nil {
 					t.Fatal(err)
 				}

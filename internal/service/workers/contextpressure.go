@@ -14,7 +14,7 @@ import (
 // decision is saved with the session before the action starts, so that a later controller continues
 // it.
 func (e *Engine) checkPressure(ctx context.Context, a *liveRun) {
-	if e.opts.Pressure == nil || e.isStarting(a) {
+	if e.isStarting(a) {
 		return
 	}
 	rules := e.opts.Pressure(a.agent)
@@ -94,9 +94,6 @@ func (e *Engine) execute(a *liveRun, act compactionAct) {
 			e.opts.Logger.Warn("a worker did not accept a request to compact its context", "session", a.session, "error", err)
 		}
 	case actHandOff:
-		if e.opts.Handoff == nil {
-			return
-		}
 		select {
 		case e.leaving <- a:
 		default: // too many hand-overs are queued: try again later

@@ -51,17 +51,10 @@ func (a *liveRun) credentialID(c worker.Credentials) string {
 	return "credential-" + c.Account + "-" + hex.EncodeToString(mac.Sum(nil)[:8])
 }
 
-// notifyJoined calls Options.Joined: the worker of the run may accept credentials now.
-func (e *Engine) notifyJoined(a *liveRun) {
-	if e.opts.Joined != nil {
-		e.opts.Joined(a.session)
-	}
-}
-
 // notifyExpiring calls Options.Expiring for each event that reports that a credential expires.
 func (e *Engine) notifyExpiring(a *liveRun, events []worker.TelemetryEvent) {
 	for _, t := range events {
-		if t.Type == worker.CredentialExpiring && t.Until != nil && e.opts.Expiring != nil {
+		if t.Type == worker.CredentialExpiring && t.Until != nil {
 			e.opts.Expiring(a.session, *t.Until)
 		}
 	}

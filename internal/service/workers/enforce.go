@@ -19,41 +19,35 @@ const (
 	Bypassed  = "bypassed"  // a tool ran although it was not allowed
 )
 
-// regime returns the guard settings of the city; the zero value, which is off, if there are none.
-func (e *Engine) regime() guard.Regime {
-	if e.opts.Regime == nil {
-		return guard.Regime{}
-	}
-	return e.opts.Regime()
-}
-
 // GuardOf returns the guard state of a session and a detail for people. Both are empty if the guard
 // is off or the session does not run.
 func (e *Engine) GuardOf(name string) (word, detail string) {
-	if !e.regime().On {
+	if !e.opts.Regime().On {
 		return "", ""
 	}
 	a := e.runOf(name)
 	if a == nil {
 		return "", ""
 	}
-	reason := e.unguardedReason(a.agent)
 	a.mu.Lock()
-	defer a.mu.Unlock()
+	bypass, proved, partly := a.bypass, a.proved, a.partly
+	a.mu.Unlock()
 	switch {
-	case a.bypass != "":
-		return Bypassed, a.bypass
-	case a.proved:
+	case bypass != "":
+		return Bypassed, bypass
+	case proved:
 		return Guarded, ""
-	case a.partly:
-		return Unguarded, detailPartly
 	}
-	return Unguarded, reason
+	return Unguarded, e.unguardedReason(a.agent, partly)
 }
 
-// unguardedReason returns why the session of an agent counts as unguarded while its worker has not asked the guard, for people.
-func (e *Engine) unguardedReason(agent string) string {
-	if e.opts.Hookless != nil && e.opts.Hookless(agent) {
+// unguardedReason returns why the session of an agent counts as unguarded, for people. partly is true if its worker has asked the
+// guard, but only about some tools.
+func (e *Engine) unguardedReason(agent string, partly bool) string {
+	switch {
+	case partly:
+		return detailPartly
+	case e.opts.Hookless(agent):
 		return guard.DetailHookless
 	}
 	return detailUnguarded
@@ -69,29 +63,25 @@ const (
 // does not. It holds them until the running instance has proved that the guard is asked about its
 // tool calls; some hooks prove that only partly. PromptHold does not block.
 func (e *Engine) PromptHold(v session.Snapshot) string {
-	if r := e.regime(); !r.On || r.Lenient || !v.Running || v.Token == "" {
+	if r := e.opts.Regime(); !r.On || r.Lenient || !v.Running || v.Token == "" {
 		return ""
 	}
-	reason := e.unguardedReason(v.Agent)
+	partly := false
 	if a := e.runOf(v.Session); a != nil && a.instance == v.Token {
 		a.mu.Lock()
-		defer a.mu.Unlock()
-		switch {
-		case a.proved:
+		proved := a.proved
+		partly = a.partly
+		a.mu.Unlock()
+		if proved {
 			return ""
-		case a.partly:
-			reason = detailPartly
 		}
 	}
-	return reason + remedyUnguarded
+	return e.unguardedReason(v.Agent, partly) + remedyUnguarded
 }
 
 // allowance returns a signed list of the tools that the worker may use without asking while the
 // city does not answer; nil if there are none. It is signed with the worker's token.
 func (e *Engine) allowance(a *liveRun) *worker.Allowance {
-	if e.opts.Readers == nil {
-		return nil
-	}
 	v, err := e.opts.City.Snapshot(a.session)
 	if err != nil {
 		return nil
@@ -117,7 +107,7 @@ func (e *Engine) recordGuardUse(a *liveRun, c worker.Call) {
 	a.mu.Unlock()
 	if first {
 		e.opts.City.Sense(a.session)
-		if proved && e.opts.Ready != nil {
+		if proved {
 			e.opts.Ready(a.session)
 		}
 		e.saveMemory(a)
@@ -152,8 +142,8 @@ func (e *Engine) handleBypass(a *liveRun, call worker.ToolCall) {
 	a.mu.Lock()
 	a.bypass = reason
 	a.mu.Unlock()
-	act := cmp.Or(e.regime().OnBypass, guard.BypassStop)
-	if act == guard.BypassReport || e.opts.Enforce == nil {
+	act := cmp.Or(e.opts.Regime().OnBypass, guard.BypassStop)
+	if act == guard.BypassReport {
 		return
 	}
 	select {

@@ -32,7 +32,6 @@
 package workers
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"log/slog"
@@ -72,29 +71,28 @@ type Prompts interface {
 	RecordHookReport(ctx context.Context, w prompt.HookReport) error
 }
 
-// Options are the dependencies and settings of an engine. City and Events are required.
+// Options are the dependencies and settings of an engine. All functions and interfaces are required.
 type Options struct {
 	City    City
 	Events  event.Log
-	Prompts Prompts // nil: prompts are refused
-	// Judge returns the verdict about a tool call. Nil: every call is allowed.
+	Prompts Prompts
+	// Judge returns the verdict about a tool call.
 	Judge func(v session.Snapshot, c worker.Call) guard.Verdict
-	// Regime returns the guard settings of the city. Nil: the guard is off.
+	// Regime returns the guard settings of the city.
 	Regime func() guard.Regime
 	// Readers returns the tools that a session may use while the city does not answer, and the
-	// texts that must not be in their inputs. Nil: no tools.
+	// texts that must not be in their inputs.
 	Readers func(v session.Snapshot) (tools, except []string)
 	// Ready is called when a session has shown that it asks the guard, so that it may get prompts.
-	// It must not block. Nil: no call.
+	// It must not block.
 	Ready func(session string)
 	// Enforce stops or interrupts an instance, given by its public name, that ran a tool call that
-	// was not allowed. Nil: the bypass is only reported.
+	// was not allowed.
 	Enforce func(ctx context.Context, session, instance, reason string, act guard.Bypass) error
-	// Spend stores usage entries and returns how many of them were new or changed. Nil: usage is
-	// not stored.
+	// Spend stores usage entries and returns how many of them were new or changed.
 	Spend func(ctx context.Context, entries []usage.Entry) (int, error)
 	// Hide is called with each token that the engine creates or loads, before the token can appear
-	// in any text. Nil: no call.
+	// in any text.
 	Hide func(token string)
 	// Owner is the token of the city's owner. Empty: no owner token.
 	Owner string
@@ -102,35 +100,33 @@ type Options struct {
 	// a socket. Both are passed to agents; an empty value is not passed.
 	Socket, URL string
 	// Announce is called before an agent is started. If it returns an error, the start fails with
-	// that error. Nil: no call.
+	// that error.
 	Announce func(session string) error
-	// Retire is called when the run of a session has ended and no other run has replaced it. Nil:
-	// no call.
+	// Retire is called when the run of a session has ended and no other run has replaced it.
 	Retire func(session string)
 	// Joined is called when the worker of a session may accept credentials, see [Engine.Push].
-	// Expiring is called when a worker reports that its credential expires. Nil: no call.
+	// Expiring is called when a worker reports that its credential expires.
 	Joined   func(session string)
 	Expiring func(session string, until time.Time)
 
-	// Sections returns the city's context sections for an agent in a mode. Nil: no sections.
+	// Sections returns the city's context sections for an agent in a mode.
 	Sections func(agent string, mode worker.ContextMode) []worker.Section
 	// Carried returns the types of the sections that a new start of an agent already includes: in
-	// the agent's arguments, and in prompts that are typed at the start. Nil: none.
+	// the agent's arguments, and in prompts that are typed at the start.
 	Carried func(agent string) (argued, typed []string)
 	// Hookless reports whether gc has no hooks for the program of an agent, and the program does not use the worker API itself, so
-	// nothing asks the guard. Nil: there is no such agent.
+	// nothing asks the guard.
 	Hookless func(agent string) bool
-	// Native reports whether an agent gets prompts only by its worker. Nil: no agent does.
+	// Native reports whether an agent gets prompts only by its worker.
 	Native func(agent string) bool
-	// Pressure returns the compaction rules of an agent. Nil: contexts are not checked.
+	// Pressure returns the compaction rules of an agent.
 	Pressure func(agent string) plan.ContextPolicy
 	// Handoff restarts an instance, given by its public name, in a new conversation that receives a
 	// note about the previous one. The request is durable when Handoff returns, and Handoff may be
-	// called again for the same instance. Nil: no hand-overs.
+	// called again for the same instance.
 	Handoff func(ctx context.Context, session, instance string) error
 
-	// AskTimeout returns how long a guard question waits for an answer; zero: one minute. Nil: one
-	// minute.
+	// AskTimeout returns how long a guard question waits for an answer; zero: one minute.
 	AskTimeout func() time.Duration
 	Logger     *slog.Logger
 	Now        func() time.Time
@@ -163,13 +159,6 @@ type tokenGrant struct {
 
 // New returns an engine without runs.
 func New(opts Options) *Engine {
-	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
-	if opts.Now == nil {
-		opts.Now = time.Now
-	}
-	if opts.AskTimeout == nil {
-		opts.AskTimeout = func() time.Duration { return 0 }
-	}
 	e := &Engine{
 		opts: opts, owner: session.HashToken(opts.Owner), violations: make(chan violation, maxViolations), leaving: make(chan *liveRun, maxViolations), runs: map[string]*liveRun{}, byID: map[string]*liveRun{},
 		tokens: map[[sha256.Size]byte]tokenGrant{}, fenced: map[[sha256.Size]byte]bool{}, past: map[string]bool{},

@@ -14,7 +14,6 @@ var (
 	errFenced       = fmt.Errorf("%w: this instance has ended, or another one has replaced it", worker.ErrFenced)
 	errEarly        = fmt.Errorf("%w: the city does not know all its sessions yet; ask again", worker.ErrUnavailable)
 	errUnknownToken = fmt.Errorf("%w: this token is unknown", worker.ErrUnauthorized)
-	errNoPrompts    = fmt.Errorf("%w: the city accepts no prompts now", worker.ErrUnavailable)
 )
 
 // mailboxError returns worker.ErrRefused for a full mailbox, and any other error unchanged.

@@ -250,6 +250,11 @@ func (a *liveRun) sendLocked(m worker.Message) {
 func (a *liveRun) sendMessage(kind worker.MessageKind, prefix string, data any) (id string, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	return a.putNewLocked(kind, prefix, data)
+}
+
+// putNewLocked is sendMessage for a caller that holds mu.
+func (a *liveRun) putNewLocked(kind worker.MessageKind, prefix string, data any) (id string, err error) {
 	a.counter++
 	id = prefix + "-" + strconv.FormatInt(a.engine.opts.Now().UnixNano(), 36) + "-" + strconv.Itoa(a.counter)
 	if _, err := a.putLocked(kind, id, data); err != nil {

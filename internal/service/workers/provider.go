@@ -48,10 +48,8 @@ func (o *providerWrapper) begin(ctx context.Context, name string, cfg runtime.Co
 	if instance == "" {
 		return start(cfg)
 	}
-	if announce := o.engine.opts.Announce; announce != nil {
-		if err := announce(name); err != nil {
-			return err
-		}
+	if err := o.engine.opts.Announce(name); err != nil {
+		return err
 	}
 	a := o.engine.registerStart(name, cfg.Env[variableAgent], instance)
 	generation, _ := a.generations()
@@ -107,9 +105,6 @@ func (o *providerWrapper) Route(name string) runtime.Provider {
 
 // isNative reports whether the agent of a session gets prompts only by its worker.
 func (e *Engine) isNative(name string) bool {
-	if e.opts.Native == nil {
-		return false
-	}
 	v, err := e.opts.City.Snapshot(name)
 	return err == nil && e.opts.Native(v.Agent)
 }

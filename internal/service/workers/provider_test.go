@@ -11,6 +11,7 @@ import (
 	"gascity/runtime"
 	"gascity/runtime/runtimetest"
 	"gascity/runtime/runtimetest/fake"
+	"gascity/test/servicetest"
 	"gascity/test/storetest"
 	"gascity/worker"
 )
@@ -29,7 +30,7 @@ func TestConformance(t *testing.T) {
 	h := fake.Harness(nil)
 	wrap := func(open func(t runtimetest.T, dir string) runtime.Provider) func(t runtimetest.T, dir string) runtime.Provider {
 		return func(t runtimetest.T, dir string) runtime.Provider {
-			e := workers.New(workers.Options{City: emptyCity{}, Events: storetest.NewEvents(10, 0, nil)})
+			e := workers.New(servicetest.WorkerOptions(emptyCity{}, storetest.NewEvents(10, 0, nil)))
 			return e.WrapProvider(open(t, dir))
 		}
 	}

@@ -55,7 +55,7 @@ func newCompactingEvidence(since, at time.Time) runtime.Evidence {
 func (u *unknownWorker) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	if d.Instance != "" {
 		if m, err := readRunMemory(u.Provider, name, session.RunID(d.Instance)); err == nil && m.Streamed {
-			return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: WorkerReturning}, nil
+			return refused(runtime.RefusedUnready, WorkerReturning), nil
 		}
 	}
 	return runtime.Deliver(ctx, u.Provider, name, d)
@@ -67,7 +67,7 @@ func (u *unknownWorker) Settle(ctx context.Context, name string, d runtime.Deliv
 	if d.Instance != "" {
 		m, err := readRunMemory(u.Provider, name, session.RunID(d.Instance))
 		if err != nil || findLastAttempt(m.Sent, d.ID) != "" {
-			return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Reason: runtime.RefusedUnready, Detail: WorkerReturning}, nil //nolint:nilerr // the caller asks again later
+			return unconfirmed(runtime.RefusedUnready, WorkerReturning), nil //nolint:nilerr // the caller asks again later
 		}
 	}
 	return runtime.Settle(ctx, u.Provider, name, d)
@@ -97,7 +97,7 @@ func (u *pendingWorker) Route(string) runtime.Provider { return u.Provider }
 func (u *pendingWorker) Deliver(ctx context.Context, name string, d runtime.Delivery) (runtime.Outcome, error) {
 	out, err := runtime.Deliver(ctx, u.Provider, name, d)
 	if err == nil && out.State == runtime.OutcomeUnsupported {
-		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: "it waits up to 30s for a worker to connect; without one: " + out.Detail}, nil
+		return refused(runtime.RefusedUnready, "it waits up to 30s for a worker to connect; without one: "+out.Detail), nil
 	}
 	return out, err
 }

@@ -24,9 +24,7 @@ func (m *workerOnly) Route(string) runtime.Provider { return m.Provider }
 // Deliver refuses every prompt, because no worker is connected and no other way is allowed. It
 // implements runtime.Deliverer.
 func (m *workerOnly) Deliver(context.Context, string, runtime.Delivery) (runtime.Outcome, error) {
-	return runtime.Outcome{
-		State: runtime.OutcomeRefused, Reason: runtime.RefusedUnready, Detail: `no worker of the agent is connected, and prompt_mode "worker" allows no other way`,
-	}, nil
+	return refused(runtime.RefusedUnready, `no worker of the agent is connected, and prompt_mode "worker" allows no other way`), nil
 }
 
 // Settle returns the same refusal as Deliver, which proves that the prompt was not sent. It

@@ -28,7 +28,7 @@ func (a *liveRun) compactedOnRequestLocked(ack worker.Ack) bool {
 // a worker, because sections that were sent in this epoch are not sent again.
 func (e *Engine) renew(ctx context.Context, a *liveRun) {
 	a.mu.Lock()
-	owed, epoch := a.contextLog.Pending && e.opts.Sections != nil && a.readyForContextLocked(), a.contextLog.Epoch
+	owed, epoch := a.contextLog.Pending && a.readyForContextLocked(), a.contextLog.Epoch
 	a.mu.Unlock()
 	if !owed || e.isStarting(a) {
 		return
@@ -45,7 +45,7 @@ func (e *Engine) renew(ctx context.Context, a *liveRun) {
 	}
 	a.mu.Lock()
 	if a.contextLog.Epoch == epoch && !a.mayResendLocked() {
-		a.contextLog = a.contextLog.ClearPending()
+		a.contextLog.Pending = false
 	}
 	a.mu.Unlock()
 	e.saveMemory(a)
@@ -106,17 +106,12 @@ func (e *Engine) contextMode(a *liveRun, epoch int) (mode worker.ContextMode, ok
 		return "", false
 	case v.Conversation.IsResumed():
 		return worker.ResumeContext, true
-	case e.opts.Carried == nil:
-		return worker.FullContext, true
 	}
 	argued, typed := e.opts.Carried(a.agent)
 	a.mu.Lock()
 	streams := a.reader != nil && a.life.HasOffer(worker.OfferContext) // such a worker does not read typed prompts
 	a.mu.Unlock()
-	var own []worker.Section
-	if e.opts.Sections != nil {
-		own = e.sections(a, worker.FullContext)
-	}
+	own := e.sections(a, worker.FullContext)
 	if !streams && !promptMissed(v.Provider, a.session) {
 		argued = slices.Concat(argued, typed)
 		if slices.ContainsFunc(own, func(s worker.Section) bool { return s.Type == typeCheckpoint }) {

@@ -40,15 +40,9 @@ func (e *Engine) record(ctx context.Context, a *liveRun, kind event.Kind, body a
 	engine.Record(ctx, e.opts.Events, e.opts.Logger, client.Event{Kind: string(kind), Agent: a.agent, Session: a.session, Data: data})
 }
 
-// isKnownTransition reports whether the engine handles a transition. A transition that only a newer
-// worker knows is recorded and not handled.
-func isKnownTransition(t worker.Transition) bool {
-	switch t {
-	case worker.Started, worker.Ready, worker.Busy, worker.Idle, worker.Stopping, worker.Stopped, worker.Crashed, worker.Errored:
-		return true
-	}
-	return false
-}
+// knownTransitions are the transitions that the engine handles. A transition that only a newer worker knows is recorded and not
+// handled.
+var knownTransitions = []worker.Transition{worker.Started, worker.Ready, worker.Busy, worker.Idle, worker.Stopping, worker.Stopped, worker.Crashed, worker.Errored}
 
 // Lifecycle records a worker's report about the state of its agent, such as busy or stopped. It
 // implements workerapi.Reports.
@@ -60,7 +54,7 @@ func (e *Engine) Lifecycle(ctx context.Context, id string, r worker.Lifecycle) (
 	if r.Event == "" {
 		return worker.LifecycleAnswer{}, fmt.Errorf("%w: event is missing", worker.ErrInvalid)
 	}
-	if !isKnownTransition(r.Event) {
+	if !slices.Contains(knownTransitions, r.Event) {
 		e.record(ctx, a, event.WorkerLifecycle, r, map[string]string{"late": "true"})
 		return worker.LifecycleAnswer{Accepted: true, Late: true}, nil
 	}
@@ -107,7 +101,7 @@ func (e *Engine) Lifecycle(ctx context.Context, id string, r worker.Lifecycle) (
 		}
 	}
 	if r.Event == worker.Started {
-		e.notifyJoined(a)
+		e.opts.Joined(a.session)
 	}
 	return worker.LifecycleAnswer{Accepted: true, Late: late}, nil
 }
@@ -178,7 +172,7 @@ func (e *Engine) Telemetry(ctx context.Context, id string, t worker.Telemetry) (
 	compactions := listReportedCompactions(t.Events, now) // before their times are corrected
 	entries := entriesOf(a, t.Events, e.earliest(a), now)
 	recorded := len(entries)
-	if e.opts.Spend != nil && len(entries) > 0 {
+	if len(entries) > 0 {
 		if recorded, err = e.opts.Spend(ctx, entries); err != nil {
 			return worker.TelemetryAnswer{}, fmt.Errorf("%w: cannot store the usage: %w", worker.ErrUnavailable, err)
 		}

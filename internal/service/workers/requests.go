@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"gascity/client"
@@ -19,9 +18,6 @@ func (e *Engine) Prompt(ctx context.Context, p worker.Prompt, wait worker.Progre
 	a, err := e.runByID(p.RunID)
 	if err != nil {
 		return worker.PromptAnswer{}, err
-	}
-	if e.opts.Prompts == nil {
-		return worker.PromptAnswer{}, errNoPrompts
 	}
 	switch wait {
 	case "", worker.Submitted, worker.Consumed:
@@ -59,13 +55,8 @@ func (e *Engine) Identity(_ context.Context, id worker.Identity) (worker.Identit
 		return worker.IdentityAnswer{}, fmt.Errorf("%w: the run's worker does not apply identities", worker.ErrRefused)
 	}
 	a.mailbox.Remove(a.identity) // an older identity must not arrive after this one
-	a.counter++
-	a.identity = "identity-" + strconv.FormatInt(e.opts.Now().UnixNano(), 36) + "-" + strconv.Itoa(a.counter)
-	message := a.identity
-	if _, err := a.putLocked(worker.IdentityMessage, message, id); err != nil {
-		return worker.IdentityAnswer{}, mailboxError(err)
-	}
-	return worker.IdentityAnswer{Accepted: true, ID: message}, nil
+	a.identity, err = a.putNewLocked(worker.IdentityMessage, "identity", id)
+	return worker.IdentityAnswer{Accepted: err == nil, ID: a.identity}, err
 }
 
 // interruptWithin is how long an interrupt waits for the end of the turn.
@@ -82,10 +73,10 @@ func (e *Engine) Interrupt(ctx context.Context, i worker.Interrupt) (worker.Inte
 		return worker.InterruptAnswer{}, fmt.Errorf("%w: the session cannot be reached", worker.ErrUnavailable)
 	}
 	since := e.opts.Now()
-	if err := runtime.InterruptInstance(ctx, v.Provider, a.session, a.instance); err != nil {
-		return worker.InterruptAnswer{Detail: err.Error()}, nil //nolint:nilerr // the answer contains the error
+	err = runtime.InterruptInstance(ctx, v.Provider, a.session, a.instance)
+	if err == nil {
+		err = runtime.WaitForInterruptBoundary(ctx, v.Provider, a.session, since, interruptWithin)
 	}
-	err = runtime.WaitForInterruptBoundary(ctx, v.Provider, a.session, since, interruptWithin)
 	if err != nil {
 		return worker.InterruptAnswer{Detail: err.Error()}, nil //nolint:nilerr // the answer contains the error
 	}

@@ -70,7 +70,7 @@ func (e *Engine) loadRun(ctx context.Context, v session.Snapshot) {
 		time.AfterFunc(loadMemoryRetry, func() { e.SessionChanged(v.Session) })
 	}
 	e.adopt(a)
-	e.notifyJoined(a)
+	e.opts.Joined(a.session)
 	if !knew && a.hasLoadedMemory() {
 		e.resumeCompaction(ctx, a)
 	}
@@ -110,17 +110,10 @@ func (e *Engine) registerLocked(a *liveRun) {
 		token := session.HashToken(plain)
 		if _, known := e.tokens[token]; !known {
 			e.tokens[token] = tokenGrant{run: a}
-			e.hide(a.instance)
-			e.hide(plain)
+			e.opts.Hide(a.instance)
+			e.opts.Hide(plain)
 		}
 		delete(e.fenced, token)
-	}
-}
-
-// hide calls Options.Hide, so that the token is removed from every text that gc writes.
-func (e *Engine) hide(token string) {
-	if e.opts.Hide != nil {
-		e.opts.Hide(token)
 	}
 }
 
@@ -133,7 +126,7 @@ func (e *Engine) end(a *liveRun) {
 	}
 	e.mu.Unlock()
 	a.close(session.StreamItem{End: true})
-	if last && e.opts.Retire != nil {
+	if last {
 		e.opts.Retire(a.session)
 	}
 }
@@ -176,7 +169,7 @@ func (e *Engine) registerStart(name, agent, instance string) *liveRun {
 	a := e.byID[session.RunID(instance)]
 	if a == nil {
 		a = newLiveRun(e, name, agent, instance)
-		a.begun, a.memoryLoaded, a.contextLog.Pending = e.opts.Now(), true, e.opts.Sections != nil
+		a.begun, a.memoryLoaded, a.contextLog.Pending = e.opts.Now(), true, true
 		a.minted = a.begun
 	}
 	a.starts++

@@ -58,10 +58,7 @@ func (e *Engine) saveMemory(a *liveRun) {
 // loadMemory reads the memory that an earlier controller has written and merges it into the run,
 // once. Reports that arrived before the call stay.
 func (a *liveRun) loadMemory(p runtime.Provider) error {
-	a.mu.Lock()
-	known := a.memoryLoaded
-	a.mu.Unlock()
-	if known {
+	if a.hasLoadedMemory() {
 		return nil
 	}
 	m, err := readRunMemory(p, a.session, a.id)
@@ -81,7 +78,7 @@ func (a *liveRun) loadMemory(p runtime.Provider) error {
 		a.command = typedCommand{began: m.Command, ended: a.engine.opts.Now()}
 	}
 	if m.Run == "" { // no memory: the worker has not reported yet
-		m.ContextLog.Pending = a.engine.opts.Sections != nil
+		m.ContextLog.Pending = true
 	}
 	a.contextLog = m.ContextLog.With(a.contextLog)
 	a.proved, a.bypass = a.proved || m.Proved, cmp.Or(a.bypass, m.Bypass)

@@ -69,7 +69,8 @@ func newEngineTest(t testing.TB, edit func(*workers.Options)) *engineTest {
 		}
 	})
 	r := &engineTest{TB: t, agents: fake.New(), path: filepath.Join(dir, "w.sock")}
-	r.opts = workers.Options{Events: storetest.NewEvents(10_000, 0, time.Now), Socket: r.path, Prompts: r, Owner: "owner-token"}
+	r.opts = servicetest.WorkerOptions(nil, storetest.NewEvents(10_000, 0, time.Now)) // begin sets the city
+	r.opts.Socket, r.opts.Prompts, r.opts.Owner = r.path, r, "owner-token"
 	if edit != nil {
 		edit(&r.opts)
 	}

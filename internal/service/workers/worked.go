@@ -20,7 +20,7 @@ func (e *Engine) notifyWorked(ctx context.Context, a *liveRun, message string) e
 		receipt = receiptOf(message)
 	}
 	a.mu.Unlock()
-	if receipt == "" || e.opts.Prompts == nil {
+	if receipt == "" {
 		return nil
 	}
 	return workerError(e.opts.Prompts.Worked(ctx, receipt, session.PublicInstance(a.instance)))
@@ -51,7 +51,7 @@ func (e *Engine) acknowledgeNamed(ctx context.Context, a *liveRun, message strin
 func (e *Engine) forwardHookReport(ctx context.Context, a *liveRun, r worker.Lifecycle, now time.Time) error {
 	begun := r.Event == worker.Busy && r.Metadata.PromptHash != ""
 	over := r.Event == worker.Idle && r.Metadata.Reason != ""
-	if r.Metadata.Via != worker.ViaHook || !begun && !over || e.opts.Prompts == nil {
+	if r.Metadata.Via != worker.ViaHook || !begun && !over {
 		return nil
 	}
 	w := prompt.HookReport{Session: a.session, Instance: session.PublicInstance(a.instance), At: now}
