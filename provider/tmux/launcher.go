@@ -61,7 +61,7 @@ exit $code`
 func (b *sessionBackend) writeLauncher(spec driver.StartSpec, workDir string) (path string, err error) {
 	env := b.environ(spec)
 	return driver.LaunchScript{
-		Dir: workDir, Unset: variablesToUnset(b.provider.server.Env(), env, spec), Env: env,
+		Dir: workDir, Unset: variablesToUnset(b.provider.server.env, env, spec), Env: env,
 		Argv: slices.Concat(b.provider.subreaper(), []string{shellPath, "-c", waiter, "sh"}, driver.ShellCommand(spec.Command, env)),
 	}.Write(b.dir().Prompts())
 }

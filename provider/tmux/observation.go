@@ -8,15 +8,14 @@ import (
 
 	"gascity/internal/fsutil"
 	"gascity/internal/statedir"
-	"gascity/internal/tmuxserver"
 	"gascity/runtime"
 )
 
 // observation is the result of one query of a session.
 type observation struct {
-	record *record           // nil if there is no such session
-	state  *tmuxserver.State // nil if the server has no pane for the session
-	busy   bool              // another caller is starting or stopping the session
+	record *record    // nil if there is no such session
+	state  *paneState // nil if the server has no pane for the session
+	busy   bool       // another caller is starting or stopping the session
 }
 
 // isLive reports whether the session runs.
@@ -63,7 +62,7 @@ func (p *Provider) observeOnce(ctx context.Context, dir statedir.Folder) (observ
 			p.panes.update(r, state)
 			return s, nil
 		}
-		if !errors.Is(err, tmuxserver.ErrNotOurs) {
+		if !errors.Is(err, errNotOurs) {
 			return s, err
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"gascity/internal/fsutil"
 	"gascity/internal/proc"
 	"gascity/internal/terminal/vt"
-	"gascity/internal/tmuxserver"
 	"gascity/runtime"
 )
 
@@ -193,19 +192,19 @@ func (p *pane) save() {
 	if err != nil {
 		return
 	}
-	notes := []tmuxserver.Command{tmuxserver.Cmd("set-option", "-p", "-t", p.id, "@"+tmuxserver.OptionSigns, base64.StdEncoding.EncodeToString(encoded))}
+	notes := []tmuxCommand{cmd("set-option", "-p", "-t", p.id, "@"+optionSigns, base64.StdEncoding.EncodeToString(encoded))}
 	if known {
-		notes = append(notes, tmuxserver.Cmd("set-option", "-p", "-t", p.id, "@"+tmuxserver.OptionPaste, flag(paste)))
+		notes = append(notes, cmd("set-option", "-p", "-t", p.id, "@"+optionPaste, flag(paste)))
 	}
-	p.runIfCurrent(tmuxserver.Sequence(notes...))
+	p.runIfCurrent(sequence(notes...))
 }
 
 // runIfCurrent has the server run a command if the pane still belongs to the instance.
-func (p *pane) runIfCurrent(command tmuxserver.Command) {
+func (p *pane) runIfCurrent(command tmuxCommand) {
 	ctx, cancel := context.WithTimeout(p.cache.ctx, driver.CallTimeout)
 	defer cancel()
-	condition := "#{==:#{@" + tmuxserver.OptionInstance + "}," + p.hash + "}"
-	if _, err := p.cache.p.server.Query(ctx, tmuxserver.If(p.id, condition, command, tmuxserver.Command{})); err != nil && ctx.Err() == nil {
+	condition := "#{==:#{@" + optionInstance + "}," + p.hash + "}"
+	if _, err := p.cache.p.server.Query(ctx, ifFormat(p.id, condition, command, tmuxCommand{})); err != nil && ctx.Err() == nil {
 		p.cache.p.cfg.Logger.Debug("cannot record the report of a program", "session", p.name, "error", err)
 	}
 }

@@ -30,7 +30,6 @@ import (
 	"gascity/internal/proc"
 	"gascity/internal/statedir"
 	"gascity/internal/terminal/screen"
-	"gascity/internal/tmuxserver"
 	"gascity/runtime"
 )
 
@@ -83,7 +82,7 @@ type Provider struct {
 	driver.Terminals[*session]
 
 	cfg    Config
-	server *tmuxserver.Server
+	server *tmuxServer
 	panes  *paneCache
 	// records caches the records that were read.
 	records statedir.Cache[record]
@@ -130,7 +129,7 @@ func Open(cfg Config) (*Provider, error) {
 	if cfg.Environ == nil {
 		cfg.Environ = cfg.Env
 	}
-	server, err := tmuxserver.Open(tmuxserver.Config{
+	server, err := openServer(serverConfig{
 		Dir: cfg.Dir, Socket: cfg.Socket, Binary: cfg.Binary, Env: cfg.Env, Environ: cfg.Environ, Logger: cfg.Logger,
 	})
 	p := &Provider{cfg: cfg, server: server}
@@ -164,7 +163,7 @@ func (p *Provider) Close() error {
 	p.end()
 	ctx, cancel := driver.CallContext()
 	defer cancel()
-	err := p.server.Client().Close(ctx)
+	err := p.server.client.Close(ctx)
 	p.panes.close()
 	return err
 }
@@ -181,10 +180,10 @@ func translate(err error) error {
 		{From: errOrphans, To: runtime.ErrSessionExists},
 		{From: screen.ErrExited, To: runtime.ErrSessionNotFound},
 		{From: errFenced, To: runtime.ErrSessionNotFound},
-		{From: tmuxserver.ErrServerLost, To: runtime.ErrRuntimeUnavailable},
-		{From: tmuxserver.ErrNoServer, To: runtime.ErrRuntimeUnavailable},
-		{From: tmuxserver.ErrInterrupted, To: runtime.ErrRuntimeUnavailable},
-		{From: tmuxserver.ErrClosed, To: runtime.ErrRuntimeUnavailable},
+		{From: errServerLost, To: runtime.ErrRuntimeUnavailable},
+		{From: errNoServer, To: runtime.ErrRuntimeUnavailable},
+		{From: errInterrupted, To: runtime.ErrRuntimeUnavailable},
+		{From: errClosed, To: runtime.ErrRuntimeUnavailable},
 	})
 }
 

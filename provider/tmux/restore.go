@@ -12,7 +12,6 @@ import (
 	"gascity/internal/proc"
 	"gascity/internal/statedir"
 	"gascity/internal/terminal/screen"
-	"gascity/internal/tmuxserver"
 	"gascity/runtime"
 )
 
@@ -64,7 +63,7 @@ func (p *Provider) restore(ctx context.Context) error {
 		return err
 	}
 	list, _, err := p.server.List(ctx)
-	if tmuxserver.IsAbsent(err) {
+	if isAbsent(err) {
 		return nil
 	}
 	if err != nil {
@@ -82,7 +81,7 @@ func (p *Provider) restore(ctx context.Context) error {
 }
 
 // restoreOne recreates the record of one session. It does nothing if another caller has locked the session.
-func (p *Provider) restoreOne(ctx context.Context, s tmuxserver.State) error {
+func (p *Provider) restoreOne(ctx context.Context, s paneState) error {
 	dir := p.dir(s.Name)
 	lock, err := dir.Claim()
 	if errors.Is(err, statedir.ErrLocked) {
@@ -99,7 +98,7 @@ func (p *Provider) restoreOne(ctx context.Context, s tmuxserver.State) error {
 	if err == nil && r != nil {
 		_, err = p.stateOf(ctx, r) // the session may have been stopped meanwhile
 	}
-	if r == nil || errors.Is(err, tmuxserver.ErrNotOurs) {
+	if r == nil || errors.Is(err, errNotOurs) {
 		return dir.Remove()
 	}
 	if err != nil {
@@ -115,7 +114,7 @@ func (p *Provider) restoreOne(ctx context.Context, s tmuxserver.State) error {
 
 // recordOf rebuilds the record of a session from its pane's options and the environment of the pane's process. It
 // returns nil if the token in the environment does not match the pane.
-func (p *Provider) recordOf(ctx context.Context, s tmuxserver.State) (*record, error) {
+func (p *Provider) recordOf(ctx context.Context, s paneState) (*record, error) {
 	env, err := proc.Environ(s.PID)
 	if err != nil {
 		return nil, err
@@ -125,7 +124,7 @@ func (p *Provider) recordOf(ctx context.Context, s tmuxserver.State) (*record, e
 		return nil, nil
 	}
 	r := &record{}
-	reply, err := p.server.Query(ctx, tmuxserver.Cmd("display-message", "-p", "-t", s.Pane, "#{@"+optionRecord+"}"))
+	reply, err := p.server.Query(ctx, cmd("display-message", "-p", "-t", s.Pane, "#{@"+optionRecord+"}"))
 	if err != nil {
 		return nil, err
 	}
@@ -139,9 +138,9 @@ func (p *Provider) recordOf(ctx context.Context, s tmuxserver.State) (*record, e
 	if r.Boot, err = proc.BootID(); err != nil {
 		return nil, err
 	}
-	server, _, _ := p.server.Client().Server()
+	server, _, _ := p.server.client.Server()
 	r.Session, r.Window, r.Pane, r.Server, r.token = s.Session, s.Window, s.Pane, server.PID, token
-	r.Root = tmuxserver.IdentifyProcess(s.PID)
+	r.Root = identifyProcess(s.PID)
 	r.Agent, r.Child = r.Root, proc.ID{}
 	return r, nil
 }
