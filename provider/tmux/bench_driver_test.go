@@ -172,7 +172,7 @@ var driverActs = []driverAct{
 		return []tmuxProcess{{args: []string{"show-options", "-qv", "-t", "=" + name + ":", "@meta_key"}}}
 	}},
 	{name: "observe", do: func(c *benchCity, name string) error {
-		_, err := c.Observe(context.Background(), name) // the benchmark bounds it
+		_, err := c.Observe(context.Background(), name) //nolint:forbidigo // the benchmark bounds it
 		return err
 	}, args: func(name string) []string {
 		return []string{"display-message", "-p", "-t", "=" + name + ":", stateFields}
