@@ -23,6 +23,7 @@ import (
 	"context"
 	"log/slog"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"gascity/internal/agentcli"
@@ -86,8 +87,9 @@ type Provider struct {
 	panes  *paneCache
 	// records caches the records that were read.
 	records statedir.Cache[record]
-	// restorer decides which sessions without a record are searched for.
-	restorer restorer
+	// observed has the first process of each session that was observed as running.
+	observed proc.ObservedProcesses
+	searched atomic.Bool // whether the server was searched for sessions without a record
 	scanner  proc.AgentScanner
 
 	end context.CancelFunc

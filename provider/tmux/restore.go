@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"sync"
 	"time"
 
 	"gascity/internal/driver"
@@ -19,41 +18,11 @@ import (
 // pane contains a copy of the record without the token. The token is in the environment of the pane's process. See
 // docs/adr/0027.
 
-// restorer decides when to search the server for a session that has no record.
-type restorer struct {
-	mu       sync.Mutex
-	searched bool
-	roots    map[statedir.Folder]proc.ID // the first process of each session that was observed as running
-}
-
-// recordRunning stores the first process of a running session.
-func (c *restorer) recordRunning(dir statedir.Folder, root proc.ID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.roots == nil {
-		c.roots = map[statedir.Folder]proc.ID{}
-	}
-	c.roots[dir] = root
-}
-
-// mayBeUnrecorded reports whether the session with the directory dir may be running although its record is missing. The
-// caller then searches the tmux server for it. It returns true at the first call of this restorer, because nothing is
-// known yet; if all, the parent of the sessions' directories, was removed; and if the session's first process still runs
-// or cannot be checked.
-func (c *restorer) mayBeUnrecorded(dir statedir.Folder, all string) bool {
-	c.mu.Lock()
-	root, seen := c.roots[dir]
-	first := !c.searched
-	c.searched = true
-	c.mu.Unlock()
-	if first || statedir.NotExists(all) {
-		return true
-	}
-	if !seen {
-		return false
-	}
-	alive, err := proc.Alive(root)
-	return alive || err != nil
+// mayBeUnrecorded reports whether the session with the directory dir may be running although its record is missing. The caller then searches the
+// tmux server for it. It may at the first call, because nothing is known yet; if the parent of the sessions' directories was
+// removed; and if the session's first process still runs or cannot be checked.
+func (p *Provider) mayBeUnrecorded(dir statedir.Folder) bool {
+	return !p.searched.Swap(true) || statedir.NotExists(p.sessions()) || p.observed.MayRun(string(dir))
 }
 
 // restore recreates the records of running sessions that have none. If the server's socket is missing, restore
