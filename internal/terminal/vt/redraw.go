@@ -38,13 +38,9 @@ func (s *Screen) Redraw() []byte {
 func (s *Screen) paint(b []byte, g *grid) []byte {
 	var pen cell
 	for y := range g.rows {
-		row := g.row(y)
-		n := int(g.lines[y].extent)
-		for n > 0 && row[n-1] == (cell{}) {
-			n--
-		}
+		row := withoutErased(g.row(y)[:g.lines[y].extent])
 		at := -1 // column of the terminal's cursor on this row
-		for x := 0; x < n; x++ {
+		for x := range row {
 			c := &row[x]
 			if c.isPad() || *c == (cell{}) {
 				continue

@@ -71,13 +71,9 @@ func (r *Renderer) row(b []byte, s *Screen, y, screenRow int) []byte {
 // appendRow draws the first cols cells of row y from the left, beginning with a
 // plain pen.
 func (s *Screen) appendRow(b []byte, y, cols int) []byte {
-	row := s.grid.row(y)
-	n := min(int(s.grid.lines[y].extent), cols)
-	for n > 0 && row[n-1] == (cell{}) {
-		n--
-	}
+	row := withoutErased(s.grid.row(y)[:min(int(s.grid.lines[y].extent), cols)])
 	var pen cell
-	for x := 0; x < n; x++ {
+	for x := range row {
 		c := &row[x]
 		if c.isPad() {
 			continue
