@@ -77,7 +77,7 @@ func (v Snapshot) ready(rules Rules) string {
 	s := rules.Screen
 	if rules.ReadyPrefix != "" {
 		row, ok := v.readyRow(rules)
-		if !ok || !v.inputLine(s) || len(s.Ready) > 0 && !v.anyRow(s.Ready, 0, len(v.rows)) {
+		if !ok || !v.inputLine(s) || len(s.Ready) > 0 && !v.anyRow(s.Ready, 0) {
 			return ""
 		}
 		return row
@@ -97,8 +97,8 @@ func (v Snapshot) ready(rules Rules) string {
 // readyRow returns the row with the prompt. If ReadyPrefix is a mark of the input box, any other mark of the box counts too,
 // because a program shows another mark in another mode.
 func (v Snapshot) readyRow(rules Rules) (string, bool) {
-	if row, ok := v.prefixRow(rules.ReadyPrefix); ok {
-		return row, true
+	if y := v.lastRow(func(row string) bool { return hasMark(row, []string{rules.ReadyPrefix}) }); y >= 0 {
+		return v.rows[y], true
 	}
 	marks := rules.Screen.InputBox.Marks
 	c := v.InputBox(rules.Screen.InputBox)
@@ -124,7 +124,7 @@ func (v Snapshot) IsNotReadingKeys(rules Rules) bool {
 // missing, or it is loading.
 func (v Snapshot) Unready(rules Rules) bool {
 	s := rules.Screen
-	return v.IsNotReadingKeys(rules) || v.Shows(s.Loading) || !v.inputLine(s) || s.InputBox.Frame == "" && len(s.Ready) > 0 && !v.anyRow(s.Ready, 0, len(v.rows)) ||
+	return v.IsNotReadingKeys(rules) || v.Shows(s.Loading) || !v.inputLine(s) || s.InputBox.Frame == "" && len(s.Ready) > 0 && !v.anyRow(s.Ready, 0) ||
 		rules.ReadyPrefix != "" && v.blank()
 }
 
