@@ -33,11 +33,7 @@ type startupHandler struct {
 	prompt func(Snapshot, Rules) string
 	more   time.Duration // the minimum time until the end after each answer
 	blank  time.Time     // the time until which the end is postponed while the screen is empty
-	dialogs
-}
 
-// dialogs is the state of a startupHandler.
-type dialogs struct {
 	end      time.Time
 	now      *Dialog // the dialog on the screen; nil if none
 	pressed  string  // the state of the dialog at the last key
