@@ -72,7 +72,6 @@ func (p *Provider) removeEnded(ctx context.Context, r *record) error {
 		if len(pids) > 0 {
 			return fmt.Errorf("session %q: %w: %v; stop the session first", r.Name, errOrphans, pids)
 		}
-		return p.killInstance(ctx, r, -1)
 	case err != nil:
 		return err
 	case !s.Dead:

@@ -69,18 +69,13 @@ func (p *pane) bump() {
 	p.screenChangedLocked()
 }
 
-// setDigest stores the digest of a captured screen.
-func (p *pane) setDigest(screen []byte) {
+// setDigest stores the digest of a captured screen, and reports whether the screen differs from the one before.
+func (p *pane) setDigest(screen []byte) (differs bool) {
 	p.cache.mu.Lock()
 	defer p.cache.mu.Unlock()
+	before := p.digest
 	p.digest = maphash.Bytes(p.cache.seed, screen)
-}
-
-// differs reports whether the screen differs from the one that setDigest got last.
-func (p *pane) differs(screen []byte) bool {
-	p.cache.mu.Lock()
-	defer p.cache.mu.Unlock()
-	return p.digest != maphash.Bytes(p.cache.seed, screen)
+	return p.digest != before
 }
 
 // maxUnclaimedOutput is the limit in bytes of a pane's unclaimedOutput.

@@ -103,7 +103,7 @@ func (t *terminal) await(ctx context.Context, after uint64) (seq uint64, err err
 			return 0, ctx.Err()
 		case <-recheck.C:
 			reply, err := t.capture(ctx)
-			if err != nil || t.pane.differs(reply.Output) {
+			if err != nil || t.pane.setDigest(reply.Output) {
 				t.pane.bump()
 			}
 		}
