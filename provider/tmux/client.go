@@ -43,7 +43,7 @@ type controlClient struct {
 	supervisors sync.WaitGroup
 
 	mu sync.Mutex
-	// transcriptState and changed are guarded by mu. changed is closed and replaced with each new state.
+	// state and changed are guarded by mu. changed is closed and replaced with each new state.
 	state   clientState
 	changed chan struct{}
 	// connection is set while connected. Guarded by mu.
@@ -232,7 +232,8 @@ func (c *controlClient) Subscribe() *subscription {
 }
 
 // Changes returns a counter of changes. It counts the server's notifications about windows and sessions that were created,
-// closed or renamed, and about changes of a window's active pane. It also counts each change of the connection's state.
+// closed or renamed, and about changes of a window's active pane. It also counts each change of the connection's state, and each
+// call of [tmuxServer.InvalidateSessions].
 //
 // When Do returns, Changes has counted every notification that the server sent before its reply. So a cached result is
 // still valid if the counter has the same value after another reply. The server does not report a program that exits while

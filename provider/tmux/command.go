@@ -72,7 +72,7 @@ func sequence(commands ...tmuxCommand) tmuxCommand {
 
 // ifFormat returns a command that makes the tmux server evaluate a format and then run one of two commands: the command "then" if
 // the result is neither empty nor "0", else the command "otherwise". The zero tmuxCommand runs nothing. The server runs no
-// eventOther command in between. The reply is the output of the chosen command.
+// other command in between. The reply is the output of the chosen command.
 //
 // The format is evaluated for the target, or for the hub if target is empty. If the target is the id of a pane ("%3") that
 // does not exist, the condition is false. For any other target that does not exist, tmux uses the hub without an error, so

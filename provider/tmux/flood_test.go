@@ -83,7 +83,7 @@ func TestAFloodDoesNotHoldUpReplies(t *testing.T) {
 }
 
 // waitForEcho types into a pane that echoes until the echo is read: what it prints while it is
-// eventPaused is a gap. It reports whether there was one.
+// paused is a gap. It reports whether there was one.
 func waitForEcho(t testing.TB, client *controlClient, events *subscription, pane string) (gap bool) {
 	t.Helper()
 	ctx := withDeadline(t)

@@ -131,9 +131,7 @@ func Open(cfg Config) (*Provider, error) {
 	if cfg.Environ == nil {
 		cfg.Environ = cfg.Env
 	}
-	server, err := openServer(serverConfig{
-		Dir: cfg.Dir, Socket: cfg.Socket, Binary: cfg.Binary, Env: cfg.Env, Environ: cfg.Environ, Logger: cfg.Logger,
-	})
+	server, err := openServer(cfg)
 	p := &Provider{cfg: cfg, server: server}
 	p.Local = driver.NewLocal(driver.LocalDriver[*session]{
 		Profiles: cfg.Profiles, Env: cfg.Env, WorkDir: cfg.WorkDir, SetupTimeout: cfg.SetupTimeout, Logger: cfg.Logger,

@@ -51,7 +51,7 @@ func (p *Provider) stop(ctx context.Context, name string, token *string, grace t
 // claimFolder acquires the lock of the session's directory. It waits while another caller starts or stops the
 // session.
 func claimFolder(ctx context.Context, dir statedir.Folder) (lock *os.File, err error) {
-	err = retryBusy(ctx, func() (err error) { lock, err = dir.Claim(); return err }, statedir.ErrLocked)
+	err = retryBusy(ctx, func() (err error) { lock, err = dir.Claim(); return err })
 	return lock, err
 }
 

@@ -140,7 +140,7 @@ func (t *streamTerminal) Write(ctx context.Context, p []byte) error {
 		cmd("set-option", "-p", "-t", t.record.target(), "@"+optionTyped, strconv.FormatInt(time.Now().UnixMilli(), 10)),
 		t.record.outsideCommand(p),
 	)
-	if text := string(p); text == focusIn || text == focusOut {
+	if vt.IsFocusReport(p) {
 		typed = tmuxCommand{} // not typing
 	}
 	unlock, err := t.provider.lockInput(ctx, t.record.Name)
@@ -154,9 +154,6 @@ func (t *streamTerminal) Write(ctx context.Context, p []byte) error {
 	typist := &terminal{provider: t.provider, record: t.record, pane: t.pane}
 	return fail(typist.sendOutsideDelivery(ctx, func(ctx context.Context, l *lease) error { return l.send(ctx, l.fence(), p, typed) }))
 }
-
-// The reports that the window of a terminal got or lost the focus.
-const focusIn, focusOut = "\x1b[I", "\x1b[O"
 
 // Close implements runtime.Terminal.
 func (t *streamTerminal) Close() error {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -17,38 +16,29 @@ const sessionListAge = time.Second
 // or session, the process of a pane exits, or the connection breaks. [tmuxServer.Running] always waits for one reply of the
 // server. It then has received all earlier notifications, so it misses no earlier change.
 type sessionList struct {
-	invalidations atomic.Uint64
-
 	mu      sync.Mutex
 	names   []string // nil if nothing is cached; must not be changed
 	at      time.Time
-	version sessionListVersion
+	changes uint64 // the result of [controlClient.Changes] before the list was read
 }
-
-// sessionListVersion counts the events that make a cached list invalid.
-type sessionListVersion struct{ changes, invalidations uint64 }
 
 // InvalidateSessions makes the cached list of [tmuxServer.Running] invalid. Callers call it when a program has started or
-// eventExited.
-func (s *tmuxServer) InvalidateSessions() { s.sessions.invalidations.Add(1) }
-
-func (s *tmuxServer) sessionListVersion() sessionListVersion {
-	return sessionListVersion{s.client.Changes(), s.sessions.invalidations.Load()}
-}
+// exited.
+func (s *tmuxServer) InvalidateSessions() { s.client.changes.Add(1) }
 
 // Running returns the sorted names of all running sessions. The slice is shared and must not be changed.
 func (s *tmuxServer) Running(ctx context.Context) ([]string, error) {
 	r := &s.sessions
 	r.mu.Lock()
-	names, at, version := r.names, r.at, r.version
+	names, at, changes := r.names, r.at, r.changes
 	r.mu.Unlock()
-	if names != nil && time.Since(at) < sessionListAge && version == s.sessionListVersion() {
+	if names != nil && time.Since(at) < sessionListAge && changes == s.client.Changes() {
 		_, err := s.Query(ctx, cmd("display-message", "-p", "."))
-		if err != nil || version == s.sessionListVersion() {
+		if err != nil || changes == s.client.Changes() {
 			return names, err
 		}
 	}
-	at, version = time.Now(), s.sessionListVersion()
+	at, changes = time.Now(), s.client.Changes()
 	names, err := s.queryRunning(ctx)
 	if err != nil {
 		return nil, err
@@ -56,7 +46,7 @@ func (s *tmuxServer) Running(ctx context.Context) ([]string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if at.After(r.at) {
-		r.names, r.at, r.version = names, at, version
+		r.names, r.at, r.changes = names, at, changes
 	}
 	return names, nil
 }

@@ -54,7 +54,7 @@ const lockPause = 5 * time.Millisecond
 func lockPath(socket string) string { return socket + ".connect" }
 
 // lockExclusive acquires the connection lock of the server exclusively, for a client that connects. It waits until no
-// eventOther client of this package connects or disconnects, or runs one of structuralCommands.
+// other client of this package connects or disconnects, or runs one of structuralCommands.
 //
 // The lock prevents a crash of the server with all its sessions, seen with tmux 3.2 to 3.6. It crashes if it reports such a
 // change to its control clients while one of them is connecting. Creating the hub is such a change. The lock does not

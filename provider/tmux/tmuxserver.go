@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,22 +33,9 @@ const (
 	scrollback = 10_000
 )
 
-// serverConfig configures a tmuxServer. All fields are required.
-type serverConfig struct {
-	// Dir is the private directory of the configuration file. Socket is the name of the socket in Dir, or an
-	// absolute path.
-	Dir, Socket string
-	// Binary is the tmux program: a path, or a name that is searched for in PATH of Environ.
-	Binary string
-	// Env is the base environment of agents. The server gets only the variables that every program needs. Environ
-	// is the environment of gc.
-	Env, Environ []string
-	Logger       *slog.Logger
-}
-
 // tmuxServer controls the city's tmux server, which may be running or not. It is safe for concurrent use.
 type tmuxServer struct {
-	cfg        serverConfig
+	cfg        Config
 	client     *controlClient
 	socket     string
 	socketDirs []string // the socket's directories outside Dir, outermost first
@@ -60,8 +46,9 @@ type tmuxServer struct {
 	searched atomic.Bool
 }
 
-// openServer creates Dir and returns a tmuxServer. It starts no tmux server.
-func openServer(cfg serverConfig) (*tmuxServer, error) {
+// openServer creates cfg.Dir and returns a tmuxServer. It starts no tmux server. Of cfg it uses Dir, Socket, Binary, Env, Environ
+// and Logger, which must be set.
+func openServer(cfg Config) (*tmuxServer, error) {
 	if err := statedir.MakePrivate(cfg.Dir); err != nil {
 		return nil, err
 	}
@@ -133,7 +120,7 @@ func (s *tmuxServer) withConfiguration(ctx context.Context, do func() error) err
 		return err
 	}
 	var lock *os.File
-	err := retryBusy(ctx, func() (err error) { lock, err = tryLock(s.lock()); return err }, errLocked)
+	err := retryBusy(ctx, func() (err error) { lock, err = tryLock(s.lock()); return err })
 	if err != nil {
 		return err
 	}
@@ -147,10 +134,7 @@ func (s *tmuxServer) withConfiguration(ctx context.Context, do func() error) err
 // lock returns the path of the server lock.
 func (s *tmuxServer) lock() string { return filepath.Join(filepath.Dir(s.conf), "server.lock") }
 
-// errLocked reports that another process or goroutine holds the lock.
-var errLocked = errors.New("another process has the lock")
-
-// tryLock creates the file if necessary and locks it without waiting. It returns errLocked if the lock is held.
+// tryLock creates the file if necessary and locks it without waiting. It returns [statedir.ErrLocked] if the lock is held.
 // Closing the file releases the lock. The holder may remove the file.
 func tryLock(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -163,7 +147,7 @@ func tryLock(path string) (*os.File, error) {
 	}
 	_ = file.Close() // nothing was written
 	if err == nil || errors.Is(err, syscall.EWOULDBLOCK) {
-		err = errLocked
+		err = statedir.ErrLocked
 	}
 	return nil, err
 }
@@ -332,11 +316,11 @@ func (s *tmuxServer) RemoveFiles(ctx context.Context) error {
 // lockRetry is the interval between attempts to acquire a lock.
 const lockRetry = 5 * time.Millisecond
 
-// retryBusy calls try until its error does not match busy, and returns the last result. It returns the cause of ctx if
-// ctx ends first.
-func retryBusy(ctx context.Context, try func() error, busy error) error {
+// retryBusy calls try until its error does not match [statedir.ErrLocked], and returns the last result. It returns the cause of ctx
+// if ctx ends first.
+func retryBusy(ctx context.Context, try func() error) error {
 	err := try()
-	for ; errors.Is(err, busy); err = try() {
+	for ; errors.Is(err, statedir.ErrLocked); err = try() {
 		if !retry.Sleep(ctx, lockRetry) {
 			return context.Cause(ctx)
 		}

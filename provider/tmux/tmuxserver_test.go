@@ -23,7 +23,7 @@ func openTestServer(t *testing.T, socket string) *tmuxServer {
 		t.Fatal(err)
 	}
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SECRET=of the agents", "LANG=C.UTF-8"}
-	s, err := openServer(serverConfig{
+	s, err := openServer(Config{
 		Dir: dir, Socket: socket, Binary: "tmux", Env: env, Environ: env, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -87,16 +87,16 @@ func TestWithoutAServerNothingIsStarted(t *testing.T) {
 func TestSocketHasAShortPathOfItsOwn(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{"a/b", "..", "."} {
-		if _, err := openServer(serverConfig{Dir: t.TempDir(), Socket: bad, Binary: "tmux"}); err == nil {
+		if _, err := openServer(Config{Dir: t.TempDir(), Socket: bad, Binary: "tmux"}); err == nil {
 			t.Errorf("a socket may be called %q", bad)
 		}
 	}
 	deep := filepath.Join(t.TempDir(), strings.Repeat("d", 60), strings.Repeat("e", 60))
-	one, err := openServer(serverConfig{Dir: deep, Socket: "s", Binary: "tmux"})
+	one, err := openServer(Config{Dir: deep, Socket: "s", Binary: "tmux"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := openServer(serverConfig{Dir: deep, Socket: "t", Binary: "tmux"})
+	two, err := openServer(Config{Dir: deep, Socket: "t", Binary: "tmux"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestNothingIsLeftElsewhere(t *testing.T) {
 		t.Skip("tmux is not installed")
 	}
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
-	s, err := openServer(serverConfig{
+	s, err := openServer(Config{
 		Dir: filepath.Join(t.TempDir(), strings.Repeat("d", 120)), Socket: "s", Binary: "tmux", Env: env, Environ: env, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -284,7 +284,7 @@ func TestConfigureRestoresTheSocket(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
 	env := []string{"PATH=" + os.Getenv("PATH")}
-	other, err := openServer(serverConfig{
+	other, err := openServer(Config{
 		Dir: filepath.Dir(s.socket), Socket: "s", Binary: "tmux", Env: env, Environ: env, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

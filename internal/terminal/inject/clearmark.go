@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"gascity/internal/terminal/screen"
+	"gascity/internal/terminal/vt"
 	"gascity/runtime"
 )
 
@@ -93,7 +94,7 @@ func (r *resolver) unmark(ctx context.Context) error {
 func (r *resolver) sendMark(ctx context.Context, paste bool) error {
 	p := []byte(mark)
 	if paste && r.Snapshot.Modes.BracketedPaste {
-		p = []byte("\x1b[200~" + mark + "\x1b[201~")
+		p = []byte(vt.PasteStart + mark + vt.PasteEnd)
 	}
 	end, err := endKey(r.Snapshot, r.rules)
 	if err != nil {

@@ -171,7 +171,7 @@ func (r *resolver) awaitInputBox(ctx context.Context) (why string, wait runtime.
 			rows, since = r.Snapshot.Rows, time.Now()
 		}
 		why, wait = r.unreadableReason()
-		gone := why == offScreen && r.hasInputState() && time.Since(since) >= r.remainingRest(screenStableFor)
+		gone := why == offScreen && r.hasInputState() && time.Since(since) >= r.remainingRest()
 		return why == "" && time.Since(r.Snapshot.LastOutput) >= repaintTime || r.isDialogStable() || gone
 	})
 	if err != nil || why != "" && why != offScreen {
@@ -262,14 +262,14 @@ func (r *resolver) awaitStable(ctx context.Context, rest time.Duration) (wait ru
 	return "", nil
 }
 
-// remainingRest returns how much longer the screen must not change, so that it has not changed for the time d since the
+// remainingRest returns how much longer the screen must not change, so that it has not changed for screenStableFor since the
 // last output. It is at least boxStableFor, because the program may have read its input only a moment ago. The wait is kept
 // short, so that finding the outcome can finish even if controllers are killed often.
-func (r *resolver) remainingRest(d time.Duration) time.Duration {
+func (r *resolver) remainingRest() time.Duration {
 	if r.Snapshot.LastOutput.IsZero() {
-		return d
+		return screenStableFor
 	}
-	return min(d, max(boxStableFor, d-time.Since(r.Snapshot.LastOutput)))
+	return min(screenStableFor, max(boxStableFor, screenStableFor-time.Since(r.Snapshot.LastOutput)))
 }
 
 // unread is the reason if the program does not read its input.
@@ -326,7 +326,7 @@ func (r *resolver) showsText() bool {
 // It sends the keys that remove the text once.
 func (r *resolver) resolveOffScreen(ctx context.Context) (resolution, error) {
 	r.end = time.Now().Add(resolveLimit)
-	wait, err := r.awaitStable(ctx, r.remainingRest(screenStableFor))
+	wait, err := r.awaitStable(ctx, r.remainingRest())
 	if err != nil || wait != "" {
 		return notStable(wait), err
 	}

@@ -61,7 +61,7 @@ func (v Snapshot) matchDialog(rules Rules) (lowest *Dialog) {
 
 // dialogOf returns the dialog for a rule whose words are on the screen; nil if the words are a part of the conversation.
 func (v Snapshot) dialogOf(rule *agentcli.Dialog, rules Rules) *Dialog {
-	d := &Dialog{Rule: rule.ID, Kind: rule.Kind, At: -1, Want: -1, Text: v.text(screenText), rule: rule}
+	d := &Dialog{Rule: rule.ID, Kind: rule.Kind, At: -1, Want: -1, Text: v.text(), rule: rule}
 	m, ok := v.findMenu(rule.Glyphs)
 	why := "gc could not read the options of the dialog"
 	if rule.IsForm() {
@@ -174,7 +174,7 @@ func (v Snapshot) unknownMenu(rules Rules) *Dialog {
 	if !listed && !v.hinted(m) {
 		return nil
 	}
-	d := &Dialog{Kind: agentcli.DialogUnknown, Want: -1, Text: v.text(screenText)}
+	d := &Dialog{Kind: agentcli.DialogUnknown, Want: -1, Text: v.text()}
 	d.setMenu(m)
 	d.Why = "gc does not know this dialog"
 	return d
@@ -208,7 +208,7 @@ func (v Snapshot) attention(rules Rules) *Dialog {
 		}
 	}
 	return &Dialog{
-		Kind: agentcli.DialogTool, At: -1, Want: -1, Text: v.text(screenText),
+		Kind: agentcli.DialogTool, At: -1, Want: -1, Text: v.text(),
 		Why: "a person has to answer it",
 	}
 }

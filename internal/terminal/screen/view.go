@@ -159,15 +159,15 @@ func (v Snapshot) blank() bool {
 // isText reports whether a cleaned row contains text.
 func isText(row string) bool { return row != "" }
 
-// text returns the last n rows that are not empty.
-func (v Snapshot) text(n int) string {
+// text returns the last rows that are not empty, at most screenText.
+func (v Snapshot) text() string {
 	var kept []string
 	for _, row := range v.Rows {
 		if row = strings.TrimRight(row, " "); row != "" {
 			kept = append(kept, row)
 		}
 	}
-	return strings.Join(kept[max(0, len(kept)-n):], "\n")
+	return strings.Join(kept[max(0, len(kept)-screenText):], "\n")
 }
 
 // Shows reports whether a row matches one of the patterns.
