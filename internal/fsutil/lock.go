@@ -10,7 +10,7 @@ import (
 )
 
 // lockInterval is the pause between two tries to get a lock. The system reports no event when a lock is released.
-const lockInterval = 10 * time.Millisecond
+const lockInterval = 5 * time.Millisecond
 
 // Flock calls flock(2), and repeats it when a signal interrupts it. With syscall.LOCK_NB the error matches syscall.EWOULDBLOCK
 // if the lock is held.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -128,10 +127,9 @@ func scanEnv(wanted func(entry string) bool) (envScan, error) {
 	if err != nil {
 		return scan, err
 	}
-	uid := os.Geteuid()
 	var again []Info
 	for _, info := range all {
-		if info.UID == uid && !info.Ended() && !scan.examine(info, wanted) {
+		if info.IsOwn() && !info.Ended() && !scan.examine(info, wanted) {
 			again = append(again, info)
 		}
 	}

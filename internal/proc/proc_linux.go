@@ -60,7 +60,7 @@ func parseStat(data []byte) (Info, error) {
 	if len(fields) <= start {
 		return Info{}, errors.New("the stat file of the process has too few fields")
 	}
-	p := fieldParser{fields: fields}
+	var p fieldParser
 	info := Info{
 		ID:   ID{PID: p.number(bytes.TrimSpace(data[:open])), Start: p.unsigned(fields[start])},
 		PPID: p.number(fields[ppid]), PGID: p.number(fields[pgrp]), SID: p.number(fields[session]),
@@ -78,10 +78,7 @@ func parseStat(data []byte) (Info, error) {
 }
 
 // fieldParser converts numbers and joins the errors of all conversions.
-type fieldParser struct {
-	fields [][]byte
-	err    error
-}
+type fieldParser struct{ err error }
 
 func (p *fieldParser) number(text []byte) int {
 	n, err := strconv.Atoi(string(text))

@@ -6,6 +6,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"gascity/internal/terminal/vt"
 )
 
 // maxReplies bounds the bytes of answers to terminal queries that wait to be written.
@@ -25,12 +27,6 @@ type childInput struct {
 	replies []byte
 	closed  bool
 }
-
-// The sequences around a bracketed paste.
-const (
-	pasteBegin = "\x1b[200~"
-	pasteEnd   = "\x1b[201~"
-)
 
 // Input returns a writer to the agent's input and starts its goroutine for replies. Close stops the goroutine.
 func (s *childStreams) Input(ctx context.Context) *childInput {
@@ -68,7 +64,7 @@ func (q *childInput) WriteNext(ctx context.Context, next func() ([]byte, error))
 		return 0, err
 	}
 	patience := time.Duration(0)
-	if bytes.HasPrefix(p, []byte(pasteBegin)) {
+	if bytes.HasPrefix(p, []byte(vt.PasteStart)) {
 		patience = finishLimit
 	}
 	woken := make(chan struct{})
@@ -90,13 +86,13 @@ func (q *childInput) WriteNext(ctx context.Context, next func() ([]byte, error))
 // writePiece writes p; if the last paste was cut off, it first writes the end of that paste. The caller must own the right to write.
 func (q *childInput) writePiece(p []byte) (int, error) {
 	if q.torn {
-		if _, err := q.out.WriteString(pasteEnd); err != nil {
+		if _, err := q.out.WriteString(vt.PasteEnd); err != nil {
 			return 0, err
 		}
 		q.torn = false
 	}
 	n, err := q.out.Write(p)
-	q.torn = n > 0 && n < len(p) && bytes.HasPrefix(p, []byte(pasteBegin))
+	q.torn = n > 0 && n < len(p) && bytes.HasPrefix(p, []byte(vt.PasteStart))
 	return n, err
 }
 

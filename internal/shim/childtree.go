@@ -141,7 +141,7 @@ func (t *childTree) findSurvivingDescendants(end childEnd, names []string) ([]pr
 	}
 	var descendants []proc.ID
 	for _, info := range all {
-		if info.SID != end.PID || slices.Contains(shells, info.Comm) {
+		if info.SID != end.PID || info.IsShell() {
 			continue
 		}
 		argv, err := proc.Argv(info.PID)
@@ -157,9 +157,6 @@ func (t *childTree) findSurvivingDescendants(end childEnd, names []string) ([]pr
 	}
 	return descendants, nil
 }
-
-// shells are the process names that never count as an agent that continues.
-var shells = []string{"sh", "bash", "dash", "zsh", "fish", "ksh", "tcsh"}
 
 // StopReport is the result of a stop.
 type StopReport struct {
@@ -210,7 +207,7 @@ func (t *childTree) Stop(grace time.Duration) (StopReport, error) {
 // program that handles SIGTERM gets no other signal that could disturb its cleanup. Stopped processes get SIGCONT, because they
 // handle no signal before they continue.
 func (t *childTree) signalAll(members []proc.Info) {
-	hangup := slices.DeleteFunc(slices.Clone(members), func(m proc.Info) bool { return !stopsOnlyOnHangup(m) })
+	hangup := slices.DeleteFunc(slices.Clone(members), func(m proc.Info) bool { return !m.StopsOnlyOnHangup() })
 	stopped := slices.DeleteFunc(slices.Clone(members), func(m proc.Info) bool { return m.State != proc.StateStopped })
 	t.signal(members, syscall.SIGTERM)
 	t.signal(hangup, syscall.SIGHUP)

@@ -1,11 +1,7 @@
 package shim
 
 import (
-	"bytes"
 	"errors"
-	"os"
-	"strconv"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -30,16 +26,3 @@ func (t *childTree) empty() bool {
 
 // addDetached adds members that are not descendants of this process. On Linux there are none: this process is their subreaper.
 func (t *childTree) addDetached(members []proc.Info) ([]proc.Info, error) { return members, nil }
-
-// stopsOnlyOnHangup reports whether the process ignores SIGTERM but not SIGHUP.
-func stopsOnlyOnHangup(m proc.Info) bool {
-	status, err := os.ReadFile("/proc/" + strconv.Itoa(m.PID) + "/status")
-	if err != nil {
-		return false
-	}
-	_, rest, _ := bytes.Cut(status, []byte("\nSigIgn:"))
-	line, _, _ := bytes.Cut(rest, []byte("\n"))
-	ignored, err := strconv.ParseUint(string(bytes.TrimSpace(line)), 16, 64)
-	ignores := func(sig syscall.Signal) bool { return ignored>>(sig-1)&1 == 1 }
-	return err == nil && ignores(syscall.SIGTERM) && !ignores(syscall.SIGHUP)
-}

@@ -2,11 +2,7 @@
 
 package shim
 
-import (
-	"slices"
-
-	"gascity/internal/proc"
-)
+import "gascity/internal/proc"
 
 // isSubreaper reports whether orphaned descendants become children of this process. It is true on Linux only.
 const isSubreaper = false
@@ -40,6 +36,3 @@ func (t *childTree) addDetached(members []proc.Info) ([]proc.Info, error) {
 	}
 	return members, nil
 }
-
-// stopsOnlyOnHangup reports whether the process probably ignores SIGTERM but not SIGHUP: it is an interactive shell.
-func stopsOnlyOnHangup(m proc.Info) bool { return slices.Contains(shells, m.Comm) && m.PGID == m.SID }

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"syscall"
+	"sync/atomic"
 	"time"
 
 	"gascity/internal/proc"
@@ -33,12 +33,12 @@ type FleetOptions struct {
 type Fleet struct {
 	opts     FleetOptions
 	children children
+	shims    proc.ObservedProcesses // by session: the shim that answered last
+	searched atomic.Bool            // whether the running processes were searched for shims without a folder
 
-	mu       sync.Mutex
-	clients  map[string]*Client // by name; replaced when the instance changes
-	shims    map[string]proc.ID // by session name: the shim that answered last
-	records  statedir.Cache[knownRecord]
-	searched bool // whether the running processes were searched for shims without a folder
+	mu      sync.Mutex
+	clients map[string]*Client // by name; replaced when the instance changes
+	records statedir.Cache[knownRecord]
 
 	reviveLimit time.Duration // constant after construction
 	reviving    sync.Mutex    // guards last
@@ -50,21 +50,13 @@ func OpenFleet(opts FleetOptions) (*Fleet, error) {
 	if len(opts.Command) == 0 {
 		return nil, errors.New("no command to run a shim with")
 	}
-	if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
+	if err := statedir.MakePrivate(opts.Dir); err != nil {
 		return nil, err
-	}
-	info, err := os.Stat(opts.Dir)
-	if err != nil {
-		return nil, err
-	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || int(stat.Uid) != os.Getuid() || info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("%s must belong to you and have mode 0700: chmod 700 it, or choose another state folder", opts.Dir)
 	}
 	if path := statedir.For(opts.Dir, "").Sock(); len(path) > maxSocketPath {
 		return nil, fmt.Errorf("%s is too long: its sockets would have paths of %d bytes, the system allows %d", opts.Dir, len(path), maxSocketPath)
 	}
-	f := &Fleet{opts: opts, clients: map[string]*Client{}, shims: map[string]proc.ID{}, reviveLimit: reviveLimit}
+	f := &Fleet{opts: opts, clients: map[string]*Client{}, reviveLimit: reviveLimit}
 	f.children.run()
 	return f, nil
 }
@@ -126,7 +118,7 @@ func (f *Fleet) observeOnce(ctx context.Context, name string, dir statedir.Folde
 		switch {
 		case err == nil:
 			s.Client, s.Record, s.Token = c, &s.State.Record, token
-			f.recordShim(name, s.Record.Shim)
+			f.shims.Record(name, s.Record.Shim)
 			return s, false, nil
 		case errors.Is(err, ErrStale):
 			return s, true, err
@@ -151,7 +143,7 @@ func (f *Fleet) observeOnce(ctx context.Context, name string, dir statedir.Folde
 		return f.observeBusy(dir, token)
 	}
 	s, err = f.readLeftovers(dir, token)
-	if err == nil && s.Record == nil && f.lastShimLives(name) {
+	if err == nil && s.Record == nil && f.shims.MayRun(name) {
 		// Its folder was removed or created again during this attempt, or its shim is about to exit.
 		retry.Sleep(ctx, folderPause)
 		return Observation{}, true, wrap(name, errFolderMissing)
@@ -191,13 +183,6 @@ func wrap(name string, err error) error {
 		return nil
 	}
 	return fmt.Errorf("session %q: %w", name, err)
-}
-
-// recordShim stores which process is the shim of a session.
-func (f *Fleet) recordShim(name string, id proc.ID) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.shims[name] = id
 }
 
 // readLeftovers returns what an instance without a live shim left on disk: its record and, if its agent has exited, its
@@ -276,7 +261,7 @@ func (f *Fleet) Running(ctx context.Context) ([]State, error) {
 // shims create their missing folders again.
 func (f *Fleet) folders(ctx context.Context) ([]fs.DirEntry, error) {
 	entries, err := os.ReadDir(f.opts.Dir)
-	if !f.isFirstSearch() && !errors.Is(err, fs.ErrNotExist) {
+	if f.searched.Swap(true) && !errors.Is(err, fs.ErrNotExist) {
 		return entries, err
 	}
 	lost, err := f.revive(ctx)
@@ -381,29 +366,11 @@ func (f *Fleet) examine(ctx context.Context, dir statedir.Folder) (*State, error
 // LockInput locks the session's input for one prompt, so that prompts of several processes never mix. The returned function
 // unlocks it.
 func (f *Fleet) LockInput(ctx context.Context, name string) (unlock func(), err error) {
-	file, err := os.OpenFile(statedir.For(f.opts.Dir, name).Input(), os.O_RDWR, 0) // the shim has created the file
+	unlock, err = statedir.For(f.opts.Dir, name).LockInput(ctx) // the shim has created the file
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("session %q: %w", name, ErrNoShim)
+		err = fmt.Errorf("session %q: %w", name, ErrNoShim)
 	}
-	if err != nil {
-		return nil, err
-	}
-	retry := time.NewTicker(5 * time.Millisecond)
-	defer retry.Stop()
-	for {
-		err := statedir.Flock(file, syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			return func() { _ = file.Close() }, nil // closing the file releases the lock
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, errors.Join(err, file.Close())
-		}
-		select {
-		case <-retry.C:
-		case <-ctx.Done():
-			return nil, errors.Join(context.Cause(ctx), file.Close())
-		}
-	}
+	return unlock, err
 }
 
 // readRecord reads session.json. A record of a newer format is an error.

@@ -163,28 +163,5 @@ func (f *Fleet) adopt(ctx context.Context, dir statedir.Folder) (bool, error) {
 // mayHaveLostFolder reports whether a session without a folder may have a live shim. It may if no search was made yet, if its
 // last known shim is alive, or if the folder of all sessions is missing.
 func (f *Fleet) mayHaveLostFolder(name string) bool {
-	return f.isFirstSearch() || statedir.NotExists(f.opts.Dir) || f.lastShimLives(name)
-}
-
-// lastShimLives reports whether the shim of the session that answered last is alive, or may be. It returns false if none has
-// answered.
-func (f *Fleet) lastShimLives(name string) bool {
-	f.mu.Lock()
-	id, seen := f.shims[name]
-	f.mu.Unlock()
-	if !seen {
-		return false
-	}
-	alive, err := proc.Alive(id)
-	return alive || err != nil
-}
-
-// isFirstSearch returns true on the first call only. The first call must search for shims that lost their folder before the
-// fleet was opened.
-func (f *Fleet) isFirstSearch() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	first := !f.searched
-	f.searched = true
-	return first
+	return !f.searched.Swap(true) || statedir.NotExists(f.opts.Dir) || f.shims.MayRun(name)
 }

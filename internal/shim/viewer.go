@@ -246,15 +246,13 @@ func (h *host) typed(p []byte, active func(now time.Time)) ([]byte, error) {
 	if h.exit != nil {
 		return nil, ErrExited
 	}
-	if text := string(p); text != focusIn && text != focusOut {
+	if !vt.IsFocusReport(p) {
 		p = slices.Concat(h.touchLocked(p), p)
 		h.lastHuman = time.Now()
 		active(h.lastHuman)
 	}
 	return p, nil
 }
-
-const focusIn, focusOut = "\x1b[I", "\x1b[O"
 
 // wake wakes all goroutines that wait for a change.
 func (h *host) wake() {

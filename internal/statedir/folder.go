@@ -3,6 +3,7 @@
 package statedir
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -136,8 +137,18 @@ func lockExclusive(file *os.File) error {
 	}
 }
 
-// Flock is [fsutil.Flock].
-func Flock(file *os.File, how int) error { return fsutil.Flock(file, how) }
+// LockInput waits until no other caller holds the lock for input to the session. The returned function releases the lock. The
+// error matches [fs.ErrNotExist] if the session does not exist: its start creates the file.
+func (f Folder) LockInput(ctx context.Context) (unlock func(), err error) {
+	file, err := os.OpenFile(f.Input(), os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := fsutil.Lock(ctx, file); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return func() { _ = file.Close() }, nil // closing releases the lock
+}
 
 // SameFile reports whether path still names the open file.
 func SameFile(file *os.File, path string) bool {

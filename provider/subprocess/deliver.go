@@ -19,9 +19,6 @@ const (
 // deliver writes one prompt to the agent's standard input. A pipe does not show whether the agent
 // read the prompt, so the best outcome is unconfirmed.
 func deliver(ctx context.Context, l shimdriver.Live, p inject.Prompt) (runtime.Outcome, error) {
-	if p.Text == "" {
-		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "empty"}, nil
-	}
 	input, failed := encode(l.Labels[shimdriver.LabelInput], p.Text)
 	if failed != nil {
 		return *failed, nil

@@ -15,7 +15,6 @@ import (
 
 	"gascity/internal/driver"
 	"gascity/internal/proc"
-	"gascity/internal/tmuxserver"
 	"gascity/runtime"
 )
 
@@ -59,7 +58,7 @@ var errEnded = errors.New("the session has ended, or its tmux server; gc status 
 // queryState reads the record and the state of a session. It runs a tmux process for the query and opens no
 // control client, because an attach makes only two queries and needs no notifications. The state is nil if
 // there is no such session.
-func (p *Provider) queryState(ctx context.Context, name string) (*record, *tmuxserver.State, error) {
+func (p *Provider) queryState(ctx context.Context, name string) (*record, *paneState, error) {
 	if runtime.ValidateName(name) != nil {
 		return nil, nil, nil //nolint:nilerr // such a session cannot exist
 	}
@@ -68,7 +67,7 @@ func (p *Provider) queryState(ctx context.Context, name string) (*record, *tmuxs
 		return nil, nil, err
 	}
 	s, err := p.server.QueryState(ctx, r.target(), r.hash(), r.Pane)
-	if errors.Is(err, tmuxserver.ErrNotOurs) {
+	if errors.Is(err, errNotOurs) {
 		return r, nil, nil
 	}
 	return r, &s, err
@@ -77,22 +76,22 @@ func (p *Provider) queryState(ctx context.Context, name string) (*record, *tmuxs
 // client runs a tmux client on the standard streams until it exits or ctx ends. The client gets the person's
 // environment, which describes the terminal. The server copies nothing from it (attach-session -E).
 func (p *Provider) client(ctx context.Context, r *record, opts runtime.AttachOptions) error {
-	binary, err := tmuxserver.FindProgram(p.cfg.Binary, proc.Getenv(p.cfg.Environ, "PATH"))
+	binary, err := findProgram(p.cfg.Binary, proc.Getenv(p.cfg.Environ, "PATH"))
 	if err != nil {
 		return err
 	}
-	args := []string{"-u", "-S", p.server.Socket(), "attach-session", "-E", "-t", r.Session}
+	args := []string{"-u", "-S", p.server.socket, "attach-session", "-E", "-t", r.Session}
 	if opts.ReadOnly {
 		args = append(args, "-r")
 	}
-	cmd := exec.CommandContext(ctx, binary, args...)
-	cmd.Env = slices.DeleteFunc(slices.Clone(p.cfg.Environ), func(entry string) bool {
+	client := exec.CommandContext(ctx, binary, args...)
+	client.Env = slices.DeleteFunc(slices.Clone(p.cfg.Environ), func(entry string) bool {
 		return strings.HasPrefix(entry, "TMUX=") || strings.HasPrefix(entry, "TMUX_PANE=")
 	})
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGHUP) } // it restores the terminal
-	cmd.WaitDelay = 2 * time.Second
-	err = cmd.Run()
+	client.Stdin, client.Stdout, client.Stderr = os.Stdin, os.Stdout, os.Stderr
+	client.Cancel = func() error { return client.Process.Signal(syscall.SIGHUP) } // it restores the terminal
+	client.WaitDelay = 2 * time.Second
+	err = client.Run()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -13,7 +13,6 @@ import (
 	"gascity/internal/proc"
 	"gascity/internal/statedir"
 	"gascity/internal/terminal/screen"
-	"gascity/internal/tmuxserver"
 	"gascity/runtime"
 )
 
@@ -64,7 +63,7 @@ func (b *sessionBackend) Claim(ctx context.Context) error {
 func (p *Provider) removeEnded(ctx context.Context, r *record) error {
 	s, err := p.stateOf(ctx, r)
 	switch {
-	case errors.Is(err, tmuxserver.ErrNotOurs):
+	case errors.Is(err, errNotOurs):
 		pids, err := p.orphans(r)
 		var unreadable *proc.UnreadableError
 		if err != nil && !errors.As(err, &unreadable) {
@@ -73,7 +72,6 @@ func (p *Provider) removeEnded(ctx context.Context, r *record) error {
 		if len(pids) > 0 {
 			return fmt.Errorf("session %q: %w: %v; stop the session first", r.Name, errOrphans, pids)
 		}
-		return p.killInstance(ctx, r, -1)
 	case err != nil:
 		return err
 	case !s.Dead:
@@ -100,9 +98,9 @@ func (b *sessionBackend) Create(ctx context.Context, spec driver.StartSpec) erro
 		return errors.Join(err, remove(launcher))
 	}
 	r.Session, r.Window, r.Pane = s.Session, s.Window, s.Pane
-	r.Root = tmuxserver.IdentifyProcess(s.PID)
+	r.Root = identifyProcess(s.PID)
 	r.Agent = r.Root
-	server, _, _ := b.provider.server.Client().Server()
+	server, _, _ := b.provider.server.client.Server()
 	r.Server = server.PID
 	b.record = r
 	if err := r.write(b.dir()); err != nil {
@@ -143,44 +141,44 @@ func (b *sessionBackend) prepare(ctx context.Context, spec driver.StartSpec) (*r
 // createSession creates the tmux session in one command sequence and returns its state. The sequence creates
 // a pane that runs an empty command, sets the pane's options and size, and links the window into the hub.
 // It starts the agent last, so the agent never sees another size.
-func (b *sessionBackend) createSession(ctx context.Context, r *record, launcher string) (tmuxserver.State, error) {
+func (b *sessionBackend) createSession(ctx context.Context, r *record, launcher string) (paneState, error) {
 	target := "=" + r.Name + ":"
-	set := func(kind, name, value string) tmuxserver.Command {
-		return tmuxserver.Cmd("set-option", kind, "-t", target, name, value)
+	set := func(kind, name, value string) tmuxCommand {
+		return cmd("set-option", kind, "-t", target, name, value)
 	}
 	mouse := "off"
 	if b.cfg.MouseOn {
 		mouse = "on"
 	}
-	size := []string{"-x", fmt.Sprint(tmuxserver.Cols), "-y", fmt.Sprint(tmuxserver.Rows)}
+	size := []string{"-x", fmt.Sprint(defaultCols), "-y", fmt.Sprint(defaultRows)}
 	create := append([]string{"-d", "-E", "-s", r.Name, "-n", r.Name, "-c", r.WorkDir}, size...)
-	commands := []tmuxserver.Command{
-		tmuxserver.Cmd("new-session", append(create, "--", shellPath, "-c", ":")...),
-		set("-p", "@"+tmuxserver.OptionInstance, r.hash()),
-		set("-p", "@"+tmuxserver.OptionSession, r.Name),
+	commands := []tmuxCommand{
+		cmd("new-session", append(create, "--", shellPath, "-c", ":")...),
+		set("-p", "@"+optionInstance, r.hash()),
+		set("-p", "@"+optionSession, r.Name),
 		set("-p", "@"+optionRecord, r.encodeForPane()),
 		set("-w", "window-size", "manual"),
-		tmuxserver.Cmd("resize-window", append([]string{"-t", target}, size...)...),
-		tmuxserver.Cmd("select-pane", "-t", target, "-T", ""),
-		tmuxserver.Cmd("set-option", "-t", target, "mouse", mouse),
-		tmuxserver.Cmd("link-window", "-d", "-s", target, "-t", "="+tmuxserver.Hub+":"),
-		tmuxserver.Cmd("respawn-pane", "-k", "-c", r.WorkDir, "-t", target, "--", shellPath, launcher),
-		tmuxserver.Cmd("display-message", "-p", "-t", target, tmuxserver.StateFields),
+		cmd("resize-window", append([]string{"-t", target}, size...)...),
+		cmd("select-pane", "-t", target, "-T", ""),
+		cmd("set-option", "-t", target, "mouse", mouse),
+		cmd("link-window", "-d", "-s", target, "-t", "="+hub+":"),
+		cmd("respawn-pane", "-k", "-c", r.WorkDir, "-t", target, "--", shellPath, launcher),
+		cmd("display-message", "-p", "-t", target, stateFields),
 	}
-	reply, err := b.provider.server.Query(ctx, tmuxserver.Sequence(commands...))
+	reply, err := b.provider.server.Query(ctx, sequence(commands...))
 	switch {
-	case errors.Is(err, tmuxserver.ErrExists):
+	case errors.Is(err, errExists):
 		// Claim would have found a session of gc.
-		return tmuxserver.State{}, fmt.Errorf("the tmux server has a session %q that gc did not start; rename or close it: tmux -S %s kill-session -t '=%s'", r.Name, b.provider.server.Socket(), r.Name)
+		return paneState{}, fmt.Errorf("the tmux server has a session %q that gc did not start; rename or close it: tmux -S %s kill-session -t '=%s'", r.Name, b.provider.server.socket, r.Name)
 	case err != nil:
 		b.removePartial(ctx, r)
-		return tmuxserver.State{}, err
+		return paneState{}, err
 	}
 	lines := reply.Lines()
 	if len(lines) == 0 {
-		return tmuxserver.State{}, errors.New("tmux did not report the new session")
+		return paneState{}, errors.New("tmux did not report the new session")
 	}
-	s, err := tmuxserver.ParseState(lines[len(lines)-1])
+	s, err := parseState(lines[len(lines)-1])
 	if err == nil && s.Hash != r.hash() {
 		err = fmt.Errorf("tmux reported another session: %q", s.Name)
 	}
@@ -195,7 +193,7 @@ func (b *sessionBackend) removePartial(ctx context.Context, r *record) {
 	if err != nil {
 		return // without a list nothing can be removed
 	}
-	if slices.ContainsFunc(list, func(s tmuxserver.State) bool { return s.Hash == r.hash() }) {
+	if slices.ContainsFunc(list, func(s paneState) bool { return s.Hash == r.hash() }) {
 		_ = b.provider.killInstance(ctx, r, -1) // the start fails in any case
 	}
 }
@@ -215,7 +213,7 @@ func (b *sessionBackend) relaunch(ctx context.Context, spec driver.StartSpec) er
 	if r == nil || r.token != b.existing.token {
 		return runtime.ErrSessionNotFound
 	}
-	resume, err := p.server.Client().PauseOutput(ctx, r.Pane) // before the agent exits: tmux does not drain a dead pane
+	resume, err := p.server.client.PauseOutput(ctx, r.Pane) // before the agent exits: tmux does not drain a dead pane
 	if err != nil {
 		return err
 	}
@@ -239,7 +237,7 @@ func (b *sessionBackend) relaunch(ctx context.Context, spec driver.StartSpec) er
 	if err != nil {
 		return errors.Join(err, remove(launcher))
 	}
-	r.Root = tmuxserver.IdentifyProcess(s.PID)
+	r.Root = identifyProcess(s.PID)
 	r.Agent, b.record = r.Root, r
 	b.pane = p.panes.update(r, s)
 	return r.write(b.dir())
@@ -248,29 +246,29 @@ func (b *sessionBackend) relaunch(ctx context.Context, spec driver.StartSpec) er
 // respawn changes the pane from the previous instance to the next one and starts the launcher in it, in one
 // command sequence. It returns the pane's new state. It fails with errFenced if the pane no longer belongs to
 // the previous instance.
-func (b *sessionBackend) respawn(ctx context.Context, previous, next *record, launcher string) (tmuxserver.State, error) {
-	unset := func(name string) tmuxserver.Command {
-		return tmuxserver.Cmd("set-option", "-p", "-q", "-u", "-t", next.target(), "@"+name)
+func (b *sessionBackend) respawn(ctx context.Context, previous, next *record, launcher string) (paneState, error) {
+	unset := func(name string) tmuxCommand {
+		return cmd("set-option", "-p", "-q", "-u", "-t", next.target(), "@"+name)
 	}
 	// relaunch has paused the pane's output. No output of the next program may be lost.
-	resumeOutput := tmuxserver.Command{}
-	if _, can, _ := b.provider.server.Client().Server(); can.Pause {
-		resumeOutput = tmuxserver.Cmd("refresh-client", "-A", next.Pane+":continue")
+	resumeOutput := tmuxCommand{}
+	if _, can, _ := b.provider.server.client.Server(); can.Pause {
+		resumeOutput = cmd("refresh-client", "-A", next.Pane+":continue")
 	}
-	reply, err := b.provider.act(ctx, previous, previous.paneCondition(), tmuxserver.Sequence(
-		tmuxserver.Cmd("set-option", "-p", "-t", next.target(), "@"+tmuxserver.OptionInstance, next.hash()),
-		tmuxserver.Cmd("set-option", "-p", "-t", next.target(), "@"+optionRecord, next.encodeForPane()),
-		unset(tmuxserver.OptionPaste), unset(tmuxserver.OptionSigns), unset(tmuxserver.OptionLease),
-		tmuxserver.Cmd("select-pane", "-t", next.target(), "-T", ""),
-		tmuxserver.Cmd("respawn-pane", "-k", "-c", next.WorkDir, "-t", next.target(), "--", shellPath, launcher),
+	reply, err := b.provider.act(ctx, previous, previous.paneCondition(), sequence(
+		cmd("set-option", "-p", "-t", next.target(), "@"+optionInstance, next.hash()),
+		cmd("set-option", "-p", "-t", next.target(), "@"+optionRecord, next.encodeForPane()),
+		unset(optionPaste), unset(optionSigns), unset(optionLease),
+		cmd("select-pane", "-t", next.target(), "-T", ""),
+		cmd("respawn-pane", "-k", "-c", next.WorkDir, "-t", next.target(), "--", shellPath, launcher),
 		resumeOutput,
-		tmuxserver.Cmd("rename-window", "-t", next.target(), "#{window_name}"), // notifies all control clients
-		tmuxserver.Cmd("display-message", "-p", "-t", next.target(), tmuxserver.StateFields),
+		cmd("rename-window", "-t", next.target(), "#{window_name}"), // notifies all control clients
+		cmd("display-message", "-p", "-t", next.target(), stateFields),
 	))
 	if err != nil {
-		return tmuxserver.State{}, err
+		return paneState{}, err
 	}
-	return tmuxserver.ParseState(lastLine(string(reply)))
+	return parseState(lastLine(string(reply)))
 }
 
 // leavesProcesses reports whether the configuration has commands that gc runs itself for the session. Their background
@@ -291,7 +289,7 @@ func (b *sessionBackend) Life(ctx context.Context, wait time.Duration) (driver.A
 		_, changed := b.pane.state()
 		s, err := b.provider.stateOf(ctx, b.record)
 		switch {
-		case errors.Is(err, tmuxserver.ErrNotOurs):
+		case errors.Is(err, errNotOurs):
 			return driver.AgentLife{}, runtime.ErrSessionNotFound
 		case err != nil:
 			return driver.AgentLife{}, err

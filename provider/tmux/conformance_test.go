@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"gascity/internal/proc"
 	"gascity/provider/tmux"
 	"gascity/runtime"
@@ -46,7 +48,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "8"); err != nil { // the tests wait more than they work
 		panic(err)
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 func config(dir string) tmux.Config {

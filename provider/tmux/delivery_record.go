@@ -17,7 +17,6 @@ import (
 	"gascity/internal/statedir"
 	"gascity/internal/terminal/inject"
 	"gascity/internal/terminal/screen"
-	"gascity/internal/tmuxserver"
 )
 
 // deliveryLog is the content of the file account.json, the log of deliveries into the session's input box. gc
@@ -66,9 +65,9 @@ func (t *terminal) lease(ctx context.Context) (*lease, error) {
 	// From here on the server refuses the commands of a previous deliverer.
 	l.number = rand.Text()
 	target := t.record.target()
-	answer, err := t.provider.act(ctx, t.record, t.record.fence(), tmuxserver.Sequence(
-		tmuxserver.Cmd("set-option", "-p", "-t", target, "@"+tmuxserver.OptionLease, l.number),
-		tmuxserver.Cmd("display-message", "-p", "-t", target, leaseFields+tmuxserver.StateFields),
+	answer, err := t.provider.act(ctx, t.record, t.record.fence(), sequence(
+		cmd("set-option", "-p", "-t", target, "@"+optionLease, l.number),
+		cmd("display-message", "-p", "-t", target, leaseFields+stateFields),
 	))
 	if err != nil {
 		return nil, toErrExited(err)
@@ -77,22 +76,22 @@ func (t *terminal) lease(ctx context.Context) (*lease, error) {
 	if len(fields) < leaseCount {
 		return nil, fmt.Errorf("cannot parse the reply of tmux: %q", answer)
 	}
-	entered, keyTable, staleHold, outside, state := fields[0], fields[1], fields[2], fields[3], fields[4]
-	now, err := tmuxserver.ParseState(state)
+	entered, table, staleHold, outside, state := fields[0], fields[1], fields[2], fields[3], fields[4]
+	now, err := parseState(state)
 	if err != nil {
 		return nil, err
 	}
-	l.attached, l.canHoldKeys = now.Attached, keyTable == tmuxserver.KeyTable
+	l.attached, l.canHoldKeys = now.Attached, table == keyTable
 	if staleHold != "" { // a deliverer that was interrupted has left its key hold
 		_ = t.provider.releaseKeyHold(ctx, t.record, staleHold) // fails if the hold has ended meanwhile
 	}
-	return l, l.reconcile(tmuxserver.ParseNumber(entered), now.Human, outside)
+	return l, l.reconcile(parseNumber(entered), now.Human, outside)
 }
 
 // leaseFields are the tmux formats of the values that [terminal.lease] queries before the state of the pane:
-// OptionEntered, the key table, OptionHold and OptionOutside. leaseCount is their number, with the state.
+// optionEntered, the key table, optionHold and optionOutside. leaseCount is their number, with the state.
 const (
-	leaseFields = "#{@" + tmuxserver.OptionEntered + "} #{key-table} #{@" + tmuxserver.OptionHold + "} #{@" + tmuxserver.OptionOutside + "} "
+	leaseFields = "#{@" + optionEntered + "} #{key-table} #{@" + optionHold + "} #{@" + optionOutside + "} "
 	leaseCount  = 5
 )
 
@@ -120,7 +119,7 @@ func hasNoOpenDelivery(path string) bool {
 }
 
 // reconcile updates the delivery log for what has happened since the log was written. entered is the number of submit
-// keys that the server has sent. human is the time of a person's last input. outside is the value of OptionOutside.
+// keys that the server has sent. human is the time of a person's last input. outside is the value of optionOutside.
 func (l *lease) reconcile(entered int, human time.Time, outside string) error {
 	l.lastTyped, l.lastTypedKnown = human, true
 	changed := false
@@ -154,9 +153,9 @@ func (l *lease) recordHumanInput(human time.Time) bool {
 
 // outsideCommand returns the command that records in the server that p was sent outside a delivery. Such input is sent
 // without a change to the delivery log, because a person types it key by key.
-func (r *record) outsideCommand(p []byte) tmuxserver.Command {
+func (r *record) outsideCommand(p []byte) tmuxCommand {
 	value := rand.Text() + hex.EncodeToString(p[max(0, len(p)-1):])
-	return tmuxserver.Cmd("set-option", "-p", "-t", r.target(), "@"+tmuxserver.OptionOutside, value)
+	return cmd("set-option", "-p", "-t", r.target(), "@"+optionOutside, value)
 }
 
 // recordOutsideInput adds the input of outsideCommand to the delivery log. The next delivery then does not start until the
@@ -173,7 +172,7 @@ func (l *lease) recordOutsideInput(outside string) {
 // fence returns the tmux format that is true if the pane belongs to this instance, its agent runs, and this lease
 // is the current one. Everything that a delivery sends has this condition.
 func (l *lease) fence() string {
-	return "#{==:#{@" + tmuxserver.OptionInstance + "}#{pane_dead}#{@" + tmuxserver.OptionLease + "}," + l.record.hash() + "0" + l.number + "}"
+	return "#{==:#{@" + optionInstance + "}#{pane_dead}#{@" + optionLease + "}," + l.record.hash() + "0" + l.number + "}"
 }
 
 // noHumanInputSince returns the tmux format that is true if the last input of a person was at the given time, by the
@@ -197,7 +196,7 @@ func (l *lease) Frame(ctx context.Context, after uint64) (screen.Frame, error) {
 // Send implements screen.Terminal.
 func (l *lease) Send(ctx context.Context, p []byte) error {
 	l.lastTypedKnown = false
-	return l.send(ctx, l.fence(), p, tmuxserver.Command{})
+	return l.send(ctx, l.fence(), p, tmuxCommand{})
 }
 
 // Begin implements inject.Journal.
@@ -218,7 +217,7 @@ func (l *lease) Type(ctx context.Context, in inject.Input, p []byte) error {
 	if err := l.log.Deliveries.Send(in, p); err != nil {
 		return err
 	}
-	var count tmuxserver.Command
+	var count tmuxCommand
 	condition := "#{&&:" + l.fence() + "," + l.noHumanInputSince(l.log.Human) + "}"
 	switch in {
 	case inject.InputKeys:
@@ -228,7 +227,7 @@ func (l *lease) Type(ctx context.Context, in inject.Input, p []byte) error {
 	case inject.InputEnter, inject.InputSeen:
 		l.log.Enters++
 		l.log.First = cmp.Or(l.log.First, l.log.Enters)
-		count = tmuxserver.Cmd("set-option", "-p", "-t", l.record.target(), "@"+tmuxserver.OptionEntered, strconv.Itoa(l.log.Enters))
+		count = cmd("set-option", "-p", "-t", l.record.target(), "@"+optionEntered, strconv.Itoa(l.log.Enters))
 	case inject.InputText:
 	}
 	if err := l.save(); err != nil {

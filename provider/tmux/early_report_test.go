@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/creack/pty"
-
-	"gascity/internal/tmuxserver"
 )
 
 // A status that a program reports before tmux has answered the command that started it stays when the program marks a prompt.
@@ -35,9 +33,9 @@ func TestReportBeforeThePIDIsKnown(t *testing.T) {
 		_ = program.Wait()         // killed
 		_ = terminal.Close()       // its program has exited
 	})
-	panes.output(tmuxserver.Event{Pane: "%1", Data: []byte("\x1b]7501;status=idle\x1b\\")})
-	panes.publishChanges(tmuxserver.State{Name: "a", Hash: "h", Pane: "%1", PID: program.Process.Pid})
-	panes.output(tmuxserver.Event{Pane: "%1", Data: []byte("\x1b]133;A\x1b\\")})
+	panes.output(controlEvent{Pane: "%1", Data: []byte("\x1b]7501;status=idle\x1b\\")})
+	panes.publishChanges(paneState{Name: "a", Hash: "h", Pane: "%1", PID: program.Process.Pid})
+	panes.output(controlEvent{Pane: "%1", Data: []byte("\x1b]133;A\x1b\\")})
 	panes.mu.Lock()
 	defer panes.mu.Unlock()
 	if got := panes.panes["%1"].signs.Status.Text; got != "status=idle" {

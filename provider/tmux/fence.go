@@ -3,19 +3,17 @@ package tmux
 import (
 	"context"
 	"errors"
-
-	"gascity/internal/tmuxserver"
 )
 
 // fence returns the tmux format that is true for the pane of this instance while its agent runs.
 func (r *record) fence() string {
-	return "#{==:#{@" + tmuxserver.OptionInstance + "}#{pane_dead}," + r.hash() + "0}"
+	return "#{==:#{@" + optionInstance + "}#{pane_dead}," + r.hash() + "0}"
 }
 
 // paneCondition returns the tmux format that is true for the pane of this instance, whether or not its agent
 // runs.
 func (r *record) paneCondition() string {
-	return "#{==:#{@" + tmuxserver.OptionInstance + "}," + r.hash() + "}"
+	return "#{==:#{@" + optionInstance + "}," + r.hash() + "}"
 }
 
 // errFenced reports that the server did not run a command because the instance has ended.
@@ -26,8 +24,8 @@ const fencedOutput = "gc-fenced"
 
 // act makes the tmux server check a condition on the instance's pane and run a command if it is true, in one step. It
 // returns the output of the command, or errFenced if the condition is false or the pane does not exist.
-func (p *Provider) act(ctx context.Context, r *record, condition string, command tmuxserver.Command) ([]byte, error) {
-	reply, err := p.server.Query(ctx, tmuxserver.If(r.target(), condition, command, tmuxserver.Cmd("display", "-p", fencedOutput)))
+func (p *Provider) act(ctx context.Context, r *record, condition string, command tmuxCommand) ([]byte, error) {
+	reply, err := p.server.Query(ctx, ifFormat(r.target(), condition, command, cmd("display", "-p", fencedOutput)))
 	if err = fencedError(reply.Output, err); err != nil {
 		return nil, err
 	}
@@ -37,16 +35,16 @@ func (p *Provider) act(ctx context.Context, r *record, condition string, command
 // fencedError returns errFenced if the output or the error of a fenced command shows that the server did not run
 // it. Otherwise it returns err.
 func fencedError(output []byte, err error) error {
-	if tmuxserver.IsAbsent(err) || errors.Is(err, tmuxserver.ErrNotFound) || err == nil && string(output) == fencedOutput {
+	if isAbsent(err) || errors.Is(err, errNotFound) || err == nil && string(output) == fencedOutput {
 		return errFenced
 	}
 	return err
 }
 
-// stateOf queries the state of the instance's pane. It returns [tmuxserver.ErrNotOurs] if there is no such pane.
-func (p *Provider) stateOf(ctx context.Context, r *record) (tmuxserver.State, error) {
+// stateOf queries the state of the instance's pane. It returns [errNotOurs] if there is no such pane.
+func (p *Provider) stateOf(ctx context.Context, r *record) (paneState, error) {
 	if r.Pane == "" {
-		return tmuxserver.State{}, tmuxserver.ErrNotOurs
+		return paneState{}, errNotOurs
 	}
 	return p.server.FinalState(ctx, r.target(), r.hash(), r.Pane)
 }

@@ -14,7 +14,6 @@ import (
 	"gascity/internal/retry"
 	"gascity/internal/terminal/screen"
 	"gascity/internal/terminal/vt"
-	"gascity/internal/tmuxserver"
 	"gascity/runtime"
 )
 
@@ -36,7 +35,7 @@ func (p *Provider) isCurrentRunning(ctx context.Context, name string) bool {
 	if err != nil || r == nil || r.Pane == "" {
 		return false
 	}
-	reply, err := p.server.Query(ctx, tmuxserver.Cmd("display-message", "-p", "-t", r.target(), "#{@"+tmuxserver.OptionInstance+"} #{pane_id} #{pane_dead}"))
+	reply, err := p.server.Query(ctx, cmd("display-message", "-p", "-t", r.target(), "#{@"+optionInstance+"} #{pane_id} #{pane_dead}"))
 	return err == nil && string(reply.Output) == r.hash()+" "+r.Pane+" 0"
 }
 
@@ -66,7 +65,7 @@ func (p *Provider) lastOutput(s observation) time.Time {
 // names returns the names of the running sessions.
 func (p *Provider) names(ctx context.Context) ([]string, error) {
 	names, err := p.server.Running(ctx)
-	if tmuxserver.IsAbsent(err) {
+	if isAbsent(err) {
 		return nil, nil
 	}
 	return names, err
@@ -75,13 +74,13 @@ func (p *Provider) names(ctx context.Context) ([]string, error) {
 // roots returns the processes of the panes of all running sessions.
 func (p *Provider) roots(ctx context.Context) (map[proc.ID]string, error) {
 	list, _, err := p.server.List(ctx)
-	if tmuxserver.IsAbsent(err) {
+	if isAbsent(err) {
 		return nil, nil
 	}
 	roots := map[proc.ID]string{}
 	for _, s := range list {
 		if !s.Dead {
-			roots[tmuxserver.IdentifyProcess(s.PID)] = s.Name
+			roots[identifyProcess(s.PID)] = s.Name
 		}
 	}
 	return roots, err
@@ -175,7 +174,7 @@ func (p *Provider) awaitExitStatus(ctx context.Context, s observation) (observat
 		info, err := proc.Stat(s.state.PID)
 		switch {
 		case err == nil && info.Ended():
-			tmuxserver.WakeReaper(info)
+			wakeReaper(info)
 		case !errors.Is(err, proc.ErrGone) && !s.record.commandEnded():
 			return s, nil
 		}
@@ -207,7 +206,7 @@ func (p *Provider) observeLost(obs *runtime.Observation, r *record) {
 	case len(pids) > 0:
 		obs.Agent = runtime.Alive
 		if !slices.Contains(pids, obs.PID) {
-			left := tmuxserver.IdentifyProcess(pids[0])
+			left := identifyProcess(pids[0])
 			obs.PID, obs.StartTime = left.PID, left.Start
 		}
 	case err != nil:
@@ -217,7 +216,7 @@ func (p *Provider) observeLost(obs *runtime.Observation, r *record) {
 
 // causeOfLoss returns the reason, as a clause for people, why a session is lost.
 func (p *Provider) causeOfLoss(r *record) string {
-	server, _, there := p.server.Client().Server()
+	server, _, there := p.server.client.Server()
 	switch {
 	case !r.sameBoot():
 		return "the machine was restarted, and its tmux server is gone"
@@ -255,11 +254,11 @@ func (p *Provider) text(ctx context.Context, r *record, n int) (string, error) {
 	if n > 0 {
 		first = "-" + strconv.Itoa(n) // n lines above the screen, because the lower rows of the screen may be blank
 	}
-	reply, err := p.server.Query(ctx, tmuxserver.Sequence(
-		tmuxserver.Cmd("display-message", "-p", "-t", r.target(), "#{@"+tmuxserver.OptionInstance+"} #{pane_id}"),
-		tmuxserver.Cmd("capture-pane", "-p", "-e", "-S", first, "-t", r.target()), // without -e, line drawing is letters
+	reply, err := p.server.Query(ctx, sequence(
+		cmd("display-message", "-p", "-t", r.target(), "#{@"+optionInstance+"} #{pane_id}"),
+		cmd("capture-pane", "-p", "-e", "-S", first, "-t", r.target()), // without -e, line drawing is letters
 	))
-	if errors.Is(err, tmuxserver.ErrNotFound) || tmuxserver.IsAbsent(err) {
+	if errors.Is(err, errNotFound) || isAbsent(err) {
 		return "", errFenced
 	}
 	if err != nil {
@@ -291,7 +290,7 @@ func (p *Provider) ClearScrollback(name string) error {
 	if err != nil || s.state == nil {
 		return err
 	}
-	_, err = p.act(ctx, s.record, s.record.paneCondition(), tmuxserver.Cmd("clear-history", "-t", s.record.target()))
+	_, err = p.act(ctx, s.record, s.record.paneCondition(), cmd("clear-history", "-t", s.record.target()))
 	if errors.Is(err, errFenced) {
 		return nil
 	}

@@ -7,11 +7,10 @@ import (
 	"time"
 
 	"gascity/internal/terminal/screen"
-	"gascity/internal/tmuxserver"
 )
 
 // keyHold is a hold on the keys of attached people. While it is active, the server delays each key that is not
-// for tmux itself, see [tmuxserver.KeyTable]. The zero value means no hold.
+// for tmux itself, see [keyTable]. The zero value means no hold.
 type keyHold struct {
 	id          string    // random, unique to this hold; also the name of the server's lock
 	humanInput  time.Time // the time of a person's last input when the hold began, by the server's clock
@@ -31,11 +30,11 @@ const (
 )
 
 // keyHoldFields are the formats of the active hold of a pane and of the last hold that a key has waited for.
-const keyHoldFields = "#{@" + tmuxserver.OptionHold + "} #{@" + tmuxserver.OptionHeld + "}"
+const keyHoldFields = "#{@" + optionHold + "} #{@" + optionHeld + "}"
 
 // activeCondition returns the tmux format that is true if a key waits for this hold.
 func (k keyHold) activeCondition() string {
-	return "#{&&:#{==:#{@" + tmuxserver.OptionHold + "}," + k.id + "},#{==:#{@" + tmuxserver.OptionHeld + "}," + k.id + "}}"
+	return "#{&&:#{==:#{@" + optionHold + "}," + k.id + "},#{==:#{@" + optionHeld + "}," + k.id + "}}"
 }
 
 // hasWaitingKey reports whether a key waits for this hold. The arguments are the values of keyHoldFields. The
@@ -51,17 +50,17 @@ func (l *lease) Hold(ctx context.Context) (release func(), err error) {
 		return nil, nil
 	}
 	k, target := keyHold{id: rand.Text()}, l.record.target()
-	answer, err := l.provider.act(ctx, l.record, l.fence(), tmuxserver.Sequence(
-		tmuxserver.Cmd("wait-for", "-L", k.id),
+	answer, err := l.provider.act(ctx, l.record, l.fence(), sequence(
+		cmd("wait-for", "-L", k.id),
 		l.heartbeat(k.id),
-		tmuxserver.Cmd("set-option", "-p", "-t", target, "@"+tmuxserver.OptionHold, k.id),
-		tmuxserver.Cmd("display-message", "-p", "-t", target, tmuxserver.StateFields),
+		cmd("set-option", "-p", "-t", target, "@"+optionHold, k.id),
+		cmd("display-message", "-p", "-t", target, stateFields),
 	))
 	if err != nil {
 		return nil, toErrExited(err)
 	}
 	k.stopRenewal, k.renewed = l.renew(ctx, k.id), true
-	now, err := tmuxserver.ParseState(string(answer))
+	now, err := parseState(string(answer))
 	if err == nil {
 		k.humanInput = now.Human
 		l.hold = k
@@ -77,8 +76,8 @@ func (l *lease) Hold(ctx context.Context) (release func(), err error) {
 }
 
 // heartbeat returns the command that records in the server that the holder of the lock id still runs.
-func (l *lease) heartbeat(id string) tmuxserver.Command {
-	return tmuxserver.Cmd("set-environment", "-h", "-t", l.record.Session, tmuxserver.HeartbeatVariable, id)
+func (l *lease) heartbeat(id string) tmuxCommand {
+	return cmd("set-environment", "-h", "-t", l.record.Session, heartbeatVariable, id)
 }
 
 // renew sends heartbeats for a hold in the background. It stops when stop is called, ctx ends, maxKeyHold has
@@ -86,8 +85,8 @@ func (l *lease) heartbeat(id string) tmuxserver.Command {
 func (l *lease) renew(ctx context.Context, id string) (stop func()) {
 	ctx, cancel := context.WithTimeout(ctx, maxKeyHold)
 	ended := make(chan struct{})
-	command := tmuxserver.If(l.record.target(), "#{==:#{@"+tmuxserver.OptionHold+"},"+id+"}",
-		l.heartbeat(id), tmuxserver.Command{})
+	command := ifFormat(l.record.target(), "#{==:#{@"+optionHold+"},"+id+"}",
+		l.heartbeat(id), tmuxCommand{})
 	go func() {
 		defer close(ended)
 		tick := time.NewTicker(renewInterval)
@@ -139,9 +138,9 @@ func (l *lease) release(ctx context.Context, k keyHold) {
 
 // releaseKeyHold ends an active hold. It returns an error if the hold has ended already.
 func (p *Provider) releaseKeyHold(ctx context.Context, r *record, id string) error {
-	_, err := p.server.Query(ctx, tmuxserver.Sequence(
-		tmuxserver.Cmd("wait-for", "-U", id),
-		tmuxserver.Cmd("set-option", "-p", "-q", "-u", "-t", r.target(), "@"+tmuxserver.OptionHold),
+	_, err := p.server.Query(ctx, sequence(
+		cmd("wait-for", "-U", id),
+		cmd("set-option", "-p", "-q", "-u", "-t", r.target(), "@"+optionHold),
 	))
 	return err
 }
@@ -150,7 +149,7 @@ func (p *Provider) releaseKeyHold(ctx context.Context, r *record, id string) err
 // does not count a key that waits for the lease's hold.
 func (l *lease) lastHumanInput(ctx context.Context) (time.Time, error) {
 	if l.hold.id != "" {
-		reply, err := l.provider.server.Query(ctx, tmuxserver.Cmd("display-message", "-p", "-t", l.record.target(), keyHoldFields))
+		reply, err := l.provider.server.Query(ctx, cmd("display-message", "-p", "-t", l.record.target(), keyHoldFields))
 		hold, held, _ := strings.Cut(string(reply.Output), " ")
 		if err == nil && l.hold.hasWaitingKey(hold, held) {
 			return l.hold.humanInput, nil

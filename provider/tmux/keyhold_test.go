@@ -168,7 +168,7 @@ func TestKeysWaitForTheEnterOfAPrompt(t *testing.T) {
 }
 
 // between delivers prompt n while the person types a line, and reports whether both were accepted in order. Keys
-// wait at most server.HoldSeconds. If the agent does not show the accepted prompt by then, the keys of the person
+// wait at most holdSeconds. If the agent does not show the accepted prompt by then, the keys of the person
 // follow, and nothing can prove it any more. Only then the prompt may be unconfirmed.
 func (a *agent) between(p *person, n int) (confirmed, ok bool) {
 	prompt, line := fmt.Sprintf("prompt %d of ours, é漢", n), fmt.Sprintf("person %d at their own line", n)

@@ -61,7 +61,7 @@ exit $code`
 func (b *sessionBackend) writeLauncher(spec driver.StartSpec, workDir string) (path string, err error) {
 	env := b.environ(spec)
 	return driver.LaunchScript{
-		Dir: workDir, Unset: variablesToUnset(b.provider.server.Env(), env, spec), Env: env,
+		Dir: workDir, Unset: variablesToUnset(b.provider.server.env, env, spec), Env: env,
 		Argv: slices.Concat(b.provider.subreaper(), []string{shellPath, "-c", waiter, "sh"}, driver.ShellCommand(spec.Command, env)),
 	}.Write(b.dir().Prompts())
 }
@@ -93,23 +93,13 @@ func (b *sessionBackend) environ(spec driver.StartSpec) []string {
 // variablesToUnset returns the names of variables that the pane inherits from the server or its shell and the
 // agent must not have.
 func variablesToUnset(server, env []string, spec driver.StartSpec) []string {
-	var names []string
+	inherited := []string{"LC_CTYPE", "SHELL", "OLDPWD"}
 	for _, entry := range server {
-		if name, _, _ := strings.Cut(entry, "="); proc.Getenv(env, name) == "" {
-			names = append(names, name)
-		}
+		name, _, _ := strings.Cut(entry, "=")
+		inherited = append(inherited, name)
 	}
-	for _, name := range spec.Unset {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	for _, name := range []string{"LC_CTYPE", "SHELL", "OLDPWD"} {
-		if proc.Getenv(env, name) == "" && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
+	names := slices.DeleteFunc(inherited, func(name string) bool { return proc.Getenv(env, name) != "" })
+	return slices.Compact(slices.Sorted(slices.Values(append(names, spec.Unset...))))
 }
 
 // remove removes a file. It returns nil if the file does not exist.

@@ -7,7 +7,6 @@ import (
 	"errors"
 
 	"gascity/internal/driver"
-	"gascity/internal/tmuxserver"
 	"gascity/runtime"
 )
 
@@ -24,11 +23,11 @@ func metaName(key string) string { return metaPrefix + hex.EncodeToString([]byte
 // SetMeta implements runtime.MetaStore.
 func (p *Provider) SetMeta(name, key, value string) error {
 	encoded := base64.StdEncoding.EncodeToString([]byte(value))
-	_, err := p.meta("set metadata of", name, func(r *record) tmuxserver.Command {
+	_, err := p.meta("set metadata of", name, func(r *record) tmuxCommand {
 		if p.hasHiddenMeta() {
-			return tmuxserver.Cmd("set-environment", "-h", "-t", r.Session, metaName(key), encoded)
+			return cmd("set-environment", "-h", "-t", r.Session, metaName(key), encoded)
 		}
-		return tmuxserver.Cmd("set-option", "-p", "-t", r.target(), "@"+metaName(key), encoded)
+		return cmd("set-option", "-p", "-t", r.target(), "@"+metaName(key), encoded)
 	})
 	return err
 }
@@ -36,12 +35,12 @@ func (p *Provider) SetMeta(name, key, value string) error {
 // GetMeta implements runtime.MetaStore.
 func (p *Provider) GetMeta(name, key string) (string, error) {
 	const op = "read metadata of"
-	encoded, err := p.meta(op, name, func(r *record) tmuxserver.Command {
+	encoded, err := p.meta(op, name, func(r *record) tmuxCommand {
 		format := "#{@" + metaName(key) + "}"
 		if p.hasHiddenMeta() {
 			format = "#{" + metaName(key) + "}"
 		}
-		return tmuxserver.Cmd("display-message", "-p", "-t", r.target(), format)
+		return cmd("display-message", "-p", "-t", r.target(), format)
 	})
 	if err != nil {
 		return "", err
@@ -52,24 +51,24 @@ func (p *Provider) GetMeta(name, key string) (string, error) {
 
 // RemoveMeta implements runtime.MetaStore.
 func (p *Provider) RemoveMeta(name, key string) error {
-	_, err := p.meta("remove metadata of", name, func(r *record) tmuxserver.Command {
+	_, err := p.meta("remove metadata of", name, func(r *record) tmuxCommand {
 		if p.hasHiddenMeta() {
-			return tmuxserver.Cmd("set-environment", "-u", "-t", r.Session, metaName(key))
+			return cmd("set-environment", "-u", "-t", r.Session, metaName(key))
 		}
-		return tmuxserver.Cmd("set-option", "-p", "-q", "-u", "-t", r.target(), "@"+metaName(key))
+		return cmd("set-option", "-p", "-q", "-u", "-t", r.target(), "@"+metaName(key))
 	})
 	return err
 }
 
 // meta runs one command on the metadata of a running session and returns its output.
-func (p *Provider) meta(op, name string, command func(*record) tmuxserver.Command) ([]byte, error) {
+func (p *Provider) meta(op, name string, command func(*record) tmuxCommand) ([]byte, error) {
 	ctx, cancel := driver.CallContext()
 	defer cancel()
 	if runtime.ValidateName(name) != nil {
 		return nil, &runtime.Error{Op: op, Session: name, Err: runtime.ErrSessionNotFound}
 	}
-	if _, _, known := p.server.Client().Server(); !known { // connects, so the features of the server are known
-		if _, err := p.server.Query(ctx, tmuxserver.Cmd("display-message", "-p", ".")); err != nil && !tmuxserver.IsAbsent(err) {
+	if _, _, known := p.server.client.Server(); !known { // connects, so the features of the server are known
+		if _, err := p.server.Query(ctx, cmd("display-message", "-p", ".")); err != nil && !isAbsent(err) {
 			return nil, fold(op, name, err)
 		}
 	}
@@ -77,7 +76,7 @@ func (p *Provider) meta(op, name string, command func(*record) tmuxserver.Comman
 }
 
 // metaOf runs the command. It reads the record again and retries once if the cached record is outdated.
-func (p *Provider) metaOf(ctx context.Context, op, name string, command func(*record) tmuxserver.Command) ([]byte, error) {
+func (p *Provider) metaOf(ctx context.Context, op, name string, command func(*record) tmuxCommand) ([]byte, error) {
 	for try := 0; ; try++ {
 		r, err := p.records.Load(p.dir(name), readRecord)
 		if err == nil && r == nil {
@@ -95,6 +94,6 @@ func (p *Provider) metaOf(ctx context.Context, op, name string, command func(*re
 
 // hasHiddenMeta reports whether the connected server supports hidden variables.
 func (p *Provider) hasHiddenMeta() bool {
-	_, features, _ := p.server.Client().Server()
+	_, features, _ := p.server.client.Server()
 	return features.HiddenEnv
 }

@@ -4,19 +4,16 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 
-	"gascity/internal/fsutil"
 	"gascity/internal/statedir"
-	"gascity/internal/tmuxserver"
 	"gascity/runtime"
 )
 
 // observation is the result of one query of a session.
 type observation struct {
-	record *record           // nil if there is no such session
-	state  *tmuxserver.State // nil if the server has no pane for the session
-	busy   bool              // another caller is starting or stopping the session
+	record *record    // nil if there is no such session
+	state  *paneState // nil if the server has no pane for the session
+	busy   bool       // another caller is starting or stopping the session
 }
 
 // isLive reports whether the session runs.
@@ -46,7 +43,7 @@ func (p *Provider) observeSession(ctx context.Context, name string) (observation
 // observeOnce queries a session once. Its result may be inconsistent if the session changes meanwhile.
 func (p *Provider) observeOnce(ctx context.Context, dir statedir.Folder) (observation, error) {
 	r, err := readRecord(dir)
-	if err == nil && r == nil && p.restorer.mayBeUnrecorded(dir, p.sessions()) {
+	if err == nil && r == nil && p.mayBeUnrecorded(dir) {
 		if err = p.restore(ctx); err == nil {
 			r, err = readRecord(dir)
 		}
@@ -59,11 +56,11 @@ func (p *Provider) observeOnce(ctx context.Context, dir statedir.Folder) (observ
 		state, err := p.stateOf(ctx, r)
 		if err == nil {
 			s.state = &state
-			p.restorer.recordRunning(dir, r.Root)
+			p.observed.Record(string(dir), r.Root)
 			p.panes.update(r, state)
 			return s, nil
 		}
-		if !errors.Is(err, tmuxserver.ErrNotOurs) {
+		if !errors.Is(err, errNotOurs) {
 			return s, err
 		}
 	}
@@ -81,15 +78,9 @@ func (p *Provider) observeOp(ctx context.Context, op, name string) (observation,
 
 // lockInput waits for the session's input lock. The returned function releases it.
 func (p *Provider) lockInput(ctx context.Context, name string) (unlock func(), err error) {
-	file, err := os.OpenFile(p.dir(name).Input(), os.O_RDWR, 0) // Start has created the file
+	unlock, err = p.dir(name).LockInput(ctx) // Start has created the file
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, runtime.ErrSessionNotFound
+		err = runtime.ErrSessionNotFound
 	}
-	if err != nil {
-		return nil, err
-	}
-	if err := fsutil.Lock(ctx, file); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return func() { _ = file.Close() }, nil // closing releases the lock
+	return unlock, err
 }

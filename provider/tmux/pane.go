@@ -12,7 +12,6 @@ import (
 	"gascity/internal/fsutil"
 	"gascity/internal/proc"
 	"gascity/internal/terminal/vt"
-	"gascity/internal/tmuxserver"
 	"gascity/runtime"
 )
 
@@ -70,18 +69,13 @@ func (p *pane) bump() {
 	p.screenChangedLocked()
 }
 
-// setDigest stores the digest of a captured screen.
-func (p *pane) setDigest(screen []byte) {
+// setDigest stores the digest of a captured screen, and reports whether the screen differs from the one before.
+func (p *pane) setDigest(screen []byte) (differs bool) {
 	p.cache.mu.Lock()
 	defer p.cache.mu.Unlock()
+	before := p.digest
 	p.digest = maphash.Bytes(p.cache.seed, screen)
-}
-
-// differs reports whether the screen differs from the one that setDigest got last.
-func (p *pane) differs(screen []byte) bool {
-	p.cache.mu.Lock()
-	defer p.cache.mu.Unlock()
-	return p.digest != maphash.Bytes(p.cache.seed, screen)
+	return p.digest != before
 }
 
 // maxUnclaimedOutput is the limit in bytes of a pane's unclaimedOutput.
@@ -193,19 +187,19 @@ func (p *pane) save() {
 	if err != nil {
 		return
 	}
-	notes := []tmuxserver.Command{tmuxserver.Cmd("set-option", "-p", "-t", p.id, "@"+tmuxserver.OptionSigns, base64.StdEncoding.EncodeToString(encoded))}
+	notes := []tmuxCommand{cmd("set-option", "-p", "-t", p.id, "@"+optionSigns, base64.StdEncoding.EncodeToString(encoded))}
 	if known {
-		notes = append(notes, tmuxserver.Cmd("set-option", "-p", "-t", p.id, "@"+tmuxserver.OptionPaste, flag(paste)))
+		notes = append(notes, cmd("set-option", "-p", "-t", p.id, "@"+optionPaste, flag(paste)))
 	}
-	p.runIfCurrent(tmuxserver.Sequence(notes...))
+	p.runIfCurrent(sequence(notes...))
 }
 
 // runIfCurrent has the server run a command if the pane still belongs to the instance.
-func (p *pane) runIfCurrent(command tmuxserver.Command) {
+func (p *pane) runIfCurrent(command tmuxCommand) {
 	ctx, cancel := context.WithTimeout(p.cache.ctx, driver.CallTimeout)
 	defer cancel()
-	condition := "#{==:#{@" + tmuxserver.OptionInstance + "}," + p.hash + "}"
-	if _, err := p.cache.p.server.Query(ctx, tmuxserver.If(p.id, condition, command, tmuxserver.Command{})); err != nil && ctx.Err() == nil {
+	condition := "#{==:#{@" + optionInstance + "}," + p.hash + "}"
+	if _, err := p.cache.p.server.Query(ctx, ifFormat(p.id, condition, command, tmuxCommand{})); err != nil && ctx.Err() == nil {
 		p.cache.p.cfg.Logger.Debug("cannot record the report of a program", "session", p.name, "error", err)
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"gascity/internal/proc"
 	"gascity/internal/retry"
 	"gascity/internal/statedir"
-	"gascity/internal/tmuxserver"
 	"gascity/runtime"
 )
 
@@ -22,7 +21,7 @@ import (
 // makes a decision queries the server.
 type paneCache struct {
 	p   *Provider
-	sub *tmuxserver.Subscription
+	sub *subscription
 	wg  sync.WaitGroup
 	ctx context.Context //nolint:containedctx // ends at Provider.Close
 
@@ -48,10 +47,10 @@ func newPaneCache(p *Provider) *paneCache {
 // run starts the goroutines of the cache, which run until ctx ends.
 func (t *paneCache) run(ctx context.Context) {
 	t.ctx = ctx
-	if !statedir.NotExists(t.p.server.Socket()) {
+	if !statedir.NotExists(t.p.server.socket) {
 		t.listen()
 	}
-	t.sub = t.p.server.Client().Subscribe()
+	t.sub = t.p.server.client.Subscribe()
 	t.wg.Go(t.readNotifications)
 	t.wg.Go(t.pollSessions)
 }
@@ -79,18 +78,18 @@ func (t *paneCache) readNotifications() {
 			return
 		}
 		switch e.Kind { //nolint:exhaustive // the others change nothing that is asked for
-		case tmuxserver.Output:
+		case eventOutput:
 			t.output(e)
-		case tmuxserver.ServerLost:
+		case eventServerLost:
 			t.serverLost(e.Text)
-		case tmuxserver.Resync:
+		case eventResync:
 			t.feeds.Publish(runtime.Event{Kind: runtime.EventResync, Time: time.Now()})
 			t.bump()
 			t.markDirty()
-		case tmuxserver.ClientSession, tmuxserver.ClientDetached, tmuxserver.PaneMode, tmuxserver.Layout:
+		case eventClientSession, eventClientDetached, eventPaneMode, eventLayout:
 			t.bump()
 			t.markDirty()
-		case tmuxserver.SessionsChanged, tmuxserver.WindowAdd, tmuxserver.WindowClose:
+		case eventSessionsChanged, eventWindowAdd, eventWindowClose:
 			t.markDirty()
 		}
 	}
@@ -114,7 +113,7 @@ func (t *paneCache) bump() {
 }
 
 // output handles a notification of tmux with new output of a pane. A pane that is not known yet is added.
-func (t *paneCache) output(e tmuxserver.Event) {
+func (t *paneCache) output(e controlEvent) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	pane := t.panes[e.Pane]
@@ -190,8 +189,8 @@ func (t *paneCache) pollSessions() {
 		t.mu.Unlock()
 		ctx, cancel := context.WithTimeout(t.ctx, driver.CallTimeout)
 		list, strays, err := t.p.server.List(ctx)
-		absent := tmuxserver.IsAbsent(err)
-		if err != nil && !absent && t.ctx.Err() == nil && !errors.Is(err, tmuxserver.ErrClosed) {
+		absent := isAbsent(err)
+		if err != nil && !absent && t.ctx.Err() == nil && !errors.Is(err, errClosed) {
 			t.p.cfg.Logger.Warn("cannot list the sessions of tmux", "error", err)
 		}
 		if absent {
@@ -202,7 +201,7 @@ func (t *paneCache) pollSessions() {
 			t.applyList(list, began)
 			t.p.server.RestoreSizes(ctx, list)
 			t.p.server.Sweep(ctx, strays)
-			if err := t.p.server.RemoveStaleClients(ctx); err != nil && !tmuxserver.IsAbsent(err) && t.ctx.Err() == nil {
+			if err := t.p.server.RemoveStaleClients(ctx); err != nil && !isAbsent(err) && t.ctx.Err() == nil {
 				t.p.cfg.Logger.Debug("cannot remove stale tmux clients", "error", err)
 			}
 		}
@@ -213,7 +212,7 @@ func (t *paneCache) pollSessions() {
 
 // applyList updates the cache by a complete list of sessions. began is the value of count when the list was
 // queried. Sessions with a larger number may be missing in the list.
-func (t *paneCache) applyList(list []tmuxserver.State, began uint64) {
+func (t *paneCache) applyList(list []paneState, began uint64) {
 	there := map[string]bool{}
 	for _, s := range list {
 		there[s.Hash] = true
@@ -230,7 +229,7 @@ func (t *paneCache) applyList(list []tmuxserver.State, began uint64) {
 
 // update applies s, the new state of one session, to the cache (in publishChanges), and returns the session's pane. If s has no
 // such pane any more, the result is a pane without a state that is not in the cache.
-func (t *paneCache) update(r *record, s tmuxserver.State) *pane {
+func (t *paneCache) update(r *record, s paneState) *pane {
 	t.publishChanges(s)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -244,7 +243,7 @@ func (t *paneCache) update(r *record, s tmuxserver.State) *pane {
 
 // publishChanges compares the state of a pane with the cached one, updates the cache and publishes an event for each
 // change.
-func (t *paneCache) publishChanges(s tmuxserver.State) {
+func (t *paneCache) publishChanges(s paneState) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, over := t.ended[s.Hash]; over {
@@ -294,7 +293,7 @@ func (t *paneCache) publishChanges(s tmuxserver.State) {
 
 // replaceLocked removes an instance that another one has replaced. It publishes no Gone event for a relaunch, which
 // keeps the pane.
-func (t *paneCache) replaceLocked(known *pane, s tmuxserver.State) {
+func (t *paneCache) replaceLocked(known *pane, s paneState) {
 	if known.id != s.Pane {
 		t.endLocked(known)
 		return
@@ -367,7 +366,7 @@ func (t *paneCache) awaitEnd(pane *pane, pid int) {
 			return
 		}
 		if info, err := proc.Stat(pid); err == nil && info.Ended() {
-			tmuxserver.WakeReaper(info)
+			wakeReaper(info)
 		}
 		if !delay.Wait(t.ctx) {
 			return
@@ -383,7 +382,7 @@ func (t *paneCache) listen() {
 	if t.listener != nil {
 		return
 	}
-	file, err := tmuxserver.TryLock(t.lock())
+	file, err := tryLock(t.lock())
 	if err != nil {
 		return // the next poll tries again
 	}
@@ -396,7 +395,7 @@ func (t *paneCache) listen() {
 // releaseListener releases the listener lock if this process is not connected to the server and so receives no
 // output.
 func (t *paneCache) releaseListener() {
-	_, _, connected := t.p.server.Client().Server()
+	_, _, connected := t.p.server.client.Server()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.listener != nil && !connected {

@@ -23,6 +23,7 @@ import (
 	"context"
 	"log/slog"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"gascity/internal/agentcli"
@@ -30,7 +31,6 @@ import (
 	"gascity/internal/proc"
 	"gascity/internal/statedir"
 	"gascity/internal/terminal/screen"
-	"gascity/internal/tmuxserver"
 	"gascity/runtime"
 )
 
@@ -83,12 +83,13 @@ type Provider struct {
 	driver.Terminals[*session]
 
 	cfg    Config
-	server *tmuxserver.Server
+	server *tmuxServer
 	panes  *paneCache
 	// records caches the records that were read.
 	records statedir.Cache[record]
-	// restorer decides which sessions without a record are searched for.
-	restorer restorer
+	// observed has the first process of each session that was observed as running.
+	observed proc.ObservedProcesses
+	searched atomic.Bool // whether the server was searched for sessions without a record
 	scanner  proc.AgentScanner
 
 	end context.CancelFunc
@@ -130,9 +131,7 @@ func Open(cfg Config) (*Provider, error) {
 	if cfg.Environ == nil {
 		cfg.Environ = cfg.Env
 	}
-	server, err := tmuxserver.Open(tmuxserver.Config{
-		Dir: cfg.Dir, Socket: cfg.Socket, Binary: cfg.Binary, Env: cfg.Env, Environ: cfg.Environ, Logger: cfg.Logger,
-	})
+	server, err := openServer(cfg)
 	p := &Provider{cfg: cfg, server: server}
 	p.Local = driver.NewLocal(driver.LocalDriver[*session]{
 		Profiles: cfg.Profiles, Env: cfg.Env, WorkDir: cfg.WorkDir, SetupTimeout: cfg.SetupTimeout, Logger: cfg.Logger,
@@ -164,7 +163,7 @@ func (p *Provider) Close() error {
 	p.end()
 	ctx, cancel := driver.CallContext()
 	defer cancel()
-	err := p.server.Client().Close(ctx)
+	err := p.server.client.Close(ctx)
 	p.panes.close()
 	return err
 }
@@ -181,10 +180,10 @@ func translate(err error) error {
 		{From: errOrphans, To: runtime.ErrSessionExists},
 		{From: screen.ErrExited, To: runtime.ErrSessionNotFound},
 		{From: errFenced, To: runtime.ErrSessionNotFound},
-		{From: tmuxserver.ErrServerLost, To: runtime.ErrRuntimeUnavailable},
-		{From: tmuxserver.ErrNoServer, To: runtime.ErrRuntimeUnavailable},
-		{From: tmuxserver.ErrInterrupted, To: runtime.ErrRuntimeUnavailable},
-		{From: tmuxserver.ErrClosed, To: runtime.ErrRuntimeUnavailable},
+		{From: errServerLost, To: runtime.ErrRuntimeUnavailable},
+		{From: errNoServer, To: runtime.ErrRuntimeUnavailable},
+		{From: errInterrupted, To: runtime.ErrRuntimeUnavailable},
+		{From: errClosed, To: runtime.ErrRuntimeUnavailable},
 	})
 }
 

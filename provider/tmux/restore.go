@@ -5,14 +5,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"sync"
 	"time"
 
 	"gascity/internal/driver"
 	"gascity/internal/proc"
 	"gascity/internal/statedir"
 	"gascity/internal/terminal/screen"
-	"gascity/internal/tmuxserver"
 	"gascity/runtime"
 )
 
@@ -20,41 +18,11 @@ import (
 // pane contains a copy of the record without the token. The token is in the environment of the pane's process. See
 // docs/adr/0027.
 
-// restorer decides when to search the server for a session that has no record.
-type restorer struct {
-	mu       sync.Mutex
-	searched bool
-	roots    map[statedir.Folder]proc.ID // the first process of each session that was observed as running
-}
-
-// recordRunning stores the first process of a running session.
-func (c *restorer) recordRunning(dir statedir.Folder, root proc.ID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.roots == nil {
-		c.roots = map[statedir.Folder]proc.ID{}
-	}
-	c.roots[dir] = root
-}
-
-// mayBeUnrecorded reports whether the session with the directory dir may be running although its record is missing. The
-// caller then searches the tmux server for it. It returns true at the first call of this restorer, because nothing is
-// known yet; if all, the parent of the sessions' directories, was removed; and if the session's first process still runs
-// or cannot be checked.
-func (c *restorer) mayBeUnrecorded(dir statedir.Folder, all string) bool {
-	c.mu.Lock()
-	root, seen := c.roots[dir]
-	first := !c.searched
-	c.searched = true
-	c.mu.Unlock()
-	if first || statedir.NotExists(all) {
-		return true
-	}
-	if !seen {
-		return false
-	}
-	alive, err := proc.Alive(root)
-	return alive || err != nil
+// mayBeUnrecorded reports whether the session with the directory dir may be running although its record is missing. The caller then searches the
+// tmux server for it. It may at the first call, because nothing is known yet; if the parent of the sessions' directories was
+// removed; and if the session's first process still runs or cannot be checked.
+func (p *Provider) mayBeUnrecorded(dir statedir.Folder) bool {
+	return !p.searched.Swap(true) || statedir.NotExists(p.sessions()) || p.observed.MayRun(string(dir))
 }
 
 // restore recreates the records of running sessions that have none. If the server's socket is missing, restore
@@ -64,7 +32,7 @@ func (p *Provider) restore(ctx context.Context) error {
 		return err
 	}
 	list, _, err := p.server.List(ctx)
-	if tmuxserver.IsAbsent(err) {
+	if isAbsent(err) {
 		return nil
 	}
 	if err != nil {
@@ -82,7 +50,7 @@ func (p *Provider) restore(ctx context.Context) error {
 }
 
 // restoreOne recreates the record of one session. It does nothing if another caller has locked the session.
-func (p *Provider) restoreOne(ctx context.Context, s tmuxserver.State) error {
+func (p *Provider) restoreOne(ctx context.Context, s paneState) error {
 	dir := p.dir(s.Name)
 	lock, err := dir.Claim()
 	if errors.Is(err, statedir.ErrLocked) {
@@ -99,7 +67,7 @@ func (p *Provider) restoreOne(ctx context.Context, s tmuxserver.State) error {
 	if err == nil && r != nil {
 		_, err = p.stateOf(ctx, r) // the session may have been stopped meanwhile
 	}
-	if r == nil || errors.Is(err, tmuxserver.ErrNotOurs) {
+	if r == nil || errors.Is(err, errNotOurs) {
 		return dir.Remove()
 	}
 	if err != nil {
@@ -115,7 +83,7 @@ func (p *Provider) restoreOne(ctx context.Context, s tmuxserver.State) error {
 
 // recordOf rebuilds the record of a session from its pane's options and the environment of the pane's process. It
 // returns nil if the token in the environment does not match the pane.
-func (p *Provider) recordOf(ctx context.Context, s tmuxserver.State) (*record, error) {
+func (p *Provider) recordOf(ctx context.Context, s paneState) (*record, error) {
 	env, err := proc.Environ(s.PID)
 	if err != nil {
 		return nil, err
@@ -125,7 +93,7 @@ func (p *Provider) recordOf(ctx context.Context, s tmuxserver.State) (*record, e
 		return nil, nil
 	}
 	r := &record{}
-	reply, err := p.server.Query(ctx, tmuxserver.Cmd("display-message", "-p", "-t", s.Pane, "#{@"+optionRecord+"}"))
+	reply, err := p.server.Query(ctx, cmd("display-message", "-p", "-t", s.Pane, "#{@"+optionRecord+"}"))
 	if err != nil {
 		return nil, err
 	}
@@ -139,9 +107,9 @@ func (p *Provider) recordOf(ctx context.Context, s tmuxserver.State) (*record, e
 	if r.Boot, err = proc.BootID(); err != nil {
 		return nil, err
 	}
-	server, _, _ := p.server.Client().Server()
+	server, _, _ := p.server.client.Server()
 	r.Session, r.Window, r.Pane, r.Server, r.token = s.Session, s.Window, s.Pane, server.PID, token
-	r.Root = tmuxserver.IdentifyProcess(s.PID)
+	r.Root = identifyProcess(s.PID)
 	r.Agent, r.Child = r.Root, proc.ID{}
 	return r, nil
 }

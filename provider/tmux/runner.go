@@ -9,7 +9,6 @@ import (
 
 	"gascity/internal/proc"
 	"gascity/internal/statedir"
-	"gascity/internal/tmuxserver"
 	"gascity/runtime"
 )
 
@@ -52,7 +51,7 @@ func (p *Provider) stop(ctx context.Context, name string, token *string, grace t
 // claimFolder acquires the lock of the session's directory. It waits while another caller starts or stops the
 // session.
 func claimFolder(ctx context.Context, dir statedir.Folder) (lock *os.File, err error) {
-	err = tmuxserver.RetryBusy(ctx, func() (err error) { lock, err = dir.Claim(); return err }, statedir.ErrLocked)
+	err = retryBusy(ctx, func() (err error) { lock, err = dir.Claim(); return err })
 	return lock, err
 }
 
@@ -63,7 +62,7 @@ func (p *Provider) killInstance(ctx context.Context, r *record, grace time.Durat
 		return err
 	}
 	list, strays, err := p.server.ListNamed(ctx, r.Name)
-	if err != nil && !tmuxserver.IsAbsent(err) {
+	if err != nil && !isAbsent(err) {
 		return err
 	}
 	for _, s := range strays {
@@ -72,13 +71,13 @@ func (p *Provider) killInstance(ctx context.Context, r *record, grace time.Durat
 	}
 	for _, s := range list {
 		if s.Hash != r.hash() && !s.Dead { // the process that started it was killed before it wrote the record
-			if _, err := proc.KillTree(ctx, tmuxserver.IdentifyProcess(s.PID), &proc.KillOptions{Grace: grace}); err != nil {
+			if _, err := proc.KillTree(ctx, identifyProcess(s.PID), &proc.KillOptions{Grace: grace}); err != nil {
 				return err
 			}
 		}
-		_, err := p.server.Query(ctx, tmuxserver.If(s.Pane, "#{==:#{@"+tmuxserver.OptionInstance+"},"+s.Hash+"}",
-			s.Kill(), tmuxserver.Command{}))
-		if err != nil && !errors.Is(err, tmuxserver.ErrNotFound) && tmuxserver.IgnoreLoss(err) != nil {
+		_, err := p.server.Query(ctx, ifFormat(s.Pane, "#{==:#{@"+optionInstance+"},"+s.Hash+"}",
+			s.Kill(), tmuxCommand{}))
+		if err != nil && !errors.Is(err, errNotFound) && ignoreLoss(err) != nil {
 			return err
 		}
 	}

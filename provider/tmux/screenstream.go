@@ -10,7 +10,6 @@ import (
 	"gascity/internal/driver"
 	screenreader "gascity/internal/terminal/screen"
 	"gascity/internal/terminal/vt"
-	"gascity/internal/tmuxserver"
 	"gascity/runtime"
 )
 
@@ -112,7 +111,7 @@ func (p *pane) pastes(paste, signs string) bool {
 // finish returns the output that sets the cursor, the title, and the modes that decide what a terminal sends.
 func (c *captured) finish(paste bool) []byte {
 	m := c.modes()
-	b := []byte("\x1b[m\x1b[" + strconv.Itoa(tmuxserver.ParseNumber(c.fields[1])+1) + ";" + strconv.Itoa(tmuxserver.ParseNumber(c.fields[0])+1) + "H\x1b]2;" + c.state.Title + "\x1b\\")
+	b := []byte("\x1b[m\x1b[" + strconv.Itoa(parseNumber(c.fields[1])+1) + ";" + strconv.Itoa(parseNumber(c.fields[0])+1) + "H\x1b]2;" + c.state.Title + "\x1b\\")
 	set := func(on bool, seq string) {
 		if on {
 			b = append(b, seq...)
@@ -137,12 +136,12 @@ func (t *streamTerminal) Write(ctx context.Context, p []byte) error {
 	if !t.typing {
 		return fail(runtime.ErrTerminalWatchOnly)
 	}
-	typed := tmuxserver.Sequence(
-		tmuxserver.Cmd("set-option", "-p", "-t", t.record.target(), "@"+tmuxserver.OptionTyped, strconv.FormatInt(time.Now().UnixMilli(), 10)),
+	typed := sequence(
+		cmd("set-option", "-p", "-t", t.record.target(), "@"+optionTyped, strconv.FormatInt(time.Now().UnixMilli(), 10)),
 		t.record.outsideCommand(p),
 	)
-	if text := string(p); text == focusIn || text == focusOut {
-		typed = tmuxserver.Command{} // not typing
+	if vt.IsFocusReport(p) {
+		typed = tmuxCommand{} // not typing
 	}
 	unlock, err := t.provider.lockInput(ctx, t.record.Name)
 	if err != nil {
@@ -155,9 +154,6 @@ func (t *streamTerminal) Write(ctx context.Context, p []byte) error {
 	typist := &terminal{provider: t.provider, record: t.record, pane: t.pane}
 	return fail(typist.sendOutsideDelivery(ctx, func(ctx context.Context, l *lease) error { return l.send(ctx, l.fence(), p, typed) }))
 }
-
-// The reports that the window of a terminal got or lost the focus.
-const focusIn, focusOut = "\x1b[I", "\x1b[O"
 
 // Close implements runtime.Terminal.
 func (t *streamTerminal) Close() error {

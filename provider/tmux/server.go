@@ -5,7 +5,6 @@ import (
 	"os"
 
 	"gascity/internal/driver"
-	"gascity/internal/tmuxserver"
 	"gascity/runtime"
 )
 
@@ -15,7 +14,7 @@ func (p *Provider) ConfigureServer() error {
 	ctx, cancel := driver.CallContext()
 	defer cancel()
 	err := p.server.Configure(ctx)
-	if tmuxserver.IsAbsent(err) {
+	if isAbsent(err) {
 		return nil
 	}
 	return fold("configure the server of", "", err)
@@ -42,7 +41,7 @@ func (p *Provider) TeardownServer() error {
 	ctx, cancel := driver.CallContext()
 	defer cancel()
 	list, _, err := p.server.List(ctx)
-	if err != nil && !tmuxserver.IsAbsent(err) {
+	if err != nil && !isAbsent(err) {
 		return fold(op, "", err)
 	}
 	for _, s := range list {
@@ -50,7 +49,7 @@ func (p *Provider) TeardownServer() error {
 			return &runtime.Error{Op: op, Session: s.Name, Err: errors.New("the session still runs: stop it first")}
 		}
 	}
-	if tmuxserver.IsAbsent(err) {
+	if isAbsent(err) {
 		err = p.server.RemoveFiles(ctx)
 	} else if err = p.server.Shutdown(ctx); err == nil {
 		err = p.server.RemoveFiles(ctx)

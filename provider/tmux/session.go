@@ -39,11 +39,8 @@ func (r *record) screenLife() screen.Life {
 	return screen.Life{Name: fmt.Sprintf("%s %d", r.token, r.StartedAt.UnixNano()), Answered: r.Answered, Last: r.Last}
 }
 
-// Deliver implements driver.LocalSession. A prompt without text is not logged.
+// Deliver implements driver.LocalSession.
 func (s *session) Deliver(ctx context.Context, a driver.Attempt, p inject.Prompt) (runtime.Outcome, error) {
-	if p.Text == "" {
-		return inject.Type(ctx, s.terminal, p, s.Rules)
-	}
 	l, err := s.terminal.lease(ctx)
 	if err != nil {
 		return inject.Unsent(err)

@@ -11,7 +11,6 @@ import (
 	"gascity/internal/terminal/inject"
 	screenreader "gascity/internal/terminal/screen"
 	"gascity/internal/terminal/vt"
-	"gascity/internal/tmuxserver"
 )
 
 // terminal implements screen.Terminal for the pane of one instance. It captures the screen from the server for each
@@ -33,7 +32,7 @@ var _ screenreader.Terminal = (*terminal)(nil)
 const (
 	screenFields = "#{cursor_x} #{cursor_y} #{cursor_flag} #{alternate_on} #{keypad_cursor_flag} #{keypad_flag} #{wrap_flag} " +
 		"#{insert_flag} #{origin_flag} #{mouse_standard_flag} #{mouse_button_flag} #{mouse_all_flag} #{mouse_sgr_flag} " +
-		"#{mouse_utf8_flag} #{pane_width} #{pane_height} #{pane_tty} #{@" + tmuxserver.OptionPaste + "} #{@" + tmuxserver.OptionSigns + "} " + keyHoldFields + " " + tmuxserver.StateFields
+		"#{mouse_utf8_flag} #{pane_width} #{pane_height} #{pane_tty} #{@" + optionPaste + "} #{@" + optionSigns + "} " + keyHoldFields + " " + stateFields
 	screenCount = 22
 )
 
@@ -56,7 +55,7 @@ func (t *terminal) Frame(ctx context.Context, after uint64) (screenreader.Frame,
 // captured is a pane at one moment: the values of screenFields, the state, and the rows.
 type captured struct {
 	fields []string
-	state  tmuxserver.State
+	state  paneState
 	cells  []byte
 }
 
@@ -64,7 +63,7 @@ type captured struct {
 func (t *terminal) look(ctx context.Context) (captured, error) {
 	reply, err := t.capture(ctx)
 	switch {
-	case tmuxserver.IsAbsent(err), errors.Is(err, tmuxserver.ErrNotFound):
+	case isAbsent(err), errors.Is(err, errNotFound):
 		return captured{}, screenreader.ErrExited
 	case err != nil && ctx.Err() != nil:
 		return captured{}, ctx.Err()
@@ -74,8 +73,8 @@ func (t *terminal) look(ctx context.Context) (captured, error) {
 	t.pane.setDigest(reply.Output)
 	first, cells, _ := bytes.Cut(reply.Output, []byte("\n"))
 	fields := strings.SplitN(string(first), " ", screenCount)
-	s, err := tmuxserver.ParseState(fields[len(fields)-1])
-	if len(fields) < screenCount || errors.Is(err, tmuxserver.ErrNotOurs) || err == nil && s.Hash != t.record.hash() {
+	s, err := parseState(fields[len(fields)-1])
+	if len(fields) < screenCount || errors.Is(err, errNotOurs) || err == nil && s.Hash != t.record.hash() {
 		return captured{}, screenreader.ErrExited
 	}
 	if err == nil {
@@ -104,7 +103,7 @@ func (t *terminal) await(ctx context.Context, after uint64) (seq uint64, err err
 			return 0, ctx.Err()
 		case <-recheck.C:
 			reply, err := t.capture(ctx)
-			if err != nil || t.pane.differs(reply.Output) {
+			if err != nil || t.pane.setDigest(reply.Output) {
 				t.pane.bump()
 			}
 		}
@@ -112,17 +111,17 @@ func (t *terminal) await(ctx context.Context, after uint64) (seq uint64, err err
 }
 
 // capture queries the state and the cells of the pane with one command.
-func (t *terminal) capture(ctx context.Context) (tmuxserver.Reply, error) {
+func (t *terminal) capture(ctx context.Context) (tmuxReply, error) {
 	target := t.record.target()
-	return t.provider.server.Query(ctx, tmuxserver.Sequence(
-		tmuxserver.Cmd("display-message", "-p", "-t", target, screenFields),
-		tmuxserver.Cmd("capture-pane", "-p", "-e", "-t", target),
+	return t.provider.server.Query(ctx, sequence(
+		cmd("display-message", "-p", "-t", target, screenFields),
+		cmd("capture-pane", "-p", "-e", "-t", target),
 	))
 }
 
 // size returns the columns and rows of the pane.
 func (c *captured) size() (width, height int) {
-	return max(1, tmuxserver.ParseNumber(c.fields[14])), max(1, tmuxserver.ParseNumber(c.fields[15]))
+	return max(1, parseNumber(c.fields[14])), max(1, parseNumber(c.fields[15]))
 }
 
 // screen returns a screen with the captured rows.
@@ -164,7 +163,7 @@ func (t *terminal) frame(seq uint64, c captured) screenreader.Frame {
 	state := inject.LineStateOf(f[16])
 	frame := screenreader.Frame{
 		Seq: seq, Rows: screen.Rows(), Cells: screen.Row, Modes: modes, Title: s.Title, Line: state.Line, Input: state.Input, Lines: state.Lines, Silent: state.Silent,
-		Cursor: vt.Cursor{X: min(tmuxserver.ParseNumber(f[0]), width-1), Y: min(tmuxserver.ParseNumber(f[1]), height-1), PendingWrap: tmuxserver.ParseNumber(f[0]) >= width, Visible: modes.CursorVisible},
+		Cursor: vt.Cursor{X: min(parseNumber(f[0]), width-1), Y: min(parseNumber(f[1]), height-1), PendingWrap: parseNumber(f[0]) >= width, Visible: modes.CursorVisible},
 		// Exited is false until the server has reported the exit, because the last output may still be
 		// unread.
 		LastOutput: s.Output, LastHuman: s.Human, Attached: s.Attached, Exited: s.Dead,
@@ -216,21 +215,21 @@ func redraw(cells []byte, height int) []byte {
 // Send implements screen.Terminal. The server accepts all bytes at once and buffers those that the program has not
 // read.
 func (t *terminal) Send(ctx context.Context, p []byte) error {
-	return t.send(ctx, t.record.fence(), p, tmuxserver.Command{})
+	return t.send(ctx, t.record.fence(), p, tmuxCommand{})
 }
 
 // send writes bytes to the pane if the condition is true. The server first runs the command before; both are one step of
 // the server. The error is screen.ErrExited if the condition is false.
-func (t *terminal) send(ctx context.Context, condition string, p []byte, before tmuxserver.Command) error {
+func (t *terminal) send(ctx context.Context, condition string, p []byte, before tmuxCommand) error {
 	switch target := t.record.target(); {
 	case bytes.IndexByte(p, 0) >= 0: // a paste buffer cannot contain NUL
-		_, err := t.provider.act(ctx, t.record, condition, tmuxserver.Sequence(before, keysCommand(target, p)))
+		_, err := t.provider.act(ctx, t.record, condition, sequence(before, keysCommand(target, p)))
 		return toErrExited(err)
 	case len(p) <= maxInline:
-		reply, err := t.provider.server.Query(ctx, tmuxserver.Sequence(setCommand(p), t.paste(condition, inlineBuffer, before)))
+		reply, err := t.provider.server.Query(ctx, sequence(setCommand(p), t.paste(condition, inlineBuffer, before)))
 		return toErrExited(fencedError(reply.Output, err))
 	}
-	out, err := t.provider.server.Client().WithBuffer(ctx, p, func(name string) tmuxserver.Command { return t.paste(condition, name, before) })
+	out, err := t.provider.server.client.WithBuffer(ctx, p, func(name string) tmuxCommand { return t.paste(condition, name, before) })
 	return toErrExited(fencedError(out, err))
 }
 
@@ -239,10 +238,10 @@ func (t *terminal) send(ctx context.Context, condition string, p []byte, before 
 // paste returns the command that pastes a buffer into the pane if the condition is true, and deletes the buffer in
 // any case. The text is in a buffer and not in the conditional command, because tmux parses long arguments of a
 // conditional command slowly.
-func (t *terminal) paste(condition, buffer string, before tmuxserver.Command) tmuxserver.Command {
+func (t *terminal) paste(condition, buffer string, before tmuxCommand) tmuxCommand {
 	target := t.record.target()
-	return tmuxserver.If(target, condition, tmuxserver.Sequence(before, pasteCommand(target, buffer)),
-		tmuxserver.Sequence(tmuxserver.Cmd("deleteb", "-b", buffer), tmuxserver.Cmd("display", "-p", fencedOutput)))
+	return ifFormat(target, condition, sequence(before, pasteCommand(target, buffer)),
+		sequence(cmd("deleteb", "-b", buffer), cmd("display", "-p", fencedOutput)))
 }
 
 // maxInline is the largest input in bytes that is sent within the command. A larger input goes through a private
@@ -252,36 +251,36 @@ const maxInline = 2 << 10
 // inlineBuffer is the name of the paste buffer for small inputs. It exists only during one command sequence.
 const inlineBuffer = "gc-input"
 
-func setCommand(p []byte) tmuxserver.Command {
-	return tmuxserver.Cmd("setb", "-b", inlineBuffer, "--", string(p))
+func setCommand(p []byte) tmuxCommand {
+	return cmd("setb", "-b", inlineBuffer, "--", string(p))
 }
 
 // keysCommand returns the command that writes bytes unchanged to the program of a pane, even if a person has put the
 // pane into copy mode.
-func keysCommand(target string, p []byte) tmuxserver.Command {
+func keysCommand(target string, p []byte) tmuxCommand {
 	if bytes.IndexByte(p, 0) < 0 {
-		return tmuxserver.Sequence(setCommand(p), pasteCommand(target, inlineBuffer))
+		return sequence(setCommand(p), pasteCommand(target, inlineBuffer))
 	}
-	var pieces []tmuxserver.Command
+	var pieces []tmuxCommand
 	for len(p) > 0 { // a paste buffer cannot contain NUL
 		n := min(len(p), 512)
 		words := []string{"-t", target, "-H"}
 		for _, b := range p[:n] {
 			words = append(words, hex.EncodeToString([]byte{b}))
 		}
-		pieces, p = append(pieces, tmuxserver.Cmd("send-keys", words...)), p[n:]
+		pieces, p = append(pieces, cmd("send-keys", words...)), p[n:]
 	}
-	return tmuxserver.Sequence(pieces...)
+	return sequence(pieces...)
 }
 
-func pasteCommand(target, buffer string) tmuxserver.Command {
-	return tmuxserver.Cmd("pasteb", "-rdb", buffer, "-t", target)
+func pasteCommand(target, buffer string) tmuxCommand {
+	return cmd("pasteb", "-rdb", buffer, "-t", target)
 }
 
 // toErrExited returns screen.ErrExited for an error that means that the session or the server has ended. It returns
 // other errors unchanged.
 func toErrExited(err error) error {
-	if errors.Is(err, errFenced) || tmuxserver.IsAbsent(err) || errors.Is(err, tmuxserver.ErrServerLost) {
+	if errors.Is(err, errFenced) || isAbsent(err) || errors.Is(err, errServerLost) {
 		return screenreader.ErrExited
 	}
 	return err

@@ -68,7 +68,6 @@ var groups = []group{
 	{dir: "internal/shim", layer: layerComponent},
 	{dir: "internal/store", layer: layerComponent},
 	{dir: "internal/telemetry", layer: layerComponent},
-	{dir: "internal/tmuxserver", layer: layerComponent},
 
 	{dir: "internal/driver", layer: layerDriver},
 	{dir: "provider", layer: layerProvider},

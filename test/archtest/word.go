@@ -21,9 +21,9 @@ var vendorNames = []string{"amp", "pi"}
 // providerHomes maps the name of a provider to the packages that may contain it as a literal,
 // in addition to the package of that name below provider/ and provider/all.
 var providerHomes = map[string][]string{
-	"tmux":   {"internal/tmuxserver", "internal/guard/shell", "internal/cli", "internal/service/notify"}, // there it is a program: in a script, or around the terminal of a person
-	"acp":    {"provider/router", "internal/agentcli", "runtime", "client"},                              // in client it names a protocol for prompts
-	"ssh":    {"internal/guard/shell"},                                                                   // there it is a program in a script
+	"tmux":   {"internal/guard/shell", "internal/cli", "internal/service/notify"}, // there it is a program: in a script, or around the terminal of a person
+	"acp":    {"provider/router", "internal/agentcli", "runtime", "client"},       // in client it names a protocol for prompts
+	"ssh":    {"internal/guard/shell"},                                            // there it is a program in a script
 	"hybrid": {"provider/router"},
 	"exec:":  {"provider/exec"},
 }

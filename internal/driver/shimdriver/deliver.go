@@ -26,10 +26,7 @@ func (l Live) Resolve(ctx context.Context, a driver.Attempt) (runtime.Outcome, e
 
 // deliverPrompt types a prompt into the session's terminal and returns the outcome. The shim does that, with one request.
 func deliverPrompt(ctx context.Context, l Live, p inject.Prompt) (runtime.Outcome, error) {
-	switch {
-	case p.Text == "":
-		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "empty"}, nil
-	case !l.observed.State.Delivers:
+	if !l.observed.State.Delivers {
 		return l.deliverByRequests(ctx, p)
 	}
 	out, err := l.Client.Deliver(ctx, &shim.DeliverRequest{

@@ -158,7 +158,7 @@ func TestResolveRealAgent(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				got, err := target{terminal: a}.resolve(t.Context(), rules, DeliveryEntry{Text: []byte(test.text), Entered: test.entered, Seen: true})
+				got, err := target{Lease: unlogged{a}}.resolve(t.Context(), rules, DeliveryEntry{Text: []byte(test.text), Entered: test.entered, Seen: true})
 				if err != nil || got.Verdict != test.want || !got.Clean {
 					t.Fatalf("%+v, %v, want %s", got, err, test.want)
 				}

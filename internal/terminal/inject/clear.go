@@ -37,7 +37,7 @@ func (to target) clearKey(ctx context.Context, v screen.Snapshot, rules screen.R
 	if err != nil {
 		return err
 	}
-	return to.input(ctx, InputClear, p)
+	return to.Type(ctx, InputClear, p)
 }
 
 // clearKeys returns the keys that empty the input box: the end key, if the profile has one, and the clear key.
@@ -75,7 +75,7 @@ func (to target) emptyLine(ctx context.Context, w *screen.Watcher, rules screen.
 			return err
 		}
 		lines, chars = lines-pairs, chars-bytes.Count(keys, []byte(backspace))
-		if err := to.input(ctx, InputClear, keys); err != nil {
+		if err := to.Type(ctx, InputClear, keys); err != nil {
 			return err
 		}
 		if c, err = awaitEffect(ctx, w, rules, before, end); err != nil {

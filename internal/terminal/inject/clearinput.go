@@ -20,9 +20,8 @@ func ClearInput(ctx context.Context, l Lease, rules screen.Rules) error {
 		return err
 	}
 	defer w.Release()
-	to := target{terminal: l, journal: l}
-	r := &resolver{Watcher: w, to: to, rules: rules, end: time.Now().Add(resolveLimit)}
-	if r.isBlind() {
+	r := &resolver{Watcher: w, to: target{Lease: l}, rules: rules, end: time.Now().Add(resolveLimit)}
+	if isBlind(r.rules) {
 		return fmt.Errorf("the input box of this program is not known to gc: set ready_prompt_prefix, or restart the agent: %w", errors.ErrUnsupported)
 	}
 	if err := r.Hold(ctx); err != nil {
@@ -85,7 +84,7 @@ func (r *resolver) proveCleared(ctx context.Context) error {
 
 // recordCleared records that the text of the last delivery is no longer in the box.
 func (r *resolver) recordCleared(ctx context.Context) error {
-	j, err := r.to.journal.Account(ctx, "")
+	j, err := r.to.Account(ctx, "")
 	if err != nil || j.Last == nil || !j.Last.Open {
 		return err
 	}
@@ -97,5 +96,5 @@ func (r *resolver) recordCleared(ctx context.Context) error {
 	case e.Outcome == "":
 		e.Outcome = string(runtime.OutcomeUnconfirmed)
 	}
-	return r.to.journal.RecordOutcome(ctx, e)
+	return r.to.RecordOutcome(ctx, e)
 }

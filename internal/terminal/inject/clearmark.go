@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"gascity/internal/terminal/screen"
+	"gascity/internal/terminal/vt"
 	"gascity/runtime"
 )
 
@@ -80,7 +81,7 @@ func (r *resolver) unmark(ctx context.Context) error {
 			}
 			keys = append(keys, key...) // in one piece, so no other input comes in between
 		}
-		if err := r.to.input(ctx, InputClear, keys); err != nil {
+		if err := r.to.Type(ctx, InputClear, keys); err != nil {
 			return err
 		}
 	}
@@ -93,7 +94,7 @@ func (r *resolver) unmark(ctx context.Context) error {
 func (r *resolver) sendMark(ctx context.Context, paste bool) error {
 	p := []byte(mark)
 	if paste && r.Snapshot.Modes.BracketedPaste {
-		p = []byte("\x1b[200~" + mark + "\x1b[201~")
+		p = []byte(vt.PasteStart + mark + vt.PasteEnd)
 	}
 	end, err := endKey(r.Snapshot, r.rules)
 	if err != nil {
@@ -102,7 +103,7 @@ func (r *resolver) sendMark(ctx context.Context, paste bool) error {
 	if err := r.Hold(ctx); err != nil {
 		return err
 	}
-	return r.to.input(ctx, InputProbe, append(end, p...))
+	return r.to.Type(ctx, InputProbe, append(end, p...))
 }
 
 // marks counts the marks at the end of the input box.
@@ -148,7 +149,7 @@ func proveEmpty(ctx context.Context, w *screen.Watcher, to target, rules screen.
 	case !mayHide:
 		return nil, nil
 	}
-	return nil, to.journal.RecordOutcome(ctx, DeliveryEntry{ID: to.id, Open: true, Shows: true})
+	return nil, to.RecordOutcome(ctx, DeliveryEntry{ID: to.id, Open: true, Shows: true})
 }
 
 const readLate = "the program has just read what a person typed, so the input box may still change"

@@ -88,10 +88,10 @@ func (d *delivery) sendEnter(ctx context.Context, seen bool) error {
 	if d.hasKnownInputBox() && strings.TrimSpace(d.inputBox().Content) != "" {
 		in = InputSeen
 	}
-	if journal, ok := d.to.journal.(SeenJournal); ok && seen {
+	if journal, ok := d.to.Lease.(SeenJournal); ok && seen {
 		err = journal.TypeSeen(ctx, d.Snapshot.Seq, in, p)
 	} else {
-		err = d.to.input(ctx, in, p)
+		err = d.to.Type(ctx, in, p)
 	}
 	if errors.Is(err, ErrChanged) {
 		d.enter = before

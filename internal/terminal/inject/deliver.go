@@ -16,10 +16,10 @@ import (
 // means that the terminal failed or ctx ended; the outcome then describes what may have happened. For an empty text
 // Deliver does nothing and returns the state submitted.
 func Deliver(ctx context.Context, l Lease, id string, p Prompt, rules screen.Rules) (runtime.Outcome, error) {
-	to := target{l, l, id}
 	if p.Text == "" {
-		return to.deliver(ctx, p, rules)
+		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: emptyEvidence}, nil
 	}
+	to := target{l, id}
 	no, err := to.resolvePrevious(ctx, rules)
 	switch {
 	case err != nil:
@@ -30,6 +30,9 @@ func Deliver(ctx context.Context, l Lease, id string, p Prompt, rules screen.Rul
 	out, err := to.deliver(ctx, p, rules)
 	return to.recordOutcome(ctx, rules, out, err)
 }
+
+// emptyEvidence is the evidence of a delivery without text.
+const emptyEvidence = "empty"
 
 // Unsent returns the outcome of an attempt that failed with err before its first byte, for example because it could not
 // acquire a [Lease].

@@ -64,7 +64,7 @@ func removeReturned(ctx context.Context, l Lease, w *screen.Watcher, rules scree
 		}
 		c := w.Snapshot.InputBox(rules.Screen.InputBox)
 		if changed && c.Found && c.Content != "" && w.Snapshot.Dialog(rules) == nil {
-			err := target{l, l, ""}.clearKey(ctx, w.Snapshot, rules)
+			err := target{l, ""}.clearKey(ctx, w.Snapshot, rules)
 			if errors.Is(err, ErrTouched) {
 				return nil
 			}
@@ -98,10 +98,10 @@ func returned(j DeliveryAccount) bool {
 // prompt and calls prepare again.
 func (to target) prepareWithoutReturned(ctx context.Context, w *screen.Watcher, p Prompt, rules screen.Rules) (*runtime.Outcome, error) {
 	no, err := prepare(ctx, w, p, rules)
-	if err != nil || no == nil || no.Reason != runtime.RefusedDraft || to.journal == nil || !clearsReturned(rules) {
+	if err != nil || no == nil || no.Reason != runtime.RefusedDraft || !clearsReturned(rules) {
 		return no, err
 	}
-	j, err := to.journal.Account(ctx, "")
+	j, err := to.Account(ctx, "")
 	c := w.Snapshot.InputBox(rules.Screen.InputBox)
 	if err != nil || !returned(j) || !c.Found || c.Above {
 		return no, err

@@ -2,6 +2,7 @@ package inject
 
 import (
 	"slices"
+	"strings"
 	"unicode"
 )
 
@@ -53,7 +54,7 @@ func selects(runes []rune, i int) bool {
 	if before >= '0' && before <= '9' || before == '#' || before == '*' {
 		return i+1 < len(runes) && runes[i+1] == keyCap
 	}
-	return isJoined(before) || unicode.Is(emoji, before)
+	return isJoined(before) || strings.ContainsRune(emoji, before)
 }
 
 func isSkinTone(r rune) bool { return r >= 0x1F3FB && r <= 0x1F3FF }
@@ -108,101 +109,7 @@ var joinedEmoji = &unicode.RangeTable{
 }
 
 // emoji are other emoji that a selector may follow.
-var emoji = &unicode.RangeTable{
-	R16: []unicode.Range16{
-		{Lo: 0x00A9, Hi: 0x00AE, Stride: 5},
-		{Lo: 0x203C, Hi: 0x203C, Stride: 1},
-		{Lo: 0x2049, Hi: 0x2049, Stride: 1},
-		{Lo: 0x2122, Hi: 0x2122, Stride: 1},
-		{Lo: 0x2139, Hi: 0x2139, Stride: 1},
-		{Lo: 0x2194, Hi: 0x2199, Stride: 1},
-		{Lo: 0x21A9, Hi: 0x21AA, Stride: 1},
-		{Lo: 0x231A, Hi: 0x231B, Stride: 1},
-		{Lo: 0x2328, Hi: 0x2328, Stride: 1},
-		{Lo: 0x23CF, Hi: 0x23CF, Stride: 1},
-		{Lo: 0x23E9, Hi: 0x23F3, Stride: 1},
-		{Lo: 0x23F8, Hi: 0x23FA, Stride: 1},
-		{Lo: 0x24C2, Hi: 0x24C2, Stride: 1},
-		{Lo: 0x25AA, Hi: 0x25AB, Stride: 1},
-		{Lo: 0x25B6, Hi: 0x25B6, Stride: 1},
-		{Lo: 0x25C0, Hi: 0x25C0, Stride: 1},
-		{Lo: 0x25FB, Hi: 0x25FE, Stride: 1},
-		{Lo: 0x2600, Hi: 0x2604, Stride: 1},
-		{Lo: 0x260E, Hi: 0x260E, Stride: 1},
-		{Lo: 0x2611, Hi: 0x2611, Stride: 1},
-		{Lo: 0x2614, Hi: 0x2615, Stride: 1},
-		{Lo: 0x2618, Hi: 0x2618, Stride: 1},
-		{Lo: 0x261D, Hi: 0x261D, Stride: 1},
-		{Lo: 0x2620, Hi: 0x2620, Stride: 1},
-		{Lo: 0x2622, Hi: 0x2623, Stride: 1},
-		{Lo: 0x2626, Hi: 0x2626, Stride: 1},
-		{Lo: 0x262A, Hi: 0x262A, Stride: 1},
-		{Lo: 0x262E, Hi: 0x262F, Stride: 1},
-		{Lo: 0x2638, Hi: 0x263A, Stride: 1},
-		{Lo: 0x2648, Hi: 0x2653, Stride: 1},
-		{Lo: 0x265F, Hi: 0x2660, Stride: 1},
-		{Lo: 0x2663, Hi: 0x2663, Stride: 1},
-		{Lo: 0x2665, Hi: 0x2666, Stride: 1},
-		{Lo: 0x2668, Hi: 0x2668, Stride: 1},
-		{Lo: 0x267B, Hi: 0x267B, Stride: 1},
-		{Lo: 0x267E, Hi: 0x267F, Stride: 1},
-		{Lo: 0x2692, Hi: 0x2697, Stride: 1},
-		{Lo: 0x2699, Hi: 0x2699, Stride: 1},
-		{Lo: 0x269B, Hi: 0x269C, Stride: 1},
-		{Lo: 0x26A0, Hi: 0x26A1, Stride: 1},
-		{Lo: 0x26AA, Hi: 0x26AB, Stride: 1},
-		{Lo: 0x26B0, Hi: 0x26B1, Stride: 1},
-		{Lo: 0x26BD, Hi: 0x26BE, Stride: 1},
-		{Lo: 0x26C4, Hi: 0x26C5, Stride: 1},
-		{Lo: 0x26C8, Hi: 0x26C8, Stride: 1},
-		{Lo: 0x26CE, Hi: 0x26CF, Stride: 1},
-		{Lo: 0x26D1, Hi: 0x26D1, Stride: 1},
-		{Lo: 0x26D3, Hi: 0x26D4, Stride: 1},
-		{Lo: 0x26E9, Hi: 0x26EA, Stride: 1},
-		{Lo: 0x26F0, Hi: 0x26F5, Stride: 1},
-		{Lo: 0x26F7, Hi: 0x26FA, Stride: 1},
-		{Lo: 0x26FD, Hi: 0x26FD, Stride: 1},
-		{Lo: 0x2702, Hi: 0x2702, Stride: 1},
-		{Lo: 0x2705, Hi: 0x2705, Stride: 1},
-		{Lo: 0x2709, Hi: 0x270D, Stride: 1},
-		{Lo: 0x270F, Hi: 0x270F, Stride: 1},
-		{Lo: 0x2712, Hi: 0x2712, Stride: 1},
-		{Lo: 0x2714, Hi: 0x2714, Stride: 1},
-		{Lo: 0x2716, Hi: 0x2716, Stride: 1},
-		{Lo: 0x271D, Hi: 0x271D, Stride: 1},
-		{Lo: 0x2721, Hi: 0x2721, Stride: 1},
-		{Lo: 0x2728, Hi: 0x2728, Stride: 1},
-		{Lo: 0x2733, Hi: 0x2734, Stride: 1},
-		{Lo: 0x2744, Hi: 0x2744, Stride: 1},
-		{Lo: 0x2747, Hi: 0x2747, Stride: 1},
-		{Lo: 0x274C, Hi: 0x274C, Stride: 1},
-		{Lo: 0x274E, Hi: 0x274E, Stride: 1},
-		{Lo: 0x2753, Hi: 0x2755, Stride: 1},
-		{Lo: 0x2757, Hi: 0x2757, Stride: 1},
-		{Lo: 0x2763, Hi: 0x2763, Stride: 1},
-		{Lo: 0x2795, Hi: 0x2797, Stride: 1},
-		{Lo: 0x27B0, Hi: 0x27B0, Stride: 1},
-		{Lo: 0x27BF, Hi: 0x27BF, Stride: 1},
-		{Lo: 0x2934, Hi: 0x2935, Stride: 1},
-		{Lo: 0x2B05, Hi: 0x2B07, Stride: 1},
-		{Lo: 0x2B50, Hi: 0x2B50, Stride: 1},
-		{Lo: 0x2B55, Hi: 0x2B55, Stride: 1},
-		{Lo: 0x3030, Hi: 0x3030, Stride: 1},
-		{Lo: 0x303D, Hi: 0x303D, Stride: 1},
-		{Lo: 0x3297, Hi: 0x3299, Stride: 2},
-	},
-	R32: []unicode.Range32{
-		{Lo: 0x1F004, Hi: 0x1F004, Stride: 1},
-		{Lo: 0x1F0CF, Hi: 0x1F0CF, Stride: 1},
-		{Lo: 0x1F170, Hi: 0x1F171, Stride: 1},
-		{Lo: 0x1F17E, Hi: 0x1F17F, Stride: 1},
-		{Lo: 0x1F18E, Hi: 0x1F18E, Stride: 1},
-		{Lo: 0x1F191, Hi: 0x1F19A, Stride: 1},
-		{Lo: 0x1F201, Hi: 0x1F202, Stride: 1},
-		{Lo: 0x1F21A, Hi: 0x1F21A, Stride: 1},
-		{Lo: 0x1F22F, Hi: 0x1F22F, Stride: 1},
-		{Lo: 0x1F232, Hi: 0x1F23A, Stride: 1},
-		{Lo: 0x1F250, Hi: 0x1F251, Stride: 1},
-	},
-	LatinOffset: 1,
-}
+const emoji = "©®‼⁉™ℹ↔↕↖↗↘↙↩↪⌚⌛⌨⏏⏩⏪⏫⏬⏭⏮⏯⏰⏱⏲⏳⏸⏹⏺Ⓜ▪▫▶◀◻◼◽◾☀☁☂☃☄☎☑☔☕☘☝☠☢☣☦☪☮☯☸☹☺♈♉" +
+	"♊♋♌♍♎♏♐♑♒♓♟♠♣♥♦♨♻♾♿⚒⚓⚔⚕⚖⚗⚙⚛⚜⚠⚡⚪⚫⚰⚱⚽⚾⛄⛅⛈⛎⛏⛑⛓⛔⛩⛪⛰⛱⛲⛳⛴⛵⛷⛸⛹⛺⛽✂✅✉✊✋✌✍" +
+	"✏✒✔✖✝✡✨✳✴❄❇❌❎❓❔❕❗❣➕➖➗➰➿⤴⤵⬅⬆⬇⭐⭕〰〽㊗㊙🀄🃏🅰🅱🅾🅿🆎🆑🆒🆓🆔🆕🆖🆗🆘🆙🆚🈁🈂🈚🈯🈲🈳🈴🈵🈶🈷🈸🈹🈺" +
+	"🉐🉑"

@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"gascity/internal/retry"
 	"gascity/internal/terminal/screen"
 	"gascity/runtime"
 )
@@ -21,32 +22,32 @@ const recordTimeout = 15 * time.Second
 func (to target) recordOutcome(ctx context.Context, rules screen.Rules, out runtime.Outcome, cause error) (runtime.Outcome, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
-	j, err := to.journal.Account(ctx, to.id)
+	j, err := to.Account(ctx, to.id)
 	if err != nil || j.Asked == nil || !j.Asked.Open {
 		return out, cause
 	}
 	e := *j.Asked
 	if out.State == runtime.OutcomeRefused && !e.Unsent { // the text was removed again
-		return out, to.journal.RecordOutcome(ctx, DeliveryEntry{ID: e.ID, Outcome: OutcomeWithdrawn})
+		return out, to.RecordOutcome(ctx, DeliveryEntry{ID: e.ID, Outcome: OutcomeWithdrawn})
 	}
 	if e.Unsent { // the next delivery removes a remaining mark
 		end := DeliveryEntry{ID: e.ID, Outcome: OutcomeWithdrawn, Open: e.Marks > 0}
 		if out.Reason == runtime.RefusedInputBlocked {
 			end.Open, end.Blocked, end.Hidden = true, out.Detail, e.Marks > 0
 		}
-		_ = to.journal.RecordOutcome(ctx, end)
+		_ = to.RecordOutcome(ctx, end)
 		return out, cause
 	}
 	e.Outcome, e.Evidence, e.Open = string(out.State), out.Evidence, out.State != runtime.OutcomeSubmitted
 	// If this fails, the next delivery resolves this one.
-	_ = to.journal.RecordOutcome(ctx, e)
+	_ = to.RecordOutcome(ctx, e)
 	if out.State == runtime.OutcomeSubmitted || e.Entered || cause != nil {
 		return out, cause
 	}
 	if _, err := to.resolvePrevious(ctx, rules); err != nil {
 		return out, nil // the next delivery resolves it
 	}
-	if j, err = to.journal.Account(ctx, to.id); err == nil && j.Asked != nil {
+	if j, err = to.Account(ctx, to.id); err == nil && j.Asked != nil {
 		switch final, ok := FinalOutcome(j); {
 		case ok && final.State == runtime.OutcomeRefused:
 			return Withdrawn(out.Detail), nil
@@ -62,7 +63,7 @@ func (to target) recordOutcome(ctx context.Context, rules screen.Rules, out runt
 // afterwards, it returns the refusal for the new delivery. If this cannot end by itself, the box is recorded as blocked:
 // nothing is typed into it until the screen shows that it is empty.
 func (to target) resolvePrevious(ctx context.Context, rules screen.Rules) (*runtime.Outcome, error) {
-	j, err := to.journal.Account(ctx, "")
+	j, err := to.Account(ctx, "")
 	if err != nil || j.Last == nil || !j.Last.Open {
 		return nil, err
 	}
@@ -96,7 +97,7 @@ func (to target) resolvePrevious(ctx context.Context, rules screen.Rules) (*runt
 		e.Final, e.Blocked, e.Hidden = true, blockedText(res), res.Hidden
 	}
 	if res.Clean || blocked || res.Verdict != unknown {
-		if err := to.journal.RecordOutcome(ctx, e); err != nil {
+		if err := to.RecordOutcome(ctx, e); err != nil {
 			return nil, err
 		}
 	}
@@ -120,7 +121,7 @@ func blockedText(res resolution) string {
 func (to target) stillBlocked(ctx context.Context, rules screen.Rules, j DeliveryAccount) (no *runtime.Outcome, again bool, err error) {
 	e := *j.Last
 	no = refused(runtime.RefusedInputBlocked, "%s", e.Blocked)
-	w, err := screen.NewWatcher(ctx, to.terminal)
+	w, err := screen.NewWatcher(ctx, to.Lease)
 	if err != nil {
 		return nil, false, err
 	}
@@ -128,7 +129,7 @@ func (to target) stillBlocked(ctx context.Context, rules screen.Rules, j Deliver
 		Watcher: w, to: to, rules: rules, entry: e, shows: j.Shows,
 		end: time.Now().Add(resolveLimit), humanInput: w.Snapshot.LastHuman,
 	}
-	if r.isBlind() {
+	if isBlind(r.rules) {
 		return no, e.Touched, nil
 	}
 	if why, _ := r.unreadableReason(); why != "" {
@@ -142,7 +143,7 @@ func (to target) stillBlocked(ctx context.Context, rules screen.Rules, j Deliver
 	switch {
 	case empty && (!e.Hidden || r.shows):
 		e.Open = false
-		return nil, false, to.journal.RecordOutcome(ctx, e)
+		return nil, false, to.RecordOutcome(ctx, e)
 	case e.Hidden && !e.Touched && !empty:
 		return nil, true, nil
 	}
@@ -154,9 +155,9 @@ func (to target) stillBlocked(ctx context.Context, rules screen.Rules, j Deliver
 // a Reason may change soon, see [RetryUntilKnown]. The exception is [runtime.RefusedInputBlocked]: this outcome is final,
 // and gc types no more prompts until the box is empty.
 func ResolveDelivery(ctx context.Context, l Lease, id string, rules screen.Rules) (runtime.Outcome, error) {
-	to := target{l, l, id}
+	to := target{l, id}
 	open := runtime.Outcome{State: runtime.OutcomeUnconfirmed}
-	j, err := to.journal.Account(ctx, id)
+	j, err := to.Account(ctx, id)
 	if err != nil {
 		return open, err
 	}
@@ -168,7 +169,7 @@ func ResolveDelivery(ctx context.Context, l Lease, id string, rules screen.Rules
 		open.Detail = err.Error()
 		return open, err
 	}
-	if j, err = to.journal.Account(ctx, id); err != nil {
+	if j, err = to.Account(ctx, id); err != nil {
 		return open, err
 	}
 	if out, ok := FinalOutcome(j); ok {
@@ -187,9 +188,7 @@ func FinalOutcome(j DeliveryAccount) (out runtime.Outcome, ok bool) {
 	switch {
 	case e == nil && j.Forgot:
 		return runtime.Outcome{State: runtime.OutcomeUnconfirmed, Detail: "the delivery is too old: it is no longer in the session's log"}, true
-	case e == nil:
-		return NeverSent("not a byte was sent"), true
-	case e.Unsent && !e.Entered:
+	case e == nil, e.Unsent && !e.Entered:
 		return NeverSent("not a byte was sent"), true
 	case e.Outcome == OutcomeWithdrawn && (!e.Open || e.Final):
 		return Withdrawn("the text was removed from the input box"), true
@@ -220,11 +219,7 @@ func RetryUntilKnown(ctx context.Context, resolve func() (runtime.Outcome, error
 		if err != nil || out.State != runtime.OutcomeUnconfirmed || out.Reason == "" || out.Reason == runtime.RefusedInputBlocked || time.Now().After(end) {
 			return out, err
 		}
-		again := time.NewTimer(resolveRetry)
-		select {
-		case <-again.C:
-		case <-ctx.Done():
-			again.Stop()
+		if !retry.Sleep(ctx, resolveRetry) {
 			return out, nil
 		}
 	}

@@ -30,25 +30,11 @@ type Prompt struct {
 	AllowChanges bool
 }
 
-// target is the terminal and the journal of one delivery.
+// target is the terminal, with its journal, of one delivery.
 type target struct {
-	terminal screen.Terminal
-	journal  Journal // nil: the delivery is not logged
-	id       string  // the ID of the delivery in the journal
-}
+	Lease
 
-// input writes input in one piece and records its kind in the journal.
-func (to target) input(ctx context.Context, in Input, p []byte) error {
-	if to.journal == nil {
-		return to.terminal.Send(ctx, p)
-	}
-	return to.journal.Type(ctx, in, p)
-}
-
-// Type delivers a prompt without a journal: if the caller is interrupted, the outcome remains unknown. The input box and
-// the unread input must not contain text of an interrupted delivery. Outcome and error are those of [Deliver].
-func Type(ctx context.Context, t screen.Terminal, p Prompt, rules screen.Rules) (runtime.Outcome, error) {
-	return target{terminal: t}.deliver(ctx, p, rules)
+	id string // the ID of the delivery in the journal
 }
 
 // deliver checks whether the program accepts the prompt now, pastes it in one piece, waits until the paste is on the
@@ -58,10 +44,7 @@ func Type(ctx context.Context, t screen.Terminal, p Prompt, rules screen.Rules) 
 // repeated only while the box contains exactly the text. The wait for the paste ends when it makes no progress, and
 // after echoLimit at the latest.
 func (to target) deliver(ctx context.Context, p Prompt, rules screen.Rules) (runtime.Outcome, error) {
-	if p.Text == "" {
-		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "empty"}, nil
-	}
-	w, err := screen.NewWatcher(ctx, to.terminal)
+	w, err := screen.NewWatcher(ctx, to.Lease)
 	if err != nil {
 		return Unsent(err)
 	}
@@ -152,7 +135,7 @@ func (d *delivery) run(ctx context.Context, paste []byte) (runtime.Outcome, erro
 	case err != nil:
 		return Unsent(err)
 	}
-	switch err := d.to.input(ctx, InputText, paste); {
+	switch err := d.to.Type(ctx, InputText, paste); {
 	case errors.Is(err, ErrTouched):
 		return *refused(runtime.RefusedTyping, "%v", err), nil
 	case err != nil:
@@ -192,13 +175,10 @@ func (d *delivery) run(ctx context.Context, paste []byte) (runtime.Outcome, erro
 //
 // It returns the refusal, or nil.
 func (d *delivery) begin(ctx context.Context) (*runtime.Outcome, error) {
-	if d.to.journal == nil {
-		return nil, nil
-	}
-	if err := d.to.journal.Begin(ctx, d.to.id, d.text, d.undo()); err != nil {
+	if err := d.to.Begin(ctx, d.to.id, d.text, d.undo()); err != nil {
 		return nil, err
 	}
-	j, err := d.to.journal.Account(ctx, d.to.id)
+	j, err := d.to.Account(ctx, d.to.id)
 	if !d.hasKnownInputBox() {
 		if err == nil && j.Unfinished {
 			return refused(runtime.RefusedDraft, "%s", unfinishedLine), nil

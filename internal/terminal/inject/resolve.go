@@ -66,7 +66,7 @@ func (to target) resolve(ctx context.Context, rules screen.Rules, e DeliveryEntr
 	if e.Unsent && e.Marks == 0 {
 		return resolution{Verdict: withdrawn, Clean: true}, nil
 	}
-	w, err := screen.NewWatcher(ctx, to.terminal)
+	w, err := screen.NewWatcher(ctx, to.Lease)
 	if err != nil {
 		return resolution{}, err
 	}
@@ -85,7 +85,7 @@ const typing = "a person is typing"
 // input box, whether the terminal reports unread input, and what the log entry says.
 func (r *resolver) resolve(ctx context.Context) (resolution, error) {
 	switch {
-	case r.isBlind():
+	case isBlind(r.rules):
 		return r.resolveBlind(ctx)
 	case silent(r.Snapshot, r.rules) && !r.entry.Seen:
 		return r.resolveSilent(ctx)
@@ -121,7 +121,7 @@ func (r *resolver) resolveBlind(ctx context.Context) (resolution, error) {
 	case r.entry.Entered || r.entry.Touched:
 		return resolution{Clean: true, Why: "gc cannot read this program's input box"}, nil
 	case r.Snapshot.Line == screen.LineCooked:
-		err := r.to.input(ctx, InputClear, []byte{killLine})
+		err := r.to.Type(ctx, InputClear, []byte{killLine})
 		return resolution{Verdict: withdrawn, Clean: err == nil}, err
 	}
 	return resolution{Hidden: true, Why: "an incomplete text may be in the program's input box, which gc cannot read"}, nil
@@ -153,9 +153,6 @@ func (r *resolver) isDialogStable() bool {
 // dialogStays is the time after which a dialog ends the resolution.
 const dialogStays = 300 * time.Millisecond
 
-// isBlind reports whether this program's input box cannot be read.
-func (r *resolver) isBlind() bool { return isBlind(r.rules) }
-
 // isBlind reports whether the rules do not describe an input box that can be read.
 func isBlind(rules screen.Rules) bool {
 	c := rules.Screen.InputBox
@@ -174,7 +171,7 @@ func (r *resolver) awaitInputBox(ctx context.Context) (why string, wait runtime.
 			rows, since = r.Snapshot.Rows, time.Now()
 		}
 		why, wait = r.unreadableReason()
-		gone := why == offScreen && r.hasInputState() && time.Since(since) >= r.remainingRest(screenStableFor)
+		gone := why == offScreen && r.hasInputState() && time.Since(since) >= r.remainingRest()
 		return why == "" && time.Since(r.Snapshot.LastOutput) >= repaintTime || r.isDialogStable() || gone
 	})
 	if err != nil || why != "" && why != offScreen {
@@ -193,10 +190,7 @@ func (r *resolver) awaitInputBox(ctx context.Context) (why string, wait runtime.
 
 // reload reads the journal and then the screen again, because other input may have arrived.
 func (r *resolver) reload(ctx context.Context) error {
-	if r.to.journal == nil {
-		return nil
-	}
-	j, err := r.to.journal.Account(ctx, "")
+	j, err := r.to.Account(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -268,14 +262,14 @@ func (r *resolver) awaitStable(ctx context.Context, rest time.Duration) (wait ru
 	return "", nil
 }
 
-// remainingRest returns how much longer the screen must not change, so that it has not changed for the time d since the
+// remainingRest returns how much longer the screen must not change, so that it has not changed for screenStableFor since the
 // last output. It is at least boxStableFor, because the program may have read its input only a moment ago. The wait is kept
 // short, so that finding the outcome can finish even if controllers are killed often.
-func (r *resolver) remainingRest(d time.Duration) time.Duration {
+func (r *resolver) remainingRest() time.Duration {
 	if r.Snapshot.LastOutput.IsZero() {
-		return d
+		return screenStableFor
 	}
-	return min(d, max(boxStableFor, d-time.Since(r.Snapshot.LastOutput)))
+	return min(screenStableFor, max(boxStableFor, screenStableFor-time.Since(r.Snapshot.LastOutput)))
 }
 
 // unread is the reason if the program does not read its input.
@@ -332,7 +326,7 @@ func (r *resolver) showsText() bool {
 // It sends the keys that remove the text once.
 func (r *resolver) resolveOffScreen(ctx context.Context) (resolution, error) {
 	r.end = time.Now().Add(resolveLimit)
-	wait, err := r.awaitStable(ctx, r.remainingRest(screenStableFor))
+	wait, err := r.awaitStable(ctx, r.remainingRest())
 	if err != nil || wait != "" {
 		return notStable(wait), err
 	}
@@ -397,9 +391,9 @@ func (r *resolver) resolveUnmarked(ctx context.Context) (resolution, error) {
 	if r.entry.Entered {
 		res.Verdict = r.previousVerdict()
 	}
-	if r.to.journal != nil && hidden { // recorded before the mark is removed, so no second mark is typed
+	if hidden { // recorded before the mark is removed, so no second mark is typed
 		e := DeliveryEntry{ID: r.entry.ID, Outcome: r.entry.Outcome, Evidence: r.entry.Evidence, Final: r.entry.Final, Open: true, Hidden: true}
-		if err := r.to.journal.RecordOutcome(ctx, e); err != nil {
+		if err := r.to.RecordOutcome(ctx, e); err != nil {
 			return resolution{}, err
 		}
 	}
@@ -464,9 +458,6 @@ func (r *resolver) previousVerdict() verdict {
 
 // recordVerdict records a verdict in the journal before the box is changed.
 func (r *resolver) recordVerdict(ctx context.Context, v verdict) error {
-	if r.to.journal == nil {
-		return nil
-	}
 	e := DeliveryEntry{ID: r.entry.ID, Outcome: string(v), Open: true}
 	switch v {
 	case accepted:
@@ -475,7 +466,7 @@ func (r *resolver) recordVerdict(ctx context.Context, v verdict) error {
 		e.Outcome, e.Final = string(runtime.OutcomeUnconfirmed), true
 	case withdrawn:
 	}
-	return r.to.journal.RecordOutcome(ctx, e)
+	return r.to.RecordOutcome(ctx, e)
 }
 
 // resolveShared finds out the outcome if a person or another program has also sent input since the delivery began, so the
@@ -632,7 +623,7 @@ func (r *resolver) testUndoKeys(ctx context.Context) (resolution, error) {
 // effective sends keys that remove text, and reports whether the condition expected became true before the limit, that is,
 // whether the keys had the wanted effect.
 func (r *resolver) effective(ctx context.Context, keys []byte, expected func() bool) (bool, error) {
-	if err := r.to.input(ctx, InputClear, keys); err != nil {
+	if err := r.to.Type(ctx, InputClear, keys); err != nil {
 		return false, err
 	}
 	for late := time.Now().Add(clearEffect); !expected(); {

@@ -79,7 +79,7 @@ func TestResolve(t *testing.T) {
 				if test.keyless {
 					rules.Screen.ClearKey = ""
 				}
-				got, err := target{terminal: agent.T}.resolve(t.Context(), rules, left)
+				got, err := target{Lease: unlogged{agent.T}}.resolve(t.Context(), rules, left)
 				if err != nil || got != test.want {
 					t.Fatalf("%+v, %v, want %+v", got, err, test.want)
 				}
@@ -149,7 +149,7 @@ func TestLeftoverIsLeftToATypingPerson(t *testing.T) {
 		}
 		done := make(chan result, 1)
 		go func() {
-			got, err := target{terminal: agent.T}.resolve(t.Context(), f.Rules(t), DeliveryEntry{Text: []byte("cut off")})
+			got, err := target{Lease: unlogged{agent.T}}.resolve(t.Context(), f.Rules(t), DeliveryEntry{Text: []byte("cut off")})
 			done <- result{got, err}
 		}()
 		for range 40 { // goes on typing

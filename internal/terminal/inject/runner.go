@@ -24,9 +24,8 @@ type Runner struct {
 	// Save stores the named deliveries that have begun, for the time after this process was killed; see [OutcomeOf].
 	Save func([]Record) error
 
-	mu      sync.Mutex // guards all below
-	named   map[string]*running
-	names   []string            // the keys of named, the oldest first
+	mu      sync.Mutex          // guards all below
+	named   []*running          // the deliveries with a name, the oldest first
 	running map[string]*running // the deliveries that run, by the key of their request
 	closed  bool                // Save is not called any more
 }
@@ -126,7 +125,7 @@ func (r *Runner) Deliver(ctx, client context.Context, req *Request) (runtime.Out
 func (r *Runner) add(d *running, key string) (_ *running, first bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if known := r.named[d.name]; known != nil {
+	if known := r.findLocked(d.name); known != nil {
 		return known, false
 	}
 	r.addNameLocked(d)
@@ -137,24 +136,28 @@ func (r *Runner) add(d *running, key string) (_ *running, first bool) {
 	return d, true
 }
 
-// addNameLocked stores a delivery by its name and drops the oldest ones that have ended.
+// findLocked returns the delivery with the name; nil if there is none.
+func (r *Runner) findLocked(name string) *running {
+	if i := slices.IndexFunc(r.named, func(d *running) bool { return d.name == name }); i >= 0 {
+		return r.named[i]
+	}
+	return nil
+}
+
+// addNameLocked stores a delivery, if it has a name, and drops the oldest ones that have ended.
 func (r *Runner) addNameLocked(d *running) {
 	if d.name == "" {
 		return
 	}
-	if r.named == nil {
-		r.named = map[string]*running{}
-	}
-	r.named[d.name] = d
-	r.names = append(r.names, d.name)
-	for i := 0; len(r.names) > maxNames && i < len(r.names)-1; {
-		if !r.named[r.names[i]].ended() {
-			i++
-			continue
+	surplus := len(r.named) + 1 - maxNames
+	r.named = slices.DeleteFunc(r.named, func(old *running) bool {
+		drop := surplus > 0 && old.ended()
+		if drop {
+			surplus--
 		}
-		delete(r.named, r.names[i])
-		r.names = slices.Delete(r.names, i, i+1)
-	}
+		return drop
+	})
+	r.named = append(r.named, d)
 }
 
 // clientGone cancels a delivery that has not begun.
@@ -207,9 +210,8 @@ func (r *Runner) end(d *running, key string, out runtime.Outcome, err error) {
 	switch {
 	case d.begun:
 		_ = r.saveLocked(d) // without it the outcome is unconfirmed after this process was killed
-	case !d.closed && d.name != "":
-		delete(r.named, d.name)
-		r.names = slices.DeleteFunc(r.names, func(name string) bool { return name == d.name })
+	case !d.closed:
+		r.named = slices.DeleteFunc(r.named, func(named *running) bool { return named == d })
 	}
 }
 
@@ -241,12 +243,11 @@ func (r *Runner) saveLocked(d *running) error {
 		return nil
 	}
 	var records []Record
-	for _, name := range r.names {
-		known := r.named[name]
+	for _, known := range r.named {
 		if !known.begun {
 			continue
 		}
-		record := Record{Name: name}
+		record := Record{Name: known.name}
 		if known.ended() {
 			record.Outcome = &known.out
 		}
@@ -308,7 +309,7 @@ func (r *Runner) Resolve(ctx context.Context, name, id string, rules screen.Rule
 func (r *Runner) closeName(name string) *running {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if known := r.named[name]; known != nil {
+	if known := r.findLocked(name); known != nil {
 		known.closed = true
 		if !known.begun && !known.ended() {
 			known.cancel(errAsked)

@@ -71,7 +71,7 @@ func TestEnterIsBoundToTheScreen(t *testing.T) {
 				f := terminal.Face{Style: "rules", Dialog: terminal.Trust}
 				agent := terminal.NewAgent(f)
 				s := lease{&surprising{Fake: agent.T, agent: agent, text: "hello", atSend: atSend}}
-				out, err := target{s, s, "id"}.deliver(t.Context(), Prompt{Text: "hello"}, f.Rules(t))
+				out, err := target{s, "id"}.deliver(t.Context(), Prompt{Text: "hello"}, f.Rules(t))
 				if err != nil || out.State != runtime.OutcomeUnconfirmed || !strings.Contains(out.Detail, "a dialog appeared") {
 					t.Errorf("%+v, %v; want unconfirmed because of the dialog", out, err)
 				}
@@ -91,7 +91,7 @@ func TestEnterReachesAProgramThatDrawsAllTheTime(t *testing.T) {
 		agent := terminal.NewAgent(f)
 		s := restless{lease{&surprising{Fake: agent.T, agent: agent, text: "hello"}}}
 		s.shown = true // no dialog
-		out, err := target{s, s, "id"}.deliver(t.Context(), Prompt{Text: "hello"}, f.Rules(t))
+		out, err := target{s, "id"}.deliver(t.Context(), Prompt{Text: "hello"}, f.Rules(t))
 		if err != nil || out.State != runtime.OutcomeSubmitted || s.tries != maxEnterAttempts-1 {
 			t.Errorf("%+v, %v after %d tries", out, err, s.tries)
 		}
@@ -113,7 +113,7 @@ func TestEnterWaitsForARepaintWheneverItComes(t *testing.T) {
 		f := terminal.Face{Style: "rules"}
 		agent := terminal.NewAgent(f)
 		s := &repainting{lease: lease{&surprising{Fake: agent.T, agent: agent, text: "hello", shown: true}}}
-		out, err := target{s, s, "id"}.deliver(t.Context(), Prompt{Text: "hello"}, f.Rules(t))
+		out, err := target{s, "id"}.deliver(t.Context(), Prompt{Text: "hello"}, f.Rules(t))
 		if err != nil || out.State != runtime.OutcomeSubmitted || s.tries < 2 {
 			t.Errorf("%+v, %v after %d tries; want submitted", out, err, s.tries)
 		}

@@ -109,7 +109,7 @@ func (r *resolver) resolveSilent(ctx context.Context) (resolution, error) {
 	case r.entry.Touched:
 		return resolution{Clean: true, Why: movedReason}, nil
 	}
-	err := r.to.input(ctx, InputClear, []byte{killLine})
+	err := r.to.Type(ctx, InputClear, []byte{killLine})
 	if errors.Is(err, ErrTouched) {
 		return notStable(runtime.RefusedTyping), nil
 	}

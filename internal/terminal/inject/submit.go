@@ -10,7 +10,8 @@ import (
 )
 
 // Submit copies the files of a delivery into the session's working directory. It then calls deliver with the prompt, which
-// names the files, and the ID of the delivery. It returns a refusal if the content cannot be delivered.
+// names the files, and the ID of the delivery. It returns a refusal if the content cannot be delivered. Without text nothing
+// is delivered.
 func Submit(d runtime.Delivery, workDir string, deliver func(id string, p Prompt) (runtime.Outcome, error)) (runtime.Outcome, error) {
 	if d.Literal && runtime.MayBeCommand(runtime.FlattenText(d.Content)) {
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: "the text would be typed, and the agent CLI may run it as a command"}, nil
@@ -22,6 +23,9 @@ func Submit(d runtime.Delivery, workDir string, deliver func(id string, p Prompt
 	}
 	if err != nil {
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: err.Error()}, nil //nolint:nilerr // the outcome contains the error
+	}
+	if message.Text == "" {
+		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: emptyEvidence, Staged: places}, nil
 	}
 	out, err := deliver(DeliveryID(d.ID, message.Text), Prompt{Text: message.Text, Confirm: d.Confirm, AllowChanges: d.AllowChanges})
 	out.Staged = places

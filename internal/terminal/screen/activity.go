@@ -2,7 +2,6 @@ package screen
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -58,7 +57,7 @@ func (v Snapshot) screen(rules Rules) runtime.Evidence {
 		e.Until = parseUntil(until, v.LastOutput)
 		return e
 	}
-	if !v.inputLine(s) || s.InputBox.Frame == "" && !v.anyRow(s.Ready, 0, len(v.rows)) ||
+	if !v.inputLine(s) || s.InputBox.Frame == "" && !v.anyRow(s.Ready, 0) ||
 		s.InputBox.Frame == agentcli.FrameLine && (!c.Found || c.Above) {
 		if asks := v.LineQuestion(rules); asks != "" {
 			return evidenceFromScreen(runtime.ActivityUnknown, "%s%s", SeemsToAsk, asks)
@@ -108,7 +107,7 @@ func (v Snapshot) rest(s agentcli.Screen, c InputBox) runtime.Evidence {
 		signs = append(signs, "idle title")
 	}
 	if len(s.Idle) > 0 {
-		if !v.anyRow(s.Idle, v.liveTop(c), len(v.rows)) {
+		if !v.anyRow(s.Idle, v.liveTop(c)) {
 			return evidenceFromScreen(runtime.ActivityUnknown, "the idle mark is missing")
 		}
 		signs = append(signs, "idle mark")
@@ -130,7 +129,7 @@ func (v Snapshot) Busy(s agentcli.Screen, c InputBox) string {
 	switch {
 	case agentcli.MatchAny(s.TitleBusy, v.Title):
 		return fmt.Sprintf("busy title %q", v.Title)
-	case v.anyRow(s.Busy, v.liveTop(c), len(v.rows)):
+	case v.anyRow(s.Busy, v.liveTop(c)):
 		return "busy mark"
 	}
 	return ""
@@ -141,10 +140,8 @@ func (v Snapshot) liveTop(c InputBox) int {
 	if c.Found {
 		return c.top - neighbourhood
 	}
-	for y, v0 := range slices.Backward(v.rows) {
-		if v0 != "" {
-			return y - 2*neighbourhood
-		}
+	if y := v.lastRow(isText); y >= 0 {
+		return y - 2*neighbourhood
 	}
 	return 0
 }

@@ -48,7 +48,7 @@ func (v Snapshot) matchDialog(rules Rules) (lowest *Dialog) {
 		if !matches(rule, folded) {
 			continue
 		}
-		y := v.lastRow(rule.Match[0])
+		y := v.rowOf(rule.Match[0])
 		if lowest != nil && y <= at {
 			continue
 		}
@@ -61,7 +61,7 @@ func (v Snapshot) matchDialog(rules Rules) (lowest *Dialog) {
 
 // dialogOf returns the dialog for a rule whose words are on the screen; nil if the words are a part of the conversation.
 func (v Snapshot) dialogOf(rule *agentcli.Dialog, rules Rules) *Dialog {
-	d := &Dialog{Rule: rule.ID, Kind: rule.Kind, At: -1, Want: -1, Text: v.text(screenText), rule: rule}
+	d := &Dialog{Rule: rule.ID, Kind: rule.Kind, At: -1, Want: -1, Text: v.text(), rule: rule}
 	m, ok := v.findMenu(rule.Glyphs)
 	why := "gc could not read the options of the dialog"
 	if rule.IsForm() {
@@ -83,20 +83,15 @@ func (v Snapshot) dialogOf(rule *agentcli.Dialog, rules Rules) *Dialog {
 	return d
 }
 
-// lastRow returns the lowest row on which the words begin; -1 if there is none.
-func (v Snapshot) lastRow(words string) int {
-	for y, row := range slices.Backward(v.rows) {
-		if begins(row, words) {
-			return y
-		}
-	}
-	return -1
+// rowOf returns the lowest row on which the words begin; -1 if there is none.
+func (v Snapshot) rowOf(words string) int {
+	return v.lastRow(func(row string) bool { return begins(row, words) })
 }
 
 // form finds a form by the first words of its rule and returns it as a menu with one option. ok is false if its field is
 // empty.
 func (v Snapshot) form(rule agentcli.Dialog) (m menu, ok bool) {
-	m.top = max(0, v.lastRow(rule.Match[0]))
+	m.top = max(0, v.rowOf(rule.Match[0]))
 	m.bottom = m.top + 1
 	for y := m.bottom; y < len(v.rows); y++ {
 		if rule.Field.Match(strings.TrimSpace(v.rows[y])) {
@@ -165,7 +160,7 @@ func (v Snapshot) inputBoxBelow(rules Rules, m menu, isMenu bool) bool {
 // readyBelow reports, for a program without a known input box, whether a row from y on shows that it reads input. The text
 // above is then a part of the conversation.
 func (v Snapshot) readyBelow(rules Rules, y int) bool {
-	return rules.Screen.InputBox.Frame == "" && v.anyRow(rules.Screen.Ready, y, len(v.rows))
+	return rules.Screen.InputBox.Frame == "" && v.anyRow(rules.Screen.Ready, y)
 }
 
 // unknownMenu finds a menu without a matching rule: a list of numbered options, or a list with a line that explains how to
@@ -179,7 +174,7 @@ func (v Snapshot) unknownMenu(rules Rules) *Dialog {
 	if !listed && !v.hinted(m) {
 		return nil
 	}
-	d := &Dialog{Kind: agentcli.DialogUnknown, Want: -1, Text: v.text(screenText)}
+	d := &Dialog{Kind: agentcli.DialogUnknown, Want: -1, Text: v.text()}
 	d.setMenu(m)
 	d.Why = "gc does not know this dialog"
 	return d
@@ -207,35 +202,20 @@ func glyphsOf(rules Rules) []string {
 func (v Snapshot) attention(rules Rules) *Dialog {
 	if !agentcli.MatchAny(rules.Screen.TitleAttention, v.Title) {
 		c := v.InputBox(rules.Screen.InputBox)
-		y := v.lowestRow(rules.Screen.Attention)
+		y := v.lastRow(func(row string) bool { return agentcli.MatchAny(rules.Screen.Attention, strings.TrimSpace(row)) })
 		if c.Found || y < 0 || v.readyBelow(rules, y+1) {
 			return nil
 		}
 	}
 	return &Dialog{
-		Kind: agentcli.DialogTool, At: -1, Want: -1, Text: v.text(screenText),
+		Kind: agentcli.DialogTool, At: -1, Want: -1, Text: v.text(),
 		Why: "a person has to answer it",
 	}
 }
 
-// lowestRow returns the lowest row that one of the patterns matches; -1 if there is none.
-func (v Snapshot) lowestRow(patterns []agentcli.Pattern) int {
-	for y, row := range slices.Backward(v.rows) {
-		if agentcli.MatchAny(patterns, strings.TrimSpace(row)) {
-			return y
-		}
-	}
-	return -1
-}
-
 // matches reports whether the folded screen contains all words of the rule.
 func matches(rule agentcli.Dialog, folded string) bool {
-	for _, text := range rule.Match {
-		if !containsFolded(folded, text) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(rule.Match, func(words string) bool { return !containsFolded(folded, words) })
 }
 
 // fold normalizes a text for comparison: it joins white space, converts to lower case and uses straight apostrophes.
@@ -310,19 +290,24 @@ func (d *Dialog) NextKey() (key string, done bool, err error) {
 
 // unanswered returns the dialog as a report for a person.
 func (d *Dialog) unanswered() *Unanswered {
-	u := &Unanswered{Kind: d.Kind, Text: d.Text, Why: d.Why}
+	return &Unanswered{Kind: d.Kind, Text: d.Text, Options: d.labels(), Why: d.Why}
+}
+
+// labels returns the labels of the options.
+func (d *Dialog) labels() []string {
+	var labels []string
 	for _, o := range d.Options {
-		u.Options = append(u.Options, o.Label)
+		labels = append(labels, o.Label)
 	}
-	return u
+	return labels
 }
 
 // state returns a text that changes with every change of the options, their labels or the highlighted row.
 func (d *Dialog) state() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s %d", d.Rule, d.Kind, d.At)
-	for _, o := range d.Options {
-		b.WriteString("\n" + o.Label)
+	for _, label := range d.labels() {
+		b.WriteString("\n" + label)
 	}
 	return b.String()
 }

@@ -73,7 +73,7 @@ func (v Snapshot) cursorBehind(c InputBox, rules agentcli.InputBox) bool {
 	if v.Cells == nil || v.Cursor.Y < c.top || v.Cursor.Y >= c.bottom {
 		return false
 	}
-	rest, ok := v.mark(c.top, rules.Marks)
+	rest, ok := cutAnyMark(v.rows[c.top], rules.Marks)
 	if !ok || v.Cursor.Y > c.top {
 		return ok
 	}
@@ -89,7 +89,7 @@ func (v Snapshot) framed(rules agentcli.InputBox) InputBox {
 		if !rule || rules.Frame == agentcli.FrameRules && len(rules.Marks) == 0 && cornered(v0) {
 			continue // without a mark, any box could match
 		}
-		if lower > y+1 && v.marked(y+1, rules.Marks) {
+		if lower > y+1 && (len(rules.Marks) == 0 || hasMark(v.rows[y+1], rules.Marks)) {
 			return InputBox{
 				Found: true, top: y + 1, bottom: lower, plain: plain && plainLower,
 				Content: v.content(y+1, lower, rules),
@@ -100,40 +100,21 @@ func (v Snapshot) framed(rules agentcli.InputBox) InputBox {
 	return InputBox{}
 }
 
-// marked reports whether row y begins with one of the marks; without marks
-// every row does.
-func (v Snapshot) marked(y int, marks []string) bool {
-	_, ok := v.mark(y, marks)
-	return ok || len(marks) == 0
-}
-
-// mark returns the text of row y after its mark; ok is false if it has none.
-func (v Snapshot) mark(y int, marks []string) (rest string, ok bool) {
-	for _, mark := range marks {
-		if rest, ok := cutMark(v.rows[y], mark); ok {
-			return rest, true
-		}
-	}
-	return "", false
-}
-
 // open finds an input box without a frame: the lowest row with a mark, and the rows after it up to a rule or a blank row
 // below the cursor.
 func (v Snapshot) open(rules agentcli.InputBox) InputBox {
-	for y := range slices.Backward(v.rows) {
-		if _, ok := v.mark(y, rules.Marks); !ok {
-			continue
-		}
-		end := y + 1
-		for ; end < len(v.rows); end++ {
-			rule, _ := ruleRow(v.rows[end])
-			if rule || v.rows[end] == "" && end > v.Cursor.Y {
-				break
-			}
-		}
-		return InputBox{Found: true, top: y, bottom: end, plain: true, Content: v.content(y, end, rules)}
+	y := v.lastRow(func(row string) bool { return hasMark(row, rules.Marks) })
+	if y < 0 {
+		return InputBox{}
 	}
-	return InputBox{}
+	end := y + 1
+	for ; end < len(v.rows); end++ {
+		rule, _ := ruleRow(v.rows[end])
+		if rule || v.rows[end] == "" && end > v.Cursor.Y {
+			break
+		}
+	}
+	return InputBox{Found: true, top: y, bottom: end, plain: true, Content: v.content(y, end, rules)}
 }
 
 // line finds a plain prompt: the row of the cursor, or the nearest row above it, that has a mark.
@@ -142,7 +123,7 @@ func (v Snapshot) line(rules agentcli.InputBox) InputBox {
 		return InputBox{}
 	}
 	for y := v.Cursor.Y; y >= 0; y-- {
-		if _, ok := v.mark(y, rules.Marks); ok {
+		if hasMark(v.rows[y], rules.Marks) {
 			end := v.Cursor.Y + 1
 			return InputBox{
 				Found: true, Above: y < v.Cursor.Y, top: y, bottom: end, plain: true,
@@ -160,7 +141,7 @@ func (v Snapshot) content(top, bottom int, rules agentcli.InputBox) string {
 	for y := top; y < bottom; y++ {
 		text := v.rows[y]
 		if y == top {
-			if rest, ok := v.mark(y, rules.Marks); ok {
+			if rest, ok := cutAnyMark(text, rules.Marks); ok {
 				text = rest
 			}
 		}

@@ -28,19 +28,11 @@ func (v Snapshot) limited(s agentcli.Screen) (row, until string, ok bool) {
 		if until, ok := limitIn(row, s); ok && !v.inPrompt(y, s.InputBox) {
 			return row, until, true
 		}
-		if seen++; seen >= limitRows || v.promptEcho(row, s.InputBox) {
+		if seen++; seen >= limitRows || hasMark(row, s.InputBox.Marks) {
 			break
 		}
 	}
 	return "", "", false
-}
-
-// promptEcho reports whether a row shows a prompt that was submitted.
-func (v Snapshot) promptEcho(row string, c agentcli.InputBox) bool {
-	return slices.ContainsFunc(c.Marks, func(mark string) bool {
-		_, ok := cutMark(row, mark)
-		return ok
-	})
 }
 
 // inPrompt reports whether row y is a part of a submitted prompt: it has the mark of the input box, or is an indented row
@@ -49,7 +41,7 @@ func (v Snapshot) inPrompt(y int, c agentcli.InputBox) bool {
 	for i, row := range slices.Backward(v.rows[:y+1]) {
 		text := strings.TrimLeft(row, " ")
 		switch {
-		case v.promptEcho(row, c):
+		case hasMark(row, c.Marks):
 			return true
 		case text == "" && i < y:
 		case text == row, i == y && strings.HasPrefix(text, "⎿"):

@@ -25,10 +25,10 @@ func (v Snapshot) LineQuestion(rules Rules) string {
 	if box.Frame != agentcli.FrameLine || v.Cursor.Y >= len(v.rows) {
 		return ""
 	}
-	if _, ok := v.mark(v.Cursor.Y, box.Marks); ok {
+	row := v.rows[v.Cursor.Y]
+	if hasMark(row, box.Marks) {
 		return ""
 	}
-	row := v.rows[v.Cursor.Y]
 	end := utf8.RuneCountInString(row)
 	if v.Cells != nil {
 		end = columnsOf(v.Cells(v.Cursor.Y), end)

@@ -83,21 +83,19 @@ func cutNumber(text string) (n int, label string, ok bool) {
 func (v Snapshot) numberedMenu(y, number int, label string) menu {
 	m := menu{options: []Option{{Label: label, Number: number, Row: y}}, top: y, bottom: y + 1}
 	for n, row := number-1, y-1; n >= 1; n-- {
-		found := v.numberedRow(n, row, -1)
+		found, text := v.numberedRow(n, row, -1)
 		if found < 0 {
 			break
 		}
-		_, text, _ := cutNumber(strings.TrimLeft(v.rows[found], " "))
 		m.options = slices.Insert(m.options, 0, Option{Label: text, Number: n, Row: found})
 		m.at++
 		m.top, row = found, found-1
 	}
 	for n, row := number+1, y+1; ; n++ {
-		found := v.numberedRow(n, row, +1)
+		found, text := v.numberedRow(n, row, +1)
 		if found < 0 {
 			break
 		}
-		_, text, _ := cutNumber(strings.TrimLeft(v.rows[found], " "))
 		m.options = append(m.options, Option{Label: text, Number: n, Row: found})
 		m.bottom, row = found+1, found+1
 	}
@@ -106,21 +104,21 @@ func (v Snapshot) numberedMenu(y, number int, label string) menu {
 }
 
 // numberedRow searches for option n from row y on, in the direction of step, and skips up to gap other rows. It returns the
-// row, or -1.
-func (v Snapshot) numberedRow(n, y, step int) int {
+// row, or -1, and the label of the option.
+func (v Snapshot) numberedRow(n, y, step int) (row int, label string) {
 	for range gap + 1 {
 		if y < 0 || y >= len(v.rows) {
-			return -1
+			break
 		}
-		if got, _, ok := cutNumber(strings.TrimLeft(v.rows[y], " ")); ok {
+		if got, label, ok := cutNumber(strings.TrimLeft(v.rows[y], " ")); ok {
 			if got == n {
-				return y
+				return y, label
 			}
-			return -1
+			break
 		}
 		y += step
 	}
-	return -1
+	return -1, ""
 }
 
 // plainMenu returns the menu of the rows around the highlighted row y whose labels begin in the same column. A check mark

@@ -77,7 +77,7 @@ func (v Snapshot) last(s agentcli.Screen, c InputBox) (rows []string) {
 			continue
 		}
 		rows = append(rows, row)
-		if len(rows) >= failedRows || v.promptEcho(row, s.InputBox) {
+		if len(rows) >= failedRows || hasMark(row, s.InputBox.Marks) {
 			break
 		}
 	}

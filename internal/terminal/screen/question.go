@@ -268,11 +268,7 @@ func (q question) options() []string {
 	if q.dialog == nil {
 		return nil
 	}
-	var labels []string
-	for _, o := range q.dialog.Options {
-		labels = append(labels, o.Label)
-	}
-	return labels
+	return q.dialog.labels()
 }
 
 // digest returns the RequestID of the question, a hash of its text and options. The highlighted row and clocks do not change

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"gascity/internal/agentcli"
 )
@@ -45,10 +46,10 @@ func Ready(ctx context.Context, t Terminal, rules Rules, limit time.Duration) (R
 		return Readiness{}, err
 	}
 	g.more, g.blank = limit, blank
-	seen, err := g.until(ctx, began.Add(limit))
+	ready, err := g.until(ctx, began.Add(limit))
 	r := Readiness{State: ReadyPrompt, After: time.Since(began), Dialogs: g.report()}
 	switch {
-	case err != nil || seen != "":
+	case err != nil || ready:
 	case r.Unanswered != nil:
 		r.State = ReadyBlocked
 	case rules.ReadyPrefix == "":
@@ -72,40 +73,28 @@ func Dismiss(ctx context.Context, t Terminal, rules Rules, budget time.Duration)
 	return g.report(), err
 }
 
-// ready returns the row that shows that the agent is ready; empty if there is none.
-func (v Snapshot) ready(rules Rules) string {
+// ready reports whether the screen shows that the agent is ready.
+func (v Snapshot) ready(rules Rules) bool {
 	s := rules.Screen
-	if rules.ReadyPrefix != "" {
-		row, ok := v.readyRow(rules)
-		if !ok || !v.inputLine(s) || len(s.Ready) > 0 && !v.anyRow(s.Ready, 0, len(v.rows)) {
-			return ""
-		}
-		return row
+	switch {
+	case rules.ReadyPrefix != "":
+		return v.promptShown(rules) && v.inputLine(s) && (len(s.Ready) == 0 || v.Shows(s.Ready))
+	case len(s.Ready) > 0:
+		return v.Shows(s.Ready)
+	case s.InputBox.Frame == agentcli.FrameLine:
+		return false // a plain program without a known prompt
 	}
-	if len(s.Ready) > 0 {
-		return v.firstRow(s.Ready)
-	}
-	if s.InputBox.Frame == agentcli.FrameLine {
-		return "" // a plain program without a known prompt
-	}
-	if c := v.InputBox(s.InputBox); c.Found {
-		return strings.TrimSpace(v.rows[c.top]) + " "
-	}
-	return ""
+	return v.InputBox(s.InputBox).Found
 }
 
-// readyRow returns the row with the prompt. If ReadyPrefix is a mark of the input box, any other mark of the box counts too,
-// because a program shows another mark in another mode.
-func (v Snapshot) readyRow(rules Rules) (string, bool) {
-	if row, ok := v.prefixRow(rules.ReadyPrefix); ok {
-		return row, true
+// promptShown reports whether a row begins with ReadyPrefix. If ReadyPrefix is a mark of the input box, any other mark of the box
+// counts too, because a program shows another mark in another mode.
+func (v Snapshot) promptShown(rules Rules) bool {
+	if slices.ContainsFunc(v.rows, func(row string) bool { return hasMark(row, []string{rules.ReadyPrefix}) }) {
+		return true
 	}
-	marks := rules.Screen.InputBox.Marks
-	c := v.InputBox(rules.Screen.InputBox)
-	if !c.Found || !slices.Contains(marks, strings.TrimSpace(rules.ReadyPrefix)) {
-		return "", false
-	}
-	return strings.TrimSpace(v.rows[c.top]), true
+	box := rules.Screen.InputBox
+	return v.InputBox(box).Found && slices.Contains(box.Marks, strings.TrimSpace(rules.ReadyPrefix))
 }
 
 // inputLine reports whether the program's input box is on the screen. It also returns true if the box cannot be recognized.
@@ -124,35 +113,22 @@ func (v Snapshot) IsNotReadingKeys(rules Rules) bool {
 // missing, or it is loading.
 func (v Snapshot) Unready(rules Rules) bool {
 	s := rules.Screen
-	return v.IsNotReadingKeys(rules) || v.Shows(s.Loading) || !v.inputLine(s) || s.InputBox.Frame == "" && len(s.Ready) > 0 && !v.anyRow(s.Ready, 0, len(v.rows)) ||
+	return v.IsNotReadingKeys(rules) || v.Shows(s.Loading) || !v.inputLine(s) || s.InputBox.Frame == "" && len(s.Ready) > 0 && !v.anyRow(s.Ready, 0) ||
 		rules.ReadyPrefix != "" && v.blank()
-}
-
-// firstRow returns the first row that one of the patterns matches; empty if there is none.
-func (v Snapshot) firstRow(patterns []agentcli.Pattern) string {
-	for _, row := range v.rows {
-		if text := strings.TrimSpace(row); text != "" && agentcli.MatchAny(patterns, text) {
-			return text
-		}
-	}
-	return ""
 }
 
 // promptEnds are the usual last characters of a prompt.
 const promptEnds = ">$%#❯›"
 
-// prompting returns the row that shows that the program waits for input: the row that ready returns, or else the cursor's
-// row if it ends like a usual prompt. It is empty if no row does.
-func (v Snapshot) prompting(rules Rules) string {
-	if row := v.ready(rules); row != "" {
-		return row
+// prompting reports whether the screen shows that the program waits for input: that the agent is ready, or that the cursor's row
+// ends like a usual prompt.
+func (v Snapshot) prompting(rules Rules) bool {
+	if v.ready(rules) {
+		return true
 	}
 	if v.Cursor.Y >= len(v.rows) {
-		return ""
+		return false
 	}
-	row := strings.TrimSpace(v.rows[v.Cursor.Y])
-	if row != "" && strings.ContainsRune(promptEnds, []rune(row)[len([]rune(row))-1]) {
-		return row
-	}
-	return ""
+	last, n := utf8.DecodeLastRuneInString(strings.TrimSpace(v.rows[v.Cursor.Y]))
+	return n > 0 && strings.ContainsRune(promptEnds, last)
 }

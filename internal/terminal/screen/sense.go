@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"gascity/internal/retry"
 	"gascity/runtime"
 )
 
@@ -119,9 +120,7 @@ func (m *Memory) Sense(ctx context.Context, session string, life Life, t Termina
 			m.Complete(session, life, f, rules, &r)
 			return r, nil
 		}
-		select {
-		case <-time.After(wholeAfter):
-		case <-ctx.Done():
+		if !retry.Sleep(ctx, wholeAfter) {
 			return r, context.Cause(ctx)
 		}
 	}
@@ -195,9 +194,7 @@ func Standing(ctx context.Context, t Terminal, rules Rules, meant func(request s
 		if f.Exited || now.Sub(f.LastOutput) >= stands || now.Sub(began) >= maxSteady {
 			return nil, runtime.ErrInteractionGone
 		}
-		select {
-		case <-time.After(wholeAfter):
-		case <-ctx.Done():
+		if !retry.Sleep(ctx, wholeAfter) {
 			return nil, context.Cause(ctx)
 		}
 	}
@@ -215,9 +212,7 @@ func Whole(ctx context.Context, t Terminal) (Frame, error) {
 		if err != nil || f.Exited || wait <= 0 || n == maxFrames {
 			return f, err
 		}
-		select {
-		case <-time.After(min(wait, wholeAfter)):
-		case <-ctx.Done():
+		if !retry.Sleep(ctx, min(wait, wholeAfter)) {
 			return f, context.Cause(ctx)
 		}
 	}

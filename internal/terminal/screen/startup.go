@@ -30,14 +30,10 @@ type Unanswered struct {
 type startupHandler struct {
 	*Watcher
 	rules  Rules
-	prompt func(Snapshot, Rules) string
+	prompt func(Snapshot, Rules) bool
 	more   time.Duration // the minimum time until the end after each answer
 	blank  time.Time     // the time until which the end is postponed while the screen is empty
-	dialogs
-}
 
-// dialogs is the state of a startupHandler.
-type dialogs struct {
 	end      time.Time
 	now      *Dialog // the dialog on the screen; nil if none
 	pressed  string  // the state of the dialog at the last key
@@ -64,9 +60,9 @@ const (
 	maxRepeats = 3
 )
 
-// newStartupHandler returns a handler that watches a terminal while its agent starts. prompt returns the text of the
-// agent's ready input prompt on a screen; empty if it is not there.
-func newStartupHandler(ctx context.Context, t Terminal, rules Rules, prompt func(Snapshot, Rules) string) (*startupHandler, error) {
+// newStartupHandler returns a handler that watches a terminal while its agent starts. prompt reports
+// whether a screen shows the agent's ready input prompt.
+func newStartupHandler(ctx context.Context, t Terminal, rules Rules, prompt func(Snapshot, Rules) bool) (*startupHandler, error) {
 	w, err := NewWatcher(ctx, t)
 	if err != nil {
 		return nil, err
@@ -74,22 +70,22 @@ func newStartupHandler(ctx context.Context, t Terminal, rules Rules, prompt func
 	return &startupHandler{Watcher: w, rules: rules, prompt: prompt}, nil
 }
 
-// until answers dialogs until the prompt is on the screen, and returns the row of the prompt. It returns "" when end has
+// until answers dialogs until the prompt is on the screen, and returns true. It returns false when end has
 // passed.
-func (g *startupHandler) until(ctx context.Context, end time.Time) (seen string, err error) {
+func (g *startupHandler) until(ctx context.Context, end time.Time) (ready bool, err error) {
 	g.end = end
 	for {
 		if g.Snapshot.Exited {
-			return "", ErrExited
+			return false, ErrExited
 		}
 		g.now = g.Snapshot.Dialog(g.rules)
 		wait := g.left()
 		if g.now == nil {
-			row := g.prompt(g.Snapshot, g.rules)
+			shown := g.prompt(g.Snapshot, g.rules)
 			switch deaf := g.Snapshot.IsNotReadingKeys(g.rules); {
-			case row != "" && !deaf:
-				return row, nil
-			case row != "":
+			case shown && !deaf:
+				return true, nil
+			case shown:
 				wait = min(wait, steady)
 			case g.pressed != "":
 				wait = min(wait, goneAfter)
@@ -98,17 +94,17 @@ func (g *startupHandler) until(ctx context.Context, end time.Time) (seen string,
 			wait = min(wait, g.rest())
 		}
 		if wait <= 0 {
-			return "", ctx.Err()
+			return false, ctx.Err()
 		}
 		changed, err := g.Next(ctx, wait)
 		if err != nil {
-			return "", err
+			return false, err
 		}
 		if changed {
 			continue
 		}
 		if err := g.pressKey(ctx); err != nil {
-			return "", err
+			return false, err
 		}
 	}
 }

@@ -66,24 +66,41 @@ func cutMark(row, mark string) (rest string, ok bool) {
 		return "", false
 	}
 	rest, ok = strings.CutPrefix(trimmed, mark)
-	if !ok || rest != "" && rest[0] != ' ' && isWordMark(mark) {
+	if !ok || rest != "" && rest[0] != ' ' && utf8.RuneCountInString(mark) <= maxShortMark {
 		return "", false
 	}
 	return strings.TrimPrefix(rest, " "), true
 }
 
-// isWordMark reports whether a space must follow the mark. Any text may follow a mark of more than three characters
+// maxShortMark is the length in characters of the longest mark that a space must follow. Any text may follow a longer one
 // ("ready>").
-func isWordMark(mark string) bool { return utf8.RuneCountInString(mark) <= 3 }
+const maxShortMark = 3
 
-// prefixRow returns the last row that begins with the ready prefix.
-func (v Snapshot) prefixRow(prefix string) (string, bool) {
-	for _, v0 := range slices.Backward(v.rows) {
-		if _, ok := cutMark(v0, prefix); ok {
-			return v0, true
+// cutAnyMark returns the text after the first of the marks with which the row begins; ok is false if there is none.
+func cutAnyMark(row string, marks []string) (rest string, ok bool) {
+	for _, mark := range marks {
+		if rest, ok := cutMark(row, mark); ok {
+			return rest, true
 		}
 	}
 	return "", false
+}
+
+// hasMark reports whether the row begins with one of the marks. A row with the mark of an input box shows the box or a
+// prompt that was submitted.
+func hasMark(row string, marks []string) bool {
+	_, ok := cutAnyMark(row, marks)
+	return ok
+}
+
+// lastRow returns the number of the lowest row for which is returns true; -1 if there is none.
+func (v Snapshot) lastRow(is func(row string) bool) int {
+	for y, row := range slices.Backward(v.rows) {
+		if is(row) {
+			return y
+		}
+	}
+	return -1
 }
 
 // minRule is the shortest row of line characters that counts as a rule.
@@ -136,44 +153,43 @@ func cornered(row string) bool {
 
 // blank reports whether the screen is empty.
 func (v Snapshot) blank() bool {
-	for _, row := range v.rows {
-		if row != "" {
-			return false
-		}
-	}
-	return true
+	return v.lastRow(isText) < 0
 }
 
-// text returns the last n rows that are not empty.
-func (v Snapshot) text(n int) string {
+// isText reports whether a cleaned row contains text.
+func isText(row string) bool { return row != "" }
+
+// text returns the last rows that are not empty, at most screenText.
+func (v Snapshot) text() string {
 	var kept []string
 	for _, row := range v.Rows {
 		if row = strings.TrimRight(row, " "); row != "" {
 			kept = append(kept, row)
 		}
 	}
-	return strings.Join(kept[max(0, len(kept)-n):], "\n")
+	return strings.Join(kept[max(0, len(kept)-screenText):], "\n")
 }
 
 // Shows reports whether a row matches one of the patterns.
-func (v Snapshot) Shows(patterns []agentcli.Pattern) bool { return v.anyRow(patterns, 0, len(v.rows)) }
+func (v Snapshot) Shows(patterns []agentcli.Pattern) bool { return v.anyRow(patterns, 0) }
 
 // Count returns how many rows match one of the patterns.
 func (v Snapshot) Count(patterns []agentcli.Pattern) (n int) {
 	for _, row := range v.rows {
-		if row = strings.TrimSpace(row); row != "" && agentcli.MatchAny(patterns, row) {
+		if matchesAny(row, patterns) {
 			n++
 		}
 	}
 	return n
 }
 
-// anyRow reports whether one of rows [from, to) matches one of the patterns.
-func (v Snapshot) anyRow(patterns []agentcli.Pattern, from, to int) bool {
-	for _, row := range v.rows[max(0, from):min(to, len(v.rows))] {
-		if row = strings.TrimSpace(row); row != "" && agentcli.MatchAny(patterns, row) {
-			return true
-		}
-	}
-	return false
+// anyRow reports whether one of the rows from the given one on matches one of the patterns.
+func (v Snapshot) anyRow(patterns []agentcli.Pattern, from int) bool {
+	return slices.ContainsFunc(v.rows[max(0, from):], func(row string) bool { return matchesAny(row, patterns) })
+}
+
+// matchesAny reports whether a row that is not empty matches one of the patterns.
+func matchesAny(row string, patterns []agentcli.Pattern) bool {
+	row = strings.TrimSpace(row)
+	return row != "" && agentcli.MatchAny(patterns, row)
 }

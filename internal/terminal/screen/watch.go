@@ -50,7 +50,10 @@ func (w *Watcher) Refresh(ctx context.Context) error {
 // Next waits up to d for a newer frame and reads it; changed is false if there was none. If ctx ends, Next returns an error.
 // The exit of the agent is no error: see Frame.Exited.
 func (w *Watcher) Next(ctx context.Context, d time.Duration) (changed bool, err error) {
-	f, ok, err := w.newer(ctx, d)
+	if w.Snapshot.Exited {
+		return false, nil
+	}
+	f, ok, err := w.after(ctx, w.Snapshot.Seq, d)
 	if err != nil || !ok {
 		return false, err
 	}
@@ -66,14 +69,6 @@ func (w *Watcher) Next(ctx context.Context, d time.Duration) (changed bool, err 
 	}
 	w.Snapshot = NewSnapshot(f)
 	return true, nil
-}
-
-// newer waits up to d for a frame after the current one; false if there is none.
-func (w *Watcher) newer(ctx context.Context, d time.Duration) (Frame, bool, error) {
-	if w.Snapshot.Exited {
-		return Frame{}, false, nil
-	}
-	return w.after(ctx, w.Snapshot.Seq, d)
 }
 
 // after waits up to d for a frame with a sequence number greater than seq; false if there is none.

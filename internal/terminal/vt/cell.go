@@ -1,5 +1,7 @@
 package vt
 
+import "unicode/utf8"
+
 // Color is a terminal colour: the default one, an index of the 256-colour palette
 // or a 24-bit value. The zero value is the default colour. Colors compare with ==.
 type Color uint32
@@ -175,6 +177,14 @@ func (t *interned) extraOf(attr uint32) extra { return t.extras[attr>>extraShift
 // full reports whether a sweep is due.
 func (t *interned) full() bool { return max(len(t.clusters), len(t.extras)) >= t.limit }
 
+// withoutErased returns the cells without the erased ones of default colours at the end.
+func withoutErased(cells []cell) []cell {
+	for len(cells) > 0 && cells[len(cells)-1] == (cell{}) {
+		cells = cells[:len(cells)-1]
+	}
+	return cells
+}
+
 // appendText appends the UTF-8 text of c, a space for a blank and nothing for a right half.
 func (t *interned) appendText(dst []byte, c *cell) []byte {
 	switch {
@@ -187,7 +197,7 @@ func (t *interned) appendText(dst []byte, c *cell) []byte {
 	case c.ch&clusterFlag != 0:
 		return append(dst, t.clusters[c.ch&^clusterFlag]...)
 	}
-	return appendRune(dst, rune(c.ch))
+	return utf8.AppendRune(dst, rune(c.ch))
 }
 
 // style returns the public form of c's style.

@@ -61,7 +61,7 @@ func (d *Drawing) Update(s *Screen, mask func(text string) string) bool {
 	}
 	b := d.buf[:0]
 	b = append(b, modesOff...)
-	b = new(Renderer).frameModes(b, s)
+	b = s.appendInputModes(b, Modes{})
 	b = appendTitle(b, s.title)
 	changed = d.status.set(b, next) || changed
 	cursor := s.Cursor()

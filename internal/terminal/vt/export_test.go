@@ -13,12 +13,12 @@ func (s *Screen) ScrollbackRow(i int) []Cell {
 	if i < 0 || i >= s.history.lines {
 		return nil
 	}
-	s.history.each(i, func(stored []byte) bool {
+	for stored := range s.history.from(i) {
 		r := readLine(stored)
 		for _, c := range r.cells(nil, &s.interned) {
 			out = append(out, s.public(&c))
 		}
-		return false
-	})
+		break
+	}
 	return out
 }

@@ -33,14 +33,11 @@ func appendLine(dst []byte, t *interned, cells []cell, l line) []byte {
 	if l.wrapped {
 		flags = lineWrapped
 	}
-	n := int(l.extent)
-	for n > 0 && cells[n-1] == (cell{}) {
-		n--
-	}
+	cells = withoutErased(cells[:l.extent])
 	dst = append(dst, flags)
 	dst = binary.AppendUvarint(dst, uint64(l.used))
-	for x := 0; x < n; {
-		end := runEnd(cells[:n], x)
+	for x := 0; x < len(cells); {
+		end := runEnd(cells, x)
 		dst = binary.AppendUvarint(dst, uint64(end-x))
 		dst = appendStyle(dst, t, &cells[x])
 		dst = appendCells(dst, t, cells[x:end])

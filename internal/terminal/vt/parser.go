@@ -90,8 +90,10 @@ func (p *sequence) advance(b byte) action {
 	if p.dcsESC {
 		return p.afterDCSEscape(b)
 	}
-	if b >= 0x80 {
-		p.high(b)
+	if b >= 0x80 { // data inside a string, ignored elsewhere
+		if p.inString() {
+			p.put(b)
+		}
 		return actNone
 	}
 	if p.state == parser.EscapeState && b == 'k' {
@@ -142,13 +144,6 @@ func (p *sequence) afterDCSEscape(b byte) action {
 	}
 	p.start()
 	return p.advance(b)
-}
-
-// high handles a byte above 0x7f: data inside a string, ignored elsewhere.
-func (p *sequence) high(b byte) {
-	if p.inString() {
-		p.put(b)
-	}
 }
 
 // bulk consumes the plain data at the start of b when inside a string. It is the fast path

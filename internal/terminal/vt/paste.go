@@ -20,10 +20,14 @@ func (e *ControlError) Error() string {
 	return fmt.Sprintf("text holds control character %U at byte %d, which would act as a key; remove it or send it as a key", e.Rune, e.Offset)
 }
 
+// The sequences around a bracketed paste.
 const (
-	pasteStart = "\x1b[200~"
-	pasteEnd   = "\x1b[201~"
+	PasteStart = "\x1b[200~"
+	PasteEnd   = "\x1b[201~"
 )
+
+// IsFocusReport reports whether input is the report of a terminal that its window got or lost the focus.
+func IsFocusReport(p []byte) bool { return string(p) == "\x1b[I" || string(p) == "\x1b[O" }
 
 // Paste returns the bytes that deliver text as one paste to a program with modes m. If the program has turned on bracketed
 // paste, the text is in brackets, where \n, \r and \t are content. Otherwise every control character acts as a key, so Paste
@@ -32,7 +36,7 @@ const (
 func Paste(text string, m Modes) ([]byte, error) {
 	allowed, before, after := "\t", "", ""
 	if m.BracketedPaste {
-		allowed, before, after = "\t\n\r", pasteStart, pasteEnd
+		allowed, before, after = "\t\n\r", PasteStart, PasteEnd
 	}
 	if err := checkText(text, allowed); err != nil {
 		return nil, err

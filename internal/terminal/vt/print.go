@@ -251,7 +251,7 @@ func (s *Screen) combine(r rune, joined bool) {
 func (s *Screen) graphics() bool { return s.charset.graphics[s.charset.shift] }
 
 // graphicsSet are the DEC special graphics for bytes 0x60 to 0x7e.
-const graphicsSet = "◆▒␉␌␍␊°±␤␋┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·"
+var graphicsSet = []rune("◆▒␉␌␍␊°±␤␋┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·")
 
 // SpecialGraphics returns the character that a program prints with b while the DEC special graphics set is active, for example
 // a horizontal line for 'q'.
@@ -262,14 +262,7 @@ func graphicsChar(b byte) uint32 {
 	if b < 0x60 || b > 0x7e {
 		return uint32(b)
 	}
-	i := 0
-	for _, r := range graphicsSet {
-		if i == int(b-0x60) {
-			return uint32(r)
-		}
-		i++
-	}
-	return uint32(b)
+	return uint32(graphicsSet[b-0x60])
 }
 
 // control executes a C0 control character.

@@ -38,13 +38,9 @@ func (s *Screen) Redraw() []byte {
 func (s *Screen) paint(b []byte, g *grid) []byte {
 	var pen cell
 	for y := range g.rows {
-		row := g.row(y)
-		n := int(g.lines[y].extent)
-		for n > 0 && row[n-1] == (cell{}) {
-			n--
-		}
+		row := withoutErased(g.row(y)[:g.lines[y].extent])
 		at := -1 // column of the terminal's cursor on this row
-		for x := 0; x < n; x++ {
+		for x := range row {
 			c := &row[x]
 			if c.isPad() || *c == (cell{}) {
 				continue
@@ -265,18 +261,13 @@ func (s *Screen) redrawModes(b []byte) []byte {
 			b = append(b, seq...)
 		}
 	}
-	for _, n := range [...]int{2004, 1, 1004, 2026, 2031} {
-		if *m.flag(n) {
-			b = appendMode(b, n, true)
-		}
-	}
-	set(m.AppKeypad, "\x1b=")
+	b = s.appendInputModes(b, Modes{})
+	set(m.Synchronized, "\x1b[?2026h")
+	set(m.ThemeUpdates, "\x1b[?2031h")
 	set(!m.AutoWrap, "\x1b[?7l")
 	set(m.Insert, "\x1b[4h")
 	set(m.NewLine, "\x1b[20h")
 	set(!m.CursorVisible, "\x1b[?25l")
-	b = changeMode(b, 0, int(m.Mouse))
-	b = changeMode(b, 0, int(m.MouseEncoding))
 	if m.ModifyOtherKeys != 0 {
 		b = append(b, "\x1b[>4;"...)
 		b = append(b, '0'+m.ModifyOtherKeys, 'm')

@@ -134,7 +134,9 @@ func (s *Screen) reflow(cols int, x, y *int) {
 		}
 		w.line(s.main.row(i)[:l.extent], int(l.used), l.wrapped, at)
 	}
-	w.finish()
+	if w.open {
+		w.end()
+	}
 	for s.history.lines < rows { // only while there is less than a screen
 		w.emit(false)
 	}
@@ -252,12 +254,6 @@ func (w *wrapper) end() {
 	}
 	w.emit(false)
 	w.open = false
-}
-
-func (w *wrapper) finish() {
-	if w.open {
-		w.end()
-	}
 }
 
 // emit moves the finished line to the scrollback and begins an empty one. wrapped means that its text continues on the

@@ -31,7 +31,7 @@ func (r *Renderer) Frame(s *Screen, cols, rows int) []byte {
 	for y := range rows {
 		b = r.row(b, s, y, top+y)
 	}
-	b = r.frameModes(b, s)
+	b = s.appendInputModes(b, r.modes)
 	if s.title != r.title {
 		b = appendTitle(b, s.title)
 	}
@@ -71,13 +71,9 @@ func (r *Renderer) row(b []byte, s *Screen, y, screenRow int) []byte {
 // appendRow draws the first cols cells of row y from the left, beginning with a
 // plain pen.
 func (s *Screen) appendRow(b []byte, y, cols int) []byte {
-	row := s.grid.row(y)
-	n := min(int(s.grid.lines[y].extent), cols)
-	for n > 0 && row[n-1] == (cell{}) {
-		n--
-	}
+	row := withoutErased(s.grid.row(y)[:min(int(s.grid.lines[y].extent), cols)])
 	var pen cell
-	for x := 0; x < n; x++ {
+	for x := range row {
 		c := &row[x]
 		if c.isPad() {
 			continue
@@ -95,9 +91,10 @@ func (s *Screen) appendRow(b []byte, y, cols int) []byte {
 	return s.appendPen(b, &pen, &cell{})
 }
 
-// frameModes returns the sequences for the modes that change the input that the terminal sends.
-func (r *Renderer) frameModes(b []byte, s *Screen) []byte {
-	m, old := s.modes, r.modes
+// appendInputModes appends the sequences that change the modes from old to those of s, as far as they change the input that the
+// terminal sends.
+func (s *Screen) appendInputModes(b []byte, old Modes) []byte {
+	m := s.modes
 	for _, n := range [...]int{2004, 1, 1004} {
 		if on := *m.flag(n); on != *old.flag(n) {
 			b = appendMode(b, n, on)
@@ -123,5 +120,5 @@ const RendererBegin = RendererEnd + "\x1b[?1049l\x1b[4l\x1b[?6l\x1b[?7h\x1b(B\x0
 // have set.
 const RendererEnd = "\x1b[m" + modesOff + "\x1b[0 q\x1b[?25h"
 
-// modesOff resets the modes that frameModes may set.
+// modesOff resets the modes that appendInputModes may set.
 const modesOff = "\x1b[?2004l\x1b[?1l\x1b[?1004l\x1b[?9;1000;1002;1003l\x1b[?1005;1006;1015l\x1b>"

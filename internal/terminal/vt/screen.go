@@ -199,11 +199,10 @@ func (s *Screen) Lines(n int) []string {
 	}
 	out := make([]string, 0, s.history.lines-skip+len(rows))
 	var buf []byte
-	s.history.each(skip, func(stored []byte) bool {
+	for stored := range s.history.from(skip) {
 		buf = appendStoredText(buf[:0], stored)
 		out = append(out, strings.TrimRight(string(buf), " "))
-		return true
-	})
+	}
 	return append(out, rows...)
 }
 

@@ -1,5 +1,7 @@
 package vt
 
+import "iter"
+
 const (
 	slabSize         = 32 << 10
 	bytesPerLine     = 640     // average allowed per line of the limit
@@ -138,23 +140,18 @@ func (b *scrollback) clear() {
 	*b = scrollback{limit: b.limit, scratch: b.scratch[:0]}
 }
 
-// each calls f with every stored line from number skip on, oldest first, until f
-// returns false.
-func (b *scrollback) each(skip int, f func(stored []byte) bool) {
-	head := b.head
-	for _, s := range b.slabs {
-		have := len(s.starts) - head
-		if skip >= have {
-			skip -= have
-			head = 0
-			continue
-		}
-		for i := head + skip; i < len(s.starts); i++ {
-			if !f(s.line(i)) {
-				return
+// from returns every stored line from number skip on, oldest first.
+func (b *scrollback) from(skip int) iter.Seq[[]byte] {
+	return func(yield func(stored []byte) bool) {
+		first := b.head + skip // in the slab
+		for _, s := range b.slabs {
+			for ; first < len(s.starts); first++ {
+				if !yield(s.line(first)) {
+					return
+				}
 			}
+			first -= len(s.starts)
 		}
-		skip, head = 0, 0
 	}
 }
 

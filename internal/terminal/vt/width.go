@@ -1,12 +1,6 @@
 package vt
 
-import (
-	"unicode/utf8"
-
-	"github.com/clipperhouse/displaywidth"
-)
-
-func appendRune(dst []byte, r rune) []byte { return utf8.AppendRune(dst, r) }
+import "github.com/clipperhouse/displaywidth"
 
 // runeWidth returns the columns of r: 0, 1 or 2. It is the library's width with the
 // exceptions of the C library that tmux asks, because programs, tmux and we must
