@@ -119,8 +119,6 @@ func (d *decoder) entry(e *entry, f field, section reflect.Value, keys *Keys, la
 func (d *decoder) value(e *entry, f field, target reflect.Value, keys *Keys) {
 	n := e.value
 	switch t := target.Type(); {
-	case t.Kind() == reflect.Interface:
-		target.Set(reflect.ValueOf(n.plain()))
 	case t == reflect.TypeFor[Secret]():
 		d.secret(e, target)
 	case t == reflect.TypeFor[Amount]():
@@ -162,8 +160,6 @@ func (d *decoder) mapping(e *entry, target reflect.Value, keys *Keys) {
 				continue
 			}
 			d.table(inner.value, value, fmt.Sprintf("[%s.%s]", e.name, inner.name))
-		case t.Elem().Kind() == reflect.Interface:
-			value.Set(reflect.ValueOf(inner.value.plain()))
 		case t.Elem().Kind() == reflect.Slice && inner.value.kind == stringKind:
 			value.Set(reflect.ValueOf(strings.Fields(inner.value.text)))
 		case t.Elem().Kind() == reflect.Slice:

@@ -178,16 +178,10 @@ var assignment = regexp.MustCompile(`([A-Za-z0-9_.-]+)(["']?\s*=\s*)(\S.*)`)
 // maskLine replaces the values of credentials in a line by asterisks, so that no message shows
 // them.
 func maskLine(line string) string {
-	for from := 0; ; {
-		m := assignment.FindStringSubmatchIndex(line[from:])
-		if m == nil {
-			return line
-		}
-		if isCredential(line[from+m[2]:from+m[3]], line[from+m[6]:]) {
-			return line[:from+m[6]] + Masked
-		}
-		from += m[6]
+	if hidden := hiddenInLine([]byte(line), Span{0, len(line)}); len(hidden) > 0 {
+		return line[:hidden[0].From] + Masked
 	}
+	return line
 }
 
 // printable replaces the control characters in a line, except tabs. In a terminal, they could move

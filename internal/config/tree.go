@@ -3,7 +3,6 @@ package config
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -247,31 +246,4 @@ func kindOf(k unstable.Kind) kind {
 	default:
 		return dateKind
 	}
-}
-
-// plain returns the value in plain Go types: strings, integers, booleans, slices and maps.
-func (n *node) plain() any {
-	switch n.kind {
-	case tableKind:
-		m := make(map[string]any, len(n.entries))
-		for _, e := range n.entries {
-			m[e.name] = e.value.plain()
-		}
-		return m
-	case arrayKind:
-		list := make([]any, len(n.items))
-		for i, item := range n.items {
-			list[i] = item.plain()
-		}
-		return list
-	case boolKind:
-		return n.text == "true"
-	case integerKind:
-		var i int64
-		if _, err := fmt.Sscan(strings.ReplaceAll(n.text, "_", ""), &i); err == nil {
-			return i
-		}
-	default:
-	}
-	return n.text
 }
