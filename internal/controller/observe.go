@@ -211,7 +211,7 @@ func (l *loop) ended(e *entry) {
 	key := e.rec.Key()
 	s := l.desired[key]
 	if s != nil && s.Config.Lifecycle == runtime.LifecycleOneShot && exit != nil && exit.Code == 0 && exit.Signal == "" {
-		l.c.emit(l.ctx, event.SessionExited, e, "the agent has finished", map[string]string{"exit": exit.String()})
+		l.emit(event.SessionExited, e, "the agent has finished", map[string]string{"exit": exit.String()})
 		l.recordEnd(e, "it finished")
 		return
 	}
@@ -244,7 +244,7 @@ func (l *loop) ended(e *entry) {
 		data["exit"] = exit.String()
 	}
 	l.recordEnd(e, fault)
-	l.c.emit(l.ctx, kind, e, fault, data)
+	l.emit(kind, e, fault, data)
 }
 
 // endedBefore reports whether a session stopped before this controller started and this must not

@@ -38,7 +38,7 @@ func TestPoolFollowsItsCheck(t *testing.T) {
 		if _, err := w.c.Explain(t.Context(), "w"); !errors.Is(err, client.ErrNotFound) || !strings.Contains(err.Error(), `"w" is a pool; name one of its members: w-1, w-2, w-3`) {
 			t.Errorf("the name of the pool gives %v, want its members", err)
 		}
-		if _, err := w.c.Store.Find("w"); err == nil || !strings.Contains(err.Error(), "is a pool") {
+		if _, err := w.c.published.Find("w"); err == nil || !strings.Contains(err.Error(), "is a pool") {
 			t.Errorf("a prompt to the pool gives %v, want its members", err)
 		}
 		for _, n := range []int{1, 3, 2, 0} {

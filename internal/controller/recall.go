@@ -88,7 +88,7 @@ func (l *loop) save(e *entry) {
 	e.rec.UpdatedAt = l.now()
 	rec := e.rec // a shallow copy is enough: pointer targets are replaced, never changed
 	if e.asked != nil {
-		e.asked.Apply(&rec)
+		e.asked.apply(&rec)
 	}
 	l.saver.Put(unsavedRecord{Record: rec, Version: e.version})
 }
@@ -154,9 +154,9 @@ func (l *loop) checkStore() {
 	l.frozen = fault
 	switch {
 	case before == "" && fault != "":
-		l.c.emit(l.ctx, event.ControllerDegraded, nil, "the store fails; until it works again, gc starts and stops no agent", map[string]string{"error": fault})
+		l.emit(event.ControllerDegraded, nil, "the store fails; until it works again, gc starts and stops no agent", map[string]string{"error": fault})
 	case before != "" && fault == "":
-		l.c.emit(l.ctx, event.ControllerRecovered, nil, "the store works again", nil)
+		l.emit(event.ControllerRecovered, nil, "the store works again", nil)
 	}
 }
 

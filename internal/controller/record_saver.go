@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -104,7 +105,7 @@ func (s *recordSaver) Run(ctx context.Context) {
 // stays in the queue.
 func (s *recordSaver) writeAll(ctx context.Context) (failed bool) {
 	s.mu.Lock()
-	keys := append([]session.Key(nil), s.queue...)
+	keys := slices.Clone(s.queue)
 	s.mu.Unlock()
 	for _, key := range keys {
 		s.mu.Lock()
@@ -113,7 +114,8 @@ func (s *recordSaver) writeAll(ctx context.Context) (failed bool) {
 		err := s.write(ctx, next)
 		s.mu.Lock()
 		if s.fault = err; err == nil && s.open[key].Version == next.Version {
-			s.removeLocked(key)
+			delete(s.open, key)
+			s.queue = slices.DeleteFunc(s.queue, func(queued session.Key) bool { return queued == key })
 		}
 		s.mu.Unlock()
 		failed = failed || err != nil
@@ -130,17 +132,6 @@ func (s *recordSaver) writeAll(ctx context.Context) (failed bool) {
 		s.mu.Unlock()
 	}
 	return failed
-}
-
-// removeLocked removes a saved record from the queue. The caller holds mu.
-func (s *recordSaver) removeLocked(key session.Key) {
-	delete(s.open, key)
-	for i, queued := range s.queue {
-		if queued == key {
-			s.queue = append(s.queue[:i:i], s.queue[i+1:]...)
-			return
-		}
-	}
 }
 
 // write saves or removes one record, within [storeTimeout].
