@@ -331,15 +331,5 @@ func (t *terminalConn) sendJSON(ctx context.Context, kind byte, v any) error {
 func (t *terminalConn) send(ctx context.Context, kind byte, payload []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
-	w, err := t.conn.Writer(ctx, websocket.MessageBinary)
-	if err != nil {
-		return err
-	}
-	if _, err := w.Write([]byte{kind}); err != nil {
-		return err
-	}
-	if _, err := w.Write(payload); err != nil {
-		return err
-	}
-	return w.Close()
+	return t.conn.Write(ctx, websocket.MessageBinary, append([]byte{kind}, payload...))
 }
