@@ -36,13 +36,9 @@ func newJSONPage[T any](name string, ask func(context.Context) (T, error)) bundl
 		if err != nil {
 			return nil, err
 		}
-		return marshal(value)
+		out, err := json.MarshalIndent(value, "", pageIndent)
+		return append(out, '\n'), err
 	}}
-}
-
-func marshal(value any) ([]byte, error) {
-	out, err := json.MarshalIndent(value, "", pageIndent)
-	return append(out, '\n'), err
 }
 
 // newEventsPage returns a page with the last events of a city, one per line. They come from the

@@ -148,11 +148,11 @@ func (v *probe) until(ok func() bool) bool {
 
 // ledger returns what the agent has recorded; nil if there is no record on this machine.
 func (v *probe) ledger() []runtimetest.Entry {
+	var entries []runtimetest.Entry
 	data, err := os.ReadFile(v.agent.Ledger)
-	if err != nil {
-		return nil
+	if err == nil {
+		entries, err = runtimetest.ParseLedger(data)
 	}
-	entries, err := runtimetest.ParseLedger(data)
 	if err != nil {
 		return nil
 	}
