@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"path/filepath"
@@ -197,8 +198,5 @@ func (k *controllerProcess) webAddress(ctx context.Context) string {
 			base = origin
 		}
 	}
-	if city.Web.URL != "" {
-		base = city.Web.URL
-	}
-	return strings.TrimRight(base, "/")
+	return strings.TrimRight(cmp.Or(city.Web.URL, base), "/")
 }

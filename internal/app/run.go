@@ -161,7 +161,7 @@ func (k *controllerProcess) run(ctx context.Context, opts cli.ControllerOptions)
 		Root: k.root, Controller: c, Engines: engines, Decisions: k.judged, Preview: k.preview, Web: k.web, Terminals: screens,
 		Transcripts: transcripts, Changes: k.newChanges(sockets), IsHere: all.IsHere,
 		Editor: cityconfig.NewEditor(d.Loader, k.root, func(text string) bool { return k.secrets.Text(text) != text }),
-		Guard:  k.judge, GuardLog: k.guardLog(), Conceal: k.secrets.Text,
+		Guard:  k.judge, GuardLog: guardLog(k.root), Conceal: k.secrets.Text,
 		Doctor: func(ctx context.Context, report func(client.Finding)) error { return d.Doctor(ctx, k.root, report) },
 		Bundle: func(ctx context.Context, w io.Writer) error { _, err := d.Bundle(ctx, k.root, w); return err },
 	})
