@@ -2,7 +2,7 @@ package config
 
 import (
 	"reflect"
-	"slices"
+	"sync"
 )
 
 // field describes one key of a section, from the struct tags of its Go field.
@@ -17,30 +17,26 @@ type field struct {
 
 var keysType = reflect.TypeFor[Keys]()
 
+// knownFields has the results of fieldsOf, by the type.
+var knownFields sync.Map
+
 // fieldsOf returns the keys of the section with the Go type t, in the order of the struct. It
-// includes the keys of embedded structs.
+// includes the keys of embedded structs. The result must not be changed.
 func fieldsOf(t reflect.Type) []field {
-	var fields []field
-	for i := range t.NumField() {
-		f := t.Field(i)
-		if f.Anonymous {
-			if f.Type != keysType {
-				for _, inner := range fieldsOf(f.Type) {
-					inner.index = slices.Insert(inner.index, 0, i)
-					fields = append(fields, inner)
-				}
-			}
-			continue
-		}
-		name, tagged := f.Tag.Lookup("toml")
-		if !tagged || name == "-" {
-			continue
-		}
-		fields = append(fields, field{
-			name: name, index: []int{i}, typ: f.Type,
-			alias: f.Tag.Get("alias"), doc: f.Tag.Get("doc"), preset: f.Tag.Get("default"),
-		})
+	known, _ := knownFields.Load(t)
+	if fields, ok := known.([]field); ok {
+		return fields
 	}
+	var fields []field
+	for _, f := range reflect.VisibleFields(t) {
+		if name, tagged := f.Tag.Lookup("toml"); tagged && name != "-" {
+			fields = append(fields, field{
+				name: name, index: f.Index, typ: f.Type,
+				alias: f.Tag.Get("alias"), doc: f.Tag.Get("doc"), preset: f.Tag.Get("default"),
+			})
+		}
+	}
+	knownFields.Store(t, fields)
 	return fields
 }
 
