@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -162,9 +163,7 @@ func (l *loop) attribute(e *entry, f *ops.Finding, same bool) {
 		e.owner = plan.OwnerUnknown
 	case l.c.opts.Root:
 		e.owner = plan.OwnerThisCity
-		if e.rec.Agent == "" {
-			e.rec.Agent = n.Agent
-		}
+		e.rec.Agent = cmp.Or(e.rec.Agent, n.Agent)
 	default:
 		e.owner = plan.OwnerOther
 	}

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -74,9 +75,7 @@ func (l *loop) setObstacle(e *entry, next session.Obstacle) {
 	}
 	if same {
 		next.Since = was.Since
-		if next.Detail == "" {
-			next.Detail = was.Detail
-		}
+		next.Detail = cmp.Or(next.Detail, was.Detail)
 	}
 	if next.Since.IsZero() {
 		next.Since = now

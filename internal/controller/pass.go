@@ -10,7 +10,6 @@ import (
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
-	"gascity/runtime"
 )
 
 // applyConfig makes a loaded configuration the current one.
@@ -24,9 +23,6 @@ func (l *loop) applyConfig(loaded Loaded) {
 	l.desired = make(map[session.Key]*plan.Session, len(loaded.Desired.Sessions))
 	for i := range loaded.Desired.Sessions {
 		s := &loaded.Desired.Sessions[i]
-		if s.Fields == nil {
-			s.Fields = runtime.FingerprintBreakdown(s.Config)
-		}
 		key := s.Key()
 		l.desired[key] = s
 		p := l.backendFor(s.Provider)

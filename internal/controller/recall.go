@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -141,9 +142,7 @@ func (e *entry) touch() {
 // and stops nothing.
 func (l *loop) checkStore() {
 	fault, again := l.saver.Health()
-	if l.unread != "" {
-		fault = l.unread
-	}
+	fault = cmp.Or(l.unread, fault)
 	if fault == "" && l.c.opts.StoreFault != nil {
 		if err := l.c.opts.StoreFault(); err != nil {
 			fault = fmt.Sprintf("the store fails: %v", err)

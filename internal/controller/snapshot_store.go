@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -149,12 +150,7 @@ func (b *snapshotStore) Renew(at time.Time, t *publishedSession) {
 
 // hasSynced reports whether the state of every session is known.
 func (p *cityState) hasSynced() bool {
-	for _, s := range p.order {
-		if s.Load().Snapshot.Unknown != "" {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(p.order, func(s *sessionSlot) bool { return s.Load().Snapshot.Unknown != "" })
 }
 
 // notify calls Changed for a session whose summary differs from the one of the last call.

@@ -63,9 +63,7 @@ func (l *loop) stopped(e *entry, a plan.Action, began time.Time, r ops.Ended) {
 	}
 	l.recordReportedEnd(e, a)
 	e.clearSenses()
-	if r.Screen != "" {
-		e.rec.Screen = r.Screen
-	}
+	e.rec.Screen = cmp.Or(r.Screen, e.rec.Screen)
 	l.recordEnd(e, a.Reason)
 	l.applyFinding(e, r.Finding)
 	l.emit(event.SessionStopped, e, "the controller stopped the session", map[string]string{"reason": a.Reason, "processes": fmt.Sprint(r.Processes)})
