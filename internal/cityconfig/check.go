@@ -128,10 +128,7 @@ func (l *Loader) Prime(ctx context.Context, root, agent string, mode worker.Cont
 		}
 		names = append(names, s.Agent)
 	}
-	hint := config.Suggest(agent, slices.Values(slices.Compact(names)))
-	if hint == "" {
-		hint = "gc status lists them"
-	}
+	hint := cmp.Or(config.Suggest(agent, slices.Values(slices.Compact(names))), "gc status lists them")
 	return nil, fmt.Errorf("%w: no agent is called %q; %s", client.ErrNotFound, agent, hint)
 }
 

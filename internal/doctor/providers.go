@@ -41,9 +41,7 @@ func (x *examination) providers() {
 func (x *examination) provider(selection, dir string) {
 	check, users := "provider."+selection, x.users(selection)
 	cfg := x.Loader.ProviderConfig(dir, filepath.Join(dir, "s"), slog.New(slog.DiscardHandler))
-	if x.root != "" {
-		cfg.WorkDir = x.root
-	}
+	cfg.WorkDir = cmp.Or(x.root, cfg.WorkDir)
 	version, err := all.Version(x.ctx, selection, cfg)
 	if missing, ok := errors.AsType[*all.MissingToolError](err); ok {
 		x.unopenable[selection] = true

@@ -155,12 +155,10 @@ func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
 	if o.tail == 0 {
 		o.tail, o.unwritten = defaultTail, defaultUnwritten
 	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.Timeout, o.LockWait = cmp.Or(max(o.Timeout, 0), defaultTimeout), cmp.Or(max(o.LockWait, 0), defaultLockWait)
 	r := &o.Retain
 	r.Events, r.Bytes, r.Age = cmp.Or(max(r.Events, 0), defaultEvents), cmp.Or(max(r.Bytes, 0), defaultBytes), cmp.Or(max(r.Age, 0), defaultAge)

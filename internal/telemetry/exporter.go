@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -95,22 +96,10 @@ const maxQueued = 4096
 // NewExporter returns an exporter. It sends nothing before [Exporter.Run].
 func NewExporter(opts ExporterOptions) *Exporter {
 	t := &opts.Target
-	for _, d := range []struct {
-		at  *time.Duration
-		def time.Duration
-	}{{&t.Timeout, 10 * time.Second}, {&t.Traces, 5 * time.Second}, {&t.Metrics, time.Minute}} {
-		if *d.at <= 0 {
-			*d.at = d.def
-		}
-	}
-	if t.Service == "" {
-		t.Service = "gascity"
-	}
+	t.Timeout, t.Traces, t.Metrics = cmp.Or(t.Timeout, 10*time.Second), cmp.Or(t.Traces, 5*time.Second), cmp.Or(t.Metrics, time.Minute)
+	t.Service, opts.Logger = cmp.Or(t.Service, "gascity"), cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	if opts.Now == nil {
 		opts.Now = time.Now
-	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	if opts.Provider == nil {
 		opts.Provider = func(string) string { return "" }

@@ -85,10 +85,7 @@ func (f *aggregator) chatSpan(run string, it *runState, turn worker.TelemetryEve
 	if provider := cmp.Or(u.Provider, f.providerOf(u.Model)); provider != "" {
 		it.provider = provider
 	}
-	name := turn.MessageID
-	if name == "" {
-		name = strconv.FormatUint(e.ID, 10) + "-" + strconv.Itoa(it.turns)
-	}
+	name := cmp.Or(turn.MessageID, strconv.FormatUint(e.ID, 10)+"-"+strconv.Itoa(it.turns))
 	start := it.busySince
 	if start.IsZero() || start.After(end) {
 		start = end
