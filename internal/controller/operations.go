@@ -135,7 +135,6 @@ func (l *loop) restarted(stops map[*entry]int) (failed []string, open bool) {
 			failed = append(failed, fmt.Sprintf("%s: %s", e.rec.Agent, e.action.Reason))
 		case e.order == plan.OrderRestart && e.action.Verb != plan.VerbWait:
 			open = true
-		default:
 		}
 	}
 	slices.Sort(failed)

@@ -255,7 +255,6 @@ func (l *loop) applyDecision(e *entry, a plan.Action) {
 		l.releaseHold(e, e.wakeWhy)
 	case a.Verb == plan.VerbDrain && !e.rec.IsDraining():
 		l.beginDrain(e, a.Drain)
-	default:
 	}
 }
 
@@ -364,7 +363,6 @@ func (l *loop) startOrClaim(e *entry, s *plan.Session) {
 		l.claim(e, s)
 	case e.durable():
 		l.start(e, s)
-	default:
 	}
 }
 
