@@ -2,7 +2,6 @@ package config
 
 import (
 	"reflect"
-	"sync"
 )
 
 // field describes one key of a section, from the struct tags of its Go field.
@@ -17,16 +16,9 @@ type field struct {
 
 var keysType = reflect.TypeFor[Keys]()
 
-// knownFields has the results of fieldsOf, by the type.
-var knownFields sync.Map
-
 // fieldsOf returns the keys of the section with the Go type t, in the order of the struct. It
-// includes the keys of embedded structs. The result must not be changed.
+// includes the keys of embedded structs.
 func fieldsOf(t reflect.Type) []field {
-	known, _ := knownFields.Load(t)
-	if fields, ok := known.([]field); ok {
-		return fields
-	}
 	var fields []field
 	for _, f := range reflect.VisibleFields(t) {
 		if name, tagged := f.Tag.Lookup("toml"); tagged && name != "-" {
@@ -36,7 +28,6 @@ func fieldsOf(t reflect.Type) []field {
 			})
 		}
 	}
-	knownFields.Store(t, fields)
 	return fields
 }
 

@@ -73,8 +73,8 @@ const byteOrderMark = "\ufeff"
 func parseTree(file string, source []byte) (*node, *Error) {
 	if bytes.HasPrefix(source, []byte(byteOrderMark)) {
 		e := locate(source, originAt(file, source, 0))
-		e.File, e.Message, e.Hint = file, "the file begins with a byte order mark", "save it as UTF-8 without one"
-		return nil, &e
+		e.Message, e.Hint = "the file begins with a byte order mark", "save it as UTF-8 without one"
+		return nil, e
 	}
 	if err := checkLimits(file, source); err != nil {
 		return nil, err
@@ -103,13 +103,13 @@ func parseTree(file string, source []byte) (*node, *Error) {
 
 // syntaxError returns an error of the TOML decoder as a mistake with a position.
 func syntaxError(file string, source []byte, err error) *Error {
-	e := Error{File: file, Message: strings.TrimPrefix(err.Error(), "toml: ")}
+	e := &Error{File: file}
 	if located, ok := errors.AsType[*toml.DecodeError](err); ok {
 		row, column := located.Position()
-		e = locate(source, originAt(file, source, offsetOf(source, row, column)))
-		e.File, e.Message = file, strings.TrimPrefix(located.Error(), "toml: ")
+		e, err = ErrorIn(file, source, row, column), located
 	}
-	return &e
+	e.Message = strings.TrimPrefix(err.Error(), "toml: ")
+	return e
 }
 
 // offsetOf returns the offset of a position in a text. row and column count from 1; column counts
