@@ -14,6 +14,7 @@ import (
 	"gascity/internal/domain/session"
 	"gascity/internal/fsutil"
 	"gascity/internal/retry"
+	"gascity/internal/service/engine"
 )
 
 const (
@@ -129,16 +130,12 @@ func (f Service) FollowConversation(ctx context.Context, target string, q client
 // forSession returns a channel that receives a value after each event about the session; several events may cause one value. It
 // is closed when events is closed.
 func forSession(ctx context.Context, events <-chan client.Event, name string) <-chan struct{} {
-	out := make(chan struct{}, 1)
+	out := engine.NewSignal()
 	go func() { // ends with events, which end with ctx
 		defer close(out)
 		for e := range events {
-			if e.Session != name || ctx.Err() != nil {
-				continue
-			}
-			select {
-			case out <- struct{}{}:
-			default: // one is waiting already
+			if e.Session == name && ctx.Err() == nil {
+				out.Wake()
 			}
 		}
 	}()
