@@ -144,7 +144,6 @@ const (
 // Engine sends the notifications of a city. Its methods are safe for concurrent use.
 type Engine struct {
 	opts     Options
-	life     engine.Lifecycle
 	woken    engine.Signal // wakes the goroutine of Run
 	advanced engine.Signal // wakes the goroutine that waits for events
 	cursor   atomic.Uint64 // the last event that was read
@@ -175,7 +174,7 @@ func New(opts Options) *Engine {
 		opts.Link = func(context.Context, string, string) string { return "" }
 	}
 	return &Engine{
-		opts: opts, created: opts.Now(), life: engine.NewLifecycle(), woken: engine.NewSignal(), advanced: engine.NewSignal(),
+		opts: opts, created: opts.Now(), woken: engine.NewSignal(), advanced: engine.NewSignal(),
 		deliveries: map[notification.Key]*notification.Delivery{}, open: map[string]bool{}, workers: map[notification.Target]*worker{},
 	}
 }
@@ -199,7 +198,6 @@ func (e *Engine) SetDevices(devices []client.WebDevice) {
 
 // Run works until ctx ends, and returns nil when all goroutines that it started have returned. It must be called once.
 func (e *Engine) Run(ctx context.Context) error {
-	defer e.life.SetEnded()
 	c := &consumer{engine: e}
 	defer c.jobs.Wait()
 	engine.Loop(ctx, e.opts.Now, e.woken, func(bool) time.Time { return c.work(ctx) })
