@@ -121,8 +121,7 @@ func (l *Loader) Prime(ctx context.Context, root, agent string, mode worker.Cont
 		return nil, ExplainMissing(root, err)
 	}
 	var names []string
-	for i := range r.Desired.Sessions {
-		s := &r.Desired.Sessions[i]
+	for _, s := range r.Desired.Sessions {
 		if s.Agent == agent || s.Name == agent {
 			return s.Primer.Sections(mode), nil
 		}

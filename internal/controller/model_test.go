@@ -150,7 +150,7 @@ func (m *model) apply(s step) {
 			m.held[name] = "" // its record is removed
 		})
 		m.edited(func(d *plan.Desired) {
-			d.Sessions = slices.DeleteFunc(slices.Clone(d.Sessions), func(s plan.Session) bool { return s.Name == name })
+			d.Sessions = slices.DeleteFunc(slices.Clone(d.Sessions), func(s *plan.Session) bool { return s.Name == name })
 		})
 	case "add":
 		if m.gone[name] {

@@ -153,8 +153,7 @@ func (l *loop) restartable(names []string) ([]*entry, error) {
 	}
 	var entries []*entry
 	if all {
-		for i := range l.loaded.Desired.Sessions {
-			s := &l.loaded.Desired.Sessions[i]
+		for _, s := range l.loaded.Desired.Sessions {
 			e := l.entries[s.Key()]
 			if !s.Suspended && (e == nil || e.rec.Hold.Kind == "") {
 				names = append(names, s.Name)

@@ -21,8 +21,7 @@ func (l *loop) applyConfig(loaded Loaded) {
 	l.followRenames(previous, &loaded.Desired)
 	l.loaded, l.loadedAt, l.loadError = loaded, l.now(), ""
 	l.desired = make(map[session.Key]*plan.Session, len(loaded.Desired.Sessions))
-	for i := range loaded.Desired.Sessions {
-		s := &loaded.Desired.Sessions[i]
+	for _, s := range loaded.Desired.Sessions {
 		key := s.Key()
 		l.desired[key] = s
 		p := l.backendFor(s.Provider)
@@ -55,8 +54,8 @@ func (l *loop) followRenames(previous map[session.Key]*plan.Session, next *plan.
 			gone[s.Section] = append(gone[s.Section], s)
 		}
 	}
-	for i := range next.Sessions {
-		if s := &next.Sessions[i]; !known[s.Agent] && s.Section != "" {
+	for _, s := range next.Sessions {
+		if !known[s.Agent] && s.Section != "" {
 			added[s.Section] = append(added[s.Section], s)
 		}
 	}

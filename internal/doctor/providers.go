@@ -20,9 +20,9 @@ func (x *examination) providers() {
 	x.selected = []string{all.Drivers()[0].Name}
 	if x.r.City != nil {
 		x.selected = nil
-		for i := range x.r.Desired.Sessions {
-			if selection := x.r.Desired.Sessions[i].Provider; !slices.Contains(x.selected, selection) {
-				x.selected = append(x.selected, selection)
+		for _, s := range x.r.Desired.Sessions {
+			if !slices.Contains(x.selected, s.Provider) {
+				x.selected = append(x.selected, s.Provider)
 			}
 		}
 	}
@@ -72,8 +72,8 @@ const usersShown = 5
 // users returns text for a message with the agents that use a provider; empty if there are none.
 func (x *examination) users(selection string) string {
 	var names []string
-	for i := range x.r.Desired.Sessions {
-		if s := &x.r.Desired.Sessions[i]; s.Provider == selection {
+	for _, s := range x.r.Desired.Sessions {
+		if s.Provider == selection {
 			names = append(names, s.Agent)
 		}
 	}
