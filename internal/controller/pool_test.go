@@ -29,8 +29,8 @@ func TestPoolFollowsItsCheck(t *testing.T) {
 		set := func(n int, err error) { mu.Lock(); defer mu.Unlock(); wanted, fault = n, err }
 		w.edit(func(d *plan.Desired) {
 			d.Pools = []plan.Pool{{Agent: "w", Members: []string{"w-1", "w-2", "w-3"}, Max: 3, Check: "count", DrainTimeout: time.Minute}}
-			for i := range d.Sessions {
-				d.Sessions[i].Pool, d.Sessions[i].Number = "w", i+1
+			for _, s := range d.Sessions {
+				s.Pool = "w"
 			}
 		})
 		w.start()
@@ -77,7 +77,7 @@ func (w *testCity) setPoolSize(n int) {
 		d.Sessions, d.Pools = nil, []plan.Pool{{Agent: "w", Min: n, Max: n, DrainTimeout: time.Minute}}
 		for i := range n {
 			s := agentSession(fmt.Sprint("w-", i+1))
-			s.Pool, s.Number = "w", i+1
+			s.Pool = "w"
 			d.Sessions, d.Pools[0].Members = append(d.Sessions, s), append(d.Pools[0].Members, s.Agent)
 		}
 	})

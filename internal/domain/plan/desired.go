@@ -89,8 +89,7 @@ type Session struct {
 	StartTimeout time.Duration // maximum duration of one start
 	DependsOn    []string      // agents that must be ready first; of a pool, one member is enough
 
-	Pool   string // the agent of its pool; empty: not a pool member
-	Number int    // of the pool member, from 1
+	Pool string // the agent of its pool; empty: not a pool member
 
 	IdleAfter    time.Duration // idle time after which the session is put to sleep; zero: never
 	MaxAge       time.Duration // age after which the session is restarted; zero: never

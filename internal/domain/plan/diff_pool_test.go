@@ -20,7 +20,7 @@ func poolCity(low, high int) (Desired, []Observed) {
 	var observed []Observed
 	for i := range high {
 		s := sessionOf(fmt.Sprint("worker-", i+1))
-		s.Pool, s.Number = "worker", i+1
+		s.Pool = "worker"
 		p.Members = append(p.Members, s.Agent)
 		desired.Sessions, observed = append(desired.Sessions, &s), append(observed, stoppedSession(s))
 	}

@@ -40,7 +40,6 @@ func resolveAgent(city *config.City, in Inputs, profiles *agentcli.Set, a *confi
 		r := newResolver(city, in, profiles, &member)
 		r.pool = pool.Agent
 		session := r.session()
-		session.Number = number
 		f.sessions, f.errs = append(f.sessions, session), append(f.errs, r.errs...)
 		pool.Members = append(pool.Members, session.Agent)
 		if number == 1 {
