@@ -2,10 +2,7 @@ package client
 
 import (
 	"context"
-	"fmt"
 	"net/http"
-	"net/url"
-	"strconv"
 )
 
 // Since selects the commit with which changed files are compared.
@@ -100,18 +97,6 @@ type ChangesQuery struct {
 // [ErrRefused]. Without git on the controller's machine the error is [ErrUnavailable], and for a
 // runtime provider whose sessions are not on that machine [ErrUnsupported].
 func (c *Client) Changes(ctx context.Context, name string, q ChangesQuery) (Changes, error) {
-	values := url.Values{}
-	if q.Path != "" {
-		values.Set("path", q.Path)
-	}
-	if q.Since != "" {
-		values.Set("since", string(q.Since))
-	}
-	if q.Diff {
-		values.Set("diff", "true")
-	}
-	if q.Bytes > 0 {
-		values.Set("bytes", strconv.Itoa(q.Bytes))
-	}
-	return callLong[Changes](ctx, c, http.MethodGet, fmt.Sprintf("%s?%s", target(name, "changes"), values.Encode()), nil)
+	parameters := query(map[string]string{"path": q.Path, "since": string(q.Since), "diff": flag(q.Diff), "bytes": count(q.Bytes)})
+	return callLong[Changes](ctx, c, http.MethodGet, target(name, "changes")+parameters, nil)
 }

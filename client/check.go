@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -68,19 +69,9 @@ func (r NudgeRequest) Check() error {
 			return invalid("the file %q has no absolute path", file)
 		}
 	}
-	if err := checkNames(r.Key, r.Source); err != nil {
-		return err
-	}
-	if err := CheckDuration("ttl_ns", r.TTL); err != nil {
-		return err
-	}
-	if err := checkPriority(r.Priority); err != nil {
-		return err
-	}
-	if err := CheckReceiptWait(r.Wait); err != nil {
-		return err
-	}
-	return checkMetadata(r.Metadata)
+	return cmp.Or(
+		checkNames(r.Key, r.Source), CheckDuration("ttl_ns", r.TTL), checkPriority(r.Priority), CheckReceiptWait(r.Wait), checkMetadata(r.Metadata),
+	)
 }
 
 // Check returns [ErrInvalid] if the change of the prompt with this id can never succeed.

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	pathpkg "path"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -83,24 +84,28 @@ func call[T any](ctx context.Context, c *Client, method, path string, body any) 
 // callLong is like call without the limit of Patience, for requests that wait for a condition.
 func callLong[T any](ctx context.Context, c *Client, method, path string, body any) (T, error) {
 	var answer T
-	res, err := c.send(ctx, method, path, body)
+	content, err := c.open(ctx, method, path, body)
 	if err != nil {
 		return answer, err
 	}
-	defer res.Body.Close()
-	if err := json.NewDecoder(io.LimitReader(res.Body, maxAnswer)).Decode(&answer); err != nil {
+	defer content.Close()
+	if err := json.NewDecoder(io.LimitReader(content, maxAnswer)).Decode(&answer); err != nil {
 		return answer, fmt.Errorf("cannot read the controller's answer to %s %s: %w", method, path, c.explain(ctx, err))
 	}
 	return answer, nil
 }
 
-// send sends a request and returns the response if it is a success. The caller must close its body.
-func (c *Client) send(ctx context.Context, method, path string, body any) (*http.Response, error) {
+// open sends a request and returns the body of the response if it is a success. The caller must close it.
+func (c *Client) open(ctx context.Context, method, path string, body any) (io.ReadCloser, error) {
 	req, err := c.request(ctx, method, path, body)
 	if err != nil {
 		return nil, err
 	}
-	return c.roundTrip(req)
+	res, err := c.roundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	return res.Body, nil
 }
 
 // request returns a request to the control API with body as JSON; a nil body sends none. An invalid path is an error.
@@ -211,10 +216,6 @@ func (c *Client) explain(ctx context.Context, err error) error {
 
 // broken reports whether the connection ended before the response was complete.
 func broken(err error) bool {
-	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE} {
-		if errors.Is(err, end) {
-			return true
-		}
-	}
-	return false
+	ends := []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE}
+	return slices.ContainsFunc(ends, func(end error) bool { return errors.Is(err, end) })
 }

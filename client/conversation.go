@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 )
@@ -97,29 +96,19 @@ type ConversationQuery struct {
 // MaxConversationLimit is the largest limit of a [ConversationQuery].
 const MaxConversationLimit = 1000
 
-// values returns the query as URL parameters. Zero fields are left out.
-func (q ConversationQuery) values() string {
-	values := url.Values{}
+// parameters returns the query of a URL. Zero fields are left out.
+func (q ConversationQuery) parameters() string {
+	parameters := map[string]string{"limit": count(q.Limit), "turn": count(q.Turn), "since": stamp(q.Since.UTC()), "until": stamp(q.Until.UTC())}
 	if q.Before > 0 {
-		values.Set("before", strconv.FormatUint(q.Before, 10))
+		parameters["before"] = strconv.FormatUint(q.Before, 10)
 	}
-	for name, n := range map[string]int{"limit": q.Limit, "turn": q.Turn} {
-		if n > 0 {
-			values.Set(name, strconv.Itoa(n))
-		}
-	}
-	for name, t := range map[string]time.Time{"since": q.Since, "until": q.Until} {
-		if !t.IsZero() {
-			values.Set(name, t.UTC().Format(time.RFC3339Nano))
-		}
-	}
-	return values.Encode()
+	return query(parameters)
 }
 
 // Conversation returns the entries of the target's present conversation that the query selects, the newest ones if they
 // are too many.
 func (c *Client) Conversation(ctx context.Context, name string, q ConversationQuery) (Conversation, error) {
-	return call[Conversation](ctx, c, http.MethodGet, target(name, "conversation")+"?"+q.values(), nil)
+	return call[Conversation](ctx, c, http.MethodGet, target(name, "conversation")+q.parameters(), nil)
 }
 
 // FollowConversation returns the newest entries of the target's conversation and then every new or changed entry, until
@@ -127,5 +116,5 @@ func (c *Client) Conversation(ctx context.Context, name string, q ConversationQu
 // differs from that of the last value, another conversation has begun. An error is the last value: the reader
 // calls FollowConversation again. Limit and Since select the first entries.
 func (c *Client) FollowConversation(ctx context.Context, name string, q ConversationQuery) iter.Seq2[Conversation, error] {
-	return watch[Conversation](ctx, c, target(name, "conversation/stream")+"?"+q.values(), "conversation")
+	return watch[Conversation](ctx, c, target(name, "conversation/stream")+q.parameters(), "conversation")
 }

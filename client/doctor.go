@@ -36,9 +36,5 @@ func (c *Client) Doctor(ctx context.Context) (Findings, error) {
 // Bundle returns a support bundle, a gzip-compressed tar archive without credentials. The caller must
 // close it. Reading fails if the controller cannot complete it.
 func (c *Client) Bundle(ctx context.Context) (io.ReadCloser, error) {
-	res, err := c.send(ctx, http.MethodPost, "/v1/bundle", nil)
-	if err != nil {
-		return nil, err
-	}
-	return res.Body, nil
+	return c.open(ctx, http.MethodPost, "/v1/bundle", nil)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 )
@@ -47,16 +46,9 @@ type EventQuery struct {
 	Target string
 }
 
-// values returns the query as URL parameters.
-func (q EventQuery) values() string {
-	values := url.Values{"after": {strconv.FormatUint(q.After, 10)}}
-	if !q.Since.IsZero() {
-		values.Set("since", q.Since.UTC().Format(time.RFC3339Nano))
-	}
-	if q.Target != "" {
-		values.Set("target", q.Target)
-	}
-	return values.Encode()
+// parameters returns the query of a URL.
+func (q EventQuery) parameters() string {
+	return query(map[string]string{"after": strconv.FormatUint(q.After, 10), "since": stamp(q.Since.UTC()), "target": q.Target})
 }
 
 // PastEvents returns the stored events after the given id; zero returns all of them.
@@ -66,7 +58,7 @@ func (c *Client) PastEvents(ctx context.Context, after uint64) (EventPage, error
 
 // FindEvents returns the stored events that the query selects.
 func (c *Client) FindEvents(ctx context.Context, q EventQuery) (EventPage, error) {
-	return call[EventPage](ctx, c, http.MethodGet, "/v1/events?"+q.values(), nil)
+	return call[EventPage](ctx, c, http.MethodGet, "/v1/events"+q.parameters(), nil)
 }
 
 // Events returns the event stream: the stored events after the given id, then every new event,

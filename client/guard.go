@@ -3,8 +3,6 @@ package client
 import (
 	"context"
 	"net/http"
-	"net/url"
-	"strconv"
 	"time"
 )
 
@@ -97,14 +95,6 @@ type GuardQuery struct {
 // GuardDecisions returns the recorded decisions of the guard, newest first. They are kept up to a
 // total size of 32 MiB.
 func (c *Client) GuardDecisions(ctx context.Context, q GuardQuery) (GuardDecisions, error) {
-	values := url.Values{}
-	for key, value := range map[string]string{"agent": q.Agent, "action": q.Action, "before": q.Before} {
-		if value != "" {
-			values.Set(key, value)
-		}
-	}
-	if q.Limit > 0 {
-		values.Set("limit", strconv.Itoa(q.Limit))
-	}
-	return call[GuardDecisions](ctx, c, http.MethodGet, "/v1/guard/decisions?"+values.Encode(), nil)
+	parameters := query(map[string]string{"agent": q.Agent, "action": q.Action, "before": q.Before, "limit": count(q.Limit)})
+	return call[GuardDecisions](ctx, c, http.MethodGet, "/v1/guard/decisions"+parameters, nil)
 }

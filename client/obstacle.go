@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -33,12 +34,9 @@ type AgentObstacle struct {
 
 // String returns the obstacle as text, without times.
 func (o AgentObstacle) String() string {
-	words := map[string]string{
+	words := cmp.Or(map[string]string{
 		ObstacleRetrying: "retrying", ObstacleNoNetwork: "no network", ObstacleLogin: "login needed", ObstacleLimit: "usage limit reached",
-	}[o.Kind]
-	if words == "" {
-		words = "the last turn failed"
-	}
+	}[o.Kind], "the last turn failed")
 	switch {
 	case o.Attempt > 0 && o.Of > 0:
 		words += fmt.Sprintf(" (attempt %d of %d)", o.Attempt, o.Of)

@@ -106,14 +106,7 @@ type RespondRequest struct {
 // Pending returns the questions that wait for a person, oldest first. If name is not empty, it
 // returns those of one target.
 func (c *Client) Pending(ctx context.Context, name string, which Which) ([]Pending, error) {
-	values := url.Values{}
-	if name != "" {
-		values.Set("target", name)
-	}
-	if which != OnlyOpen {
-		values.Set("which", string(which))
-	}
-	return call[[]Pending](ctx, c, http.MethodGet, "/v1/pending?"+values.Encode(), nil)
+	return call[[]Pending](ctx, c, http.MethodGet, "/v1/pending"+query(map[string]string{"target": name, "which": string(which)}), nil)
 }
 
 // Respond answers a question once. If the question is not open any more, the error is [ErrRefused].

@@ -174,14 +174,7 @@ func (c *Client) Nudge(ctx context.Context, name string, req NudgeRequest) (Rece
 // Queue returns prompts in the order of delivery: with [OnlyOpen] those that are not delivered yet;
 // which can select others. If name is not empty, it returns those of one target.
 func (c *Client) Queue(ctx context.Context, name string, which Which) ([]Receipt, error) {
-	values := url.Values{}
-	if name != "" {
-		values.Set("target", name)
-	}
-	if which != OnlyOpen {
-		values.Set("which", string(which))
-	}
-	return call[[]Receipt](ctx, c, http.MethodGet, "/v1/queue?"+values.Encode(), nil)
+	return call[[]Receipt](ctx, c, http.MethodGet, "/v1/queue"+query(map[string]string{"target": name, "which": string(which)}), nil)
 }
 
 // Receipt returns a receipt with its steps. If wait is "submitted" or "consumed", it returns when
@@ -192,7 +185,7 @@ func (c *Client) Receipt(ctx context.Context, id, wait string) (Receipt, error) 
 	if wait == "" {
 		return call[Receipt](ctx, c, http.MethodGet, path, nil)
 	}
-	return callLong[Receipt](ctx, c, http.MethodGet, path+"?wait="+url.QueryEscape(wait), nil)
+	return callLong[Receipt](ctx, c, http.MethodGet, path+query(map[string]string{"wait": wait}), nil)
 }
 
 // EditPrompt changes a waiting prompt. If its delivery has begun, the error is [ErrRefused].

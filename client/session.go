@@ -236,21 +236,8 @@ func (c *Client) Peek(ctx context.Context, name string, lines int) (Output, erro
 // Logs returns the recorded raw output with its control sequences. The caller must close it. For a
 // provider that records nothing the error is [ErrUnsupported].
 func (c *Client) Logs(ctx context.Context, name string, q LogQuery) (io.ReadCloser, error) {
-	values := url.Values{}
-	if !q.Since.IsZero() {
-		values.Set("since", q.Since.UTC().Format(time.RFC3339Nano))
-	}
-	if !q.Until.IsZero() {
-		values.Set("until", q.Until.UTC().Format(time.RFC3339Nano))
-	}
-	if q.Follow {
-		values.Set("follow", "true")
-	}
-	res, err := c.send(ctx, http.MethodGet, target(name, "logs")+"?"+values.Encode(), nil)
-	if err != nil {
-		return nil, err
-	}
-	return res.Body, nil
+	parameters := query(map[string]string{"since": stamp(q.Since.UTC()), "until": stamp(q.Until.UTC()), "follow": flag(q.Follow)})
+	return c.open(ctx, http.MethodGet, target(name, "logs")+parameters, nil)
 }
 
 // Interrupt asks the target's agent to abandon its turn. It uses only Instance and InTurn of the
@@ -282,11 +269,7 @@ func (c *Client) Copy(ctx context.Context, name string, req CopyRequest) (Done, 
 // directory, also through a symbolic link, is an error. The copy is complete only if reading it ends
 // without an error. Up to four copies run at a time.
 func (c *Client) CopyOut(ctx context.Context, name string, req CopyOutRequest) (io.ReadCloser, error) {
-	res, err := c.send(ctx, http.MethodPost, target(name, "copy-out"), req)
-	if err != nil {
-		return nil, err
-	}
-	return res.Body, nil
+	return c.open(ctx, http.MethodPost, target(name, "copy-out"), req)
 }
 
 // Kill stops the target's instance with all its processes. The controller starts the next one if

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -74,10 +75,7 @@ func (c *Client) dial(ctx context.Context) (net.Conn, error) {
 	if c.Dial != nil {
 		return c.Dial(ctx)
 	}
-	path := c.Socket
-	if path == "" {
-		path = SocketPath(c.Root)
-	}
+	path := cmp.Or(c.Socket, SocketPath(c.Root))
 	if err := checkFolders(filepath.Dir(path)); err != nil {
 		return nil, c.dialError(path, err)
 	}
@@ -129,8 +127,5 @@ func (c *Client) dialError(path string, err error) error {
 
 // city returns the name of the city for errors: its directory, or the socket if the directory is not known.
 func (c *Client) city() string {
-	if c.Root != "" {
-		return c.Root
-	}
-	return c.Socket
+	return cmp.Or(c.Root, c.Socket)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"net/http"
 	"strconv"
 	"time"
@@ -41,7 +42,7 @@ func (s *stream) follow(ctx context.Context) {
 	ever := false
 	for {
 		s.opened = false
-		err := s.read(ctx)
+		err := httpwire.ReadStream(ctx, s.open, s.dispatch) // never nil
 		if errors.Is(err, errLeft) || ctx.Err() != nil {
 			return
 		}
@@ -59,22 +60,22 @@ func (s *stream) follow(ctx context.Context) {
 	}
 }
 
-// read reads one connection until it ends. It always returns an error.
-func (s *stream) read(ctx context.Context) error {
-	return httpwire.ReadStream(ctx, s.open, s.dispatch)
-}
-
 // open requests the events after the last one that was read.
 func (s *stream) open(ctx context.Context) (*http.Response, error) {
-	req, err := s.client.request(ctx, http.MethodGet, "/v1/events/stream?"+s.query.values(), nil)
+	res, err := s.client.openStream(ctx, "/v1/events/stream"+s.query.parameters(), http.Header{"Last-Event-Id": {strconv.FormatUint(s.query.After, 10)}})
+	s.opened = err == nil
+	return res, err
+}
+
+// openStream requests server-sent events. header has further headers of the request.
+func (c *Client) openStream(ctx context.Context, path string, header http.Header) (*http.Response, error) {
+	req, err := c.request(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Accept", httpwire.EventStream)
-	req.Header.Set("Last-Event-ID", strconv.FormatUint(s.query.After, 10))
-	res, err := s.client.roundTrip(req)
-	s.opened = err == nil
-	return res, err
+	maps.Copy(req.Header, header)
+	return c.roundTrip(req)
 }
 
 // dispatch passes one server-sent event to the reader. It ignores an unknown kind, which a newer
@@ -113,14 +114,7 @@ func (s *stream) deliver(e Event, err error) error {
 // watch reads one connection of a stream whose events of the given kind are values of type T. It does not connect again.
 func watch[T any](ctx context.Context, c *Client, path, kind string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		open := func(ctx context.Context) (*http.Response, error) {
-			req, err := c.request(ctx, http.MethodGet, path, nil)
-			if err != nil {
-				return nil, err
-			}
-			req.Header.Set("Accept", httpwire.EventStream)
-			return c.roundTrip(req)
-		}
+		open := func(ctx context.Context) (*http.Response, error) { return c.openStream(ctx, path, nil) }
 		err := httpwire.ReadStream(ctx, open, func(k string, data []byte) error {
 			if k != kind {
 				return nil // of a newer server

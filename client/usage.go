@@ -86,21 +86,8 @@ type LiftRequest struct {
 
 // Usage returns the usage that the request selects. A target that does not exist and never had usage is [ErrNotFound].
 func (c *Client) Usage(ctx context.Context, req UsageRequest) (Usage, error) {
-	query := url.Values{}
-	if req.By != "" {
-		query.Set("by", req.By)
-	}
-	if !req.Since.IsZero() {
-		query.Set("since", req.Since.Format(time.RFC3339Nano))
-	}
-	if req.Target != "" {
-		query.Set("target", req.Target)
-	}
-	path := "/v1/usage"
-	if len(query) > 0 {
-		path += "?" + query.Encode()
-	}
-	return call[Usage](ctx, c, http.MethodGet, path, nil)
+	parameters := query(map[string]string{"by": req.By, "since": stamp(req.Since), "target": req.Target})
+	return call[Usage](ctx, c, http.MethodGet, "/v1/usage"+parameters, nil)
 }
 
 // Budgets returns the state of each budget.
@@ -115,12 +102,12 @@ func (c *Client) LiftBudget(ctx context.Context, name string, req LiftRequest) (
 
 // Metrics returns the city's metrics in the text format of Prometheus.
 func (c *Client) Metrics(ctx context.Context) ([]byte, error) {
-	res, err := c.send(ctx, http.MethodGet, "/metrics", nil)
+	body, err := c.open(ctx, http.MethodGet, "/metrics", nil)
 	if err != nil {
 		return nil, err
 	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	defer body.Close()
+	text, err := io.ReadAll(io.LimitReader(body, maxAnswer))
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the metrics: %w", c.explain(ctx, err))
 	}

@@ -80,11 +80,7 @@ func (c *Client) AddWait(ctx context.Context, req WaitRequest) (Wait, error) {
 // Waits returns the registered waits, oldest first. With WithEnded it also returns waits that ended
 // recently.
 func (c *Client) Waits(ctx context.Context, which Which) ([]Wait, error) {
-	path := "/v1/waits"
-	if which != OnlyOpen {
-		path += "?which=" + url.QueryEscape(string(which))
-	}
-	return call[[]Wait](ctx, c, http.MethodGet, path, nil)
+	return call[[]Wait](ctx, c, http.MethodGet, "/v1/waits"+query(map[string]string{"which": string(which)}), nil)
 }
 
 // CancelWait cancels a registered wait.

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -54,15 +55,8 @@ func New(opts Options) *Daemon {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	if opts.Stdin == nil {
-		opts.Stdin = os.Stdin
-	}
-	if opts.Stdout == nil {
-		opts.Stdout = os.Stdout
-	}
-	if opts.Stderr == nil {
-		opts.Stderr = os.Stderr
-	}
+	opts.Stdin = cmp.Or[io.Reader](opts.Stdin, os.Stdin)
+	opts.Stdout, opts.Stderr = cmp.Or[io.WriteCloser](opts.Stdout, os.Stdout), cmp.Or[io.WriteCloser](opts.Stderr, os.Stderr)
 	loader := cityconfig.NewLoader(opts.Environ, opts.Executable, opts.Now)
 	if opts.Open != nil {
 		loader.OpenProvider = opts.Open

@@ -24,15 +24,12 @@ const (
 // openGuard creates the guard, which denies every call until it gets rules. It returns the file to
 // which the guard writes the calls of tools.
 func (k *controllerProcess) openGuard() (*fsutil.LogFile, error) {
-	file, err := fsutil.OpenLog(k.guardLog(), guardSize)
+	file, err := fsutil.OpenLog(guardLog(k.root), guardSize)
 	if err == nil {
 		k.judge = guard.NewEvaluator(guard.EvaluatorOptions{Record: redact.Writer{Redactor: k.secrets, To: file}, Conceal: k.secrets.Text, Logger: k.logger, Now: k.daemon.opts.Now, Fault: k.store.Fault})
 	}
 	return file, err
 }
-
-// guardLog returns the path of the log of tool calls.
-func (k *controllerProcess) guardLog() string { return guardLog(k.root) }
 
 // guardLog returns the path of the log of tool calls of the city in root.
 func guardLog(root string) string {

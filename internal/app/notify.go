@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"path/filepath"
@@ -48,7 +49,7 @@ func (k *controllerProcess) openNotify(e *cityservice.Engines, c *controller.Con
 		City: notifyCity{e.Questions, c}, Store: k.store, Events: k.store, Logger: k.logger, Now: k.daemon.opts.Now, Root: k.root,
 		Secrets: k.secrets, Link: k.notifyLink, Answers: k.answers, AnswerTo: k.answerTo,
 	})
-	e.Notify.SetDevices(notifyDevices(k.web.NotifiedDevices()))
+	e.Notify.SetDevices(k.web.NotifiedDevices())
 	if city := k.currentConfig().City; city != nil {
 		e.Notify.Configure(k.notifySettings(city))
 	}
@@ -103,19 +104,10 @@ func (k *controllerProcess) webPush() *web.Push {
 		},
 		Changed: func(devices []client.WebDevice) {
 			if k.engines != nil {
-				k.engines.Notify.SetDevices(notifyDevices(devices))
+				k.engines.Notify.SetDevices(devices)
 			}
 		},
 	}
-}
-
-// notifyDevices returns the devices as the engine of notifications gets them.
-func notifyDevices(devices []client.WebDevice) []notify.Device {
-	out := make([]notify.Device, len(devices))
-	for i, d := range devices {
-		out[i] = notify.Device{ID: d.ID, Name: d.Name}
-	}
-	return out
 }
 
 // notifyRule returns the rule of a [[notify]] section.
@@ -206,8 +198,5 @@ func (k *controllerProcess) webAddress(ctx context.Context) string {
 			base = origin
 		}
 	}
-	if city.Web.URL != "" {
-		base = city.Web.URL
-	}
-	return strings.TrimRight(base, "/")
+	return strings.TrimRight(cmp.Or(city.Web.URL, base), "/")
 }

@@ -148,9 +148,14 @@ func (k *controllerProcess) run(ctx context.Context, opts cli.ControllerOptions)
 	serving, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	var group errgroup.Group
-	group.Go(func() error {
+	essential := func(run func() error) { // its end ends all others
+		group.Go(func() error {
+			defer cancel()
+			return run()
+		})
+	}
+	essential(func() error {
 		defer end() // close the socket only after the watcher has reported whether this process still owns it
-		defer cancel()
 		return ownership.Run(ctx)
 	})
 	screens := terminals.New(terminals.Options{Open: c.OpenTerminal, Mask: k.secrets.Text, Logger: k.logger})
@@ -161,34 +166,24 @@ func (k *controllerProcess) run(ctx context.Context, opts cli.ControllerOptions)
 		Root: k.root, Controller: c, Engines: engines, Decisions: k.judged, Preview: k.preview, Web: k.web, Terminals: screens,
 		Transcripts: transcripts, Changes: k.newChanges(sockets), IsHere: all.IsHere,
 		Editor: cityconfig.NewEditor(d.Loader, k.root, func(text string) bool { return k.secrets.Text(text) != text }),
-		Guard:  k.judge, GuardLog: k.guardLog(), Conceal: k.secrets.Text,
+		Guard:  k.judge, GuardLog: guardLog(k.root), Conceal: k.secrets.Text,
 		Doctor: func(ctx context.Context, report func(client.Finding)) error { return d.Doctor(ctx, k.root, report) },
 		Bundle: func(ctx context.Context, w io.Writer) error { _, err := d.Bundle(ctx, k.root, w); return err },
 	})
 	server := controlapi.NewServer(facade, controlapi.Options{Version: opts.Version, Log: k.logger, Secrets: k.secrets})
-	group.Go(func() error {
-		defer cancel()
-		return server.Run(serving, listener)
-	})
+	essential(func() error { return server.Run(serving, listener) })
 	k.openViewer = facade.OpenViewer
 	k.web.Begin(ctx, server.Mount())
 	defer context.AfterFunc(ctx, k.web.Stop)()
-	group.Go(func() error {
-		defer cancel()
-		return k.serveWorkers(ctx, workers)
-	})
-	group.Go(func() error {
-		defer cancel()
+	essential(func() error { return k.serveWorkers(ctx, workers) })
+	essential(func() error {
 		err := c.Run(ctx)
 		if err == nil && ctx.Err() == nil {
 			citydir.RemoveEmptyRuntimeDir(k.root) // while the API still answers: a caller that waits for the stop may remove the city afterwards
 		}
 		return err
 	})
-	group.Go(func() error {
-		defer cancel()
-		return engines.Run(ctx)
-	})
+	essential(func() error { return engines.Run(ctx) })
 	group.Go(func() error {
 		return cityconfig.Watcher{Root: k.root, Loaded: k.currentConfig, Reload: c.Reload, Logger: k.logger}.Run(ctx)
 	})

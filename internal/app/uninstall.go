@@ -44,8 +44,8 @@ func (d *Daemon) site(ctx context.Context, root string) (cleanup.Site, error) {
 	used, err := citydir.UsedProviders(root)
 	r, faulty := d.Load(ctx, root)
 	if _, lived := os.Lstat(filepath.Join(root, citydir.StateFolder)); faulty == nil && lived == nil && len(used) == 0 {
-		for i := range r.Desired.Sessions {
-			used = append(used, r.Desired.Sessions[i].Provider)
+		for _, s := range r.Desired.Sessions {
+			used = append(used, s.Provider)
 		}
 	}
 	site := cleanup.Site{Root: root, Bases: d.Environ.SocketBases(), Elsewhere: all.RemoteSelections(used)}

@@ -121,17 +121,13 @@ func (l *Loader) Prime(ctx context.Context, root, agent string, mode worker.Cont
 		return nil, ExplainMissing(root, err)
 	}
 	var names []string
-	for i := range r.Desired.Sessions {
-		s := &r.Desired.Sessions[i]
+	for _, s := range r.Desired.Sessions {
 		if s.Agent == agent || s.Name == agent {
 			return s.Primer.Sections(mode), nil
 		}
 		names = append(names, s.Agent)
 	}
-	hint := config.Suggest(agent, slices.Values(slices.Compact(names)))
-	if hint == "" {
-		hint = "gc status lists them"
-	}
+	hint := cmp.Or(config.Suggest(agent, slices.Values(slices.Compact(names))), "gc status lists them")
 	return nil, fmt.Errorf("%w: no agent is called %q; %s", client.ErrNotFound, agent, hint)
 }
 

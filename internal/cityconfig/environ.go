@@ -13,8 +13,9 @@ type Environ []string
 
 // Lookup returns the value of a variable, and whether it is set.
 func (e Environ) Lookup(name string) (string, bool) {
+	prefix := name + "="
 	for _, entry := range slices.Backward(e) { // the last entry of a name counts, as in os/exec
-		if value, ok := cutName(entry, name); ok {
+		if value, ok := strings.CutPrefix(entry, prefix); ok {
 			return value, true
 		}
 	}
@@ -25,14 +26,6 @@ func (e Environ) Lookup(name string) (string, bool) {
 func (e Environ) Get(name string) string {
 	value, _ := e.Lookup(name)
 	return value
-}
-
-// cutName returns the value of an entry NAME=VALUE, and true, if the entry has the given name.
-func cutName(entry, name string) (string, bool) {
-	if len(entry) > len(name) && entry[:len(name)] == name && entry[len(name)] == '=' {
-		return entry[len(name)+1:], true
-	}
-	return "", false
 }
 
 // passed are the names of the variables that every agent gets from the environment of the

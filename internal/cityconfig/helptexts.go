@@ -18,8 +18,7 @@ const helpLimit = 5 * time.Second
 type HelpTexts struct {
 	Limit time.Duration // time limit for one program; zero means 5 s
 
-	mu    sync.Mutex
-	texts map[helpKey]func() string
+	texts sync.Map // a func() string by helpKey
 }
 
 type helpKey struct {
@@ -40,20 +39,11 @@ func (h *HelpTexts) Of(ctx context.Context, file string, env []string, path stri
 		return ""
 	}
 	key := helpKey{real, info.Size(), info.ModTime()}
-	h.mu.Lock()
-	if h.texts == nil {
-		h.texts = map[helpKey]func() string{}
-	}
-	text, ok := h.texts[key]
-	if !ok {
-		ctx := context.WithoutCancel(ctx) // other callers wait for the same result
-		text = sync.OnceValue(func() string {
-			ctx, cancel := context.WithTimeout(ctx, cmp.Or(h.Limit, helpLimit))
-			defer cancel()
-			return programOutput(ctx, file, "--help", env, path)
-		})
-		h.texts[key] = text
-	}
-	h.mu.Unlock()
-	return text()
+	ctx = context.WithoutCancel(ctx) // other callers wait for the same result
+	text, _ := h.texts.LoadOrStore(key, sync.OnceValue(func() string {
+		ctx, cancel := context.WithTimeout(ctx, cmp.Or(h.Limit, helpLimit))
+		defer cancel()
+		return programOutput(ctx, file, "--help", env, path)
+	}))
+	return text.(func() string)()
 }

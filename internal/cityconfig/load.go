@@ -127,8 +127,8 @@ func (r *Loaded) Files() []string {
 			paths = append(paths, r.City.Abs(p))
 		}
 	}
-	for i := range r.Desired.Sessions {
-		cfg := &r.Desired.Sessions[i].Config
+	for _, s := range r.Desired.Sessions {
+		cfg := &s.Config
 		paths = append(append(paths, cfg.SessionSetupScript, cfg.OverlayDir), cfg.PackOverlayDirs...)
 		for _, f := range cfg.CopyFiles {
 			paths = append(paths, f.Src)
@@ -142,8 +142,7 @@ func (r *Loaded) Files() []string {
 // rules returns the guard rules of a configuration for its agents.
 func (l *Loader) rules(city *config.City, desired plan.Desired) (*guard.CityRules, error) {
 	src := guard.CitySource{City: city, Home: l.Environ.Get("HOME"), Read: ReadNamed}
-	for i := range desired.Sessions {
-		s := &desired.Sessions[i]
+	for _, s := range desired.Sessions {
 		src.Agents = append(src.Agents, guard.Request{
 			Agent: s.Agent, Role: path.Base(cmp.Or(s.Pool, s.Agent)), Dir: s.Config.WorkDir, Home: cmp.Or(s.Config.Env["HOME"], src.Home),
 		})

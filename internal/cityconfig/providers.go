@@ -123,14 +123,13 @@ func (l *Loader) SessionProviders(root string) ([]string, error) {
 func (l *Loader) Unavailable(ctx context.Context, city *config.City, root string, desired *plan.Desired) map[string]string {
 	cfg := l.ConfigOf(city, root, root, slog.New(slog.DiscardHandler))
 	out, asked := map[string]string{}, map[string]bool{}
-	for i := range desired.Sessions {
-		selection := desired.Sessions[i].Provider
-		if asked[selection] {
+	for _, s := range desired.Sessions {
+		if asked[s.Provider] {
 			continue
 		}
-		asked[selection] = true
-		if _, err := all.Version(ctx, selection, cfg); err != nil {
-			out[selection] = err.Error()
+		asked[s.Provider] = true
+		if _, err := all.Version(ctx, s.Provider, cfg); err != nil {
+			out[s.Provider] = err.Error()
 		}
 	}
 	return out

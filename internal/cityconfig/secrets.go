@@ -48,8 +48,7 @@ func (l *Loader) Secrets(root string, hide func(string)) config.SecretSource {
 // variables whose names look like credentials, and the credentials for model providers that have
 // one of the given kinds.
 func HideUpstreams(ctx context.Context, secrets *redact.Redactor, desired *plan.Desired, from config.SecretSource, kinds ...config.SecretKind) {
-	for i := range desired.Sessions {
-		s := &desired.Sessions[i]
+	for _, s := range desired.Sessions {
 		secrets.HideVariables(s.Config.Env)
 		for _, secret := range s.UpstreamEnv {
 			if !slices.Contains(kinds, secret.Kind()) {

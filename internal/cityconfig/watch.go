@@ -1,6 +1,7 @@
 package cityconfig
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -99,10 +101,7 @@ type watch struct {
 // an older one named.
 func (w *watch) follow() {
 	last := w.Loaded()
-	w.quiet = last.City.Daemon.TickDebounce
-	if w.quiet <= 0 {
-		w.quiet = quietTime
-	}
+	w.quiet = cmp.Or(last.City.Daemon.TickDebounce, quietTime)
 	w.files, w.trees = map[string]bool{filepath.Join(w.Root, client.CityFile): true}, nil
 	for _, path := range last.Files() {
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -150,13 +149,7 @@ func addFolders(wanted map[string]bool, tree string) error {
 
 // concerns reports whether the configuration depends on the file path.
 func (w *watch) concerns(path string) bool {
-	if w.files[path] {
-		return true
-	}
-	for _, tree := range w.trees {
-		if path == tree || strings.HasPrefix(path, tree+string(filepath.Separator)) {
-			return true
-		}
-	}
-	return false
+	return w.files[path] || slices.ContainsFunc(w.trees, func(tree string) bool {
+		return path == tree || strings.HasPrefix(path, tree+string(filepath.Separator))
+	})
 }

@@ -12,14 +12,15 @@ import (
 
 // decoder fills a [City] with the values of a parsed city.toml and collects the mistakes.
 type decoder struct {
-	city *City
-	errs []*Error
+	city   *City
+	errs   []*Error
+	fields map[reflect.Type][]field // the keys of the sections that were decoded, by their type
 }
 
 // decode parses and decodes the text of a city.toml. A value with a mistake is not in the city that
 // it returns.
 func decode(path string, source []byte) (*City, []*Error) {
-	d := &decoder{city: &City{Path: path, source: source}}
+	d := &decoder{city: &City{Path: path, source: source}, fields: map[reflect.Type][]field{}}
 	root, err := parseTree(path, source)
 	if err != nil {
 		d.errs = append(d.errs, err)
@@ -39,7 +40,11 @@ func (d *decoder) fail(at Origin, hint, format string, args ...any) {
 // table decodes a table into the struct of its section. label names the section in messages, for
 // example "[session]"; it is empty for the top level of the file.
 func (d *decoder) table(n *node, section reflect.Value, label string) {
-	fields := fieldsOf(section.Type())
+	fields, known := d.fields[section.Type()]
+	if !known {
+		fields = fieldsOf(section.Type())
+		d.fields[section.Type()] = fields
+	}
 	keys := section.Addr().Interface().(interface{ keys() *Keys }).keys()
 	keys.at = n.at
 	for _, e := range n.entries {
@@ -119,8 +124,6 @@ func (d *decoder) entry(e *entry, f field, section reflect.Value, keys *Keys, la
 func (d *decoder) value(e *entry, f field, target reflect.Value, keys *Keys) {
 	n := e.value
 	switch t := target.Type(); {
-	case t.Kind() == reflect.Interface:
-		target.Set(reflect.ValueOf(n.plain()))
 	case t == reflect.TypeFor[Secret]():
 		d.secret(e, target)
 	case t == reflect.TypeFor[Amount]():
@@ -162,8 +165,6 @@ func (d *decoder) mapping(e *entry, target reflect.Value, keys *Keys) {
 				continue
 			}
 			d.table(inner.value, value, fmt.Sprintf("[%s.%s]", e.name, inner.name))
-		case t.Elem().Kind() == reflect.Interface:
-			value.Set(reflect.ValueOf(inner.value.plain()))
 		case t.Elem().Kind() == reflect.Slice && inner.value.kind == stringKind:
 			value.Set(reflect.ValueOf(strings.Fields(inner.value.text)))
 		case t.Elem().Kind() == reflect.Slice:

@@ -136,22 +136,21 @@ func AsErrors(err error) (Errors, bool) {
 // the mistake is about the whole file.
 func (c *City) ErrorAt(o Origin, format string, args ...any) *Error {
 	e := locate(c.source, o)
-	e.File = cmp.Or(o.File, c.Path)
-	e.Message = fmt.Sprintf(format, args...)
-	return &e
+	e.File, e.Message = cmp.Or(e.File, c.Path), fmt.Sprintf(format, args...)
+	return e
 }
 
 // longestExcerpt is up to how many bytes from its start a source line is shown in a mistake.
 const longestExcerpt = 1000
 
 // locate returns a mistake without a message, at the position of o, with the source line there.
-func locate(source []byte, o Origin) Error {
+func locate(source []byte, o Origin) *Error {
 	if o.File == "" || o.Line == 0 || o.offset > len(source) {
-		return Error{}
+		return &Error{File: o.File}
 	}
 	line, start := lineAt(source, o.offset)
 	if o.offset-start > longestExcerpt {
-		return Error{Line: o.Line, Column: o.Column, Width: 1} // too far to the right to be shown
+		return &Error{File: o.File, Line: o.Line, Column: o.Column, Width: 1} // too far to the right to be shown
 	}
 	if len(line) > longestExcerpt {
 		line = append(bytes.ToValidUTF8(line[:longestExcerpt], nil), "…"...)
@@ -161,7 +160,7 @@ func locate(source []byte, o Origin) Error {
 	if end > o.offset {
 		width = utf8.RuneCount(source[o.offset:end])
 	}
-	return Error{Line: o.Line, Column: o.Column, Source: maskLine(printable(line)), Width: width}
+	return &Error{File: o.File, Line: o.Line, Column: o.Column, Source: maskLine(printable(line)), Width: width}
 }
 
 // lineAt returns the line around an offset, without its line end, and the offset at which the line
@@ -178,16 +177,10 @@ var assignment = regexp.MustCompile(`([A-Za-z0-9_.-]+)(["']?\s*=\s*)(\S.*)`)
 // maskLine replaces the values of credentials in a line by asterisks, so that no message shows
 // them.
 func maskLine(line string) string {
-	for from := 0; ; {
-		m := assignment.FindStringSubmatchIndex(line[from:])
-		if m == nil {
-			return line
-		}
-		if isCredential(line[from+m[2]:from+m[3]], line[from+m[6]:]) {
-			return line[:from+m[6]] + Masked
-		}
-		from += m[6]
+	if hidden := hiddenInLine([]byte(line), Span{0, len(line)}); len(hidden) > 0 {
+		return line[:hidden[0].From] + Masked
 	}
+	return line
 }
 
 // printable replaces the control characters in a line, except tabs. In a terminal, they could move

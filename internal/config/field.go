@@ -2,7 +2,6 @@ package config
 
 import (
 	"reflect"
-	"slices"
 )
 
 // field describes one key of a section, from the struct tags of its Go field.
@@ -21,25 +20,13 @@ var keysType = reflect.TypeFor[Keys]()
 // includes the keys of embedded structs.
 func fieldsOf(t reflect.Type) []field {
 	var fields []field
-	for i := range t.NumField() {
-		f := t.Field(i)
-		if f.Anonymous {
-			if f.Type != keysType {
-				for _, inner := range fieldsOf(f.Type) {
-					inner.index = slices.Insert(inner.index, 0, i)
-					fields = append(fields, inner)
-				}
-			}
-			continue
+	for _, f := range reflect.VisibleFields(t) {
+		if name, tagged := f.Tag.Lookup("toml"); tagged && name != "-" {
+			fields = append(fields, field{
+				name: name, index: f.Index, typ: f.Type,
+				alias: f.Tag.Get("alias"), doc: f.Tag.Get("doc"), preset: f.Tag.Get("default"),
+			})
 		}
-		name, tagged := f.Tag.Lookup("toml")
-		if !tagged || name == "-" {
-			continue
-		}
-		fields = append(fields, field{
-			name: name, index: []int{i}, typ: f.Type,
-			alias: f.Tag.Get("alias"), doc: f.Tag.Get("doc"), preset: f.Tag.Get("default"),
-		})
 	}
 	return fields
 }

@@ -144,7 +144,5 @@ func ErrorIn(file string, source []byte, line, column int) *Error {
 	if line < 1 {
 		return &Error{File: file}
 	}
-	e := locate(source, originAt(file, source, offsetOf(source, line, column)))
-	e.File = file
-	return &e
+	return locate(source, originAt(file, source, offsetOf(source, line, column)))
 }

@@ -55,8 +55,8 @@ func ReadFile(ctx context.Context, path string, limit int64) ([]byte, error) {
 func checkLimits(file string, source []byte) *Error {
 	exceeded := func(offset int, hint, format string, args ...any) *Error {
 		e := locate(source, originAt(file, source, offset))
-		e.File, e.Message, e.Hint = file, fmt.Sprintf(format, args...), hint
-		return &e
+		e.Message, e.Hint = fmt.Sprintf(format, args...), hint
+		return e
 	}
 	if len(source) > maxFile {
 		return &Error{File: file, Message: fmt.Sprintf("the file has %d bytes, the limit is %d", len(source), maxFile), Hint: "move long texts into files and name those"}

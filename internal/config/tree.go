@@ -3,7 +3,6 @@ package config
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -74,8 +73,8 @@ const byteOrderMark = "\ufeff"
 func parseTree(file string, source []byte) (*node, *Error) {
 	if bytes.HasPrefix(source, []byte(byteOrderMark)) {
 		e := locate(source, originAt(file, source, 0))
-		e.File, e.Message, e.Hint = file, "the file begins with a byte order mark", "save it as UTF-8 without one"
-		return nil, &e
+		e.Message, e.Hint = "the file begins with a byte order mark", "save it as UTF-8 without one"
+		return nil, e
 	}
 	if err := checkLimits(file, source); err != nil {
 		return nil, err
@@ -104,13 +103,13 @@ func parseTree(file string, source []byte) (*node, *Error) {
 
 // syntaxError returns an error of the TOML decoder as a mistake with a position.
 func syntaxError(file string, source []byte, err error) *Error {
-	e := Error{File: file, Message: strings.TrimPrefix(err.Error(), "toml: ")}
+	e := &Error{File: file}
 	if located, ok := errors.AsType[*toml.DecodeError](err); ok {
 		row, column := located.Position()
-		e = locate(source, originAt(file, source, offsetOf(source, row, column)))
-		e.File, e.Message = file, strings.TrimPrefix(located.Error(), "toml: ")
+		e, err = ErrorIn(file, source, row, column), located
 	}
-	return &e
+	e.Message = strings.TrimPrefix(err.Error(), "toml: ")
+	return e
 }
 
 // offsetOf returns the offset of a position in a text. row and column count from 1; column counts
@@ -247,31 +246,4 @@ func kindOf(k unstable.Kind) kind {
 	default:
 		return dateKind
 	}
-}
-
-// plain returns the value in plain Go types: strings, integers, booleans, slices and maps.
-func (n *node) plain() any {
-	switch n.kind {
-	case tableKind:
-		m := make(map[string]any, len(n.entries))
-		for _, e := range n.entries {
-			m[e.name] = e.value.plain()
-		}
-		return m
-	case arrayKind:
-		list := make([]any, len(n.items))
-		for i, item := range n.items {
-			list[i] = item.plain()
-		}
-		return list
-	case boolKind:
-		return n.text == "true"
-	case integerKind:
-		var i int64
-		if _, err := fmt.Sscan(strings.ReplaceAll(n.text, "_", ""), &i); err == nil {
-			return i
-		}
-	default:
-	}
-	return n.text
 }

@@ -44,18 +44,9 @@ func (c *City) Values() []Value {
 			add("guard.rules."+c.Guard.Rules[i].ID, &c.Guard.Rules[i])
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
-		section := c.Providers[name]
-		add("providers."+name, &section)
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Upstreams)) {
-		section := c.Upstreams[name]
-		add("upstreams."+name, &section)
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Credentials)) {
-		section := c.Credentials[name]
-		add("credentials."+name, &section)
-	}
+	addNamed(add, "providers.", c.Providers)
+	addNamed(add, "upstreams.", c.Upstreams)
+	addNamed(add, "credentials.", c.Credentials)
 	add("web", &c.Web)
 	add("top", &c.Top)
 	add("usage", &c.Usage)
@@ -72,6 +63,14 @@ func (c *City) Values() []Value {
 		add("agents."+c.Agents[i].QualifiedName(), &c.Agents[i])
 	}
 	return values
+}
+
+// addNamed calls add for each section of a map, sorted by name.
+func addNamed[T any](add func(prefix string, section any), prefix string, sections map[string]T) {
+	for _, name := range slices.Sorted(maps.Keys(sections)) {
+		section := sections[name]
+		add(prefix+name, &section)
+	}
 }
 
 // sectionValues returns the values of one section that are in the file, and its defaults. prefix is
@@ -113,18 +112,10 @@ func Mask(name, value string) string {
 // FormatValue returns the Go value of a key as it would be written in TOML.
 func FormatValue(value any) string {
 	switch v := value.(type) {
-	case Secret:
-		return QuoteTOML(v.String())
-	case time.Duration:
-		return QuoteTOML(v.String())
-	case OptionalDuration:
-		return QuoteTOML(v.String())
-	case []CopyEntry:
-		items := make([]string, len(v))
-		for i, e := range v {
-			items[i] = fmt.Sprintf("{src = %s, rel_dst = %s}", QuoteTOML(e.Src), QuoteTOML(e.RelDst))
-		}
-		return "[" + strings.Join(items, ", ") + "]"
+	case Secret, time.Duration, OptionalDuration:
+		return QuoteTOML(fmt.Sprint(v))
+	case CopyEntry:
+		return fmt.Sprintf("{src = %s, rel_dst = %s}", QuoteTOML(v.Src), QuoteTOML(v.RelDst))
 	}
 	r := reflect.ValueOf(value)
 	switch r.Kind() {
@@ -143,8 +134,6 @@ func FormatValue(value any) string {
 		return formatTable(r)
 	case reflect.String:
 		return QuoteTOML(r.String())
-	case reflect.Bool:
-		return strconv.FormatBool(r.Bool())
 	default:
 		return fmt.Sprint(value)
 	}
@@ -152,18 +141,16 @@ func FormatValue(value any) string {
 
 // formatTable returns a Go map as an inline TOML table, with asterisks instead of credentials.
 func formatTable(table reflect.Value) string {
-	keys := make([]string, 0, table.Len())
-	for _, k := range table.MapKeys() {
-		keys = append(keys, k.String())
-	}
-	slices.Sort(keys)
-	items := make([]string, len(keys))
-	for i, k := range keys {
-		value := FormatValue(table.MapIndex(reflect.ValueOf(k)).Interface())
-		if runtime.CredentialName(k) {
-			value = QuoteTOML(Masked)
+	values := make(map[string]string, table.Len())
+	for k, value := range table.Seq2() {
+		values[k.String()] = FormatValue(value.Interface())
+		if runtime.CredentialName(k.String()) {
+			values[k.String()] = QuoteTOML(Masked)
 		}
-		items[i] = QuoteTOML(k) + " = " + value
+	}
+	items := make([]string, 0, len(values))
+	for _, k := range slices.Sorted(maps.Keys(values)) {
+		items = append(items, QuoteTOML(k)+" = "+values[k])
 	}
 	return "{" + strings.Join(items, ", ") + "}"
 }

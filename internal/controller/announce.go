@@ -24,7 +24,7 @@ func (l *loop) announce(e *entry) {
 		l.tickAt(s.unknownAt.Add(unknownFor))
 	default:
 		s.announced = s.activity.State
-		l.c.emit(l.ctx, event.SessionActivity, e, "the agent is "+string(s.activity.State), explain.ActivityData(&s.activity))
+		l.emit(event.SessionActivity, e, "the agent is "+string(s.activity.State), explain.ActivityData(&s.activity))
 	}
 }
 

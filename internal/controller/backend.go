@@ -116,7 +116,7 @@ func (l *loop) listingFailed(p *backend) {
 	p.wanted = true
 	p.listAfter = l.now().Add(min(l.c.opts.Jitter(ops.Pause(p.health.Failures)), l.settings().PatrolInterval))
 	if p.health.Failures == 1 {
-		l.c.emit(l.ctx, event.ControllerDegraded, nil, "the provider cannot be observed", map[string]string{"provider": p.selection, "error": p.health.Fault()})
+		l.emit(event.ControllerDegraded, nil, "the provider cannot be observed", map[string]string{"provider": p.selection, "error": p.health.Fault()})
 	}
 }
 
@@ -151,7 +151,7 @@ func (l *loop) list(p *backend) {
 func (l *loop) applyListing(p *backend, listing ops.Listing) {
 	p.listing = false
 	if p.health.Update(&listing) {
-		l.c.emit(l.ctx, event.ControllerRecovered, nil, "the provider can be observed again", map[string]string{"provider": p.selection})
+		l.emit(event.ControllerRecovered, nil, "the provider can be observed again", map[string]string{"provider": p.selection})
 		l.resync(p, p.streams)
 		p.wanted = false
 	}
@@ -207,7 +207,7 @@ func (l *loop) handleEvent(p *backend, ev runtime.Event) {
 		return
 	}
 	if ev.Kind == runtime.EventServerLost {
-		l.c.emit(l.ctx, event.ServerLost, nil, "the "+p.selection+" server exited, and all its sessions with it; gc starts a new server with the next session", map[string]string{"provider": p.selection, "error": ev.Text})
+		l.emit(event.ServerLost, nil, "the "+p.selection+" server exited, and all its sessions with it; gc starts a new server with the next session", map[string]string{"provider": p.selection, "error": ev.Text})
 	}
 	e := l.entryOf(p, ev.Session)
 	if e == nil {
@@ -234,7 +234,7 @@ func (l *loop) handleEvent(p *backend, ev runtime.Event) {
 	case runtime.EventAttached:
 		l.attached(e, ev.Attached)
 	case runtime.EventStatus:
-		l.c.emit(l.ctx, event.SessionStatus, e, "the agent reported its activity", map[string]string{"status": ev.Status})
+		l.emit(event.SessionStatus, e, "the agent reported its activity", map[string]string{"status": ev.Status})
 		if e.running() {
 			l.handleStatus(e, ev.Status)
 		}
@@ -254,7 +254,7 @@ func (l *loop) attached(e *entry, n int) {
 		e.idleSince = l.now()
 	}
 	if n != e.seen.Attached {
-		l.c.emit(l.ctx, kind, e, text, map[string]string{"attached": fmt.Sprint(n)})
+		l.emit(kind, e, text, map[string]string{"attached": fmt.Sprint(n)})
 	}
 	e.seen.Attached = n
 	l.markChanged(e)

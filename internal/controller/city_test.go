@@ -98,30 +98,33 @@ func newTestCity(t *testing.T, agents []string) *testCity {
 	return w
 }
 
-func agentSession(name string) plan.Session {
-	s := plan.Session{
+func agentSession(name string) *plan.Session {
+	s := &plan.Session{
 		Agent: name, Name: "gc-town-" + name, Provider: "fake", StartTimeout: 20 * time.Second,
 		Config: runtime.Config{Command: "run " + name},
 	}
-	return hashed(s)
+	setHashes(s)
+	return s
 }
 
-func hashed(s plan.Session) plan.Session {
+func setHashes(s *plan.Session) {
 	s.Core, s.Provision = runtime.ConfigFingerprint(s.Config), runtime.ProvisionFingerprint(s.Config)
 	s.Launch, s.Live = runtime.LaunchFingerprint(s.Config), runtime.LiveFingerprint(s.Config)
 	s.Fields = runtime.FingerprintBreakdown(s.Config)
-	return s
 }
 
 // edit changes the configuration. The next reload reads it.
 func (w *testCity) edit(change func(*plan.Desired)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	sessions := slices.Clone(w.desired.Sessions)
-	w.desired.Sessions = sessions
+	w.desired.Sessions = slices.Clone(w.desired.Sessions)
+	for i, s := range w.desired.Sessions { // the controller has those of before
+		changed := *s
+		w.desired.Sessions[i] = &changed
+	}
 	change(&w.desired)
-	for i := range w.desired.Sessions {
-		w.desired.Sessions[i] = hashed(w.desired.Sessions[i])
+	for _, s := range w.desired.Sessions {
+		setHashes(s)
 	}
 }
 

@@ -25,18 +25,19 @@ func (l *loop) checkClock(meant time.Duration) {
 	gap := passed - min(meant, l.settings().PatrolInterval)
 	switch {
 	case gap > jumpBound:
-		l.c.emit(l.ctx, event.HostResumed, nil, "the host was suspended, or the controller did not run for a while", map[string]string{"seconds": fmt.Sprint(int(gap.Seconds()))})
+		l.emit(event.HostResumed, nil, "the host was suspended, or the controller did not run for a while", map[string]string{"seconds": fmt.Sprint(int(gap.Seconds()))})
 	case passed < -jumpBound:
 		gap = passed
-		l.c.emit(l.ctx, event.ClockJumped, nil, "the clock was set back", map[string]string{"seconds": fmt.Sprint(int(gap.Seconds()))})
+		l.emit(event.ClockJumped, nil, "the clock was set back", map[string]string{"seconds": fmt.Sprint(int(gap.Seconds()))})
 	default:
 		return
 	}
 	l.jumpedAt = l.checked
 	l.wakeAt(l.jumpedAt.Add(l.settings().PatrolInterval))
 	l.patrol()
-	if l.ending != nil {
-		l.ending.Shift(func(t time.Time) time.Time { return ops.Shift(t, gap) })
+	if e := l.ending; e != nil {
+		e.BeganAt, e.StopAfter = ops.Shift(e.BeganAt, gap), ops.Shift(e.StopAfter, gap)
+		e.AwayFrom, e.Deadline = ops.Shift(e.AwayFrom, gap), ops.Shift(e.Deadline, gap)
 	}
 	for _, p := range l.backends {
 		p.listedAt = ops.Shift(p.listedAt, gap)

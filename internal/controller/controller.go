@@ -14,10 +14,10 @@ import (
 // Controller reconciles the running agents of one city with its configuration. Its methods may be
 // called concurrently. They answer only while [Controller.Run] runs.
 type Controller struct {
-	*snapshotService
-	opts  Options
-	first Loaded
-	start storedRecords // the records that the store held at the start
+	opts      Options
+	first     Loaded
+	start     storedRecords // the records that the store held at the start
+	published *snapshotStore
 
 	calls        chan func(*loop) // functions for the loop to run; send without holding a lock
 	ended        chan struct{}    // closed when Run has returned
@@ -30,13 +30,12 @@ func Open(ctx context.Context, opts Options) (*Controller, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot load the city: %w", err)
 	}
-	front := &snapshotService{Store: &snapshotStore{}, Log: opts.Events, Logger: opts.Logger, Choices: opts.Providers}
-	c := &Controller{snapshotService: front, opts: opts, first: loaded, calls: make(chan func(*loop), 256), ended: make(chan struct{})}
+	c := &Controller{opts: opts, first: loaded, published: newSnapshotStore(), calls: make(chan func(*loop), 256), ended: make(chan struct{})}
 	c.start = readRecords(ctx, opts.Records)
 	l := newLoop(c)
 	l.decide() // so that the first request already finds every name
 	l.publish()
-	front.Store.Changed = opts.Changed
+	c.published.Changed = opts.Changed
 	return c, nil
 }
 
@@ -104,10 +103,10 @@ func timedOut(ctx context.Context) error {
 }
 
 // emit saves and logs an event about the session of e, or about the whole city if e is nil.
-func (c *Controller) emit(ctx context.Context, kind event.Kind, e *entry, text string, data map[string]string) {
+func (l *loop) emit(kind event.Kind, e *entry, text string, data map[string]string) {
 	var r *session.Record
 	if e != nil {
 		r = &e.rec
 	}
-	c.AppendEvent(ctx, kind, r, text, data)
+	l.c.appendEvent(l.ctx, kind, r, text, data)
 }

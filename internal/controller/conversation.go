@@ -25,7 +25,7 @@ func (l *loop) recordResumeFailure(e *entry, failure session.ResumeFailure, word
 	c.RecordFailure(failure)
 	e.touch()
 	text := "the conversation " + c.ID + " could not be resumed: " + string(failure)
-	l.c.emit(l.ctx, event.SessionResumeFailed, e, text, map[string]string{
+	l.emit(event.SessionResumeFailed, e, text, map[string]string{
 		"conversation": c.ID, "rung": string(tried), "failure": string(failure), "error": ops.FirstLine(words),
 	})
 	if failure == session.ResumeOther {

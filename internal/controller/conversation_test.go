@@ -17,8 +17,7 @@ import (
 // useConversations gives every agent flags for a new conversation and for a resumed one.
 func useConversations(w *testCity) {
 	w.edit(func(d *plan.Desired) {
-		for i := range d.Sessions {
-			s := &d.Sessions[i]
+		for _, s := range d.Sessions {
 			s.Config.WorkDir = "/town"
 			s.Resume = plan.Resume{Again: s.Config.Command + " --resume " + plan.ConversationMark, New: s.Config.Command + " --id " + plan.ConversationMark}
 		}
@@ -101,7 +100,7 @@ func TestEveryRestartContinuesTheConversation(t *testing.T) {
 		still("a drift")
 		starts := w.provider.number("start")
 		w.edit(func(d *plan.Desired) {
-			s := &d.Sessions[0]
+			s := d.Sessions[0]
 			s.Config.Command = "other a"
 			s.Resume.Again, s.Resume.New = "other a --resume "+plan.ConversationMark, "other a --id "+plan.ConversationMark
 		})

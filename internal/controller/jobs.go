@@ -94,7 +94,7 @@ func (l *loop) changed(e *entry, s *plan.Session, a plan.Action, began time.Time
 		}
 		l.recordRelaunch(e, began, r)
 	}
-	l.c.emit(l.ctx, kind, e, text, map[string]string{"fields": strings.Join(a.Fields, ",")})
+	l.emit(kind, e, text, map[string]string{"fields": strings.Join(a.Fields, ",")})
 	l.applyFinding(e, r.Finding)
 	l.sense(e)
 }
@@ -123,7 +123,7 @@ func (l *loop) relaunchFailed(e *entry, began time.Time, r ops.Changed) {
 			fault = r.Missing.Error()
 		}
 		l.fail(e, fault)
-		l.c.emit(l.ctx, event.SessionStartFailed, e, "the agent was replaced, and its start failed: "+ops.FirstLine(e.rec.Fault),
+		l.emit(event.SessionStartFailed, e, "the agent was replaced, and its start failed: "+ops.FirstLine(e.rec.Fault),
 			map[string]string{"error": e.rec.Fault, "next": explain.Stamp(e.rec.NextAt)})
 	}
 	l.applyFinding(e, r.Finding)
@@ -178,7 +178,7 @@ func (l *loop) adopted(e *entry, stored session.Fingerprints, err, liveErr error
 		e.blocked, e.rec.Fault, e.rec.NextAt = false, "", time.Time{}
 	}
 	e.idleSince = l.now()
-	l.c.emit(l.ctx, event.SessionAdopted, e, "a session that was already running was taken over", map[string]string{"instance": e.rec.Instance})
+	l.emit(event.SessionAdopted, e, "a session that was already running was taken over", map[string]string{"instance": e.rec.Instance})
 	l.sense(e)
 }
 

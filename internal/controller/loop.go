@@ -78,7 +78,7 @@ func newLoop(c *Controller) *loop {
 	l := &loop{
 		c: c, desired: map[session.Key]*plan.Session{}, backends: map[string]*backend{}, entries: map[session.Key]*entry{}, sensible: map[*entry]bool{},
 		edges: map[*entry]bool{}, unpublished: map[*entry]bool{}, unannounced: map[*entry]bool{},
-		startedAt: c.opts.Now(), checked: c.opts.Now(), versions: 1,
+		startedAt: c.opts.Now(), checked: c.opts.Now(), versions: 1, counts: ops.NewCounts(),
 	}
 	l.saver = newRecordSaver(c.opts.Records, c.opts.Now, func(key session.Key, version uint64, err error) {
 		l.send(func() { l.stored(key, version, err) })
@@ -98,7 +98,7 @@ func (l *loop) settings() *config.Daemon { return &l.loaded.Settings }
 func (l *loop) run(ctx context.Context) error {
 	l.ctx, l.cancel = context.WithCancel(ctx)
 	defer l.cancel()
-	l.c.emit(l.ctx, event.ControllerStarted, nil, "the controller started",
+	l.emit(event.ControllerStarted, nil, "the controller started",
 		map[string]string{"version": l.c.opts.Version, "pid": strconv.Itoa(l.c.opts.PID)})
 	saving, stopSaving := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopSaving()
@@ -251,7 +251,7 @@ func (l *loop) flushRecords() error {
 		case n := <-left:
 			l.drain()
 			l.answer()
-			l.c.emit(l.ctx, event.ControllerStopped, nil, "the controller stopped", nil)
+			l.emit(event.ControllerStopped, nil, "the controller stopped", nil)
 			if n > 0 {
 				return fmt.Errorf("the controller stopped, but the store did not save %d of its records", n)
 			}

@@ -150,7 +150,7 @@ func (m *model) apply(s step) {
 			m.held[name] = "" // its record is removed
 		})
 		m.edited(func(d *plan.Desired) {
-			d.Sessions = slices.DeleteFunc(slices.Clone(d.Sessions), func(s plan.Session) bool { return s.Name == name })
+			d.Sessions = slices.DeleteFunc(slices.Clone(d.Sessions), func(s *plan.Session) bool { return s.Name == name })
 		})
 	case "add":
 		if m.gone[name] {
@@ -293,7 +293,7 @@ func (m *model) crash() {
 
 // agree checks that the status and the plan show the same state.
 func (m *model) agree() {
-	for _, t := range m.w.c.Store.Targets() {
+	for _, t := range m.w.c.published.Targets() {
 		shown, planned := t.Agent.State, t.Action.State
 		if t.Action.Verb == plan.VerbStart && shown == client.StateCreating {
 			shown = client.StateStarting
@@ -333,7 +333,7 @@ func (m *model) checkConverged() {
 	for _, name := range names(modelAgents) {
 		at := "gc-town-" + name
 		var hold session.HoldKind
-		if e, err := m.w.c.Store.Find(at); err == nil {
+		if e, err := m.w.c.published.Find(at); err == nil {
 			hold = e.Record.Hold.Kind
 		}
 		asked := m.held[at]

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -162,9 +163,7 @@ func (l *loop) attribute(e *entry, f *ops.Finding, same bool) {
 		e.owner = plan.OwnerUnknown
 	case l.c.opts.Root:
 		e.owner = plan.OwnerThisCity
-		if e.rec.Agent == "" {
-			e.rec.Agent = n.Agent
-		}
+		e.rec.Agent = cmp.Or(e.rec.Agent, n.Agent)
 	default:
 		e.owner = plan.OwnerOther
 	}
@@ -211,7 +210,7 @@ func (l *loop) ended(e *entry) {
 	key := e.rec.Key()
 	s := l.desired[key]
 	if s != nil && s.Config.Lifecycle == runtime.LifecycleOneShot && exit != nil && exit.Code == 0 && exit.Signal == "" {
-		l.c.emit(l.ctx, event.SessionExited, e, "the agent has finished", map[string]string{"exit": exit.String()})
+		l.emit(event.SessionExited, e, "the agent has finished", map[string]string{"exit": exit.String()})
 		l.recordEnd(e, "it finished")
 		return
 	}
@@ -244,7 +243,7 @@ func (l *loop) ended(e *entry) {
 		data["exit"] = exit.String()
 	}
 	l.recordEnd(e, fault)
-	l.c.emit(l.ctx, kind, e, fault, data)
+	l.emit(kind, e, fault, data)
 }
 
 // endedBefore reports whether a session stopped before this controller started and this must not

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -74,9 +75,7 @@ func (l *loop) setObstacle(e *entry, next session.Obstacle) {
 	}
 	if same {
 		next.Since = was.Since
-		if next.Detail == "" {
-			next.Detail = was.Detail
-		}
+		next.Detail = cmp.Or(next.Detail, was.Detail)
 	}
 	if next.Since.IsZero() {
 		next.Since = now
@@ -104,9 +103,9 @@ func (l *loop) setObstacle(e *entry, next session.Obstacle) {
 	if same && next.ResetAt.Equal(was.ResetAt) {
 		return
 	}
-	l.c.emit(l.ctx, event.SessionObstacle, e, explain.ObstacleText(&next), explain.ObstacleData(&next))
+	l.emit(event.SessionObstacle, e, explain.ObstacleText(&next), explain.ObstacleData(&next))
 	if next.Kind == runtime.ObstacleLimit {
-		l.c.emit(l.ctx, event.SessionLimited, e, "the model provider serves no requests for now",
+		l.emit(event.SessionLimited, e, "the model provider serves no requests for now",
 			map[string]string{"until": explain.Stamp(next.ResetAt), "source": string(next.Source)})
 	}
 }
@@ -121,7 +120,7 @@ func (l *loop) endObstacle(e *entry) {
 	e.rec.Obstacle = session.Obstacle{}
 	e.touch()
 	l.markChanged(e)
-	l.c.emit(l.ctx, event.SessionObstacleOver, e, "nothing keeps the agent from making progress any more", map[string]string{"obstacle": was.Kind})
+	l.emit(event.SessionObstacleOver, e, "nothing keeps the agent from making progress any more", map[string]string{"obstacle": was.Kind})
 }
 
 // recordFinalLimit records a limit that an agent reported when it exited, and reports whether the

@@ -135,7 +135,6 @@ func (l *loop) restarted(stops map[*entry]int) (failed []string, open bool) {
 			failed = append(failed, fmt.Sprintf("%s: %s", e.rec.Agent, e.action.Reason))
 		case e.order == plan.OrderRestart && e.action.Verb != plan.VerbWait:
 			open = true
-		default:
 		}
 	}
 	slices.Sort(failed)
@@ -154,8 +153,7 @@ func (l *loop) restartable(names []string) ([]*entry, error) {
 	}
 	var entries []*entry
 	if all {
-		for i := range l.loaded.Desired.Sessions {
-			s := &l.loaded.Desired.Sessions[i]
+		for _, s := range l.loaded.Desired.Sessions {
 			e := l.entries[s.Key()]
 			if !s.Suspended && (e == nil || e.rec.Hold.Kind == "") {
 				names = append(names, s.Name)
@@ -228,7 +226,7 @@ func (l *loop) reloaded(loaded Loaded, err error) (client.Done, error) {
 	}
 	if err != nil {
 		l.loadError = err.Error()
-		l.c.emit(l.ctx, event.ControllerReloadFailed, nil, "the configuration is invalid; the previous one stays active", map[string]string{"error": err.Error()})
+		l.emit(event.ControllerReloadFailed, nil, "the configuration is invalid; the previous one stays active", map[string]string{"error": err.Error()})
 		return client.Done{}, fmt.Errorf("%w: %w", client.ErrInvalid, err)
 	}
 	changed := !reflect.DeepEqual(l.loaded.Config, loaded.Config) || !reflect.DeepEqual(l.loaded.Desired, loaded.Desired)
@@ -236,7 +234,7 @@ func (l *loop) reloaded(loaded Loaded, err error) (client.Done, error) {
 	for _, warning := range loaded.Warnings {
 		l.c.opts.Logger.Warn(warning)
 	}
-	l.c.emit(l.ctx, event.ControllerReloaded, nil, "the configuration was read again", nil)
+	l.emit(event.ControllerReloaded, nil, "the configuration was read again", nil)
 	return client.Done{Changed: changed}, nil
 }
 
@@ -255,7 +253,7 @@ func (c *Controller) StopCity(ctx context.Context) (client.Census, error) {
 // StopController lets the controller exit and leaves the sessions running.
 func (c *Controller) StopController(ctx context.Context) (client.Done, error) {
 	return ask(ctx, c, func(l *loop, answer func(client.Done, error)) {
-		l.c.emit(l.ctx, event.ControllerStopping, nil, "the controller received a request to stop", map[string]string{"scope": "controller"})
+		l.emit(event.ControllerStopping, nil, "the controller received a request to stop", map[string]string{"scope": "controller"})
 		l.exiting = true
 		answer(client.Done{Changed: true, Detail: fmt.Sprintf("%d sessions keep running", l.countRunning())}, nil)
 	})

@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"slices"
 	"time"
 
 	"gascity/client"
@@ -52,34 +51,4 @@ func unchanged(detail string) (orderOutcome, error) { return orderOutcome{Detail
 // changedOutcome returns the outcome of an order that has changed the record.
 func changedOutcome(detail string, events ...orderEvent) orderOutcome {
 	return orderOutcome{Save: true, Changed: true, Detail: detail, Events: events}
-}
-
-// recordChange is the change of a record by an order.
-type recordChange struct{ Before, After session.Record }
-
-// Apply copies the fields that the order changed to r, the current record. r may be newer than
-// Before, so all other fields of r stay.
-func (c *recordChange) Apply(r *session.Record) {
-	from, to := &c.Before, &c.After
-	if from.Hold != to.Hold {
-		r.Hold = to.Hold
-	}
-	if from.Drain != to.Drain {
-		r.Drain = to.Drain
-	}
-	if from.Renew != to.Renew {
-		r.Renew = to.Renew
-	}
-	if from.Obstacle.ProbeAt != to.Obstacle.ProbeAt && from.Obstacle.Kind == r.Obstacle.Kind {
-		r.Obstacle.Probes, r.Obstacle.ProbeAt, r.Obstacle.Released = to.Obstacle.Probes, to.Obstacle.ProbeAt, to.Obstacle.Released
-	}
-	if from.Obstacle.Kind != "" && to.Obstacle.Kind == "" {
-		r.Obstacle = session.Obstacle{}
-	}
-	if from.Conversation != to.Conversation && r.Conversation.ID == from.Conversation.ID {
-		r.Conversation.Closed, r.Conversation.Former = to.Conversation.Closed, to.Conversation.Former
-	}
-	if !slices.Equal(from.Failures, to.Failures) || from.Fault != to.Fault || from.NextAt != to.NextAt {
-		r.Failures, r.Streak, r.NextAt, r.Fault = to.Failures, to.Streak, to.NextAt, to.Fault
-	}
 }

@@ -41,16 +41,6 @@ func beginDrain(r *session.Record, d session.Drain, now time.Time) orderEvent {
 	return orderEvent{event.SessionDraining, "the agent is asked to finish its work", map[string]string{"reason": d.Reason, "until": explain.Stamp(d.Deadline)}}
 }
 
-// endDrain removes the drain from r because the draining instance has stopped. If the drain was to
-// end in a hold, such as sleep, endDrain sets that hold.
-func endDrain(r *session.Record, now time.Time) {
-	d := r.Drain
-	r.Drain = session.Drain{}
-	if d.Then != "" && r.Hold.Kind == "" {
-		r.Hold = session.Hold{Kind: d.Then, Reason: d.Reason, Since: now}
-	}
-}
-
 // ackDrain handles the report of an agent that it has finished the work for which gc let it run on
 // (gc drain ack). The agent is then stopped.
 func ackDrain(c *orderCase, _ client.LifecycleRequest) (orderOutcome, error) {

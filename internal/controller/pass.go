@@ -10,7 +10,6 @@ import (
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/plan"
 	"gascity/internal/domain/session"
-	"gascity/runtime"
 )
 
 // applyConfig makes a loaded configuration the current one.
@@ -22,11 +21,7 @@ func (l *loop) applyConfig(loaded Loaded) {
 	l.followRenames(previous, &loaded.Desired)
 	l.loaded, l.loadedAt, l.loadError = loaded, l.now(), ""
 	l.desired = make(map[session.Key]*plan.Session, len(loaded.Desired.Sessions))
-	for i := range loaded.Desired.Sessions {
-		s := &loaded.Desired.Sessions[i]
-		if s.Fields == nil {
-			s.Fields = runtime.FingerprintBreakdown(s.Config)
-		}
+	for _, s := range loaded.Desired.Sessions {
 		key := s.Key()
 		l.desired[key] = s
 		p := l.backendFor(s.Provider)
@@ -59,8 +54,8 @@ func (l *loop) followRenames(previous map[session.Key]*plan.Session, next *plan.
 			gone[s.Section] = append(gone[s.Section], s)
 		}
 	}
-	for i := range next.Sessions {
-		if s := &next.Sessions[i]; !known[s.Agent] && s.Section != "" {
+	for _, s := range next.Sessions {
+		if !known[s.Agent] && s.Section != "" {
 			added[s.Section] = append(added[s.Section], s)
 		}
 	}
@@ -176,14 +171,6 @@ func (l *loop) configured(e *entry) *plan.Session {
 	return l.loaded.Desired.SessionOf(e.rec.Agent)
 }
 
-// moveState moves the state that belongs to the agent, such as its conversation and its failures, from e to the entry of the
-// provider where the agent is configured now.
-func (l *loop) moveState(e *entry) {
-	if s := l.loaded.Desired.SessionOf(e.rec.Agent); s != nil {
-		l.transferState(l.entries[s.Key()], e)
-	}
-}
-
 // collectStates moves the state that belongs to target's agent from its entries at other providers to target. It is called before
 // a start. If it returns true, something changed, and the start must be decided again.
 func (l *loop) collectStates(target *entry) (changed bool) {
@@ -214,7 +201,9 @@ func (l *loop) drop(e *entry) {
 	if e.exists() && e.owner != plan.OwnerThisCity {
 		e.backend.foreign[e.rec.Session] = true
 	}
-	l.moveState(e)
+	if s := l.loaded.Desired.SessionOf(e.rec.Agent); s != nil {
+		l.transferState(l.entries[s.Key()], e) // it is configured at another provider
+	}
 	l.remove(e)
 }
 
@@ -231,7 +220,7 @@ func (l *loop) recordDecision(e *entry, a plan.Action) {
 		if a.Verb == plan.VerbWait {
 			data["deferred"] = a.Reason
 		}
-		l.c.emit(l.ctx, event.SessionDrift, e, "the configuration differs from what the session was started with", data)
+		l.emit(event.SessionDrift, e, "the configuration differs from what the session was started with", data)
 	}
 	l.trackWait(e, &a)
 	l.trackStall(e, &a)
@@ -240,7 +229,7 @@ func (l *loop) recordDecision(e *entry, a plan.Action) {
 		e.disrupted, l.dirty = false, true // another agent may be disrupted now
 	}
 	if quarantined(a) && !quarantined(before) {
-		l.c.emit(l.ctx, event.SessionQuarantined, e, "the agent failed too often; gc does not start it for a while",
+		l.emit(event.SessionQuarantined, e, "the agent failed too often; gc does not start it for a while",
 			map[string]string{"reason": a.Reason, "until": explain.Stamp(a.After)})
 	}
 	if a.Rebaseline && e.job == nil {
@@ -265,7 +254,6 @@ func (l *loop) applyDecision(e *entry, a plan.Action) {
 		l.releaseHold(e, e.wakeWhy)
 	case a.Verb == plan.VerbDrain && !e.rec.IsDraining():
 		l.beginDrain(e, a.Drain)
-	default:
 	}
 }
 
@@ -330,7 +318,7 @@ func (l *loop) countInterruptedStart(e *entry) {
 	e.rec.Conversation.MarkNotBegun()
 	l.fail(e, e.action.Reason)
 	l.dirty = true
-	l.c.emit(l.ctx, event.SessionStartFailed, e, "the start failed: "+e.action.Reason,
+	l.emit(event.SessionStartFailed, e, "the start failed: "+e.action.Reason,
 		map[string]string{"error": e.action.Reason, "class": "cut off", "next": explain.Stamp(e.rec.NextAt)})
 }
 
@@ -374,7 +362,6 @@ func (l *loop) startOrClaim(e *entry, s *plan.Session) {
 		l.claim(e, s)
 	case e.durable():
 		l.start(e, s)
-	default:
 	}
 }
 

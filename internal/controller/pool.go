@@ -25,7 +25,7 @@ func (l *loop) countPools() {
 			return func() {
 				fresh := l.counts.End(p, n, err)
 				if fresh && err != nil {
-					l.c.emit(l.ctx, event.PoolCheckFailed, nil, "the check of a pool fails; the pool keeps its last wanted number",
+					l.emit(event.PoolCheckFailed, nil, "the check of a pool fails; the pool keeps its last wanted number",
 						map[string]string{"pool": p.Agent, "error": l.counts.Faults[p.Agent]})
 				}
 				l.dirty = l.dirty || fresh

@@ -29,8 +29,8 @@ func TestPoolFollowsItsCheck(t *testing.T) {
 		set := func(n int, err error) { mu.Lock(); defer mu.Unlock(); wanted, fault = n, err }
 		w.edit(func(d *plan.Desired) {
 			d.Pools = []plan.Pool{{Agent: "w", Members: []string{"w-1", "w-2", "w-3"}, Max: 3, Check: "count", DrainTimeout: time.Minute}}
-			for i := range d.Sessions {
-				d.Sessions[i].Pool, d.Sessions[i].Number = "w", i+1
+			for _, s := range d.Sessions {
+				s.Pool = "w"
 			}
 		})
 		w.start()
@@ -38,7 +38,7 @@ func TestPoolFollowsItsCheck(t *testing.T) {
 		if _, err := w.c.Explain(t.Context(), "w"); !errors.Is(err, client.ErrNotFound) || !strings.Contains(err.Error(), `"w" is a pool; name one of its members: w-1, w-2, w-3`) {
 			t.Errorf("the name of the pool gives %v, want its members", err)
 		}
-		if _, err := w.c.Store.Find("w"); err == nil || !strings.Contains(err.Error(), "is a pool") {
+		if _, err := w.c.published.Find("w"); err == nil || !strings.Contains(err.Error(), "is a pool") {
 			t.Errorf("a prompt to the pool gives %v, want its members", err)
 		}
 		for _, n := range []int{1, 3, 2, 0} {
@@ -77,7 +77,7 @@ func (w *testCity) setPoolSize(n int) {
 		d.Sessions, d.Pools = nil, []plan.Pool{{Agent: "w", Min: n, Max: n, DrainTimeout: time.Minute}}
 		for i := range n {
 			s := agentSession(fmt.Sprint("w-", i+1))
-			s.Pool, s.Number = "w", i+1
+			s.Pool = "w"
 			d.Sessions, d.Pools[0].Members = append(d.Sessions, s), append(d.Pools[0].Members, s.Agent)
 		}
 	})

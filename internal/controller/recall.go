@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,7 +89,7 @@ func (l *loop) save(e *entry) {
 	e.rec.UpdatedAt = l.now()
 	rec := e.rec // a shallow copy is enough: pointer targets are replaced, never changed
 	if e.asked != nil {
-		e.asked.Apply(&rec)
+		e.asked.apply(&rec)
 	}
 	l.saver.Put(unsavedRecord{Record: rec, Version: e.version})
 }
@@ -141,9 +142,7 @@ func (e *entry) touch() {
 // and stops nothing.
 func (l *loop) checkStore() {
 	fault, again := l.saver.Health()
-	if l.unread != "" {
-		fault = l.unread
-	}
+	fault = cmp.Or(l.unread, fault)
 	if fault == "" && l.c.opts.StoreFault != nil {
 		if err := l.c.opts.StoreFault(); err != nil {
 			fault = fmt.Sprintf("the store fails: %v", err)
@@ -154,9 +153,9 @@ func (l *loop) checkStore() {
 	l.frozen = fault
 	switch {
 	case before == "" && fault != "":
-		l.c.emit(l.ctx, event.ControllerDegraded, nil, "the store fails; until it works again, gc starts and stops no agent", map[string]string{"error": fault})
+		l.emit(event.ControllerDegraded, nil, "the store fails; until it works again, gc starts and stops no agent", map[string]string{"error": fault})
 	case before != "" && fault == "":
-		l.c.emit(l.ctx, event.ControllerRecovered, nil, "the store works again", nil)
+		l.emit(event.ControllerRecovered, nil, "the store works again", nil)
 	}
 }
 

@@ -3,10 +3,12 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"gascity/internal/domain/session"
+	"gascity/internal/service/engine"
 )
 
 // recordSaver writes records to the store outside the loop, in the order of their first unsaved
@@ -17,14 +19,13 @@ type recordSaver struct {
 	now      func() time.Time
 	onResult func(session.Key, uint64, error) // receives the result of each write; may block
 
-	more chan struct{} // holds a token when there may be something to write
+	more engine.Signal // there may be something to write
 	over chan struct{} // closed by Finish: the rest is written once
 	done chan struct{} // closed when Run has returned
 
 	mu    sync.Mutex
-	open  map[session.Key]*unsavedRecord
-	queue []session.Key // the keys of open, the oldest change first
-	fault error         // error of the last attempt; nil: it succeeded
+	queue []*unsavedRecord // one for each record, the oldest change first
+	fault error            // error of the last attempt; nil: it succeeded
 }
 
 // unsavedRecord is the newest state of a record that the store has not saved.
@@ -47,8 +48,7 @@ const (
 // result of each.
 func newRecordSaver(store session.Store, now func() time.Time, onResult func(session.Key, uint64, error)) *recordSaver {
 	return &recordSaver{
-		store: store, now: now, onResult: onResult, open: map[session.Key]*unsavedRecord{},
-		more: make(chan struct{}, 1), over: make(chan struct{}), done: make(chan struct{}),
+		store: store, now: now, onResult: onResult, more: engine.NewSignal(), over: make(chan struct{}), done: make(chan struct{}),
 	}
 }
 
@@ -56,23 +56,15 @@ func newRecordSaver(store session.Store, now func() time.Time, onResult func(ses
 func (s *recordSaver) Put(next unsavedRecord) {
 	key := next.Record.Key()
 	s.mu.Lock()
-	next.since = s.now()
-	if before := s.open[key]; before != nil {
-		next.since = before.since
+	if i := slices.IndexFunc(s.queue, func(u *unsavedRecord) bool { return u.Record.Key() == key }); i >= 0 {
+		next.since = s.queue[i].since
+		*s.queue[i] = next
 	} else {
-		s.queue = append(s.queue, key)
+		next.since = s.now()
+		s.queue = append(s.queue, &next)
 	}
-	s.open[key] = &next
 	s.mu.Unlock()
-	s.kick()
-}
-
-// kick wakes [recordSaver.Run] so that it writes what is queued.
-func (s *recordSaver) kick() {
-	select {
-	case s.more <- struct{}{}:
-	default:
-	}
+	s.more.Wake()
 }
 
 // Run writes queued records until Finish is called. The end of ctx cancels a write.
@@ -104,20 +96,20 @@ func (s *recordSaver) Run(ctx context.Context) {
 // stays in the queue.
 func (s *recordSaver) writeAll(ctx context.Context) (failed bool) {
 	s.mu.Lock()
-	keys := append([]session.Key(nil), s.queue...)
+	queue := slices.Clone(s.queue)
 	s.mu.Unlock()
-	for _, key := range keys {
+	for _, u := range queue {
 		s.mu.Lock()
-		next := *s.open[key]
+		next := *u
 		s.mu.Unlock()
 		err := s.write(ctx, next)
 		s.mu.Lock()
-		if s.fault = err; err == nil && s.open[key].Version == next.Version {
-			s.removeLocked(key)
+		if s.fault = err; err == nil && u.Version == next.Version {
+			s.queue = slices.DeleteFunc(s.queue, func(queued *unsavedRecord) bool { return queued == u })
 		}
 		s.mu.Unlock()
 		failed = failed || err != nil
-		s.onResult(key, next.Version, err)
+		s.onResult(next.Record.Key(), next.Version, err)
 		if ctx.Err() != nil {
 			return failed
 		}
@@ -125,22 +117,11 @@ func (s *recordSaver) writeAll(ctx context.Context) (failed bool) {
 	if failed {
 		s.mu.Lock()
 		if s.fault == nil { // the last write succeeded, but another failed
-			s.fault = fmt.Errorf("%d records could not be saved", len(s.open))
+			s.fault = fmt.Errorf("%d records could not be saved", len(s.queue))
 		}
 		s.mu.Unlock()
 	}
 	return failed
-}
-
-// removeLocked removes a saved record from the queue. The caller holds mu.
-func (s *recordSaver) removeLocked(key session.Key) {
-	delete(s.open, key)
-	for i, queued := range s.queue {
-		if queued == key {
-			s.queue = append(s.queue[:i:i], s.queue[i+1:]...)
-			return
-		}
-	}
 }
 
 // write saves or removes one record, within [storeTimeout].
@@ -165,7 +146,7 @@ func (s *recordSaver) Health() (fault string, again time.Time) {
 	if s.fault != nil {
 		return fmt.Sprintf("the store cannot save changes: %v", s.fault), time.Time{}
 	}
-	bound := s.open[s.queue[0]].since.Add(maxUnsavedAge)
+	bound := s.queue[0].since.Add(maxUnsavedAge)
 	if now := s.now(); now.Before(bound) {
 		return "", bound
 	}

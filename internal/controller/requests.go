@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"gascity/client"
@@ -16,10 +17,37 @@ import (
 // asked is a request about a session, such as sleep, whose result is not stored yet. Until the
 // store has saved it, the request has no effect.
 type asked struct {
-	recordChange
-	out     orderOutcome
-	version uint64 // of the first record that has the change
-	saved   bool
+	before, after session.Record // the record without and with the change
+	out           orderOutcome
+	version       uint64 // of the first record that has the change
+	saved         bool
+}
+
+// apply copies the fields that the request changed to r, the current record. r may be newer than
+// before, so all other fields of r stay.
+func (a *asked) apply(r *session.Record) {
+	from, to := &a.before, &a.after
+	if from.Hold != to.Hold {
+		r.Hold = to.Hold
+	}
+	if from.Drain != to.Drain {
+		r.Drain = to.Drain
+	}
+	if from.Renew != to.Renew {
+		r.Renew = to.Renew
+	}
+	if from.Obstacle.ProbeAt != to.Obstacle.ProbeAt && from.Obstacle.Kind == r.Obstacle.Kind {
+		r.Obstacle.Probes, r.Obstacle.ProbeAt, r.Obstacle.Released = to.Obstacle.Probes, to.Obstacle.ProbeAt, to.Obstacle.Released
+	}
+	if from.Obstacle.Kind != "" && to.Obstacle.Kind == "" {
+		r.Obstacle = session.Obstacle{}
+	}
+	if from.Conversation != to.Conversation && r.Conversation.ID == from.Conversation.ID {
+		r.Conversation.Closed, r.Conversation.Former = to.Conversation.Closed, to.Conversation.Former
+	}
+	if !slices.Equal(from.Failures, to.Failures) || from.Fault != to.Fault || from.NextAt != to.NextAt {
+		r.Failures, r.Streak, r.NextAt, r.Fault = to.Failures, to.Streak, to.NextAt, to.Fault
+	}
 }
 
 // runOrder runs the request do about the session with this name. It returns after the store has
@@ -61,7 +89,7 @@ func (l *loop) runOrder(name string, req client.LifecycleRequest, do order, answ
 		answer(client.Done{}, l.notSavedError())
 	default:
 		e.touch()
-		e.asked = &asked{recordChange: recordChange{Before: e.rec, After: c.Record}, out: out, version: e.version}
+		e.asked = &asked{before: e.rec, after: c.Record, out: out, version: e.version}
 		l.awaitSaved(e, done, answer)
 	}
 }
@@ -99,7 +127,7 @@ func (l *loop) applySaved(e *entry) {
 	if a == nil || e.stored < a.version {
 		return
 	}
-	a.Apply(&e.rec)
+	a.apply(&e.rec)
 	e.asked, a.saved = nil, true
 	e.stale = e.stale || e.rec.IsDraining() && !e.running() // the session has stopped in the meantime
 	l.applyOutcome(e, &a.out)
@@ -123,7 +151,7 @@ func (l *loop) applyOutcome(e *entry, out *orderOutcome) {
 }
 
 // emitEvent emits an event that an order has returned.
-func (l *loop) emitEvent(e *entry, t orderEvent) { l.c.emit(l.ctx, t.Kind, e, t.Text, t.Data) }
+func (l *loop) emitEvent(e *entry, t orderEvent) { l.emit(t.Kind, e, t.Text, t.Data) }
 
 // findForRequest returns the session that a request names. If instance is not empty, it must be the
 // current instance.
@@ -211,9 +239,14 @@ func (l *loop) beginDrain(e *entry, d session.Drain) {
 	l.emitEvent(e, ev)
 }
 
-// endDrain records that a draining instance has stopped.
+// endDrain removes the drain from the record because the draining instance has stopped. If the
+// drain was to end in a hold, such as sleep, endDrain sets that hold.
 func (l *loop) endDrain(e *entry) {
-	endDrain(&e.rec, l.now())
+	d := e.rec.Drain
+	e.rec.Drain = session.Drain{}
+	if d.Then != "" && e.rec.Hold.Kind == "" {
+		e.rec.Hold = session.Hold{Kind: d.Then, Reason: d.Reason, Since: l.now()}
+	}
 	e.touch()
 }
 

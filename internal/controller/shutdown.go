@@ -5,30 +5,14 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"gascity/client"
 )
 
-// shutdown is the state of a stop of the whole city: its deadlines and the result of each session.
-type shutdown struct {
-	BeganAt   time.Time // when the stop of the city began
-	StopAfter time.Time // from then on, running sessions are stopped
-	AwayFrom  time.Time // from then on, sessions of a provider that does not answer are not waited for
-	Deadline  time.Time // from then on, running sessions are reported and not waited for
-
-	results map[string]client.StopResult // by session
-}
-
-// Shift applies shift to the deadlines after a jump of the clock.
-func (e *shutdown) Shift(shift func(time.Time) time.Time) {
-	e.BeganAt, e.StopAfter, e.AwayFrom, e.Deadline = shift(e.BeganAt), shift(e.StopAfter), shift(e.AwayFrom), shift(e.Deadline)
-}
-
 // With returns a copy of the census c that includes strays: processes that carry the marks of the
 // city's agents and belong to no session. The census is clean only if no stray survived and err,
 // the error of the search, is nil.
-func (e *shutdown) With(c client.Census, strays []client.StopResult, err error) client.Census {
+func (e *ending) With(c client.Census, strays []client.StopResult, err error) client.Census {
 	c.Sessions = slices.Clone(c.Sessions)
 	for _, s := range strays {
 		at := slices.IndexFunc(c.Sessions, func(r client.StopResult) bool { return r.Session == s.Session })
@@ -50,8 +34,9 @@ func (e *shutdown) With(c client.Census, strays []client.StopResult, err error) 
 
 // Census returns the result of the stop: the sessions that were stopped, those that are still
 // running (left), and one row for each provider whose sessions could not be listed (uncounted maps
-// the provider to the reason).
-func (e *shutdown) Census(left []client.StopResult, uncounted map[string]string) client.Census {
+// the provider to the reason), sorted by session. It is clean if no result has an error or a
+// surviving process.
+func (e *ending) Census(left []client.StopResult, uncounted map[string]string) client.Census {
 	results := maps.Clone(e.results)
 	for _, r := range left {
 		results[r.Session] = r
@@ -59,12 +44,6 @@ func (e *shutdown) Census(left []client.StopResult, uncounted map[string]string)
 	for place, why := range uncounted {
 		results["*"+place] = client.StopResult{Session: "*", Error: fmt.Sprintf("gc could not list the sessions of %s, so some may still run: %s", place, why)}
 	}
-	return censusOf(results)
-}
-
-// censusOf returns a census of the results, sorted by session. It is clean if no result has an
-// error or a surviving process.
-func censusOf(results map[string]client.StopResult) client.Census {
 	out := client.Census{Sessions: []client.StopResult{}, Clean: true}
 	for _, r := range results {
 		out.Sessions = append(out.Sessions, r)

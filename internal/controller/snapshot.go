@@ -19,7 +19,7 @@ func (l *loop) publish() {
 			targets = append(targets, l.target(e, e.action))
 		}
 	}
-	l.c.Store.Publish(l.city(), targets)
+	l.c.published.Publish(l.city(), targets)
 }
 
 // markUnpublished records that an entry has changed and is not published yet. refresh publishes it.
@@ -50,7 +50,7 @@ func (l *loop) refresh() {
 func (l *loop) publishEntry(e *entry) {
 	delete(l.unpublished, e)
 	if l.entries[e.rec.Key()] == e && e.action.Session != "" {
-		l.c.Store.Renew(l.now(), l.target(e, e.action))
+		l.c.published.Renew(l.now(), l.target(e, e.action))
 	}
 }
 

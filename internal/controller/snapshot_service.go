@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"path/filepath"
 	"strings"
 
@@ -20,19 +19,9 @@ import (
 	"gascity/runtime"
 )
 
-// snapshotService answers the requests that do not need the controller's loop: those about the
-// published snapshot, and those that go directly to a session. It is safe for concurrent use.
-type snapshotService struct {
-	Store  *snapshotStore
-	Log    event.Log
-	Logger *slog.Logger
-	// Choices returns the providers that can be selected.
-	Choices func(ctx context.Context) ([]client.Provider, error)
-}
-
 // Status returns the status of the city.
-func (f *snapshotService) Status(context.Context) (client.Status, error) {
-	status, targets := f.Store.City().Status, f.Store.Targets()
+func (c *Controller) Status(context.Context) (client.Status, error) {
+	status, targets := c.published.City().Status, c.published.Targets()
 	status.Agents = make([]client.Agent, 0, len(targets))
 	for _, t := range targets {
 		status.Agents = append(status.Agents, t.agent())
@@ -41,38 +30,38 @@ func (f *snapshotService) Status(context.Context) (client.Status, error) {
 }
 
 // StatusChanged returns a channel that is closed when the status of the city may have changed.
-func (f *snapshotService) StatusChanged() <-chan struct{} { return f.Store.renewed.Wait() }
+func (c *Controller) StatusChanged() <-chan struct{} { return c.published.renewed.Wait() }
 
 // Plan returns the next actions of the controller and their reasons.
-func (f *snapshotService) Plan(context.Context) (client.Plan, error) {
-	targets := f.Store.Targets()
+func (c *Controller) Plan(context.Context) (client.Plan, error) {
+	targets := c.published.Targets()
 	actions := make([]plan.Action, 0, len(targets))
 	for _, t := range targets {
 		actions = append(actions, t.Action)
 	}
-	return explain.Plan(actions, f.Store.City().Account.At), nil
+	return explain.Plan(actions, c.published.City().Account.At), nil
 }
 
 // Config returns the current configuration.
-func (f *snapshotService) Config(context.Context) (client.Config, error) {
-	return f.Store.City().Config, nil
+func (c *Controller) Config(context.Context) (client.Config, error) {
+	return c.published.City().Config, nil
 }
 
 // Providers returns the runtime providers that can be selected.
-func (f *snapshotService) Providers(ctx context.Context) ([]client.Provider, error) {
-	return f.Choices(ctx)
+func (c *Controller) Providers(ctx context.Context) ([]client.Provider, error) {
+	return c.opts.Providers(ctx)
 }
 
 // Events returns the events after an event ID, whether some are missing, and a channel of later
 // events. The channel is closed when ctx ends or when its reader is too slow.
-func (f *snapshotService) Events(ctx context.Context, after uint64) ([]client.Event, bool, <-chan client.Event, error) { //nolint:revive // the signature is the API's
-	s, err := event.Subscribe(ctx, f.Log, after)
+func (c *Controller) Events(ctx context.Context, after uint64) ([]client.Event, bool, <-chan client.Event, error) { //nolint:revive // the signature is the API's
+	s, err := event.Subscribe(ctx, c.opts.Events, after)
 	return s.Past, s.Gap, s.Next, err
 }
 
 // Snapshot returns the snapshot of a session, by its name or its agent's name.
-func (f *snapshotService) Snapshot(name string) (session.Snapshot, error) {
-	t, err := f.Store.Find(name)
+func (c *Controller) Snapshot(name string) (session.Snapshot, error) {
+	t, err := c.published.Find(name)
 	if err != nil {
 		return session.Snapshot{}, err
 	}
@@ -81,11 +70,11 @@ func (f *snapshotService) Snapshot(name string) (session.Snapshot, error) {
 
 // HasSynced reports whether every session of the city is known and has been reported to
 // Store.Changed.
-func (f *snapshotService) HasSynced() bool { return f.Store.synced.Load() }
+func (c *Controller) HasSynced() bool { return c.published.synced.Load() }
 
 // Snapshots returns the snapshot of every session, in the order of the status.
-func (f *snapshotService) Snapshots() []session.Snapshot {
-	targets := f.Store.Targets()
+func (c *Controller) Snapshots() []session.Snapshot {
+	targets := c.published.Targets()
 	out := make([]session.Snapshot, 0, len(targets))
 	for _, t := range targets {
 		out = append(out, t.Snapshot)
@@ -94,8 +83,8 @@ func (f *snapshotService) Snapshots() []session.Snapshot {
 }
 
 // Session returns the details of one session.
-func (f *snapshotService) Session(_ context.Context, name string) (client.Session, error) {
-	t, err := f.Store.Find(name)
+func (c *Controller) Session(_ context.Context, name string) (client.Session, error) {
+	t, err := c.published.Find(name)
 	if err != nil {
 		return client.Session{}, err
 	}
@@ -120,22 +109,22 @@ func (f *snapshotService) Session(_ context.Context, name string) (client.Sessio
 
 // Explain returns the observed state of one agent, the decision about it and the reasons. The
 // caller adds questions and queued prompts.
-func (f *snapshotService) Explain(ctx context.Context, name string) (client.Explanation, error) {
-	t, err := f.Store.Find(name)
+func (c *Controller) Explain(ctx context.Context, name string) (client.Explanation, error) {
+	t, err := c.published.Find(name)
 	if err != nil {
 		return client.Explanation{}, err
 	}
-	city := f.Store.City().Account
+	city := c.published.City().Account
 	current := t.Case
 	current.Agent = t.agent()
 	out := explain.Explain(&city, &current)
-	out.Recent, err = explain.Recent(ctx, f.Log, city.At, t.Record.Session)
+	out.Recent, err = explain.Recent(ctx, c.opts.Events, city.At, t.Record.Session)
 	return out, err
 }
 
 // DrainState returns the drain of an agent's current instance.
-func (f *snapshotService) DrainState(_ context.Context, name string) (client.Drain, error) {
-	t, err := f.Store.Find(name)
+func (c *Controller) DrainState(_ context.Context, name string) (client.Drain, error) {
+	t, err := c.published.Find(name)
 	if err != nil {
 		return client.Drain{}, err
 	}
@@ -143,8 +132,8 @@ func (f *snapshotService) DrainState(_ context.Context, name string) (client.Dra
 }
 
 // Peek returns the last lines of a session's output, also of a session that has stopped.
-func (f *snapshotService) Peek(_ context.Context, name string, lines int) (client.Output, error) {
-	t, err := f.reachable(name)
+func (c *Controller) Peek(_ context.Context, name string, lines int) (client.Output, error) {
+	t, err := c.reachable(name)
 	if err != nil {
 		return client.Output{}, err
 	}
@@ -174,8 +163,8 @@ func lastOutput(r *session.Record, lines int) (client.Output, error) {
 }
 
 // OpenTerminal opens a live terminal of a session, see [runtime.OpenTerminal].
-func (f *snapshotService) OpenTerminal(ctx context.Context, name string, opts runtime.TerminalOptions) (runtime.Terminal, error) {
-	t, err := f.live(name, "")
+func (c *Controller) OpenTerminal(ctx context.Context, name string, opts runtime.TerminalOptions) (runtime.Terminal, error) {
+	t, err := c.live(name, "")
 	if err != nil {
 		return nil, err
 	}
@@ -184,8 +173,8 @@ func (f *snapshotService) OpenTerminal(ctx context.Context, name string, opts ru
 }
 
 // Interrupt asks an agent to abandon its turn, and waits a few seconds for the end of the turn.
-func (f *snapshotService) Interrupt(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
-	t, err := f.live(name, req.Instance)
+func (c *Controller) Interrupt(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
+	t, err := c.live(name, req.Instance)
 	if err != nil {
 		return client.Done{}, err
 	}
@@ -193,7 +182,7 @@ func (f *snapshotService) Interrupt(ctx context.Context, name string, req client
 	if err != nil {
 		return client.Done{}, ops.Wire(err)
 	}
-	f.AppendEvent(ctx, event.SessionInterrupted, &t.Record, "gc asked the agent to abandon its turn", nil)
+	c.appendEvent(ctx, event.SessionInterrupted, &t.Record, "gc asked the agent to abandon its turn", nil)
 	detail := "interrupted; the agent has not confirmed it"
 	if ended {
 		detail = "interrupted; its turn has ended"
@@ -202,8 +191,8 @@ func (f *snapshotService) Interrupt(ctx context.Context, name string, req client
 }
 
 // Keys sends key events to a session.
-func (f *snapshotService) Keys(_ context.Context, name string, req client.KeysRequest) (client.Done, error) {
-	t, err := f.live(name, req.Instance)
+func (c *Controller) Keys(_ context.Context, name string, req client.KeysRequest) (client.Done, error) {
+	t, err := c.live(name, req.Instance)
 	if err != nil {
 		return client.Done{}, err
 	}
@@ -214,8 +203,8 @@ func (f *snapshotService) Keys(_ context.Context, name string, req client.KeysRe
 }
 
 // ClearInput removes all text from a session's input box.
-func (f *snapshotService) ClearInput(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
-	t, err := f.live(name, req.Instance)
+func (c *Controller) ClearInput(ctx context.Context, name string, req client.LifecycleRequest) (client.Done, error) {
+	t, err := c.live(name, req.Instance)
 	if err != nil {
 		return client.Done{}, err
 	}
@@ -229,8 +218,8 @@ func (f *snapshotService) ClearInput(ctx context.Context, name string, req clien
 }
 
 // Copy copies a file or folder into a session's working directory.
-func (f *snapshotService) Copy(_ context.Context, name string, req client.CopyRequest) (client.Done, error) {
-	t, err := f.live(name, req.Instance)
+func (c *Controller) Copy(_ context.Context, name string, req client.CopyRequest) (client.Done, error) {
+	t, err := c.live(name, req.Instance)
 	if err != nil {
 		return client.Done{}, err
 	}
@@ -244,8 +233,8 @@ func (f *snapshotService) Copy(_ context.Context, name string, req client.CopyRe
 }
 
 // CopyOut writes a file or directory of a session's working directory to w as a tar archive.
-func (f *snapshotService) CopyOut(ctx context.Context, name string, req client.CopyOutRequest, w io.Writer) error {
-	t, err := f.live(name, req.Instance)
+func (c *Controller) CopyOut(ctx context.Context, name string, req client.CopyOutRequest, w io.Writer) error {
+	t, err := c.live(name, req.Instance)
 	if err != nil {
 		return err
 	}
@@ -263,8 +252,8 @@ func (f *snapshotService) CopyOut(ctx context.Context, name string, req client.C
 
 // reachable returns the session with this name, running or not. It returns an error if there is none or if its provider is not
 // open.
-func (f *snapshotService) reachable(name string) (*publishedSession, error) {
-	t, err := f.Store.Find(name)
+func (c *Controller) reachable(name string) (*publishedSession, error) {
+	t, err := c.published.Find(name)
 	if err != nil {
 		return nil, err
 	}
@@ -276,8 +265,8 @@ func (f *snapshotService) reachable(name string) (*publishedSession, error) {
 
 // live returns the session with this name for a request that needs a running agent. It returns an error if the agent is known not
 // to run, or if instance is not empty and another instance runs.
-func (f *snapshotService) live(name, instance string) (*publishedSession, error) {
-	t, err := f.reachable(name)
+func (c *Controller) live(name, instance string) (*publishedSession, error) {
+	t, err := c.reachable(name)
 	if err != nil {
 		return nil, err
 	}
@@ -295,14 +284,14 @@ func checkInstance(r *session.Record, name, instance string) error {
 	return nil
 }
 
-// AppendEvent appends an event about a session, or about the city if r is nil, and logs it.
-func (f *snapshotService) AppendEvent(ctx context.Context, kind event.Kind, r *session.Record, text string, data map[string]string) {
+// appendEvent appends an event about a session, or about the city if r is nil, and logs it.
+func (c *Controller) appendEvent(ctx context.Context, kind event.Kind, r *session.Record, text string, data map[string]string) {
 	ev := client.Event{Kind: string(kind), Text: text, Data: data}
 	if r != nil {
 		ev.Agent, ev.Session, ev.Data = r.Agent, r.Session, explain.InstanceData(kind, r, data)
 	}
-	if _, err := f.Log.Append(context.WithoutCancel(ctx), ev); err != nil {
-		f.Logger.Error("cannot save an event", "kind", kind, "session", ev.Session, "error", err)
+	if _, err := c.opts.Events.Append(context.WithoutCancel(ctx), ev); err != nil {
+		c.opts.Logger.Error("cannot save an event", "kind", kind, "session", ev.Session, "error", err)
 	}
-	f.Logger.Info(text, explain.LogAttrs(&ev)...)
+	c.opts.Logger.Info(text, explain.LogAttrs(&ev)...)
 }

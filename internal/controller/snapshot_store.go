@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -43,8 +44,8 @@ type publishedCity struct {
 	Pools   []plan.Pool // from the current configuration
 }
 
-// snapshotStore holds the published state. It is safe for concurrent readers and one writer. The
-// zero value is an empty city without listeners.
+// snapshotStore holds the published state. It is safe for concurrent readers and one writer. Make one
+// with newSnapshotStore.
 type snapshotStore struct {
 	// Changed is called by the writer for each session whose summary changed. Nil: no call.
 	Changed func(session string)
@@ -63,9 +64,7 @@ type cityState struct {
 	names map[string]*sessionSlot // by agent and by session
 }
 
-type sessionSlot struct {
-	atomic.Pointer[publishedSession]
-}
+type sessionSlot = atomic.Pointer[publishedSession]
 
 // broadcast wakes any number of waiting goroutines. The zero value is ready for use. Raise is cheap while nothing waits.
 type broadcast struct {
@@ -93,6 +92,13 @@ func (b *broadcast) Raise() {
 	}
 }
 
+// newSnapshotStore returns the store of an empty city.
+func newSnapshotStore() *snapshotStore {
+	b := &snapshotStore{summaries: map[session.Key]sessionSummary{}}
+	b.now.Store(&cityState{})
+	return b
+}
+
 // Publish replaces the published state of the city and of all its sessions.
 func (b *snapshotStore) Publish(city publishedCity, targets []*publishedSession) {
 	p := &cityState{
@@ -115,13 +121,10 @@ func (b *snapshotStore) Publish(city publishedCity, targets []*publishedSession)
 		b.notify(t)
 	}
 	b.synced.Store(b.Changed != nil && p.hasSynced())
-	if before == nil {
-		return
-	}
 	for key := range before.keys {
-		if p.keys[key] == nil {
+		if p.keys[key] == nil && b.Changed != nil {
 			delete(b.summaries, key)
-			b.changed(key.Session)
+			b.Changed(key.Session)
 		}
 	}
 }
@@ -129,7 +132,7 @@ func (b *snapshotStore) Publish(city publishedCity, targets []*publishedSession)
 // Renew publishes the new state t of one session. A session that no [snapshotStore.Publish] has published yet is ignored; the
 // next Publish adds it.
 func (b *snapshotStore) Renew(at time.Time, t *publishedSession) {
-	before := b.read()
+	before := b.now.Load()
 	s := before.keys[t.Record.Key()]
 	if s == nil {
 		return
@@ -147,12 +150,7 @@ func (b *snapshotStore) Renew(at time.Time, t *publishedSession) {
 
 // hasSynced reports whether the state of every session is known.
 func (p *cityState) hasSynced() bool {
-	for _, s := range p.order {
-		if s.Load().Snapshot.Unknown != "" {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(p.order, func(s *sessionSlot) bool { return s.Load().Snapshot.Unknown != "" })
 }
 
 // notify calls Changed for a session whose summary differs from the one of the last call.
@@ -164,34 +162,16 @@ func (b *snapshotStore) notify(t *publishedSession) {
 	if was, known := b.summaries[key]; known && was == gist {
 		return
 	}
-	if b.summaries == nil {
-		b.summaries = map[session.Key]sessionSummary{}
-	}
 	b.summaries[key] = gist
-	b.changed(key.Session)
-}
-
-// changed calls Changed, if it is set.
-func (b *snapshotStore) changed(name string) {
-	if b.Changed != nil {
-		b.Changed(name)
-	}
-}
-
-// read returns the current state, which is empty before the first Publish.
-func (b *snapshotStore) read() *cityState {
-	if p := b.now.Load(); p != nil {
-		return p
-	}
-	return &cityState{}
+	b.Changed(key.Session)
 }
 
 // City returns the state of the city besides the sessions.
-func (b *snapshotStore) City() publishedCity { return b.read().city }
+func (b *snapshotStore) City() publishedCity { return b.now.Load().city }
 
 // Targets returns every session, in the order of the plan.
 func (b *snapshotStore) Targets() []*publishedSession {
-	p := b.read()
+	p := b.now.Load()
 	out := make([]*publishedSession, 0, len(p.order))
 	for _, s := range p.order {
 		out = append(out, s.Load())
@@ -201,7 +181,7 @@ func (b *snapshotStore) Targets() []*publishedSession {
 
 // Find returns a session by its name or its agent's name.
 func (b *snapshotStore) Find(name string) (*publishedSession, error) {
-	if s := b.read().names[name]; s != nil {
+	if s := b.now.Load().names[name]; s != nil {
 		return s.Load(), nil
 	}
 	return nil, newNotFoundError(name, b.City().Pools)

@@ -58,12 +58,12 @@ func (l *loop) trackStall(e *entry, a *plan.Action) {
 	case a.StalledSince.IsZero():
 		lasted := l.now().Sub(s.reported)
 		s.reported, s.Interrupted = time.Time{}, time.Time{}
-		l.c.emit(l.ctx, event.SessionStallEnded, e, "the agent makes progress again, or its turn is over",
+		l.emit(event.SessionStallEnded, e, "the agent makes progress again, or its turn is over",
 			map[string]string{"sign": s.Sign, "seconds": strconv.Itoa(int(lasted.Seconds()))})
 		l.markUnpublished(e)
 	case s.reported.IsZero() && e.job == nil && l.hasFreshObservation(e):
 		s.reported = a.StalledSince
-		l.c.emit(l.ctx, event.SessionStalled, e, fmt.Sprintf("the agent has shown no sign of progress in its turn for %s", textfmt.Span(l.now().Sub(a.StalledSince))),
+		l.emit(event.SessionStalled, e, fmt.Sprintf("the agent has shown no sign of progress in its turn for %s", textfmt.Span(l.now().Sub(a.StalledSince))),
 			map[string]string{"since": explain.Stamp(a.StalledSince), "sign": s.Sign, "action": string(a.Verb)})
 		l.markUnpublished(e)
 	}
@@ -80,7 +80,7 @@ func (l *loop) interruptStalled(e *entry) {
 				l.c.opts.Logger.Warn("cannot interrupt a stalled agent", "session", name, "error", err)
 				return
 			}
-			l.c.emit(l.ctx, event.SessionInterrupted, e, "gc interrupted the agent's turn because it showed no progress", nil)
+			l.emit(event.SessionInterrupted, e, "gc interrupted the agent's turn because it showed no progress", nil)
 			l.sense(e)
 		}
 	})

@@ -60,7 +60,7 @@ func (l *loop) startsTooOften(e *entry) bool {
 		e.rec.NextAt = until
 	}
 	l.dirty = true
-	l.c.emit(l.ctx, event.SessionStartFailed, e, "the start failed: "+fault,
+	l.emit(event.SessionStartFailed, e, "the start failed: "+fault,
 		map[string]string{"error": fault, "class": "loop", "next": explain.Stamp(e.rec.NextAt)})
 	return true
 }
@@ -99,7 +99,7 @@ func (l *loop) start(e *entry, s *plan.Session) {
 		return
 	}
 	e.claimed, e.blocked, e.order = false, false, plan.OrderNone
-	l.c.emit(l.ctx, event.SessionStarting, e, "the controller is starting the session", explain.Starting(e.action.Reason, &e.rec.Conversation))
+	l.emit(event.SessionStarting, e, "the controller is starting the session", explain.Starting(e.action.Reason, &e.rec.Conversation))
 	a := ops.NewAttempt(began, cmp.Or(max(s.StartTimeout, 0), startLimit))
 	launch := l.launch(s, cfg)
 	launch.Token, launch.Epoch = token, e.rec.Epoch
@@ -155,7 +155,7 @@ func (l *loop) started(e *entry, s *plan.Session, r startResult) {
 		data["warning"] = r.Warning
 	}
 	e.clearSenses()
-	l.c.emit(l.ctx, event.SessionStarted, e, "the agent runs", data) // before applyFinding: the observation may show that it has already exited
+	l.emit(event.SessionStarted, e, "the agent runs", data) // before applyFinding: the observation may show that it has already exited
 	l.applyFinding(e, r.Finding)
 	l.sense(e)
 }
@@ -168,7 +168,7 @@ func (l *loop) startBlocked(e *entry, r startResult) {
 	e.rec.Conversation.MarkNotBegun()
 	e.blocked = true
 	l.fail(e, fault)
-	l.c.emit(l.ctx, event.SessionStartFailed, e, "the start failed: "+ops.FirstLine(fault), map[string]string{
+	l.emit(event.SessionStartFailed, e, "the start failed: "+ops.FirstLine(fault), map[string]string{
 		"error": fault, "class": "exists", "next": explain.Stamp(e.rec.NextAt),
 	})
 }
@@ -208,7 +208,7 @@ func (l *loop) startFailed(e *entry, r startResult) {
 	l.recordEnd(e, "its start failed: "+ops.FirstLine(fault))
 	switch {
 	case limited:
-		l.c.emit(l.ctx, event.SessionStartFailed, e, "the start failed: the model provider serves no requests for now",
+		l.emit(event.SessionStartFailed, e, "the start failed: the model provider serves no requests for now",
 			map[string]string{"error": fault, "class": "limited"})
 		return
 	case l.recordResumeFailure(e, lapse, fault):
@@ -216,7 +216,7 @@ func (l *loop) startFailed(e *entry, r startResult) {
 	}
 	e.rec.Conversation.MarkNotBegun()
 	l.fail(e, fault)
-	l.c.emit(l.ctx, event.SessionStartFailed, e, "the start failed: "+ops.FirstLine(e.rec.Fault), map[string]string{
+	l.emit(event.SessionStartFailed, e, "the start failed: "+ops.FirstLine(e.rec.Fault), map[string]string{
 		"error": e.rec.Fault, "class": r.attempt.Class(r.Err), "next": explain.Stamp(e.rec.NextAt),
 	})
 }

@@ -25,7 +25,7 @@ func (l *loop) stop(e *entry, a plan.Action) {
 		e.order = plan.OrderNone
 	}
 	e.apply = false
-	l.c.emit(l.ctx, event.SessionStopping, e, "the controller is stopping the session", map[string]string{"reason": a.Reason})
+	l.emit(event.SessionStopping, e, "the controller is stopping the session", map[string]string{"reason": a.Reason})
 	began := l.now()
 	l.begin(e, jobStop, a.Verb, stopLimit, func(ctx context.Context) func() {
 		r := victim.End(ctx, p)
@@ -63,12 +63,10 @@ func (l *loop) stopped(e *entry, a plan.Action, began time.Time, r ops.Ended) {
 	}
 	l.recordReportedEnd(e, a)
 	e.clearSenses()
-	if r.Screen != "" {
-		e.rec.Screen = r.Screen
-	}
+	e.rec.Screen = cmp.Or(r.Screen, e.rec.Screen)
 	l.recordEnd(e, a.Reason)
 	l.applyFinding(e, r.Finding)
-	l.c.emit(l.ctx, event.SessionStopped, e, "the controller stopped the session", map[string]string{"reason": a.Reason, "processes": fmt.Sprint(r.Processes)})
+	l.emit(event.SessionStopped, e, "the controller stopped the session", map[string]string{"reason": a.Reason, "processes": fmt.Sprint(r.Processes)})
 	l.addToCensus(e)
 }
 
@@ -101,7 +99,7 @@ func (l *loop) stopFailed(e *entry, r ops.Ended) {
 	}
 	e.last.Error = e.stopFault
 	e.stopAt = l.now().Add(l.c.opts.Jitter(ops.Pause(e.tries)))
-	l.c.emit(l.ctx, event.SessionStopFailed, e, "the stop failed: "+ops.FirstLine(e.stopFault),
+	l.emit(event.SessionStopFailed, e, "the stop failed: "+ops.FirstLine(e.stopFault),
 		map[string]string{"error": e.stopFault, "survivors": strings.Trim(fmt.Sprint(r.Survivors), "[]")})
 	l.addToCensus(e)
 }
@@ -109,8 +107,12 @@ func (l *loop) stopFailed(e *entry, r ops.Ended) {
 // ending is the state of a stop of the whole city. It is set before the first session is stopped.
 // From then on nothing is started.
 type ending struct {
-	shutdown
+	BeganAt   time.Time // when the stop of the city began
+	StopAfter time.Time // from then on, running sessions are stopped
+	AwayFrom  time.Time // from then on, sessions of a provider that does not answer are not waited for
+	Deadline  time.Time // from then on, running sessions are reported and not waited for
 
+	results map[string]client.StopResult // by session
 	waiting []func(client.Census, error)
 	closing bool // the servers of the providers are being stopped
 	strays  bool // processes without a session survived; the next stop tries again
@@ -120,11 +122,11 @@ type ending struct {
 // beginCityStop begins to stop the city.
 func (l *loop) beginCityStop() {
 	now, grace := l.now(), cmp.Or(l.settings().ShutdownTimeout, shutdownLimit)
-	l.ending = &ending{shutdown: shutdown{
+	l.ending = &ending{
 		BeganAt: now, StopAfter: now.Add(grace), AwayFrom: now.Add(awayAfter), Deadline: now.Add(grace + stopLimit + overdueAfter),
 		results: map[string]client.StopResult{},
-	}}
-	l.c.emit(l.ctx, event.ControllerStopping, nil, "the city is being stopped", map[string]string{"scope": "city"})
+	}
+	l.emit(event.ControllerStopping, nil, "the city is being stopped", map[string]string{"scope": "city"})
 	for _, p := range l.backends {
 		p.wanted, p.listAfter = true, time.Time{} // the census needs a new listing
 	}

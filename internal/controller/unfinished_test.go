@@ -74,7 +74,7 @@ func TestStartInterruptedByAKill(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			inTestCity(t, []string{"a"}, func(t *testing.T, w *testCity) {
-				w.edit(func(d *plan.Desired) { row.change(&d.Sessions[0]) })
+				w.edit(func(d *plan.Desired) { row.change(d.Sessions[0]) })
 				w.provider.setActivity("gc-town-a", row.says)
 				w.killDuringStart()
 				w.advance(5 * time.Second)

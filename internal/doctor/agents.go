@@ -20,8 +20,7 @@ func (x *examination) agents() {
 	if x.r.City == nil {
 		return
 	}
-	for i := range x.r.Desired.Sessions {
-		s := &x.r.Desired.Sessions[i]
+	for _, s := range x.r.Desired.Sessions {
 		if s.Suspended {
 			continue
 		}

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,8 +91,5 @@ func (x *examination) smokeConfig() (text []byte, names []string, err error) {
 // home returns the parent directory of the temporary city. It is the user's home directory, because
 // some agent CLIs ignore hooks below a directory that other users can write to.
 func (x *examination) home() string {
-	if dir := x.Loader.Environ.Get("HOME"); dir != "" {
-		return dir
-	}
-	return citydir.PublicTempDir
+	return cmp.Or(x.Loader.Environ.Get("HOME"), citydir.PublicTempDir)
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"gascity/client"
+	"gascity/internal/fsutil"
 	"gascity/internal/textfmt"
 )
 
@@ -36,13 +36,9 @@ func newJSONPage[T any](name string, ask func(context.Context) (T, error)) bundl
 		if err != nil {
 			return nil, err
 		}
-		return marshal(value)
+		out, err := json.MarshalIndent(value, "", pageIndent)
+		return append(out, '\n'), err
 	}}
-}
-
-func marshal(value any) ([]byte, error) {
-	out, err := json.MarshalIndent(value, "", pageIndent)
-	return append(out, '\n'), err
 }
 
 // newEventsPage returns a page with the last events of a city, one per line. They come from the
@@ -145,7 +141,7 @@ func readPrinted(file string) ([]byte, error) {
 // readTail returns at most the last n bytes of a file, in whole lines, because half a credential is
 // not recognized.
 func readTail(path string, n int) ([]byte, error) {
-	file, err := os.Open(path)
+	file, err := fsutil.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}
@@ -153,9 +149,6 @@ func readTail(path string, n int) ([]byte, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a file", path)
 	}
 	if _, err := file.Seek(max(0, info.Size()-int64(n)), io.SeekStart); err != nil {
 		return nil, err

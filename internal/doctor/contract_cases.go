@@ -23,30 +23,21 @@ func pickCases(patterns []string) ([]runtimetest.Case, error) {
 	if len(patterns) == 0 {
 		return cases, nil
 	}
-	wanted := make([]bool, len(cases))
+	matches := func(pattern string, c runtimetest.Case) bool {
+		hit, err := path.Match(pattern, c.ID)
+		return err == nil && hit
+	}
 	for _, pattern := range patterns {
-		hits := 0
-		for i, c := range cases {
-			hit, err := path.Match(pattern, c.ID)
-			if err != nil {
-				return nil, fmt.Errorf("%q is not a valid pattern for cases: %w", pattern, err)
-			}
-			if hit {
-				wanted[i] = true
-				hits++
-			}
+		if _, err := path.Match(pattern, ""); err != nil {
+			return nil, fmt.Errorf("%q is not a valid pattern for cases: %w", pattern, err)
 		}
-		if hits == 0 {
+		if !slices.ContainsFunc(cases, func(c runtimetest.Case) bool { return matches(pattern, c) }) {
 			return nil, fmt.Errorf("the contract has no case %q; %s", pattern, findSimilarCase(pattern, cases))
 		}
 	}
-	picked := []runtimetest.Case{}
-	for i, c := range cases {
-		if wanted[i] {
-			picked = append(picked, c)
-		}
-	}
-	return picked, nil
+	return slices.DeleteFunc(cases, func(c runtimetest.Case) bool {
+		return !slices.ContainsFunc(patterns, func(pattern string) bool { return matches(pattern, c) })
+	}), nil
 }
 
 // findSimilarCase returns a hint for a pattern that matches no case: the names of similar cases, or, if there are none, the

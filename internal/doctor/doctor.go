@@ -28,6 +28,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -38,6 +39,7 @@ import (
 	"gascity/internal/cityconfig"
 	"gascity/internal/citydir"
 	"gascity/internal/config"
+	"gascity/internal/domain/plan"
 )
 
 // Doctor runs the checks. All fields are required.
@@ -137,13 +139,10 @@ func (x *examination) config(ctx context.Context) {
 // stall proposes a progress_stall_timeout to a city that has none. The value is twice the longest
 // known silence of a working agent CLI: a model that thinks for 10 minutes.
 func (x *examination) stall() {
-	for i := range x.r.Desired.Sessions {
-		if x.r.Desired.Sessions[i].Stall.After > 0 {
-			x.ok("stall", "an agent without a sign of progress in its turn is reported")
-			return
-		}
-	}
-	if len(x.r.Desired.Sessions) > 0 {
+	switch watched := func(s *plan.Session) bool { return s.Stall.After > 0 }; {
+	case slices.ContainsFunc(x.r.Desired.Sessions, watched):
+		x.ok("stall", "an agent without a sign of progress in its turn is reported")
+	case len(x.r.Desired.Sessions) > 0:
 		x.ok("stall", `an agent that hangs in its turn is not reported; to get a report, set progress_stall_timeout = "20m" in [daemon]`)
 	}
 }

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,9 +46,7 @@ var errUntried = errors.New("it could not be tried")
 // runProbe tries all operations in the order of a session's life, and always stops the session. It
 // returns an error if it could not start or if ctx ended.
 func runProbe(ctx context.Context, s probeSubject) error {
-	if s.Patience == 0 {
-		s.Patience = 20 * time.Second
-	}
+	s.Patience = cmp.Or(s.Patience, 20*time.Second)
 	work := filepath.Join(s.Dir, "work")
 	if err := os.MkdirAll(work, 0o700); err != nil {
 		return fmt.Errorf("cannot make a working directory: %w", err)
@@ -148,11 +147,11 @@ func (v *probe) until(ok func() bool) bool {
 
 // ledger returns what the agent has recorded; nil if there is no record on this machine.
 func (v *probe) ledger() []runtimetest.Entry {
+	var entries []runtimetest.Entry
 	data, err := os.ReadFile(v.agent.Ledger)
-	if err != nil {
-		return nil
+	if err == nil {
+		entries, err = runtimetest.ParseLedger(data)
 	}
-	entries, err := runtimetest.ParseLedger(data)
 	if err != nil {
 		return nil
 	}

@@ -20,9 +20,9 @@ func (x *examination) providers() {
 	x.selected = []string{all.Drivers()[0].Name}
 	if x.r.City != nil {
 		x.selected = nil
-		for i := range x.r.Desired.Sessions {
-			if selection := x.r.Desired.Sessions[i].Provider; !slices.Contains(x.selected, selection) {
-				x.selected = append(x.selected, selection)
+		for _, s := range x.r.Desired.Sessions {
+			if !slices.Contains(x.selected, s.Provider) {
+				x.selected = append(x.selected, s.Provider)
 			}
 		}
 	}
@@ -41,9 +41,7 @@ func (x *examination) providers() {
 func (x *examination) provider(selection, dir string) {
 	check, users := "provider."+selection, x.users(selection)
 	cfg := x.Loader.ProviderConfig(dir, filepath.Join(dir, "s"), slog.New(slog.DiscardHandler))
-	if x.root != "" {
-		cfg.WorkDir = x.root
-	}
+	cfg.WorkDir = cmp.Or(x.root, cfg.WorkDir)
 	version, err := all.Version(x.ctx, selection, cfg)
 	if missing, ok := errors.AsType[*all.MissingToolError](err); ok {
 		x.unopenable[selection] = true
@@ -74,8 +72,8 @@ const usersShown = 5
 // users returns text for a message with the agents that use a provider; empty if there are none.
 func (x *examination) users(selection string) string {
 	var names []string
-	for i := range x.r.Desired.Sessions {
-		if s := &x.r.Desired.Sessions[i]; s.Provider == selection {
+	for _, s := range x.r.Desired.Sessions {
+		if s.Provider == selection {
 			names = append(names, s.Agent)
 		}
 	}

@@ -24,8 +24,7 @@ func (x *examination) leftovers() {
 		return
 	}
 	wanted := map[string]bool{}
-	for i := range x.r.Desired.Sessions {
-		s := &x.r.Desired.Sessions[i]
+	for _, s := range x.r.Desired.Sessions {
 		wanted[s.Name] = !s.Suspended
 	}
 	var found []string

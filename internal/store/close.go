@@ -60,7 +60,7 @@ func (d *DB) faultChanged(was, is error, lasted time.Duration) {
 			Data: map[string]string{"seconds": fmt.Sprintf("%.1f", lasted.Seconds()), "lost": fmt.Sprint(d.events.resetLost())},
 		})
 	}
-	d.wakeWriter()
+	signal(d.wake)
 	if d.opts.OnFault != nil {
 		d.opts.OnFault(is)
 	}

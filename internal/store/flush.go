@@ -118,7 +118,7 @@ func loadHoles(ctx context.Context, t *tx) (holes []hole, err error) {
 func (d *DB) flush(ctx context.Context, t *tx) {
 	more, err := d.flushSome(ctx, t)
 	if d.deleteSome(ctx, t) || more && err == nil {
-		d.events.wakeWriter()
+		signal(d.events.kick)
 	}
 }
 
@@ -261,7 +261,8 @@ func (r *removal) run(ctx context.Context, t *tx, limit Retention, before time.T
 			return err
 		}
 	}
-	if err := r.removeOld(ctx, t, before); err != nil {
+	isRecent := func(e eventRow) bool { return r.kept.count <= 1 || !time.Unix(0, e.at).Before(before) } // at least one event stays
+	if err := r.removeUntil(ctx, t, isRecent, math.MaxInt64, "true"); err != nil {
 		return err
 	}
 	if err := r.removeSurplus(ctx, t, limit); err != nil {
@@ -286,11 +287,6 @@ type eventRow struct {
 	id       uint64
 	at, size int64
 	group    group
-}
-
-// removeOld removes events from before the given time, at most r.left, the oldest first. It keeps at least one event.
-func (r *removal) removeOld(ctx context.Context, t *tx, before time.Time) error {
-	return r.removeUntil(ctx, t, func(e eventRow) bool { return r.kept.count <= 1 || !time.Unix(0, e.at).Before(before) }, math.MaxInt64, "true")
 }
 
 // removeSurplus removes events until the number and size of the events are within the limits. It takes them from owners and kinds

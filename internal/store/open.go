@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -154,33 +155,14 @@ func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.Timeout <= 0 {
-		o.Timeout = defaultTimeout
-	}
-	if o.LockWait <= 0 {
-		o.LockWait = defaultLockWait
-	}
 	if o.tail == 0 {
 		o.tail, o.unwritten = defaultTail, defaultUnwritten
 	}
-	if o.Retain.Events <= 0 {
-		o.Retain.Events = defaultEvents
-	}
-	if o.Retain.Bytes <= 0 {
-		o.Retain.Bytes = defaultBytes
-	}
-	if o.Retain.Age <= 0 {
-		o.Retain.Age = defaultAge
-	}
-	if o.Retain.Usage <= 0 {
-		o.Retain.Usage = defaultUsage
-	}
-	if o.Retain.UsageAge <= 0 {
-		o.Retain.UsageAge = defaultUsageAge
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.Timeout, o.LockWait = cmp.Or(max(o.Timeout, 0), defaultTimeout), cmp.Or(max(o.LockWait, 0), defaultLockWait)
+	r := &o.Retain
+	r.Events, r.Bytes, r.Age = cmp.Or(max(r.Events, 0), defaultEvents), cmp.Or(max(r.Bytes, 0), defaultBytes), cmp.Or(max(r.Age, 0), defaultAge)
+	r.Usage, r.UsageAge = cmp.Or(max(r.Usage, 0), defaultUsage), cmp.Or(max(r.UsageAge, 0), defaultUsageAge)
 	return o
 }
 

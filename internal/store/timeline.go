@@ -78,16 +78,8 @@ func (d *DB) Append(_ context.Context, e client.Event) (client.Event, error) {
 	l.trimLocked()
 	close(l.appended)
 	l.appended = make(chan struct{})
-	l.wakeWriter()
+	signal(l.kick)
 	return e, nil
-}
-
-// wakeWriter signals the writer that there are events to write.
-func (l *timeline) wakeWriter() {
-	select {
-	case l.kick <- struct{}{}:
-	default: // already signaled
-	}
 }
 
 // trimLocked removes the oldest events from memory when there are more than 9/8 of l.keep. Events

@@ -113,11 +113,11 @@ func (d *DB) slow(op string) error {
 	return err
 }
 
-// wakeWriter signals the writer goroutine that a fault has begun or ended. It does not wait.
-func (d *DB) wakeWriter() {
+// signal sends to a channel of capacity 1. It does not wait: if the channel is full, a signal is already waiting for its reader.
+func signal(c chan<- struct{}) {
 	select {
-	case d.wake <- struct{}{}:
-	default: // a signal is already waiting for it
+	case c <- struct{}{}:
+	default:
 	}
 }
 

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -67,14 +68,14 @@ func millis(s string) time.Duration {
 	return time.Duration(n) * time.Millisecond
 }
 
-// ExporterOptions are the options of [NewExporter]. Target and Events are required.
+// ExporterOptions are the options of [NewExporter]. All of them are required.
 type ExporterOptions struct {
 	Target  Target
 	Events  event.Log
-	Metrics func(ctx context.Context) ([]MetricFamily, error) // returns the metrics of the city; may be nil
+	Metrics func(ctx context.Context) ([]MetricFamily, error) // returns the metrics of the city
 	City    string                                            // name of the city
 	// Provider returns the provider of a model, as a value of gen_ai.provider.name, if a worker does not report it. It returns
-	// an empty string if the provider is unknown. It may be nil.
+	// an empty string if the provider is unknown.
 	Provider func(model string) string
 	Version  string
 	Logger   *slog.Logger
@@ -95,26 +96,8 @@ const maxQueued = 4096
 // NewExporter returns an exporter. It sends nothing before [Exporter.Run].
 func NewExporter(opts ExporterOptions) *Exporter {
 	t := &opts.Target
-	for _, d := range []struct {
-		at  *time.Duration
-		def time.Duration
-	}{{&t.Timeout, 10 * time.Second}, {&t.Traces, 5 * time.Second}, {&t.Metrics, time.Minute}} {
-		if *d.at <= 0 {
-			*d.at = d.def
-		}
-	}
-	if t.Service == "" {
-		t.Service = "gascity"
-	}
-	if opts.Now == nil {
-		opts.Now = time.Now
-	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
-	if opts.Provider == nil {
-		opts.Provider = func(string) string { return "" }
-	}
+	t.Timeout, t.Traces, t.Metrics = cmp.Or(t.Timeout, 10*time.Second), cmp.Or(t.Traces, 5*time.Second), cmp.Or(t.Metrics, time.Minute)
+	t.Service = cmp.Or(t.Service, "gascity")
 	return &Exporter{
 		opts: opts, spans: make(chan span, maxQueued),
 		http: &http.Client{Timeout: t.Timeout, Transport: &http.Transport{MaxIdleConns: 2}},
@@ -249,17 +232,12 @@ func (x *Exporter) postSpans(ctx context.Context) {
 
 // postMetrics sends own and the metrics of the city in one request.
 func (x *Exporter) postMetrics(ctx context.Context, own []instrument, began time.Time) {
-	if x.opts.Metrics != nil {
-		families, err := x.opts.Metrics(ctx)
-		if err != nil {
-			x.opts.Logger.Debug("cannot read the metrics of the city", "error", err)
-		}
-		lost := NewMetricFamily(Counter, "gc_telemetry_lost_total", "Events and spans that no collector has got.", float64(x.Lost()))
-		own = append(own, instruments(append(families, lost), began, x.opts.Now())...)
+	families, err := x.opts.Metrics(ctx)
+	if err != nil {
+		x.opts.Logger.Debug("cannot read the metrics of the city", "error", err)
 	}
-	if len(own) == 0 {
-		return
-	}
+	lost := NewMetricFamily(Counter, "gc_telemetry_lost_total", "Events and spans that no collector has got.", float64(x.Lost()))
+	own = append(own, instruments(append(families, lost), began, x.opts.Now())...)
 	body := map[string]any{"resourceMetrics": []any{map[string]any{
 		"resource": x.resource(), "scopeMetrics": []any{map[string]any{"scope": x.scope(), "metrics": own}},
 	}}}

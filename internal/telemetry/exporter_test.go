@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -198,7 +199,7 @@ func start(t *testing.T, log event.Log, target telemetry.Target) (x *telemetry.E
 	t.Helper()
 	target.Traces, target.Metrics = 20*time.Millisecond, 20*time.Millisecond
 	x = telemetry.NewExporter(telemetry.ExporterOptions{
-		Target: target, Events: log, City: "town", Version: "9",
+		Target: target, Events: log, City: "town", Version: "9", Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 		Provider: func(model string) string { return map[string]string{"m-1": "acme"}[model] },
 		Metrics: func(context.Context) ([]telemetry.MetricFamily, error) {
 			return []telemetry.MetricFamily{telemetry.NewMetricFamily(telemetry.Gauge, "gc_sessions", "Sessions.", 3)}, nil

@@ -29,9 +29,9 @@ func bounds() []float64 {
 }
 
 type histogram struct {
-	counts []uint64
+	counts []int64
 	sum    float64
-	count  uint64
+	count  int64
 }
 
 const (
@@ -85,10 +85,7 @@ func (f *aggregator) chatSpan(run string, it *runState, turn worker.TelemetryEve
 	if provider := cmp.Or(u.Provider, f.providerOf(u.Model)); provider != "" {
 		it.provider = provider
 	}
-	name := turn.MessageID
-	if name == "" {
-		name = strconv.FormatUint(e.ID, 10) + "-" + strconv.Itoa(it.turns)
-	}
+	name := cmp.Or(turn.MessageID, strconv.FormatUint(e.ID, 10)+"-"+strconv.Itoa(it.turns))
 	start := it.busySince
 	if start.IsZero() || start.After(end) {
 		start = end
@@ -132,10 +129,10 @@ const maxSeries = 1000
 // values.
 func (f *aggregator) count(it *runState, message string, now map[usageKey]int64) {
 	for key, n := range it.counted[message] {
-		f.unobserve(key, float64(n))
+		f.observe(key, n, -1)
 	}
 	for key, n := range now {
-		f.observe(key, float64(n))
+		f.observe(key, n, 1)
 	}
 	switch {
 	case message == "":
@@ -146,32 +143,20 @@ func (f *aggregator) count(it *runState, message string, now map[usageKey]int64)
 	it.counted[message] = now
 }
 
-// unobserve removes a value from a histogram.
-func (f *aggregator) unobserve(key usageKey, n float64) {
+// observe adds a value to a histogram, by times: -1 removes it. A new histogram beyond maxSeries is ignored.
+func (f *aggregator) observe(key usageKey, n, by int64) {
 	h := f.usage[key]
 	if h == nil {
-		return
-	}
-	at, _ := slices.BinarySearch(bounds(), n)
-	h.counts[at]--
-	h.count--
-	h.sum -= n
-}
-
-// observe adds a value to a histogram. A new histogram beyond maxSeries is ignored.
-func (f *aggregator) observe(key usageKey, n float64) {
-	h := f.usage[key]
-	if h == nil {
-		if len(f.usage) >= maxSeries {
+		if by < 0 || len(f.usage) >= maxSeries {
 			return
 		}
-		h = &histogram{counts: make([]uint64, len(bounds())+1)}
+		h = &histogram{counts: make([]int64, len(bounds())+1)}
 		f.usage[key] = h
 	}
-	at, _ := slices.BinarySearch(bounds(), n)
-	h.counts[at]++
-	h.count++
-	h.sum += n
+	at, _ := slices.BinarySearch(bounds(), float64(n))
+	h.counts[at] += by
+	h.count += by
+	h.sum += float64(n * by)
 }
 
 // allInput returns the number of all input tokens, including cached ones, as the conventions define it; nil if it is unknown.
@@ -194,14 +179,14 @@ func (f *aggregator) tokenUsage(now time.Time) []instrument {
 	for key, h := range f.usage {
 		sum := h.sum // the next event changes h.sum
 		p := point{
-			Start: nanos(f.began), Time: nanos(now), Count: strconv.FormatUint(h.count, 10), Sum: &sum, Bounds: bounds(),
+			Start: nanos(f.began), Time: nanos(now), Count: strconv.FormatInt(h.count, 10), Sum: &sum, Bounds: bounds(),
 			Attributes: attributes(map[string]string{
 				"gen_ai.operation.name": "chat", "gen_ai.token.type": key.kind, "gen_ai.provider.name": key.provider, "gen_ai.request.model": key.model,
 				"gen_ai.agent.name": key.agent,
 			}),
 		}
 		for _, n := range h.counts {
-			p.Counts = append(p.Counts, strconv.FormatUint(n, 10))
+			p.Counts = append(p.Counts, strconv.FormatInt(n, 10))
 		}
 		set.Points = append(set.Points, p)
 	}

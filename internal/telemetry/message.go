@@ -14,7 +14,6 @@ type (
 		String *string  `json:"stringValue,omitempty"`
 		Int    *string  `json:"intValue,omitempty"`
 		Double *float64 `json:"doubleValue,omitempty"`
-		Bool   *bool    `json:"boolValue,omitempty"`
 	}
 	attribute struct {
 		Key   string `json:"key"`

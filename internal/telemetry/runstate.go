@@ -136,20 +136,13 @@ func (f *aggregator) end(run string, it *runState, e client.Event, how runEnd) [
 		f.ended = f.ended[1:]
 	}
 	s := span{
-		TraceID: session.TraceID(run), SpanID: session.SpanID(run), Name: "invoke_agent " + it.agent, Kind: 1, Start: nanos(it.begun), End: nanos(later(it.begun, e.Time)),
+		TraceID: session.TraceID(run), SpanID: session.SpanID(run), Name: "invoke_agent " + it.agent, Kind: 1, Start: nanos(it.begun), End: nanos(slices.MaxFunc([]time.Time{it.begun, e.Time}, time.Time.Compare)),
 		Attributes: append(it.commonAttributes(run, "invoke_agent", e), attributes(map[string]string{"gascity.end": how.reason, "error.type": how.fault})...),
 	}
 	if how.fault != "" {
 		s.Status = status{2, how.reason}
 	}
 	return []span{s}
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // lifecycle processes a lifecycle report of a worker and returns the span of the run if it has ended.

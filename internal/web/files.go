@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"io/fs"
@@ -42,10 +43,7 @@ var encodings = []struct{ name, suffix string }{{"br", ".br"}, {"gzip", ".gz"}}
 // serve answers with the file at the path of a request. It returns false, without an answer, if
 // there is none.
 func (f *files) serve(w http.ResponseWriter, r *http.Request) bool {
-	name := strings.TrimPrefix(r.URL.Path, "/")
-	if name == "" {
-		name = "index.html"
-	}
+	name := cmp.Or(strings.TrimPrefix(r.URL.Path, "/"), "index.html")
 	kind := contentTypes[path.Ext(name)]
 	if kind == "" || !fs.ValidPath(name) {
 		return false

@@ -64,13 +64,10 @@ func (r *registry) admit(p proof, now time.Time) (known bool, err error) {
 	if d == nil {
 		return false, nil
 	}
-	if p.key != "" && len(p.key) <= maxSecret && d.key.equal(digestOf(p.key)) {
-		if !d.all.Allow(deviceRate, now) {
-			return true, errDeviceTooFast
-		}
-		return true, nil
-	}
-	if !d.pages.Allow(pageRate, now) {
+	switch proved := p.key != "" && len(p.key) <= maxSecret && d.key.equal(digestOf(p.key)); {
+	case proved && !d.all.Allow(deviceRate, now):
+		return true, errDeviceTooFast
+	case !proved && !d.pages.Allow(pageRate, now):
 		return true, errTooFast
 	}
 	return true, nil

@@ -18,6 +18,7 @@ import (
 	"gascity/client"
 	"gascity/internal/httpwire"
 	"gascity/internal/redact"
+	"gascity/internal/service/engine"
 	"gascity/internal/service/terminals"
 	"gascity/runtime"
 )
@@ -78,7 +79,7 @@ func NewTerminals(opts TerminalOptions) func(ctx context.Context, w http.Respons
 		if g.Type {
 			conn.SetReadLimit(maxMessage)
 		}
-		t := &terminalConn{conn: conn, secrets: opts.Secrets, grant: g, typed: make(chan []byte, maxTyped), parsed: make(chan struct{}, 1)}
+		t := &terminalConn{conn: conn, secrets: opts.Secrets, grant: g, typed: make(chan []byte, maxTyped), parsed: engine.NewSignal()}
 		t.serve(ctx, opts)
 	}
 }
@@ -90,7 +91,7 @@ type terminalConn struct {
 	grant   Grant
 	viewer  *terminals.Viewer
 	typed   chan []byte   // messages that are to be handled in their order: input, take over, release
-	parsed  chan struct{} // holds a token after the browser has parsed more
+	parsed  engine.Signal // the browser has parsed more
 
 	mu        sync.Mutex
 	sent      uint64 // bytes of output; guarded by mu
@@ -245,10 +246,7 @@ func (t *terminalConn) confirm(m []byte) error {
 		return errProtocol
 	}
 	t.confirmed = count
-	select {
-	case t.parsed <- struct{}{}:
-	default:
-	}
+	t.parsed.Wake()
 	return nil
 }
 
@@ -331,15 +329,5 @@ func (t *terminalConn) sendJSON(ctx context.Context, kind byte, v any) error {
 func (t *terminalConn) send(ctx context.Context, kind byte, payload []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
-	w, err := t.conn.Writer(ctx, websocket.MessageBinary)
-	if err != nil {
-		return err
-	}
-	if _, err := w.Write([]byte{kind}); err != nil {
-		return err
-	}
-	if _, err := w.Write(payload); err != nil {
-		return err
-	}
-	return w.Close()
+	return t.conn.Write(ctx, websocket.MessageBinary, append([]byte{kind}, payload...))
 }

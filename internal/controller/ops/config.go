@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -84,10 +85,8 @@ const envSessionID = "GC_SESSION_ID"
 // gets: secrets, PATH, the instance token and the instance number.
 func (a *Launch) instanceConfig(ctx context.Context) (runtime.Config, error) {
 	cfg, s := a.Config, a.Session
-	env := maps.Clone(cfg.Env)
-	if env == nil {
-		env = map[string]string{}
-	}
+	env := map[string]string{}
+	maps.Copy(env, cfg.Env)
 	for name, secret := range s.UpstreamEnv {
 		value, err := secret.Resolve(ctx, a.Secrets)
 		if err != nil {
@@ -95,9 +94,7 @@ func (a *Launch) instanceConfig(ctx context.Context) (runtime.Config, error) {
 		}
 		env[name] = value
 	}
-	if env[envSessionID] == "" {
-		env[envSessionID] = s.Name
-	}
+	env[envSessionID] = cmp.Or(env[envSessionID], s.Name)
 	a.resolveProgram(ctx, env)
 	if a.Token != "" {
 		env["GC_INSTANCE_TOKEN"] = a.Token

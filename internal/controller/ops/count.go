@@ -8,7 +8,7 @@ import (
 	"gascity/internal/driver"
 )
 
-// Counts are the results of the pools' checks, by the pool's agent. The zero value is empty. Not
+// Counts are the results of the pools' checks, by the pool's agent. Make one with [NewCounts]. Not
 // safe for concurrent use.
 type Counts struct {
 	Wants  map[string]int    // replaced and never changed
@@ -17,15 +17,17 @@ type Counts struct {
 	under map[string]bool // pools whose check runs now
 }
 
+// NewCounts returns the counts before the first check.
+func NewCounts() Counts {
+	return Counts{Wants: map[string]int{}, Faults: map[string]string{}, under: map[string]bool{}}
+}
+
 // Begin reports whether the caller must run the pool's check now, and marks it as running. It
 // returns false if the pool has no check or if its check already runs. Call [Counts.End] after the
 // check.
 func (c *Counts) Begin(p *plan.Pool) bool {
 	if p.Check == "" || c.under[p.Agent] {
 		return false
-	}
-	if c.under == nil {
-		c.under = map[string]bool{}
 	}
 	c.under[p.Agent] = true
 	return true
@@ -39,9 +41,6 @@ func (c *Counts) End(p *plan.Pool, n int, err error) (fresh bool) {
 	_, failed := c.Faults[p.Agent]
 	if err != nil || failed {
 		faults := maps.Clone(c.Faults)
-		if faults == nil {
-			faults = map[string]string{}
-		}
 		delete(faults, p.Agent)
 		if err != nil {
 			faults[p.Agent] = driver.BriefError(err)
@@ -55,9 +54,6 @@ func (c *Counts) End(p *plan.Pool, n int, err error) (fresh bool) {
 		return failed
 	}
 	wants := maps.Clone(c.Wants)
-	if wants == nil {
-		wants = map[string]int{}
-	}
 	wants[p.Agent] = n
 	c.Wants = wants
 	return true

@@ -10,7 +10,6 @@
 package plan
 
 import (
-	"slices"
 	"time"
 
 	"gascity/internal/config"
@@ -21,9 +20,9 @@ import (
 // Desired is the result of resolving a city's configuration. It is immutable; every reload creates
 // a new one.
 type Desired struct {
-	City     string    // the city's name
-	Sessions []Session // in the order of the configuration; the members of a pool by number
-	Pools    []Pool    // in the order of the configuration
+	City     string     // the city's name
+	Sessions []*Session // in the order of the configuration; the members of a pool by number
+	Pools    []Pool     // in the order of the configuration
 	// MaxSessions is the maximum number of sessions of the city that run at the same time; zero is
 	// no limit.
 	MaxSessions int
@@ -31,11 +30,12 @@ type Desired struct {
 
 // SessionOf returns the session of an agent, nil if there is none.
 func (d *Desired) SessionOf(agent string) *Session {
-	i := slices.IndexFunc(d.Sessions, func(s Session) bool { return s.Agent == agent })
-	if i < 0 {
-		return nil
+	for _, s := range d.Sessions {
+		if s.Agent == agent {
+			return s
+		}
 	}
-	return &d.Sessions[i]
+	return nil
 }
 
 // PendingPolicy is the policy for a question that has no answer.
@@ -89,8 +89,7 @@ type Session struct {
 	StartTimeout time.Duration // maximum duration of one start
 	DependsOn    []string      // agents that must be ready first; of a pool, one member is enough
 
-	Pool   string // the agent of its pool; empty: not a pool member
-	Number int    // of the pool member, from 1
+	Pool string // the agent of its pool; empty: not a pool member
 
 	IdleAfter    time.Duration // idle time after which the session is put to sleep; zero: never
 	MaxAge       time.Duration // age after which the session is restarted; zero: never

@@ -16,8 +16,8 @@ import (
 func Diff(desired Desired, observed []Observed, now time.Time, policy Policy) []Action {
 	d := newPlanner(desired, observed, now, policy)
 	actions := make([]Action, 0, max(len(desired.Sessions), len(observed)))
-	for i := range desired.Sessions {
-		actions = append(actions, d.configured(&desired.Sessions[i]))
+	for _, s := range desired.Sessions {
+		actions = append(actions, d.configured(s))
 	}
 	for _, o := range d.undesiredSessions() {
 		actions = append(actions, d.undesiredAction(o))
@@ -68,8 +68,7 @@ func newPlanner(desired Desired, observed []Observed, now time.Time, policy Poli
 		agents: make(map[string]*Session, len(desired.Sessions)), locations: map[string][]*Observed{},
 		pools: make(map[string]*pool, len(desired.Pools)), required: map[string]string{}, maxSessions: desired.MaxSessions,
 	}
-	for i := range desired.Sessions {
-		s := &desired.Sessions[i]
+	for _, s := range desired.Sessions {
 		d.sessions[s.Key()] = s
 		d.agents[s.Agent] = s
 	}

@@ -88,7 +88,7 @@ func (o *Observed) isPrompted() bool {
 
 // findRequired records in d.required the agents that other sessions depend on and that must
 // therefore be woken before those can start.
-func (d *planner) findRequired(sessions []Session) {
+func (d *planner) findRequired(sessions []*Session) {
 	var needs func(s *Session)
 	needs = func(s *Session) {
 		for _, name := range s.DependsOn {
@@ -102,9 +102,9 @@ func (d *planner) findRequired(sessions []Session) {
 			}
 		}
 	}
-	for i := range sessions {
-		if len(sessions[i].DependsOn) > 0 && d.needsStart(&sessions[i]) {
-			needs(&sessions[i])
+	for _, s := range sessions {
+		if len(s.DependsOn) > 0 && d.needsStart(s) {
+			needs(s)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func drawSimulation(t *rapid.T) (Desired, simulation) {
 				s.DependsOn = append(s.DependsOn, fmt.Sprint("a", j))
 			}
 		}
-		desired.Sessions = append(desired.Sessions, s)
+		desired.Sessions = append(desired.Sessions, &s)
 		if o, ok := drawObserved(t, s); ok {
 			w[s.Key()] = &o
 		}
@@ -306,7 +306,7 @@ func TestAppliedActionsConverge(t *testing.T) {
 		for _, s := range desired.Sessions {
 			at := s.Key()
 			if w[at] == nil {
-				o := stoppedSession(s)
+				o := stoppedSession(*s)
 				w[at] = &o
 			}
 		}
@@ -314,8 +314,8 @@ func TestAppliedActionsConverge(t *testing.T) {
 			o.Working = "" // what is under way ends in this model
 		}
 		agents := map[session.Key]*Session{}
-		for i, s := range desired.Sessions {
-			agents[s.Key()] = &desired.Sessions[i]
+		for _, s := range desired.Sessions {
+			agents[s.Key()] = s
 		}
 		for pass := 0; ; pass++ {
 			acted := false
@@ -394,7 +394,7 @@ func fleet(n int) (Desired, []Observed) {
 			s.DependsOn = []string{fmt.Sprint("agent", i-1)}
 		default:
 		}
-		desired.Sessions = append(desired.Sessions, s)
+		desired.Sessions = append(desired.Sessions, &s)
 		observed = append(observed, o)
 	}
 	return desired, observed
@@ -418,7 +418,7 @@ func BenchmarkDiff1000InPools(b *testing.B) {
 			s := sessionOf(fmt.Sprint(p.Agent, "-", j+1))
 			s.Pool = p.Agent
 			p.Members = append(p.Members, s.Agent)
-			desired.Sessions, observed = append(desired.Sessions, s), append(observed, healthy(s))
+			desired.Sessions, observed = append(desired.Sessions, &s), append(observed, healthy(s))
 		}
 		desired.Pools, wants[p.Agent] = append(desired.Pools, p), 20
 	}

@@ -52,7 +52,7 @@ func TestAgentMovesToAnotherProvider(t *testing.T) {
 			o.Provider = "previous"
 			row.change(&s, &o)
 			var got Action
-			for _, a := range Diff(Desired{City: "town", Sessions: []Session{s}}, []Observed{o, stoppedSession(sessionOf("a"))}, noon, row.policy) {
+			for _, a := range Diff(Desired{City: "town", Sessions: []*Session{&s}}, []Observed{o, stoppedSession(sessionOf("a"))}, noon, row.policy) {
 				if a.Provider == "previous" {
 					got = a
 				} else if a.Verb == VerbStart && o.Owner == OwnerThisCity && o.running() {
@@ -74,8 +74,8 @@ func TestAgentsStayIfTheNewProviderIsClosed(t *testing.T) {
 		policy := drawPolicy(t)
 		policy.Stopping, policy.Closed = false, map[string]string{"typo": "there is no such provider"}
 		agents := map[string]*Session{}
-		for i := range desired.Sessions {
-			if s := &desired.Sessions[i]; rapid.Bool().Draw(t, "moves") {
+		for _, s := range desired.Sessions {
+			if rapid.Bool().Draw(t, "moves") {
 				s.Provider = "typo"
 				agents[s.Agent] = s
 			}

@@ -20,9 +20,9 @@ func poolCity(low, high int) (Desired, []Observed) {
 	var observed []Observed
 	for i := range high {
 		s := sessionOf(fmt.Sprint("worker-", i+1))
-		s.Pool, s.Number = "worker", i+1
+		s.Pool = "worker"
 		p.Members = append(p.Members, s.Agent)
-		desired.Sessions, observed = append(desired.Sessions, s), append(observed, stoppedSession(s))
+		desired.Sessions, observed = append(desired.Sessions, &s), append(observed, stoppedSession(s))
 	}
 	desired.Pools = []Pool{p}
 	return desired, observed
@@ -36,7 +36,7 @@ func wanted(n int) Policy {
 // run makes the members with the given numbers run, with an activity.
 func run(desired Desired, observed []Observed, activity runtime.Activity, numbers ...int) {
 	for _, n := range numbers {
-		observed[n-1] = healthy(desired.Sessions[n-1])
+		observed[n-1] = healthy(*desired.Sessions[n-1])
 		observed[n-1].Activity, observed[n-1].Epoch = observedActivity(activity, noon.Add(-time.Hour)), 1
 	}
 }
@@ -163,7 +163,7 @@ func TestDependentOfAPoolWaitsForOneMember(t *testing.T) {
 	desired, observed := poolCity(1, 3)
 	app := sessionOf("app")
 	app.DependsOn = []string{"worker"}
-	desired.Sessions, observed = append(desired.Sessions, app), append(observed, stoppedSession(app))
+	desired.Sessions, observed = append(desired.Sessions, &app), append(observed, stoppedSession(app))
 	if a := Diff(desired, observed, noon, wanted(1))[3]; a.Verb != VerbWait || !strings.Contains(a.Reason, "a member of worker") {
 		t.Errorf("no member runs: %+v", a)
 	}
@@ -215,7 +215,7 @@ func TestUnobservedSessionsCountForLimits(t *testing.T) {
 			t.Errorf("%s: a pool that may have one member decides %s (%s), want %s", row.name, a.Verb, a.Reason, row.pool)
 		}
 		lone := sessionOf("lone")
-		desired = Desired{City: "town", MaxSessions: 1, Sessions: []Session{lone}}
+		desired = Desired{City: "town", MaxSessions: 1, Sessions: []*Session{&lone}}
 		if a := Diff(desired, []Observed{stoppedSession(lone), row.stray}, noon, Policy{})[0]; a.Verb != row.city {
 			t.Errorf("%s: a city that may have one session decides %s (%s), want %s", row.name, a.Verb, a.Reason, row.city)
 		}
@@ -227,11 +227,11 @@ func TestUnobservedSessionsCountForLimits(t *testing.T) {
 func TestMovedAgentWaitsForItsPreviousSession(t *testing.T) {
 	s := sessionOf("a")
 	former := Observed{Record: session.Record{Session: s.Name, Provider: "former", Agent: "a", Epoch: 1}}
-	if a := Diff(Desired{Sessions: []Session{s}}, []Observed{stoppedSession(s), former}, noon, Policy{})[0]; a.Verb != VerbWait {
+	if a := Diff(Desired{Sessions: []*Session{&s}}, []Observed{stoppedSession(s), former}, noon, Policy{})[0]; a.Verb != VerbWait {
 		t.Errorf("it is unknown whether it still runs at its previous place, and the decision is %s: %s", a.Verb, a.Reason)
 	}
 	former.Epoch = 0 // a place that was configured and never used
-	if a := Diff(Desired{Sessions: []Session{s}}, []Observed{stoppedSession(s), former}, noon, Policy{})[0]; a.Verb != VerbStart {
+	if a := Diff(Desired{Sessions: []*Session{&s}}, []Observed{stoppedSession(s), former}, noon, Policy{})[0]; a.Verb != VerbStart {
 		t.Errorf("it was never started at its previous place, and the decision is %s: %s", a.Verb, a.Reason)
 	}
 }

@@ -181,7 +181,7 @@ func TestSleepingSessionsAreWoken(t *testing.T) {
 func TestSleepingDependencyIsWoken(t *testing.T) {
 	disk, db, app := sessionOf("disk"), sessionOf("db"), sessionOf("app")
 	db.DependsOn, app.DependsOn = []string{"disk"}, []string{"db"}
-	desired := Desired{Sessions: []Session{disk, db, app}}
+	desired := Desired{Sessions: []*Session{&disk, &db, &app}}
 	asleep := func(s Session) Observed {
 		o := stoppedSession(s)
 		o.Hold.Kind = session.HoldSleep
@@ -196,7 +196,7 @@ func TestSleepingDependencyIsWoken(t *testing.T) {
 		t.Errorf("no agent is to be started: %+v, want both to sleep on", actions)
 	}
 	app.Suspended = true
-	actions = Diff(Desired{Sessions: []Session{disk, db, app}}, []Observed{asleep(disk), asleep(db), stoppedSession(app)}, noon, Policy{})
+	actions = Diff(Desired{Sessions: []*Session{&disk, &db, &app}}, []Observed{asleep(disk), asleep(db), stoppedSession(app)}, noon, Policy{})
 	if actions[0].Verb != VerbNone || actions[1].Verb != VerbNone {
 		t.Errorf("a suspended agent needs no start: %+v", actions)
 	}

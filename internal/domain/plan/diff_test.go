@@ -46,7 +46,7 @@ func stoppedSession(s Session) Observed {
 // one returns the action for a single session.
 func one(t *testing.T, s Session, o Observed, policy Policy) Action {
 	t.Helper()
-	actions := Diff(Desired{City: "town", Sessions: []Session{s}}, []Observed{o}, noon, policy)
+	actions := Diff(Desired{City: "town", Sessions: []*Session{&s}}, []Observed{o}, noon, policy)
 	if len(actions) != 1 {
 		t.Fatalf("one session gives %d actions, want 1: %+v", len(actions), actions)
 	}
@@ -233,7 +233,7 @@ func TestStartsFollowDependencies(t *testing.T) {
 	db, job, app := sessionOf("db"), sessionOf("job"), sessionOf("app")
 	once(&job)
 	job.DependsOn, app.DependsOn = []string{"db"}, []string{"db", "job"}
-	desired := Desired{Sessions: []Session{app, job, db}}
+	desired := Desired{Sessions: []*Session{&app, &job, &db}}
 	oDB, oJob, oApp := stoppedSession(db), stoppedSession(job), stoppedSession(app)
 	verbs := func() string {
 		var out []string
@@ -268,7 +268,7 @@ func TestRenamedSessionWaitsForThePreviousOne(t *testing.T) {
 	s := sessionOf("a")
 	former := healthy(s)
 	former.Session = "town--a"
-	desired := Desired{Sessions: []Session{s}}
+	desired := Desired{Sessions: []*Session{&s}}
 	actions := Diff(desired, []Observed{stoppedSession(s), former}, noon, Policy{})
 	if actions[0].Verb != VerbWait || !strings.Contains(actions[0].Reason, "town--a must end first") || actions[1].Verb != VerbStop {
 		t.Errorf("while the old session runs: %+v, want wait and stop", actions)
@@ -296,7 +296,7 @@ func TestMassDriftIsRateLimited(t *testing.T) {
 		s := sessionOf(fmt.Sprint("a", i))
 		observed = append(observed, healthy(s))
 		s.Core, s.Provision = "v1:x", "v1:x"
-		desired.Sessions = append(desired.Sessions, s)
+		desired.Sessions = append(desired.Sessions, &s)
 	}
 	observed[7].Disrupted, observed[7].Working = true, VerbStop
 	count := map[Verb]int{}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"time"
 
 	"gascity/internal/domain/session"
@@ -124,10 +125,7 @@ func (o *Observed) unknown() string {
 
 // finished reports whether the session is not running and its agent exited with status 0.
 func (o *Observed) finished() bool {
-	exit := o.Exit
-	if exit == nil {
-		exit = o.Observation.Exit
-	}
+	exit := cmp.Or(o.Exit, o.Observation.Exit)
 	return !o.running() && exit != nil && exit.Code == 0 && exit.Signal == ""
 }
 

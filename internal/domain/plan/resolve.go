@@ -77,8 +77,7 @@ func Resolve(city *config.City, in Inputs) (Desired, []Warning, error) {
 		return Desired{}, warnings, err
 	}
 	values := city.Values()
-	for i := range desired.Sessions {
-		s := &desired.Sessions[i]
+	for _, s := range desired.Sessions {
 		s.fingerprint()
 		if s.Pool == "" {
 			s.Section = sectionHash(values, s.Agent)
@@ -159,7 +158,7 @@ func (r *resolver) warn(at config.Origin, message string) {
 }
 
 // session returns the resolved session of the agent.
-func (r *resolver) session() Session {
+func (r *resolver) session() *Session {
 	a := r.agent
 	selection := r.runtimeProvider()
 	protocol := r.in.Known.Protocol(selection)
@@ -167,7 +166,7 @@ func (r *resolver) session() Session {
 		r.useACP()
 	}
 	r.program, r.args = r.commandAndArgs()
-	session := Session{
+	session := &Session{
 		Agent:        a.QualifiedName(),
 		Name:         r.vars["Session"],
 		Provider:     selection,

@@ -11,7 +11,7 @@ import (
 // resolution is the result for one agent of the configuration: one session, or a pool with its
 // sessions.
 type resolution struct {
-	sessions []Session
+	sessions []*Session
 	pools    []Pool // at most one
 	warnings []Warning
 	errs     []*config.Error
@@ -24,8 +24,7 @@ func resolveAgent(city *config.City, in Inputs, profiles *agentcli.Set, a *confi
 	scale, ok := a.Scale()
 	r := newResolver(city, in, profiles, a)
 	if !ok {
-		session := r.session()
-		return resolution{sessions: []Session{session}, warnings: r.warnings, errs: r.errs}
+		return resolution{sessions: []*Session{r.session()}, warnings: r.warnings, errs: r.errs}
 	}
 	pool := Pool{
 		Agent: a.QualifiedName(), Min: scale.Min, Max: scale.Max, DrainTimeout: drainTimeout(a),
@@ -41,7 +40,6 @@ func resolveAgent(city *config.City, in Inputs, profiles *agentcli.Set, a *confi
 		r := newResolver(city, in, profiles, &member)
 		r.pool = pool.Agent
 		session := r.session()
-		session.Number = number
 		f.sessions, f.errs = append(f.sessions, session), append(f.errs, r.errs...)
 		pool.Members = append(pool.Members, session.Agent)
 		if number == 1 {

@@ -49,14 +49,14 @@ depends_on = ["d/w"]
 	}
 	var got []string
 	for _, s := range desired.Sessions {
-		got = append(got, fmt.Sprint(s.Agent, " ", s.Name, " ", s.Pool, " ", s.Number, " ", s.Config.Command, " ", s.Config.WorkDir, " ", s.Config.Env["GC_AGENT"], " ", s.Config.Env["GC_TEMPLATE"], " ", s.DependsOn))
+		got = append(got, fmt.Sprint(s.Agent, " ", s.Name, " ", s.Pool, " ", s.Config.Command, " ", s.Config.WorkDir, " ", s.Config.Env["GC_AGENT"], " ", s.Config.Env["GC_TEMPLATE"], " ", s.DependsOn))
 	}
 	want := []string{
-		"first gc-lights-first  0 x /srv/lights first first []",
-		"d/w-1 gc-lights-d--w-1 d/w 1 run d/w-1 /srv/lights/boxes/w-1 d/w-1 d/w [first]",
-		"d/w-2 gc-lights-d--w-2 d/w 2 run d/w-2 /srv/lights/boxes/w-2 d/w-2 d/w [first]",
-		"d/w-3 gc-lights-d--w-3 d/w 3 run d/w-3 /srv/lights/boxes/w-3 d/w-3 d/w [first]",
-		"last gc-lights-last  0 x /srv/lights last last [d/w]",
+		"first gc-lights-first  x /srv/lights first first []",
+		"d/w-1 gc-lights-d--w-1 d/w run d/w-1 /srv/lights/boxes/w-1 d/w-1 d/w [first]",
+		"d/w-2 gc-lights-d--w-2 d/w run d/w-2 /srv/lights/boxes/w-2 d/w-2 d/w [first]",
+		"d/w-3 gc-lights-d--w-3 d/w run d/w-3 /srv/lights/boxes/w-3 d/w-3 d/w [first]",
+		"last gc-lights-last  x /srv/lights last last [d/w]",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -73,11 +74,7 @@ func (p *patcher) base(name string) (base string, original bool) {
 // apply adds the profile that the section defines to the set, under the given name. Without a base
 // it changes the profile of the same name.
 func (p *patcher) apply(name, base string, section config.Provider) {
-	from := base
-	if from == "" {
-		from = name
-	}
-	inherited := p.set.Resolve(from, agentcli.Generic)
+	inherited := p.set.Resolve(cmp.Or(base, name), agentcli.Generic)
 	next, err := p.set.With(name, patchOf(base, section, inherited))
 	if err != nil {
 		p.errs = append(p.errs, p.city.ErrorAt(section.Header(), "%v", err))

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -52,10 +53,7 @@ func (r *resolver) prompt(cfg *runtime.Config) {
 // promptMode returns the prompt mode and, for the mode flag, the flag.
 func (r *resolver) promptMode() (config.PromptMode, string) {
 	a := r.agent
-	mode := pick(a, "prompt_mode", a.PromptMode, config.PromptMode(r.profile.PromptMode))
-	if mode == "" {
-		mode = config.PromptNone
-	}
+	mode := cmp.Or(pick(a, "prompt_mode", a.PromptMode, config.PromptMode(r.profile.PromptMode)), config.PromptNone)
 	if mode != config.PromptFlag {
 		return mode, ""
 	}

@@ -67,7 +67,7 @@ func resolveText(t *testing.T, text, prompt string) (plan.Desired, []plan.Warnin
 }
 
 // resolve resolves the text of a city.toml without mistakes and returns its first session.
-func resolve(t *testing.T, text string) plan.Session {
+func resolve(t *testing.T, text string) *plan.Session {
 	t.Helper()
 	desired, _, err := resolveText(t, text, "Do {{.Agent}}.\n")
 	if err != nil {

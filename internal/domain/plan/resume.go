@@ -56,10 +56,8 @@ func (s *Session) ResumeCommand(c session.Conversation, rung session.Rung) (cfg 
 	}
 	cfg = s.Config
 	if s.Resume.Protocol {
-		cfg.Env = maps.Clone(cfg.Env)
-		if cfg.Env == nil {
-			cfg.Env = map[string]string{}
-		}
+		cfg.Env = map[string]string{}
+		maps.Copy(cfg.Env, s.Config.Env)
 		cfg.Env[runtime.VariableConversation] = c.ID
 		cfg.Env[runtime.VariableMode] = cmp.Or(cfg.Env[runtime.VariableMode], c.Mode)
 	}

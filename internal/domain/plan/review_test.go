@@ -17,8 +17,7 @@ func TestReviewAgreesWithDiff(t *testing.T) {
 	tried, reviewed := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		desired, w := drawSimulation(t)
-		for i := range desired.Sessions { // most are as they should be
-			s := &desired.Sessions[i]
+		for _, s := range desired.Sessions { // most are as they should be
 			o := healthy(*s)
 			o.Epoch, o.StartedAt, o.CanRelaunch = 1, noon.Add(-time.Minute), true
 			if rapid.Float64Range(0, 1).Draw(t, "drifted") > 0.7 {
@@ -32,8 +31,7 @@ func TestReviewAgreesWithDiff(t *testing.T) {
 		policy.Frozen = rapid.SampledFrom([]string{"", "", "", "the disk is full"}).Draw(t, "frozen")
 		policy.Stopping = rapid.Float64Range(0, 1).Draw(t, "stopping") > 0.9
 		before := Diff(desired, w.observed(), noon, policy)
-		for i := range desired.Sessions {
-			s := &desired.Sessions[i]
+		for i, s := range desired.Sessions {
 			o := w[s.Key()]
 			if o == nil || !rapid.Bool().Draw(t, "changes") {
 				continue

@@ -13,6 +13,8 @@ import (
 	"gascity/internal/agentcli/transcript"
 	"gascity/internal/domain/session"
 	"gascity/internal/fsutil"
+	"gascity/internal/retry"
+	"gascity/internal/service/engine"
 )
 
 const (
@@ -113,7 +115,7 @@ func (f Service) FollowConversation(ctx context.Context, target string, q client
 	if err != nil {
 		return err
 	}
-	w := &conversationFollower{city: f, target: target, query: q, send: send, events: forSession(ctx, events, v.Session)}
+	w := &conversationFollower{city: f, target: target, query: q, send: send, events: forSession(ctx, events, v.Session), stop: func() {}}
 	w.appeared = func() bool {
 		v, err := f.Snapshot(target)
 		if err != nil {
@@ -128,16 +130,12 @@ func (f Service) FollowConversation(ctx context.Context, target string, q client
 // forSession returns a channel that receives a value after each event about the session; several events may cause one value. It
 // is closed when events is closed.
 func forSession(ctx context.Context, events <-chan client.Event, name string) <-chan struct{} {
-	out := make(chan struct{}, 1)
+	out := engine.NewSignal()
 	go func() { // ends with events, which end with ctx
 		defer close(out)
 		for e := range events {
-			if e.Session != name || ctx.Err() != nil {
-				continue
-			}
-			select {
-			case out <- struct{}{}:
-			default: // one is waiting already
+			if e.Session == name && ctx.Err() == nil {
+				out.Wake()
 			}
 		}
 	}()
@@ -166,11 +164,7 @@ const keptSent = 300
 
 // run sends the conversation and then its changes until ctx ends or sending fails.
 func (w *conversationFollower) run(ctx context.Context) error {
-	defer func() {
-		if w.stop != nil {
-			w.stop()
-		}
-	}()
+	defer func() { w.stop() }()
 	for first := true; ; first = false {
 		if err := w.update(ctx, first); err != nil {
 			return err
@@ -178,12 +172,7 @@ func (w *conversationFollower) run(ctx context.Context) error {
 		if err := w.wait(ctx); err != nil || ctx.Err() != nil {
 			return err
 		}
-		pause := time.NewTimer(settle)
-		select {
-		case <-ctx.Done():
-		case <-pause.C:
-		}
-		pause.Stop()
+		retry.Sleep(ctx, settle)
 	}
 }
 
@@ -266,10 +255,8 @@ func (w *conversationFollower) watch(ctx context.Context, path string) {
 	if path == w.path {
 		return
 	}
-	if w.stop != nil {
-		w.stop()
-	}
-	w.path, w.changes, w.stop = path, nil, nil
+	w.stop()
+	w.path, w.changes, w.stop = path, nil, func() {}
 	if path == "" {
 		return
 	}

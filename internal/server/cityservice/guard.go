@@ -1,6 +1,7 @@
 package cityservice
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,9 +31,7 @@ func (f Service) CheckTool(_ context.Context, in client.GuardCheckRequest) (clie
 		}
 		req = known
 	}
-	if in.Role != "" {
-		req.Role = in.Role
-	}
+	req.Role = cmp.Or(in.Role, req.Role)
 	if in.Dir != "" {
 		if !filepath.IsAbs(in.Dir) {
 			return client.GuardCheck{}, fmt.Errorf("%w: dir=%q is not an absolute path", client.ErrInvalid, in.Dir)

@@ -1,6 +1,7 @@
 package cityservice
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -122,11 +123,7 @@ func partText(part guard.PartVerdict, tool string) string {
 	}
 	what := "runs " + part.Part
 	if part.File {
-		what = map[guard.Access]string{guard.Read: "reads ", guard.Write: "writes "}[part.Access]
-		if what == "" {
-			what = fileVerb(tool)
-		}
-		what += part.Part
+		what = cmp.Or(map[guard.Access]string{guard.Read: "reads ", guard.Write: "writes "}[part.Access], fileVerb(tool)) + part.Part
 	}
 	if len(part.Via) > 0 {
 		what += ", by " + strings.Join(part.Via, " and ")
@@ -151,11 +148,7 @@ func reasonOf(v guard.Verdict, guarded bool, call questions.ToolCall) string {
 	if !guarded {
 		return "city.toml has no [guard], so no rule decides about this call."
 	}
-	subject := "this call"
-	if v.Part != "" {
-		subject = v.Part
-	}
-	why := ""
+	subject, why := cmp.Or(v.Part, "this call"), ""
 	if v.Reason != "" {
 		why = ": " + strings.TrimSuffix(v.Reason, ".")
 	}

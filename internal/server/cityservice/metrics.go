@@ -38,22 +38,18 @@ func (f Service) Families(ctx context.Context) ([]telemetry.MetricFamily, error)
 	for _, r := range queue {
 		prompts[r.State]++
 	}
+	degraded := 0.0
+	if status.Controller.Degraded != "" {
+		degraded = 1
+	}
 	families := []telemetry.MetricFamily{
 		telemetry.GaugeByLabel("gc_sessions", "Sessions by lifecycle state.", "state", sessions),
 		telemetry.GaugeByLabel("gc_session_activities", "Running sessions by activity.", "activity", activities),
 		telemetry.GaugeByLabel("gc_prompts", "Queued and injected prompts, by state.", "state", prompts),
 		f.opts.Decisions.Family("gc_authorize_seconds", "Duration of decisions about tool calls, without those of a person."),
 		telemetry.NewMetricFamily(telemetry.Gauge, "gc_controller_start_seconds", "When the controller started, in seconds since 1970.", float64(status.Controller.StartedAt.Unix())),
-		telemetry.NewMetricFamily(telemetry.Gauge, "gc_controller_degraded", "Whether the controller stops no sessions because it is degraded.", truth(status.Controller.Degraded != "")),
+		telemetry.NewMetricFamily(telemetry.Gauge, "gc_controller_degraded", "Whether the controller stops no sessions because it is degraded.", degraded),
 	}
 	families = append(append(families, telemetry.ProcessMetrics("gc_controller_cpu_seconds_total")...), f.opts.Engines.Credentials.Metrics()...)
 	return append(families, f.opts.Engines.Budgets.Metrics()...), nil
-}
-
-// truth returns 1 for true and 0 for false.
-func truth(is bool) float64 {
-	if is {
-		return 1
-	}
-	return 0
 }

@@ -1,6 +1,7 @@
 package controlapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,16 +27,11 @@ type pastInput struct {
 	Target string    `query:"target" maxLength:"1024" doc:"only events of the agent or session of this name"`
 }
 
-// query returns the selection as a client.EventQuery.
-func (in *pastInput) query() client.EventQuery {
-	return client.EventQuery{After: in.After, Since: in.Since, Target: in.Target}
-}
-
 // pastEvents returns the stored events that the query selects.
 func pastEvents(parent context.Context, city City, in *pastInput) (client.EventPage, error) {
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
-	q := in.query()
+	q := client.EventQuery(*in)
 	after, err := since(ctx, city, q)
 	if err != nil {
 		return client.EventPage{}, err
@@ -160,13 +156,7 @@ func queue(ctx context.Context, next <-chan client.Event) <-chan client.Event {
 // lastEventID returns the ID after which the stream starts: from the header Last-Event-ID, or from
 // the parameter "after".
 func lastEventID(r *http.Request) (uint64, error) {
-	text := r.Header.Get("Last-Event-ID")
-	if text == "" {
-		text = r.FormValue("after")
-	}
-	if text == "" {
-		return 0, nil
-	}
+	text := cmp.Or(r.Header.Get("Last-Event-ID"), r.FormValue("after"), "0")
 	id, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
 		return 0, fmt.Errorf("%w: event id %q is not a number", client.ErrInvalid, text)

@@ -30,14 +30,9 @@ type List struct {
 	Which  client.Which `query:"which" enum:"ended" doc:"include entries that ended recently"`
 }
 
-// queued returns the queued and injected prompts.
-func queued(ctx context.Context, city City, in *List) ([]client.Receipt, error) {
-	return city.Queue(ctx, in.Target, in.Which)
-}
-
-// pending returns the open questions; with in.Which, also those that ended recently.
-func pending(ctx context.Context, city City, in *List) ([]client.Pending, error) {
-	return city.Pending(ctx, in.Target, in.Which)
+// list returns the binding of a listing, which calls the method of of [City].
+func list[T any](of func(City, context.Context, string, client.Which) ([]T, error)) binding {
+	return bind(func(ctx context.Context, city City, in *List) ([]T, error) { return of(city, ctx, in.Target, in.Which) })
 }
 
 // waitsInput selects the entries of the listing of waits.

@@ -319,7 +319,7 @@ func routes() []route {
 		{post, "/v1/sessions/{target}/kill", writes, client.ScopeManage, slow, smallBody, "kill", "Stop the instance; an agent that is to run is started again", act(City.Kill)},
 
 		{post, "/v1/sessions/{target}/nudge", writes, client.ScopeType, always, promptBody, "nudge", "Accept a prompt; with wait, answer when the receipt has that state or has ended", bind(nudge)},
-		{get, "/v1/queue", reads, client.ScopeSee, quick, 0, "queue", "The queued and injected prompts, in the order of delivery", bind(queued)},
+		{get, "/v1/queue", reads, client.ScopeSee, quick, 0, "queue", "The queued and injected prompts, in the order of delivery", list(City.Queue)},
 		{get, "/v1/receipts/{id}", reads, client.ScopeSee, always, 0, "receipt", "A receipt with its steps; with wait, answer when it has that state or has ended", bind(receipt)},
 		{patch, "/v1/receipts/{id}", writes, client.ScopeType, slow, promptBody, "edit-prompt", "Change a queued prompt", bind(editPrompt)},
 		{get, "/v1/receipts/{id}/text", reads, client.ScopeSee, quick, 0, "prompt-text", "The whole text of a queued prompt", askID(City.PromptText)},
@@ -327,7 +327,7 @@ func routes() []route {
 		{del, "/v1/receipts/{id}", writes, client.ScopeType, slow, 0, "cancel-prompt", "Cancel a prompt that the agent has not accepted", askID(City.CancelPrompt)},
 		{post, "/v1/receipts/{id}/retry", writes, client.ScopeType, slow, smallBody, "retry-prompt", "Send the prompt of an ended receipt again, as a new prompt", bind(retryPrompt)},
 
-		{get, "/v1/pending", reads, client.ScopeSee, quick, 0, "pending", "The pending questions, oldest first", bind(pending)},
+		{get, "/v1/pending", reads, client.ScopeSee, quick, 0, "pending", "The pending questions, oldest first", list(City.Pending)},
 		{post, "/v1/pending/{id}/respond", writes, client.ScopeAnswer, slow, smallBody, "respond", "Answer a pending question, once", sendID(City.Respond, checkResponse)},
 		{post, "/v1/pending/{id}/always", writes, client.ScopeManage, slow, smallBody, "allow-always", "Add the rule that allows the tool call of a question always, and allow the call", sendID(City.AllowAlways, checkAlways)},
 

@@ -16,7 +16,7 @@ type usageInput struct {
 
 // spent returns the usage, in groups.
 func spent(ctx context.Context, city City, in *usageInput) (client.Usage, error) {
-	return city.Usage(ctx, client.UsageRequest{By: in.By, Since: in.Since, Target: in.Target})
+	return city.Usage(ctx, client.UsageRequest(*in))
 }
 
 type liftInput struct {

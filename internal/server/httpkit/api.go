@@ -72,18 +72,8 @@ type API struct {
 // New returns the API with its missing options set.
 func New(a API) *API {
 	a.owner = os.Getuid()
-	if a.Version == "" {
-		a.Version = "unknown"
-	}
-	if a.Log == nil {
-		a.Log = slog.New(slog.DiscardHandler)
-	}
-	if a.Heartbeat <= 0 {
-		a.Heartbeat = httpwire.Heartbeat
-	}
-	if a.Stall <= 0 {
-		a.Stall = httpwire.MaxStall
-	}
+	a.Version, a.Log = cmp.Or(a.Version, "unknown"), cmp.Or(a.Log, slog.New(slog.DiscardHandler))
+	a.Heartbeat, a.Stall = cmp.Or(max(a.Heartbeat, 0), httpwire.Heartbeat), cmp.Or(max(a.Stall, 0), httpwire.MaxStall)
 	if a.PeerUID == nil {
 		a.PeerUID = proc.PeerUID
 	}

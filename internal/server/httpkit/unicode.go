@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -25,14 +26,14 @@ func CheckUnicode(text []byte) error {
 		if i >= len(text) || text[i] != 'u' {
 			continue
 		}
-		r, ok := hex4(text, i+1)
+		r := hex4(text, i+1)
 		i += 4
-		if !ok || !utf16.IsSurrogate(r) {
+		if !utf16.IsSurrogate(r) {
 			continue
 		}
-		low := rune(-1)
+		low := rune(0)
 		if i+2 < len(text) && text[i+1] == '\\' && text[i+2] == 'u' {
-			low, _ = hex4(text, i+3)
+			low = hex4(text, i+3)
 		}
 		if utf16.DecodeRune(r, low) == utf8.RuneError {
 			return ErrNotText
@@ -58,23 +59,11 @@ func DecodeStrictly(text []byte, into any) error {
 	return nil
 }
 
-// hex4 returns the number that the four hexadecimal digits at the given index of text represent. ok is false if they are not digits.
-func hex4(text []byte, at int) (r rune, ok bool) {
-	if at+4 > len(text) {
-		return 0, false
+// hex4 returns the number that the four hexadecimal digits at the given index of text represent; zero if they are not digits.
+func hex4(text []byte, at int) rune {
+	n, err := strconv.ParseUint(string(text[at:min(at+4, len(text))]), 16, 16)
+	if err != nil {
+		return 0
 	}
-	for _, c := range text[at : at+4] {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c && c <= 'f':
-			c -= 'a' - 10
-		case 'A' <= c && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return 0, false
-		}
-		r = r<<4 | rune(c)
-	}
-	return r, true
+	return rune(n)
 }

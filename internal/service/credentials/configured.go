@@ -24,8 +24,7 @@ func (b *Broker) Configure(city *config.City, desired *plan.Desired) {
 		})
 	}
 	leases := map[string][]string{}
-	for i := range desired.Sessions {
-		s := &desired.Sessions[i]
+	for _, s := range desired.Sessions {
 		names := slices.Clone(s.Credentials)
 		for _, secret := range s.UpstreamEnv {
 			if secret.Kind() == config.SecretCredential {

@@ -129,9 +129,8 @@ func (w *worker) stopListening() {
 
 // listener returns the sender of the sink if it receives presses, otherwise nil.
 func (w *worker) listener() Listener {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if l, ok := w.sink.Sender.(Listener); ok && w.sink.Buttons > 0 && w.engine.opts.Answers != nil {
+	sink := w.current()
+	if l, ok := sink.Sender.(Listener); ok && sink.Buttons > 0 && w.engine.opts.Answers != nil {
 		return l
 	}
 	return nil
@@ -142,10 +141,7 @@ func (w *worker) listener() Listener {
 // edited when the question is closed.
 func (w *worker) press(ctx context.Context, p SinkPress) (reply string, answered bool) {
 	e := w.engine
-	w.mu.Lock()
-	name := w.sink.Name
-	w.mu.Unlock()
-	press := answers.Press{Token: p.Token, Sink: name, By: p.By}
+	press := answers.Press{Token: p.Token, Sink: w.current().Name, By: p.By}
 	if !p.Allowed {
 		return e.reply(e.opts.Answers.RefuseNotListed(ctx, press)), false
 	}

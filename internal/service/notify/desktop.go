@@ -76,7 +76,7 @@ func (d desktop) Send(ctx context.Context, m *Message) error {
 	return err
 }
 
-// escapeMarkup escapes the markup of notifications, which is like that of HTML.
+// escapeMarkup escapes the markup of notifications and of Slack, which is like that of HTML.
 func escapeMarkup(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
 }

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"gascity/client"
 	"gascity/internal/domain/event"
 	"gascity/internal/domain/notification"
 )
@@ -41,7 +42,7 @@ func TestAnsweredQuestionIsWithdrawn(t *testing.T) {
 		x := &withdrawer{}
 		s := settings(nil, func(r *notification.Rule) { r.Batch = time.Minute })
 		s.Sinks[0] = Sink{Name: "x", Type: "webpush", Timeout: time.Second, ForDevice: func(string) Sender { return x }}
-		c.startWith(s, []Device{{ID: "d-1"}})
+		c.startWith(s, []client.WebDevice{{ID: "d-1"}})
 		time.Sleep(time.Second)
 		early := c.ask("a", "early")
 		time.Sleep(time.Second)
@@ -84,7 +85,7 @@ func TestQuestionThatEndsDuringItsMessage(t *testing.T) {
 		}
 		s := settings(nil)
 		s.Sinks[0] = Sink{Name: "x", Type: "webpush", Timeout: time.Minute, ForDevice: func(string) Sender { return x }}
-		c.startWith(s, []Device{{ID: "d-1"}})
+		c.startWith(s, []client.WebDevice{{ID: "d-1"}})
 		time.Sleep(time.Second)
 		c.ask("a", "Delete it?")
 		time.Sleep(time.Minute)
@@ -102,11 +103,11 @@ func TestChangedDevicesShortenNoDelay(t *testing.T) {
 		s.Sinks[0] = Sink{Name: "x", Type: "webpush", Timeout: time.Second, ForDevice: func(device string) Sender {
 			return map[string]Sender{"d-1": slow, "d-2": other}[device]
 		}}
-		c.startWith(s, []Device{{ID: "d-1", Name: "tablet"}})
+		c.startWith(s, []client.WebDevice{{ID: "d-1", Name: "tablet"}})
 		time.Sleep(time.Second)
 		c.ask("a", "Delete it?")
 		time.Sleep(time.Minute)
-		c.engine.SetDevices([]Device{{ID: "d-1", Name: "tablet"}, {ID: "d-2", Name: "phone"}})
+		c.engine.SetDevices([]client.WebDevice{{ID: "d-1", Name: "tablet"}, {ID: "d-2", Name: "phone"}})
 		time.Sleep(time.Minute)
 		list, err := c.engine.Notifications(t.Context())
 		if err != nil || len(slow.tries()) != 1 || list.Sinks[0].Devices != 2 || !strings.HasPrefix(list.Sinks[0].Error, "tablet: ") || list.Sinks[0].Waiting != 1 {
@@ -125,7 +126,7 @@ func TestRemovedDeviceGetsNothing(t *testing.T) {
 		down := &fakeSender{answer: func(context.Context, int, *Message) error { return errDown }}
 		s := settings(nil)
 		s.Sinks[0] = Sink{Name: "x", Type: "webpush", Timeout: time.Second, ForDevice: func(string) Sender { return down }}
-		both := []Device{{ID: "d-1"}, {ID: "d-2"}}
+		both := []client.WebDevice{{ID: "d-1"}, {ID: "d-2"}}
 		c.startWith(s, both)
 		time.Sleep(time.Second)
 		c.ask("a", "Delete it?")
@@ -136,7 +137,7 @@ func TestRemovedDeviceGetsNothing(t *testing.T) {
 			t.Errorf("after a device was signed out: %q", got)
 		}
 		c.stop()
-		c.startWith(s, []Device{{ID: "d-3"}})
+		c.startWith(s, []client.WebDevice{{ID: "d-3"}})
 		time.Sleep(time.Second)
 		if got := c.devices(); !slices.Equal(got, []string{"q-1 d-1 dropped", "q-1 d-2 dropped"}) {
 			t.Errorf("after a device was signed out without a controller: %q", got)

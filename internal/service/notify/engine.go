@@ -66,12 +66,10 @@ type Sink struct {
 	// Buttons is the largest number of answer buttons of a message; zero: messages have none.
 	Buttons int
 
-	account account // of the service
-	device  Device  // set by the engine; zero: the sink has no devices
+	account account          // of the service
+	city    string           // the name of the city in messages; set by the engine
+	device  client.WebDevice // set by the engine; zero: the sink has no devices
 }
-
-// Device is a device of the web console that gets notifications.
-type Device struct{ ID, Name string }
 
 // target returns where the messages of the sink go.
 func (s *Sink) target() notification.Target {
@@ -79,7 +77,7 @@ func (s *Sink) target() notification.Target {
 }
 
 // forDevices returns the sink for each device, or the sink itself if it has no devices.
-func (s *Sink) forDevices(devices []Device) []Sink {
+func (s *Sink) forDevices(devices []client.WebDevice) []Sink {
 	if s.ForDevice == nil {
 		return []Sink{*s}
 	}
@@ -92,12 +90,13 @@ func (s *Sink) forDevices(devices []Device) []Sink {
 }
 
 // forDevices returns the settings with one sink and its rules for each device, in place of each sink that has devices.
-func (s Settings) forDevices(devices []Device) Settings {
+func (s Settings) forDevices(devices []client.WebDevice) Settings {
 	out := Settings{City: s.City}
 	perDevice := map[string]bool{}
 	for i := range s.Sinks {
-		perDevice[s.Sinks[i].Name] = s.Sinks[i].ForDevice != nil
-		out.Sinks = append(out.Sinks, s.Sinks[i].forDevices(devices)...)
+		sink := s.Sinks[i]
+		sink.city, perDevice[sink.Name] = s.City, sink.ForDevice != nil
+		out.Sinks = append(out.Sinks, sink.forDevices(devices)...)
 	}
 	for _, rule := range s.Rules {
 		if !perDevice[rule.Sink] {
@@ -145,7 +144,6 @@ const (
 // Engine sends the notifications of a city. Its methods are safe for concurrent use.
 type Engine struct {
 	opts     Options
-	life     engine.Lifecycle
 	woken    engine.Signal // wakes the goroutine of Run
 	advanced engine.Signal // wakes the goroutine that waits for events
 	cursor   atomic.Uint64 // the last event that was read
@@ -153,10 +151,10 @@ type Engine struct {
 	created time.Time // when New was called, which is before agents are started
 
 	mu         sync.Mutex
-	settings   *Settings // nil: not configured yet; guarded by mu
-	devices    []Device  // of the web console; guarded by mu
-	changed    bool      // settings or devices changed since they were applied; guarded by mu
-	repaired   bool      // settings changed since they were applied; guarded by mu
+	settings   *Settings          // nil: not configured yet; guarded by mu
+	devices    []client.WebDevice // of the web console; guarded by mu
+	changed    bool               // settings or devices changed since they were applied; guarded by mu
+	repaired   bool               // settings changed since they were applied; guarded by mu
 	deliveries map[notification.Key]*notification.Delivery
 	open       map[string]bool                 // the ids of open subjects; guarded by mu
 	questions  int                             // the number of open questions; guarded by mu
@@ -176,7 +174,7 @@ func New(opts Options) *Engine {
 		opts.Link = func(context.Context, string, string) string { return "" }
 	}
 	return &Engine{
-		opts: opts, created: opts.Now(), life: engine.NewLifecycle(), woken: engine.NewSignal(), advanced: engine.NewSignal(),
+		opts: opts, created: opts.Now(), woken: engine.NewSignal(), advanced: engine.NewSignal(),
 		deliveries: map[notification.Key]*notification.Delivery{}, open: map[string]bool{}, workers: map[notification.Target]*worker{},
 	}
 }
@@ -191,7 +189,7 @@ func (e *Engine) Configure(s Settings) {
 
 // SetDevices sets the devices of the web console that get notifications. It must be called before [Engine.Run], so that
 // what an earlier controller did not finish is sent, and after each change. It does not wait.
-func (e *Engine) SetDevices(devices []Device) {
+func (e *Engine) SetDevices(devices []client.WebDevice) {
 	e.mu.Lock()
 	e.devices, e.changed = devices, e.changed || e.settings != nil
 	e.mu.Unlock()
@@ -200,7 +198,6 @@ func (e *Engine) SetDevices(devices []Device) {
 
 // Run works until ctx ends, and returns nil when all goroutines that it started have returned. It must be called once.
 func (e *Engine) Run(ctx context.Context) error {
-	defer e.life.SetEnded()
 	c := &consumer{engine: e}
 	defer c.jobs.Wait()
 	engine.Loop(ctx, e.opts.Now, e.woken, func(bool) time.Time { return c.work(ctx) })

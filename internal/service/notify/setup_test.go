@@ -134,7 +134,7 @@ func (c *town) start(s Settings) {
 }
 
 // startWith is start with devices of the web console.
-func (c *town) startWith(s Settings, devices []Device) {
+func (c *town) startWith(s Settings, devices []client.WebDevice) {
 	c.t.Helper()
 	c.engine = New(Options{City: c, Store: c.store, Events: c.events, Logger: slog.New(slog.DiscardHandler), Now: c.now, Root: "/town", Secrets: c.secrets, Answers: c.answers, AnswerTo: c.answerTo})
 	c.engine.SetDevices(devices)

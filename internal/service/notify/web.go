@@ -215,16 +215,15 @@ const (
 
 // slackBody returns a message of Slack. The text of agents is plain text, which has no markup and no mentions.
 func slackBody(_ *config.Notify, m *Message) any {
-	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace
 	plain := func(text string) object { return object{"type": "plain_text", "text": text, "emoji": false} }
 	blocks := []object{{"type": "header", "text": plain(textfmt.Bound(m.Title, 140))}}
 	if m.Text != "" {
 		blocks = append(blocks, object{"type": "section", "text": plain(textfmt.Bound(m.Text, maxSlack))})
 	}
 	if m.Link != "" {
-		blocks = append(blocks, object{"type": "section", "text": object{"type": "mrkdwn", "text": "<" + escape(m.Link) + "|Open in the web console>"}})
+		blocks = append(blocks, object{"type": "section", "text": object{"type": "mrkdwn", "text": "<" + escapeMarkup(m.Link) + "|Open in the web console>"}})
 	}
-	return object{"text": escape(textfmt.Bound(m.Title, 140)), "blocks": blocks, "unfurl_links": false, "unfurl_media": false}
+	return object{"text": escapeMarkup(textfmt.Bound(m.Title, 140)), "blocks": blocks, "unfurl_links": false, "unfurl_media": false}
 }
 
 // discordBody returns a message of Discord, with escaped markup and without mentions.

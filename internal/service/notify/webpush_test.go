@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"gascity/client"
 	"gascity/internal/config"
 	"gascity/internal/domain/notification"
 	"gascity/test/pushtest"
@@ -63,13 +64,13 @@ func (d *pushDevices) RemovePushSubscription(_ context.Context, device, endpoint
 }
 
 // list returns the devices as the engine gets them.
-func (d *pushDevices) list() (out []Device) {
+func (d *pushDevices) list() (out []client.WebDevice) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for id := range d.have {
-		out = append(out, Device{ID: id, Name: "device " + id})
+		out = append(out, client.WebDevice{ID: id, Name: "device " + id})
 	}
-	slices.SortFunc(out, func(a, b Device) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(out, func(a, b client.WebDevice) int { return strings.Compare(a.ID, b.ID) })
 	return out
 }
 

@@ -41,7 +41,6 @@ type worker struct {
 
 	mu        sync.Mutex
 	sink      Sink      // guarded by mu
-	city      string    // guarded by mu
 	queue     []*job    // guarded by mu
 	removed   bool      // the sink was removed from the configuration; guarded by mu
 	notBefore time.Time // after a failure: no message is sent before; guarded by mu
@@ -80,7 +79,7 @@ func (c *consumer) startWorkers(ctx context.Context, s Settings, repaired bool) 
 			w = e.newWorker(sink.target())
 			working, stop := context.WithCancel(ctx)
 			w.stop = stop
-			w.set(sink, s.City)
+			w.set(sink)
 			e.mu.Lock()
 			e.workers[sink.target()] = w
 			e.mu.Unlock()
@@ -91,7 +90,7 @@ func (c *consumer) startWorkers(ctx context.Context, s Settings, repaired bool) 
 			continue
 		}
 		if repaired {
-			w.set(sink, s.City)
+			w.set(sink)
 		}
 	}
 }
@@ -150,13 +149,20 @@ func (w *worker) dropQueue(ctx context.Context) {
 	}
 }
 
+// current returns the configuration of the sink.
+func (w *worker) current() Sink {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.sink
+}
+
 // set sets the configuration of the sink. A delay that the service asked for stays.
-func (w *worker) set(sink Sink, city string) {
+func (w *worker) set(sink Sink) {
 	w.mu.Lock()
 	if sink.account != w.sink.account {
 		w.asked = time.Time{}
 	}
-	w.sink, w.city, w.notBefore = sink, city, w.asked
+	w.sink, w.notBefore = sink, w.asked
 	for _, j := range w.queue {
 		j.at = time.Time{} // the new configuration may be the repair
 	}
@@ -229,10 +235,7 @@ func (w *worker) deliver(ctx context.Context, j *job) {
 		w.remove(j)
 		return
 	}
-	w.mu.Lock()
-	sink := w.sink
-	w.mu.Unlock()
-	err := send(ctx, sink, m)
+	err := send(ctx, w.current(), m)
 	if ctx.Err() != nil && err != nil {
 		return // the next controller sends it again
 	}
@@ -260,17 +263,14 @@ func (w *worker) deliver(ctx context.Context, j *job) {
 	if known {
 		after = min(failed.After, maxAfter)
 	}
-	e.failedOnce(ctx, j.deliveries, why)
+	e.update(ctx, j.deliveries, func(d *notification.Delivery) { d.Tries, d.Error = d.Tries+1, why })
 	w.postpone(j, after)
 }
 
 // withdraw adds the withdrawal of a confirmed message to the queue, if the sender can do that and all that the message is about
 // is over.
 func (w *worker) withdraw(d notification.Delivery) {
-	w.mu.Lock()
-	_, can := w.sink.Sender.(Withdrawer)
-	w.mu.Unlock()
-	if !can || !w.engine.isOver(d.Message, d.Target()) {
+	if _, can := w.current().Sender.(Withdrawer); !can || !w.engine.isOver(d.Message, d.Target()) {
 		return
 	}
 	w.mu.Lock()
@@ -281,23 +281,25 @@ func (w *worker) withdraw(d notification.Delivery) {
 
 // sendWithdrawal sends a withdrawal, once: the message is old, and the device shows that when its page is opened.
 func (w *worker) sendWithdrawal(ctx context.Context, j *job) {
-	w.mu.Lock()
-	sink := w.sink
-	m := &Message{ID: j.id, City: textfmt.OneLine(w.city)}
-	w.mu.Unlock()
+	sink := w.current()
 	sender, ok := sink.Sender.(Withdrawer)
 	if !ok {
 		return
 	}
-	w.engine.mu.Lock()
-	m.Questions = w.engine.questions
-	w.engine.mu.Unlock()
+	m := w.engine.newMessage(j.id, sink)
 	m.Title = textfmt.OneLine(clean(w.engine.opts.Secrets, title(j.deliveries[0].Subject), maxLine))
 	ctx, cancel := context.WithTimeout(ctx, sink.Timeout)
 	defer cancel()
 	if err := sender.Withdraw(ctx, m); err != nil && ctx.Err() == nil {
 		w.engine.opts.Logger.Debug("a notification that is over was not replaced", "sink", sink.Name, "error", err)
 	}
+}
+
+// newMessage returns a message with an id for a sink, without its subjects.
+func (e *Engine) newMessage(id string, sink Sink) *Message {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return &Message{ID: id, City: textfmt.OneLine(sink.city), Questions: e.questions}
 }
 
 // maxReason is the maximum size of a stored reason, in bytes.
@@ -347,12 +349,8 @@ func (w *worker) remove(j *job) {
 // prepare returns the message to send, with only those subjects that still need a person; nil if there are none.
 func (w *worker) prepare(ctx context.Context, j *job) *Message {
 	e := w.engine
-	w.mu.Lock()
-	m, sink := &Message{ID: j.id, City: w.city}, w.sink
-	w.mu.Unlock()
-	e.mu.Lock()
-	m.Questions = e.questions
-	e.mu.Unlock()
+	sink := w.current()
+	m := e.newMessage(j.id, sink)
 	var rest, over []notification.Delivery
 	var asked *client.Pending // the question of the last item; nil: it has none, or it is not known
 	for i := range j.deliveries {
@@ -418,14 +416,6 @@ func (e *Engine) finish(ctx context.Context, deliveries []notification.Delivery,
 		Kind: string(event.NotifyFailed), Agent: d.Subject.Agent, Session: d.Subject.Session,
 		Text: fmt.Sprintf("a notification was not sent to %s: %s", d.Sink, textfmt.Brief(why)),
 		Data: data,
-	})
-}
-
-// failedOnce saves that one try to send failed, and why. The deliveries are tried again.
-func (e *Engine) failedOnce(ctx context.Context, deliveries []notification.Delivery, why string) {
-	e.update(ctx, deliveries, func(d *notification.Delivery) {
-		d.Tries++
-		d.Error = why
 	})
 }
 
