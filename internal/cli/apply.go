@@ -42,11 +42,10 @@ is 1.`,
 // city.toml, apply prints the mistakes and returns an error.
 func (a *app) apply(ctx context.Context, c *client.Client, now bool, targets []string) error {
 	if _, err := c.Reload(ctx); err != nil {
-		root, rootErr := a.Root()
-		if rootErr != nil || !errors.Is(err, client.ErrInvalid) {
+		if !errors.Is(err, client.ErrInvalid) {
 			return err
 		}
-		return cmp.Or(a.refusedConfiguration(ctx, root, strings.TrimPrefix(err.Error(), client.ErrInvalid.Error()+": "), "still running with the previous configuration"), err)
+		return cmp.Or(a.refusedConfiguration(ctx, c.Root, strings.TrimPrefix(err.Error(), client.ErrInvalid.Error()+": "), "still running with the previous configuration"), err)
 	}
 	if now {
 		done, err := c.Apply(ctx, targets...)

@@ -31,8 +31,8 @@ exit status is 1.`,
 				return err
 			}
 			if len(args) == 0 {
-				if refused, err := a.refusedPlan(ctx, c); err != nil || refused != nil {
-					return errors.Join(a.Show(plan, nil, func(s render.Formatter) string { return s.Plan(plan) }), err, refused)
+				if err := a.refusedPlan(ctx, c); err != nil {
+					return errors.Join(a.Show(plan, nil, func(s render.Formatter) string { return s.Plan(plan) }), err)
 				}
 			}
 			return a.showPlan(ctx, c, plan)
@@ -87,18 +87,14 @@ func lostPrompts(plan client.Plan, queue []client.Receipt) []string {
 	return lines
 }
 
-// refusedPlan returns an error in refused if the controller has refused the current city.toml. It
+// refusedPlan returns an error if the controller has refused the current city.toml. It
 // has printed that the plan is that of the previous configuration then.
-func (a *app) refusedPlan(ctx context.Context, c *client.Client) (refused, err error) {
+func (a *app) refusedPlan(ctx context.Context, c *client.Client) error {
 	status, err := c.Status(ctx)
 	if err != nil || status.Plan.Error == "" {
-		return nil, err
+		return err
 	}
-	root, err := a.Root()
-	if err != nil {
-		return nil, err
-	}
-	return a.refusedConfiguration(ctx, root, status.Plan.Error, "this is the plan of the previous configuration"), nil
+	return a.refusedConfiguration(ctx, c.Root, status.Plan.Error, "this is the plan of the previous configuration")
 }
 
 // plan returns the plan of the active configuration, or of the file in args.

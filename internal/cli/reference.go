@@ -147,14 +147,11 @@ func manualPage(cmd *cobra.Command, name, version string) string {
 		fmt.Fprintf(&out, ".SH EXAMPLES\n.nf\n%s\n.fi\n", roff(cmd.Example))
 	}
 	if subs := visibleCommands(cmd); len(subs) > 0 {
-		out.WriteString(".SH SEE ALSO\n")
-		for i, sub := range subs {
-			end := ","
-			if i == len(subs)-1 {
-				end = ""
-			}
-			fmt.Fprintf(&out, ".BR %s (1)%s\n", roff(strings.ReplaceAll(sub.CommandPath(), " ", "-")), end)
+		var pages []string
+		for _, sub := range subs {
+			pages = append(pages, ".BR "+roff(strings.ReplaceAll(sub.CommandPath(), " ", "-"))+" (1)")
 		}
+		fmt.Fprintf(&out, ".SH SEE ALSO\n%s\n", strings.Join(pages, ",\n"))
 	}
 	return out.String()
 }

@@ -72,7 +72,7 @@ shows a change. It is refused if other hosts can reach the web console.`,
 				if err != nil {
 					return err
 				}
-				return a.showLink(cmd.Context(), webStarted{Web: on, WebCode: made}, open)
+				return a.showLink(cmd.Context(), c.Root, webStarted{Web: on, WebCode: made}, open)
 			})
 		},
 	}
@@ -105,11 +105,7 @@ func scopeWords() []string {
 }
 
 // showLink prints the link and writes the file that opens it.
-func (a *app) showLink(ctx context.Context, out webStarted, open bool) error {
-	root, err := a.Root()
-	if err != nil {
-		return err
-	}
+func (a *app) showLink(ctx context.Context, root string, out webStarted, open bool) (err error) {
 	if out.File, err = a.daemon.SaveWebLink(root, out.Link); err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func Rows(text string, columns int) int {
 // Cut returns the part of a line that fits into columns, with an ellipsis if that is not all of it. Colors of [Painter] take no
 // room. Zero columns means unlimited.
 func Cut(line string, columns int) string {
-	if columns <= 0 {
+	if columns <= 0 || Visible(line) <= columns {
 		return line
 	}
 	return painted.TruncateString(line, columns, "…")

@@ -118,6 +118,9 @@ func (m *Model) findKey(in mode, key string) *binding {
 	return find(m.keys, func(b *binding) bool { return b.modes&in != 0 && slices.Contains(b.keys, key) })
 }
 
+// isReady reports whether a row can do something now.
+func (m *Model) isReady(b *binding) bool { return b.ready == nil || b.ready(m) }
+
 // label returns the keys of a row for people.
 func (b *binding) label() string {
 	if len(b.keys) == len(optionKeys) {

@@ -193,10 +193,7 @@ func (m *Model) equal(q *client.Pending) []client.Pending {
 
 // identity returns all that decides whether two questions are equal.
 func identity(q *client.Pending) string {
-	key, err := json.Marshal([]any{q.Kind, q.Prompt, q.Options, q.Tool, q.Input, q.NoText, q.Suggested})
-	if err != nil {
-		return q.ID
-	}
+	key, _ := json.Marshal([]any{q.Kind, q.Prompt, q.Options, q.Tool, q.Input, q.NoText, q.Suggested}) // never fails: texts and a flag
 	return string(key)
 }
 

@@ -59,7 +59,7 @@ func (m *Model) press(k Key) []Effect {
 	m.expected, m.sent = "", ""
 	if b := m.findKey(m.mode(), k.Name); b != nil {
 		m.noticed = m.now // a notice that is set again with the same text is a new one
-		if b.ready == nil || b.ready(m) {
+		if m.isReady(b) {
 			m.notice = notice{}
 			return b.act(m, k.Name)
 		}

@@ -277,7 +277,7 @@ func (m *Model) drawFooter(a area) {
 	}
 	for i := range m.keys {
 		b := &m.keys[i]
-		if b == help || b.foot == "" || b.modes&m.mode() == 0 || b.ready != nil && !b.ready(m) {
+		if b == help || b.foot == "" || b.modes&m.mode() == 0 || !m.isReady(b) {
 			continue
 		}
 		if x+len(m.footOf(b))+len(b.keys[0])+1 > room {
@@ -292,7 +292,6 @@ func (m *Model) drawFooter(a area) {
 
 // helpLines returns the lines of the help: keys and meanings, first those that do something now.
 func (m *Model) helpLines() [][2]string {
-	ready := func(b *binding) bool { return b.ready == nil || b.ready(m) }
 	var lines, rest, dialog [][2]string
 	for i := range m.keys {
 		b := &m.keys[i]
@@ -300,7 +299,7 @@ func (m *Model) helpLines() [][2]string {
 		switch {
 		case b.modes&panels == 0:
 			dialog = append(dialog, row)
-		case ready(b):
+		case m.isReady(b):
 			lines = append(lines, row)
 		default:
 			rest = append(rest, row)

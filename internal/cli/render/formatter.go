@@ -99,10 +99,7 @@ func formatTime(t time.Time) string {
 
 // when returns a local date and time with its age; empty for the zero time.
 func (s Formatter) when(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return formatTime(t) + ", " + textfmt.Ago(s.Now, t)
+	return strings.Join(textfmt.NonEmpty(formatTime(t), textfmt.Ago(s.Now, t)), ", ")
 }
 
 // Reason returns a reason in one line, with internal terms of the program replaced, and with local times.

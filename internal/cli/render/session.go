@@ -55,15 +55,13 @@ func (s Formatter) sessionFacts(it client.Session) *facts {
 	f.plain("pending", number(it.Pending).Text)
 	f.plain("queued", number(it.Queued).Text)
 	f.add("differs in", strings.Join(it.Drift, ", "), textfmt.Yellow)
-	if !s.Verbose {
-		f.plain("observed", s.when(it.ReadAt))
-		return f
-	}
-	for _, key := range slices.Sorted(maps.Keys(it.Meta)) {
-		f.plain("meta "+key, it.Meta[key])
-	}
-	for _, part := range slices.Sorted(maps.Keys(it.Fingerprints)) {
-		f.add("fingerprint "+part, it.Fingerprints[part], textfmt.Faint)
+	if s.Verbose {
+		for _, key := range slices.Sorted(maps.Keys(it.Meta)) {
+			f.plain("meta "+key, it.Meta[key])
+		}
+		for _, part := range slices.Sorted(maps.Keys(it.Fingerprints)) {
+			f.add("fingerprint "+part, it.Fingerprints[part], textfmt.Faint)
+		}
 	}
 	f.plain("observed", s.when(it.ReadAt))
 	return f
@@ -100,17 +98,14 @@ func attachedText(n int) string {
 
 // processTable returns a table of processes, each indented below its parent.
 func processTable(processes []client.Process) *textfmt.Table {
-	depth := map[int]int{}
+	depth := map[int]int{} // 1 for a process whose parent is not listed
 	t := &textfmt.Table{Heads: []string{"PID", "STATE", "COMMAND"}}
 	for _, p := range processes {
-		if above, ok := depth[p.PPID]; ok {
-			depth[p.PID] = above + 1
-		} else {
-			depth[p.PID] = 0
-		}
+		d := depth[p.PPID] + 1
+		depth[p.PID] = d
 		command := p.Command
-		if d := depth[p.PID]; d > 0 {
-			command = strings.Repeat("  ", d-1) + "└ " + command
+		if d > 1 {
+			command = strings.Repeat("  ", d-2) + "└ " + command
 		}
 		t.Add(number(p.PID), textfmt.Cell{Text: p.State}, textfmt.Cell{Text: command})
 	}
