@@ -67,30 +67,30 @@ func unknown(err error) error {
 // the instance token is the one of the start.
 func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observation, error) {
 	obs, err := p.find(ctx, name)
-	if err == nil && obs.Session != runtime.Dead && !p.caps.Has(script.CapObserve) {
-		obs.InstanceToken, _ = p.token(ctx, name, false) // it stays empty if it cannot be read
-	}
-	return obs, err
-}
-
-// find is Observe without the instance token of the start. It records or forgets the session.
-func (p *Provider) find(ctx context.Context, name string) (runtime.Observation, error) {
-	obs, ok := p.listings.find(ctx, name)
-	if !ok {
-		var err error
-		if obs, err = p.query(ctx, name); err != nil {
-			return obs, err
-		}
+	if err != nil {
+		return obs, err
 	}
 	switch obs.Session {
 	case runtime.Dead:
 		p.tokens.remove(name)
 		p.known.remove(name)
+		return obs, nil
 	case runtime.Alive:
 		p.known.set(name, struct{}{})
 	case runtime.Unknown:
 	}
+	if !p.caps.Has(script.CapObserve) {
+		obs.InstanceToken, _ = p.token(ctx, name, false) // it stays empty if it cannot be read
+	}
 	return obs, nil
+}
+
+// find returns the observation of a session in a fresh listing, or else calls the script.
+func (p *Provider) find(ctx context.Context, name string) (runtime.Observation, error) {
+	if obs, ok := p.listings.find(ctx, name); ok {
+		return obs, nil
+	}
+	return p.query(ctx, name)
 }
 
 // isAlive reports whether the session runs. It returns false if the state is unknown.

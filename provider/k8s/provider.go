@@ -202,21 +202,18 @@ func (p *Provider) Observe(ctx context.Context, name string) (runtime.Observatio
 		return dead()
 	}
 	obs.StartedAt = pod.CreationTimestamp.Time
-	switch c := Judge(pod, nil); c.Phase {
-	case Running:
-	case Ended:
-		obs.Session, obs.Agent, obs.Exit, obs.Attached = runtime.Alive, runtime.Dead, c.Exit, 0
-		obs.InstanceToken = p.lastInstance(name, pod.UID)
-		return obs, nil
-	default:
-		obs.Session = runtime.Alive // the session is starting, or the pod is being deleted
-		obs.InstanceToken = p.lastInstance(name, pod.UID)
-		if c.Phase != Leaving && p.abandoned(name, pod) {
-			obs.Agent, obs.Attached = runtime.Dead, 0
-		}
-		return obs, nil
+	c := Judge(pod, nil)
+	if c.Phase == Running {
+		return p.observeIn(ctx, name, pod)
 	}
-	return p.observeIn(ctx, name, pod)
+	obs.Session, obs.InstanceToken = runtime.Alive, p.lastInstance(name, pod.UID)
+	switch {
+	case c.Phase == Ended:
+		obs.Agent, obs.Exit, obs.Attached = runtime.Dead, c.Exit, 0
+	case c.Phase != Leaving && p.abandoned(name, pod): // else the session is starting, or the pod is being deleted
+		obs.Agent, obs.Attached = runtime.Dead, 0
+	}
+	return obs, nil
 }
 
 // observeIn observes the session through the outpost of a running pod. The pod keeps the session

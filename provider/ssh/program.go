@@ -1,6 +1,7 @@
 package ssh
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -78,10 +79,7 @@ func (h *host) installed(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("cannot read the platform of %s: %w", h.target, err)
 	}
-	if path, ok := h.cfg.Programs[remote.SystemOf(string(output))]; ok {
-		return fingerprint(path)
-	}
-	return fingerprint(h.cfg.Program)
+	return fingerprint(cmp.Or(h.cfg.Programs[remote.SystemOf(string(output))], h.cfg.Program))
 }
 
 // fingerprint returns the first 16 hexadecimal digits of the SHA-256 of a program.

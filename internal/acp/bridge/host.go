@@ -244,7 +244,8 @@ func (h *host) waitUntil(ctx context.Context, holds func() bool) bool {
 	for {
 		ended := ctx.Err() != nil
 		h.mu.Lock()
-		ok, changed := holds(), h.changed
+		ok := holds()
+		changed := h.changed
 		h.mu.Unlock()
 		if ok || ended {
 			return ok

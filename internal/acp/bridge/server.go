@@ -18,8 +18,8 @@ import (
 // requestTime is how long a caller may take to send its request.
 const requestTime = 30 * time.Second
 
-// listen creates the socket at path, to which only this user can connect. It replaces the socket of an earlier host; the shim runs only
-// one at a time.
+// listen creates the socket at path, to which only this user can connect. It replaces the socket of an earlier host; the shim
+// runs only one at a time.
 func listen(ctx context.Context, path string) (net.Listener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
