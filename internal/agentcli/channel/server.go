@@ -159,18 +159,17 @@ func (s *server) handleClient(ctx context.Context, line []byte) error {
 	if err := json.Unmarshal(line, &m); err != nil {
 		return s.write(line)
 	}
-	applied := false
 	apply := func() bool {
-		applied = m.Method != methodTurnStart || !s.startPending
-		if applied {
-			s.conversation.handleClient(m)
-			s.changeLocked()
+		if m.Method == methodTurnStart && s.startPending {
+			return false
 		}
-		return applied
+		s.conversation.handleClient(m)
+		s.changeLocked()
+		return true
 	}
 	waiting, cancel := context.WithTimeout(ctx, callWithin)
 	defer cancel()
-	if !s.until(waiting, apply) && !applied {
+	if !s.until(waiting, apply) {
 		s.mu.Lock()
 		s.conversation.handleClient(m)
 		s.mu.Unlock()

@@ -265,6 +265,8 @@ func (e *Engine) refresh(ctx context.Context) error {
 	if span > 0 {
 		from = e.opts.Now().Add(-span)
 	}
+	ctx, cancel := context.WithTimeout(ctx, storeTime)
+	defer cancel()
 	entries, err := e.opts.Store.Usage(ctx, from)
 	e.mu.Lock()
 	defer e.mu.Unlock()

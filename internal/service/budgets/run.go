@@ -47,7 +47,7 @@ type runner struct {
 // changes.
 func (r *runner) work(ctx context.Context, now time.Time) time.Time {
 	failed := false
-	if err := r.refreshIn(ctx); err != nil {
+	if err := r.refresh(ctx); err != nil {
 		r.opts.Logger.Warn("cannot read the usage", "error", err)
 		failed = true
 	}
@@ -73,13 +73,6 @@ func (r *runner) work(ctx context.Context, now time.Time) time.Time {
 	failed = !r.save(ctx) || failed
 	failed = !r.act(ctx, views) || failed
 	return engine.Earlier(r.retryAt(failed), r.nextEvaluation(views, now))
-}
-
-// refreshIn calls refresh with the time limit storeTime.
-func (r *runner) refreshIn(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, storeTime)
-	defer cancel()
-	return r.refresh(ctx)
 }
 
 // retryAt returns when to try failed operations again; zero if nothing failed. After each failure

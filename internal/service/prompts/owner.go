@@ -93,20 +93,9 @@ func (o *owner) finishOnExit(ctx context.Context) {
 	if o.currentOp == "" {
 		return
 	}
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
-	select {
-	case l := <-o.results:
-		o.finishLastOp(ctx, l)
-	case <-timer.C:
-		o.cancel()
-		o.finishLastOp(ctx, <-o.results)
-	}
-}
-
-// finishLastOp calls finishOp with a new time limit, because ctx has ended.
-func (o *owner) finishLastOp(ctx context.Context, l opResult) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer time.AfterFunc(grace, o.cancel).Stop()
+	l := <-o.results
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace) // ctx has ended
 	defer cancel()
 	o.finishOp(ctx, l)
 }
