@@ -145,9 +145,14 @@ func (w *testCity) options() Options {
 			defer w.mu.Unlock()
 			return Loaded{Desired: w.desired, Settings: withDefaults(w.settings)}, w.loadErr
 		},
-		Provider:  func(context.Context, string) (runtime.Provider, error) { return w.provider, nil },
-		Providers: func(context.Context) ([]client.Provider, error) { return nil, nil },
-		Events:    w.log, Records: w.records, Logger: slog.New(slog.DiscardHandler),
+		Provider:    func(context.Context, string) (runtime.Provider, error) { return w.provider, nil },
+		Providers:   func(context.Context) ([]client.Provider, error) { return nil, nil },
+		FindProgram: func(context.Context, *plan.Session) (string, error) { return "", nil },
+		Changed:     func(string) {},
+		Queued:      func(string) (int, time.Time) { return 0, time.Time{} },
+		StoreFault:  func() error { return nil },
+		EndStrays:   func(context.Context) ([]client.StopResult, error) { return nil, nil },
+		Events:      w.log, Records: w.records, Logger: slog.New(slog.DiscardHandler),
 		Now: time.Now, Jitter: func(d time.Duration) time.Duration { return d },
 		NewToken: func() string {
 			w.mu.Lock()

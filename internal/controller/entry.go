@@ -129,7 +129,7 @@ func (l *loop) observed(e *entry) plan.Observed {
 		Activity: e.sensing.activity, Pending: e.sensing.pending != nil, Progress: e.sensing.stall.Progress,
 		IdleSince: e.idleSince, WakeReason: e.wakeWhy, Ended: e.sensing.ended,
 	}
-	if l.c.opts.Queued != nil && l.ctx != nil {
+	if l.ctx != nil {
 		o.Queued, o.PromptAt = l.c.opts.Queued(e.rec.Session)
 	}
 	if e.wakeQueued = e.wakeWhy != "" && (e.wakeQueued || o.Queued > 0); l.wakeReasonOver(e, o.Queued) {

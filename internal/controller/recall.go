@@ -143,7 +143,7 @@ func (e *entry) touch() {
 func (l *loop) checkStore() {
 	fault, again := l.saver.Health()
 	fault = cmp.Or(l.unread, fault)
-	if fault == "" && l.c.opts.StoreFault != nil {
+	if fault == "" {
 		if err := l.c.opts.StoreFault(); err != nil {
 			fault = fmt.Sprintf("the store fails: %v", err)
 		}

@@ -43,7 +43,7 @@ type Options struct {
 	// Secrets resolves the credentials of upstreams just before a start.
 	Secrets config.SecretSource
 	// FindProgram looks up the program of an agent at each of its starts. The PATH that it returns
-	// is not part of the configuration: a changed PATH restarts no agent. Nil: no look-up.
+	// is not part of the configuration: a changed PATH restarts no agent.
 	FindProgram ops.FindProgram
 	// SearchPath is the PATH that FindProgram searches; it is only shown to people.
 	SearchPath string
@@ -53,17 +53,16 @@ type Options struct {
 	Logger  *slog.Logger
 
 	// Changed is called by the loop when a session's snapshot changed in a way that matters to
-	// other components. It must not block. The callee reads the snapshot. Nil: no call.
+	// other components. It must not block. The callee reads the snapshot.
 	Changed func(session string)
 	// Queued returns the number of prompts that wait for a session, and when the newest of them was
-	// accepted. It is called often and must not block. Nil: no prompt waits.
+	// accepted. It is called often and must not block.
 	Queued func(session string) (n int, newest time.Time)
 	// StoreFault returns a fault of the store that its results do not show; nil: no fault. It is
-	// called often and must not block. Call [Controller.StoreChanged] when its result changes. Nil
-	// function: never a fault.
+	// called often and must not block. Call [Controller.StoreChanged] when its result changes.
 	StoreFault func() error
 	// EndStrays stops every process that carries the marks of one of the city's agents after the
-	// last session has stopped. It returns what it found. Nil: no call.
+	// last session has stopped. It returns what it found.
 	EndStrays func(ctx context.Context) ([]client.StopResult, error)
 	// Retry means that a person has just started the city: earlier failures are cleared, and the
 	// configured agents start at once.

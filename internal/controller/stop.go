@@ -272,11 +272,7 @@ func (l *loop) closeServers(census client.Census) {
 	}
 	l.spawn(stopLimit, func(ctx context.Context) func() {
 		err := ops.CloseServers(providers)
-		var strays []client.StopResult
-		var strayErr error
-		if l.c.opts.EndStrays != nil {
-			strays, strayErr = l.c.opts.EndStrays(ctx)
-		}
+		strays, strayErr := l.c.opts.EndStrays(ctx)
 		return func() {
 			if err != nil {
 				l.c.opts.Logger.Warn("cannot stop the server of a provider, such as tmux", "error", err)

@@ -22,7 +22,7 @@ type Launch struct {
 	Token   string         // token of the new instance; empty: the instance stays
 	Epoch   uint64         // number of the new instance; zero: the instance stays
 	Secrets config.SecretSource
-	// FindProgram looks up the agent's program, see controller.Options. Nil: no look-up.
+	// FindProgram looks up the agent's program, see controller.Options.
 	FindProgram FindProgram
 	// Missing is the error of the last look-up; nil: the program was found.
 	Missing error
@@ -38,9 +38,6 @@ type FindProgram func(ctx context.Context, s *plan.Session) (path string, missin
 // PATH to find it. An error is stored in a.Missing and does not prevent the start, because the
 // shell may still find the program.
 func (a *Launch) resolveProgram(ctx context.Context, env map[string]string) {
-	if a.FindProgram == nil {
-		return
-	}
 	var path string
 	if path, a.Missing = a.FindProgram(ctx, a.Session); path != "" {
 		env[pathVariable] = path

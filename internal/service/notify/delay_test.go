@@ -48,7 +48,7 @@ func TestFiftyQuestionsAreDeliveredInTime(t *testing.T) {
 	c.events = db
 	s := settings(nil)
 	s.Sinks[0] = NewSink(&config.Notify{Name: "x", Type: config.NotifyWebhook, URL: config.ParseSecret(service.URL), Timeout: 10 * time.Second}, Environment{})
-	c.engine = New(Options{City: c, Store: db, Events: db, Logger: slog.New(slog.DiscardHandler), Root: "/town", Secrets: c.secrets})
+	c.engine = New(Options{City: c, Store: db, Events: db, Logger: slog.New(slog.DiscardHandler), Now: time.Now, Link: noLink, Root: "/town", Secrets: c.secrets})
 	c.engine.Configure(s)
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup

@@ -37,7 +37,7 @@ type Options struct {
 	Now     func() time.Time
 	Root    string // the city directory; a part of the ids of messages
 	Secrets *redact.Redactor
-	// Link returns the address of a question or an agent in the web console; empty: there is none. Nil: there are no links.
+	// Link returns the address of a question or an agent in the web console; empty: there is none.
 	Link func(ctx context.Context, agent, question string) string
 	// Answers makes the answer buttons and answers questions with them. Nil: messages have no buttons.
 	Answers *answers.Service
@@ -164,14 +164,8 @@ type Engine struct {
 
 // New returns an engine without sinks. It does nothing until [Engine.Run] is called.
 func New(opts Options) *Engine {
-	if opts.Now == nil {
-		opts.Now = time.Now
-	}
 	if opts.RetryFirst == 0 {
 		opts.RetryFirst, opts.RetryLongest = time.Second, 5*time.Minute
-	}
-	if opts.Link == nil {
-		opts.Link = func(context.Context, string, string) string { return "" }
 	}
 	return &Engine{
 		opts: opts, created: opts.Now(), woken: engine.NewSignal(), advanced: engine.NewSignal(),

@@ -75,7 +75,7 @@ func TestKilledProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	answerSent(t, db)
-	e := New(Options{City: storedCity{db}, Store: db, Events: db, Logger: slog.New(slog.DiscardHandler), Root: "/town", RetryFirst: 20 * time.Millisecond, RetryLongest: 100 * time.Millisecond})
+	e := New(Options{City: storedCity{db}, Store: db, Events: db, Logger: slog.New(slog.DiscardHandler), Now: time.Now, Link: noLink, Root: "/town", RetryFirst: 20 * time.Millisecond, RetryLongest: 100 * time.Millisecond})
 	s := settings(nil)
 	s.Sinks[0] = NewSink(&config.Notify{Name: "x", Type: config.NotifyWebhook, URL: config.ParseSecret(os.Getenv(killedURL)), Timeout: killedTimeout}, Environment{})
 	if text := os.Getenv(killedPush); text != "" {

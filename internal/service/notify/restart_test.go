@@ -219,7 +219,7 @@ func (s *slowStore) SaveNotificationState(ctx context.Context, state notificatio
 func TestSlowSavesArePaused(t *testing.T) {
 	inTown(t, func(t *testing.T, c *town) {
 		store := &slowStore{Store: c.store}
-		e := New(Options{City: c, Store: store, Events: c.events, Logger: slog.New(slog.DiscardHandler), Root: "/city", Secrets: c.secrets})
+		e := New(Options{City: c, Store: store, Events: c.events, Logger: slog.New(slog.DiscardHandler), Now: time.Now, Link: noLink, Root: "/city", Secrets: c.secrets})
 		e.Configure(settings(&fakeSender{}, func(r *notification.Rule) { r.For = time.Hour }))
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)

@@ -127,6 +127,9 @@ func (c *town) emit(kind event.Kind, agent string, data ...string) {
 	}
 }
 
+// noLink is the link of every message: there is no web console.
+func noLink(context.Context, string, string) string { return "" }
+
 // start runs an engine with the settings. The end of the test stops it.
 func (c *town) start(s Settings) {
 	c.t.Helper()
@@ -136,7 +139,7 @@ func (c *town) start(s Settings) {
 // startWith is start with devices of the web console.
 func (c *town) startWith(s Settings, devices []client.WebDevice) {
 	c.t.Helper()
-	c.engine = New(Options{City: c, Store: c.store, Events: c.events, Logger: slog.New(slog.DiscardHandler), Now: c.now, Root: "/town", Secrets: c.secrets, Answers: c.answers, AnswerTo: c.answerTo})
+	c.engine = New(Options{City: c, Store: c.store, Events: c.events, Logger: slog.New(slog.DiscardHandler), Now: c.now, Root: "/town", Secrets: c.secrets, Link: noLink, Answers: c.answers, AnswerTo: c.answerTo})
 	c.engine.SetDevices(devices)
 	if c.early != nil {
 		c.early()
