@@ -10,7 +10,7 @@ import (
 // given instance tokens. It excludes the ancestors of this process, because an agent may have
 // called it.
 func Orphans(root string, tokens map[string]bool) []int {
-	matches, err := new(proc.EnvScanner).FindByEnv(proc.CityKey, root)
+	matches, err := new(proc.AgentScanner).FindByEnv(proc.CityKey, root)
 	if err != nil && len(matches) == 0 {
 		return nil
 	}

@@ -3,6 +3,7 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gascity/internal/agentcli"
@@ -81,12 +82,8 @@ func (e *UndeliveredError) Error() string {
 
 // PromptMissed reports whether a warning of a start, see [MetaWarning], says that the first prompt was certainly not delivered.
 func PromptMissed(warning string) bool {
-	for _, state := range []runtime.OutcomeState{runtime.OutcomeRefused, runtime.OutcomeUnsupported, runtime.OutcomeAbsent} {
-		if strings.Contains(warning, undelivered+string(state)) {
-			return true
-		}
-	}
-	return false
+	missed := []runtime.OutcomeState{runtime.OutcomeRefused, runtime.OutcomeUnsupported, runtime.OutcomeAbsent}
+	return slices.ContainsFunc(missed, func(state runtime.OutcomeState) bool { return strings.Contains(warning, undelivered+string(state)) })
 }
 
 // undelivered is the beginning of the text of an [UndeliveredError].

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
+	"sync"
+	"time"
 
 	"gascity/runtime"
 )
@@ -17,7 +20,25 @@ const (
 
 // AgentScanner finds agent processes. Concurrent callers share one scan of all processes that began after their calls. The
 // zero value is ready to use. It is safe for concurrent use.
-type AgentScanner struct{ EnvScanner }
+type AgentScanner struct {
+	mu   sync.Mutex
+	last envScan
+}
+
+// FindByEnv is [FindByEnv] for variables whose names begin with GC_. It uses a scan that began after its call.
+func (s *AgentScanner) FindByEnv(key, value string) ([]EnvMatch, error) {
+	called := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.last.began.After(called) {
+		scan, err := scanEnv(func(entry string) bool { return strings.HasPrefix(entry, "GC_") })
+		if err != nil {
+			return nil, err
+		}
+		s.last = scan
+	}
+	return s.last.find(key, value)
+}
 
 // Find returns the root processes of the sessions with this id in the environment of their processes; of all sessions if id
 // is empty. tracked maps the root process of each session that the driver knows to the name of that session. A process whose

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -17,7 +16,7 @@ type EnvMatch struct {
 	env   []string // its variables, when it was found
 }
 
-// Get returns the value of a variable of the process; an empty string if it is not set. Of a search by an [EnvScanner] it knows
+// Get returns the value of a variable of the process; an empty string if it is not set. Of a search by an [AgentScanner] it knows
 // the variables whose names begin with GC_.
 func (m EnvMatch) Get(key string) string {
 	value, _ := lookup(m.env, key)
@@ -88,28 +87,6 @@ func FindByEnv(key, value string) ([]EnvMatch, error) {
 		return nil, err
 	}
 	return scan.find(key, value)
-}
-
-// EnvScanner shares scans of all processes among concurrent callers. A caller gets a scan that began after its call. The zero
-// value is ready to use. It is safe for concurrent use.
-type EnvScanner struct {
-	mu   sync.Mutex
-	last envScan
-}
-
-// FindByEnv is [FindByEnv] for variables whose names begin with GC_.
-func (s *EnvScanner) FindByEnv(key, value string) ([]EnvMatch, error) {
-	called := time.Now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.last.began.After(called) {
-		scan, err := scanEnv(func(entry string) bool { return strings.HasPrefix(entry, "GC_") })
-		if err != nil {
-			return nil, err
-		}
-		s.last = scan
-	}
-	return s.last.find(key, value)
 }
 
 // envScan is the result of one scan of all processes of the calling user.

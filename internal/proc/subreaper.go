@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -13,12 +14,7 @@ const subreaperKey = "GC_SUBREAPER"
 // ExecSubreaper replaces the program of the calling process by argv, with the environment env. argv[0] is a path. Before, it
 // makes the process the parent of its orphaned descendants, if the system supports that. It returns only if argv cannot be run.
 func ExecSubreaper(argv, env []string) error {
-	own := make([]string, 0, len(env)+1)
-	for _, entry := range env {
-		if !strings.HasPrefix(entry, subreaperKey+"=") {
-			own = append(own, entry)
-		}
-	}
+	own := slices.DeleteFunc(slices.Clone(env), func(entry string) bool { return strings.HasPrefix(entry, subreaperKey+"=") })
 	if becomeSubreaper() == nil {
 		own = append(own, subreaperKey+"="+strconv.Itoa(syscall.Getpid()))
 	}

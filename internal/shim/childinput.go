@@ -40,15 +40,11 @@ func (s *childStreams) Input(ctx context.Context) *childInput {
 // of one.
 const finishLimit = 2 * time.Second
 
-// Write writes p in one piece and returns how many bytes were written. If ctx ends before the piece is begun, nothing is
-// written. If ctx ends later, writing stops at once; for a paste it stops after finishLimit. The end sequence of a paste that
-// was cut off is written before the next piece, else the program would read that piece as part of the paste.
-func (q *childInput) Write(ctx context.Context, p []byte) (int, error) {
-	return q.WriteNext(ctx, func() ([]byte, error) { return p, nil })
-}
-
-// WriteNext waits for its turn, calls next, and writes the bytes that next returns, as Write does. next can record the piece,
-// because calls of next have the order of the writes. If next returns an error, WriteNext returns it and writes nothing.
+// WriteNext waits for its turn, calls next, writes the bytes that next returns in one piece, and returns how many were written. next
+// can record the piece, because calls of next have the order of the writes. If next returns an error, WriteNext returns it and
+// writes nothing. If ctx ends before the piece is begun, nothing is written. If ctx ends later, writing stops at once; for a paste
+// it stops after finishLimit. The end sequence of a paste that was cut off is written before the next piece, else the program
+// would read that piece as part of the paste.
 func (q *childInput) WriteNext(ctx context.Context, next func() ([]byte, error)) (int, error) {
 	select {
 	case <-q.turn:
@@ -121,7 +117,7 @@ func (q *childInput) answer() {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(q.ctx, 5*time.Second)
-		_, _ = q.Write(ctx, p) // a program that does not read gets no answer
+		_, _ = q.WriteNext(ctx, func() ([]byte, error) { return p, nil }) // a program that does not read gets no answer
 		cancel()
 	}
 }

@@ -46,13 +46,13 @@ func TestWriteAfterOneThatGaveUp(t *testing.T) {
 	full := bytes.Repeat([]byte("x"), 1<<20)
 	for range 50 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		n, err := q.Write(ctx, full)
+		n, err := write(ctx, q, full)
 		cancel()
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("a write to a program that does not read: %d, %v", n, err)
 		}
 		readChild(t, program, n)
-		if n, err := q.Write(t.Context(), []byte("next")); err != nil || n != 4 {
+		if n, err := write(t.Context(), q, []byte("next")); err != nil || n != 4 {
 			t.Fatalf("the next write: %d, %v", n, err)
 		}
 		if got := readChild(t, program, 4); got != "next" {
@@ -68,7 +68,7 @@ func TestPiecesDoNotMix(t *testing.T) {
 	done := make(chan error, writers)
 	for i := range writers {
 		go func() {
-			_, err := q.Write(t.Context(), bytes.Repeat([]byte{'a' + byte(i)}, size))
+			_, err := write(t.Context(), q, bytes.Repeat([]byte{'a' + byte(i)}, size))
 			done <- err
 		}()
 	}
@@ -131,4 +131,9 @@ func TestTerminalCanBePolled(t *testing.T) {
 		}
 		<-time.After(time.Millisecond)
 	}
+}
+
+// write writes p in one piece.
+func write(ctx context.Context, q *childInput, p []byte) (int, error) {
+	return q.WriteNext(ctx, func() ([]byte, error) { return p, nil })
 }

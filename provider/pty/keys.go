@@ -3,6 +3,7 @@ package pty
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gascity/internal/terminal/vt"
@@ -81,10 +82,5 @@ func (k *detachKeys) match() (complete, prefix bool) {
 
 // isFirst reports whether b begins a sequence of several bytes.
 func (k *detachKeys) isFirst(b byte) bool {
-	for _, s := range k.sequences {
-		if len(s) > 1 && s[0] == b {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(k.sequences, func(s []byte) bool { return len(s) > 1 && s[0] == b })
 }

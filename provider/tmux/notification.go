@@ -26,44 +26,22 @@ var kinds = map[string]eventKind{
 func parseNotification(line []byte) controlEvent {
 	name, rest, _ := bytes.Cut(line, []byte(" "))
 	name, ok := bytes.CutPrefix(name, []byte("%"))
-	var event controlEvent
-	switch {
-	case ok && string(name) == "output":
-		event, ok = parseOutput(rest)
-	case ok && string(name) == "extended-output":
-		event, ok = parseExtendedOutput(rest)
-	case ok:
-		event = controlEvent{Kind: kinds[string(name)], Text: string(rest)}
-		ok = event.Kind != 0
+	var pane, text []byte
+	switch kind := kinds[string(name)]; {
+	case ok && string(name) == "output": // %PANE TEXT
+		pane, text, ok = bytes.Cut(rest, []byte(" "))
+	case ok && string(name) == "extended-output": // %PANE AGE [MORE...] : TEXT
+		if pane, text, ok = bytes.Cut(rest, []byte(" : ")); !ok {
+			pane, ok = bytes.CutSuffix(rest, []byte(" :"))
+		}
+		pane, _, _ = bytes.Cut(pane, []byte(" "))
+	case ok && kind != 0:
+		return controlEvent{Kind: kind, Text: string(rest)}
 	}
-	if !ok {
+	if !ok || len(pane) < 2 || pane[0] != '%' {
 		return controlEvent{Kind: eventOther, Text: string(line)}
 	}
-	return event
-}
-
-// parseOutput parses "%PANE TEXT".
-func parseOutput(rest []byte) (controlEvent, bool) {
-	pane, text, ok := bytes.Cut(rest, []byte(" "))
-	return outputOf(pane, text, ok)
-}
-
-// parseExtendedOutput parses "%PANE AGE [MORE...] : TEXT".
-func parseExtendedOutput(rest []byte) (controlEvent, bool) {
-	head, text, ok := bytes.Cut(rest, []byte(" : "))
-	if !ok {
-		head, ok = bytes.CutSuffix(rest, []byte(" :"))
-	}
-	pane, _, _ := bytes.Cut(head, []byte(" "))
-	return outputOf(pane, text, ok)
-}
-
-// outputOf returns the event for output of a pane; false if ok is false or pane is not the id of a pane.
-func outputOf(pane, text []byte, ok bool) (controlEvent, bool) {
-	if !ok || len(pane) < 2 || pane[0] != '%' {
-		return controlEvent{}, false
-	}
-	return controlEvent{Kind: eventOutput, Pane: string(pane), Data: unescape(text)}, true
+	return controlEvent{Kind: eventOutput, Pane: string(pane), Data: unescape(text)}
 }
 
 // unescape replaces the octal escapes of output (\ooo) by their bytes, in place. Other backslashes remain.

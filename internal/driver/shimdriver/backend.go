@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -103,21 +104,10 @@ func (b *backend) environ(spec driver.StartSpec) []string {
 	for _, pair := range []string{"TERM=xterm-256color", "COLORTERM=truecolor"} {
 		name, _, _ := strings.Cut(pair, "=")
 		if _, own := spec.Vars[name]; !own {
-			env = append(withoutVariable(env, name), pair)
+			env = append(slices.DeleteFunc(env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") }), pair)
 		}
 	}
 	return env
-}
-
-// withoutVariable returns env without the named variable. It reuses the slice.
-func withoutVariable(env []string, name string) []string {
-	out := env[:0]
-	for _, entry := range env {
-		if !strings.HasPrefix(entry, name+"=") {
-			out = append(out, entry)
-		}
-	}
-	return out
 }
 
 // Terminal implements [driver.Backend]. For a session with pipes, the terminal has output only.

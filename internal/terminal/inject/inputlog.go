@@ -96,14 +96,20 @@ type DeliveryLog struct {
 	entries map[string]*DeliveryEntry
 	order   []*DeliveryEntry
 	last    *DeliveryEntry
-	forgot  bool
-	unread  bool // other input has arrived since a text was sent
-	news    bool // other input has arrived since Account was called
-	shows   bool // the input box has shown a text of gc
-	partial bool // other input has arrived that may be an unfinished line
 
-	unfinished bool // a person's last keys are known, and leave an unfinished line
-	characters int  // the number of characters of that line; 0 if it is not known
+	logState
+}
+
+// logState is what the log remembers beside its entries. It has the same form in JSON.
+type logState struct {
+	Forgot  bool `json:"forgot,omitempty"`  // old entries were dropped
+	Unread  bool `json:"unread,omitempty"`  // other input has arrived since a text was sent
+	News    bool `json:"news,omitempty"`    // other input has arrived since Account was called
+	Shows   bool `json:"shows,omitempty"`   // the input box has shown a text of gc
+	Partial bool `json:"partial,omitempty"` // other input has arrived that may be an unfinished line
+
+	Unfinished bool `json:"unfinished,omitempty"` // a person's last keys are known, and leave an unfinished line
+	Characters int  `json:"characters,omitempty"` // the number of characters of that line; 0 if it is not known
 }
 
 // Begin records a delivery before its first byte is sent. undo are the keys that remove the text from the input box; empty
@@ -115,7 +121,7 @@ func (d *DeliveryLog) Begin(id string, text, undo []byte) {
 	if d.last != nil {
 		d.last.close()
 	}
-	e := &DeliveryEntry{ID: id, Text: text, Open: true, Unsent: true, Behind: d.unread && !d.shows, undo: undo}
+	e := &DeliveryEntry{ID: id, Text: text, Open: true, Unsent: true, Behind: d.Unread && !d.Shows, undo: undo}
 	d.entries[id], d.last = e, e
 	d.order = append(d.order, e)
 	for len(d.order) > cmp.Or(d.Limit, DefaultLogLimit) {
@@ -123,7 +129,7 @@ func (d *DeliveryLog) Begin(id string, text, undo []byte) {
 		d.order = d.order[1:]
 		if d.entries[oldest.ID] == oldest {
 			delete(d.entries, oldest.ID)
-			d.forgot = true
+			d.Forgot = true
 		}
 	}
 }
@@ -136,7 +142,7 @@ func (e *DeliveryEntry) close() {
 // Restart records that the agent's process was replaced, so another process reads the terminal now. The text of an open
 // delivery will never be submitted.
 func (d *DeliveryLog) Restart() {
-	d.unread, d.shows, d.partial, d.unfinished, d.characters = false, false, false, false, 0
+	d.Unread, d.Shows, d.Partial, d.Unfinished, d.Characters = false, false, false, false, 0
 	if e := d.last; e != nil && e.Open {
 		e.Touched = true
 		if !e.Entered {
@@ -154,7 +160,7 @@ const OutcomeWithdrawn = "withdrawn"
 // submit key was sent, because that key may have been lost. So a person's line is never joined with gc's text. They remove
 // nothing else, because no other input has arrived since the text or the marks.
 func (d *DeliveryLog) Touch() []byte {
-	d.unread, d.news, d.partial = true, true, true
+	d.Unread, d.News, d.Partial = true, true, true
 	e := d.last
 	if e == nil || !e.Open {
 		return nil
@@ -176,13 +182,13 @@ func (d *DeliveryLog) Typed(p []byte) {
 	keys := plainKeys(string(p))
 	switch {
 	case EndsLine([]byte(keys)):
-		d.unfinished, d.characters = false, 0
-	case d.unfinished && d.characters == 0: // backspaces do not show what is left of an unknown line
+		d.Unfinished, d.Characters = false, 0
+	case d.Unfinished && d.Characters == 0: // backspaces do not show what is left of an unknown line
 	default:
-		characters, known := lineAfter(d.characters, keys)
-		d.unfinished, d.characters = !known || characters > 0, characters
+		characters, known := lineAfter(d.Characters, keys)
+		d.Unfinished, d.Characters = !known || characters > 0, characters
 	}
-	d.partial = d.partial && d.unfinished
+	d.Partial = d.Partial && d.Unfinished
 }
 
 // lineAfter returns the number of characters of a line of n characters after the input. known is false if the input has a key
@@ -254,7 +260,7 @@ func (e *DeliveryEntry) cleared(keys []byte) {
 // own text, because they would remove the other input first. The same applies to the marks: short texts that gc types to find out
 // what the box contains. Taint reports whether it has changed the entry of the delivery in progress.
 func (d *DeliveryLog) Taint() bool {
-	d.unread, d.news, d.partial = true, true, true
+	d.Unread, d.News, d.Partial = true, true, true
 	e := d.last
 	if e == nil || !e.Open || e.Touched && e.Rest == 0 {
 		return false
@@ -320,11 +326,11 @@ func (d *DeliveryLog) Send(in Input, keys []byte) error {
 		}
 		return nil
 	case InputClear:
-		if d.news {
+		if d.News {
 			return ErrTouched
 		}
 		if bytes.IndexByte(keys, killLine) >= 0 {
-			d.partial, d.unfinished, d.characters = false, false, 0
+			d.Partial, d.Unfinished, d.Characters = false, false, 0
 		}
 		if e != nil {
 			e.cleared(keys)
@@ -337,7 +343,7 @@ func (d *DeliveryLog) Send(in Input, keys []byte) error {
 	switch {
 	case e == nil:
 		return ErrNoDelivery
-	case in == InputProbe && d.news, in != InputProbe && e.Touched:
+	case in == InputProbe && d.News, in != InputProbe && e.Touched:
 		return ErrTouched
 	case in == InputProbe:
 		e.Marks++
@@ -345,10 +351,10 @@ func (d *DeliveryLog) Send(in Input, keys []byte) error {
 		e.Marked = true
 		return nil
 	case in == InputText:
-		d.unread, d.partial, d.unfinished, d.characters, e.Marks, e.Marked, e.Rest = false, false, false, 0, 0, false, 0
+		d.Unread, d.Partial, d.Unfinished, d.Characters, e.Marks, e.Marked, e.Rest = false, false, false, 0, 0, false, 0
 	default:
 		e.Entered, e.Seen = true, in == InputSeen
-		d.shows, e.Behind = d.shows || e.Seen, e.Behind && !e.Seen
+		d.Shows, e.Behind = d.Shows || e.Seen, e.Behind && !e.Seen
 	}
 	e.Unsent = false
 	return nil
@@ -365,7 +371,7 @@ func (d *DeliveryLog) RecordOutcome(end DeliveryEntry) bool {
 	e.Outcome, e.Evidence, e.Final = end.Outcome, end.Evidence, end.Final
 	e.Blocked, e.Hidden = end.Blocked, end.Hidden
 	if end.Shows {
-		d.shows, e.Behind = true, false
+		d.Shows, e.Behind = true, false
 	}
 	if !end.Open {
 		e.close()
@@ -376,8 +382,8 @@ func (d *DeliveryLog) RecordOutcome(end DeliveryEntry) bool {
 // Account returns the state of the deliveries, with Asked set to the delivery with the given ID. It marks the input so far as
 // read, so only the deliverer that types next may call it.
 func (d *DeliveryLog) Account(id string) DeliveryAccount {
-	d.news = false
-	account := DeliveryAccount{Forgot: d.forgot, Unread: d.unread, Partial: d.partial, Unfinished: d.unfinished, Shows: d.shows}
+	d.News = false
+	account := DeliveryAccount{Forgot: d.Forgot, Unread: d.Unread, Partial: d.Partial, Unfinished: d.Unfinished, Shows: d.Shows}
 	if e := d.last; e != nil {
 		last := *e
 		account.Last = &last

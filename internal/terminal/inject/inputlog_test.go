@@ -74,13 +74,13 @@ func TestUnfinishedLineIsFollowed(t *testing.T) {
 func TestJournalIsBounded(t *testing.T) {
 	var j DeliveryLog
 	for i := range DefaultLogLimit + 1 {
-		if j.forgot {
+		if j.Forgot {
 			t.Fatalf("forgot after %d", i)
 		}
 		j.Begin(fmt.Sprint(i), []byte("x"), nil)
 	}
-	if len(j.entries) != DefaultLogLimit || len(j.order) != DefaultLogLimit || !j.forgot || j.entries["0"] != nil {
-		t.Errorf("%d entries, forgot: %v", len(j.entries), j.forgot)
+	if len(j.entries) != DefaultLogLimit || len(j.order) != DefaultLogLimit || !j.Forgot || j.entries["0"] != nil {
+		t.Errorf("%d entries, forgot: %v", len(j.entries), j.Forgot)
 	}
 	for id, e := range j.entries {
 		if open := e == j.last; e.Open != open || (e.Text != nil) != open {

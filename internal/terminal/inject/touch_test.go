@@ -61,13 +61,13 @@ func TestTouch(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			d := &DeliveryLog{shows: !test.behind}
+			d := &DeliveryLog{logState: logState{Shows: !test.behind}}
 			d.Touch()
 			if !d.Account("a").Unread {
 				t.Error("input of others is not unread")
 			}
 			d.Begin("a", []byte("text"), []byte(undo))
-			d.unread = false
+			d.Unread = false
 			for _, act := range test.acts {
 				act(t, d)
 			}

@@ -22,3 +22,6 @@ func (s *Screen) ScrollbackRow(i int) []Cell {
 	}
 	return out
 }
+
+// KeyNames returns the names of all keys without modifiers, as tmux calls them.
+func KeyNames() []string { return namedKeys().names }

@@ -2,7 +2,6 @@ package vt
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -101,10 +100,6 @@ var namedKeys = sync.OnceValue(func() keyTable {
 	add(pad('\r', 'M'), "KPEnter")
 	return t
 })
-
-// KeyNames returns the names of all keys without modifiers, as tmux calls them. Prefixes
-// C-, M- and S- and single characters come on top.
-func KeyNames() []string { return slices.Clone(namedKeys().names) }
 
 // Key returns the bytes of a key press for a program with modes m. The names are those of tmux, in upper or lower case:
 // Enter, Up, F5, KP0, or a single character, with prefixes C-, M- and S- in any order; ^x means C-x. For an unknown name it
