@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -163,6 +164,22 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 // connection is lost, for example because the controller exits.
 func (c *Client) WatchStatus(ctx context.Context) iter.Seq2[Status, error] {
 	return watch[Status](ctx, c, "/v1/status/stream", "status")
+}
+
+// WithoutReadTimes returns the status without the times at which it was read. They change although nothing else does.
+func (s Status) WithoutReadTimes() Status {
+	s.At = time.Time{}
+	s.Agents = slices.Clone(s.Agents)
+	for i := range s.Agents {
+		a := &s.Agents[i]
+		a.ReadAt = time.Time{}
+		if a.Worker != nil {
+			worker := *a.Worker
+			worker.UptimeSeconds, worker.HeardAt = 0, time.Time{}
+			a.Worker = &worker
+		}
+	}
+	return s
 }
 
 // Restart restarts the targets, or all agents if there are none. It returns when they have been

@@ -108,7 +108,10 @@ func (a *app) watchStatus(ctx context.Context, c *client.Client) error {
 		Page: func(f render.Formatter, p statusPage) string { return p.text(f) },
 	}
 	if a.JSON {
-		live.Print = func(p statusPage) error { return a.PrintJSONLine(p.status) }
+		live.Print = cmdenv.OnChange(
+			func(p statusPage) any { return p.status.WithoutReadTimes() },
+			func(p statusPage) error { return a.PrintJSONLine(p.status) },
+		)
 	}
 	return live.Run(ctx, &a.Base)
 }

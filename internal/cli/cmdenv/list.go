@@ -63,7 +63,7 @@ func (l List[T]) show(ctx context.Context, d *Base, c *client.Client, target str
 			return l.Format(f, list)
 		}}
 		if d.JSON {
-			live.Print = func(list []T) error { return d.PrintJSONLine(Rows(l.Name, list)) }
+			live.Print = OnChange(func(list []T) any { return list }, func(list []T) error { return d.PrintJSONLine(Rows(l.Name, list)) })
 		}
 		return live.Run(ctx, d)
 	}

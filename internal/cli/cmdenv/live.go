@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -40,6 +41,19 @@ const (
 	firstPause  = 100 * time.Millisecond // before the first attempt to connect again
 	longPause   = time.Second            // the longest pause between two attempts
 )
+
+// OnChange returns a [Live.Print] that prints a value by the function print, unless the given part of it is that of the value before.
+func OnChange[T any](part func(T) any, print func(T) error) func(T) error {
+	var shown any
+	return func(v T) error {
+		now := part(v)
+		if reflect.DeepEqual(now, shown) {
+			return nil
+		}
+		shown = now
+		return print(v)
+	}
+}
 
 // Run shows the value until ctx ends, and then returns nil. An error of the first connection is returned, and later errors that do
 // not end by themselves, such as a name that no agent has any more.

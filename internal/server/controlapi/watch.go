@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"reflect"
-	"slices"
 	"time"
 
 	"gascity/client"
@@ -36,7 +35,7 @@ func (s *Server) sendStatuses(ctx context.Context, send func(client.Status) erro
 	}
 	var sent client.Status
 	for {
-		if now := withoutReadTimes(status); !reflect.DeepEqual(now, sent) {
+		if now := status.WithoutReadTimes(); !reflect.DeepEqual(now, sent) {
 			sent = now
 			if err := send(status); err != nil {
 				return err
@@ -46,7 +45,7 @@ func (s *Server) sendStatuses(ctx context.Context, send func(client.Status) erro
 		if status, err = s.city.Status(ctx); err != nil {
 			return err
 		}
-		if !reflect.DeepEqual(withoutReadTimes(status), sent) {
+		if !reflect.DeepEqual(status.WithoutReadTimes(), sent) {
 			continue // it changed before StatusChanged was called
 		}
 		select {
@@ -84,22 +83,6 @@ func dropEvents(ctx context.Context, next <-chan client.Event, gap time.Duration
 			}
 		}
 	}
-}
-
-// withoutReadTimes returns a status without the times at which it was read. They change although nothing else does.
-func withoutReadTimes(status client.Status) client.Status {
-	status.At = time.Time{}
-	status.Agents = slices.Clone(status.Agents)
-	for i := range status.Agents {
-		a := &status.Agents[i]
-		a.ReadAt = time.Time{}
-		if a.Worker != nil {
-			worker := *a.Worker
-			worker.UptimeSeconds, worker.HeardAt = 0, time.Time{}
-			a.Worker = &worker
-		}
-	}
-	return status
 }
 
 // follow writes the values that produce sends, as server-sent events with heartbeats between them, until produce returns. It returns
