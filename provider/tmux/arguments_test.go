@@ -75,7 +75,7 @@ func TestUnusableWordsAreRefusedBeforeAnythingIsSent(t *testing.T) {
 		"in a sequence": sequence(cmd("a"), cmd("b", "\x00")), "empty sequence": sequence(),
 	} {
 		if _, err := client.Do(t.Context(), command); !errors.Is(err, errWord) {
-			t.Errorf("%s: got %v, want ErrWord", name, err)
+			t.Errorf("%s: got %v, want errWord", name, err)
 		}
 	}
 }
@@ -105,7 +105,7 @@ func TestBuffersOfAnySizeArrive(t *testing.T) {
 	}
 	for _, bad := range []string{"", "a\x00"} {
 		if _, err := client.WithBuffer(withDeadline(t), []byte(bad), save); !errors.Is(err, errWord) {
-			t.Errorf("%q: got %v, want ErrWord", bad, err)
+			t.Errorf("%q: got %v, want errWord", bad, err)
 		}
 	}
 }

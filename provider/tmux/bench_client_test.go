@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// The benchmarks of this file measure what an operation on a tmux session costs over the lasting control client, beside a process of tmux
-// that does the same, in turn in one run.
+// The benchmarks of this file measure what an operation on a tmux session costs over the lasting control client, beside a
+// process of tmux that does the same, in turn in one run.
 //
 //	go test -run '^$' -bench . -benchtime 200x ./provider/tmux
 
@@ -83,7 +83,7 @@ func (w *benchServer) process(ctx context.Context, b *testing.B, stdin []byte, a
 	}
 }
 
-// operation is one thing a driver does, both ways.
+// benchOperation is one thing a driver does, both ways.
 type benchOperation struct {
 	name string
 	ours func(ctx context.Context, w *benchServer) error
@@ -127,7 +127,7 @@ var benchOperations = []benchOperation{
 	},
 }
 
-// do returns an operation that is the same one command both ways.
+// oneCommand returns an operation that is the same one command both ways.
 func oneCommand(name string, args func(w *benchServer) []string) benchOperation {
 	return benchOperation{name: name, args: args, ours: func(ctx context.Context, w *benchServer) error {
 		words := args(w)
@@ -218,7 +218,7 @@ func BenchmarkIdle(b *testing.B) {
 // resting is how long it is measured what nothing costs.
 const resting = 10 * time.Second
 
-// rest reports what a server and this process spend in a second while nothing is asked.
+// measureRest reports what a server and this process spend in a second while nothing is asked.
 func measureRest(b *testing.B, server int) {
 	b.Helper()
 	theirs, ours := ticks(b, server), ticks(b, os.Getpid())

@@ -15,7 +15,7 @@ import (
 	"gascity/runtime"
 )
 
-// city is a driver with sessions that do nothing.
+// benchCity is a driver with sessions that do nothing.
 type benchCity struct {
 	*Provider
 	binary, socket string
@@ -71,7 +71,7 @@ func openBenchCity(b *testing.B, sessions int) *benchCity {
 // settling is how long a city gets to see all that it has started.
 const settling = 2 * time.Second
 
-// program returns the tmux that is measured.
+// benchProgram returns the tmux that is measured.
 func benchProgram(b *testing.B) string {
 	b.Helper()
 	if path := os.Getenv("GC_TEST_TMUX"); path != "" {
@@ -84,12 +84,12 @@ func benchProgram(b *testing.B) string {
 	return path
 }
 
-// typed are the key events of a text.
+// typedKeys are the key events of a text.
 var typedKeys = strings.Split("go on with the tests", "")
 
 var typedKiB = strings.Split(string(benchText[:1023])+"x", "")
 
-// act is an operation of the contract, and the words of the one process that asks the server for
+// driverAct is an operation of the contract, and the words of the one process that asks the server for
 // as much: under the same conditions, and for the same fields.
 type driverAct struct {
 	name  string
@@ -101,13 +101,13 @@ type driverAct struct {
 	apart func(name string) []tmuxProcess
 }
 
-// process is one process of tmux.
+// tmuxProcess is one process of tmux.
 type tmuxProcess struct {
 	stdin []byte
 	args  []string
 }
 
-// asked returns the process that such a driver has before those that type or write: it reads whose
+// askedFirst returns the process that such a driver has before those that type or write: it reads whose
 // the pane is and whether its program lives. Without if-shell it is as near to a fence as it gets:
 // what happens between the two is not seen. What only reads has none.
 func askedFirst(name string, then ...tmuxProcess) []tmuxProcess {
@@ -179,7 +179,7 @@ var driverActs = []driverAct{
 	}},
 }
 
-// fenced returns the words that carry out a command if the pane is somebody's and its program lives.
+// fencedWords returns the words that carry out a command if the pane is somebody's and its program lives.
 func fencedWords(name, command, otherwise string) []string {
 	return []string{"if-shell", "-F", "-t", "=" + name + ":", "#{&&:#{@gc_instance},#{==:#{pane_dead},0}}", command, otherwise}
 }

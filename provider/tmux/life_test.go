@@ -19,10 +19,10 @@ func TestNothingIsStartedByAsking(t *testing.T) {
 	o := testOptions(t)
 	client := testClient(t, o)
 	if _, err := client.Do(withDeadline(t), cmd("list-sessions")); !errors.Is(err, errNoServer) {
-		t.Errorf("Do: got %v, want ErrNoServer", err)
+		t.Errorf("Do: got %v, want errNoServer", err)
 	}
 	if _, err := client.Attach(withDeadline(t)); !errors.Is(err, errNoServer) {
-		t.Errorf("Attach: got %v, want ErrNoServer", err)
+		t.Errorf("Attach: got %v, want errNoServer", err)
 	}
 	if _, err := os.Stat(o.Socket); err == nil {
 		t.Error("a server was started")
@@ -44,10 +44,10 @@ func TestTheServerOutlivesTheClient(t *testing.T) {
 		t.Errorf("processes %v are left", pids)
 	}
 	if _, err := client.Do(withDeadline(t), cmd("list-sessions")); !errors.Is(err, errClosed) {
-		t.Errorf("after Close: got %v, want ErrClosed", err)
+		t.Errorf("after Close: got %v, want errClosed", err)
 	}
 	if _, err := client.Start(withDeadline(t)); !errors.Is(err, errClosed) {
-		t.Errorf("Start after Close: got %v, want ErrClosed", err)
+		t.Errorf("Start after Close: got %v, want errClosed", err)
 	}
 	second := testClient(t, o)
 	mustOutput(t, second, cmd("has-session", "-t", "=x")) // takes up what listens
@@ -112,7 +112,7 @@ func TestCommandsInFlightNeverHang(t *testing.T) {
 				switch {
 				case errors.Is(err, errInterrupted) || errors.Is(refused, errInterrupted) || ctx.Err() != nil:
 				case err != nil || !errors.Is(refused, errNotFound):
-					t.Errorf("got %v and %v, want ErrNotFound", err, refused)
+					t.Errorf("got %v and %v, want errNotFound", err, refused)
 				case string(reply.Output) != want:
 					t.Errorf("a reply of somebody else: %s, want %s", reply.Output, want)
 				}
@@ -154,14 +154,14 @@ func TestALostServerIsToldOnceAndNotReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := client.Do(withDeadline(t), cmd("list-sessions")); !errors.Is(err, errServerLost) {
-		t.Errorf("Do: got %v, want ErrServerLost", err)
+		t.Errorf("Do: got %v, want errServerLost", err)
 	}
 	again, err := client.Start(withDeadline(t))
 	if err != nil || again.PID == server.PID {
 		t.Fatalf("Start: %v, %v", again, err)
 	}
 	if event, err := events.Next(withDeadline(t)); err != nil || event.Kind != eventResync {
-		t.Errorf("after the loss: %v %v, want one Resync", event, err)
+		t.Errorf("after the loss: %v %v, want one eventResync", event, err)
 	}
 	mustOutput(t, client, cmd("list-sessions"))
 }
@@ -175,7 +175,7 @@ func TestAServerThatEndsOrderlyIsLost(t *testing.T) {
 	}
 	awaitEvent(t, events, "the loss", ofKind(eventServerLost))
 	if _, err := client.Do(withDeadline(t), cmd("list-sessions")); !errors.Is(err, errServerLost) {
-		t.Errorf("got %v, want ErrServerLost", err)
+		t.Errorf("got %v, want errServerLost", err)
 	}
 }
 
@@ -268,7 +268,7 @@ func TestPathsThatCannotBeAreRefused(t *testing.T) {
 			t.Skipf("the temporary folder is too long: %s", bad.Socket)
 		}
 		if _, err := testClient(t, bad).Start(withDeadline(t)); !errors.Is(err, errSocketPath) {
-			t.Errorf("%s: got %v, want ErrSocketPath", name, err)
+			t.Errorf("%s: got %v, want errSocketPath", name, err)
 		}
 		if name == "a file" {
 			if kept, err := os.ReadFile(bad.Socket); string(kept) != "kept" {
@@ -283,7 +283,7 @@ func TestAMissingTmuxIsOneClearError(t *testing.T) {
 	o.Binary, o.Path = "tmux", t.TempDir()
 	_, err := testClient(t, o).Start(withDeadline(t))
 	if !errors.Is(err, errNoTmux) || !strings.Contains(err.Error(), o.Path) {
-		t.Errorf("got %v, want ErrNoTmux that names %s", err, o.Path)
+		t.Errorf("got %v, want errNoTmux that names %s", err, o.Path)
 	}
 }
 

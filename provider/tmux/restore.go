@@ -18,9 +18,9 @@ import (
 // pane contains a copy of the record without the token. The token is in the environment of the pane's process. See
 // docs/adr/0027.
 
-// mayBeUnrecorded reports whether the session with the directory dir may be running although its record is missing. The caller then searches the
-// tmux server for it. It may at the first call, because nothing is known yet; if the parent of the sessions' directories was
-// removed; and if the session's first process still runs or cannot be checked.
+// mayBeUnrecorded reports whether the session with the directory dir may be running although its record is missing. The
+// caller then searches the tmux server for it. It may at the first call, because nothing is known yet; if the parent of the
+// sessions' directories was removed; and if the session's first process still runs or cannot be checked.
 func (p *Provider) mayBeUnrecorded(dir statedir.Folder) bool {
 	return !p.searched.Swap(true) || statedir.NotExists(p.sessions()) || p.observed.MayRun(string(dir))
 }
