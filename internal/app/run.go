@@ -127,6 +127,7 @@ func (k *controllerProcess) run(ctx context.Context, opts cli.ControllerOptions)
 	k.pushKey = notify.NewPushKey(filepath.Join(k.root, citydir.StateFolder, pushKeyFile))
 	k.web = k.openWeb(opts.Version)
 	defer k.web.Close()
+	began := time.Now()
 	c, engines, err := k.assemble(ctx, opts)
 	if err != nil {
 		return err
@@ -185,7 +186,7 @@ func (k *controllerProcess) run(ctx context.Context, opts cli.ControllerOptions)
 	})
 	essential(func() error { return engines.Run(ctx) })
 	group.Go(func() error {
-		return cityconfig.Watcher{Root: k.root, Loaded: k.currentConfig, Reload: c.Reload, Logger: k.logger}.Run(ctx)
+		return cityconfig.Watcher{Root: k.root, Began: began, Loaded: k.currentConfig, Reload: c.Reload, Logger: k.logger}.Run(ctx)
 	})
 	group.Go(func() error { return k.export(ctx, facade, opts.Version) })
 	group.Go(func() error { return k.workers.RotateEvery(ctx, k.section().Daemon.WorkerTokenAge) })

@@ -26,6 +26,10 @@ const quietTime = 200 * time.Millisecond
 // although edits continue.
 const maxQuietTimes = 10
 
+// clockTick is the longest time between two updates of the clock from which a file system takes the times of files. Such a time may
+// be that much too early.
+const clockTick = 10 * time.Millisecond
+
 // maxFolders is how many directories of overlays are watched at most.
 const maxFolders = 1000
 
@@ -33,13 +37,14 @@ const maxFolders = 1000
 // required.
 type Watcher struct {
 	Root   string
+	Began  time.Time     // before the configuration was read that Loaded returns first
 	Loaded func() Loaded // the last valid configuration
 	Reload func(ctx context.Context) (client.Done, error)
 	Logger *slog.Logger
 }
 
 // Run calls Reload after edits of city.toml and of the files that it names, once no further edit
-// has followed for a while. It returns when ctx ends. If the system cannot watch files, Run logs
+// has followed for a while. That includes edits after Began and before Run. It returns when ctx ends. If the system cannot watch files, Run logs
 // that and returns at once; the user must then run gc apply after an edit.
 func (c Watcher) Run(ctx context.Context) error {
 	watcher, err := fsnotify.NewWatcher()
@@ -49,7 +54,6 @@ func (c Watcher) Run(ctx context.Context) error {
 	}
 	defer watcher.Close()
 	w := &watch{Watcher: c, watcher: watcher}
-	w.follow()
 	rest := time.NewTimer(time.Hour)
 	rest.Stop()
 	var since time.Time // time of the first edit that is not read yet
@@ -59,6 +63,13 @@ func (c Watcher) Run(ctx context.Context) error {
 		}
 		rest.Reset(min(w.quiet, max(0, maxQuietTimes*w.quiet-time.Since(since))))
 	}
+	follow := func(began time.Time) { // began: before the last load
+		w.follow()
+		if w.changedAfter(began) {
+			edited()
+		}
+	}
+	follow(c.Began)
 	for {
 		select {
 		case ev, open := <-watcher.Events:
@@ -76,10 +87,11 @@ func (c Watcher) Run(ctx context.Context) error {
 			edited()
 		case <-rest.C:
 			since = time.Time{}
+			began := time.Now()
 			if _, err := c.Reload(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, client.ErrInvalid) {
 				c.Logger.Warn("cannot reload the configuration", "error", err)
 			}
-			w.follow()
+			follow(began)
 		case <-ctx.Done():
 			return nil
 		}
@@ -130,6 +142,33 @@ func (w *watch) follow() {
 			w.Logger.Warn("cannot watch a folder; after an edit run: gc apply", "folder", dir, "error", err)
 		}
 	}
+}
+
+// changedAfter reports whether a watched file was changed after began. There is no event for a change that came before the watch of
+// the file.
+func (w *watch) changedAfter(began time.Time) bool {
+	changed := func(info fs.FileInfo, err error) bool {
+		// A time in the future says nothing about when the file was changed.
+		return err == nil && info.ModTime().After(began.Add(-clockTick)) && !info.ModTime().After(time.Now())
+	}
+	for file := range w.files {
+		if changed(os.Lstat(file)) || changed(os.Stat(file)) {
+			return true
+		}
+	}
+	watched := w.watcher.WatchList()
+	return slices.ContainsFunc(w.trees, func(tree string) (found bool) {
+		_ = filepath.WalkDir(tree, func(path string, entry fs.DirEntry, err error) error { // what cannot be read, follow has reported
+			switch found = err == nil && changed(entry.Info()); {
+			case found:
+				return fs.SkipAll
+			case entry != nil && entry.IsDir() && !slices.Contains(watched, path):
+				return fs.SkipDir
+			}
+			return nil
+		})
+		return found
+	})
 }
 
 // addFolders adds a directory and all directories below it, up to [maxFolders] in total.

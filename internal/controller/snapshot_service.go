@@ -69,7 +69,7 @@ func (c *Controller) Snapshot(name string) (session.Snapshot, error) {
 }
 
 // HasSynced reports whether every session of the city is known and has been reported to
-// Store.Changed.
+// Options.Changed.
 func (c *Controller) HasSynced() bool { return c.published.synced.Load() }
 
 // Snapshots returns the snapshot of every session, in the order of the status.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -59,10 +60,11 @@ func pairs(list string) map[string]string {
 	return out
 }
 
-// millis converts a number of milliseconds in a text to a duration; zero if the text is not a number or negative.
+// millis converts a number of milliseconds in a text to a duration; zero if the text is not a number, or if it is negative
+// or too large for a duration.
 func millis(s string) time.Duration {
 	n, err := strconv.Atoi(s)
-	if err != nil || n < 0 {
+	if err != nil || n < 0 || time.Duration(n) > math.MaxInt64/time.Millisecond {
 		return 0
 	}
 	return time.Duration(n) * time.Millisecond

@@ -326,6 +326,18 @@ func TestABadCollectorLosesTelemetryAlone(t *testing.T) {
 	}
 }
 
+// TestIntervalsOfTheEnvironment: what is not a duration leaves the default.
+func TestIntervalsOfTheEnvironment(t *testing.T) {
+	for text, want := range map[string]time.Duration{"": 0, "250": 250 * time.Millisecond, "-1": 0, "soon": 0, "9300000000000": 0, "9223372036854775807": 0} {
+		target, err := telemetry.TargetFromEnv(func(name string) string {
+			return map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318", "OTEL_METRIC_EXPORT_INTERVAL": text}[name]
+		})
+		if err != nil || target.Metrics != want {
+			t.Errorf("%q: the interval is %v, %v; want %v", text, target.Metrics, err, want)
+		}
+	}
+}
+
 func TestTargets(t *testing.T) {
 	for endpoint, good := range map[string]bool{"": true, "http://127.0.0.1:4318": true, "collector:4317": false, "ftp://x": false} {
 		target, err := telemetry.TargetFromEnv(func(name string) string {
