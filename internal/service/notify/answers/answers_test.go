@@ -86,7 +86,7 @@ func inBench(t *testing.T, test func(t *testing.T, b *bench)) {
 		b := &bench{City: servicetest.New(t), agent: &asker{}, file: filepath.Join(dir, "answers.json"), recipients: []answers.Recipient{phone, chat}}
 		b.agent.reread = func() { b.read() }
 		b.Add("a", func(v *session.Snapshot) { v.Provider = b.agent })
-		b.questions = questions.New(questions.Options{City: b, Store: b.Store, Events: b.Log, Logger: slog.New(slog.DiscardHandler), Now: time.Now, Random: rand.Text})
+		b.questions = questions.New(questions.Options{City: b, Store: b.Store, Events: b.Log, Logger: slog.New(slog.DiscardHandler), Now: time.Now, Random: rand.Text, Policy: func(string) questions.Policy { return questions.Policy{} }, Sense: func(string) {}, Notify: func(context.Context, client.Pending) error { return nil }})
 		b.Start(b.questions)
 		b.restart()
 		test(t, b)
