@@ -93,6 +93,40 @@ func (v *value) lookup(key string) (int, *value) {
 	return -1, nil
 }
 
+// withoutRepeats parses an object, and returns it and its text without the members whose key a later member has too. JSON readers
+// do not use these members.
+func withoutRepeats(text []byte) ([]byte, *value, error) {
+	root, err := parseObject(text)
+	for err == nil {
+		in, i := root.repeated()
+		if in == nil {
+			break
+		}
+		text = removePart(text, in, i, "")
+		root, err = parseObject(text)
+	}
+	return text, root, err
+}
+
+// repeated returns the index of a member whose key a later member has too, and its object: v or one inside v. Without such a member
+// the object is nil.
+func (v *value) repeated() (in *value, index int) {
+	for i, m := range v.members {
+		if last, _ := v.lookup(m.key); last != i {
+			return v, i
+		}
+		if in, index = m.value.repeated(); in != nil {
+			return in, index
+		}
+	}
+	for _, item := range v.items {
+		if in, index = item.repeated(); in != nil {
+			return in, index
+		}
+	}
+	return nil, 0
+}
+
 // part is the place of a member or an item in the text.
 type part struct{ start, end int }
 

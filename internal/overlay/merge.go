@@ -38,13 +38,13 @@ type merged struct {
 }
 
 // merge adds to the object in text everything that overlay has and text does not have. All bytes of text are kept, in their
-// order.
+// order. If overlay repeats a key, only its last value is added.
 func merge(text, overlay []byte) (merged, error) {
 	mine, err := parseObject(text)
 	if err != nil {
 		return merged{}, err
 	}
-	ours, err := parseObject(overlay)
+	overlay, ours, err := withoutRepeats(overlay)
 	if err != nil {
 		return merged{}, err
 	}
@@ -83,10 +83,7 @@ func (m *merger) apply() []byte {
 // object adds the members of ours that mine does not have. Objects and lists that both have are merged.
 func (m *merger) object(mine, ours *value, path []string) {
 	var missing []string
-	for i, member := range ours.members {
-		if last, _ := ours.lookup(member.key); last != i {
-			continue // a later member has the same key
-		}
+	for _, member := range ours.members {
 		at := append(slices.Clone(path), member.key)
 		_, existing := mine.lookup(member.key)
 		switch {
@@ -131,10 +128,8 @@ func (m *merger) record(v *value, path []string) {
 	switch {
 	case v.kind == object && len(v.members) > 0:
 		m.added = append(m.added, addition{Path: path})
-		for i, member := range v.members {
-			if last, _ := v.lookup(member.key); last == i {
-				m.record(member.value, append(slices.Clone(path), member.key))
-			}
+		for _, member := range v.members {
+			m.record(member.value, append(slices.Clone(path), member.key))
 		}
 	case v.kind == array && len(v.items) > 0:
 		m.added = append(m.added, addition{Path: path})

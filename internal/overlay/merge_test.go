@@ -169,6 +169,8 @@ func FuzzMerge(f *testing.F) {
 	f.Add(`{"a":[]}`, `{"a":[[],[1]],"b":[{}]}`)
 	f.Add("{\"a\":{ \n}}", `{"a":{"b":{"c":[{}]}}}`)
 	f.Add(`{"a":[1,1]}`, `{"a":[1,2,2]}`)
+	f.Add(`{}`, `{"":{"":[],"":[]}}`)
+	f.Add(`{"b":[]}`, `{"a":1,"a":{"x":1,"x":{"y":2,"y":[3]}},"b":[{"c":1,"d":0,"c":2}]}`)
 	f.Fuzz(func(t *testing.T, user, overlay string) {
 		if _, err := parseObject([]byte(user)); err != nil {
 			return

@@ -81,3 +81,17 @@ func TestSettingsOfLayersAreMergedTheLaterWins(t *testing.T) {
 		t.Errorf("the settings are %s", got)
 	}
 }
+
+// TestRepeatedKeysOfTheOverlayAreTakenBack: of a repeated key only the last member is added, so an upgrade removes all of it.
+func TestRepeatedKeysOfTheOverlayAreTakenBack(t *testing.T) {
+	overlay := plant(t, t.TempDir(), map[string]string{".claude/settings.json": `{"hooks":{"Stop":["v1"],"Stop":["v1"]}}`})
+	work := plant(t, t.TempDir(), map[string]string{".claude/settings.json": "{}"})
+	req := overlays.Request{WorkDir: work, OverlayDir: overlay}
+	run(t, req)
+	plant(t, overlay, map[string]string{".claude/settings.json": `{"a":1}`})
+	run(t, req)
+	got := strings.Join(strings.Fields(tree(t, work)[".claude/settings.json"]), "")
+	if got != `{"a":1}` {
+		t.Errorf("the settings are %s", got)
+	}
+}
