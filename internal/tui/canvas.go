@@ -116,7 +116,7 @@ func (a area) fit(x, y, width int, text string, s style) {
 	}
 }
 
-// right draws text so that it ends before column end, and returns its first column.
+// rightText draws text so that it ends before column end, and returns its first column.
 func (a area) rightText(end, y int, text string, s style) int {
 	x := end - textfmt.Width(text)
 	a.text(x, y, text, s)
@@ -160,7 +160,7 @@ func (a area) restyle(y int, change func(style) style) {
 	}
 }
 
-// cells draws cells of a screen model from column 0 of row y. Hidden text stays hidden.
+// screenRow draws cells of a screen model from column 0 of row y. Hidden text stays hidden.
 func (a area) screenRow(y int, cells []vt.Cell) {
 	for x, c := range cells {
 		if c.Width == 0 {

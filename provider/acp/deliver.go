@@ -19,9 +19,6 @@ const confirmTime = 10 * time.Second
 // Deliver implements shimdriver.Host. The prompt waits until earlier turns have ended. It is
 // submitted when the agent shows that it works on the prompt.
 func (w *acpHost) Deliver(ctx context.Context, l shimdriver.Live, p inject.Prompt) (runtime.Outcome, error) {
-	if p.Text == "" {
-		return runtime.Outcome{State: runtime.OutcomeSubmitted, Evidence: "empty"}, nil
-	}
 	if inject.HasControl(p.Text) {
 		return runtime.Outcome{State: runtime.OutcomeRefused, Reason: runtime.RefusedContent, Detail: "the text contains a control character or is not UTF-8"}, nil
 	}
