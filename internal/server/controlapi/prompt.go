@@ -32,7 +32,9 @@ type List struct {
 
 // list returns the binding of a route that lists entries by a method of [City].
 func list[T any](method func(City, context.Context, string, client.Which) ([]T, error)) binding {
-	return bind(func(ctx context.Context, city City, in *List) ([]T, error) { return method(city, ctx, in.Target, in.Which) })
+	return bind(func(ctx context.Context, city City, in *List) ([]T, error) {
+		return method(city, ctx, in.Target, in.Which)
+	})
 }
 
 // waitsInput selects the entries of the listing of waits.
