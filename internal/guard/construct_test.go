@@ -69,6 +69,11 @@ func TestConstructsThatRunTextAreSeen(t *testing.T) {
 			"perl -e 'system(qq(@ARGV))' \"$X\"", "perl -e 'system(qq(git $ARGV[0]))' 'push -f'", "perl -e 'system(q(git (x) ).$ARGV[0])' 'push -f'", "perl -e 'system(q(f(){ :;}; git push -f))'", "perl -e 'system(q(git pu\\\\sh -f))'", "perl -e 'system(q{echo a > f; git push -f})'", "perl -e 'exec qw(rm -rf /)'", "perl -e 'exec qw(git push), @ARGV' -- -f",
 			"perl -e 'system(\"git\", \"pu\".$ARGV[0], \"-f\")' sh", "perl -e 'system(\"git\", @ARGV)' push -f", "php -r 'system(\"git \".$argv[1]);' 'push -f'", "lua -e 'os.execute(\"git \"..arg[1])' 'push -f'",
 		},
+		"a program of another language calls several commands in one line": {
+			"perl -e 'system(\"ls\"); system($ENV{X})'", "perl -e 'system(\"ls\"); system \"git\", \"push\", \"-f\"'", "perl -e 'exit(system(\"ls\") || system($ENV{X}))'", "perl -e 'print \"it is\" if system(\"ls\") == 0; exec $ENV{X}'", "perl -e 'open(F, \"-|\", \"ls\"); open(G, \"-|\", \"bash\", \"-c\", \"$x -f\")'",
+			"ruby -e 'system(\"ls\"); system(ARGV[0])' '$X'", "ruby -e 'system(\"echo #{system(ARGV[0])}\")' '$X'", "python3 -c 'import os,sys; os.system(\"ls\"); os.system(sys.argv[1])' '$X'", "node -e 'const c=require(\"child_process\"); c.execSync(\"ls\"); c.execSync(process.env.X)'",
+			"node -e 'const c=require(\"child_process\"); c.spawnSync(\"ls\"); c.spawnSync(\"git\",[\"push\",\"-f\"])'", "awk 'BEGIN{system(\"ls\"); system(ENVIRON[\"V\"])}'", "perl -e '" + strings.Repeat("system(\"ls\"); ", 300) + "\nsystem($ENV{X})'",
+		},
 		"flags in one word": {
 			"git rebase -ix 'git push -f' main", "git rebase -ix'git push -f' main", "git rebase -kix 'git push -f' main", "git difftool -yx 'git push -f'", "git rebase --exe='git push -f' main", "git rebase --ex 'git push -f' main", "git grep -nO'git push -f;' x", "git clone -qu 'git push -f;' x y", "git fetch --upload-p 'git push -f;' x",
 			"git for-each-repo --config=x push -f", "git clone -qc core.fsmonitor='git push -f;' x",
@@ -121,6 +126,7 @@ func TestConstructsThatRunNothingAreAllowed(t *testing.T) {
 		"socat TCP-LISTEN:1,fork TCP:h:2", "nc -z localhost 80", "cat < in.txt 0<&3", "echo x >&2", "exec 3>&1; echo x >&3", "start-stop-daemon --status --pidfile x", "printf '1 2 + p\\n' | dc", "echo '2+2' | bc", "jq -f filter.jq x.json",
 		"perl -e 'system(q(make test))'", "perl -e 'system(qq(make test\\n)) == 0 or die'", "perl -e 'exec qw(make test) or die'", "perl -e 'system q{git status} if -d q(.git)'", "perl -e 'system qw(go test ./...); print 1'", "perl -e 'system(\"ls\", $dir)'", "perl -e 'system(q(\nmake a\nmake b\n));'", "perl -e 'system(q[ls | wc -l])'",
 		"perl -e 'system(\"ls\", \"-l\"); print q(a).$x'", "python3 -c 'import subprocess; subprocess.run(\"git status\".split())'", "perl -e 'print q(a).$x, qq($y)'",
+		"perl -e 'system(\"make a\"); system(\"make b\")'", "perl -e 'system(\"git status\") == 0 or die \"system failed: $?\"'", "python3 -c 'import os; os.system(\"docker exec web ls\")'", "ruby -e 'system(\"make a\") && system(\"make b\")'", "node -e 'require(\"child_process\").execSync(\"npm test\"); console.log(\"exec done\")'",
 	} {
 		if v := p.Decide(shellCall(script)); v.Action != guard.Allow {
 			t.Errorf("%s\n\tgot %s by %q (%s; %s)", script, v.Action, v.Rule, v.Part, v.Reason)

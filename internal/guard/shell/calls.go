@@ -2,14 +2,15 @@ package shell
 
 import (
 	"iter"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 )
 
-// runners matches the code in a program of another language that starts a command. The group is
-// what follows, the command.
-var runners = sync.OnceValue(pattern(`\b(?:system|popen[234]?|Popen|exec[lv]p?e?|execute|passthru|shell_exec|proc_open|pcntl_exec|getoutput|getstatusoutput|check_output|check_call|subprocess\.(?:run|call)|posix_spawnp?|os\.spawn\w+|execSync|execFile(?:Sync)?|spawn(?:Sync)?|Deno\.Command|Bun\.spawn(?:Sync)?|exec)\s*[( ]\s*(.*)`))
+// runners matches the code in a program of another language that starts a command, up to the command.
+var runners = sync.OnceValue(pattern(`\b(?:system|popen[234]?|Popen|exec[lv]p?e?|execute|passthru|shell_exec|proc_open|pcntl_exec|getoutput|getstatusoutput|check_output|check_call|subprocess\.(?:run|call)|posix_spawnp?|os\.spawn\w+|execSync|execFile(?:Sync)?|spawn(?:Sync)?|Deno\.Command|Bun\.spawn(?:Sync)?|exec)\s*[( ]\s*`))
 
 // plainExec reports whether a call in the text of a program only looks like one that runs a
 // command. In JavaScript, exec may be a method of a regular expression.
@@ -21,8 +22,11 @@ func plainExec(language, text, call string) bool {
 	return false
 }
 
-// opened matches a call of open in perl that runs a command, given as a list.
-var opened = sync.OnceValue(pattern(`\bopen\s*\(?[^,;]*,\s*["'](?:-\||\|-)["']\s*,\s*(.*)`))
+// opened matches a call of open in perl that runs a command, given as a list, up to that list.
+var opened = sync.OnceValue(pattern(`\bopen\s*\(?[^,;]*,\s*["'](?:-\||\|-)["']\s*,\s*`))
+
+// plainQuotes matches a text in quotes, but not in perl's quotes such as q.
+var plainQuotes = sync.OnceValue(pattern("\"(?:[^\"\\\\]|\\\\.)*\"|'(?:[^'\\\\]|\\\\.)*'|`[^`]*`"))
 
 // pipes matches a pipe to or from a command in awk.
 var pipes = sync.OnceValue(pattern(`\|&?\s*"((?:[^"\\]|\\.)*)"|("(?:[^"\\]|\\.)*"|[\w$)\]]+)\s*\|&?\s*getline`))
@@ -59,13 +63,14 @@ func (r *reader) calls(c Command, program, text string, depth int) {
 	if !callers()[language] {
 		return
 	}
-	for _, m := range runners().FindAllStringSubmatchIndex(text, maxLiterals) {
-		if !plainExec(language, text, text[m[0]:m[1]]) {
-			r.call(c, language, argumentsOf(language, text, m), depth)
-		}
+	found := slices.DeleteFunc(callsIn(text, runners()), func(m []int) bool { return plainExec(language, text, text[m[0]:m[1]]) })
+	found = append(found, callsIn(text, opened())...)
+	if len(found) > maxLiterals {
+		r.hide(c, "a program of "+language+" runs too many commands to be checked")
+		found = found[:maxLiterals]
 	}
-	for _, m := range opened().FindAllStringSubmatchIndex(text, maxLiterals) {
-		r.call(c, language, argumentsOf(language, text, m), depth)
+	for _, m := range found {
+		r.call(c, language, argumentsAt(language, text, m[1]), depth)
 	}
 	switch language {
 	case "perl", "ruby", "php":
@@ -88,13 +93,41 @@ func (r *reader) calls(c Command, program, text string, depth int) {
 	}
 }
 
-// argumentsOf returns the first group of a match in a program text. In perl, where an expression may
-// continue on the next line, it returns all of the text from there on.
-func argumentsOf(language, text string, match []int) string {
-	if language == "perl" {
-		return text[match[2]:]
+// callsIn returns the start and the end of each match of a pattern in a program text; what the pattern matches ends where the
+// arguments of a call begin. After the first call on a line, it leaves out matches in quotes, such as "exec" in system("docker exec
+// web ls"). It keeps those in quotes with a brace, because code may stand between braces.
+func callsIn(text string, call *regexp.Regexp) (found [][]int) {
+	first, end := 0, 0 // where the arguments of the first call on a line begin, and where that line ends
+	var inert [][]int  // the texts in quotes after first that run no code
+	for _, m := range call.FindAllStringIndex(text, -1) {
+		if m[0] >= end {
+			first, end = m[1], lineEnd(text, m[1])
+			inert = slices.DeleteFunc(plainQuotes().FindAllStringIndex(text[first:end], maxLiterals), func(q []int) bool {
+				return strings.Contains(text[first+q[0]:first+q[1]], "{")
+			})
+		} else if slices.ContainsFunc(inert, func(q []int) bool { return first+q[0] < m[0] && m[0] < first+q[1] }) {
+			continue
+		}
+		found = append(found, m)
 	}
-	return text[match[2]:match[3]]
+	return found
+}
+
+// lineEnd returns where the line ends that contains the index at of a text.
+func lineEnd(text string, at int) int {
+	if i := strings.IndexByte(text[at:], '\n'); i >= 0 {
+		return at + i
+	}
+	return len(text)
+}
+
+// argumentsAt returns the rest of a line of a program text, from the index at. In perl, where an expression may continue on the next
+// line, it returns all of the text from there on.
+func argumentsAt(language, text string, at int) string {
+	if language == "perl" {
+		return text[at:]
+	}
+	return text[at:lineEnd(text, at)]
 }
 
 // call collects the command that one call in a program text starts. arguments is the text of its

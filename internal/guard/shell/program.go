@@ -80,11 +80,15 @@ var carriers = sync.OnceValue(func() map[string]carrier {
 	})
 })
 
-// byName returns a map in which each of the names in a key of rows, separated by spaces, has the value of that key.
+// byName returns a map in which each of the names in a key of rows, separated by spaces, has the value of that key. It panics if a
+// name is in two rows, because the order of a map is random.
 func byName[T any](rows map[string]T) map[string]T {
 	all := map[string]T{}
 	for names, row := range rows {
 		for name := range strings.FieldsSeq(names) {
+			if _, known := all[name]; known {
+				panic("two rows of a table of programs have the name " + name)
+			}
 			all[name] = row
 		}
 	}

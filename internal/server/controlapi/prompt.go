@@ -30,9 +30,11 @@ type List struct {
 	Which  client.Which `query:"which" enum:"ended" doc:"include entries that ended recently"`
 }
 
-// list returns the binding of a listing, which calls the method of of [City].
-func list[T any](of func(City, context.Context, string, client.Which) ([]T, error)) binding {
-	return bind(func(ctx context.Context, city City, in *List) ([]T, error) { return of(city, ctx, in.Target, in.Which) })
+// list returns the binding of a route that lists entries by a method of [City].
+func list[T any](method func(City, context.Context, string, client.Which) ([]T, error)) binding {
+	return bind(func(ctx context.Context, city City, in *List) ([]T, error) {
+		return method(city, ctx, in.Target, in.Which)
+	})
 }
 
 // waitsInput selects the entries of the listing of waits.
