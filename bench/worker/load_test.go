@@ -18,13 +18,15 @@ import (
 	"testing"
 	"time"
 
+	gcclient "gascity/client"
+	"gascity/internal/domain/prompt"
 	"gascity/internal/domain/session"
-	"gascity/internal/guard"
 	"gascity/internal/server/workerapi"
 	workerservice "gascity/internal/service/workers"
 	"gascity/internal/store"
 	"gascity/runtime"
 	"gascity/runtime/runtimetest/fake"
+	"gascity/test/servicetest"
 	"gascity/worker"
 )
 
@@ -125,6 +127,17 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
+// noQueue is the prompt queue of a city whose prompts come from the test itself.
+type noQueue struct{}
+
+func (noQueue) Nudge(context.Context, string, gcclient.NudgeRequest) (gcclient.Receipt, error) {
+	return gcclient.Receipt{}, gcclient.ErrUnsupported
+}
+
+func (noQueue) Worked(context.Context, string, string) error { return nil }
+
+func (noQueue) RecordHookReport(context.Context, prompt.HookReport) error { return nil }
+
 func newLoad(t *testing.T, turns, workers int) *load {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "gcl") //nolint:usetesting // a socket path must be short
@@ -141,9 +154,9 @@ func newLoad(t *testing.T, turns, workers int) *load {
 		l.took[name] = make([]time.Duration, 0, 2*turns*workers)
 	}
 	city := &manySessions{}
-	l.engine = workerservice.New(workerservice.Options{City: city, Events: db, Socket: l.socket, Owner: "owner", Judge: func(session.Snapshot, worker.Call) guard.Verdict {
-		return guard.Verdict{Action: guard.Allow}
-	}})
+	opts := servicetest.WorkerOptions(city, db)
+	opts.Socket, opts.Owner, opts.Prompts = l.socket, "owner", noQueue{}
+	l.engine = workerservice.New(opts)
 	l.place = l.engine.WrapProvider(below)
 	city.place = l.place
 	for i := range workers {
