@@ -14,6 +14,7 @@ import (
 	"gascity/internal/acp/bridge"
 	"gascity/internal/agentcli"
 	"gascity/internal/citydir"
+	"gascity/internal/driver/script"
 	"gascity/internal/fakeagent"
 	"gascity/provider/all"
 	"gascity/runtime"
@@ -111,7 +112,7 @@ const scriptPatience = 2 * time.Minute
 // with the Agent Client Protocol, or with prompts on its standard input. For a router it uses the
 // provider of a session without special requirements.
 func adapt(program *runtimetest.Program, p runtime.Provider) {
-	if runtime.CapabilitiesFor(p, "gc-check").CanAttachTTY {
+	if typesPrompts(p) {
 		family := imitated(agentcli.Builtin())
 		program.Edit = func(cfg *runtime.Config, b runtimetest.Behaviour) {
 			cfg.ProviderName = family
@@ -129,6 +130,13 @@ func adapt(program *runtimetest.Program, p runtime.Provider) {
 		cfg.ReadyPromptPrefix = "fakeagent ready"
 		cfg.Env = map[string]string{"GC_STDIN": "framed"}
 	}
+}
+
+// typesPrompts reports whether a provider types prompts into a terminal: it has terminals, or it is a script without its own start
+// sequence, also if the script does not declare that a person can attach.
+func typesPrompts(p runtime.Provider) bool {
+	s, ok := p.(scripted)
+	return runtime.CapabilitiesFor(p, "gc-check").CanAttachTTY || ok && !s.Handshake().Has(script.CapSequence)
 }
 
 // imitated returns the name of the agent CLI that the fake agent imitates: one with known dialogs

@@ -42,9 +42,6 @@ func (d *Doctor) CheckOperations(ctx context.Context, root, selection string, re
 		for _, word := range s.Handshake().Capabilities {
 			subject.Declared = append(subject.Declared, string(word))
 		}
-		if !s.Handshake().Has(script.CapSequence) && !p.Capabilities().CanAttachTTY {
-			adapt(&subject.Agent, terminal{p}) // such a script types prompts, although it declares no terminal
-		}
 	}
 	return runProbe(ctx, subject)
 }
@@ -80,13 +77,6 @@ func shares(ctx context.Context, p runtime.Provider, selection, dir string) (err
 			return fmt.Errorf("agents at %s do not share %s with this machine, but the agents of this check write their records there; mount it on that host, or check only a prompt with: gc doctor", selection, citydir.PublicTempDir)
 		}
 	}
-}
-
-// terminal is a provider that reports that it has terminals.
-type terminal struct{ runtime.Provider }
-
-func (terminal) Capabilities() runtime.ProviderCapabilities {
-	return runtime.ProviderCapabilities{CanAttachTTY: true}
 }
 
 // withPath returns a selection with an absolute path. A relative path is relative to the city, or
