@@ -133,12 +133,17 @@ func (e *Engine) applySavedLocked(kept []usage.StoreResult, err error) (changed 
 	return changed
 }
 
-// pace limits the processor time of evaluations to one part in pace.
-const pace = 20
+const (
+	// pace limits the processor time of evaluations to one part in pace.
+	pace = 20
+	// longestPace is the longest pause for that. An evaluation takes much longer than its processor time if the machine is
+	// overloaded or was asleep during it.
+	longestPace = 10 * time.Second
+)
 
 // dueLocked returns the earliest time of the next evaluation: evaluations use at most one part in
 // [pace] of the processor time. The caller holds mu.
-func (e *Engine) dueLocked() time.Time { return e.evaluatedAt.Add(pace * e.cost) }
+func (e *Engine) dueLocked() time.Time { return e.evaluatedAt.Add(min(pace*e.cost, longestPace)) }
 
 // evaluate computes how much of each budget is used, and which sessions get no new prompts because
 // of that. It calls Options.Changed for each session for which that changed.
