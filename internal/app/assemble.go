@@ -22,6 +22,7 @@ import (
 	"gascity/internal/redact"
 	"gascity/internal/server/cityservice"
 	"gascity/internal/server/controlapi"
+	"gascity/internal/service/engine"
 	"gascity/internal/service/prompts"
 	"gascity/internal/service/questions"
 	"gascity/internal/service/waits"
@@ -85,25 +86,25 @@ func (k *controllerProcess) assemble(ctx context.Context, opts cli.ControllerOpt
 	k.controller.Store(c)
 	k.openSpending(e, c)
 	environ := d.Environ.Base(agentcli.Builtin())
-	e.Prompts = prompts.New(prompts.Options{
+	e.Prompts = prompts.New(engine.Required(prompts.Options{
 		Store: db, City: c, Events: e.Events, Logger: k.logger, Now: d.opts.Now, NewID: receiptID, PromptHold: e.PromptHold, Opens: e.Opens, Typed: e.Typed,
 		Progress: func() time.Duration { return k.section().Delivery.ProgressTimeout },
 		Changed:  func(session string) { e.Questions.SessionChanged(session) }, Texts: cityservice.TextFiles{FileStore: k.texts, Engines: e}, Probed: c.Probed,
-	})
+	}))
 	if err := k.openWorkers(e, c); err != nil {
 		return nil, nil, err
 	}
-	e.Questions = questions.New(questions.Options{
+	e.Questions = questions.New(engine.Required(questions.Options{
 		City: cityservice.QuestionCity{Controller: c, Engines: e}, Store: db, Events: e.Events, Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
 		Policy: k.policy, Sense: c.Sense,
 		Notify: func(ctx context.Context, p client.Pending) error {
 			return questions.Command{Line: k.section().Daemon.OnPending, City: k.root, Environ: environ}.Notify(ctx, redact.Value(k.secrets, p))
 		},
-	})
-	e.Waits = waits.New(waits.Options{
+	}))
+	e.Waits = waits.New(engine.Required(waits.Options{
 		City: c, Prompts: e.Prompts, Questions: e.Questions, Store: db, Events: e.Events,
 		Shell: waits.ShellIn(k.root, environ), Logger: k.logger, Now: d.opts.Now, Random: rand.Text,
-	})
+	}))
 	k.openNotify(e, c)
 	k.engines = e
 	return c, e, nil

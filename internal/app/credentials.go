@@ -11,6 +11,7 @@ import (
 	"gascity/internal/config"
 	"gascity/internal/server/cityservice"
 	"gascity/internal/service/credentials"
+	"gascity/internal/service/engine"
 	"gascity/worker"
 )
 
@@ -18,7 +19,7 @@ import (
 func (k *controllerProcess) openBroker(e *cityservice.Engines) {
 	d := k.daemon
 	reportState := credentials.NewStateReporter(e.Events, k.logger)
-	k.broker = credentials.New(credentials.Options{
+	k.broker = credentials.New(engine.Required(credentials.Options{
 		Environment: credentials.Environment{Lookup: d.Environ.Lookup, Environ: d.Environ.Base(agentcli.Builtin()), Dir: k.root, Now: d.opts.Now, Locks: credentials.Locks{Dir: d.lockFolder()}},
 		Push:        func(session string, c worker.Credentials) error { return e.Workers.Push(session, c) }, Hide: k.secrets.Hide, Logger: k.logger,
 		OnState: func(ctx context.Context, s credentials.State) {
@@ -27,7 +28,7 @@ func (k *controllerProcess) openBroker(e *cityservice.Engines) {
 				e.Prompts.SessionChanged(name)
 			}
 		},
-	})
+	}))
 	e.Credentials = k.broker
 }
 

@@ -18,6 +18,7 @@ import (
 	"gascity/internal/server/cityservice"
 	"gascity/internal/server/httpkit"
 	"gascity/internal/server/workerapi"
+	"gascity/internal/service/engine"
 	"gascity/internal/service/workers"
 	"gascity/worker"
 )
@@ -40,7 +41,7 @@ func (k *controllerProcess) openWorkers(e *cityservice.Engines, c *controller.Co
 	if err := os.WriteFile(filepath.Join(k.root, citydir.StateFolder, ownerFile), []byte(owner+"\n"), 0o600); err != nil {
 		return fmt.Errorf("cannot write the owner's token for the worker API: %w", err)
 	}
-	e.Workers = workers.New(workers.Options{
+	e.Workers = workers.New(engine.Required(workers.Options{
 		URL: k.port.URL(), Hide: k.secrets.Hide, Announce: k.port.Announce, Retire: k.retire,
 		Joined: e.Credentials.SessionChanged, Expiring: e.Credentials.Expiring,
 		City: c, Prompts: e.Prompts, Events: e.Events, Owner: owner, Socket: workerPath(k.root),
@@ -59,7 +60,7 @@ func (k *controllerProcess) openWorkers(e *cityservice.Engines, c *controller.Co
 			s := k.desired(agent)
 			return s.Primer.FullTypes(s.Config.PromptSuffix, s.Config.Nudge)
 		},
-	})
+	}))
 	k.workers = e.Workers
 	return nil
 }
