@@ -74,7 +74,9 @@ func TestWatchWithoutColor(t *testing.T) {
 		t.Errorf("the page has colors in spite of NO_COLOR: %q", plain)
 	}
 	p.press("C-c")
-	p.until("the page is gone", func(screen string) bool { return !strings.Contains(screen, "running") })
+	p.until("the page is gone, and the shell reads", func(screen string) bool {
+		return !strings.Contains(screen, "running") && strings.HasSuffix(strings.TrimSpace(screen), "\n$")
+	})
 	p.types("TERM=dumb gc status -w")
 	p.await("running", "$ TERM=dumb")
 	p.press("C-c")
