@@ -10,8 +10,13 @@ import (
 var extendedKey = regexp.MustCompile(`\x1b\[(?:(?P<code>\d+)(?::\d*)*(?:;(?P<mods>\d*)(?::(?P<event>\d+))?(?:;(?P<text>[\d:]*))?)?u|27;(?P<xmods>\d+);(?P<xcode>\d+)~)`)
 
 // terminalReply matches what a terminal sends without a key: reports of the focus, and answers to questions of the program. The
-// position of the cursor is not among them: Shift and F3 can look like it.
-var terminalReply = regexp.MustCompile(`\x1b\[[IO]|\x1b\[[?>][0-9;]*(?:c|u|n|\$y)|\x1b\[[0-9;]+t|\x1b(?:\]\d+;|P[0-9>!$+])[^\x07\x1b]{0,1000}(?:\x07|\x1b\\)`)
+// position of the cursor is not among them: Shift and F3 can look like it. A limit in the pattern would make it slow to compile, so
+// [longestReply] has it.
+var terminalReply = regexp.MustCompile(`\x1b\[[IO]|\x1b\[[?>][0-9;]*(?:c|u|n|\$y)|\x1b\[[0-9;]+t|\x1b(?:\]\d+;|P[0-9>!$+])[^\x07\x1b]*(?:\x07|\x1b\\)`)
+
+// longestReply is the length of the longest text that counts as an answer of the terminal. Behind the beginning of an answer that was cut
+// off, a person's text may follow.
+const longestReply = 1000
 
 // Modifiers in an extended key, which has their sum plus 1. The locks change no key.
 const (
@@ -27,7 +32,12 @@ func plainKeys(input string) string {
 	if !strings.Contains(input, "\x1b") {
 		return input
 	}
-	input = terminalReply.ReplaceAllString(input, "")
+	input = terminalReply.ReplaceAllStringFunc(input, func(reply string) string {
+		if len(reply) > longestReply {
+			return reply
+		}
+		return ""
+	})
 	return extendedKey.ReplaceAllStringFunc(input, func(key string) string {
 		m := extendedKey.FindStringSubmatch(key)
 		code, mods := m[extendedKey.SubexpIndex("code")], m[extendedKey.SubexpIndex("mods")]
