@@ -139,8 +139,9 @@ func (x *examination) config(ctx context.Context) {
 // stall proposes a progress_stall_timeout to a city that has none. The value is twice the longest
 // known silence of a working agent CLI: a model that thinks for 10 minutes.
 func (x *examination) stall() {
-	switch watched := func(s *plan.Session) bool { return s.Stall.After > 0 }; {
-	case slices.ContainsFunc(x.r.Desired.Sessions, watched):
+	isWatched := func(s *plan.Session) bool { return s.Stall.After > 0 }
+	switch {
+	case slices.ContainsFunc(x.r.Desired.Sessions, isWatched):
 		x.ok("stall", "an agent without a sign of progress in its turn is reported")
 	case len(x.r.Desired.Sessions) > 0:
 		x.ok("stall", `an agent that hangs in its turn is not reported; to get a report, set progress_stall_timeout = "20m" in [daemon]`)
